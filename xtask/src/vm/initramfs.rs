@@ -1,0 +1,91 @@
+//! The guest's file system: busybox, an init, and what the run needs, in one archive.
+
+use super::guest::Guest;
+use super::{libraries, newc::Archive};
+use crate::vm_deps;
+use anyhow::{bail, Context, Result};
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The guest's first program; `@TOKEN@` and `@COMMAND@` are filled in for each run.
+const INIT: &str = include_str!("init.sh");
+
+/// Mount points and places a program may expect.
+const DIRECTORIES: [&str; 8] = ["/proc", "/sys", "/dev", "/tmp", "/run", "/root", "/etc", "/test"];
+
+/// An image on disk, removed when dropped.
+pub struct Image(PathBuf);
+
+impl Image {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // Nothing depends on its removal: it is one run's, and in a cache.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Writes the image for one run.
+pub fn build(guest: &Guest, cache: &Path) -> Result<Image> {
+    fs::create_dir_all(cache)?;
+    let image = Image(cache.join(format!("{}.cpio", guest.token)));
+    let mut archive = Archive::new(BufWriter::new(File::create(image.path())?));
+    for dir in DIRECTORIES {
+        archive.directory(dir)?;
+    }
+    archive.device("/dev/console", 5, 1)?;
+    archive.device("/dev/null", 1, 3)?;
+    add(&mut archive, &busybox()?, "/bin/busybox")?;
+    archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
+    archive.file("/etc/group", 0o644, b"root:x:0:\n")?;
+    let init = INIT.replace("@TOKEN@", &guest.token).replace("@COMMAND@", &guest.shell_line());
+    archive.file("/init", 0o755, init.as_bytes())?;
+    for (host, place) in &guest.files {
+        add(&mut archive, host, place)?;
+    }
+    archive.finish().context("writing the initramfs")?;
+    Ok(image)
+}
+
+fn busybox() -> Result<PathBuf> {
+    let places = ["/bin/busybox", "/usr/bin/busybox"];
+    let found = places.iter().map(Path::new).find(|path| path.exists());
+    match found {
+        Some(path) if libraries::of(path)?.is_empty() => Ok(path.to_owned()),
+        _ => bail!("the guest needs a static busybox: {}", vm_deps::apt_line()),
+    }
+}
+
+/// Adds a file with its libraries, or all that a directory has.
+fn add(archive: &mut Archive<BufWriter<File>>, host: &Path, guest: &str) -> Result<()> {
+    let reading = || format!("reading {}", host.display());
+    let kind = fs::metadata(host).with_context(reading)?;
+    if kind.is_dir() {
+        archive.directory(guest)?;
+        for entry in fs::read_dir(host).with_context(reading)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            add(archive, &entry.path(), &format!("{guest}/{}", name.to_string_lossy()))?;
+        }
+        return Ok(());
+    }
+    let mode = kind.permissions().mode();
+    archive.file(guest, mode, &fs::read(host).with_context(reading)?)?;
+    if mode & 0o111 == 0 {
+        return Ok(());
+    }
+    for library in libraries::of(host)? {
+        let place = library.to_string_lossy();
+        if !archive.has(&place) {
+            archive.file(&place, 0o755, &fs::read(&library)?)?;
+        }
+    }
+    Ok(())
+}

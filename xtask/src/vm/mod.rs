@@ -1,0 +1,101 @@
+//! `cargo xtask vm`: run one program on a Debian kernel, in an emulated machine.
+//!
+//! What the development machine's kernel can't show (cgroup v2 cpu control, fentry, more CPUs, an
+//! older BPF verifier) is tested here. The machine is a kernel and an initramfs made for this one
+//! run; nothing is installed, nothing needs root, and the guest has no network and no disk.
+
+mod guest;
+mod initramfs;
+mod kernel;
+mod libraries;
+mod newc;
+mod qemu;
+
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The program was still running when its time was up.
+pub const EXIT_TIMEOUT: u8 = 124;
+/// The machine could not be started; nothing was run.
+pub const EXIT_NOT_STARTED: u8 = 125;
+/// The machine ended without saying how the program ended: a panic, or out of memory.
+pub const EXIT_GUEST_DIED: u8 = 126;
+
+/// The kernel series that `--kernel all` stands for.
+const ALL_SERIES: [&str; 2] = ["6.1", "6.12"];
+
+/// Run a program on a Debian kernel in an emulated machine, and exit with its status.
+///
+/// PROGRAM is a file of this machine, named with a slash: it is put into /test of the guest, with
+/// the shared libraries it needs. A name without a slash is a command of the guest's busybox.
+#[derive(clap::Args)]
+#[command(after_help = "Exit status: the program's own (128 + N if signal N ended it); 124: the \
+                        time was up; 125: the machine could not be started; 126: the machine \
+                        died before the program ended (a kernel oops counts). With --kernel all \
+                        every kernel is tried, and the first failure is the status.")]
+pub struct Args {
+    /// Kernel series, such as 6.1 or 6.12, or `all` for both of these.
+    #[arg(long, value_name = "SERIES")]
+    kernel: String,
+    /// Virtual CPUs.
+    #[arg(long, default_value_t = 4)]
+    cpus: u32,
+    /// Memory, in MiB.
+    #[arg(long, default_value_t = 1024)]
+    mem: u32,
+    /// Seconds after which the machine is stopped.
+    #[arg(long, default_value_t = 120)]
+    timeout: u64,
+    /// A file or directory to put into the guest (default place: /test/NAME). Programs bring
+    /// their shared libraries along.
+    #[arg(long = "file", value_name = "HOST[:GUEST]")]
+    files: Vec<String>,
+    /// An environment variable for the program.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// Ask apt for a newer kernel of the series instead of using the one already here.
+    #[arg(long)]
+    refresh: bool,
+    /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<String>,
+}
+
+/// Runs the program on every kernel asked for.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let cache = cache_dir();
+    qemu::check_installed()?;
+    let series: Vec<&str> =
+        if args.kernel == "all" { ALL_SERIES.to_vec() } else { vec![&args.kernel] };
+    let mut status = 0;
+    for one in series {
+        let ended = run_on(one, args, &cache).with_context(|| format!("kernel {one}"))?;
+        status = if status == 0 { ended } else { status };
+    }
+    Ok(ExitCode::from(status))
+}
+
+fn run_on(series: &str, args: &Args, cache: &Path) -> Result<u8> {
+    let kernel = kernel::find(series, &cache.join("kernels"), args.refresh)?;
+    let guest = guest::Guest::new(&args.command, &args.files, &args.env)?;
+    let initrd = initramfs::build(&guest, cache)?;
+    let machine = qemu::Machine {
+        kernel: &kernel.image,
+        initrd: initrd.path(),
+        cpus: args.cpus,
+        mem_mib: args.mem,
+        timeout: Duration::from_secs(args.timeout),
+    };
+    let run = machine.run(&guest.token)?;
+    eprintln!("xtask: {}: {}", kernel.name, run.describe(args.timeout));
+    Ok(run.exit_code())
+}
+
+/// Where kernels and initramfs images are kept: the workspace's own target directory.
+fn cache_dir() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    target.unwrap_or_else(|| workspace.join("target")).join("vm")
+}

@@ -1,0 +1,187 @@
+//! The emulated machine: starts it, passes its console on, and stops it when its time is up.
+
+use super::{EXIT_GUEST_DIED, EXIT_TIMEOUT};
+use crate::vm_deps;
+use anyhow::{bail, Context, Result};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const QEMU: &str = "qemu-system-x86_64";
+
+/// Emulation, because a CI machine seldom lets its own virtualization be used. An oops ends the
+/// run: what comes after one proves nothing.
+const KERNEL_ARGS: &str = "console=ttyS0 quiet panic=-1 oops=panic";
+
+/// A machine to start.
+pub struct Machine<'a> {
+    /// The kernel image.
+    pub kernel: &'a Path,
+    /// The initramfs.
+    pub initrd: &'a Path,
+    /// Virtual CPUs.
+    pub cpus: u32,
+    /// Memory in MiB.
+    pub mem_mib: u32,
+    /// When to give up.
+    pub timeout: Duration,
+}
+
+/// How a run went.
+pub struct Run {
+    /// When the init handed over to the program, since the machine was started.
+    started: Option<Duration>,
+    ended: Ended,
+    took: Duration,
+}
+
+enum Ended {
+    Status(u8),
+    TimedOut,
+    Died,
+}
+
+/// What the console said that is not the program's.
+enum Event {
+    Started,
+    Exit(u8),
+    Closed,
+}
+
+/// Says what to install if the emulator is missing.
+pub fn check_installed() -> Result<()> {
+    match Command::new(QEMU).arg("--version").stdout(Stdio::null()).status() {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            bail!("{QEMU} is not installed: {}", vm_deps::apt_line())
+        }
+        Err(error) => Err(error).context(QEMU),
+    }
+}
+
+impl Machine<'_> {
+    /// Starts the machine and waits for it; `token` marks the lines of its init.
+    pub fn run(&self, token: &str) -> Result<Run> {
+        let start = Instant::now();
+        let mut qemu = self.spawn()?;
+        let console = qemu.stdout.take().context("qemu has no console")?;
+        let (sender, events) = channel();
+        let marker = format!("{token} ");
+        let reader = thread::spawn(move || pass_on(console, &marker, &sender));
+        let run = self.wait(start, &events);
+        // After its status the guest only powers off; there is nothing to wait for.
+        qemu.kill().context("stopping qemu")?;
+        qemu.wait().context("waiting for qemu")?;
+        // The reader ends with the console, and a panic of its own was printed by then.
+        let _ = reader.join();
+        Ok(run)
+    }
+
+    fn spawn(&self) -> Result<Child> {
+        let mut command = Command::new(QEMU);
+        command.args(["-accel", "tcg", "-no-reboot", "-net", "none", "-display", "none"]);
+        command.args(["-serial", "stdio", "-monitor", "none", "-append", KERNEL_ARGS]);
+        command.args(["-m", &self.mem_mib.to_string(), "-smp", &self.cpus.to_string()]);
+        command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initrd);
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let die_with_parent = || {
+            let signal = Some(rustix::process::Signal::KILL);
+            Ok(rustix::process::set_parent_process_death_signal(signal)?)
+        };
+        // SAFETY: one system call, which allocates nothing and takes no lock.
+        unsafe { command.pre_exec(die_with_parent) };
+        command.spawn().context("starting qemu")
+    }
+
+    fn wait(&self, start: Instant, events: &Receiver<Event>) -> Run {
+        let mut started = None;
+        let ended = loop {
+            let left = self.timeout.saturating_sub(start.elapsed());
+            match events.recv_timeout(left) {
+                Ok(Event::Started) => started = Some(start.elapsed()),
+                Ok(Event::Exit(status)) => break Ended::Status(status),
+                Ok(Event::Closed) | Err(RecvTimeoutError::Disconnected) => break Ended::Died,
+                Err(RecvTimeoutError::Timeout) => break Ended::TimedOut,
+            }
+        };
+        Run { started, ended, took: start.elapsed() }
+    }
+}
+
+/// Copies the console to standard output, line by line, without the init's own lines.
+fn pass_on(console: impl Read, marker: &str, events: &Sender<Event>) {
+    let mut console = BufReader::new(console);
+    let mut line = Vec::new();
+    while console.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        let text = String::from_utf8_lossy(&line).replace('\r', "");
+        let (output, event) = split(&text, marker);
+        print!("{output}");
+        // Nobody reads our output any more: the status still counts.
+        let _ = std::io::stdout().flush();
+        if let Some(event) = event {
+            // The receiver is gone once the run is decided.
+            let _ = events.send(event);
+        }
+        line.clear();
+    }
+    let _ = events.send(Event::Closed);
+}
+
+/// Parts a line into the program's output and the init's word, which may follow on one line.
+fn split<'a>(line: &'a str, marker: &str) -> (&'a str, Option<Event>) {
+    let Some((output, word)) = line.split_once(marker) else { return (line, None) };
+    let word = word.trim_end();
+    let event = match word.strip_prefix("exit ") {
+        Some(status) => status.parse().ok().map(Event::Exit),
+        None => (word == "start").then_some(Event::Started),
+    };
+    (output, event)
+}
+
+impl Run {
+    /// The status xtask ends with.
+    pub fn exit_code(&self) -> u8 {
+        match self.ended {
+            Ended::Status(status) => status,
+            Ended::TimedOut => EXIT_TIMEOUT,
+            Ended::Died => EXIT_GUEST_DIED,
+        }
+    }
+
+    /// One line on how it went.
+    pub fn describe(&self, timeout: u64) -> String {
+        let boot = match self.started {
+            Some(after) => format!("booted in {:.1} s", after.as_secs_f64()),
+            None => "init never ran the program".to_owned(),
+        };
+        let took = self.took.as_secs_f64();
+        let ended = match self.ended {
+            Ended::Status(status) => format!("status {status} after {took:.1} s"),
+            Ended::TimedOut => format!("stopped: time was up after {timeout} s"),
+            Ended::Died => format!("the machine died after {took:.1} s, without a status"),
+        };
+        format!("{boot}, {ended}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_is_found_behind_unfinished_output() {
+        let (output, event) = split("no newline TOKEN exit 137\n", "TOKEN ");
+        assert_eq!(output, "no newline ");
+        assert!(matches!(event, Some(Event::Exit(137))));
+    }
+
+    #[test]
+    fn what_the_program_prints_is_no_event() {
+        assert!(matches!(split("exit 1\n", "TOKEN "), ("exit 1\n", None)));
+        assert!(matches!(split("TOKEN exit x\n", "TOKEN "), ("", None)));
+    }
+}
