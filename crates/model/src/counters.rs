@@ -1,0 +1,184 @@
+//! The counters of a task: one table, over which delta, sum, storage and export loop.
+
+/// What a counter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterUnit {
+    /// Nanoseconds.
+    Ns,
+    /// Events.
+    Count,
+}
+
+/// A row of the counter table.
+#[derive(Clone, Copy, Debug)]
+pub struct CounterInfo {
+    /// The name in JSON and in recordings; the unit is its last word.
+    pub id: &'static str,
+    /// Nanoseconds or events.
+    pub unit: CounterUnit,
+    /// One sentence.
+    pub meaning: &'static str,
+}
+
+macro_rules! counters {
+    ($($name:ident, $id:literal, $unit:ident, $meaning:literal;)*) => {
+        /// A cumulative counter of one task. The order is the table's, not a file format.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum Counter {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl Counter {
+            /// Every counter, in table order.
+            pub const ALL: &'static [Counter] = &[$(Counter::$name,)*];
+            /// How many there are.
+            pub const COUNT: usize = Counter::ALL.len();
+
+            /// The table's row for this counter.
+            pub const fn info(self) -> &'static CounterInfo {
+                const TABLE: &[CounterInfo] = &[
+                    $(CounterInfo { id: $id, unit: CounterUnit::$unit, meaning: $meaning },)*
+                ];
+                &TABLE[self as usize]
+            }
+        }
+    };
+}
+
+counters! {
+    RunNs, "run_ns", Ns, "Time on a CPU, executing (steal set apart).";
+    StealNs, "steal_ns", Ns, "Time on a virtual CPU that the hypervisor gave to someone else.";
+    IrqNs, "irq_ns", Ns, "Time on a CPU that was taken by interrupts.";
+    LatNs, "lat_ns", Ns, "Time runnable and waiting for a CPU (run-queue latency).";
+    SleepNs, "sleep_ns", Ns, "Time asleep, interruptibly.";
+    BlockNs, "block_ns", Ns, "Time asleep, uninterruptibly (disk and other D).";
+    StopNs, "stop_ns", Ns, "Time stopped or traced.";
+    UtimeNs, "utime_tick_ns", Ns, "User time as the kernel's tick samples it (task_struct.utime).";
+    StimeNs, "stime_tick_ns", Ns, "System time as the kernel's tick samples it (task_struct.stime).";
+    Dispatches, "dispatches", Count, "Times put on a CPU.";
+    Vcx, "vcx", Count, "Voluntary context switches: gave up the CPU to wait.";
+    Icx, "icx", Count, "Involuntary context switches: preempted or out of its slice.";
+    Wakeups, "wakeups", Count, "Wake-ups received while asleep.";
+    Migrations, "migrations", Count, "Times put on another CPU than the last time.";
+}
+
+/// One set of counters; each is known or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    known: u32,
+    values: [u64; Counter::COUNT],
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters::unknown()
+    }
+}
+
+impl Counters {
+    /// Nothing known.
+    pub const fn unknown() -> Counters {
+        Counters { known: 0, values: [0; Counter::COUNT] }
+    }
+
+    /// Everything known to be zero: where a sum starts.
+    pub const fn zero() -> Counters {
+        Counters { known: (1 << Counter::COUNT) - 1, values: [0; Counter::COUNT] }
+    }
+
+    /// The value, if known.
+    pub fn get(&self, counter: Counter) -> Option<u64> {
+        (self.known & (1 << counter as u32) != 0).then_some(self.values[counter as usize])
+    }
+
+    /// Makes a counter known.
+    pub fn set(&mut self, counter: Counter, value: u64) {
+        self.known |= 1 << counter as u32;
+        self.values[counter as usize] = value;
+    }
+
+    /// Makes a counter unknown.
+    pub fn forget(&mut self, counter: Counter) {
+        self.known &= !(1 << counter as u32);
+        self.values[counter as usize] = 0;
+    }
+
+    /// Adds to a known counter; an unknown one stays unknown.
+    pub fn bump(&mut self, counter: Counter, by: u64) {
+        if self.known & (1 << counter as u32) != 0 {
+            self.values[counter as usize] = self.values[counter as usize].wrapping_add(by);
+        }
+    }
+
+    /// Adds another set. What either does not know, the sum does not know.
+    pub fn add(&mut self, other: &Counters) {
+        self.known &= other.known;
+        for i in 0..Counter::COUNT {
+            let known = self.known & (1 << i) != 0;
+            self.values[i] = if known { self.values[i].wrapping_add(other.values[i]) } else { 0 };
+        }
+    }
+
+    /// `self - earlier`, known where both are. The second value counts counters that ran
+    /// backwards: those come out unknown, never wrapped and never as 0.
+    pub fn since(&self, earlier: &Counters) -> (Counters, u64) {
+        let mut delta = Counters::unknown();
+        let mut backwards = 0;
+        for &c in Counter::ALL {
+            if let (Some(now), Some(then)) = (self.get(c), earlier.get(c)) {
+                match now.checked_sub(then) {
+                    Some(d) => delta.set(c, d),
+                    None => backwards += 1,
+                }
+            }
+        }
+        (delta, backwards)
+    }
+
+    /// On-CPU time of any kind: executing, stolen, interrupted. `None` unless executing is known.
+    pub fn on_cpu_ns(&self) -> Option<u64> {
+        let extra = |c| self.get(c).unwrap_or(0);
+        Some(self.get(Counter::RunNs)? + extra(Counter::StealNs) + extra(Counter::IrqNs))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn ids_are_unique_and_end_in_their_unit() {
+        let mut seen = std::collections::HashSet::new();
+        for c in Counter::ALL {
+            let info = c.info();
+            assert!(seen.insert(info.id), "{} twice", info.id);
+            assert_eq!(info.id.ends_with("_ns"), info.unit == CounterUnit::Ns, "{}", info.id);
+            assert!(info.meaning.ends_with('.'), "{}", info.id);
+        }
+    }
+
+    #[test]
+    fn backwards_is_counted_and_unknown() {
+        let (mut a, mut b) = (Counters::unknown(), Counters::unknown());
+        a.set(Counter::RunNs, 10);
+        b.set(Counter::RunNs, 9);
+        let (delta, backwards) = b.since(&a);
+        assert_eq!((delta.get(Counter::RunNs), backwards), (None, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn since_undoes_add(base in any::<[u32; Counter::COUNT]>(), more in any::<[u32; Counter::COUNT]>()) {
+            let (mut a, mut d) = (Counters::zero(), Counters::zero());
+            for &c in Counter::ALL {
+                a.set(c, base[c as usize].into());
+                d.set(c, more[c as usize].into());
+            }
+            let mut sum = a;
+            sum.add(&d);
+            prop_assert_eq!(sum.since(&a), (d, 0));
+        }
+    }
+}

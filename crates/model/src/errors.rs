@@ -1,0 +1,78 @@
+//! What went wrong in the accounting: counted, shown, never hidden.
+
+macro_rules! errors {
+    ($($name:ident, $id:literal, $inexact:literal, $meaning:literal;)*) => {
+        /// A kind of missed or impossible event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum ErrorKind {
+            $(#[doc = $meaning] $name,)*
+        }
+
+        impl ErrorKind {
+            /// Every kind, in table order.
+            pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$name,)*];
+            /// How many there are.
+            pub const COUNT: usize = ErrorKind::ALL.len();
+            /// The name in JSON and on the screen.
+            pub const fn id(self) -> &'static str {
+                [$($id,)*][self as usize]
+            }
+            /// Whether a window with such an event cannot be called exact. The others are
+            /// events that were understood and set right.
+            pub const fn inexact(self) -> bool {
+                [$($inexact,)*][self as usize]
+            }
+            /// What happened, in words.
+            pub const fn meaning(self) -> &'static str {
+                [$($meaning,)*][self as usize]
+            }
+        }
+    };
+}
+
+errors! {
+    Recursion, "recursion", true, "The kernel skipped a program because it was already running on that CPU.";
+    OutOfStep, "out_of_step", true, "A task left a CPU on which the ledger had another one.";
+    NoSlot, "no_slot", false, "A task could not get a slot; its time went to the unnamed account.";
+    NoStorage, "no_storage", false, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
+    NoGroup, "no_group", false, "The table of exited groups was full; the exited time went to the unnamed account.";
+    FreeList, "free_list", false, "A slot could not be given back; it stays unused until the next start.";
+    DirtyList, "dirty_list", false, "The list of changed tasks overflowed; all tasks were looked at instead.";
+    ClockStep, "clock_step", false, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
+    LostWakeup, "lost_wakeup", false, "A task ran without having been woken (a signal cancelled its sleep); that stretch was counted as run-queue wait.";
+    Backwards, "backwards", true, "A cumulative counter ran backwards between two snapshots.";
+    Torn, "torn", true, "A record could not be read consistently.";
+    Offline, "offline_flush", false, "A CPU went offline while a window was being closed.";
+}
+
+/// How often each kind happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct ErrorCounts(pub [u64; ErrorKind::COUNT]);
+
+impl ErrorCounts {
+    /// How often this kind happened.
+    pub fn get(&self, kind: ErrorKind) -> u64 {
+        self.0[kind as usize]
+    }
+
+    /// Adds to one kind.
+    pub fn add(&mut self, kind: ErrorKind, count: u64) {
+        self.0[kind as usize] += count;
+    }
+
+    /// What came on top of `earlier`. Error counters only grow.
+    pub fn since(&self, earlier: &ErrorCounts) -> ErrorCounts {
+        ErrorCounts(std::array::from_fn(|i| self.0[i].saturating_sub(earlier.0[i])))
+    }
+
+    /// All events that make a window inexact.
+    pub fn inexact(&self) -> u64 {
+        ErrorKind::ALL.iter().filter(|k| k.inexact()).map(|&k| self.get(k)).sum()
+    }
+
+    /// The kinds that happened, with their counts.
+    pub fn nonzero(&self) -> impl Iterator<Item = (ErrorKind, u64)> + '_ {
+        ErrorKind::ALL.iter().map(|&k| (k, self.get(k))).filter(|&(_, n)| n > 0)
+    }
+}

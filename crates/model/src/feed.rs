@@ -1,0 +1,35 @@
+//! What a view needs of whoever measures: frames, and details for the rows it shows.
+//!
+//! Views get one of these and never see a source.
+
+use crate::frame::{Frame, FrameOptions, Row};
+use crate::needs::Needs;
+
+/// What the next frame is for.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Ask {
+    /// How to arrange it.
+    pub options: FrameOptions,
+    /// What the columns on screen need.
+    pub needs: Needs,
+    /// The process whose CPUs are to be known in the next window (its page is open).
+    pub watch: Option<u32>,
+}
+
+/// Frames, one window after the other.
+pub trait Feed {
+    /// Closes the window that has been open since the call before and arranges it. The window is
+    /// as long as the caller waited. `Ok(None)`: this call only opened the first window.
+    ///
+    /// # Errors
+    /// One line for a person: what failed, the value found, what to do.
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String>;
+
+    /// Arranges the window that was closed last once more, another way (threads or processes,
+    /// still tasks or not), without closing a new one.
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame>;
+
+    /// Reads what `needs` names for these rows; rows already read in this window are left alone.
+    /// What cannot be read says why in the row.
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs);
+}

@@ -1,0 +1,92 @@
+//! How a value looks in a table cell: short, aligned by its unit, `-` when missing.
+
+use crate::columns::Unit;
+use crate::value::{Datum, Value};
+
+/// The text of a table cell.
+pub fn cell(value: &Value, unit: Unit) -> String {
+    match value {
+        Value::Missing(_) => "-".into(),
+        Value::Known(Datum::Text(text)) => text.clone(),
+        Value::Known(Datum::Pct(pct)) => percent(*pct),
+        Value::Known(Datum::Ns(ns)) if unit == Unit::Time => cpu_time(*ns),
+        Value::Known(Datum::Bytes(bytes)) => size(*bytes),
+        Value::Known(Datum::Count(n)) if unit == Unit::Count => count(*n),
+        Value::Known(Datum::Ns(n) | Datum::Count(n)) => n.to_string(),
+        Value::Known(Datum::Int(i)) => i.to_string(),
+    }
+}
+
+/// One digit after the point, as top.
+pub fn percent(pct: f64) -> String {
+    format!("{pct:.1}")
+}
+
+/// `minutes:seconds.hundredths`, wider units where the minutes get long, as top's TIME+.
+pub fn cpu_time(ns: u64) -> String {
+    let hundredths = ns / 10_000_000;
+    let (minutes, rest) = (hundredths / 6000, hundredths % 6000);
+    match minutes {
+        0..=9999 => format!("{minutes}:{:02}.{:02}", rest / 100, rest % 100),
+        10_000..=599_999 => format!("{},{:02}h", minutes / 60, minutes % 60),
+        _ => format!("{}d", minutes / 1440),
+    }
+}
+
+/// Bytes in powers of 1024 with at most four characters and a letter: `3.2M`, `212M`, `1.0G`.
+pub fn size(bytes: u64) -> String {
+    const LETTERS: [char; 6] = ['K', 'M', 'G', 'T', 'P', 'E'];
+    if bytes < 1024 {
+        return bytes.to_string();
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut letter = 0;
+    while value >= 999.5 && letter + 1 < LETTERS.len() {
+        value /= 1024.0;
+        letter += 1;
+    }
+    if value < 9.95 {
+        format!("{value:.1}{}", LETTERS[letter])
+    } else {
+        format!("{value:.0}{}", LETTERS[letter])
+    }
+}
+
+/// A count in at most six characters: exact to 99,999, then thousands, millions, billions.
+pub fn count(n: u64) -> String {
+    match n {
+        0..=99_999 => n.to_string(),
+        100_000..=9_999_999 => format!("{}K", n / 1000),
+        10_000_000..=9_999_999_999 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
+/// Cuts or pads text to a display width.
+pub fn pad(text: &str, width: usize, left: bool) -> String {
+    let cut: String = text.chars().take(width).collect();
+    if left {
+        format!("{cut:<width$}")
+    } else {
+        format!("{cut:>width$}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_keep_two_digits() {
+        let shown: Vec<_> =
+            [0, 1023, 1024, 3_355_443, 222_298_112, 1 << 30, u64::MAX].map(size).into();
+        assert_eq!(shown, ["0", "1023", "1.0K", "3.2M", "212M", "1.0G", "16E"]);
+    }
+
+    #[test]
+    fn cpu_time_is_tops() {
+        assert_eq!(cpu_time(14_340_000_000), "0:14.34");
+        assert_eq!(cpu_time(182_110_000_000), "3:02.11");
+        assert_eq!(cpu_time(600_000_000_000_000), "166,40h");
+    }
+}

@@ -1,0 +1,548 @@
+//! A window arranged for looking at: rows for tasks or processes, exited groups, CPUs, the books.
+
+use crate::counters::{Counter, Counters};
+use crate::errors::ErrorCounts;
+use crate::key::{AccountId, Ident, TaskKey};
+use crate::provenance::{Provenance, SourceKind};
+use crate::snapshot::{CostSample, ExitSample, ProcessRef};
+use crate::system::{StatTicks, System};
+use crate::value::Missing;
+use crate::window::{Book, Census, CpuDelta, ExitDelta, TaskDelta, Window};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowKind {
+    /// One thread.
+    Task,
+    /// A process: the sum of its threads, those that exited in the window included.
+    Process,
+    /// Tasks that exited in the window.
+    Exited,
+}
+
+/// Things read for single rows, when a view looks at them. `Err` says why one is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detail {
+    /// Virtual size, bytes.
+    pub virt: Result<u64, Missing>,
+    /// Resident set, bytes.
+    pub res: Result<u64, Missing>,
+    /// Shared resident, bytes.
+    pub shr: Result<u64, Missing>,
+    /// CPU time of the whole life (for a process with its exited threads), ns.
+    pub time_ns: Result<u64, Missing>,
+    /// Command line, arguments separated by blanks; raw bytes. Kernel threads have none.
+    pub cmdline: Result<Vec<u8>, Missing>,
+    /// User name; the number as text where there is no name.
+    pub user: Result<String, Missing>,
+    /// Path of the cgroup; raw bytes.
+    pub cgroup: Result<Vec<u8>, Missing>,
+}
+
+impl Default for Detail {
+    fn default() -> Detail {
+        const NOT: Missing = Missing::NotRead;
+        Detail {
+            virt: Err(NOT),
+            res: Err(NOT),
+            shr: Err(NOT),
+            time_ns: Err(NOT),
+            cmdline: Err(NOT),
+            user: Err(NOT),
+            cgroup: Err(NOT),
+        }
+    }
+}
+
+/// A line of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it stands for.
+    pub kind: RowKind,
+    /// The account, for tasks and processes (the leader's).
+    pub account: Option<AccountId>,
+    /// Key; of the leader for a process. For exited groups tgid and tid are 0.
+    pub key: TaskKey,
+    /// Identity; of the leader for a process. For exited groups `ppid` is the nearest living
+    /// ancestor, 0 if none lives.
+    pub ident: Ident,
+    /// State letter as top's: R S D T t Z I; X for exited groups. A process has its leader's,
+    /// or R where another thread runs.
+    pub letter: char,
+    /// The CPU it last was on.
+    pub last_cpu: Option<u32>,
+    /// Threads alive at the window's end, where known; for exited groups 0.
+    pub threads: Option<u32>,
+    /// Exited in the window: processes (for exited groups).
+    pub exited_processes: u64,
+    /// Exited in the window: tasks (for exited groups and processes).
+    pub exited_tasks: u64,
+    /// The lives of its tasks inside the window, summed.
+    pub life_ns: u64,
+    /// What it did in the window.
+    pub delta: Counters,
+    /// Since the source began to watch (ledger) or since birth (procfs); for exited groups the
+    /// same as `delta`.
+    pub total: Counters,
+    /// What descendants that exited in the window did, when this row is their nearest living
+    /// ancestor. `None` where the source cannot see them.
+    pub children: Option<Counters>,
+    /// Things read for this row alone.
+    pub detail: Detail,
+}
+
+impl Row {
+    /// User and system time in the window, ns, from the kernel's tick-sampled ratio: of this
+    /// window, or, if no tick hit in it, of the whole life.
+    pub fn split_ns(&self) -> Result<(u64, u64), Missing> {
+        let run = self.delta.get(Counter::RunNs).ok_or(Missing::Source)?;
+        if self.ident.kthread {
+            return Ok((0, run));
+        }
+        let ticks = |c: &Counters| {
+            c.get(Counter::UtimeNs).zip(c.get(Counter::StimeNs)).filter(|(u, s)| u + s > 0)
+        };
+        if run == 0 {
+            return Ok((0, 0));
+        }
+        let known = self.delta.get(Counter::UtimeNs).is_some();
+        let missing = if known { Missing::NoTick } else { Missing::Source };
+        let (u, s) = ticks(&self.delta).or_else(|| ticks(&self.total)).ok_or(missing)?;
+        let user = (run as u128 * u as u128 / (u as u128 + s as u128)) as u64;
+        Ok((user, run - user))
+    }
+}
+
+/// The window's balance: where the CPUs' time went. The sum of all accounts and the residual is
+/// `total_ns`; the residual is 0 when the books close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Books {
+    /// CPUs x window.
+    pub total_ns: u64,
+    /// Tasks that live at the window's end.
+    pub tasks_ns: u64,
+    /// Tasks that exited in the window.
+    pub exited_ns: u64,
+    /// Executing, but nobody knows who.
+    pub unnamed_ns: u64,
+    /// Interrupts, where measured; else part of the task or idle time they hit.
+    pub irq_ns: Option<u64>,
+    /// Stolen, where measured; else part of the task or idle time it hit.
+    pub steal_ns: Option<u64>,
+    /// Idle.
+    pub idle_ns: u64,
+    /// Offline.
+    pub offline_ns: u64,
+    /// `total_ns` minus the sum of the others.
+    pub residual_ns: i64,
+}
+
+/// A CPU's line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuRow {
+    /// Where its time went.
+    pub account: CpuDelta,
+    /// The kernel's own tick counts, where read.
+    pub ticks: Option<StatTicks>,
+}
+
+/// Everything a view shows of one window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Start of the window, CLOCK_MONOTONIC ns, exclusive.
+    pub t0_ns: u64,
+    /// End of the window, inclusive.
+    pub t1_ns: u64,
+    /// The balance.
+    pub books: Books,
+    /// No missed or impossible event, residual 0, and a source that does not sample.
+    pub exact: bool,
+    /// Missed and impossible events in the window.
+    pub errors: ErrorCounts,
+    /// CPUs that were online.
+    pub cpus: Vec<CpuRow>,
+    /// Tasks or processes, in no order.
+    pub rows: Vec<Row>,
+    /// Exited groups, merged by nearest living ancestor, comm and cgroup.
+    pub exited: Vec<Row>,
+    /// All processes by state.
+    pub processes: Census,
+    /// All tasks by state.
+    pub tasks: Census,
+    /// Tasks born in the window, where known.
+    pub born: Option<u64>,
+    /// Processes that exited in the window, where known.
+    pub died: Option<u64>,
+    /// The kernel's tick counts over the window.
+    pub ticks: Option<StatTicks>,
+    /// The machine at the window's end.
+    pub system: System,
+    /// What looking cost in the window.
+    pub cost: CostSample,
+    /// Who measured and how well.
+    pub provenance: Provenance,
+}
+
+impl Frame {
+    /// The window's length.
+    pub fn length_ns(&self) -> u64 {
+        self.t1_ns - self.t0_ns
+    }
+}
+
+/// Which of the tasks that did nothing get a row.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Still {
+    /// None.
+    #[default]
+    Hide,
+    /// Up to so many, lowest PIDs first: enough to fill a screen.
+    Some(usize),
+    /// All.
+    All,
+}
+
+/// How to arrange a window.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FrameOptions {
+    /// One row a thread instead of one a process.
+    pub threads: bool,
+    /// Tasks that did nothing.
+    pub still: Still,
+    /// Also one row for each thread of this process, still or not (its page); they come with
+    /// kind `Task` beside the others.
+    pub threads_of: Option<u32>,
+}
+
+impl Frame {
+    /// Arranges a window. `book` is the one that yielded it, not advanced since.
+    pub fn new(window: &Window, book: &Book, options: &FrameOptions) -> Frame {
+        let sees_exits = window.end.provenance.source == SourceKind::Ledger;
+        let mut builder =
+            Builder { window, book, sees_exits, rows: Vec::new(), at: FxHashMap::default() };
+        let exited = builder.exited_rows(options.threads);
+        if options.threads {
+            builder.thread_rows(&options.still);
+        } else {
+            builder.process_rows(&options.still);
+            builder.page_rows(options.threads_of);
+        }
+        builder.credit_parents(&exited);
+        let rows = builder.rows;
+        let books = balance(window);
+        Frame {
+            t0_ns: window.t0_ns,
+            t1_ns: window.t1_ns,
+            exact: books.residual_ns == 0
+                && window.errors.inexact() == 0
+                && sees_exits
+                && window.cpus.iter().all(|c| c.residual_ns == 0),
+            books,
+            errors: window.errors,
+            cpus: cpu_rows(window),
+            rows,
+            died: sees_exits.then(|| window.exited.iter().map(|e| e.processes).sum()),
+            exited,
+            processes: book.process_census(),
+            tasks: book.census(),
+            born: window.born,
+            ticks: window.ticks,
+            system: window.end.system.clone(),
+            cost: window.cost,
+            provenance: window.end.provenance.clone(),
+        }
+    }
+}
+
+struct Builder<'a> {
+    window: &'a Window,
+    book: &'a Book,
+    sees_exits: bool,
+    rows: Vec<Row>,
+    /// Index into `rows` of a process's row (of its leader's in the threads view).
+    at: FxHashMap<u32, usize>,
+}
+
+impl Builder<'_> {
+    fn row(&self, kind: RowKind, task: &TaskDelta) -> Row {
+        Row {
+            kind,
+            account: Some(task.sample.account),
+            key: task.sample.key,
+            ident: task.sample.ident,
+            letter: task.sample.letter,
+            last_cpu: task.sample.last_cpu,
+            threads: task.sample.threads.or(Some(1)),
+            exited_processes: 0,
+            exited_tasks: 0,
+            life_ns: task.life_ns,
+            delta: task.delta,
+            total: task.sample.counters,
+            children: self.sees_exits.then(Counters::zero),
+            detail: Detail::default(),
+        }
+    }
+
+    fn thread_rows(&mut self, still: &Still) {
+        let mut seen = FxHashSet::default();
+        for task in &self.window.tasks {
+            seen.insert(task.sample.account);
+            self.push(RowKind::Task, task);
+        }
+        let accounts: Vec<_> = self.book.processes().flat_map(|(_, p)| p.tasks.clone()).collect();
+        self.still_rows(RowKind::Task, accounts, still, |a| seen.contains(&a));
+    }
+
+    fn push(&mut self, kind: RowKind, task: &TaskDelta) {
+        if task.sample.key.is_leader() {
+            self.at.insert(task.sample.key.tgid, self.rows.len());
+        }
+        let row = self.row(kind, task);
+        self.rows.push(row);
+    }
+
+    fn still_rows(
+        &mut self,
+        kind: RowKind,
+        accounts: Vec<AccountId>,
+        still: &Still,
+        seen: impl Fn(AccountId) -> bool,
+    ) {
+        let limit = match still {
+            Still::Hide => return,
+            Still::Some(n) => *n,
+            Still::All => usize::MAX,
+        };
+        let mut left: Vec<_> = accounts
+            .into_iter()
+            .filter(|&a| !seen(a))
+            .filter_map(|a| Some((self.book.task(a)?.key, a)))
+            .collect();
+        if limit < left.len() {
+            left.select_nth_unstable(limit);
+            left.truncate(limit);
+        }
+        for (key, account) in left {
+            match kind {
+                RowKind::Process => self.process_row(key.tgid, &[]),
+                _ => {
+                    if let Some(task) = self.book.still(account, self.window.t0_ns) {
+                        self.push(kind, &task);
+                    }
+                }
+            }
+        }
+    }
+
+    fn process_rows(&mut self, still: &Still) {
+        let mut changed: FxHashMap<u32, Vec<&TaskDelta>> = FxHashMap::default();
+        for task in &self.window.tasks {
+            changed.entry(task.sample.key.tgid).or_default().push(task);
+        }
+        for (tgid, tasks) in &changed {
+            self.process_row(*tgid, tasks);
+        }
+        let leaders = self.book.processes().filter_map(|(_, p)| p.leader).collect();
+        let book = self.book;
+        self.still_rows(RowKind::Process, leaders, still, |a| {
+            book.task(a).is_some_and(|t| changed.contains_key(&t.key.tgid))
+        });
+        let window = self.window;
+        for exit in window.exited.iter().filter(|e| e.sample.of.tgid != 0) {
+            self.add_exited_threads(exit);
+        }
+    }
+
+    /// One row for a process: its changed threads, and its still ones from the book.
+    fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
+        let t0_ns = self.window.t0_ns;
+        let Some(entry) = self.book.process(tgid) else { return };
+        let still: Vec<TaskDelta> = entry
+            .tasks
+            .iter()
+            .filter(|&&a| !changed.iter().any(|t| t.sample.account == a))
+            .filter_map(|&a| self.book.still(a, t0_ns))
+            .collect();
+        let all = || changed.iter().copied().chain(still.iter());
+        let Some(head) = all().find(|t| t.sample.key.is_leader()).or_else(|| all().next()) else {
+            return;
+        };
+        let mut row = self.row(RowKind::Process, head);
+        row.threads = head.sample.threads.or(Some(entry.tasks.len() as u32));
+        for task in all().filter(|t| t.sample.account != head.sample.account) {
+            row.delta.add(&task.delta);
+            row.total.add(&task.sample.counters);
+            row.life_ns += task.life_ns;
+            if task.sample.letter == 'R' {
+                row.letter = 'R';
+            }
+        }
+        self.at.insert(tgid, self.rows.len());
+        self.rows.push(row);
+    }
+
+    /// Threads that exited while their process lives on are part of the process.
+    fn add_exited_threads(&mut self, exit: &ExitDelta) {
+        if !self.lives(exit.sample.of) {
+            return;
+        }
+        let tgid = exit.sample.of.tgid;
+        if !self.at.contains_key(&tgid) {
+            self.process_row(tgid, &[]);
+        }
+        if let Some(&at) = self.at.get(&tgid) {
+            let row = &mut self.rows[at];
+            row.delta.add(&exit.delta);
+            row.total.add(&exit.delta);
+            row.life_ns += exit.life_ns;
+            row.exited_tasks += exit.tasks;
+        }
+    }
+
+    fn page_rows(&mut self, tgid: Option<u32>) {
+        let Some(entry) = tgid.and_then(|tgid| self.book.process(tgid)) else { return };
+        for &account in &entry.tasks {
+            let changed = self.window.tasks.iter().find(|t| t.sample.account == account);
+            let task = changed.copied().or_else(|| self.book.still(account, self.window.t0_ns));
+            if let Some(task) = task {
+                let row = self.row(RowKind::Task, &task);
+                self.rows.push(row);
+            }
+        }
+    }
+
+    fn lives(&self, process: ProcessRef) -> bool {
+        let leader = self.book.process(process.tgid).and_then(|p| p.leader);
+        leader.and_then(|a| self.book.task(a)).is_some_and(|t| t.key.start_ns == process.start_ns)
+    }
+
+    /// The nearest ancestor that still lives, if any does.
+    fn living_ancestor(&self, exit: &ExitSample) -> u32 {
+        exit.ancestors
+            .iter()
+            .take_while(|a| a.tgid != 0)
+            .find(|a| self.lives(**a))
+            .map_or(0, |a| a.tgid)
+    }
+
+    /// Exited groups merged by (nearest living ancestor, comm, cgroup). Exited threads of a
+    /// process that lives are part of its row already, unless rows are threads: then they have a
+    /// row under their process.
+    fn exited_rows(&self, threads: bool) -> Vec<Row> {
+        let mut merged: FxHashMap<_, Row> = FxHashMap::default();
+        for exit in &self.window.exited {
+            let s = &exit.sample;
+            let threads_only = s.of.tgid != 0 && self.lives(s.of);
+            if threads_only && !threads {
+                continue;
+            }
+            let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
+            let key = (ppid, threads_only, s.comm, s.cgroup_id);
+            let row = merged.entry(key).or_insert_with(|| exited_row(s, ppid));
+            row.exited_processes += exit.processes;
+            row.exited_tasks += exit.tasks;
+            row.life_ns += exit.life_ns;
+            row.delta.add(&exit.delta);
+            row.total.add(&exit.delta);
+        }
+        merged.into_values().collect()
+    }
+
+    /// Adds each exited group to the row of its nearest living ancestor (the CPU+ column).
+    fn credit_parents(&mut self, exited: &[Row]) {
+        for exit in exited.iter().filter(|e| e.exited_processes > 0 && e.ident.ppid != 0) {
+            if !self.at.contains_key(&exit.ident.ppid) {
+                self.still_parent(exit.ident.ppid);
+            }
+            let Some(&at) = self.at.get(&exit.ident.ppid) else { continue };
+            if let Some(children) = &mut self.rows[at].children {
+                children.add(&exit.delta);
+            }
+        }
+    }
+
+    /// A parent that did nothing itself has a row all the same when its children exited.
+    fn still_parent(&mut self, tgid: u32) {
+        let as_threads = self.rows.first().is_some_and(|r| r.kind == RowKind::Task);
+        if !as_threads {
+            return self.process_row(tgid, &[]);
+        }
+        let leader = self.book.process(tgid).and_then(|p| p.leader);
+        let task = leader.and_then(|a| self.book.still(a, self.window.t0_ns));
+        if let Some(task) = task {
+            self.push(RowKind::Task, &task);
+        }
+    }
+}
+
+fn exited_row(sample: &ExitSample, ppid: u32) -> Row {
+    Row {
+        kind: RowKind::Exited,
+        account: None,
+        key: TaskKey::default(),
+        ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
+        letter: 'X',
+        last_cpu: None,
+        threads: Some(0),
+        exited_processes: 0,
+        exited_tasks: 0,
+        life_ns: 0,
+        delta: Counters::zero(),
+        total: Counters::zero(),
+        children: None,
+        detail: Detail::default(),
+    }
+}
+
+fn cpu_rows(window: &Window) -> Vec<CpuRow> {
+    window
+        .cpus
+        .iter()
+        .map(|&account| CpuRow {
+            account,
+            ticks: window.cpu_ticks.iter().find(|t| t.0 == account.time.cpu).map(|t| t.1),
+        })
+        .collect()
+}
+
+/// The balance. Task time and task steal come from the tasks' own accounts, idle and the rest
+/// from the CPUs': nothing here is computed as a remainder, so a lost charge shows.
+fn balance(window: &Window) -> Books {
+    let of_tasks = |c: Counter| window.tasks.iter().filter_map(|t| t.delta.get(c)).sum::<u64>();
+    let of_exited = |c: Counter| window.exited.iter().filter_map(|e| e.delta.get(c)).sum::<u64>();
+    let cpus = || window.cpus.iter().map(|c| &c.time);
+    let mut books = Books {
+        total_ns: window.length_ns() * window.cpus.len() as u64,
+        tasks_ns: of_tasks(Counter::RunNs),
+        exited_ns: of_exited(Counter::RunNs),
+        unnamed_ns: cpus().map(|c| c.unnamed_ns).fold(0, u64::wrapping_add),
+        irq_ns: cpus().map(|c| c.irq_ns).sum(),
+        steal_ns: cpus()
+            .map(|c| c.steal_idle_ns)
+            .sum::<Option<u64>>()
+            .map(|cpu| cpu + of_tasks(Counter::StealNs) + of_exited(Counter::StealNs)),
+        idle_ns: cpus().map(|c| c.idle_ns).fold(0, u64::wrapping_add),
+        offline_ns: cpus().map(|c| c.offline_ns).fold(0, u64::wrapping_add),
+        residual_ns: 0,
+    };
+    if window.end.provenance.source == SourceKind::Procfs {
+        // /proc/stat says how long the CPUs were busy; what no visible task accounts for has no
+        // name. Ticks are coarse, so the named part may exceed it: that shows as a residual.
+        let busy = cpus().map(|c| c.task_ns).fold(0, u64::wrapping_add);
+        books.unnamed_ns = busy.saturating_sub(books.tasks_ns);
+    }
+    let sum = [
+        books.tasks_ns,
+        books.exited_ns,
+        books.unnamed_ns,
+        books.irq_ns.unwrap_or(0),
+        books.steal_ns.unwrap_or(0),
+        books.idle_ns,
+        books.offline_ns,
+    ]
+    .iter()
+    .fold(0, |a: u64, &b| a.wrapping_add(b));
+    books.residual_ns = books.total_ns.wrapping_sub(sum) as i64;
+    books
+}

@@ -1,0 +1,36 @@
+//! What exactop counts and how: accounts, snapshots, windows, frames and columns.
+//!
+//! Everything here is pure: no I/O, no clock, no unsafe code. A source (another crate) fills a
+//! [`Snapshot`]; the [`Book`] subtracts the one before and yields a [`Window`]; the window is
+//! arranged into a [`Frame`] of rows; the [`columns`] registry turns rows into values; views
+//! print values. The way is one way: nothing here knows who reads it or where it came from.
+#![forbid(unsafe_code)]
+
+pub mod columns;
+pub mod counters;
+pub mod errors;
+pub mod feed;
+pub mod filter;
+pub mod format;
+pub mod frame;
+pub mod key;
+pub mod needs;
+pub mod provenance;
+pub mod snapshot;
+pub mod sort;
+pub mod system;
+pub mod text;
+pub mod value;
+pub mod window;
+
+pub use columns::Column;
+pub use counters::{Counter, Counters};
+pub use errors::{ErrorCounts, ErrorKind};
+pub use feed::{Ask, Feed};
+pub use frame::{Books, CpuRow, Detail, Frame, FrameOptions, Row, RowKind, Still};
+pub use key::{AccountId, Comm, Ident, TaskKey};
+pub use needs::Needs;
+pub use provenance::{Provenance, Quality, SourceKind};
+pub use snapshot::{CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
+pub use value::{Datum, Missing, Value};
+pub use window::{Book, Window};

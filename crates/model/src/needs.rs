@@ -1,0 +1,47 @@
+//! What must be read beside the accounts: the union over the columns on screen.
+
+use std::ops::BitOr;
+
+/// A set of things to read. What nobody looks at is never read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Needs(u32);
+
+impl Needs {
+    /// Nothing beyond the snapshot.
+    pub const NONE: Needs = Needs(0);
+    /// /proc/PID/stat: TIME+, VIRT, start time.
+    pub const STAT: Needs = Needs(1);
+    /// /proc/PID/statm: RES, SHR.
+    pub const STATM: Needs = Needs(2);
+    /// /proc/PID/cmdline.
+    pub const CMDLINE: Needs = Needs(4);
+    /// The user's name for a uid.
+    pub const USER: Needs = Needs(8);
+    /// /proc/PID/cgroup.
+    pub const CGROUP: Needs = Needs(16);
+    /// /proc/PID/schedstat: run-queue wait in the procfs source.
+    pub const SCHEDSTAT: Needs = Needs(32);
+    /// /proc/PID/status: context switches and uid in the procfs source.
+    pub const STATUS: Needs = Needs(64);
+    /// One row a thread instead of one a process.
+    pub const THREADS: Needs = Needs(128);
+    /// Which CPUs the watched process ran on.
+    pub const CPU_SHARES: Needs = Needs(256);
+
+    /// Whether all of `other` is in this set.
+    pub const fn has(self, other: Needs) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets together, in constants.
+    pub const fn with(self, other: Needs) -> Needs {
+        Needs(self.0 | other.0)
+    }
+}
+
+impl BitOr for Needs {
+    type Output = Needs;
+    fn bitor(self, other: Needs) -> Needs {
+        self.with(other)
+    }
+}

@@ -1,0 +1,67 @@
+//! How good each figure of a snapshot is, and who gave it.
+
+use crate::counters::Counter;
+
+/// Which source filled a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceKind {
+    /// The BPF ledger: event by event, exact.
+    Ledger,
+    /// /proc, read by anyone: sampled by ticks, blind between two looks.
+    Procfs,
+}
+
+impl SourceKind {
+    /// The name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SourceKind::Ledger => "ledger",
+            SourceKind::Procfs => "procfs",
+        }
+    }
+}
+
+/// How good a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Quality {
+    /// Measured at the events themselves.
+    Exact,
+    /// Sampled or rounded by the kernel's tick; marked `~`.
+    Sampled,
+    /// Not to be had from this source.
+    #[default]
+    Missing,
+}
+
+/// Where a snapshot came from and what it is worth, field by field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// Who filled it.
+    pub source: SourceKind,
+    /// Why this source and not a better one: one line, if there is something to say.
+    pub reason: Option<String>,
+    /// The quality of each task counter.
+    pub counters: [Quality; Counter::COUNT],
+    /// Whether interrupt time is measured; if not it is part of the task or idle time it hit.
+    pub irq: Quality,
+    /// Whether steal is measured.
+    pub steal: Quality,
+}
+
+impl Provenance {
+    /// A source that can give nothing yet; the source adds what it can.
+    pub fn new(source: SourceKind) -> Provenance {
+        Provenance {
+            source,
+            reason: None,
+            counters: [Quality::Missing; Counter::COUNT],
+            irq: Quality::Missing,
+            steal: Quality::Missing,
+        }
+    }
+
+    /// The quality of one counter.
+    pub fn of(&self, counter: Counter) -> Quality {
+        self.counters[counter as usize]
+    }
+}

@@ -1,0 +1,166 @@
+//! Raw cumulative counters at one instant: all that a source produces and a recording stores.
+
+use crate::counters::{Counter, Counters};
+use crate::errors::ErrorCounts;
+use crate::key::{AccountId, Comm, Ident, TaskKey};
+use crate::provenance::Provenance;
+use crate::system::System;
+
+/// The one state a task is in at an instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum MicroState {
+    /// The source cannot tell.
+    #[default]
+    Unknown,
+    /// On a CPU.
+    Run,
+    /// Runnable, waiting for a CPU.
+    Lat,
+    /// Asleep, interruptibly.
+    Sleep,
+    /// Asleep, uninterruptibly.
+    Block,
+    /// Stopped or traced.
+    Stop,
+    /// Dead, not yet reaped. Zombies take no time.
+    Zombie,
+}
+
+impl MicroState {
+    /// The counter that grows while a task is in this state.
+    pub const fn counter(self) -> Option<Counter> {
+        match self {
+            MicroState::Run => Some(Counter::RunNs),
+            MicroState::Lat => Some(Counter::LatNs),
+            MicroState::Sleep => Some(Counter::SleepNs),
+            MicroState::Block => Some(Counter::BlockNs),
+            MicroState::Stop => Some(Counter::StopNs),
+            MicroState::Unknown | MicroState::Zombie => None,
+        }
+    }
+}
+
+/// One task as it was at the snapshot's instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TaskSample {
+    /// The account; stays the same over exec.
+    pub account: AccountId,
+    /// How a person names it.
+    pub key: TaskKey,
+    /// Who it is.
+    pub ident: Ident,
+    /// The state it is in.
+    pub state: MicroState,
+    /// The state letter as top shows it: R S D T t Z I.
+    pub letter: char,
+    /// When this account's time begins: birth, or when the source began to watch.
+    pub since_ns: u64,
+    /// The CPU it is on or last was on.
+    pub last_cpu: Option<u32>,
+    /// Threads in the process, where the source reads processes only.
+    pub threads: Option<u32>,
+    /// Cumulative counters.
+    pub counters: Counters,
+}
+
+/// An ancestor: a process, told from its pid's next owner by its start time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct ProcessRef {
+    /// Thread group id; 0 is none.
+    pub tgid: u32,
+    /// Start time since boot of the leader in ns.
+    pub start_ns: u64,
+}
+
+/// Tasks that exited, summed by (parent, comm, cgroup); each added only the part of its time
+/// that lay in the window it died in. Cumulative.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExitSample {
+    /// The account of this group.
+    pub account: AccountId,
+    /// The process whose threads these were, where only threads of a living process exited;
+    /// tgid 0: whole processes.
+    pub of: ProcessRef,
+    /// The parent process and its ancestors, nearest first, as of the group's first exit.
+    pub ancestors: [ProcessRef; 8],
+    /// Command name.
+    pub comm: Comm,
+    /// Cgroup id, where known.
+    pub cgroup_id: Option<u64>,
+    /// Exited processes.
+    pub processes: u64,
+    /// Exited tasks (threads), leaders included.
+    pub tasks: u64,
+    /// Sum of lifetimes inside the windows they died in.
+    pub life_ns: u64,
+    /// Summed counters.
+    pub counters: Counters,
+}
+
+/// Where one CPU's time went, cumulative ns since the source began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CpuSample {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// Online at the snapshot's instant.
+    pub online: bool,
+    /// Executing tasks that have a name.
+    pub task_ns: u64,
+    /// Executing tasks without a name.
+    pub unnamed_ns: u64,
+    /// Idle.
+    pub idle_ns: u64,
+    /// Interrupts, where measured.
+    pub irq_ns: Option<u64>,
+    /// Stolen, where measured; from tasks and from idle.
+    pub steal_ns: Option<u64>,
+    /// The part of `steal_ns` that hit nobody's account: idle or unnamed.
+    pub steal_idle_ns: Option<u64>,
+    /// Offline.
+    pub offline_ns: u64,
+    /// Context switches.
+    pub switches: Option<u64>,
+    /// Time of the watched process on this CPU, when one is watched.
+    pub watched_ns: Option<u64>,
+    /// Dispatches of the watched process on this CPU.
+    pub watched_dispatches: Option<u64>,
+}
+
+/// What looking cost, cumulative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CostSample {
+    /// CPU time of this process, from its own CPU clock.
+    pub user_ns: u64,
+    /// BPF events times their calibrated cost; `None` without BPF or before the calibration.
+    pub bpf_ns: Option<u64>,
+    /// BPF events.
+    pub bpf_events: Option<u64>,
+}
+
+/// Everything cumulative at one instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The instant, CLOCK_MONOTONIC ns: the same for every CPU and task.
+    pub at_ns: u64,
+    /// Who filled it and how good it is.
+    pub provenance: Provenance,
+    /// True: `tasks` is everyone. False: only those that changed since the snapshot before; the
+    /// others are still in the state they were in.
+    pub complete: bool,
+    /// Tasks.
+    pub tasks: Vec<TaskSample>,
+    /// Accounts that ended since the snapshot before (when not `complete`).
+    pub gone: Vec<AccountId>,
+    /// Exited groups.
+    pub exited: Vec<ExitSample>,
+    /// CPUs.
+    pub cpus: Vec<CpuSample>,
+    /// Tasks born since the source began, processes and threads, where known.
+    pub born: Option<u64>,
+    /// Missed and impossible events so far.
+    pub errors: ErrorCounts,
+    /// The machine.
+    pub system: System,
+    /// What looking cost so far.
+    pub cost: CostSample,
+}

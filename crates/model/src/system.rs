@@ -1,0 +1,111 @@
+//! What the header shows beside the accounts: load, memory, the kernel's own tick counts.
+
+/// CPU time as /proc/stat counts it, in ticks of `USER_HZ` (proc_stat(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct StatTicks {
+    /// User mode, nice 0 and below.
+    pub user: u64,
+    /// User mode, niced.
+    pub nice: u64,
+    /// Kernel mode.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Idle with I/O outstanding.
+    pub iowait: u64,
+    /// Hard interrupts.
+    pub irq: u64,
+    /// Soft interrupts.
+    pub softirq: u64,
+    /// Stolen by the hypervisor.
+    pub steal: u64,
+}
+
+impl StatTicks {
+    /// The fields in top's order: us sy ni id wa hi si st.
+    pub fn in_top_order(&self) -> [u64; 8] {
+        [
+            self.user,
+            self.system,
+            self.nice,
+            self.idle,
+            self.iowait,
+            self.irq,
+            self.softirq,
+            self.steal,
+        ]
+    }
+
+    /// All ticks.
+    pub fn total(&self) -> u64 {
+        self.in_top_order().iter().sum()
+    }
+
+    /// Field by field `self - earlier`; /proc/stat's idle and iowait may step back
+    /// (proc_stat(5)), which counts as no change.
+    pub fn since(&self, earlier: &StatTicks) -> StatTicks {
+        StatTicks {
+            user: self.user.saturating_sub(earlier.user),
+            nice: self.nice.saturating_sub(earlier.nice),
+            system: self.system.saturating_sub(earlier.system),
+            idle: self.idle.saturating_sub(earlier.idle),
+            iowait: self.iowait.saturating_sub(earlier.iowait),
+            irq: self.irq.saturating_sub(earlier.irq),
+            softirq: self.softirq.saturating_sub(earlier.softirq),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+
+    /// Per cent in top's order (us sy ni id wa hi si st); `None` before the first tick.
+    pub fn percent(&self) -> Option<[f64; 8]> {
+        let total = self.total();
+        (total > 0).then(|| self.in_top_order().map(|t| t as f64 * 100.0 / total as f64))
+    }
+}
+
+/// Memory in bytes, from /proc/meminfo (proc_meminfo(5)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Memory {
+    /// MemTotal.
+    pub total: u64,
+    /// MemFree.
+    pub free: u64,
+    /// MemAvailable.
+    pub available: u64,
+    /// Buffers + Cached + SReclaimable, as top's buff/cache.
+    pub cache: u64,
+    /// SwapTotal.
+    pub swap_total: u64,
+    /// SwapFree.
+    pub swap_free: u64,
+}
+
+impl Memory {
+    /// Used as top counts it: total - available.
+    pub fn used(&self) -> u64 {
+        self.total.saturating_sub(self.available)
+    }
+}
+
+/// The machine at one instant. A field that could not be read is `None`.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct System {
+    /// Wall clock, seconds since the epoch.
+    pub wall_s: Option<i64>,
+    /// The local time of day as text, `HH:MM:SS`.
+    pub local_time: Option<String>,
+    /// Seconds since boot.
+    pub uptime_s: Option<f64>,
+    /// Logged-in users.
+    pub users: Option<u32>,
+    /// Load averages over 1, 5 and 15 minutes.
+    pub load: Option<[f64; 3]>,
+    /// Memory and swap.
+    pub memory: Option<Memory>,
+    /// /proc/stat's `cpu` line.
+    pub ticks: Option<StatTicks>,
+    /// /proc/stat's `cpuN` lines, with N.
+    pub cpu_ticks: Vec<(u32, StatTicks)>,
+    /// Forks since boot (`processes` in /proc/stat); counts threads too.
+    pub forks: Option<u64>,
+}

@@ -1,0 +1,26 @@
+//! The one thing every source does: give everything cumulative at one instant.
+
+use crate::error::SourceError;
+use exactop_model::{Needs, Provenance, Snapshot};
+
+/// What the next snapshot must hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// What the columns on screen need.
+    pub needs: Needs,
+    /// The process whose time on each CPU is to be counted from now on.
+    pub watch: Option<u32>,
+}
+
+/// A source of snapshots. `Snapshot::system` and the user-space part of `Snapshot::cost` are
+/// filled in by the [`session`](crate::session), the same way for every source.
+pub trait Source {
+    /// Everything cumulative at one instant, not earlier than the call.
+    ///
+    /// # Errors
+    /// When nothing can be read any more; a single task that vanishes is not an error.
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError>;
+
+    /// Who this is and how good its figures are.
+    fn provenance(&self) -> &Provenance;
+}
