@@ -6,6 +6,7 @@
 //! print values. The way is one way: nothing here knows who reads it or where it came from.
 #![forbid(unsafe_code)]
 
+pub mod books_text;
 pub mod columns;
 pub mod counters;
 pub mod errors;

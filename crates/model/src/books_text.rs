@@ -1,0 +1,159 @@
+//! The books as a sum that comes out: rounded so that the shown parts add up to the shown total.
+
+use crate::frame::{Books, Frame};
+
+/// One summand of the books.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Account {
+    /// Tasks that live at the window's end.
+    Tasks,
+    /// Tasks that exited in the window.
+    Exited,
+    /// Executing, but nobody knows who.
+    Unnamed,
+    /// Interrupts.
+    Irq,
+    /// Stolen by the hypervisor.
+    Steal,
+    /// Idle.
+    Idle,
+    /// CPUs that were offline.
+    Offline,
+    /// What is missing for the sum to come out.
+    Residual,
+}
+
+impl Account {
+    /// The word on screen.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Account::Tasks => "tasks",
+            Account::Exited => "exited",
+            Account::Unnamed => "unnamed",
+            Account::Irq => "irq",
+            Account::Steal => "steal",
+            Account::Idle => "idle",
+            Account::Offline => "offline",
+            Account::Residual => "residual",
+        }
+    }
+}
+
+/// The books in hundredths of a per cent. The known parts add up to `total` exactly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BooksText {
+    /// All CPUs: 100.00 a CPU, or 100.00 for the machine.
+    pub total: i64,
+    /// The accounts in order; `None` where the source cannot tell it apart from the others.
+    pub parts: Vec<(Account, Option<i64>)>,
+}
+
+impl BooksText {
+    /// The books of a frame, in per cent of one CPU, or of the whole machine. `None` for a
+    /// window without length or CPUs.
+    pub fn new(frame: &Frame, of_machine: bool) -> Option<BooksText> {
+        let books = &frame.books;
+        let whole_ns = if of_machine { books.total_ns } else { frame.length_ns() };
+        if whole_ns == 0 || books.total_ns == 0 {
+            return None;
+        }
+        let total = i128::from(books.total_ns) * 10_000 / i128::from(whole_ns);
+        let parts = accounts(books, frame.died.is_some());
+        let known: Vec<i128> = parts.iter().filter_map(|(_, ns)| *ns).collect();
+        let mut shown = round_to_sum(&known, total as i64).into_iter();
+        let parts = parts.iter().map(|&(a, ns)| (a, ns.and_then(|_| shown.next()))).collect();
+        Some(BooksText { total: total as i64, parts })
+    }
+
+    /// `CPU 200.00 % = tasks 131.20 + exited 67.10 + irq - + steal 1.21 + idle 0.49`.
+    pub fn line(&self) -> String {
+        let mut line = format!("CPU {} % =", hundredths(self.total));
+        for (i, (account, part)) in self.parts.iter().enumerate() {
+            let sign = if i == 0 { "" } else { " +" };
+            let figure = part.map_or("-".into(), hundredths);
+            line.push_str(&format!("{sign} {} {figure}", account.label()));
+        }
+        line
+    }
+}
+
+/// Accounts that are nothing in most windows show only when they are something.
+fn accounts(books: &Books, sees_exits: bool) -> Vec<(Account, Option<i128>)> {
+    let something = |ns: i128| Some(ns).filter(|&ns| ns != 0).map(Some);
+    [
+        (Account::Tasks, Some(Some(books.tasks_ns.into()))),
+        (Account::Exited, Some(sees_exits.then_some(books.exited_ns.into()))),
+        (Account::Unnamed, something(books.unnamed_ns.into())),
+        (Account::Irq, Some(books.irq_ns.map(i128::from))),
+        (Account::Steal, Some(books.steal_ns.map(i128::from))),
+        (Account::Idle, Some(Some(books.idle_ns.into()))),
+        (Account::Offline, something(books.offline_ns.into())),
+        (Account::Residual, something(books.residual_ns.into())),
+    ]
+    .into_iter()
+    .filter_map(|(account, shown)| Some((account, shown?)))
+    .collect()
+}
+
+/// A number of hundredths with its point: `-12` is `-0.12`.
+pub fn hundredths(n: i64) -> String {
+    let sign = if n < 0 { "-" } else { "" };
+    let n = n.unsigned_abs();
+    format!("{sign}{}.{:02}", n / 100, n % 100)
+}
+
+/// Scales `parts` so that they add up to `total` and rounds them so that this stays true: each
+/// is rounded down, and what that leaves goes to the parts with the largest remainders.
+pub fn round_to_sum(parts: &[i128], total: i64) -> Vec<i64> {
+    let sum: i128 = parts.iter().sum();
+    if sum <= 0 {
+        return vec![0; parts.len()];
+    }
+    let scaled: Vec<i128> = parts.iter().map(|p| p * i128::from(total)).collect();
+    let mut rounded: Vec<i64> = scaled.iter().map(|s| s.div_euclid(sum) as i64).collect();
+    let mut by_remainder: Vec<usize> = (0..parts.len()).collect();
+    by_remainder.sort_by_key(|&i| std::cmp::Reverse(scaled[i].rem_euclid(sum)));
+    let left = total - rounded.iter().sum::<i64>();
+    for &i in by_remainder.iter().take(usize::try_from(left).unwrap_or(0)) {
+        rounded[i] += 1;
+    }
+    rounded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn thirds_add_up() {
+        assert_eq!(round_to_sum(&[1, 1, 1], 10_000), [3334, 3333, 3333]);
+        assert_eq!(round_to_sum(&[0, 0], 10_000), [0, 0]);
+        assert_eq!(round_to_sum(&[7, -1], 600), [700, -100]);
+    }
+
+    #[test]
+    fn hundredths_have_their_sign() {
+        assert_eq!(
+            [0, 7, -7, 20_000, -1234].map(hundredths),
+            ["0.00", "0.07", "-0.07", "200.00", "-12.34"]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn shown_parts_add_up_and_are_off_by_less_than_one_digit(
+            parts in prop::collection::vec(0u64..10_000_000_000, 1..9),
+        ) {
+            let parts: Vec<i128> = parts.iter().map(|&p| p.into()).collect();
+            let sum: i128 = parts.iter().sum();
+            prop_assume!(sum > 0);
+            let shown = round_to_sum(&parts, 20_000);
+            prop_assert_eq!(shown.iter().sum::<i64>(), 20_000);
+            for (part, shown) in parts.iter().zip(&shown) {
+                let exact = *part as f64 * 20_000.0 / sum as f64;
+                prop_assert!((exact - *shown as f64).abs() < 1.0);
+            }
+        }
+    }
+}
