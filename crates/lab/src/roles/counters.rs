@@ -1,0 +1,51 @@
+//! Counters that processes share, over fork and over exec.
+
+use rustix::fs::{ftruncate, memfd_create, MemfdFlags};
+use rustix::mm::{mmap, MapFlags, ProtFlags};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::atomic::AtomicU64;
+
+/// As many as fit a page are there; no role needs more.
+const BYTES: usize = 4096;
+
+/// A page of counters. It stays mapped until the process ends.
+#[derive(Clone, Copy)]
+pub(super) struct Counters(&'static [AtomicU64; BYTES / size_of::<AtomicU64>()]);
+
+impl Counters {
+    /// Makes counters, all zero, and a descriptor that a program run later finds them by.
+    pub(super) fn new() -> io::Result<(Self, RawFd)> {
+        // No close-on-exec: the descriptor is to be inherited.
+        let file = memfd_create("exactop-lab-counters", MemfdFlags::empty())?;
+        ftruncate(&file, BYTES as u64)?;
+        let counters = Self::map(file.as_fd())?;
+        let number = file.as_raw_fd();
+        std::mem::forget(file);
+        Ok((counters, number))
+    }
+
+    /// Takes over the counters behind an inherited descriptor.
+    pub(super) fn inherited(number: RawFd) -> io::Result<Self> {
+        // SAFETY: the program that ran us left this descriptor open for us, and nothing here
+        // closes it.
+        let file = std::mem::ManuallyDrop::new(unsafe { OwnedFd::from_raw_fd(number) });
+        Self::map(file.as_fd())
+    }
+
+    fn map(file: BorrowedFd<'_>) -> io::Result<Self> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a mapping of its own, placed by the kernel, never unmapped, as large as the
+        // file, page-aligned, and of a type that any bits are valid for.
+        let page = unsafe {
+            let at = mmap(std::ptr::null_mut(), BYTES, access, MapFlags::SHARED, file, 0)?;
+            &*at.cast()
+        };
+        Ok(Self(page))
+    }
+
+    /// The counter with a number.
+    pub(super) fn at(&self, number: usize) -> &'static AtomicU64 {
+        &self.0[number]
+    }
+}

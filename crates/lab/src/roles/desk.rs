@@ -1,0 +1,44 @@
+//! Where a role answers the library: one line in, one line out.
+
+use crate::error::Refusal;
+use std::io::{BufRead, Write};
+
+/// Says that the load is complete, with the numbers of its parts, and answers requests from then
+/// on. Never returns: the supervisor ends the process.
+pub(super) fn serve(
+    parts: impl IntoIterator<Item = u32>,
+    mut answer: impl FnMut(&str) -> Option<Vec<u64>>,
+) -> ! {
+    let me = u64::from(std::process::id());
+    say(std::iter::once(me).chain(parts.into_iter().map(u64::from)));
+    for request in std::io::stdin().lock().lines() {
+        let Ok(request) = request else { break };
+        match answer(&request) {
+            Some(numbers) => say(numbers),
+            None => refuse(&Refusal::Other(format!("no answer to {request:?}"))),
+        }
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Says why not.
+pub(super) fn refuse(refusal: &Refusal) {
+    write(&format!("refused {}\n", refusal.to_line()));
+}
+
+fn say(numbers: impl IntoIterator<Item = u64>) {
+    let mut line = String::from("ok");
+    for number in numbers {
+        line.push_str(&format!(" {number}"));
+    }
+    line.push('\n');
+    write(&line);
+}
+
+fn write(line: &str) {
+    let mut out = std::io::stdout().lock();
+    // Nobody listens any more: then the supervisor ends us anyway.
+    let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+}

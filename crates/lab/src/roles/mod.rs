@@ -1,0 +1,69 @@
+//! What the worker program does: one module per workload, on a supervisor they share.
+//!
+//! A role starts its load, says so ([`desk`]), and answers requests until it is killed. It needs
+//! no orderly end of its own: the [`supervisor`] kills and reaps all of it.
+
+mod auto_reaped;
+mod children;
+mod counters;
+mod desk;
+mod exec_threads;
+mod exiting_threads;
+mod fork_storm;
+mod pipe_pingpong;
+mod signal_storm;
+mod sleepers;
+mod spin;
+mod stop_continue;
+mod supervisor;
+mod work;
+
+use crate::error::Refusal;
+use std::process::ExitCode;
+
+/// A role: takes its arguments; returns only if the load could not be started.
+type Role = fn(&[String]) -> Result<std::convert::Infallible, Refusal>;
+
+const ROLES: [(&str, Role); 9] = [
+    ("auto-reaped", auto_reaped::run),
+    ("exec-threads", exec_threads::run),
+    ("exiting-threads", exiting_threads::run),
+    ("fork-storm", fork_storm::run),
+    ("pipe-pingpong", pipe_pingpong::run),
+    ("signal-storm", signal_storm::run),
+    ("sleepers", sleepers::run),
+    ("spin", spin::run),
+    ("stop-continue", stop_continue::run),
+];
+
+/// The main function of the worker program.
+pub fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, args)) = args.split_first() else { return usage() };
+    if name == exec_threads::AGAIN {
+        return exec_threads::again(args);
+    }
+    let Some((name, role)) = ROLES.iter().find(|(role, _)| role == name) else { return usage() };
+    if let Err(error) = supervisor::split() {
+        desk::refuse(&Refusal::other(error));
+        return ExitCode::FAILURE;
+    }
+    children::set_name(&format!("lab-{name}"));
+    let Err(refusal) = role(args);
+    desk::refuse(&refusal);
+    ExitCode::FAILURE
+}
+
+fn usage() -> ExitCode {
+    eprintln!("exactop-lab-worker: started by exactop-lab, for one of:");
+    for (name, _) in ROLES {
+        eprintln!("  {name}");
+    }
+    ExitCode::from(2)
+}
+
+/// The argument at `at`, a number.
+fn number(args: &[String], at: usize) -> Result<usize, Refusal> {
+    let word = args.get(at).map_or("", String::as_str);
+    word.parse().map_err(|_| Refusal::Other(format!("argument {at}, {word:?}, is no number")))
+}

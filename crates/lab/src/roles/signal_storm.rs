@@ -1,0 +1,88 @@
+//! Threads that wake each other from their sleeps by signals.
+//!
+//! A signal may come while its target is on the way into a sleep: the kernel then puts the thread
+//! back on the CPU without a wakeup.
+
+use super::{children, desk, number};
+use crate::error::Refusal;
+use rustix::io::Errno;
+use rustix::thread::{futex, gettid, nanosleep, NanosleepRelativeResult, Timespec};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+use std::thread;
+
+/// How long a sleep lasts if no signal cuts it short.
+const SLEEP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000 };
+
+/// Signals that were delivered. A static, because a signal handler has no other memory.
+static DELIVERED: AtomicU64 = AtomicU64::new(0);
+
+struct Ring {
+    tids: Vec<AtomicI32>,
+    sent: AtomicU64,
+    interrupted: AtomicU64,
+}
+
+pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
+    let threads = number(args, 0)?;
+    install_handler().map_err(Refusal::other)?;
+    let ring = Arc::new(Ring {
+        tids: (0..threads).map(|_| AtomicI32::new(0)).collect(),
+        sent: AtomicU64::new(0),
+        interrupted: AtomicU64::new(0),
+    });
+    for place in 0..threads {
+        let ring = Arc::clone(&ring);
+        let started = thread::Builder::new().spawn(move || ring.stand(place));
+        started.map_err(|error| children::too_few(place, threads, &error))?;
+    }
+    desk::serve([], |request| {
+        let counts = || [&ring.sent, &DELIVERED, &ring.interrupted].map(|n| n.load(Relaxed));
+        (request == "counts").then(|| counts().into())
+    })
+}
+
+extern "C" fn count(_signal: libc::c_int) {
+    DELIVERED.fetch_add(1, Relaxed);
+}
+
+fn install_handler() -> std::io::Result<()> {
+    // SAFETY: zero is a valid value of every field: no flags, so that sleeps are cut short.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = count as *const () as libc::sighandler_t;
+    // SAFETY: the handler only adds to an atomic.
+    match unsafe { libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+impl Ring {
+    /// What one thread does: signal the next one in the ring, sleep, and again.
+    fn stand(&self, place: usize) {
+        self.tids[place].store(gettid().as_raw_nonzero().get(), Relaxed);
+        let next = &self.tids[(place + 1) % self.tids.len()];
+        for futex_next in [false, true].into_iter().cycle() {
+            let tid = next.load(Relaxed);
+            // SAFETY: a system call without pointers; the thread is one of this process.
+            if tid != 0 && unsafe { libc::tgkill(libc::getpid(), tid, libc::SIGUSR1) } == 0 {
+                self.sent.fetch_add(1, Relaxed);
+            }
+            if if futex_next { futex_sleep() } else { plain_sleep() } {
+                self.interrupted.fetch_add(1, Relaxed);
+            }
+        }
+    }
+}
+
+/// Sleeps; true if a signal cut it short.
+fn plain_sleep() -> bool {
+    matches!(nanosleep(&SLEEP), NanosleepRelativeResult::Interrupted(_))
+}
+
+/// Sleeps on a lock that nobody will release; true if a signal cut it short.
+fn futex_sleep() -> bool {
+    let lock = AtomicU32::new(0);
+    futex::wait(&lock, futex::Flags::PRIVATE, 0, Some(&SLEEP)) == Err(Errno::INTR)
+}

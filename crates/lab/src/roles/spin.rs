@@ -1,0 +1,81 @@
+//! Busy threads that know what CPU time they used.
+
+use super::{children, desk, number, work};
+use crate::error::Refusal;
+use rustix::thread::{gettid, sched_setaffinity, CpuSet};
+use rustix::time::ClockId;
+use std::convert::Infallible;
+use std::mem::MaybeUninit;
+use std::os::unix::thread::JoinHandleExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{mpsc, Arc};
+use std::thread::{self, JoinHandle};
+
+/// A busy thread. What it returns is its CPU time, read as its last act.
+type Spinner = JoinHandle<u64>;
+
+pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
+    let threads = number(args, 0)?;
+    let cpus = (1..args.len()).map(|at| number(args, at)).collect::<Result<Vec<_>, _>>()?;
+    confine(&cpus)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut spinners: Vec<Spinner> = Vec::with_capacity(threads);
+    let mut tids = Vec::with_capacity(threads);
+    for made in 0..threads {
+        let (spinner, tid) = start(&stop).map_err(|e| children::too_few(made, threads, &e))?;
+        spinners.push(spinner);
+        tids.push(tid);
+    }
+    desk::serve(tids, |request| match request.strip_prefix("cpu ") {
+        Some(thread) => Some(vec![cpu_time(spinners.get(thread.parse::<usize>().ok()?)?)?]),
+        None if request == "stop" => {
+            stop.store(true, Relaxed);
+            spinners.drain(..).map(|spinner| spinner.join().ok()).collect()
+        }
+        None => None,
+    })
+}
+
+/// Binds this thread, and those it will make, to CPUs; to none in particular if there are none.
+fn confine(cpus: &[usize]) -> Result<(), Refusal> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        if *cpu >= CpuSet::MAX_CPU {
+            return Err(Refusal::Other(format!("there is no CPU {cpu}")));
+        }
+        set.set(*cpu);
+    }
+    sched_setaffinity(None, &set)
+        .map_err(|error| Refusal::Other(format!("can't run on CPUs {cpus:?}: {error}")))
+}
+
+fn start(stop: &Arc<AtomicBool>) -> std::io::Result<(Spinner, u32)> {
+    let (sender, receiver) = mpsc::channel();
+    let stop = Arc::clone(stop);
+    let spinner = thread::Builder::new().spawn(move || {
+        // The receiver waits for it below.
+        let _ = sender.send(gettid().as_raw_nonzero().get() as u32);
+        while !stop.load(Relaxed) {
+            work::chunk();
+        }
+        work::nanoseconds(ClockId::ThreadCPUTime)
+    })?;
+    let tid = receiver.recv().map_err(std::io::Error::other)?;
+    Ok((spinner, tid))
+}
+
+/// The CPU time of a running thread, which only its own process may ask for.
+fn cpu_time(spinner: &Spinner) -> Option<u64> {
+    let mut clock = 0;
+    // SAFETY: the thread is not joined, so its handle is valid.
+    let known = unsafe { libc::pthread_getcpuclockid(spinner.as_pthread_t(), &mut clock) } == 0;
+    let mut time = MaybeUninit::<libc::timespec>::uninit();
+    // SAFETY: points to room for the answer, which is read only if it was given.
+    let time = unsafe {
+        (known && libc::clock_gettime(clock, time.as_mut_ptr()) == 0).then(|| time.assume_init())?
+    };
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}

@@ -1,0 +1,79 @@
+//! The loads that are made of processes.
+
+use crate::{comes_true, ends, grows};
+use exactop_lab::procs::{group_members, stat_field};
+use exactop_lab::workloads::{AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue};
+use std::time::Duration;
+
+/// Of proc(5): the page faults of the children that were waited for.
+const CMINFLT: usize = 11;
+
+#[test]
+fn fork_storm() {
+    let storm = ForkStorm::start(2).unwrap();
+    assert_eq!(storm.shells().len(), 2);
+    for shell in storm.shells() {
+        grows("children of a shell", || stat_field(shell, CMINFLT).expect("the shell runs"));
+    }
+    ends(storm, ForkStorm::pid);
+}
+
+#[test]
+fn exec_threads() {
+    let load = ExecThreads::start(3).unwrap();
+    grows("execs", || load.execs().unwrap());
+    comes_true("every process execs", || load.execs().unwrap() > 100);
+    for pid in load.pids() {
+        assert!(stat_field(pid, 4).is_some(), "{pid} ended");
+    }
+    ends(load, ExecThreads::pid);
+}
+
+#[test]
+fn stop_continue() {
+    let load = StopContinue::start(2).unwrap();
+    grows("stops", || load.stops().unwrap());
+    for pid in load.pids() {
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        comes_true("a stopped process", || state().contains(") T "));
+        comes_true("a running process", || state().contains(") R "));
+    }
+    ends(load, StopContinue::pid);
+}
+
+#[test]
+fn sleepers() {
+    many_sleepers(1_000);
+}
+
+#[test]
+#[ignore = "takes gigabytes of memory"]
+fn sleepers_10_000() {
+    many_sleepers(10_000);
+}
+
+#[test]
+#[ignore = "takes gigabytes of memory and nearly all process numbers"]
+fn sleepers_30_000() {
+    many_sleepers(30_000);
+}
+
+fn many_sleepers(count: usize) {
+    let load = Sleepers::start(count).unwrap();
+    assert_eq!(load.pids().len(), count);
+    assert_eq!(group_members(load.pid()).len(), count + 1);
+    ends(load, Sleepers::pid);
+}
+
+#[test]
+fn auto_reaped() {
+    let work = Duration::from_millis(2);
+    let load = AutoReaped::start(2, work).unwrap();
+    grows("orphans", || load.totals().unwrap().orphans);
+    let totals = load.stop().unwrap();
+    assert_eq!(group_members(load.pid()), [load.pid()], "children left after stop");
+    assert_eq!(load.totals().unwrap(), totals);
+    // For every child that only made an orphan, the orphan worked.
+    assert!(totals.cpu_ns >= totals.children * work.as_nanos() as u64, "{totals:?}");
+    ends(load, AutoReaped::pid);
+}

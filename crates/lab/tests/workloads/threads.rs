@@ -1,0 +1,62 @@
+//! The loads that are made of threads of one process.
+
+use crate::{comes_true, ends, grows};
+use exactop_lab::procs::thread_count;
+use exactop_lab::workloads::{ExitingThreads, PipePingPong, SignalStorm, Spin};
+
+#[test]
+fn pipe_pingpong() {
+    let load = PipePingPong::start(2_000).unwrap();
+    assert_eq!(thread_count(load.pid()), Some(2_001));
+    grows("rounds", || load.rounds().unwrap());
+    ends(load, PipePingPong::pid);
+}
+
+#[test]
+fn spin() {
+    let spin = Spin::start(2, Some(&[0])).unwrap();
+    let tids = spin.threads();
+    assert_eq!(thread_count(spin.pid()), Some(3));
+    for (index, tid) in tids.iter().enumerate() {
+        let status = format!("/proc/{}/task/{tid}/status", spin.pid());
+        let status = std::fs::read_to_string(status).unwrap();
+        assert!(status.contains("Cpus_allowed_list:\t0\n"), "{status}");
+        grows("CPU time", || spin.cpu_ns(index).unwrap());
+    }
+    let asked = [0, 1].map(|index| spin.cpu_ns(index).unwrap());
+    assert!(spin.cpu_ns(2).is_err());
+    let used = spin.stop().unwrap();
+    for ((thread, tid), asked) in used.iter().zip(tids).zip(asked) {
+        assert_eq!(thread.tid, tid);
+        assert!(thread.cpu_ns >= asked);
+    }
+}
+
+#[test]
+fn spin_anywhere() {
+    let spin = Spin::start(1, None).unwrap();
+    ends(spin, Spin::pid);
+}
+
+#[test]
+fn exiting_threads() {
+    let load = ExitingThreads::start(2).unwrap();
+    grows("threads", || load.totals().unwrap().threads);
+    let totals = load.stop().unwrap();
+    assert!(totals.cpu_ns >= totals.threads * 1_000_000);
+    // A joined thread may still be on its way out.
+    comes_true("threads to be gone", || thread_count(load.pid()) == Some(1));
+    assert_eq!(load.totals().unwrap(), totals);
+    ends(load, ExitingThreads::pid);
+}
+
+#[test]
+fn signal_storm() {
+    let load = SignalStorm::start(8).unwrap();
+    assert_eq!(thread_count(load.pid()), Some(9));
+    grows("delivered signals", || load.counts().unwrap().delivered);
+    grows("interrupted sleeps", || load.counts().unwrap().interrupted);
+    let counts = load.counts().unwrap();
+    assert!(counts.interrupted <= counts.sent, "{counts:?}");
+    ends(load, SignalStorm::pid);
+}
