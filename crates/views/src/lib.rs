@@ -1,1 +1,14 @@
-//! placeholder
+//! Frames as text, JSON lines and CSV, and the columns reference.
+//!
+//! A [`Plan`] says which rows and columns someone wants; it turns a frame into a [`Page`], and
+//! each format prints pages. Nothing here knows where a frame came from, waits, or opens a file.
+#![forbid(unsafe_code)]
+
+pub mod csv;
+pub mod header;
+pub mod json;
+pub mod plan;
+pub mod reference;
+pub mod table;
+
+pub use plan::{Page, Plan, Selection};

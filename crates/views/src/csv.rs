@@ -1,0 +1,65 @@
+//! Pages as CSV: a header line, then one line for each row and window. An empty field is a
+//! missing figure.
+
+use crate::plan::Page;
+use exactop_model::{Column, Datum, RowKind, Value};
+use std::io::{self, Write};
+
+/// The fields before the columns.
+pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
+
+/// Prints the header line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_header(out: &mut dyn Write, columns: &[&Column]) -> io::Result<()> {
+    let ids = columns.iter().map(|c| c.id);
+    record(out, FIXED.iter().copied().chain(ids))
+}
+
+/// Prints the rows of one window.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
+    let mut csv = ::csv::WriterBuilder::new().from_writer(out);
+    let instants = [page.frame.t0_ns.to_string(), page.frame.t1_ns.to_string()];
+    for row in page.rows.iter().chain(&page.exited) {
+        let fixed = instants.iter().cloned().chain([kind(row.kind).to_string()]);
+        let cells = page.columns.iter().map(|c| field(&(c.value)(row, &page.context)));
+        csv.write_record(fixed.chain(cells)).map_err(into_io)?;
+    }
+    csv.flush()
+}
+
+fn record<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    let mut csv = ::csv::WriterBuilder::new().from_writer(out);
+    csv.write_record(fields).map_err(into_io)?;
+    csv.flush()
+}
+
+fn into_io(error: ::csv::Error) -> io::Error {
+    match error.into_kind() {
+        ::csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+/// What a row stands for, in CSV and JSON.
+pub(crate) fn kind(kind: RowKind) -> &'static str {
+    match kind {
+        RowKind::Task => "task",
+        RowKind::Process => "process",
+        RowKind::Exited => "exited",
+    }
+}
+
+fn field(value: &Value) -> String {
+    match value {
+        Value::Missing(_) => String::new(),
+        Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => n.to_string(),
+        Value::Known(Datum::Int(i)) => i.to_string(),
+        Value::Known(Datum::Pct(p)) => p.to_string(),
+        Value::Known(Datum::Text(text)) => text.clone(),
+    }
+}

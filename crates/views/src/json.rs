@@ -1,0 +1,229 @@
+//! Pages as JSON: one object on one line for each window. docs/json.md describes the schema.
+//!
+//! The keys of rows are the ids of the column registry. Times are integers in nanoseconds, a
+//! missing figure is `null`.
+
+use crate::csv::kind;
+use crate::header::quality;
+use crate::plan::Page;
+use exactop_model::columns::{Context, Unit, COLUMNS};
+use exactop_model::system::{Memory, StatTicks};
+use exactop_model::window::Census;
+use exactop_model::{
+    Column, Counter, CpuRow, Datum, ErrorKind, Frame, Provenance, Row, RowKind, Value,
+};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::{json, Map, Value as Json};
+use std::io::{self, Write};
+
+/// The schema's name.
+pub const SCHEMA: &str = "exactop.window";
+/// The schema's version; grows when a key changes its meaning or goes. New keys may come without.
+pub const VERSION: u32 = 1;
+
+/// The columns of machine-readable output unless others are asked for: every raw figure. Per
+/// cent can be computed from them, and the command shown on screen is `comm` put differently.
+pub fn default_columns() -> Vec<&'static Column> {
+    COLUMNS.iter().filter(|c| c.unit != Unit::Pct && c.id != "command").collect()
+}
+
+/// Prints one window as one line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Object(page))?;
+    writeln!(out)
+}
+
+/// Rows go straight to the output: a window may hold many thousands.
+struct Object<'a>(&'a Page);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let page = self.0;
+        let frame = &page.frame;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", &json!({ "name": SCHEMA, "version": VERSION }))?;
+        map.serialize_entry("window", &window(frame))?;
+        map.serialize_entry("books", &books(frame))?;
+        map.serialize_entry("cost", &cost(frame))?;
+        map.serialize_entry("source", &source(&frame.provenance))?;
+        map.serialize_entry("cpus", &frame.cpus.iter().map(cpu).collect::<Vec<_>>())?;
+        map.serialize_entry("tasks", &Rows { page, rows: &page.rows })?;
+        map.serialize_entry("exited", &Rows { page, rows: &page.exited })?;
+        map.serialize_entry("system", &system(frame))?;
+        map.end()
+    }
+}
+
+struct Rows<'a> {
+    page: &'a Page,
+    rows: &'a [Row],
+}
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(self.rows.len()))?;
+        for row in self.rows {
+            let (columns, context) = (&self.page.columns, &self.page.context);
+            seq.serialize_element(&OneRow { row, columns, context })?;
+        }
+        seq.end()
+    }
+}
+
+struct OneRow<'a> {
+    row: &'a Row,
+    columns: &'a [&'static Column],
+    context: &'a Context,
+}
+
+impl Serialize for OneRow<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("kind", kind(self.row.kind))?;
+        if self.row.kind == RowKind::Exited {
+            map.serialize_entry("exited_processes", &self.row.exited_processes)?;
+            map.serialize_entry("exited_tasks", &self.row.exited_tasks)?;
+        }
+        for column in self.columns {
+            map.serialize_entry(column.id, &Cell((column.value)(self.row, self.context)))?;
+        }
+        map.end()
+    }
+}
+
+struct Cell(Value);
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Missing(_) => serializer.serialize_none(),
+            Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => {
+                serializer.serialize_u64(*n)
+            }
+            Value::Known(Datum::Int(i)) => serializer.serialize_i64(*i),
+            Value::Known(Datum::Pct(p)) => serializer.serialize_f64(*p),
+            Value::Known(Datum::Text(text)) => serializer.serialize_str(text),
+        }
+    }
+}
+
+fn window(frame: &Frame) -> Json {
+    let errors: Map<String, Json> =
+        ErrorKind::ALL.iter().map(|&k| (k.id().into(), frame.errors.get(k).into())).collect();
+    json!({
+        "t0_ns": frame.t0_ns,
+        "t1_ns": frame.t1_ns,
+        "cpus": frame.cpus.len(),
+        "exact": frame.exact,
+        "residual_ns": frame.books.residual_ns,
+        "errors": errors,
+    })
+}
+
+fn books(frame: &Frame) -> Json {
+    let books = &frame.books;
+    // A source that cannot see exits does not know that there were none.
+    let exited_ns = frame.died.map(|_| books.exited_ns);
+    json!({
+        "total_ns": books.total_ns,
+        "tasks_ns": books.tasks_ns,
+        "exited_ns": exited_ns,
+        "unnamed_ns": books.unnamed_ns,
+        "irq_ns": books.irq_ns,
+        "steal_ns": books.steal_ns,
+        "idle_ns": books.idle_ns,
+        "offline_ns": books.offline_ns,
+    })
+}
+
+fn cost(frame: &Frame) -> Json {
+    json!({
+        "user_ns": frame.cost.user_ns,
+        "bpf_ns": frame.cost.bpf_ns,
+        "bpf_events": frame.cost.bpf_events,
+    })
+}
+
+fn source(provenance: &Provenance) -> Json {
+    let mut qualities: Map<String, Json> = Counter::ALL
+        .iter()
+        .map(|&c| (c.info().id.into(), quality(provenance.of(c)).into()))
+        .collect();
+    // The machine's interrupt and steal time, beside the tasks' own counters of that name.
+    qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());
+    qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
+    let reason = provenance.reason.as_deref().map(exactop_model::text::escape_str);
+    json!({ "name": provenance.source.name(), "reason": reason, "quality": qualities })
+}
+
+fn cpu(row: &CpuRow) -> Json {
+    let time = &row.account.time;
+    json!({
+        "cpu": time.cpu,
+        "online": time.online,
+        "task_ns": time.task_ns,
+        "unnamed_ns": time.unnamed_ns,
+        "irq_ns": time.irq_ns,
+        "steal_ns": time.steal_ns,
+        "idle_ns": time.idle_ns,
+        "offline_ns": time.offline_ns,
+        "residual_ns": row.account.residual_ns,
+        "switches": time.switches,
+        "ticks": row.ticks.as_ref().map(ticks),
+    })
+}
+
+fn system(frame: &Frame) -> Json {
+    let system = &frame.system;
+    json!({
+        "wall_s": system.wall_s,
+        "local_time": system.local_time,
+        "uptime_s": system.uptime_s,
+        "users": system.users,
+        "load": system.load,
+        "memory": system.memory.as_ref().map(memory),
+        "ticks": frame.ticks.as_ref().map(ticks),
+        "processes": census(&frame.processes),
+        "threads": census(&frame.tasks),
+        "born": frame.born,
+        "exited": frame.died,
+    })
+}
+
+fn ticks(ticks: &StatTicks) -> Json {
+    json!({
+        "user": ticks.user,
+        "nice": ticks.nice,
+        "system": ticks.system,
+        "idle": ticks.idle,
+        "iowait": ticks.iowait,
+        "irq": ticks.irq,
+        "softirq": ticks.softirq,
+        "steal": ticks.steal,
+    })
+}
+
+fn memory(memory: &Memory) -> Json {
+    json!({
+        "total_bytes": memory.total,
+        "free_bytes": memory.free,
+        "available_bytes": memory.available,
+        "cache_bytes": memory.cache,
+        "swap_total_bytes": memory.swap_total,
+        "swap_free_bytes": memory.swap_free,
+    })
+}
+
+fn census(census: &Census) -> Json {
+    json!({
+        "total": census.total,
+        "running": census.running,
+        "sleeping": census.sleeping,
+        "blocked": census.blocked,
+        "stopped": census.stopped,
+        "zombie": census.zombie,
+    })
+}

@@ -1,0 +1,151 @@
+//! Which rows and columns are wanted, and a frame arranged accordingly.
+
+use exactop_model::columns::{self, Context};
+use exactop_model::filter::Filter;
+use exactop_model::sort::{self, SortBy};
+use exactop_model::{Ask, Column, Counter, Feed, Frame, FrameOptions, Needs, Row, RowKind, Still};
+
+/// Which rows are wanted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// Only these processes, or these threads where rows are threads, and the groups of exited
+    /// tasks they are the nearest living ancestor of. Empty: all.
+    pub pids: Vec<u32>,
+    /// Only those of this effective user.
+    pub uid: Option<u32>,
+    /// Leave out what used no CPU time in the window.
+    pub hide_idle: bool,
+    /// Expressions that must all hold.
+    pub filters: Vec<Filter>,
+}
+
+/// What a view wants of every window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The columns, in order.
+    pub columns: Vec<&'static Column>,
+    /// The order of rows.
+    pub sort: SortBy,
+    /// One row a thread.
+    pub threads: bool,
+    /// Command lines instead of command names.
+    pub command_line: bool,
+    /// Which rows.
+    pub selection: Selection,
+}
+
+/// A frame ready to be printed: rows selected, sorted and with their details.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Page {
+    /// The frame; its rows have moved to the two lists below.
+    pub frame: Frame,
+    /// What the values of columns depend on beside the row.
+    pub context: Context,
+    /// The columns.
+    pub columns: Vec<&'static Column>,
+    /// Tasks or processes, in order.
+    pub rows: Vec<Row>,
+    /// Exited groups, in order.
+    pub exited: Vec<Row>,
+    /// The order they are in.
+    pub sort: SortBy,
+    /// Rows are threads.
+    pub threads: bool,
+}
+
+impl Plan {
+    /// What to ask the feed for.
+    pub fn ask(&self) -> Ask {
+        let still = if self.selection.hide_idle { Still::Hide } else { Still::All };
+        let options = FrameOptions { threads: self.threads, still, threads_of: None };
+        Ask { options, needs: self.choosing_needs() | self.showing_needs(), watch: None }
+    }
+
+    /// What must be known of every row before any can be left out.
+    fn choosing_needs(&self) -> Needs {
+        let filters = self.selection.filters.iter().map(|f| f.column());
+        let user = if self.selection.uid.is_some() { Needs::USER } else { Needs::NONE };
+        self.with_command_line(columns::needs(filters.chain([self.sort.column])), |id| {
+            self.sort.column.id == id || self.selection.filters.iter().any(|f| f.column().id == id)
+        }) | user
+    }
+
+    fn showing_needs(&self) -> Needs {
+        let needs = columns::needs(self.columns.iter().copied());
+        self.with_command_line(needs, |id| self.columns.iter().any(|c| c.id == id))
+    }
+
+    fn with_command_line(&self, needs: Needs, has: impl Fn(&str) -> bool) -> Needs {
+        if self.command_line && has("command") {
+            needs | Needs::CMDLINE
+        } else {
+            needs
+        }
+    }
+
+    /// Selects and sorts the rows of a frame and has the details of those that stay read.
+    pub fn page(&self, mut frame: Frame, feed: &mut dyn Feed) -> Page {
+        let context = Context {
+            window_ns: frame.length_ns(),
+            cpus: frame.cpus.len() as u32,
+            of_machine: false,
+            command_line: self.command_line,
+            memory_total: frame.system.memory.map(|m| m.total),
+        };
+        let mut rows = std::mem::take(&mut frame.rows);
+        let mut exited = std::mem::take(&mut frame.exited);
+        for list in [&mut rows, &mut exited] {
+            list.retain(|row| self.selection.has(row));
+            read(feed, list, self.choosing_needs());
+            list.retain(|row| self.selection.filters.iter().all(|f| f.keeps(row, &context)));
+            sort::sort(list, self.sort, &context);
+            read(feed, list, self.showing_needs());
+        }
+        Page {
+            frame,
+            context,
+            columns: self.columns.clone(),
+            rows,
+            exited,
+            sort: self.sort,
+            threads: self.threads,
+        }
+    }
+}
+
+/// Exited tasks have nothing left to read.
+fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
+    let mut living: Vec<&mut Row> = rows.iter_mut().filter(|r| r.kind != RowKind::Exited).collect();
+    if needs != Needs::NONE && !living.is_empty() {
+        feed.details(&mut living, needs);
+    }
+}
+
+impl Selection {
+    fn has(&self, row: &Row) -> bool {
+        self.has_pid(row) && self.has_uid(row) && !(self.hide_idle && is_idle(row))
+    }
+
+    fn has_pid(&self, row: &Row) -> bool {
+        let pid = match row.kind {
+            RowKind::Exited => row.ident.ppid,
+            RowKind::Process => row.key.tgid,
+            RowKind::Task => row.key.tid,
+        };
+        let of_process = row.kind == RowKind::Task && self.pids.contains(&row.key.tgid);
+        self.pids.is_empty() || self.pids.contains(&pid) || of_process
+    }
+
+    /// An exited group may hold tasks of several users, so it is nobody's.
+    fn has_uid(&self, row: &Row) -> bool {
+        self.uid.is_none_or(|uid| row.kind != RowKind::Exited && row.ident.uid == uid)
+    }
+}
+
+/// No CPU time in the window, neither its own nor that of exited descendants. Not known is not
+/// idle.
+fn is_idle(row: &Row) -> bool {
+    let nothing = |ns: Option<u64>| ns == Some(0);
+    nothing(row.delta.get(Counter::RunNs))
+        && row.children.is_none_or(|c| nothing(c.get(Counter::RunNs)))
+}

@@ -1,0 +1,140 @@
+//! What each format prints for the same window.
+
+mod sample;
+
+use exactop_model::columns::{self, TOP};
+use exactop_model::filter::Filter;
+use exactop_model::sort::SortBy;
+use exactop_model::{Column, SourceKind};
+use exactop_views::table::TextOptions;
+use exactop_views::{csv, json, table, Page, Plan, Selection};
+use sample::{frame, Details};
+
+fn named(ids: &[&str]) -> Vec<&'static Column> {
+    ids.iter().map(|id| columns::find(id).expect("a column")).collect()
+}
+
+fn plan(columns: Vec<&'static Column>) -> Plan {
+    Plan {
+        columns,
+        sort: SortBy::column(columns::find("cpu_pct").expect("a column")),
+        threads: false,
+        command_line: false,
+        selection: Selection::default(),
+    }
+}
+
+fn page(plan: &Plan, source: SourceKind) -> Page {
+    plan.page(frame(source, plan.threads), &mut Details)
+}
+
+fn text(plan: &Plan, source: SourceKind, options: &TextOptions) -> String {
+    let mut out = Vec::new();
+    table::write(&mut out, &page(plan, source), options).expect("memory takes it");
+    String::from_utf8(out).expect("text")
+}
+
+const WIDE: TextOptions = TextOptions { width: 512, each_cpu: false };
+
+#[test]
+fn the_ledgers_window_as_text() {
+    insta::assert_snapshot!(text(&plan(named(TOP)), SourceKind::Ledger, &WIDE));
+}
+
+#[test]
+fn a_window_of_ticks_as_text_says_so() {
+    let mut plan = plan(named(&["pid", "user", "s", "cpu_pct", "cpu_plus_pct", "command"]));
+    plan.command_line = true;
+    let options = TextOptions { width: 60, each_cpu: true };
+    insta::assert_snapshot!(text(&plan, SourceKind::Procfs, &options));
+}
+
+#[test]
+fn threads_as_text() {
+    let mut plan = plan(named(&["pid", "tgid", "cpu_pct", "command"]));
+    plan.threads = true;
+    plan.selection.hide_idle = true;
+    insta::assert_snapshot!(text(&plan, SourceKind::Ledger, &WIDE));
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    for width in [1, 20, 80] {
+        let options = TextOptions { width, each_cpu: true };
+        let text = text(&plan(named(TOP)), SourceKind::Ledger, &options);
+        assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
+    }
+}
+
+#[test]
+fn csv_has_a_row_for_each_row() {
+    let plan = plan(named(&["pid", "user", "run_ns", "cpu_pct", "irq_ns", "comm", "command"]));
+    let mut out = Vec::new();
+    csv::write_header(&mut out, &plan.columns).expect("memory takes it");
+    csv::write(&mut out, &page(&plan, SourceKind::Ledger)).expect("memory takes it");
+    insta::assert_snapshot!(String::from_utf8(out).expect("text"));
+}
+
+fn object(plan: &Plan, source: SourceKind) -> serde_json::Value {
+    let mut out = Vec::new();
+    json::write(&mut out, &page(plan, source)).expect("memory takes it");
+    assert_eq!(out.iter().filter(|&&b| b == b'\n').count(), 1, "one line a window");
+    serde_json::from_slice(&out).expect("JSON")
+}
+
+#[test]
+fn json_of_the_ledger() {
+    let object = object(&plan(json::default_columns()), SourceKind::Ledger);
+    insta::assert_snapshot!(format!("{object:#}"));
+}
+
+#[test]
+fn json_of_procfs() {
+    let object = object(&plan(named(&["pid", "run_ns", "lat_ns"])), SourceKind::Procfs);
+    insta::assert_snapshot!(format!("{object:#}"));
+}
+
+#[test]
+fn the_books_in_json_add_up() {
+    for source in [SourceKind::Ledger, SourceKind::Procfs] {
+        let object = object(&plan(named(&["run_ns"])), source);
+        let books = &object["books"];
+        let ns = |key: &str| match &books[key] {
+            serde_json::Value::Null => 0,
+            n => n.as_i64().expect("an integer"),
+        };
+        let parts = ["tasks_ns", "exited_ns", "unnamed_ns", "irq_ns", "steal_ns", "idle_ns"];
+        let sum: i64 = parts.into_iter().chain(["offline_ns"]).map(ns).sum();
+        let residual = object["window"]["residual_ns"].as_i64().expect("an integer");
+        assert_eq!(sum + residual, ns("total_ns"), "{source:?}");
+    }
+}
+
+#[test]
+fn the_rows_of_the_ledger_add_up_to_the_books() {
+    let object = object(&plan(named(&["run_ns"])), SourceKind::Ledger);
+    for (list, account) in [("tasks", "tasks_ns"), ("exited", "exited_ns")] {
+        let rows = object[list].as_array().expect("a list");
+        let sum: u64 = rows.iter().map(|r| r["run_ns"].as_u64().expect("an integer")).sum();
+        assert_eq!(Some(sum), object["books"][account].as_u64(), "{list}");
+    }
+}
+
+#[test]
+fn rows_are_selected_by_pid_user_idleness_and_expression() {
+    let pids = |change: &dyn Fn(&mut Selection)| {
+        let mut plan = plan(named(&["pid"]));
+        change(&mut plan.selection);
+        let page = page(&plan, SourceKind::Ledger);
+        let pids: Vec<u32> = page.rows.iter().map(|r| r.key.tgid).collect();
+        (pids, page.exited.len())
+    };
+    assert_eq!(pids(&|_| ()), (vec![22_417, 812, 1, 2], 1));
+    assert_eq!(pids(&|s| s.pids = vec![22_417]), (vec![22_417], 1));
+    assert_eq!(pids(&|s| s.pids = vec![812, 1]), (vec![812, 1], 0));
+    assert_eq!(pids(&|s| s.uid = Some(70)), (vec![812], 0));
+    assert_eq!(pids(&|s| s.hide_idle = true), (vec![22_417, 812], 1));
+    let filter = |text: &str| vec![Filter::parse(text).expect("a filter")];
+    assert_eq!(pids(&|s| s.filters = filter("%CPU>20")), (vec![22_417], 1));
+    assert_eq!(pids(&|s| s.filters = filter("user=root")), (vec![1, 2], 0));
+}
