@@ -1,1 +1,118 @@
-fn main(){}
+//! The command: reads the command line, puts source and view together, ends with a code.
+
+mod args;
+mod batch;
+mod config;
+mod doctor;
+mod failure;
+mod feed;
+mod host;
+mod live;
+mod manual;
+mod nearest;
+mod output;
+mod users;
+mod values;
+
+use args::{Cli, Command, Shell, Watch};
+use clap::{CommandFactory, Parser};
+use exactop_model::columns::{self, COLUMNS, TOP};
+use exactop_model::sort::SortBy;
+use exactop_model::Column;
+use exactop_views::{json, reference, Plan, Selection};
+use failure::Failure;
+use std::process::ExitCode;
+use std::time::Duration;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure::report(&failure),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // --help and --version are answers, not errors.
+        Err(error) if !error.use_stderr() => return output::print(error.to_string()),
+        Err(error) => return Err(failure::from_clap(&error)),
+    };
+    match cli.command {
+        None => watch(&cli.watch),
+        Some(Command::Columns { json: true, .. }) => output::print(reference::json()),
+        Some(Command::Columns { markdown: true, .. }) => output::print(reference::markdown()),
+        Some(Command::Columns { .. }) => output::print(reference::text()),
+        Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Man) => output::print(manual::page(Cli::command())),
+        Some(Command::Completions { shell }) => output::print(completions(shell)),
+    }
+}
+
+fn completions(shell: Shell) -> Vec<u8> {
+    use clap_complete::shells::{Bash, Fish, Zsh};
+    let (mut command, mut script) = (Cli::command(), Vec::new());
+    match shell {
+        Shell::Bash => clap_complete::generate(Bash, &mut command, "exactop", &mut script),
+        Shell::Zsh => clap_complete::generate(Zsh, &mut command, "exactop", &mut script),
+        Shell::Fish => clap_complete::generate(Fish, &mut command, "exactop", &mut script),
+    }
+    script
+}
+
+fn watch(watch: &Watch) -> Result<(), Failure> {
+    if watch.list_fields {
+        let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.id, c.title));
+        return output::print(lines.collect::<String>());
+    }
+    if !watch.prints() {
+        live::check(watch)?;
+        let settings = live::settings(watch)?;
+        feed::check_pids(watch)?;
+        user_id(watch)?;
+        return live::run(feed::open(watch)?, watch, settings);
+    }
+    let plan = plan(watch)?;
+    feed::check_pids(watch)?;
+    let pace = batch::Pace {
+        interval: Duration::from_secs_f64(watch.delay.unwrap_or(DEFAULT_DELAY_S)),
+        windows: if watch.once { Some(1) } else { watch.iterations },
+    };
+    batch::run(&mut *feed::open(watch)?, &plan, batch::Format::new(watch), pace)
+}
+
+const DEFAULT_DELAY_S: f64 = 2.0;
+
+/// What the options ask of every printed window.
+fn plan(watch: &Watch) -> Result<Plan, Failure> {
+    let columns = match &watch.columns {
+        Some(columns) => columns.0.clone(),
+        None if watch.json || watch.csv => json::default_columns(),
+        None => named(TOP),
+    };
+    let by_cpu = || SortBy::column(named(&["cpu_pct"])[0]);
+    Ok(Plan {
+        columns,
+        sort: watch.sort.map_or_else(by_cpu, |field| field.0),
+        threads: watch.threads,
+        command_line: watch.command_line,
+        selection: Selection {
+            pids: watch.pid.clone(),
+            uid: user_id(watch)?,
+            hide_idle: watch.hide_idle,
+            filters: watch.filter.clone(),
+        },
+    })
+}
+
+/// Columns that are there for certain.
+fn named(ids: &[&str]) -> Vec<&'static Column> {
+    ids.iter().map(|id| columns::find(id).unwrap_or(&COLUMNS[0])).collect()
+}
+
+fn user_id(watch: &Watch) -> Result<Option<u32>, Failure> {
+    let Some(user) = &watch.user else { return Ok(None) };
+    let unknown =
+        || Failure::usage(format!("no user '{user}' in /etc/passwd: write a name or a number"));
+    users::id(user).map(Some).ok_or_else(unknown)
+}

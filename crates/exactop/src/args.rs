@@ -1,0 +1,167 @@
+//! The command line: options named as in top where top has them.
+
+use crate::values::{self, Columns, SortField};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use exactop_model::filter::Filter;
+use std::path::PathBuf;
+
+/// A top for Linux that closes its books
+///
+/// Every nanosecond of every CPU is posted to an account, that of processes which exit between
+/// two looks included, and every window shows that the sum comes out.
+///
+/// Without options it shows the live view. Batch mode (-b, --json, --csv, --once) prints windows
+/// one after the other; the first is as long as the others, so its figures mean the same.
+#[derive(Debug, Parser)]
+#[command(
+    name = "exactop",
+    version,
+    args_conflicts_with_subcommands = true,
+    max_term_width = 100,
+    after_help = AFTER_HELP
+)]
+pub struct Cli {
+    /// Something else than watching.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to watch.
+    #[command(flatten)]
+    pub watch: Watch,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  exactop                       watch
+  exactop -b -n 3 -o TIME+      three windows as text, longest-running first
+  exactop --json --once -d 10   ten seconds as one JSON object (docs/json.md)
+  exactop --filter '%CPU>5' --filter user=root
+  exactop doctor                what this kernel can give, and why not more
+
+Exit status: 0 done, 1 something failed, 2 wrong use, 128+N ended by signal N.";
+
+/// Subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List every column: name, unit, meaning, where it comes from
+    Columns {
+        /// An array of objects
+        #[arg(long)]
+        json: bool,
+        /// A Markdown page
+        #[arg(long, conflicts_with = "json")]
+        markdown: bool,
+    },
+    /// Say what this kernel offers, what is missing, and what to do about it
+    ///
+    /// Exits with 1 if the exact ledger cannot be opened.
+    Doctor {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the manual page
+    Man,
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// Shells with completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+#[allow(missing_docs)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Where the figures come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Source {
+    /// The ledger where it can be had, else procfs
+    #[default]
+    Auto,
+    /// BPF, exact; needs privileges
+    Ledger,
+    /// /proc: ticks, for anyone
+    Procfs,
+}
+
+/// What to watch and how to show it.
+#[derive(Debug, Args)]
+pub struct Watch {
+    /// Text, one window after the other, without cursor movement
+    #[arg(short, long)]
+    pub batch: bool,
+    /// One JSON object on one line for each window
+    #[arg(long)]
+    pub json: bool,
+    /// A header line, then a line for each row and window
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// One window, then exit
+    #[arg(long, conflicts_with = "iterations")]
+    pub once: bool,
+    /// Exit after N windows (batch)
+    #[arg(short = 'n', long, value_name = "N", value_parser = values::count, allow_hyphen_values = true)]
+    pub iterations: Option<u64>,
+    /// Length of a window [default: 2]
+    #[arg(short, long, value_name = "SECONDS", value_parser = values::seconds, allow_hyphen_values = true)]
+    pub delay: Option<f64>,
+    /// Width of text lines; without N that of $COLUMNS [default: 512] (batch)
+    #[arg(
+        short,
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        value_parser = values::width,
+        conflicts_with_all = ["json", "csv"]
+    )]
+    pub width: Option<Option<usize>>,
+    /// Only these processes and what exited below them; separate by commas
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = values::pid, allow_hyphen_values = true)]
+    pub pid: Vec<u32>,
+    /// Only this effective user: a name or a number
+    #[arg(short, long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Only rows for which this holds: COLUMN followed by = (contains, or equals a number), ==, !=,
+    /// <, <=, > or >= and a value; ! in front negates. May be given several times
+    #[arg(long, value_name = "EXPR", value_parser = values::filter, allow_hyphen_values = true)]
+    pub filter: Vec<Filter>,
+    /// Only rows that used CPU time in the window
+    #[arg(short = 'i', long)]
+    pub hide_idle: bool,
+    /// One row a thread instead of one a process
+    #[arg(short = 'H', long)]
+    pub threads: bool,
+    /// Command lines instead of command names
+    #[arg(short = 'c', long)]
+    pub command_line: bool,
+    /// A line for each CPU in the summary
+    #[arg(short = '1', long, conflicts_with_all = ["json", "csv"])]
+    pub per_cpu: bool,
+    /// Sort by this column; + in front sorts high to low, - low to high
+    #[arg(short = 'o', long, value_name = "[+|-]FIELD", value_parser = values::sort_field, allow_hyphen_values = true)]
+    pub sort: Option<SortField>,
+    /// List the names for -o, --columns and --filter
+    #[arg(short = 'O', long)]
+    pub list_fields: bool,
+    /// Show these columns, separated by commas; 'exactop columns' lists them
+    #[arg(long, value_name = "LIST", value_parser = values::columns, allow_hyphen_values = true)]
+    pub columns: Option<Columns>,
+    /// Where the figures come from
+    #[arg(long, value_enum, default_value_t)]
+    pub source: Source,
+    /// Read this directory instead of /proc (procfs source, for tests)
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub proc_root: Option<PathBuf>,
+}
+
+impl Watch {
+    /// Whether to print windows instead of showing the live view.
+    pub fn prints(&self) -> bool {
+        self.batch || self.json || self.csv || self.once
+    }
+}

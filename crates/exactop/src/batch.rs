@@ -1,0 +1,111 @@
+//! Batch mode: window after window to standard output.
+
+use crate::args::Watch;
+use crate::failure::Failure;
+use crate::output::Signals;
+use crate::values::MAX_WIDTH;
+use exactop_model::Feed;
+use exactop_views::table::TextOptions;
+use exactop_views::{csv, json, table, Page, Plan};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// What windows look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text(TextOptions),
+    /// A line each.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
+impl Format {
+    /// The format the options ask for.
+    pub fn new(watch: &Watch) -> Format {
+        if watch.json {
+            return Format::Json;
+        }
+        if watch.csv {
+            return Format::Csv;
+        }
+        let from_environment = || {
+            let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
+            Some(columns.clamp(3, MAX_WIDTH))
+        };
+        let width = match watch.width {
+            None => MAX_WIDTH,
+            Some(None) => from_environment().unwrap_or(MAX_WIDTH),
+            Some(Some(width)) => width,
+        };
+        Format::Text(TextOptions { width, each_cpu: watch.per_cpu })
+    }
+
+    /// What comes before the first window.
+    fn opening(self, plan: &Plan) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        if self == Format::Csv {
+            csv::write_header(&mut out, &plan.columns)?;
+        }
+        Ok(out)
+    }
+
+    /// One window.
+    fn window(self, page: &Page, first: bool) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        match self {
+            Format::Text(_) if !first => out.push(b'\n'),
+            _ => {}
+        }
+        match self {
+            Format::Text(options) => table::write(&mut out, page, &options)?,
+            Format::Json => json::write(&mut out, page)?,
+            Format::Csv => csv::write(&mut out, page)?,
+        }
+        Ok(out)
+    }
+}
+
+/// How often and how long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// The length of a window.
+    pub interval: Duration,
+    /// How many; `None`: until stopped.
+    pub windows: Option<u64>,
+}
+
+/// Prints windows until there were enough of them or a signal comes.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn run(feed: &mut dyn Feed, plan: &Plan, format: Format, pace: Pace) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    signals.write(&format.opening(plan)?)?;
+    let ask = plan.ask();
+    feed.next_frame(&ask).map_err(Failure::failed)?;
+    let mut due = Instant::now();
+    let mut printed = 0;
+    while pace.windows.is_none_or(|n| printed < n) {
+        due = next_due(due, pace.interval);
+        signals.sleep_until(due)?;
+        let frame = feed.next_frame(&ask).map_err(Failure::failed)?;
+        let Some(frame) = frame else { continue };
+        let page = plan.page(frame, feed);
+        signals.write(&format.window(&page, printed == 0)?)?;
+        printed += 1;
+    }
+    Ok(())
+}
+
+/// On a fixed grid, so that windows do not drift; beats that were missed are left out.
+fn next_due(last: Instant, interval: Duration) -> Instant {
+    let due = last + interval;
+    let now = Instant::now();
+    if due + interval < now {
+        now + interval
+    } else {
+        due
+    }
+}

@@ -1,0 +1,90 @@
+//! How the command ends: exit codes, and errors as one line for a person.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+/// Something failed.
+pub const FAILED: u8 = 1;
+/// The command was used wrongly: options, configuration, no terminal.
+pub const USAGE: u8 = 2;
+
+/// Why the command does not end with 0.
+#[derive(Debug)]
+pub enum Failure {
+    /// Wrong use.
+    Usage(String),
+    /// Something failed.
+    Failed(anyhow::Error),
+    /// A signal ended it; everything was put back in order.
+    Signal(i32),
+    /// What there is to say was said already.
+    Told,
+}
+
+impl Failure {
+    /// Wrong use, in one line.
+    pub fn usage(message: impl fmt::Display) -> Failure {
+        Failure::Usage(message.to_string())
+    }
+
+    /// Something failed, in one line.
+    pub fn failed(message: impl fmt::Display) -> Failure {
+        Failure::Failed(anyhow::anyhow!("{message}"))
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Failure {
+        Failure::Failed(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Failed(anyhow::Error::new(error).context("cannot write the output"))
+    }
+}
+
+/// Reports a failure and yields its exit code.
+pub fn report(failure: &Failure) -> ExitCode {
+    match failure {
+        Failure::Usage(message) => {
+            complain(message);
+            ExitCode::from(USAGE)
+        }
+        // Whoever read the output has seen enough: that is not an error.
+        Failure::Failed(error) if is_broken_pipe(error) => ExitCode::SUCCESS,
+        Failure::Failed(error) => {
+            complain(&format!("{error:#}"));
+            ExitCode::from(FAILED)
+        }
+        Failure::Signal(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(FAILED)),
+        Failure::Told => ExitCode::from(FAILED),
+    }
+}
+
+/// One line on standard error, whatever the message is made of. Nothing more can be done if that
+/// fails too.
+fn complain(message: &str) {
+    use io::Write;
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let _ = writeln!(io::stderr(), "exactop: {}", exactop_model::text::escape_str(&line));
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let broken = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    };
+    error.chain().any(broken)
+}
+
+/// What clap has to say, in one line; the usage and the hints on further lines are in --help.
+pub fn from_clap(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let mut paragraphs = text.split("\n\n");
+    let what = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
+    let tip = paragraphs.map(str::trim).find_map(|p| p.strip_prefix("tip: "));
+    let tip = tip.map_or("see 'exactop --help'", |t| t.lines().next().unwrap_or_default());
+    Failure::usage(format!("{what} ({tip})"))
+}
