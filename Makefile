@@ -1,0 +1,49 @@
+# What one does with this repository. `make` alone lists it.
+
+CARGO ?= cargo
+KERNELS ?= all
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# One clear line instead of make's "command not found" when Rust is not there.
+.PHONY: cargo
+cargo:
+	@command -v $(CARGO) >/dev/null || { \
+	  echo "exactop: cargo not found: install Rust from https://rustup.rs, or put it on PATH" >&2; \
+	  exit 1; }
+
+.PHONY: deps
+deps: ## Install what building and testing need (as root; else say what to run)
+	@scripts/deps.sh
+
+.PHONY: build
+build: cargo ## Build the release binary: target/release/exactop
+	@scripts/deps.sh --check build
+	$(CARGO) build --release -p exactop
+
+.PHONY: run
+run: build ## Build and start the live view (as root: the exact ledger; else procfs)
+	target/release/exactop
+
+.PHONY: test
+test: cargo ## Run all tests (those of the ledger need root)
+	@scripts/deps.sh --check test
+	$(CARGO) test --workspace
+
+.PHONY: bench
+bench: cargo ## Measure the cost of looking, beside other tops
+	$(CARGO) xtask bench
+
+.PHONY: lint
+lint: cargo ## Formatting and clippy, with and without BPF; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
+
+.PHONY: test-kernels
+test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines
+	$(CARGO) build -p exactop
+	$(CARGO) xtask vm --kernel $(KERNELS) -- target/debug/exactop doctor
+	$(CARGO) xtask vm --kernel $(KERNELS) -- target/debug/exactop --source ledger --once -d 1
