@@ -7,7 +7,7 @@ use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use std::convert::Infallible;
 use std::io::{self, PipeReader, PipeWriter};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::thread;
 
 /// A thread does next to nothing, and there are thousands.
@@ -29,15 +29,16 @@ struct Pair {
 pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
     let pairs = number(args, 0)?.div_ceil(2);
     allow_files(pairs as u64 * FILES_PER_PAIR + SPARE_FILES)?;
+    let gate = Arc::new(RwLock::new(()));
+    let shut = gate.write();
     let mut running = Vec::with_capacity(pairs);
-    for pair in 0..pairs {
-        let pair = Pair::start().map_err(|e| children::too_few(2 * pair, 2 * pairs, &e))?;
-        running.push(pair);
+    for _ in 0..pairs {
+        let pair = Pair::start(&gate);
+        running.push(pair.map_err(|e| children::too_few(2 * running.len(), 2 * pairs, &e))?);
     }
-    // Only now, or the first pairs would keep the others from being made.
-    for pair in &running {
-        write(&pair.ping.1, b"*").map_err(Refusal::other)?;
-    }
+    // Only now, or the first pairs would keep the others from being made; and all by one system
+    // call, because this thread has to wait for its turn among them from then on.
+    drop(shut);
     desk::serve([], |request| {
         let rounds = running.iter().map(|pair| pair.rounds.load(Relaxed)).sum();
         (request == "rounds").then(|| vec![rounds])
@@ -59,14 +60,18 @@ fn allow_files(needed: u64) -> Result<(), Refusal> {
 }
 
 impl Pair {
-    /// Makes the pipes and the threads, which wait for the first byte.
-    fn start() -> io::Result<Arc<Self>> {
+    /// Makes the pipes and the threads, which begin when the gate opens.
+    fn start(gate: &Arc<RwLock<()>>) -> io::Result<Arc<Self>> {
         let pair = Self { ping: io::pipe()?, pong: io::pipe()?, rounds: AtomicU64::new(0) };
         let pair = Arc::new(pair);
         let (there, back) = (Arc::clone(&pair), Arc::clone(&pair));
         let thread = || thread::Builder::new().stack_size(STACK);
         thread().spawn(move || pass(&there.ping.0, &there.pong.1, || {}))?;
+        let gate = Arc::clone(gate);
         thread().spawn(move || {
+            drop(gate.read());
+            // A write that fails shows as rounds that don't come.
+            let _ = write(&back.ping.1, b"*");
             pass(&back.pong.0, &back.ping.1, || {
                 back.rounds.fetch_add(1, Relaxed);
             });

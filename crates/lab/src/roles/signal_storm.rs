@@ -8,7 +8,7 @@ use crate::error::Refusal;
 use rustix::io::Errno;
 use rustix::thread::{futex, gettid, nanosleep, NanosleepRelativeResult, Timespec};
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 use std::thread;
 
@@ -38,13 +38,15 @@ pub(super) fn run(args: &[String]) -> Result<Infallible, Refusal> {
         started.map_err(|error| children::too_few(place, threads, &error))?;
     }
     desk::serve([], |request| {
-        let counts = || [&ring.sent, &DELIVERED, &ring.interrupted].map(|n| n.load(Relaxed));
-        (request == "counts").then(|| counts().into())
+        // In the order of effect before cause, so that no effect is read without its cause.
+        let [interrupted, delivered, sent] =
+            [&ring.interrupted, &DELIVERED, &ring.sent].map(|count| count.load(SeqCst));
+        (request == "counts").then(|| vec![sent, delivered, interrupted])
     })
 }
 
 extern "C" fn count(_signal: libc::c_int) {
-    DELIVERED.fetch_add(1, Relaxed);
+    DELIVERED.fetch_add(1, SeqCst);
 }
 
 fn install_handler() -> std::io::Result<()> {
@@ -65,12 +67,14 @@ impl Ring {
         let next = &self.tids[(place + 1) % self.tids.len()];
         for futex_next in [false, true].into_iter().cycle() {
             let tid = next.load(Relaxed);
-            // SAFETY: a system call without pointers; the thread is one of this process.
-            if tid != 0 && unsafe { libc::tgkill(libc::getpid(), tid, libc::SIGUSR1) } == 0 {
-                self.sent.fetch_add(1, Relaxed);
+            if tid != 0 {
+                self.sent.fetch_add(1, SeqCst);
+                // SAFETY: no pointers; a thread of this process, which doesn't end before it.
+                unsafe { libc::tgkill(libc::getpid(), tid, libc::SIGUSR1) };
             }
-            if if futex_next { futex_sleep() } else { plain_sleep() } {
-                self.interrupted.fetch_add(1, Relaxed);
+            let interrupted = if futex_next { futex_sleep() } else { plain_sleep() };
+            if interrupted {
+                self.interrupted.fetch_add(1, SeqCst);
             }
         }
     }

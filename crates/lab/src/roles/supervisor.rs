@@ -8,9 +8,10 @@
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{
     getpid, getppid, kill_process_group, pidfd_open, set_child_subreaper,
-    set_parent_process_death_signal, setpgid, Pid, PidfdFlags, Signal,
+    set_parent_process_death_signal, setpgid, test_kill_process_group, Pid, PidfdFlags, Signal,
 };
 use std::io;
+use std::time::Duration;
 
 /// Splits off the supervisor; returns in the process that is to run the load.
 pub(super) fn split() -> io::Result<()> {
@@ -26,14 +27,23 @@ pub(super) fn split() -> io::Result<()> {
         Some(child) => {
             let watched = watch(child);
             // Killed even when watching failed: better no load than one that nobody ends.
-            let _ = kill_process_group(child, Signal::KILL);
-            // With the children's signal ignored, this returns when the last one is gone.
-            // SAFETY: a null status is allowed.
-            while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0
-                || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-            {}
+            end(child);
             std::process::exit(i32::from(watched.is_err()))
         }
+    }
+}
+
+/// Kills the load, and returns when no process of it is left.
+fn end(group: Pid) {
+    let _ = kill_process_group(group, Signal::KILL);
+    // With the children's signal ignored, this comes back when the last one has ended.
+    // SAFETY: a null status is allowed.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0
+        || io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+    // Ended, but a process that nobody waits for takes itself off the lists only after that.
+    while test_kill_process_group(group).is_ok() {
+        std::thread::sleep(Duration::from_micros(200));
     }
 }
 

@@ -8,7 +8,7 @@ pub struct SignalStorm {
     worker: Worker,
 }
 
-/// How many signals did what.
+/// How many signals did what: each count is at most the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignalCounts {
     /// Sent.
