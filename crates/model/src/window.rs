@@ -8,7 +8,7 @@
 use crate::counters::Counters;
 use crate::errors::{ErrorCounts, ErrorKind};
 use crate::key::AccountId;
-use crate::snapshot::{CostSample, CpuSample, ExitSample, Snapshot, TaskSample};
+use crate::snapshot::{CostSample, CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
 use crate::system::StatTicks;
 use rustc_hash::FxHashMap;
 
@@ -146,6 +146,8 @@ pub struct Book {
     tasks: FxHashMap<AccountId, Known>,
     processes: FxHashMap<u32, ProcessEntry>,
     exits: FxHashMap<AccountId, ExitSample>,
+    /// Counters of tasks and exited groups that ran backwards so far; the source counts its own.
+    backwards: u64,
     round: u64,
     all: Census,
     leaders: Census,
@@ -173,14 +175,11 @@ impl Book {
         }
         self.close_accounts(gone, snapshot.complete);
         let exited = self.post_exits(exits, &mut backwards);
-        snapshot.errors.add(ErrorKind::Backwards, self.backwards_so_far() + backwards);
+        self.backwards += backwards;
+        snapshot.errors.add(ErrorKind::Backwards, self.backwards);
         let window = self.last.as_ref().map(|last| difference(last, &snapshot, tasks, exited));
         self.last = Some(snapshot);
         window
-    }
-
-    fn backwards_so_far(&self) -> u64 {
-        self.last.as_ref().map_or(0, |last| last.errors.get(ErrorKind::Backwards))
     }
 
     /// Enters one sample; yields its row in the window that ends now, and how many counters ran
@@ -201,7 +200,7 @@ impl Book {
             // First seen now though it lived before: what it did in this window is not known.
             None => (Counters::unknown(), 0),
         };
-        let life_ns = t1_ns.saturating_sub(sample.since_ns.max(t0_ns));
+        let life_ns = life_in(&sample, t0_ns, t1_ns);
         (Some(TaskDelta { sample, life_ns, delta }), backwards)
     }
 
@@ -313,11 +312,19 @@ impl Book {
     pub fn still(&self, account: AccountId, t0_ns: u64) -> Option<TaskDelta> {
         let known = self.tasks.get(&account)?;
         let t1_ns = self.at_ns()?;
-        let life_ns = t1_ns.saturating_sub(known.sample.since_ns.max(t0_ns));
+        let life_ns = life_in(&known.sample, t0_ns, t1_ns);
         let mut sample = known.sample;
         sample.counters = known.counters_at(t1_ns);
         let (delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
         Some(TaskDelta { sample, life_ns, delta })
+    }
+}
+
+/// The part of a task's life inside a window. A zombie has none left.
+fn life_in(sample: &TaskSample, t0_ns: u64, t1_ns: u64) -> u64 {
+    match sample.state {
+        MicroState::Zombie => 0,
+        _ => t1_ns.saturating_sub(sample.since_ns.max(t0_ns)),
     }
 }
 
@@ -375,6 +382,7 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
                 task_ns: cpu.task_ns.wrapping_sub(then.task_ns),
                 unnamed_ns: cpu.unnamed_ns.wrapping_sub(then.unnamed_ns),
                 idle_ns: cpu.idle_ns.wrapping_sub(then.idle_ns),
+                nameless_ns: cpu.nameless_ns.wrapping_sub(then.nameless_ns),
                 offline_ns: cpu.offline_ns.wrapping_sub(then.offline_ns),
                 irq_ns: minus(cpu.irq_ns, then.irq_ns),
                 steal_ns: minus(cpu.steal_ns, then.steal_ns),

@@ -1,0 +1,177 @@
+//! Reading files of /proc again and again: descriptors that stay open, within a budget.
+//!
+//! A file of /proc is made anew at every read from offset 0, so a descriptor that stays open saves
+//! the path walk and the open. It also stays with the task it was opened for: when that task is
+//! gone the read fails with ESRCH, even if its pid has a new owner.
+
+use crate::error::SourceError;
+use exactop_model::text;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags, CWD};
+use rustix::io::Errno;
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use std::ffi::CStr;
+use std::path::PathBuf;
+
+/// Enough for a stat line: 52 numbers and a name of 64 bytes at most.
+const FIRST_BUFFER: usize = 4096;
+
+/// How many descriptors may stay open, and how many do.
+pub(crate) struct Budget {
+    limit: usize,
+    kept: usize,
+}
+
+impl Budget {
+    /// Half of what this process may open, after raising its soft limit to the hard one
+    /// (getrlimit(2), RLIMIT_NOFILE). The other half is for everything else.
+    pub fn of_this_process() -> Budget {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        // Lifting one's own soft limit is always allowed; should it fail, the old one holds.
+        let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+        let limit = if raised { maximum } else { current };
+        Budget::new(limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)) / 2)
+    }
+
+    pub fn new(limit: usize) -> Budget {
+        Budget { limit, kept: 0 }
+    }
+
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+}
+
+/// One file of one task: kept open while the budget allows.
+#[derive(Default)]
+pub(crate) struct Slot(Option<OwnedFd>);
+
+impl Slot {
+    /// Reads the file from its start into `buf`, opening it if it is not open. `path` is only
+    /// called to open. A descriptor whose task is gone is given up and the path tried once more,
+    /// because the pid may have a new owner.
+    ///
+    /// # Errors
+    /// What openat(2) or pread(2) answered: ENOENT and ESRCH for a task that is gone.
+    pub fn read<'b, 'p>(
+        &mut self,
+        dir: BorrowedFd<'_>,
+        path: impl FnOnce() -> &'p CStr,
+        budget: &mut Budget,
+        buf: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], Errno> {
+        if let Some(fd) = &self.0 {
+            if let Ok(n) = read_record(fd.as_fd(), buf) {
+                return Ok(&buf[..n]);
+            }
+            self.close(budget);
+        }
+        let fd = open_at(dir, path())?;
+        let n = read_record(fd.as_fd(), buf)?;
+        if budget.kept < budget.limit {
+            budget.kept += 1;
+            self.0 = Some(fd);
+        }
+        Ok(&buf[..n])
+    }
+
+    /// Gives the descriptor back.
+    pub fn close(&mut self, budget: &mut Budget) {
+        if self.0.take().is_some() {
+            budget.kept -= 1;
+        }
+    }
+}
+
+/// A file of which there is only one, open as long as its owner lives.
+pub(crate) struct KeptFile {
+    path: PathBuf,
+    fd: OwnedFd,
+    buf: Vec<u8>,
+}
+
+impl KeptFile {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`].
+    pub fn open(path: PathBuf) -> Result<KeptFile, SourceError> {
+        match open_at(CWD, path.as_path()) {
+            Ok(fd) => Ok(KeptFile { path, fd, buf: Vec::new() }),
+            Err(errno) => Err(SourceError::Read { path, error: errno.into() }),
+        }
+    }
+
+    /// What it says now, as `parse` understands it.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`]; [`SourceError::Parse`] where `parse` yields nothing.
+    pub fn read<T>(
+        &mut self,
+        expected: &'static str,
+        parse: impl FnOnce(&[u8]) -> Option<T>,
+    ) -> Result<T, SourceError> {
+        let path = || self.path.clone();
+        let n = read_record(self.fd.as_fd(), &mut self.buf)
+            .map_err(|errno| SourceError::Read { path: path(), error: errno.into() })?;
+        let text = &self.buf[..n];
+        parse(text).ok_or_else(|| SourceError::Parse {
+            path: path(),
+            expected,
+            found: text::escape(&text[..text.len().min(60)]),
+        })
+    }
+}
+
+/// Opens for reading; the descriptor is not inherited by programs this one starts.
+pub(crate) fn open_at(dir: BorrowedFd<'_>, path: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Reads a whole file of /proc in one read(2), so that it is of one piece. The buffer grows until
+/// the file fits; what counts is the returned number of bytes.
+pub(crate) fn read_record(fd: BorrowedFd<'_>, buf: &mut Vec<u8>) -> Result<usize, Errno> {
+    if buf.is_empty() {
+        buf.resize(FIRST_BUFFER, 0);
+    }
+    loop {
+        match rustix::io::pread(fd, buf.as_mut_slice(), 0) {
+            Ok(n) if n == buf.len() => buf.resize(2 * n, 0),
+            Ok(n) => return Ok(n),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_longer_than_the_buffer_is_read_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("long");
+        std::fs::write(&path, vec![b'x'; 3 * FIRST_BUFFER]).unwrap();
+        let mut file = KeptFile::open(path).unwrap();
+        assert_eq!(file.read("x", |text| Some(text.len())).unwrap(), 3 * FIRST_BUFFER);
+        assert!(file.read("y", |_| None::<()>).unwrap_err().to_string().contains("expected y"));
+    }
+
+    #[test]
+    fn the_budget_is_never_exceeded_and_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("a"), "1").unwrap();
+        let fd = open_at(CWD, dir.path()).unwrap();
+        let (mut budget, mut buf) = (Budget::new(1), Vec::new());
+        let (mut first, mut second) = (Slot::default(), Slot::default());
+        for slot in [&mut first, &mut second] {
+            assert_eq!(slot.read(fd.as_fd(), || c"a", &mut budget, &mut buf), Ok(&b"1"[..]));
+        }
+        assert_eq!(budget.kept(), 1);
+        first.close(&mut budget);
+        second.close(&mut budget);
+        assert_eq!(budget.kept(), 0);
+    }
+}

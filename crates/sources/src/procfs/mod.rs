@@ -1,0 +1,202 @@
+//! Everyone's time as /proc tells it: for any user, on any kernel, in any container.
+//!
+//! Time is counted in ticks (10 ms), and a task that is born and exits between two looks is never
+//! seen: what the CPUs spent and no visible task accounts for goes to the *unnamed* account.
+//! Every look costs system calls for every task that exists, which is why the ledger is better.
+//!
+//! What a row holds:
+//! - a process: utime + stime of the whole thread group, exited threads included. Its run-queue
+//!   wait and context switches are those of its **leader thread alone**, because /proc/PID has
+//!   no sum of them; with `Needs::THREADS` each thread has its own row and its own figures;
+//! - nothing of a process hidden from this user (`hidepid`, proc(5)): its time is unnamed.
+
+mod cpus;
+pub(crate) mod files;
+mod kernel_stat;
+mod listing;
+mod task_stat;
+mod task_status;
+mod tasks;
+pub(crate) mod ticks;
+
+#[cfg(test)]
+pub(crate) mod fake;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use kernel_stat::KernelStat;
+pub(crate) use task_stat::TaskStat;
+
+use crate::error::SourceError;
+use crate::source::{Request, Source};
+use cpus::CpuAccounts;
+use exactop_model::system::System;
+use exactop_model::{
+    CpuSample, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
+};
+use exactop_model::{snapshot::CostSample, text, Counter};
+use files::{Budget, KeptFile};
+use listing::Listing;
+use std::path::{Path, PathBuf};
+use tasks::{Look, NoRow, TaskPath, TaskTable};
+use ticks::{Now, Ticks};
+
+/// The source that reads /proc.
+pub struct Procfs {
+    root: PathBuf,
+    listing: Listing,
+    stat: KeptFile,
+    tasks: TaskTable,
+    cpus: CpuAccounts,
+    ticks: Ticks,
+    clock: Box<dyn FnMut() -> Now + Send>,
+    threads: bool,
+    errors: ErrorCounts,
+    provenance: Provenance,
+    pids: Vec<u32>,
+    tids: Vec<u32>,
+    path: Vec<u8>,
+}
+
+impl Procfs {
+    /// Opens a /proc; `root` is `/proc` outside of tests. Raises this process's soft limit of
+    /// open files to its hard one.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] when the directory or `stat` in it cannot be opened (not mounted,
+    /// or mounted with `subset=pid`).
+    pub fn open(root: &Path) -> Result<Procfs, SourceError> {
+        let listing = Listing::open(root)
+            .map_err(|errno| SourceError::Read { path: root.into(), error: errno.into() })?;
+        Ok(Procfs {
+            root: root.into(),
+            listing,
+            stat: KeptFile::open(root.join("stat"))?,
+            tasks: TaskTable::new(Budget::of_this_process()),
+            cpus: CpuAccounts::default(),
+            ticks: Ticks::of_this_system(),
+            clock: Box::new(Now::read),
+            threads: false,
+            errors: ErrorCounts::default(),
+            provenance: provenance(),
+            pids: Vec::new(),
+            tids: Vec::new(),
+            path: Vec::new(),
+        })
+    }
+
+    /// Says why this source and not a better one, in one line.
+    pub fn because(mut self, reason: impl AsRef<str>) -> Procfs {
+        self.provenance.reason = Some(text::escape_str(reason.as_ref()));
+        self
+    }
+
+    /// The CPUs, the instant they were read, and forks since boot.
+    fn read_cpus(&mut self) -> Result<(Now, Vec<CpuSample>, Option<u64>), SourceError> {
+        let now = (self.clock)();
+        let (accounts, ticks) = (&mut self.cpus, self.ticks);
+        let (cpus, back, forks) = self.stat.read(KernelStat::EXPECTED, |text| {
+            let stat = KernelStat::parse(text)?;
+            let (cpus, back) = accounts.advance(&stat.cpus, ticks)?;
+            Some((cpus, back, stat.forks))
+        })?;
+        self.errors.add(ErrorKind::Backwards, back);
+        Ok((now, cpus, forks))
+    }
+
+    fn read_tasks(&mut self, needs: Needs, now: Now) -> Result<Vec<TaskSample>, SourceError> {
+        let threads = needs.has(Needs::THREADS);
+        if threads != self.threads {
+            self.tasks.clear();
+            self.threads = threads;
+        }
+        self.listing
+            .processes(&mut self.pids)
+            .map_err(|errno| SourceError::Read { path: self.root.clone(), error: errno.into() })?;
+        let mut samples = Vec::with_capacity(self.pids.len());
+        self.tasks.begin();
+        for at in 0..self.pids.len() {
+            let tgid = self.pids[at];
+            if threads {
+                self.read_threads(tgid, needs, now, &mut samples);
+            } else {
+                self.read_task(TaskPath { tgid, tid: None }, needs, now, &mut samples);
+            }
+        }
+        self.tasks.end();
+        Ok(samples)
+    }
+
+    fn read_threads(&mut self, tgid: u32, needs: Needs, now: Now, samples: &mut Vec<TaskSample>) {
+        let dir = TaskPath { tgid, tid: None }.file(&mut self.path, "task");
+        if let Err(errno) = self.listing.threads(dir, &mut self.tids) {
+            return self.count(errno.into());
+        }
+        for at in 0..self.tids.len() {
+            let tid = Some(self.tids[at]);
+            self.read_task(TaskPath { tgid, tid }, needs, now, samples);
+        }
+    }
+
+    fn read_task(&mut self, id: TaskPath, needs: Needs, now: Now, into: &mut Vec<TaskSample>) {
+        let look = Look { root: self.listing.root(), needs, now, ticks: self.ticks };
+        match self.tasks.sample(id, &look) {
+            Ok(sample) => into.push(sample),
+            Err(no_row) => self.count(no_row),
+        }
+    }
+
+    /// A task that is gone is no error; one that cannot be understood is.
+    fn count(&mut self, no_row: NoRow) {
+        if no_row == NoRow::Torn {
+            self.errors.add(ErrorKind::Torn, 1);
+        }
+    }
+}
+
+impl Source for Procfs {
+    /// The instant is the one at which the CPUs were read; the tasks follow within the time the
+    /// look takes. Never `request.watch`: /proc does not tell on which CPU a process ran.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] and [`SourceError::Parse`], for /proc itself and /proc/stat only.
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let (now, cpus, forks) = self.read_cpus()?;
+        let tasks = self.read_tasks(request.needs, now)?;
+        Ok(Snapshot {
+            at_ns: now.monotonic_ns,
+            provenance: self.provenance.clone(),
+            complete: true,
+            tasks,
+            gone: Vec::new(),
+            exited: Vec::new(),
+            cpus,
+            born: forks,
+            errors: self.errors,
+            system: System::default(),
+            cost: CostSample::default(),
+        })
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+/// All of it is sampled by ticks, or stands for the leader thread alone.
+fn provenance() -> Provenance {
+    let mut provenance = Provenance::new(SourceKind::Procfs);
+    for counter in [
+        Counter::RunNs,
+        Counter::UtimeNs,
+        Counter::StimeNs,
+        Counter::LatNs,
+        Counter::Vcx,
+        Counter::Icx,
+    ] {
+        provenance.counters[counter as usize] = Quality::Sampled;
+    }
+    provenance.irq = Quality::Sampled;
+    provenance.steal = Quality::Sampled;
+    provenance
+}

@@ -1,0 +1,168 @@
+//! The line of /proc/PID/stat (proc_pid_stat(5); do_task_stat() in fs/proc/array.c).
+
+use super::ticks::number;
+use exactop_model::Comm;
+
+/// Set in `flags` for kernel threads (include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// What exactop uses of the line. Field numbers are those of proc_pid_stat(5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct TaskStat {
+    /// 2: command name; the kernel's worker names may be longer than the 15 bytes kept.
+    pub comm: Comm,
+    /// 3: state letter.
+    pub letter: u8,
+    /// 4: parent process.
+    pub ppid: u32,
+    /// 9: a kernel thread.
+    pub kthread: bool,
+    /// 14: user time, ticks; of a process with its exited threads, of a thread its own.
+    pub utime_ticks: u64,
+    /// 15: system time, ticks.
+    pub stime_ticks: u64,
+    /// 18: kernel priority as `task_struct.prio` counts it (the file has it 100 lower).
+    pub prio: i32,
+    /// 19: nice value.
+    pub nice: i32,
+    /// 20: threads of the process.
+    pub threads: u32,
+    /// 22: start time since boot, ticks.
+    pub start_ticks: u64,
+    /// 23: virtual size, bytes.
+    pub vsize_bytes: u64,
+    /// 39: the CPU it is on or last was on.
+    pub cpu: u32,
+    /// 41: scheduling policy.
+    pub policy: u32,
+}
+
+impl TaskStat {
+    /// Reads a line; `None` if it is not one, or cut.
+    ///
+    /// The name may hold blanks and parentheses, but what follows its closing parenthesis never
+    /// does: the last one in the line is it.
+    pub fn parse(line: &[u8]) -> Option<TaskStat> {
+        let open = line.iter().position(|&b| b == b'(')?;
+        let close = line.iter().rposition(|&b| b == b')').filter(|&close| close > open)?;
+        let mut stat = TaskStat { comm: unescaped(&line[open + 1..close]), ..TaskStat::default() };
+        let mut last = 0;
+        let fields = line[close + 1..].trim_ascii().split(|&b| b == b' ');
+        for (at, field) in (3..=41).zip(fields) {
+            stat.take(at, field)?;
+            last = at;
+        }
+        (last == 41).then_some(stat)
+    }
+
+    fn take(&mut self, at: u32, field: &[u8]) -> Option<()> {
+        match at {
+            3 => self.letter = *field.first()?,
+            4 => self.ppid = number(field)?,
+            9 => self.kthread = number::<u64>(field)? & PF_KTHREAD != 0,
+            14 => self.utime_ticks = number(field)?,
+            15 => self.stime_ticks = number(field)?,
+            18 => self.prio = number::<i32>(field)?.checked_add(100)?,
+            19 => self.nice = number(field)?,
+            20 => self.threads = number(field)?,
+            22 => self.start_ticks = number(field)?,
+            23 => self.vsize_bytes = number(field)?,
+            39 => self.cpu = number(field)?,
+            41 => self.policy = number(field)?,
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+/// The kernel writes a newline in a name as `\n` and a backslash as `\\` (proc_task_name() in
+/// fs/proc/array.c).
+fn unescaped(name: &[u8]) -> Comm {
+    if !name.contains(&b'\\') {
+        return Comm::new(name);
+    }
+    let mut plain = Vec::with_capacity(name.len());
+    let mut bytes = name.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => match bytes.next() {
+                Some(b'n') => plain.push(b'\n'),
+                Some(other) => plain.push(other),
+                None => plain.push(b'\\'),
+            },
+            _ => plain.push(byte),
+        }
+    }
+    Comm::new(&plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procfs::fake::FakeTask;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_line_of_a_kernel_is_read() {
+        let line = b"76798 (cat) R 11586 11587 10043 34816 11590 4194304 100 0 0 0 7 3 0 0 20 0 1 \
+                     0 150031 3133440 410 18446744073709551615 93959296462848 93959296482729 \
+                     140722873763680 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 93959296498736 \
+                     93959296500352 93959671447552 140722873772540 140722873772560 \
+                     140722873772560 140722873774059 0\n";
+        let stat = TaskStat::parse(line).unwrap();
+        let expected = TaskStat {
+            comm: Comm::new(b"cat"),
+            letter: b'R',
+            ppid: 11586,
+            kthread: false,
+            utime_ticks: 7,
+            stime_ticks: 3,
+            prio: 120,
+            nice: 0,
+            threads: 1,
+            start_ticks: 150_031,
+            vsize_bytes: 3_133_440,
+            cpu: 1,
+            policy: 0,
+        };
+        assert_eq!(stat, expected);
+    }
+
+    #[test]
+    fn a_hostile_name_hides_nothing() {
+        let task = FakeTask { comm: b"a) R 1 (b) \\n\\\\", ..FakeTask::new(7) };
+        let stat = TaskStat::parse(&task.line()).unwrap();
+        assert_eq!(stat.comm.bytes(), b"a) R 1 (b) \n\\");
+        assert_eq!((stat.letter, stat.ppid), (b'S', 1));
+    }
+
+    #[test]
+    fn a_kernel_thread_is_told_by_its_flag() {
+        let task = FakeTask { flags: 0x0420_8060, ..FakeTask::new(2) };
+        assert!(TaskStat::parse(&task.line()).unwrap().kthread);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cut_line_is_refused_or_whole(cut in 0usize..400) {
+            let line = FakeTask::new(7).line();
+            let whole = TaskStat::parse(&line).unwrap();
+            let cut = &line[..cut.min(line.len())];
+            // What is cut after field 41 is not looked at; a cut in field 41 itself can only
+            // shorten a number.
+            if let Some(stat) = TaskStat::parse(cut) {
+                prop_assert_eq!(stat.start_ticks, whole.start_ticks);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_survived(line in proptest::collection::vec(any::<u8>(), 0..600)) {
+            let _ = TaskStat::parse(&line);
+        }
+
+        #[test]
+        fn any_fields_are_survived(text in "[0-9]{1,3} \\([ -~]{0,20}\\)( -?[0-9]{1,22}){0,60}") {
+            let _ = TaskStat::parse(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! One task after the other: from its files to a [`TaskSample`].
+
+use super::files::{Budget, Slot};
+use super::task_stat::TaskStat;
+use super::task_status::{run_delay_ns, TaskStatus};
+use super::ticks::{Now, Ticks};
+use exactop_model::{AccountId, Counter, Counters, Ident, MicroState, Needs, TaskKey, TaskSample};
+use rustc_hash::FxHashMap;
+use rustix::fd::BorrowedFd;
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::io::Write;
+
+/// Whose files: those of a process (sums over its threads, the exited ones included), or those
+/// of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TaskPath {
+    pub tgid: u32,
+    /// `None`: the process.
+    pub tid: Option<u32>,
+}
+
+/// Why there is no row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoRow {
+    /// It is gone, or hidden from this user (hidepid of proc(5)).
+    Gone,
+    /// Its files could not be read, or not understood.
+    Torn,
+}
+
+impl From<Errno> for NoRow {
+    fn from(errno: Errno) -> NoRow {
+        match errno {
+            Errno::NOENT | Errno::SRCH | Errno::ACCESS | Errno::PERM => NoRow::Gone,
+            _ => NoRow::Torn,
+        }
+    }
+}
+
+/// A task as it was known after the look before.
+struct Entry {
+    round: u64,
+    account: AccountId,
+    start_ticks: u64,
+    stat: Slot,
+    schedstat: Slot,
+    status: Slot,
+}
+
+/// What must be known of the moment to read tasks.
+#[derive(Clone, Copy)]
+pub(super) struct Look<'a> {
+    pub root: BorrowedFd<'a>,
+    pub needs: Needs,
+    pub now: Now,
+    pub ticks: Ticks,
+}
+
+/// All tasks known, with their open files.
+pub(super) struct TaskTable {
+    entries: FxHashMap<TaskPath, Entry>,
+    budget: Budget,
+    accounts: u64,
+    round: u64,
+    path: Vec<u8>,
+    buf: Vec<u8>,
+}
+
+impl TaskTable {
+    pub fn new(budget: Budget) -> TaskTable {
+        TaskTable {
+            entries: FxHashMap::default(),
+            budget,
+            accounts: 0,
+            round: 0,
+            path: Vec::new(),
+            buf: Vec::new(),
+        }
+    }
+
+    /// Opens a round in which everyone who is still there must be read.
+    pub fn begin(&mut self) {
+        self.round += 1;
+    }
+
+    /// Forgets who was not read in this round.
+    pub fn end(&mut self) {
+        let (round, budget) = (self.round, &mut self.budget);
+        self.entries.retain(|_, entry| {
+            let stays = entry.round == round;
+            if !stays {
+                entry.close(budget);
+            }
+            stays
+        });
+    }
+
+    /// Forgets everyone: rows of another kind come next.
+    pub fn clear(&mut self) {
+        self.round += 1;
+        self.end();
+    }
+
+    /// Reads one task.
+    pub fn sample(&mut self, id: TaskPath, look: &Look<'_>) -> Result<TaskSample, NoRow> {
+        let (round, accounts) = (self.round, &mut self.accounts);
+        let entry = self.entries.entry(id).or_insert_with(Entry::new);
+        let (path, buf, budget) = (&mut self.path, &mut self.buf, &mut self.budget);
+        let line = entry.stat.read(look.root, || id.file(path, "stat"), budget, buf)?;
+        let stat = TaskStat::parse(line).ok_or(NoRow::Torn)?;
+        if matches!(stat.letter, b'X' | b'x') {
+            return Err(NoRow::Gone);
+        }
+        if entry.account.0 == 0 || entry.start_ticks != stat.start_ticks {
+            *accounts += 1;
+            entry.new_owner(AccountId(*accounts), stat.start_ticks, budget);
+        }
+        let mut counters = tick_counters(&stat, look.ticks).ok_or(NoRow::Torn)?;
+        if look.needs.has(Needs::SCHEDSTAT) {
+            // Without CONFIG_SCHED_INFO there is no such file: the wait stays unknown.
+            let text = entry.schedstat.read(look.root, || id.file(path, "schedstat"), budget, buf);
+            if let Some(lat_ns) = text.ok().and_then(run_delay_ns) {
+                counters.set(Counter::LatNs, lat_ns);
+            }
+        }
+        let mut euid = None;
+        if look.needs.has(Needs::STATUS) {
+            let text = entry.status.read(look.root, || id.file(path, "status"), budget, buf)?;
+            euid = switch_counters(TaskStatus::parse(text), &mut counters);
+        }
+        let uid = match euid {
+            Some(uid) => uid,
+            None => id.owner(look.root, path)?,
+        };
+        entry.round = round;
+        id.sample(&stat, look, entry.account, uid, counters).ok_or(NoRow::Torn)
+    }
+
+    #[cfg(test)]
+    pub fn kept(&self) -> usize {
+        self.budget.kept()
+    }
+}
+
+impl Entry {
+    /// Not read yet: rounds and accounts count from 1.
+    fn new() -> Entry {
+        Entry {
+            round: 0,
+            account: AccountId(0),
+            start_ticks: 0,
+            stat: Slot::default(),
+            schedstat: Slot::default(),
+            status: Slot::default(),
+        }
+    }
+
+    /// The pid has a new owner: what was open belongs to the one before.
+    fn new_owner(&mut self, account: AccountId, start_ticks: u64, budget: &mut Budget) {
+        self.account = account;
+        self.start_ticks = start_ticks;
+        self.schedstat.close(budget);
+        self.status.close(budget);
+    }
+
+    fn close(&mut self, budget: &mut Budget) {
+        self.stat.close(budget);
+        self.schedstat.close(budget);
+        self.status.close(budget);
+    }
+}
+
+impl TaskPath {
+    /// The path of one of its files below the root; no name: of its directory.
+    pub fn file<'p>(self, path: &'p mut Vec<u8>, name: &str) -> &'p CStr {
+        path.clear();
+        // Writing to a Vec cannot fail, and there is no NUL in it but the last.
+        let _ = match self.tid {
+            None => write!(path, "{}/{name}\0", self.tgid),
+            Some(tid) => write!(path, "{}/task/{tid}/{name}\0", self.tgid),
+        };
+        CStr::from_bytes_until_nul(path).unwrap_or_default()
+    }
+
+    /// The effective user: owner of the directory. The files in it belong to root where the
+    /// process must not be dumped (task_dump_owner() in fs/proc/base.c).
+    fn owner(self, root: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<u32, Errno> {
+        Ok(rustix::fs::statat(root, self.file(path, ""), AtFlags::empty())?.st_uid)
+    }
+
+    fn sample(
+        self,
+        stat: &TaskStat,
+        look: &Look<'_>,
+        account: AccountId,
+        uid: u32,
+        counters: Counters,
+    ) -> Option<TaskSample> {
+        let start_ns = look.ticks.to_ns(stat.start_ticks)?;
+        // The file rounds the start down to a tick. Its end is taken for the birth, so that a
+        // task born right after a window opened is not taken for an older one.
+        let born_ns = (start_ns + look.ticks.tick_ns()).saturating_sub(look.now.suspended_ns);
+        Some(TaskSample {
+            account,
+            key: TaskKey { tgid: self.tgid, tid: self.tid.unwrap_or(self.tgid), start_ns },
+            ident: Ident {
+                ppid: stat.ppid,
+                comm: stat.comm,
+                uid,
+                cgroup_id: None,
+                nice: stat.nice,
+                prio: stat.prio,
+                policy: stat.policy,
+                kthread: stat.kthread,
+            },
+            state: MicroState::Unknown,
+            letter: char::from(stat.letter),
+            since_ns: born_ns.min(look.now.monotonic_ns),
+            last_cpu: Some(stat.cpu),
+            threads: self.tid.is_none().then_some(stat.threads),
+            counters,
+        })
+    }
+}
+
+fn tick_counters(stat: &TaskStat, ticks: Ticks) -> Option<Counters> {
+    let (utime_ns, stime_ns) = (ticks.to_ns(stat.utime_ticks)?, ticks.to_ns(stat.stime_ticks)?);
+    let mut counters = Counters::unknown();
+    counters.set(Counter::UtimeNs, utime_ns);
+    counters.set(Counter::StimeNs, stime_ns);
+    counters.set(Counter::RunNs, utime_ns.checked_add(stime_ns)?);
+    Some(counters)
+}
+
+/// Enters the switches and yields the effective user.
+fn switch_counters(status: TaskStatus, counters: &mut Counters) -> Option<u32> {
+    for (counter, value) in [(Counter::Vcx, status.vcx), (Counter::Icx, status.icx)] {
+        if let Some(value) = value {
+            counters.set(counter, value);
+        }
+    }
+    status.euid
+}
