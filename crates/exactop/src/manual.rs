@@ -13,7 +13,7 @@ pub fn page(command: clap::Command) -> Vec<u8> {
     // Writing to memory does not fail.
     let _ = man.render_title(&mut page);
     let _ = man.render_name_section(&mut page);
-    let _ = man.render_synopsis_section(&mut page);
+    page.extend(SYNOPSIS.bytes());
     let _ = man.render_description_section(&mut page);
     let _ = man.render_options_section(&mut page);
     let mut page = without_repeated_preamble(&page);
@@ -68,6 +68,14 @@ fn roff(text: &str) -> String {
         _ => text,
     }
 }
+
+const SYNOPSIS: &str = r#".SH SYNOPSIS
+.B exactop
+[\fIOPTION\fR ...]
+.br
+.B exactop
+\fICOMMAND\fR [\fIOPTION\fR ...]
+"#;
 
 const CLOSING: &str = r#".SH "EXIT STATUS"
 .TP

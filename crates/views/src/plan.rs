@@ -58,7 +58,8 @@ impl Plan {
     pub fn ask(&self) -> Ask {
         let still = if self.selection.hide_idle { Still::Hide } else { Still::All };
         let options = FrameOptions { threads: self.threads, still, threads_of: None };
-        Ask { options, needs: self.choosing_needs() | self.showing_needs(), watch: None }
+        let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
+        Ask { options, needs: rows | self.choosing_needs() | self.showing_needs(), watch: None }
     }
 
     /// What must be known of every row before any can be left out.

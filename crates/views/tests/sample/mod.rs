@@ -149,8 +149,7 @@ fn cpu(cpu: u32, n: u64, task_ns: u64) -> CpuSample {
         steal_idle_ns: Some(n),
         offline_ns: 0,
         switches: Some(4000 * n),
-        watched_ns: None,
-        watched_dispatches: None,
+        ..CpuSample::default()
     }
 }
 

@@ -1,0 +1,104 @@
+//! What is generated or written down must say what the program does.
+
+use crate::run::{run, run_on};
+use crate::tree::tree;
+use exactop_model::columns::COLUMNS;
+use serde_json::Value;
+use std::path::PathBuf;
+
+fn document(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+#[test]
+fn the_columns_reference_is_up_to_date() {
+    assert!(
+        run(&["columns", "--markdown"]).fine() == document("columns.md"),
+        "docs/columns.md is out of date: cargo run -p exactop -- columns --markdown > \
+         docs/columns.md"
+    );
+}
+
+#[test]
+fn columns_are_listed_in_every_form() {
+    let text = run(&["columns"]).fine();
+    let json: Value = serde_json::from_str(&run(&["columns", "--json"]).fine()).expect("JSON");
+    let names = run(&["-O"]).fine();
+    for (at, column) in COLUMNS.iter().enumerate() {
+        assert!(text.contains(column.help), "{}", column.id);
+        assert!(names.contains(&format!("{}\n", column.title)), "{}", column.id);
+        let object = &json[at];
+        assert_eq!(object["id"], column.id);
+        for key in ["title", "unit", "meaning", "source", "needs"] {
+            assert!(!object[key].is_null(), "{}: {key}", column.id);
+        }
+    }
+}
+
+/// Long names of all options, from the help.
+fn options() -> Vec<String> {
+    let help = run(&["--help"]).fine();
+    let words = help.split_whitespace().filter(|w| w.starts_with("--") && w.len() > 2);
+    let name = |w: &str| w.trim_matches(|c: char| !c.is_alphanumeric() && c != '-').to_string();
+    let mut names: Vec<String> = words.map(name).collect();
+    names.sort();
+    names.dedup();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+#[test]
+fn the_manual_names_every_option_command_and_column() {
+    let man = run(&["man"]).fine().replace("\\-", "-");
+    for option in options() {
+        assert!(man.contains(&option), "{option} is not in the manual");
+    }
+    for command in ["columns", "doctor", "man", "completions"] {
+        assert!(man.contains(&format!("\\fB{command}\\fR")), "{command} is not in the manual");
+    }
+    for column in COLUMNS {
+        assert!(man.contains(&format!("\\fB{}\\fR", column.id)), "{}", column.id);
+    }
+    for section in ["NAME", "SYNOPSIS", "OPTIONS", "COLUMNS", "KEYS", "\"EXIT STATUS\"", "FILES"] {
+        assert!(man.contains(&format!(".SH {section}\n")), "{section} is not in the manual");
+    }
+    assert!(!man.contains("proc-root"), "hidden options stay hidden");
+}
+
+#[test]
+fn completions_know_every_option() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]).fine();
+        for option in options() {
+            let name = if shell == "fish" { option.trim_start_matches('-') } else { &option };
+            assert!(script.contains(name), "{shell}: {option}");
+        }
+    }
+}
+
+#[test]
+fn every_key_of_the_json_is_documented_and_there() {
+    let tree = tree();
+    let line = run_on(tree.path(), &["--json", "--once", "-d", "0.05"]).fine();
+    let object: Value = serde_json::from_str(&line).expect("JSON");
+    let text = document("json.md");
+    let top = text.split("## Top level").nth(1).and_then(|t| t.split("\n## ").next());
+    let documented: Vec<&str> = top
+        .expect("a section")
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let mut found: Vec<&str> =
+        object.as_object().expect("an object").keys().map(|k| &**k).collect();
+    found.sort_by_key(|key| documented.iter().position(|d| d == key));
+    assert_eq!(found, documented);
+    for part in ["window", "books", "cost", "source", "system"] {
+        for key in object[part].as_object().expect("an object").keys() {
+            assert!(text.contains(&format!("`{key}`")), "{part}.{key} is not in docs/json.md");
+        }
+    }
+    for key in object["cpus"][0].as_object().expect("an object").keys() {
+        assert!(text.contains(&format!("`{key}`")), "cpus.{key} is not in docs/json.md");
+    }
+}

@@ -1,0 +1,121 @@
+//! How output ends: a reader that goes away, a full disk, signals.
+
+use crate::run::{command, done, run};
+use crate::tree::tree;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+
+/// Every way to print something.
+const PRINTING: &[&[&str]] = &[
+    &["--help"],
+    &["--version"],
+    &["-O"],
+    &["columns"],
+    &["columns", "--json"],
+    &["columns", "--markdown"],
+    &["man"],
+    &["completions", "bash"],
+    &["doctor", "--json"],
+];
+
+#[test]
+fn a_reader_that_is_gone_is_no_error() {
+    for args in PRINTING {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = command(args);
+        command.stdout(writer);
+        let done = done(command);
+        assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    for args in &PRINTING[..7] {
+        let mut command = command(args);
+        command.stdout(File::options().write(true).open("/dev/full").expect("/dev/full"));
+        let done = done(command);
+        assert_eq!(done.code, Some(1), "{args:?}");
+        assert!(done.err.contains("No space left"), "{args:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn windows_end_without_complaint_when_the_reader_goes() {
+    let tree = tree();
+    for format in ["-b", "--json", "--csv"] {
+        let mut child = windows(tree.path(), format);
+        let mut out = child.stdout.take().expect("a pipe");
+        out.read_exact(&mut [0; 10]).expect("a window");
+        drop(out);
+        let mut err = String::new();
+        let _ = child.stderr.take().expect("a pipe").read_to_string(&mut err);
+        assert_eq!((child.wait().expect("an end").code(), err.as_str()), (Some(0), ""), "{format}");
+    }
+}
+
+#[test]
+fn a_signal_ends_windows_with_its_number() {
+    let tree = tree();
+    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        let mut child = windows(tree.path(), "--json");
+        let mut out = child.stdout.take().expect("a pipe");
+        out.read_exact(&mut [0; 10]).expect("a window");
+        kill(name, &child);
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).expect("the rest");
+        assert!(rest.ends_with("}\n"), "the last line is whole: {rest:?}");
+        let status = child.wait().expect("an end");
+        assert_eq!((status.code(), status.signal()), (Some(128 + number), None), "{name}");
+    }
+}
+
+/// A reader that does not read fills the pipe; the signal must get through all the same.
+#[test]
+fn a_signal_ends_a_blocked_write() {
+    let tree = tree();
+    let mut child = windows(tree.path(), "--json");
+    let mut out = child.stdout.take().expect("a pipe");
+    out.read_exact(&mut [0; 1]).expect("a window");
+    let full = rustix::pipe::fcntl_getpipe_size(&out).expect("a size");
+    while rustix::io::ioctl_fionread(&out).expect("a count") + 4096 < full as u64 {
+        std::thread::yield_now();
+    }
+    kill("TERM", &child);
+    assert_eq!(child.wait().expect("an end").code(), Some(143));
+}
+
+#[test]
+fn signals_ignored_from_the_start_stay_ignored() {
+    let tree = tree();
+    let mut shell = Command::new("sh");
+    let binary = env!("CARGO_BIN_EXE_exactop");
+    let line = format!(
+        "trap '' INT; {binary} --json -n 1 -d 0.3 --proc-root {} & \
+         kill -INT $!; wait $!",
+        tree.path().display()
+    );
+    shell.args(["-c", &line]);
+    assert!(done(shell).fine().ends_with("}\n"));
+}
+
+fn windows(root: &std::path::Path, format: &str) -> Child {
+    let mut command = command(&[format, "-d", "0.01", "--proc-root"]);
+    command.arg(root).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the command starts")
+}
+
+fn kill(signal: &str, child: &Child) {
+    let status = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+    assert!(status.expect("kill(1)").success());
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    assert!(run(&["--version"]).fine().starts_with("exactop 0."));
+    assert!(run(&["-h"]).fine().contains("Usage"));
+    assert!(run(&["help", "doctor"]).fine().contains("--json"));
+}

@@ -1,0 +1,8 @@
+//! The command as a whole, run as a person or a script runs it, on a made-up /proc.
+
+mod documents;
+mod ends;
+mod refused;
+mod run;
+mod tree;
+mod windows;

@@ -1,0 +1,162 @@
+//! Windows of a made-up /proc, in every format.
+
+use crate::run::{command, done, run_on};
+use crate::tree::tree;
+use serde_json::Value;
+
+const QUICK: [&str; 3] = ["--once", "-d", "0.05"];
+
+fn once(args: &[&str]) -> String {
+    let tree = tree();
+    run_on(tree.path(), &[&QUICK, args].concat()).fine()
+}
+
+fn object(args: &[&str]) -> Value {
+    serde_json::from_str(&once(&[&["--json"], args].concat())).expect("JSON")
+}
+
+/// The table below the summary.
+fn table(text: &str) -> Vec<&str> {
+    text.lines().skip_while(|line| !line.is_empty()).skip(1).collect()
+}
+
+#[test]
+fn text_has_a_summary_and_a_table() {
+    let text = once(&["--columns", "pid,uid,s,virt,res,cpu_plus_pct,time,comm"]);
+    assert!(text.starts_with("exactop - "), "{text}");
+    assert!(text.contains(", procfs, "), "{text}");
+    assert!(text.contains("\nTasks:   3 total,   0 running,   3 sleep,"), "{text}");
+    assert!(text.contains("load average: 2.52, 1.57, 0.79\n"), "{text}");
+    assert!(text.contains("MiB Mem :   3789.0 total,   1843.2 free,"), "{text}");
+    let uid = rustix::process::geteuid().as_raw();
+    let row =
+        |pid: u32, rest: &str| format!("{pid:7} {uid:7} S   212M   3.0M      -   0:04.00 {rest}");
+    let expected = [
+        "    PID     UID S   VIRT    RES   CPU+     TIME+ COMM".into(),
+        row(1, "init"),
+        row(7, "a) R 1 (b"),
+        row(812, "evil\\x1b[2J\\x0a,\""),
+    ];
+    assert_eq!(table(&text), expected);
+}
+
+#[test]
+fn there_is_nothing_a_terminal_obeys() {
+    for args in
+        [&["-c"][..], &["-c", "--json"], &["--csv", "--columns", "command,comm,cgroup", "-c"]]
+    {
+        let text = once(args);
+        let harmless = |c: char| c == '\n' || !c.is_control();
+        assert!(text.chars().all(harmless), "{args:?}: {text:?}");
+    }
+}
+
+#[test]
+fn command_lines_replace_names() {
+    let text = once(&["-c", "--columns", "command"]);
+    assert_eq!(table(&text)[1..], ["/sbin/init splash", "a", "\\x1b]0;pwned\\x07 --flag"]);
+}
+
+#[test]
+fn each_cpu_has_a_line_when_asked() {
+    let text = once(&["-1"]);
+    assert!(text.contains("\n%Cpu0  :") && text.contains("\n%Cpu1  :"), "{text}");
+    assert!(!text.contains("%Cpu(s)"), "{text}");
+}
+
+#[test]
+fn lines_are_as_wide_as_asked() {
+    let widest = |text: &str| text.lines().map(|l| l.chars().count()).max();
+    assert_eq!(widest(&once(&["-w", "40"])), Some(40));
+    let tree = tree();
+    let mut command = command(&["-b", "--once", "-d", "0.05", "-w", "--proc-root"]);
+    command.arg(tree.path()).env("COLUMNS", "33");
+    assert_eq!(widest(&done(command).fine()), Some(33));
+}
+
+#[test]
+fn rows_are_sorted_and_selected() {
+    let pids = |args: &[&str]| {
+        let text = once(&[&["--columns", "pid"], args].concat());
+        table(&text)[1..].iter().map(|l| l.trim().parse().expect("a pid")).collect::<Vec<u32>>()
+    };
+    assert_eq!(pids(&[]), [1, 7, 812]);
+    assert_eq!(pids(&["-o", "+PID"]), [812, 7, 1]);
+    assert_eq!(pids(&["-o", "comm"]), [7, 812, 1]);
+    assert_eq!(pids(&["-p", "7,1"]), [1, 7]);
+    assert_eq!(pids(&["-p", "7", "-p", "1"]), [1, 7]);
+    assert_eq!(pids(&["-i"]), []);
+    assert_eq!(pids(&["--filter", "pid>1", "--filter", "!comm=evil"]), [7]);
+    assert_eq!(pids(&["-H"]), [1, 7, 812]);
+    assert_eq!(pids(&["-u", "4294967294"]), []);
+    assert_eq!(pids(&["-u", &rustix::process::geteuid().as_raw().to_string()]), [1, 7, 812]);
+}
+
+#[test]
+fn json_is_one_object_a_line_and_its_books_add_up() {
+    let tree = tree();
+    let text = run_on(tree.path(), &["--json", "-n", "3", "-d", "0.05"]).fine();
+    let windows: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(windows.len(), 3);
+    for pair in windows.windows(2) {
+        assert_eq!(pair[0]["window"]["t1_ns"], pair[1]["window"]["t0_ns"], "no gap");
+    }
+    for object in &windows {
+        assert_eq!(object["schema"]["name"], "exactop.window");
+        assert_eq!(object["schema"]["version"], 1);
+        let (window, books) = (&object["window"], &object["books"]);
+        let ns = |value: &Value| if value.is_null() { 0 } else { value.as_i64().expect("integer") };
+        let length = ns(&window["t1_ns"]) - ns(&window["t0_ns"]);
+        let sum: i64 = books
+            .as_object()
+            .expect("an object")
+            .iter()
+            .filter(|(key, _)| *key != "total_ns")
+            .map(|(_, value)| ns(value))
+            .sum();
+        assert_eq!(ns(&books["total_ns"]), 2 * length);
+        assert_eq!(sum + ns(&window["residual_ns"]), 2 * length);
+    }
+}
+
+#[test]
+fn json_rows_have_the_columns_asked_for() {
+    let object = object(&["--columns", "PID,%CPU,comm,cpu_plus_pct"]);
+    let rows = object["tasks"].as_array().expect("a list");
+    assert_eq!(rows.len(), 3);
+    assert_eq!(
+        rows[2],
+        serde_json::json!({
+            "kind": "process", "pid": 812, "cpu_pct": 0.0, "comm": "evil\\x1b[2J\\x0a,\"",
+            "cpu_plus_pct": null,
+        })
+    );
+    assert_eq!(object["source"]["name"], "procfs");
+    assert_eq!(object["window"]["exact"], false);
+    assert_eq!(object["books"]["exited_ns"], Value::Null);
+}
+
+#[test]
+fn json_rows_have_no_null_that_procfs_could_fill() {
+    let object = object(&[]);
+    let row = &object["tasks"][0];
+    let keys = ["pid", "ppid", "user", "uid", "virt", "res", "shr", "time", "cgroup", "run_ns"];
+    for key in keys.iter().chain(&["user_ns", "start_ns", "threads", "vcx", "lat_ns"]) {
+        assert!(!row[key].is_null(), "{key}: {row:#}");
+    }
+}
+
+#[test]
+fn csv_has_one_header_and_a_line_for_each_row_and_window() {
+    let tree = tree();
+    let args = ["--csv", "-n", "2", "-d", "0.05", "--columns", "pid,comm,stl_pct"];
+    let text = run_on(tree.path(), &args).fine();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 2 * 3, "{text}");
+    assert_eq!(lines[0], "t0_ns,t1_ns,kind,pid,comm,stl_pct");
+    assert!(lines[1].ends_with(",process,1,init,"), "{text}");
+    assert!(lines[3].ends_with(",process,812,\"evil\\x1b[2J\\x0a,\"\"\","), "{text}");
+    let end = lines[1].split(',').nth(1);
+    assert_eq!(end, lines[4].split(',').next(), "the windows meet");
+}
