@@ -113,7 +113,7 @@ impl PartialEq for Column {
 impl Column {
     /// Whether the text is aligned to the left.
     pub fn left_aligned(&self) -> bool {
-        self.unit == Unit::Text
+        self.unit == Unit::Text && self.id != "pr"
     }
 
     /// The width on screen; the last column of a table takes what is left.
@@ -128,7 +128,8 @@ impl Column {
             Unit::Id => 7,
             Unit::Text => match self.id {
                 "s" => 1,
-                "user" => 8,
+                "pr" => 3,
+                "user" | "policy" => 8,
                 "command" | "cgroup" => 20,
                 _ => 10,
             },

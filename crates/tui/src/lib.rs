@@ -1,1 +1,22 @@
-//! placeholder
+//! The live terminal view: a table of who had the CPUs, over books that close.
+//!
+//! [`run`] takes a [`Feed`](exactop_model::Feed) of frames and a [`Host`] that does what a view
+//! must not do by itself. Inside, [`app`] is the state and pure, [`layout`] is arithmetic and
+//! pure, [`draw`] puts the state onto a buffer, and only `terminal` and `run` touch the world.
+#![forbid(unsafe_code)]
+
+pub mod app;
+pub mod draw;
+pub mod editor;
+pub mod host;
+pub mod keys;
+pub mod layout;
+mod run;
+pub mod settings;
+pub mod signals;
+mod terminal;
+
+pub use app::{Action, App};
+pub use host::{ExitReason, Host, TuiError};
+pub use run::run;
+pub use settings::{parse_interval, ColorMode, Settings};

@@ -1,0 +1,304 @@
+//! Keys, clicks and pastes: what each does to the state.
+
+use super::prompt::{Prompt, Question};
+use super::{Action, App, Fields, Page, ProcessPage};
+use crate::app::fields::Outcome;
+use crate::keys::{self, Command};
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use exactop_model::columns::{self, Column};
+use exactop_model::sort::SortBy;
+
+/// Rows a turn of the wheel scrolls.
+const WHEEL_ROWS: isize = 3;
+
+impl App {
+    /// Takes an event of the terminal.
+    pub fn on_event(&mut self, event: &Event) -> Action {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.on_key(key),
+            Event::Mouse(mouse) => self.on_mouse(mouse),
+            Event::Paste(text) => {
+                if let Some(prompt) = self.prompt.as_mut().filter(|p| !p.is_yes_no()) {
+                    prompt.editor.insert(text);
+                }
+                Action::Draw
+            }
+            Event::Resize(width, height) => {
+                self.resize(*width, *height);
+                self.stale = true;
+                Action::Rearrange
+            }
+            _ => Action::Draw,
+        }
+    }
+
+    fn on_key(&mut self, key: &KeyEvent) -> Action {
+        self.message = None;
+        if self.prompt.is_some() {
+            return self.on_prompt_key(key);
+        }
+        if let Page::Fields(_) = self.page {
+            return self.on_fields_key(key);
+        }
+        let Some(command) = keys::find(key) else {
+            self.complain("no such key: h shows the keys");
+            return Action::Draw;
+        };
+        if let Some(action) = self.on_any_page(command) {
+            return action;
+        }
+        match &mut self.page {
+            Page::Table => self.on_table(command),
+            Page::Help(top) => {
+                scroll_lines(top, command, usize::from(self.size.1));
+                self.close_page_on(command)
+            }
+            Page::Process(page) => {
+                scroll_lines(&mut page.top, command, usize::from(self.size.1) / 2);
+                match command {
+                    Command::Kill | Command::Renice => self.on_table(command),
+                    _ => self.close_page_on(command),
+                }
+            }
+            Page::Fields(_) => Action::Draw,
+        }
+    }
+
+    fn close_page_on(&mut self, command: Command) -> Action {
+        let closes = matches!(command, Command::Back | Command::Quit)
+            || matches!((&self.page, command), (Page::Help(_), Command::Help))
+            || matches!((&self.page, command), (Page::Process(_), Command::Open));
+        match command {
+            _ if closes => {
+                self.page = Page::Table;
+                self.stale = true;
+                Action::Rearrange
+            }
+            Command::Help => {
+                self.page = Page::Help(0);
+                Action::Draw
+            }
+            _ => Action::Draw,
+        }
+    }
+
+    /// What a key does on every page.
+    fn on_any_page(&mut self, command: Command) -> Option<Action> {
+        Some(match command {
+            Command::Refresh => Action::Refresh,
+            Command::Redraw => Action::Repaint,
+            Command::Suspend => Action::Suspend,
+            Command::Save => Action::Save,
+            Command::Pause => {
+                self.paused = !self.paused;
+                match self.paused {
+                    true => Action::Draw,
+                    false => Action::Refresh,
+                }
+            }
+            Command::Interval => {
+                let now = self.settings.interval_s.to_string();
+                self.ask_person(Prompt::new(Question::Interval, "seconds between looks", Some(now)))
+            }
+            Command::OfMachine => {
+                self.settings.of_machine = !self.settings.of_machine;
+                let whole = if self.settings.of_machine { "the machine" } else { "one CPU" };
+                self.say(format!("per cent of {whole}"));
+                self.stale = true;
+                Action::Draw
+            }
+            Command::PerCpu => {
+                self.settings.per_cpu = !self.settings.per_cpu;
+                self.follow_selection();
+                Action::Draw
+            }
+            _ => return None,
+        })
+    }
+
+    fn on_table(&mut self, command: Command) -> Action {
+        match command {
+            Command::Threads => self.toggle(|s| &mut s.threads),
+            Command::Tree => self.toggle(|s| &mut s.tree),
+            Command::HideIdle => self.toggle(|s| &mut s.hide_idle),
+            Command::CommandLine => self.toggle(|s| &mut s.command_line),
+            Command::Reverse => {
+                self.settings.reverse = !self.settings.reverse;
+                self.sort.descending = !self.sort.descending;
+                self.rearranged()
+            }
+            Command::SortCpu => self.sort_by_id("cpu_pct"),
+            Command::SortMemory => self.sort_by_id("mem_pct"),
+            Command::SortPid => self.sort_by_id("pid"),
+            Command::SortTime => self.sort_by_id("time"),
+            Command::SortLeft => self.sort_beside(-1),
+            Command::SortRight => self.sort_beside(1),
+            Command::ScrollLeft | Command::ScrollRight => self.scroll_columns(command),
+            Command::Up
+            | Command::Down
+            | Command::PageUp
+            | Command::PageDown
+            | Command::Home
+            | Command::End => self.move_selection(command),
+            Command::Back => {
+                self.selected = None;
+                (self.top, self.reach) = (0, 0);
+                self.search = None;
+                Action::Draw
+            }
+            Command::Open => self.open_process(),
+            Command::Help => {
+                self.page = Page::Help(0);
+                Action::Draw
+            }
+            Command::Fields => {
+                self.page = Page::Fields(Fields::new(&self.columns, self.sort.column));
+                Action::Draw
+            }
+            Command::Quit => Action::Quit,
+            _ => self.on_question(command),
+        }
+    }
+
+    fn toggle(&mut self, flag: fn(&mut crate::Settings) -> &mut bool) -> Action {
+        let flag = flag(&mut self.settings);
+        *flag = !*flag;
+        self.rearranged()
+    }
+
+    pub(super) fn rearranged(&mut self) -> Action {
+        self.stale = true;
+        Action::Rearrange
+    }
+
+    fn sort_by_id(&mut self, id: &str) -> Action {
+        match columns::find(id) {
+            Some(column) => self.sort_by(column),
+            None => Action::Draw,
+        }
+    }
+
+    /// Sorts by a column in its natural order.
+    pub(super) fn sort_by(&mut self, column: &'static Column) -> Action {
+        self.sort = SortBy::column(column);
+        self.settings.sort = column.id.into();
+        self.settings.reverse = false;
+        self.say(format!("sorted by {}", column.title));
+        self.rearranged()
+    }
+
+    fn sort_beside(&mut self, step: isize) -> Action {
+        let last = self.columns.len() - 1;
+        let now = self.columns.iter().position(|c| *c == self.sort.column);
+        let next = now.map_or(0, |at| at.saturating_add_signed(step).min(last));
+        self.sort_by(self.columns[next])
+    }
+
+    fn scroll_columns(&mut self, command: Command) -> Action {
+        const COMMAND_STEP: usize = 8;
+        let most = self.columns.len().saturating_sub(3);
+        match command {
+            Command::ScrollRight if self.column_offset < most => self.column_offset += 1,
+            Command::ScrollRight => self.command_offset += COMMAND_STEP,
+            _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
+            _ => self.column_offset = self.column_offset.saturating_sub(1),
+        }
+        Action::Draw
+    }
+
+    fn open_process(&mut self) -> Action {
+        let Some(row) = self.target() else {
+            self.complain("no process selected");
+            return Action::Draw;
+        };
+        let tgid = row.key.tgid;
+        let frame = self.frame.as_ref();
+        // From a thread's row to its process: the leader's start time is the process's.
+        let leader = frame.and_then(|f| f.rows.iter().find(|r| r.key.tid == tgid)).unwrap_or(row);
+        let page = ProcessPage { key: leader.key, top: 0 };
+        self.page = Page::Process(page);
+        self.rearranged()
+    }
+
+    fn on_fields_key(&mut self, key: &KeyEvent) -> Action {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let code = if ctrl && key.code == KeyCode::Char('c') { KeyCode::Esc } else { key.code };
+        let lines = usize::from(self.size.1.saturating_sub(3)).max(1);
+        let Page::Fields(fields) = &mut self.page else { return Action::Draw };
+        match fields.key(code, lines) {
+            Outcome::Open => Action::Draw,
+            Outcome::Sort => {
+                let column = fields.sort;
+                self.sort_by(column)
+            }
+            Outcome::Close => {
+                self.columns = fields.chosen();
+                self.settings.columns = self.columns.iter().map(|c| c.id.into()).collect();
+                self.column_offset = 0;
+                self.page = Page::Table;
+                self.rearranged()
+            }
+        }
+    }
+
+    fn on_mouse(&mut self, mouse: &MouseEvent) -> Action {
+        if self.prompt.is_some() {
+            return Action::Draw;
+        }
+        let step = match mouse.kind {
+            MouseEventKind::ScrollUp => -WHEEL_ROWS,
+            MouseEventKind::ScrollDown => WHEEL_ROWS,
+            MouseEventKind::Down(MouseButton::Left) => {
+                return self.on_click(mouse.column, mouse.row)
+            }
+            _ => return Action::Draw,
+        };
+        match &mut self.page {
+            Page::Table => self.scroll(step),
+            Page::Help(top) | Page::Process(ProcessPage { top, .. }) => {
+                *top = top.saturating_add_signed(step);
+                Action::Draw
+            }
+            Page::Fields(fields) => {
+                let code = if step < 0 { KeyCode::Up } else { KeyCode::Down };
+                fields.key(code, 1);
+                Action::Draw
+            }
+        }
+    }
+
+    fn on_click(&mut self, x: u16, y: u16) -> Action {
+        let (Page::Table, Some(screen)) = (&self.page, self.screen()) else { return Action::Draw };
+        if y == screen.heading_y {
+            // The blank after a column belongs to it: headings are small targets.
+            let hit = self.placed().into_iter().find(|p| x <= p.end());
+            return match hit.map(|p| p.column) {
+                Some(column) if column == self.sort.column => self.on_table(Command::Reverse),
+                Some(column) => self.sort_by(column),
+                None => Action::Draw,
+            };
+        }
+        let line = self.top + usize::from(y.saturating_sub(screen.body_y));
+        if y >= screen.body_y && line < self.lines.len() {
+            self.message = None;
+            self.select(line);
+        }
+        Action::Draw
+    }
+}
+
+/// Moves the first line of a page of text. Drawing stops at its end.
+fn scroll_lines(top: &mut usize, command: Command, page: usize) {
+    let page = page.saturating_sub(4).max(1);
+    *top = match command {
+        Command::Up => top.saturating_sub(1),
+        Command::Down => *top + 1,
+        Command::PageUp => top.saturating_sub(page),
+        Command::PageDown => *top + page,
+        Command::Home => 0,
+        Command::End => usize::MAX / 2,
+        _ => return,
+    };
+}

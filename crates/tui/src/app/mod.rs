@@ -1,0 +1,269 @@
+//! The state of the live view and how keys, clicks and frames change it. Pure: no terminal, no
+//! clock, no source; what must be done outside comes back as an [`Action`].
+
+pub mod arrange;
+pub mod ask;
+pub mod events;
+pub mod fields;
+mod forest;
+pub mod looking;
+pub mod process;
+pub mod prompt;
+mod questions;
+pub mod select;
+
+use crate::layout::{self, Placed, Screen, Widths};
+use crate::settings::Settings;
+use arrange::{Line, RowId, Rules, UserFilter};
+use exactop_model::columns::{Column, Context};
+use exactop_model::filter::Filter;
+use exactop_model::sort::SortBy;
+use exactop_model::Frame;
+use fields::Fields;
+use process::ProcessPage;
+use prompt::Prompt;
+
+/// What the loop must do after an event.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Draw.
+    Draw,
+    /// Arrange the window closed last once more (another view of it), then draw.
+    Rearrange,
+    /// Close the window now.
+    Refresh,
+    /// Draw everything anew.
+    Repaint,
+    /// Send a signal.
+    Signal {
+        /// To this process.
+        pid: u32,
+        /// Its number.
+        signal: i32,
+    },
+    /// Set a nice value.
+    Renice {
+        /// Of this process or thread.
+        pid: u32,
+        /// -20..19.
+        nice: i32,
+    },
+    /// Find out a user's id; the answer goes to [`App::set_user`]. Without `!`.
+    LookUpUser(String),
+    /// Keep the settings.
+    Save,
+    /// Stop until a shell brings the program back.
+    Suspend,
+    /// Leave.
+    Quit,
+}
+
+/// What fills the screen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Page {
+    /// The table.
+    Table,
+    /// One process.
+    Process(ProcessPage),
+    /// The keys and columns; the first line shown.
+    Help(usize),
+    /// The column chooser.
+    Fields(Fields),
+}
+
+/// A line for the person, until the next key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The text.
+    pub text: String,
+    /// Whether something failed.
+    pub is_error: bool,
+}
+
+/// The live view.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) settings: Settings,
+    pub(crate) columns: Vec<&'static Column>,
+    pub(crate) sort: SortBy,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) user: Option<UserFilter>,
+    pub(crate) frame: Option<Frame>,
+    /// Whether the frame has a row for each thread.
+    pub(crate) frame_has_threads: bool,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) stale: bool,
+    pub(crate) widths: Widths,
+    pub(crate) size: (u16, u16),
+    pub(crate) page: Page,
+    pub(crate) prompt: Option<Prompt>,
+    pub(crate) message: Option<Message>,
+    /// Why there is no newer frame.
+    pub(crate) failure: Option<String>,
+    pub(crate) selected: Option<RowId>,
+    /// The first line shown.
+    pub(crate) top: usize,
+    pub(crate) column_offset: usize,
+    pub(crate) command_offset: usize,
+    pub(crate) paused: bool,
+    pub(crate) search: Option<String>,
+    /// A search to do when everyone's row is there.
+    pub(crate) search_due: bool,
+    /// The last row was asked for: everyone is needed to know which it is.
+    pub(crate) end_due: bool,
+    /// Still rows are wanted up to this line.
+    pub(crate) reach: usize,
+}
+
+impl App {
+    /// A view of nothing yet.
+    ///
+    /// # Errors
+    /// What is wrong with the settings.
+    pub fn new(settings: Settings) -> Result<App, String> {
+        settings.check()?;
+        Ok(App {
+            columns: settings.column_list()?,
+            sort: settings.sort_by()?,
+            filters: settings.filter_list()?,
+            settings,
+            user: None,
+            frame: None,
+            frame_has_threads: false,
+            lines: Vec::new(),
+            stale: true,
+            widths: Widths::default(),
+            size: (80, 24),
+            page: Page::Table,
+            prompt: None,
+            message: None,
+            failure: None,
+            selected: None,
+            top: 0,
+            column_offset: 0,
+            command_offset: 0,
+            paused: false,
+            search: None,
+            search_due: false,
+            end_due: false,
+            reach: 0,
+        })
+    }
+
+    /// The settings as they stand.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The size of the terminal as it knows it.
+    pub fn size(&self) -> (u16, u16) {
+        self.size
+    }
+
+    /// The last frame.
+    pub fn frame(&self) -> Option<&Frame> {
+        self.frame.as_ref()
+    }
+
+    /// The lines of the table.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// What fills the screen.
+    pub fn page(&self) -> &Page {
+        &self.page
+    }
+
+    /// The prompt being answered.
+    pub fn prompt(&self) -> Option<&Prompt> {
+        self.prompt.as_ref()
+    }
+
+    /// The message on the status line.
+    pub fn message(&self) -> Option<&Message> {
+        self.message.as_ref()
+    }
+
+    /// Whether new windows wait.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Tells it the size of the terminal.
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.size = (width, height);
+        self.follow_selection();
+    }
+
+    /// Shows a line of text.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.message = Some(Message { text: text.into(), is_error: false });
+    }
+
+    /// Shows what went wrong.
+    pub fn complain(&mut self, text: impl Into<String>) {
+        self.message = Some(Message { text: text.into(), is_error: true });
+    }
+
+    /// The next frame could not be had; the last one stays, and the screen says so.
+    pub fn set_failure(&mut self, why: String) {
+        self.failure = Some(why);
+    }
+
+    /// Restricts rows to a user, as asked for by [`Action::LookUpUser`]. `uid`: what the host
+    /// found.
+    pub fn set_user(&mut self, text: &str, uid: Option<u32>) {
+        let name = text.strip_prefix('!').unwrap_or(text).trim();
+        let Some(uid) = uid.or_else(|| name.parse().ok()) else {
+            return self.complain(format!("no user '{}'", exactop_model::text::escape_str(name)));
+        };
+        self.settings.user = Some(text.into());
+        self.user = Some(UserFilter { text: text.into(), uid, negated: text.starts_with('!') });
+        self.stale = true;
+    }
+
+    /// What values depend on, for the last frame.
+    pub(crate) fn context(&self) -> Context {
+        let frame = self.frame.as_ref();
+        Context {
+            window_ns: frame.map_or(0, Frame::length_ns),
+            cpus: frame.map_or(1, |f| f.cpus.len() as u32),
+            of_machine: self.settings.of_machine,
+            command_line: self.settings.command_line,
+            memory_total: frame.and_then(|f| f.system.memory).map(|m| m.total),
+        }
+    }
+
+    pub(crate) fn rules(&self) -> Rules<'_> {
+        Rules {
+            threads: self.frame_has_threads,
+            tree: self.settings.tree,
+            hide_idle: self.settings.hide_idle,
+            sort: self.sort,
+            filters: &self.filters,
+            user: self.user.as_ref(),
+            context: self.context(),
+        }
+    }
+
+    /// Where everything stands; `None` if the screen is too small.
+    pub(crate) fn screen(&self) -> Option<Screen> {
+        let cpus = match (&self.frame, self.settings.per_cpu) {
+            (Some(frame), true) => frame.cpus.len(),
+            _ => 0,
+        };
+        layout::screen(self.size.0, self.size.1, cpus)
+    }
+
+    /// The columns of the table that fit.
+    pub(crate) fn placed(&self) -> Vec<Placed> {
+        let offset = self.column_offset;
+        layout::place(&self.columns, &self.widths, self.sort.column, offset, self.size.0)
+    }
+
+    /// Rows of the table.
+    pub(crate) fn body_rows(&self) -> usize {
+        self.screen().map_or(0, |s| usize::from(s.body_rows))
+    }
+}

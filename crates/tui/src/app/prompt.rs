@@ -1,0 +1,183 @@
+//! Questions on the status line: what is asked, what an answer means.
+
+use crate::editor::Editor;
+use crate::settings::parse_interval;
+use crate::signals;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// Seconds between looks.
+    Interval,
+    /// Whose rows.
+    User,
+    /// A filter expression.
+    Filter,
+    /// Text to search.
+    Search,
+    /// Which process to signal.
+    KillPid,
+    /// Which signal.
+    KillSignal(Target),
+    /// Really?
+    KillConfirm(Target, i32),
+    /// Which process to renice.
+    RenicePid,
+    /// Which value.
+    ReniceValue(Target),
+    /// Really?
+    ReniceConfirm(Target, i32),
+}
+
+/// The process a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The process, or the thread.
+    pub pid: u32,
+    /// Its start time, where its row was on the screen: a pid may pass to another process while
+    /// the person answers.
+    pub start_ns: Option<u64>,
+    /// Its name, where known; harmless to show.
+    pub name: String,
+}
+
+impl Target {
+    fn shown(&self) -> String {
+        if self.name.is_empty() {
+            format!("PID {}", self.pid)
+        } else {
+            format!("PID {} ({})", self.pid, self.name)
+        }
+    }
+}
+
+/// A question being answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    /// What is asked.
+    pub question: Question,
+    /// The question in words.
+    pub label: String,
+    /// What an empty answer means.
+    pub default: Option<String>,
+    /// The answer so far.
+    pub editor: Editor,
+}
+
+/// What an answer means.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answer {
+    /// Ask this next.
+    Ask(Prompt),
+    /// A new interval.
+    Interval(f64),
+    /// A user, `!` before it for everyone else; empty: everyone.
+    User(String),
+    /// A filter expression.
+    Filter(String),
+    /// Text to search; empty: none.
+    Search(String),
+    /// A PID typed for this question.
+    Pid(Question, u32),
+    /// Send it.
+    Signal(Target, i32),
+    /// Set it.
+    Renice(Target, i32),
+    /// The person thought better of it.
+    Nothing,
+    /// The answer cannot be used.
+    Bad(String),
+}
+
+impl Prompt {
+    /// A question with nothing typed yet.
+    pub fn new(question: Question, label: impl Into<String>, default: Option<String>) -> Prompt {
+        Prompt { question, label: label.into(), default, editor: Editor::default() }
+    }
+
+    /// Asks for the signal.
+    pub fn kill_signal(target: Target) -> Prompt {
+        let label = format!("signal for {}", target.shown());
+        Prompt::new(Question::KillSignal(target), label, Some("15 TERM".into()))
+    }
+
+    /// Asks for the nice value.
+    pub fn renice_value(target: Target, nice: Option<i32>) -> Prompt {
+        let label = format!("new nice value, -20 to 19, for {}", target.shown());
+        Prompt::new(Question::ReniceValue(target), label, nice.map(|n| n.to_string()))
+    }
+
+    /// Whether one key answers it.
+    pub fn is_yes_no(&self) -> bool {
+        matches!(self.question, Question::KillConfirm(..) | Question::ReniceConfirm(..))
+    }
+
+    /// The text left of the answer.
+    pub fn head(&self) -> String {
+        match (&self.default, self.is_yes_no()) {
+            (_, true) => format!("{} [y/N] ", self.label),
+            (Some(default), _) => format!("{} [{default}]: ", self.label),
+            (None, _) => format!("{}: ", self.label),
+        }
+    }
+
+    /// The answer, with Enter.
+    pub fn answer(&self) -> Answer {
+        let text = self.editor.text().trim();
+        let or_default = || match (&self.default, text.is_empty()) {
+            (Some(default), true) => default.split(' ').next().unwrap_or("").to_string(),
+            _ => text.to_string(),
+        };
+        match &self.question {
+            Question::Interval if text.is_empty() => Answer::Nothing,
+            Question::Interval => parse_interval(text).map_or_else(Answer::Bad, Answer::Interval),
+            Question::User => Answer::User(text.into()),
+            Question::Filter if text.is_empty() => Answer::Nothing,
+            Question::Filter => Answer::Filter(text.into()),
+            Question::Search => Answer::Search(text.into()),
+            Question::KillPid | Question::RenicePid => pid(self.question.clone(), &or_default()),
+            Question::KillSignal(target) => kill_confirm(target, &or_default()),
+            Question::ReniceValue(target) => renice_confirm(target, &or_default()),
+            Question::KillConfirm(..) | Question::ReniceConfirm(..) => self.decide(false),
+        }
+    }
+
+    /// The answer to a yes-or-no question.
+    pub fn decide(&self, yes: bool) -> Answer {
+        match &self.question {
+            Question::KillConfirm(target, signal) if yes => Answer::Signal(target.clone(), *signal),
+            Question::ReniceConfirm(target, nice) if yes => Answer::Renice(target.clone(), *nice),
+            _ => Answer::Nothing,
+        }
+    }
+}
+
+/// 0 and negative numbers mean groups of processes to kill(2): too easily typed by mistake.
+fn pid(question: Question, text: &str) -> Answer {
+    match text.parse::<u32>() {
+        Ok(pid) if (1..=4_194_304).contains(&pid) => Answer::Pid(question, pid),
+        _ if text.is_empty() => Answer::Nothing,
+        _ => Answer::Bad(format!("'{text}' is not a PID")),
+    }
+}
+
+fn kill_confirm(target: &Target, text: &str) -> Answer {
+    match signals::parse(text) {
+        Ok(signal) => {
+            let label = format!("send {} to {}?", signals::name(signal), target.shown());
+            Answer::Ask(Prompt::new(Question::KillConfirm(target.clone(), signal), label, None))
+        }
+        Err(why) => Answer::Bad(why),
+    }
+}
+
+fn renice_confirm(target: &Target, text: &str) -> Answer {
+    match text.parse::<i32>() {
+        Ok(nice) if (-20..=19).contains(&nice) => {
+            let label = format!("set the nice value of {} to {nice}?", target.shown());
+            Answer::Ask(Prompt::new(Question::ReniceConfirm(target.clone(), nice), label, None))
+        }
+        _ if text.is_empty() => Answer::Nothing,
+        _ => Answer::Bad(format!("nice values are -20 to 19, not '{text}'")),
+    }
+}

@@ -1,0 +1,332 @@
+//! The lines above the table: the machine, the books, tasks, memory; and the status line.
+
+use super::text::{pack, put, put_right, thousands, width, Piece};
+use super::theme::{Ink, Theme};
+use crate::app::App;
+use crate::layout::{HeaderLine, Screen};
+use exactop_model::books_text::{hundredths, round_to_sum, Account, BooksText};
+use exactop_model::format::size;
+use exactop_model::{text::escape_str, Frame, SourceKind};
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+
+pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+    let room = usize::from(buf.area.width);
+    for (y, line) in (0u16..).zip(&screen.header) {
+        match line {
+            HeaderLine::Machine => machine(app, frame, theme, y, buf),
+            HeaderLine::Books => {
+                let books = books(frame, app.settings.of_machine, theme, room);
+                let used = books.width() as u16;
+                put(buf, 0, y, buf.area.width, &books);
+                let has_own_line = screen.header.contains(&HeaderLine::Ticks);
+                let ticks = pack(ticks(frame, theme), " ", usize::MAX);
+                if !has_own_line && usize::from(used) + 3 + ticks.width() <= room {
+                    put_right(buf, y, &ticks);
+                }
+            }
+            HeaderLine::Ticks => put(buf, 0, y, u16::MAX, &pack(ticks(frame, theme), " ", room)),
+            HeaderLine::Cpus(n) => super::cpus::line(frame, screen, *n, theme, y, buf),
+            HeaderLine::Tasks => {
+                let has_own_line = screen.header.contains(&HeaderLine::Memory);
+                let tasks = pack(tasks(app, frame, theme), " ", room);
+                let used = tasks.width();
+                put(buf, 0, y, u16::MAX, &tasks);
+                if !has_own_line && room > used + 60 {
+                    put_right(buf, y, &pack(memory(frame, theme), " ", room - used - 3));
+                }
+            }
+            HeaderLine::Memory => put(buf, 0, y, u16::MAX, &pack(memory(frame, theme), " ", room)),
+        }
+    }
+}
+
+fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
+    let room = usize::from(buf.area.width);
+    let mut right = match status_stands_first(app, frame, theme, room) {
+        true => status(app, frame, theme),
+        false => Vec::new(),
+    };
+    right.push(Piece::new(9, theme, Ink::Plain, cost_text(frame)));
+    let right = pack(right, "     ", room);
+    let left = pack(about(frame, theme), "  ", room.saturating_sub(right.width() + 2));
+    put(buf, 0, y, u16::MAX, &left);
+    put_right(buf, y, &right);
+}
+
+/// Whether the state of the books has room on the first line.
+pub(super) fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
+    let status = status(app, frame, theme);
+    let all = width(&about(frame, theme), "  ") + width(&status, "") + cost_text(frame).len();
+    all + 10 <= room
+}
+
+fn about(frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let system = &frame.system;
+    let mut pieces = vec![Piece::new(9, theme, Ink::Strong, "exactop")];
+    if let Some(time) = &system.local_time {
+        pieces.push(Piece::new(8, theme, Ink::Plain, escape_str(time)));
+    }
+    if let Some(seconds) = system.uptime_s {
+        pieces.push(Piece::new(3, theme, Ink::Plain, format!("up {}", uptime(seconds))));
+    }
+    if let Some(users) = system.users {
+        let s = if users == 1 { "" } else { "s" };
+        pieces.push(Piece::new(2, theme, Ink::Plain, format!("{users} user{s}")));
+    }
+    if let Some([one, five, fifteen]) = system.load {
+        let text = format!("load {one:.2} {five:.2} {fifteen:.2}");
+        pieces.push(Piece::new(5, theme, Ink::Plain, text));
+    }
+    pieces
+}
+
+fn uptime(seconds: f64) -> String {
+    let minutes = seconds.max(0.0) as u64 / 60;
+    let (days, hours, minutes) = (minutes / 1440, minutes / 60 % 24, minutes % 60);
+    match days {
+        0 => format!("{hours}:{minutes:02}"),
+        _ => format!("{days} d {hours:02}:{minutes:02}"),
+    }
+}
+
+/// What looking costs, in per cent of one CPU.
+fn cost_text(frame: &Frame) -> String {
+    let length = frame.length_ns();
+    if length == 0 {
+        return "cost -".into();
+    }
+    let percent = |ns: u64| ns as f64 * 100.0 / length as f64;
+    let cost = frame.cost;
+    match (cost.bpf_ns, frame.provenance.source) {
+        (Some(bpf), _) => format!("cost {:.2} %", percent(cost.user_ns + bpf)),
+        (None, SourceKind::Ledger) => format!("cost {:.2} % + bpf -", percent(cost.user_ns)),
+        (None, SourceKind::Procfs) => format!("cost {:.2} %", percent(cost.user_ns)),
+    }
+}
+
+/// Who measures, how long the window is, and whether the books close; if not, why.
+pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let window = format!(" · window {} s · ", seconds(frame.length_ns()));
+    let samples = frame.provenance.source == SourceKind::Procfs;
+    let source = frame.provenance.source.name();
+    let who = if samples { format!("{source} ~ samples") } else { source.into() };
+    let piece = Piece::new(9, theme, Ink::Plain, who).and(theme, Ink::Plain, window);
+    let troubles = troubles(frame);
+    let piece = match (samples, frame.exact) {
+        (true, _) => piece.and(theme, Ink::Strong, "not exact"),
+        (false, true) => piece.and(theme, Ink::Strong, "exact"),
+        (false, false) => piece.and(theme, Ink::Alarm, "NOT EXACT"),
+    };
+    let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| escape_str(r));
+    let why: Vec<String> = reason.into_iter().chain(troubles).collect();
+    let piece = match why.is_empty() {
+        true => piece,
+        false => piece.and(theme, Ink::Plain, format!(": {}", why.join(", "))),
+    };
+    let alarm = |text: String| Piece::new(9, theme, Ink::Alarm, text);
+    let failure = app.failure.iter().map(|f| alarm(format!("no new window: {}", escape_str(f))));
+    failure.chain([piece]).collect()
+}
+
+/// Seconds with as many digits as say something.
+pub(super) fn seconds(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
+}
+
+fn troubles(frame: &Frame) -> Vec<String> {
+    let mut all: Vec<String> =
+        frame.errors.nonzero().map(|(kind, n)| format!("{} {}", kind.id(), thousands(n))).collect();
+    if frame.books.residual_ns != 0 {
+        all.push(format!("residual {}", duration(frame.books.residual_ns)));
+    }
+    all
+}
+
+fn duration(ns: i64) -> String {
+    match ns.unsigned_abs() {
+        0..=99_999 => format!("{ns} ns"),
+        100_000..=99_999_999 => format!("{:.1} µs", ns as f64 / 1e3),
+        _ => format!("{:.3} s", ns as f64 / 1e9),
+    }
+}
+
+/// The books, in words if there is room; else small accounts together. It adds up in any form.
+pub fn books(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {
+    let Some(books) = BooksText::new(frame, of_machine) else {
+        return Line::raw("CPU -");
+    };
+    let known: Vec<(&str, Ink, i64)> = books
+        .parts
+        .iter()
+        .filter_map(|&(account, n)| Some((account.label(), ink(account), n?)))
+        .collect();
+    let note = unknown_accounts(&books);
+    let forms = [
+        sum(books.total, &known, " + ", &note, theme),
+        sum(books.total, &known, " + ", "", theme),
+        sum(books.total, &merged(&known, false), " + ", "", theme),
+        sum(books.total, &merged(&known, false), "+", "", theme),
+        sum(books.total, &merged(&known, true), " + ", "", theme),
+    ];
+    let last = forms.len() - 1;
+    let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
+    forms.into_iter().nth(fitting).unwrap_or_default()
+}
+
+fn ink(account: Account) -> Ink {
+    match account {
+        Account::Tasks | Account::Exited => Ink::Strong,
+        Account::Irq => Ink::Irq,
+        Account::Steal => Ink::Steal,
+        Account::Idle | Account::Offline => Ink::Idle,
+        Account::Unnamed => Ink::Strong,
+        Account::Residual => Ink::Alarm,
+    }
+}
+
+/// Small accounts in one, or everything that is not idle in one. What is missing stays apart.
+fn merged(known: &[(&'static str, Ink, i64)], all_busy: bool) -> Vec<(&'static str, Ink, i64)> {
+    let apart = |name: &str| match name {
+        "idle" | "residual" => true,
+        "tasks" | "exited" => !all_busy,
+        _ => false,
+    };
+    let others: i64 = known.iter().filter(|k| !apart(k.0)).map(|k| k.2).sum();
+    let name = if all_busy { "busy" } else { "other" };
+    let mut parts: Vec<_> = known.iter().copied().filter(|k| apart(k.0)).collect();
+    let at = if all_busy { 0 } else { parts.iter().position(|k| k.0 == "idle").unwrap_or(0) };
+    if all_busy || others != 0 {
+        parts.insert(at, (name, Ink::Strong, others));
+    }
+    parts
+}
+
+fn sum(
+    total: i64,
+    parts: &[(&'static str, Ink, i64)],
+    plus: &'static str,
+    note: &str,
+    theme: Theme,
+) -> Line<'static> {
+    let is = if plus == "+" { "=" } else { " = " };
+    let percent = if plus == "+" { "%" } else { " %" };
+    let mut spans = vec![
+        Span::raw("CPU "),
+        Span::styled(hundredths(total), theme.style(Ink::Strong)),
+        Span::raw(format!("{percent}{is}")),
+    ];
+    for (i, (name, ink, figure)) in parts.iter().enumerate() {
+        let sign = match (i, *figure < 0, plus) {
+            (0, false, _) => "",
+            (0, true, _) => "- ",
+            (_, true, "+") => "-",
+            (_, true, _) => " - ",
+            (_, false, plus) => plus,
+        };
+        spans.push(Span::raw(format!("{sign}{name} ")));
+        spans.push(Span::styled(hundredths(figure.abs()), theme.style(*ink)));
+    }
+    if !note.is_empty() {
+        spans.push(Span::styled(format!("  ({note})"), theme.style(Ink::Dim)));
+    }
+    Line::from(spans)
+}
+
+/// Where the time of accounts is that the source cannot tell apart.
+fn unknown_accounts(books: &BooksText) -> String {
+    let missing = |a: Account| books.parts.iter().any(|p| p.0 == a && p.1.is_none());
+    let in_tasks: Vec<&str> = [(Account::Irq, "irq"), (Account::Steal, "steal")]
+        .into_iter()
+        .filter(|(account, _)| missing(*account))
+        .map(|(_, name)| name)
+        .collect();
+    let mut notes = Vec::new();
+    if !in_tasks.is_empty() {
+        notes.push(format!("{} in tasks", in_tasks.join(", ")));
+    }
+    if missing(Account::Exited) {
+        notes.push("exited in unnamed".into());
+    }
+    notes.join("; ")
+}
+
+/// The kernel's own tick counts, as top shows them; sampled, hence the `~`.
+fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
+    const NAMES: [(&str, Ink, u8); 8] = [
+        ("us", Ink::User, 9),
+        ("sy", Ink::System, 9),
+        ("ni", Ink::User, 4),
+        ("id", Ink::Idle, 9),
+        ("wa", Ink::Sleep, 7),
+        ("hi", Ink::Irq, 3),
+        ("si", Ink::Irq, 5),
+        ("st", Ink::Steal, 8),
+    ];
+    let Some(ticks) = frame.ticks.filter(|t| t.total() > 0) else {
+        return vec![Piece::new(9, theme, Ink::Dim, "~us - sy - ni - id - wa - hi - si - st -")];
+    };
+    let tenths = round_to_sum(&ticks.in_top_order().map(i128::from), 1000);
+    NAMES
+        .iter()
+        .zip(tenths)
+        .enumerate()
+        .map(|(i, (&(name, ink, rank), n))| {
+            let mark = if i == 0 { "~" } else { "" };
+            let figure = format!("{:>4}", format!("{}.{}", n / 10, n % 10));
+            let ink = if n == 0 { Ink::Dim } else { ink };
+            Piece::new(rank, theme, Ink::Plain, format!("{mark}{name} ")).and(theme, ink, figure)
+        })
+        .collect()
+}
+
+fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let (name, c) = match app.frame_has_threads {
+        true => ("Threads", frame.tasks),
+        false => ("Tasks", frame.processes),
+    };
+    let count = |rank, n: u32, what: &str| {
+        let ink = if n == 0 { Ink::Dim } else { Ink::Strong };
+        Piece::new(rank, theme, ink, thousands(n.into())).and(theme, Ink::Plain, format!(" {what}"))
+    };
+    let total = Piece::new(9, theme, Ink::Plain, format!("{name} "))
+        .and(theme, Ink::Strong, thousands(c.total.into()))
+        .and(theme, Ink::Plain, ":");
+    let mut pieces = vec![total, count(8, c.running, "running"), count(6, c.sleeping, "sleeping")];
+    if c.blocked > 0 {
+        pieces.push(count(7, c.blocked, "blocked"));
+    }
+    pieces.push(count(3, c.stopped, "stopped"));
+    pieces.push(count(2, c.zombie, "zombie"));
+    let born = frame.born.map(|n| format!("· +{} born", thousands(n)));
+    let died = frame.died.map(|n| format!("{} exited", thousands(n)));
+    let flow: Vec<String> = born.into_iter().chain(died).collect();
+    if !flow.is_empty() {
+        pieces.push(Piece::new(5, theme, Ink::Plain, flow.join(", ")));
+    }
+    pieces
+}
+
+fn memory(frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let Some(m) = frame.system.memory else {
+        return vec![Piece::new(9, theme, Ink::Dim, "Mem -")];
+    };
+    let part = |rank, bytes, what: &str| {
+        Piece::new(rank, theme, Ink::Strong, size(bytes)).and(theme, Ink::Plain, format!(" {what}"))
+    };
+    let total = |rank, name: &str, bytes| {
+        Piece::new(rank, theme, Ink::Plain, format!("{name} "))
+            .and(theme, Ink::Strong, size(bytes))
+            .and(theme, Ink::Plain, ":")
+    };
+    vec![
+        total(9, "Mem", m.total),
+        part(8, m.free, "free"),
+        part(7, m.used(), "used"),
+        part(3, m.cache, "cache"),
+        part(4, m.available, "avail"),
+        total(6, "· Swap", m.swap_total),
+        part(6, m.swap_free, "free"),
+        part(5, m.swap_total.saturating_sub(m.swap_free), "used"),
+    ]
+}

@@ -1,0 +1,142 @@
+//! The help page: the key table, the columns, and what the marks and colours mean.
+
+use super::cpus::GLYPHS;
+use super::text::{cell, put};
+use super::theme::{Ink, Theme};
+use crate::keys::{Group, BINDINGS};
+use exactop_model::columns::COLUMNS;
+use exactop_model::{text::escape_str, ErrorKind, Frame};
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+pub(super) fn draw(frame: &Frame, top: usize, _status_y: u16, theme: Theme, buf: &mut Buffer) {
+    let (width, height) = (buf.area.width, buf.area.height);
+    let lines = lines(frame, usize::from(width), theme);
+    let rows = usize::from(height.saturating_sub(1));
+    let top = top.min(lines.len().saturating_sub(rows));
+    for (y, line) in (0u16..).zip(lines.iter().skip(top).take(rows)) {
+        put(buf, 0, y, width, line);
+    }
+    let end = (top + rows).min(lines.len());
+    let foot =
+        format!("lines {}-{end} of {}   ↑↓ PgUp PgDn scroll   Esc back", top + 1, lines.len());
+    put(buf, 0, height - 1, width, &Line::styled(foot, theme.style(Ink::Strong)));
+}
+
+fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
+    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width, theme));
+    words(0, &source(frame));
+    words(
+        0,
+        "The line CPU is a balance: all CPUs' time in the window is the sum of what is right of \
+         the = sign, to the last digit. Nothing in it is a remainder. A ~ marks what the kernel \
+         samples by its tick; all other figures of the ledger are measured at the events. A - is \
+         a figure that is not known here. %CPU is rounded so that the column adds up over all \
+         rows.",
+    );
+    for group in Group::ALL {
+        lines.push(Line::default());
+        lines.push(title(group.title(), theme));
+        for binding in BINDINGS.iter().filter(|b| b.group == group) {
+            lines.extend(entry(&binding.names(), binding.help, 14, width, theme));
+        }
+    }
+    lines.extend(mouse(width, theme));
+    lines.extend(bars(theme));
+    lines.push(Line::default());
+    lines.push(title("Columns (a name works in filters, too)", theme));
+    for column in COLUMNS {
+        let text = format!("{} Name: {}.", column.help, column.id);
+        lines.extend(entry(column.title, &text, 10, width, theme));
+    }
+    lines.push(Line::default());
+    lines.push(title("Events the status line may name", theme));
+    for kind in ErrorKind::ALL {
+        let then = if kind.inexact() { " The window is not exact." } else { "" };
+        let text = format!("{}{then}", kind.meaning());
+        lines.extend(entry(kind.id(), &text, 14, width, theme));
+    }
+    lines
+}
+
+fn source(frame: &Frame) -> String {
+    let source = frame.provenance.source.name();
+    match &frame.provenance.reason {
+        Some(reason) => format!("Source: {source} ({}).", escape_str(reason)),
+        None => format!("Source: {source}."),
+    }
+}
+
+fn mouse(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default(), title("Mouse", theme)];
+    lines.extend(entry("heading", "sort by it; once more: reverse", 14, width, theme));
+    lines.extend(entry("row", "select it", 14, width, theme));
+    lines.extend(entry("wheel", "scroll", 14, width, theme));
+    lines.extend(entry("Shift", "the terminal's own selection of text", 14, width, theme));
+    lines
+}
+
+fn bars(theme: Theme) -> Vec<Line<'static>> {
+    let mut spans = vec![Span::raw("  ")];
+    for (glyph, ink, name) in GLYPHS {
+        spans.push(Span::styled(glyph.to_string().repeat(3), theme.style(ink)));
+        spans.push(Span::raw(format!(" {name}   ")));
+    }
+    let colours = [
+        ("user", Ink::User),
+        ("system", Ink::System),
+        ("irq", Ink::Irq),
+        ("steal", Ink::Steal),
+        ("idle", Ink::Idle),
+        ("lock", Ink::Lock),
+        ("run-queue wait", Ink::RunQueue),
+        ("throttled", Ink::Throttled),
+        ("sleep", Ink::Sleep),
+    ];
+    let mut names = vec![Span::raw("  ")];
+    for (name, ink) in colours.into_iter().filter(|_| theme != Theme::Mono) {
+        names.push(Span::styled(name, theme.style(ink)));
+        names.push(Span::raw("  "));
+    }
+    let head = title("Bars and colours", theme);
+    vec![Line::default(), head, Line::from(spans), Line::from(names)]
+}
+
+fn title(text: &str, theme: Theme) -> Line<'static> {
+    Line::styled(text.to_string(), theme.style(Ink::Strong))
+}
+
+/// A name and its explanation beside it, wrapped.
+fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let mut lines = wrapped(text, indent + 2, width, theme);
+    let head = format!("  {}", cell(name, indent - 1, true));
+    if let Some(first) = lines.first_mut() {
+        let rest = first.spans.pop().map_or(String::new(), |s| s.content.trim_start().to_string());
+        *first = Line::from(vec![
+            Span::styled(head, theme.style(Ink::Strong)),
+            Span::raw(" "),
+            Span::raw(rest),
+        ]);
+    }
+    lines
+}
+
+/// Text in lines of at most `width`, indented.
+fn wrapped(text: &str, indent: usize, width: usize, _theme: Theme) -> Vec<Line<'static>> {
+    let room = width.min(indent + 90).saturating_sub(indent).max(10);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.into_iter().map(|l| Line::raw(format!("{}{l}", " ".repeat(indent)))).collect()
+}

@@ -1,0 +1,64 @@
+//! Drawing the state onto a buffer of cells. Reads the state, changes nothing.
+
+mod cpus;
+mod fields;
+pub mod header;
+mod help;
+mod process;
+mod status;
+mod table;
+pub mod text;
+pub mod theme;
+
+use crate::app::{App, Page};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use text::put;
+use theme::{Ink, Theme};
+
+/// Draws everything; where the cursor belongs, if somewhere.
+pub fn draw(app: &App, theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
+    let Rect { width, height, .. } = buf.area;
+    if width == 0 || height == 0 {
+        return None;
+    }
+    let Some(screen) = app.screen().filter(|_| app.size == (width, height)) else {
+        return too_small(theme, buf);
+    };
+    let Some(frame) = app.frame() else {
+        let wait = app.failure.clone().unwrap_or_else(|| "the first window is open …".into());
+        put(buf, 0, 0, width, &Line::styled("exactop", theme.style(Ink::Strong)));
+        put(buf, 0, 1, width, &Line::raw(exactop_model::text::escape_str(&wait)));
+        return None;
+    };
+    match app.page() {
+        Page::Help(top) => help::draw(frame, *top, screen.status_y, theme, buf),
+        Page::Fields(fields) => fields::draw(fields, theme, buf),
+        Page::Table => table::draw(app, frame, &screen, theme, buf),
+        Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
+    }
+    if matches!(app.page(), Page::Table | Page::Process(_)) {
+        header::draw(app, frame, &screen, theme, buf);
+        return status::draw(app, frame, screen.status_y, theme, buf);
+    }
+    match app.prompt().is_some() || app.message().is_some() {
+        true => status::draw(app, frame, height - 1, theme, buf),
+        false => None,
+    }
+}
+
+fn too_small(theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
+    let text = format!("too small: {}x{}", buf.area.width, buf.area.height);
+    let (least_w, least_h) = (crate::layout::MIN_WIDTH, crate::layout::MIN_HEIGHT);
+    put(buf, 0, 0, u16::MAX, &Line::styled(text, theme.style(Ink::Strong)));
+    put(buf, 0, 1, u16::MAX, &Line::raw(format!("needs {least_w}x{least_h}")));
+    None
+}
+
+/// Blanks a line and puts text on it.
+fn put_whole(buf: &mut Buffer, y: u16, line: &Line) {
+    let blank = " ".repeat(usize::from(buf.area.width));
+    put(buf, 0, y, u16::MAX, &Line::raw(blank));
+    put(buf, 0, y, u16::MAX, line);
+}

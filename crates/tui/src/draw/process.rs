@@ -1,0 +1,275 @@
+//! The page of one process: where its time went, what exited below it, where it ran, its threads.
+
+use super::table::heading;
+use super::text::{bar, cell, cut, pack, put, thousands, Piece};
+use super::theme::{Ink, Theme};
+use crate::app::ask::page_columns;
+use crate::app::process::ProcessPage;
+use crate::app::App;
+use crate::layout::{place, Screen, Widths};
+use exactop_model::format::{cpu_time, percent, size};
+use exactop_model::sort::SortBy;
+use exactop_model::text::{escape, escape_str};
+use exactop_model::{columns, format, Counter, Counters, Frame, Missing, Row, Value};
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+pub(super) fn draw(
+    app: &App,
+    frame: &Frame,
+    page: &ProcessPage,
+    screen: &Screen,
+    theme: Theme,
+    buf: &mut Buffer,
+) {
+    let room = usize::from(buf.area.width);
+    let Some(row) = page.row(frame) else {
+        let text = format!("process {} has exited (Esc goes back)", page.key.tgid);
+        return put(buf, 0, screen.heading_y, u16::MAX, &Line::raw(text));
+    };
+    let view = View { app, frame, page, row, theme, room };
+    let threads_need = 4;
+    let most = usize::from(screen.body_rows + 1).saturating_sub(threads_need);
+    let lines = view.lines();
+    let mut y = screen.heading_y;
+    for line in lines.into_iter().take(most) {
+        put(buf, 0, y, u16::MAX, &line);
+        y += 1;
+    }
+    view.threads(y, buf);
+}
+
+struct View<'a> {
+    app: &'a App,
+    frame: &'a Frame,
+    page: &'a ProcessPage,
+    row: &'a Row,
+    theme: Theme,
+    room: usize,
+}
+
+impl View<'_> {
+    fn lines(&self) -> Vec<Line<'static>> {
+        let mut lines = vec![self.who(), self.command(), self.time(), self.cpu()];
+        lines.extend(self.runs_on());
+        lines.push(self.events());
+        lines.extend(self.exited());
+        lines
+    }
+
+    fn piece(&self, rank: u8, ink: Ink, text: impl Into<String>) -> Piece {
+        Piece::new(rank, self.theme, ink, text)
+    }
+
+    /// A line with its name in front.
+    fn named(&self, name: &str, pieces: Vec<Piece>, gap: &'static str) -> Line<'static> {
+        const NAME: usize = 9;
+        let mut line = pack(pieces, gap, self.room.saturating_sub(NAME));
+        line.spans.insert(0, Span::styled(cell(name, NAME, true), self.theme.style(Ink::Dim)));
+        line
+    }
+
+    fn who(&self) -> Line<'static> {
+        let row = self.row;
+        let detail = &row.detail;
+        let name = format!("{} ({})", row.ident.comm, row.key.tgid);
+        let mut pieces = vec![self.piece(9, Ink::Strong, name)];
+        if let Ok(user) = &detail.user {
+            pieces.push(self.piece(8, Ink::Plain, escape_str(user)));
+        }
+        if let Ok(cgroup) = &detail.cgroup {
+            pieces.push(self.piece(4, Ink::Plain, cut(&escape(cgroup), self.room / 2)));
+        }
+        let threads = row.threads.unwrap_or(1);
+        let s = if threads == 1 { "" } else { "s" };
+        pieces.push(self.piece(7, Ink::Plain, format!("{threads} thread{s}")));
+        pieces.push(self.piece(5, Ink::Plain, format!("parent {}", row.ident.ppid)));
+        pieces.push(self.piece(3, Ink::Plain, format!("nice {}", row.ident.nice)));
+        if let Ok(res) = detail.res {
+            pieces.push(self.piece(4, Ink::Plain, format!("resident {}", size(res))));
+        }
+        if let Ok(ns) = detail.time_ns {
+            pieces.push(self.piece(4, Ink::Plain, format!("CPU time {}", cpu_time(ns))));
+        }
+        pack(pieces, "  ", self.room)
+    }
+
+    fn command(&self) -> Line<'static> {
+        let text = cut(&columns::command(self.row, true), self.room.saturating_sub(9));
+        self.named("command", vec![self.piece(9, Ink::Plain, text)], "")
+    }
+
+    /// The microstates of all its threads together, in per cent of their lives in the window.
+    fn time(&self) -> Line<'static> {
+        let Some((delta, life_ns)) = self.page.sums(self.frame).filter(|(_, life)| *life > 0)
+        else {
+            return self.named("time", vec![self.piece(9, Ink::Plain, "-")], "");
+        };
+        let parts = self.states(&delta);
+        let share = |ns: u64| ns as f64 / life_ns as f64;
+        let known: Vec<(f64, char, Ink)> = parts
+            .iter()
+            .filter_map(|&(_, ns, glyph, ink)| Some((share(ns?), glyph, ink)))
+            .collect();
+        let texts = parts.iter().map(|&(name, ns, _, ink)| {
+            let figure = ns.map_or("-".into(), |ns| percent(share(ns) * 100.0));
+            let rank = if ns.is_none_or(|ns| ns == 0) { 3 } else { 8 };
+            let ink = if rank == 3 { Ink::Dim } else { ink };
+            self.piece(rank, Ink::Plain, format!("{name} ")).and(self.theme, ink, figure)
+        });
+        let mut line = self.named("time", texts.collect(), "  ");
+        let left = self.room.saturating_sub(line.width() + 2).min(40);
+        if left >= 10 {
+            line.spans.push(Span::raw("  "));
+            line.spans.extend(bar(&known, left, self.theme));
+        }
+        line
+    }
+
+    fn states(&self, delta: &Counters) -> Vec<(&'static str, Option<u64>, char, Ink)> {
+        let get = |c| delta.get(c);
+        let (user, system) = match self.row.split_ns() {
+            Ok((user, system)) => (Some(user), Some(system)),
+            Err(_) => (None, None),
+        };
+        let run = match user {
+            Some(_) => vec![("~USR", user, '█', Ink::User), ("~SYS", system, '▓', Ink::System)],
+            None => vec![("RUN", get(Counter::RunNs), '█', Ink::User)],
+        };
+        run.into_iter()
+            .chain([
+                ("STL", get(Counter::StealNs), '░', Ink::Steal),
+                ("LAT", get(Counter::LatNs), '▒', Ink::RunQueue),
+                ("BLK", get(Counter::BlockNs), '▚', Ink::Sleep),
+                ("SLP", get(Counter::SleepNs), '·', Ink::Sleep),
+                ("STP", get(Counter::StopNs), '=', Ink::Sleep),
+            ])
+            .collect()
+    }
+
+    fn share_text(&self, ns: Option<u64>) -> String {
+        let context = self.app.context();
+        let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
+        let value = Value::share(ns, context.window_ns * cpus, Missing::Source);
+        format::cell(&value, exactop_model::columns::Unit::Pct)
+    }
+
+    fn cpu(&self) -> Line<'static> {
+        let delta = self.page.sums(self.frame).map(|(delta, _)| delta);
+        let own = delta.and_then(|d| d.get(Counter::RunNs));
+        let children = self.row.children.and_then(|c| c.get(Counter::RunNs));
+        let both = own.zip(children).map(|(a, b)| a + b);
+        let mut pieces = vec![self.piece(9, Ink::Strong, self.share_text(own)).and(
+            self.theme,
+            Ink::Plain,
+            " % own",
+        )];
+        let text = format!("+ {} % exited children = ", self.share_text(children));
+        let sum = self.piece(8, Ink::Plain, text);
+        pieces.push(sum.and(self.theme, Ink::Strong, format!("{} %", self.share_text(both))));
+        if let Some(steal) = delta.and_then(|d| d.get(Counter::StealNs)) {
+            let text = format!("· stolen {} %", self.share_text(Some(steal)));
+            pieces.push(self.piece(5, Ink::Plain, text));
+        }
+        self.named("CPU", pieces, " ")
+    }
+
+    /// The CPUs the process ran on, the most used first. Known from the window after the page
+    /// was opened.
+    fn runs_on(&self) -> Option<Line<'static>> {
+        let all = self.frame.cpus.iter().filter_map(|c| {
+            let time = &c.account.time;
+            Some((time.cpu, time.watched_ns?, time.watched_dispatches))
+        });
+        let mut all: Vec<_> = all.collect();
+        let total: u64 = all.iter().map(|c| c.1).sum();
+        if all.is_empty() {
+            return None;
+        }
+        all.retain(|c| c.1 > 0);
+        all.sort_by_key(|c| std::cmp::Reverse(c.1));
+        let mut pieces: Vec<Piece> = all
+            .iter()
+            .zip((0..200u8).rev())
+            .map(|(&(cpu, ns, dispatches), rank)| {
+                let share = percent(ns as f64 * 100.0 / total as f64);
+                let times = dispatches.map(|n| format!(" ({} times)", thousands(n)));
+                let text = format!("cpu{cpu} {share} %{}", times.unwrap_or_default());
+                self.piece(rank, Ink::Plain, text)
+            })
+            .collect();
+        if pieces.is_empty() {
+            pieces.push(self.piece(9, Ink::Dim, "no CPU in this window"));
+        }
+        Some(self.named("ran on", pieces, "  "))
+    }
+
+    fn events(&self) -> Line<'static> {
+        let delta = self.page.sums(self.frame).map(|(delta, _)| delta);
+        let seconds = self.frame.length_ns() as f64 / 1e9;
+        let count = |c| delta.and_then(|d| d.get(c));
+        let text = |c| count(c).map_or("-".into(), thousands);
+        let rate = match count(Counter::Migrations) {
+            Some(n) if seconds > 0.0 => format!("{:.1}/s", n as f64 / seconds),
+            _ => "-".into(),
+        };
+        let pieces = vec![
+            self.piece(9, Ink::Plain, format!("migrations {rate}")),
+            self.piece(8, Ink::Plain, format!("switches {} voluntary", text(Counter::Vcx))),
+            self.piece(8, Ink::Plain, format!("{} involuntary", text(Counter::Icx))),
+            self.piece(6, Ink::Plain, format!("wake-ups {}", text(Counter::Wakeups))),
+            self.piece(5, Ink::Plain, format!("put on a CPU {} times", text(Counter::Dispatches))),
+        ];
+        self.named("events", pieces, "  ")
+    }
+
+    fn exited(&self) -> Option<Line<'static>> {
+        let groups = self.page.exited(self.frame);
+        let threads = self.row.exited_tasks;
+        let mut pieces: Vec<Piece> = Vec::new();
+        for (group, rank) in groups.iter().zip((1..200u8).rev()) {
+            let n = group.exited_processes.max(1);
+            let share = self.share_text(group.delta.get(Counter::RunNs));
+            let text = format!("{} × {} {share} %", group.ident.comm, thousands(n));
+            pieces.push(self.piece(rank, Ink::Plain, text));
+        }
+        if threads > 0 {
+            let text = format!("{} threads of its own", thousands(threads));
+            pieces.push(self.piece(0, Ink::Plain, text));
+        }
+        (!pieces.is_empty()).then(|| self.named("exited", pieces, " · "))
+    }
+
+    fn threads(&self, y: u16, buf: &mut Buffer) {
+        let rows = self.page.thread_rows(self.frame);
+        let Some(cpu) = columns::find("cpu_pct") else { return };
+        let context = self.app.context();
+        let columns: Vec<_> = page_columns().collect();
+        let room = usize::from(buf.area.height.saturating_sub(y + 1)).max(1);
+        let top = self.page.top.min(rows.len().saturating_sub(room));
+        let shown: Vec<&Row> =
+            rows.iter().skip(top).take(room).map(|&i| &self.frame.rows[i]).collect();
+        let mut widths = Widths::default();
+        let texts: Vec<Vec<String>> = shown
+            .iter()
+            .map(|row| {
+                columns.iter().map(|c| format::cell(&(c.value)(row, &context), c.unit)).collect()
+            })
+            .collect();
+        for text in &texts {
+            columns.iter().zip(text).for_each(|(c, t)| widths.grow(c, t.width()));
+        }
+        let placed = place(&columns, &widths, cpu, 0, buf.area.width);
+        heading(&placed, SortBy::column(cpu), self.theme, y, buf);
+        for (y, text) in (y + 1..buf.area.height).zip(&texts) {
+            for p in &placed {
+                let Some(at) = columns.iter().position(|c| *c == p.column) else { continue };
+                let text = cell(&text[at], usize::from(p.width), p.column.left_aligned());
+                let nothing = matches!(text.trim(), "0.0" | "0" | "-");
+                let ink = if nothing { Ink::Dim } else { Ink::of(p.column.kind) };
+                put(buf, p.x, y, p.width, &Line::styled(text, self.theme.style(ink)));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The status line: a question, a message, or what restricts the view.
+
+use super::header::{status, status_stands_first};
+use super::text::{cut, pack, put_right, Piece};
+use super::theme::{Ink, Theme};
+use super::{put, put_whole};
+use crate::app::prompt::Prompt;
+use crate::app::{App, Page};
+use exactop_model::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
+
+pub(super) fn draw(
+    app: &App,
+    frame: &Frame,
+    y: u16,
+    theme: Theme,
+    buf: &mut Buffer,
+) -> Option<(u16, u16)> {
+    let room = usize::from(buf.area.width);
+    if let Some(prompt) = app.prompt() {
+        return Some((question(prompt, y, theme, buf), y));
+    }
+    if let Some(message) = app.message() {
+        let ink = if message.is_error { Ink::Alarm } else { Ink::Strong };
+        let line = Line::styled(cut(&message.text, room), theme.style(ink));
+        put_whole(buf, y, &line);
+        return None;
+    }
+    let state = view_state(app, theme);
+    let state = pack(state, " · ", room);
+    put_right(buf, y, &state);
+    let left = room.saturating_sub(state.width() + 2);
+    if !status_stands_first(app, frame, theme, room) {
+        let line = pack(status(app, frame, theme), "  ", left.max(room / 2));
+        put(buf, 0, y, left.max(room / 2) as u16, &cut_line(line, left.max(room / 2)));
+    }
+    None
+}
+
+/// Cuts a line of spans; the cut shows.
+fn cut_line(line: Line<'static>, room: usize) -> Line<'static> {
+    if line.width() <= room {
+        return line;
+    }
+    let mut left = room;
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let text = cut(&span.content, left);
+        left -= text.width();
+        spans.push(Span::styled(text, span.style));
+        if left == 0 {
+            break;
+        }
+    }
+    Line::from(spans)
+}
+
+/// Draws the question; yields the cursor's column.
+fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
+    let room = usize::from(buf.area.width);
+    let head = cut(&prompt.head(), room * 2 / 3);
+    let before = prompt.editor.before_cursor();
+    let rest = room.saturating_sub(head.width() + 1);
+    // A long answer scrolls: the cursor stays on the screen.
+    let mut from = 0;
+    while before[from..].width() > rest {
+        from += before[from..].chars().next().map_or(1, char::len_utf8);
+    }
+    let cursor = head.width() + before[from..].width();
+    let text = prompt.editor.text()[from..].to_string();
+    let line = Line::from(vec![Span::styled(head, theme.style(Ink::Strong)), Span::raw(text)]);
+    put_whole(buf, y, &line);
+    cursor.min(room.saturating_sub(1)) as u16
+}
+
+/// What makes this view differ from the plain one.
+fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
+    let settings = app.settings();
+    let mut pieces = Vec::new();
+    let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
+    if app.is_paused() {
+        add(9, Ink::Alarm, "PAUSED".into());
+    }
+    if let Some(user) = &app.user {
+        add(8, Ink::Strong, format!("user {}", user.text));
+    }
+    for filter in &app.filters {
+        add(8, Ink::Strong, filter.text().into());
+    }
+    if let Some(search) = &app.search {
+        add(3, Ink::Plain, format!("/{search}"));
+    }
+    let flags = [
+        (settings.hide_idle, "idle hidden"),
+        (settings.of_machine, "% of machine"),
+        (settings.tree, "tree"),
+        (app.column_offset > 0, "columns scrolled"),
+    ];
+    for (_, name) in flags.iter().filter(|(on, _)| *on) {
+        add(5, Ink::Plain, name.to_string());
+    }
+    if matches!(app.page(), Page::Process(_)) {
+        add(2, Ink::Dim, "Esc back".into());
+    } else {
+        add(1, Ink::Dim, "h help".into());
+    }
+    pieces
+}

@@ -1,0 +1,192 @@
+//! The table: headings and rows.
+
+use super::text::{cell, put, thousands};
+use super::theme::{Ink, Theme};
+use crate::app::arrange::Line as TableLine;
+use crate::app::App;
+use crate::layout::{Placed, Screen};
+use exactop_model::columns::{self, Context, Unit};
+use exactop_model::sort::SortBy;
+use exactop_model::{format, Datum, Frame, Missing, Row, RowKind, Value};
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+
+pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+    let placed = app.placed();
+    heading(&placed, app.sort, theme, screen.heading_y, buf);
+    let selected = app.selected_line();
+    let shown = app.lines().iter().enumerate().skip(app.top).take(usize::from(screen.body_rows));
+    for (y, (i, line)) in (screen.body_y..).zip(shown) {
+        let spans = TableRow { app, frame, line, placed: &placed, theme }.spans();
+        put(buf, 0, y, u16::MAX, &Line::from(spans));
+        if selected == Some(i) {
+            let area = ratatui::layout::Rect { x: 0, y, width: buf.area.width, height: 1 };
+            buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
+        }
+    }
+    if app.lines().is_empty() {
+        let why = Line::styled("no row passes the filters", theme.style(Ink::Dim));
+        put(buf, 0, screen.body_y, u16::MAX, &why);
+    }
+}
+
+/// Headings over placed columns; the one that orders the rows is marked with the direction.
+pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf: &mut Buffer) {
+    let style = theme.style(Ink::Heading);
+    put(buf, 0, y, u16::MAX, &Line::styled(" ".repeat(usize::from(buf.area.width)), style));
+    for p in placed {
+        let width = usize::from(p.width);
+        let left = p.column.left_aligned();
+        let sorts = p.column == sort.column;
+        let arrow = if sort.descending { "▾" } else { "▴" };
+        let room = p.column.title.len() < width;
+        let title = match (sorts && room, left) {
+            (false, _) => p.column.title.to_string(),
+            (true, true) => format!("{}{arrow}", p.column.title),
+            (true, false) => format!("{arrow}{}", p.column.title),
+        };
+        let ink = if sorts { Ink::SortHeading } else { Ink::Heading };
+        let text = cell(&title, width, left);
+        let (blank, word) = match left {
+            true => ("", text.as_str()),
+            false => text.split_at(text.len() - text.trim_start().len()),
+        };
+        let spans = vec![
+            Span::styled(blank.to_string(), style),
+            Span::styled(word.trim_end().to_string(), theme.style(ink)),
+        ];
+        put(buf, p.x, y, p.width, &Line::from(spans));
+    }
+}
+
+/// A row being put into cells.
+struct TableRow<'a> {
+    app: &'a App,
+    frame: &'a Frame,
+    line: &'a TableLine,
+    placed: &'a [Placed],
+    theme: Theme,
+}
+
+impl TableRow<'_> {
+    fn spans(&self) -> Vec<Span<'static>> {
+        let row = self.line.at.row(self.frame);
+        let context = self.app.context();
+        let label = (row.kind == RowKind::Exited && !self.app.settings.tree)
+            .then(|| self.label_span(row))
+            .flatten();
+        let mut spans: Vec<Span> = Vec::new();
+        let mut x = 0;
+        for p in self.placed {
+            let labelled = label.as_ref().is_some_and(|(from, to, _)| (*from..*to).contains(&p.x));
+            if labelled && label.as_ref().is_some_and(|(from, ..)| *from != p.x) {
+                continue;
+            }
+            spans.push(Span::raw(" ".repeat(usize::from(p.x.saturating_sub(x)))));
+            match label.as_ref().filter(|_| labelled) {
+                Some((from, to, text)) => {
+                    let width = usize::from(to - from);
+                    spans.push(self.span(Ink::Sleep, cell(text, width, true)));
+                    x = *to;
+                }
+                None => {
+                    spans.push(self.cell(row, p, &context, label.is_some()));
+                    x = p.end();
+                }
+            }
+        }
+        spans
+    }
+
+    fn span(&self, ink: Ink, text: String) -> Span<'static> {
+        Span::styled(text, self.theme.style(ink))
+    }
+
+    /// `└ exited × 1,756` over the columns that say nothing of an exited group; from, to, text.
+    /// `None` if they are too narrow.
+    fn label_span(&self, row: &Row) -> Option<(u16, u16, String)> {
+        let silent = |p: &&Placed| {
+            matches!(
+                p.column.id,
+                "tgid"
+                    | "ppid"
+                    | "user"
+                    | "uid"
+                    | "pr"
+                    | "ni"
+                    | "policy"
+                    | "virt"
+                    | "res"
+                    | "shr"
+                    | "s"
+                    | "last_cpu"
+                    | "threads"
+            )
+        };
+        let after_pid = self.placed.iter().position(|p| p.column.id == "pid").map_or(0, |i| i + 1);
+        let silent: Vec<&Placed> = self.placed[after_pid..].iter().take_while(silent).collect();
+        let (from, to) = (silent.first()?.x, silent.last()?.end());
+        let text = format!("{}exited × {}", self.line.prefix, exited_count(row));
+        (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
+    }
+
+    fn cell(&self, row: &Row, p: &Placed, context: &Context, labelled: bool) -> Span<'static> {
+        let width = usize::from(p.width);
+        if p.column.id == "command" {
+            let text = self.command(row, context, labelled);
+            let ink = if row.kind == RowKind::Exited { Ink::Sleep } else { Ink::Plain };
+            return self.span(ink, cell(&text, width, true));
+        }
+        let (text, ink) = self.figure(row, p, context);
+        self.span(ink, cell(&text, width, p.column.left_aligned()))
+    }
+
+    fn figure(&self, row: &Row, p: &Placed, context: &Context) -> (String, Ink) {
+        let value = match (p.column.id, self.line.branch_ns) {
+            ("cpu_plus_pct", Some(ns)) => branch_share(ns, context),
+            _ => (p.column.value)(row, context),
+        };
+        let of_exited = row.kind == RowKind::Exited;
+        let text = match (&value, p.column.id, self.line.cpu_tenths) {
+            (Value::Missing(Missing::NotApplicable), _, _) if of_exited => String::new(),
+            (Value::Known(_), "cpu_pct", Some(n)) => format!("{}.{}", n / 10, n % 10),
+            _ => format::cell(&value, p.column.unit),
+        };
+        let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
+        let ink = match p.column.id {
+            _ if nothing && p.column.unit != Unit::Int => Ink::Dim,
+            "s" if row.letter == 'R' => Ink::Strong,
+            "cpu_pct" => Ink::Strong,
+            _ => Ink::of(p.column.kind),
+        };
+        (text, ink)
+    }
+
+    fn command(&self, row: &Row, context: &Context, labelled: bool) -> String {
+        if row.kind == RowKind::Exited {
+            let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
+            return match labelled {
+                true => format!("{}{threads}", row.ident.comm),
+                false => {
+                    let prefix = &self.line.prefix;
+                    format!("{prefix}{} × {} exited{threads}", row.ident.comm, exited_count(row))
+                }
+            };
+        }
+        let text = columns::command(row, context.command_line);
+        let scrolled: String = text.chars().skip(self.app.command_offset).collect();
+        format!("{}{scrolled}", self.line.prefix)
+    }
+}
+
+fn exited_count(row: &Row) -> String {
+    thousands(if row.exited_processes > 0 { row.exited_processes } else { row.exited_tasks })
+}
+
+fn branch_share(ns: u64, context: &Context) -> Value {
+    let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
+    match context.window_ns * cpus {
+        0 => Value::Missing(Missing::NotApplicable),
+        whole => Value::Known(Datum::Pct(ns as f64 * 100.0 / whole as f64)),
+    }
+}

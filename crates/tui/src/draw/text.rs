@@ -1,0 +1,161 @@
+//! Pieces of text on a line: cutting to a width, leaving out what does not fit.
+
+use super::theme::{Ink, Theme};
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Cuts text to a width; a cut shows as `…`.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.into();
+    }
+    let mut room = width.saturating_sub(1);
+    let mut out = String::new();
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if w > room {
+            break;
+        }
+        room -= w;
+        out.push(c);
+    }
+    if width > 0 {
+        out.push('…');
+    }
+    out
+}
+
+/// Cuts and pads text to exactly a width. A figure is never cut: a part of a number is a wrong
+/// number, so it becomes `*`.
+pub fn cell(text: &str, width: usize, left: bool) -> String {
+    let shown = match left {
+        true => cut(text, width),
+        false if text.width() > width => "*".repeat(width.min(1)),
+        false => text.into(),
+    };
+    let blanks = " ".repeat(width.saturating_sub(shown.width()));
+    match left {
+        true => shown + &blanks,
+        false => blanks + &shown,
+    }
+}
+
+/// An integer with separators: `3,512`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A part of a line that is shown whole or not at all.
+pub struct Piece {
+    rank: u8,
+    spans: Vec<Span<'static>>,
+}
+
+impl Piece {
+    /// A piece of one ink. The lowest ranks are left out first.
+    pub fn new(rank: u8, theme: Theme, ink: Ink, text: impl Into<String>) -> Piece {
+        Piece { rank, spans: vec![Span::styled(text.into(), theme.style(ink))] }
+    }
+
+    /// More text at its end.
+    pub fn and(mut self, theme: Theme, ink: Ink, text: impl Into<String>) -> Piece {
+        self.spans.push(Span::styled(text.into(), theme.style(ink)));
+        self
+    }
+
+    fn width(&self) -> usize {
+        self.spans.iter().map(Span::width).sum()
+    }
+}
+
+/// The width of all pieces with gaps between.
+pub fn width(pieces: &[Piece], gap: &str) -> usize {
+    let text: usize = pieces.iter().map(Piece::width).sum();
+    text + gap.width() * pieces.len().saturating_sub(1)
+}
+
+/// The pieces that fit, in their order.
+pub fn pack(mut pieces: Vec<Piece>, gap: &'static str, room: usize) -> Line<'static> {
+    while width(&pieces, gap) > room && pieces.len() > 1 {
+        let out = pieces.iter().enumerate().rev().min_by_key(|(_, p)| p.rank).map_or(0, |(i, _)| i);
+        pieces.remove(out);
+    }
+    let mut spans = Vec::new();
+    for (i, piece) in pieces.into_iter().enumerate() {
+        if i > 0 {
+            spans.push(Span::raw(gap));
+        }
+        spans.extend(piece.spans);
+    }
+    Line::from(spans)
+}
+
+/// Puts a line at (`x`, `y`), at most `width` cells of it.
+pub fn put(buf: &mut Buffer, x: u16, y: u16, width: u16, line: &Line) {
+    if buf.area.height > y && buf.area.width > x {
+        buf.set_line(x, y, line, width.min(buf.area.width - x));
+    }
+}
+
+/// Puts a line at the right edge.
+pub fn put_right(buf: &mut Buffer, y: u16, line: &Line) {
+    let width = line.width().min(usize::from(buf.area.width)) as u16;
+    put(buf, buf.area.width - width, y, width, line);
+}
+
+/// A bar of parts, each with its own character so that it reads without colours. The parts are
+/// shares of 1; the rest is filled with blanks.
+pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    let (mut share, mut at) = (0.0, 0);
+    for &(part, glyph, ink) in parts {
+        share += part;
+        // Ends are rounded, not lengths: parts that fill the bar fill it to the last cell.
+        let end = ((share * width as f64).round().max(0.0) as usize).min(width);
+        if end > at {
+            spans.push(Span::styled(glyph.to_string().repeat(end - at), theme.style(ink)));
+            at = end;
+        }
+    }
+    spans.push(Span::raw(" ".repeat(width - at)));
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_have_their_width_whatever_is_in_them() {
+        for (text, width) in [("日本語", 4), ("日本語", 5), ("ab", 0), ("ab", 1), ("", 3)] {
+            assert_eq!(cell(text, width, true).width(), width, "{text} in {width}");
+            assert_eq!(cell(text, width, false).width(), width, "{text} in {width}");
+        }
+        assert_eq!(cell("12345", 4, false), "   *");
+    }
+
+    #[test]
+    fn separators_stand_before_threes() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn a_full_bar_is_full() {
+        let third = 1.0 / 3.0;
+        let parts = [(third, 'a', Ink::User), (third, 'b', Ink::System), (third, 'c', Ink::Idle)];
+        for width in 0..40 {
+            let text: String =
+                bar(&parts, width, Theme::Mono).iter().map(|s| s.content.to_string()).collect();
+            assert_eq!((text.trim_end().len(), text.len()), (width, width));
+        }
+    }
+}

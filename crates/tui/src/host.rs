@@ -1,0 +1,58 @@
+//! What the live view asks of the program around it, and how it ends.
+
+use crate::settings::Settings;
+
+/// The things a view must not do by itself. Every error is one line for a person.
+pub trait Host {
+    /// Sends a signal to a process.
+    ///
+    /// # Errors
+    /// Why it could not be sent.
+    fn signal(&mut self, pid: u32, signal: i32) -> Result<(), String>;
+
+    /// Sets the nice value of a process, or of a thread in the threads view.
+    ///
+    /// # Errors
+    /// Why it could not be set.
+    fn renice(&mut self, pid: u32, nice: i32) -> Result<(), String>;
+
+    /// Keeps the settings for the next start; says where.
+    ///
+    /// # Errors
+    /// Why they could not be kept.
+    fn save(&mut self, settings: &Settings) -> Result<String, String>;
+
+    /// The id of a user name.
+    fn user_id(&mut self, name: &str) -> Option<u32>;
+}
+
+/// Why the live view ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitReason {
+    /// The person asked for it.
+    Quit,
+    /// A signal did; the terminal was restored before.
+    Signal(i32),
+    /// The terminal went away.
+    TerminalGone,
+}
+
+/// Why it could not run.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// There is no terminal to draw on.
+    #[error("{0} is not a terminal: use batch mode (-b)")]
+    NotATerminal(&'static str),
+    /// `TERM` names a terminal that cannot move its cursor.
+    #[error("TERM={0:?} cannot show a full screen: set TERM, or use batch mode (-b)")]
+    DumbTerminal(String),
+    /// The settings cannot be used.
+    #[error("{0}")]
+    Settings(String),
+    /// The terminal failed.
+    #[error("terminal: {0}")]
+    Terminal(#[from] std::io::Error),
+    /// The source failed before there was anything to show.
+    #[error("{0}")]
+    Feed(String),
+}

@@ -1,0 +1,201 @@
+//! The keys: one table, from which keys are dispatched and the help page is written.
+//!
+//! A key means what it means in top(1) wherever top has one for it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// A key without the modifiers that do not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    code: KeyCode,
+    ctrl: bool,
+}
+
+impl Key {
+    /// The name on the help page.
+    pub fn name(&self) -> String {
+        match self.code {
+            KeyCode::Char(' ') => "Space".into(),
+            KeyCode::Char(c) if self.ctrl => format!("^{}", c.to_ascii_uppercase()),
+            KeyCode::Char(c) => c.to_string(),
+            KeyCode::PageUp => "PgUp".into(),
+            KeyCode::PageDown => "PgDn".into(),
+            KeyCode::Up => "↑".into(),
+            KeyCode::Down => "↓".into(),
+            KeyCode::Left => "←".into(),
+            KeyCode::Right => "→".into(),
+            code => format!("{code:?}"),
+        }
+    }
+}
+
+const fn ch(c: char) -> Key {
+    Key { code: KeyCode::Char(c), ctrl: false }
+}
+
+const fn ctrl(c: char) -> Key {
+    Key { code: KeyCode::Char(c), ctrl: true }
+}
+
+const fn on(code: KeyCode) -> Key {
+    Key { code, ctrl: false }
+}
+
+/// Under which heading of the help page a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// What is shown.
+    Show,
+    /// Which rows.
+    Rows,
+    /// In which order, which columns.
+    Order,
+    /// Moving about.
+    Move,
+    /// Doing something to a process.
+    Act,
+    /// The program itself.
+    Program,
+}
+
+impl Group {
+    /// All, in the order of the help page.
+    pub const ALL: [Group; 6] =
+        [Group::Show, Group::Rows, Group::Order, Group::Move, Group::Act, Group::Program];
+
+    /// The heading.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Group::Show => "Show",
+            Group::Rows => "Choose rows",
+            Group::Order => "Order and columns",
+            Group::Move => "Move",
+            Group::Act => "Act",
+            Group::Program => "Program",
+        }
+    }
+}
+
+/// Keys and what they do.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// What is done.
+    pub command: Command,
+    /// Any of these does it.
+    pub keys: &'static [Key],
+    /// Its heading on the help page.
+    pub group: Group,
+    /// One line.
+    pub help: &'static str,
+}
+
+impl Binding {
+    /// All keys of it, as the help page shows them.
+    pub fn names(&self) -> String {
+        self.keys.iter().map(Key::name).collect::<Vec<_>>().join(" ")
+    }
+}
+
+macro_rules! bindings {
+    ($($group:ident { $($command:ident: [$($key:expr),+], $help:literal;)+ })+) => {
+        /// What a key can ask for in the live view.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Command {
+            $($(#[doc = $help] $command,)+)+
+        }
+
+        /// Every key of the live view.
+        pub const BINDINGS: &[Binding] = &[$($(Binding {
+            command: Command::$command,
+            keys: &[$($key),+],
+            group: Group::$group,
+            help: $help,
+        },)+)+];
+    };
+}
+
+bindings! {
+    Show {
+        Threads: [ch('H')], "one row a thread, or one a process";
+        Tree: [ch('V')], "tree: children under their parents, CPU+ sums the whole branch";
+        PerCpu: [ch('1')], "a bar for each CPU";
+        OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
+        CommandLine: [ch('c')], "command line, or command name";
+        Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
+    }
+    Rows {
+        HideIdle: [ch('i')], "hide rows that used no CPU";
+        User: [ch('u'), ch('U')], "one user's rows; !name: all but theirs; empty: everyone's";
+        Filter: [ch('o'), ch('O')], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
+        ShowFilters: [ctrl('o')], "show the filters";
+        ClearFilters: [ch('=')], "drop all filters";
+        Search: [ch('L'), ch('/')], "search in all rows";
+        SearchNext: [ch('&'), ch('n')], "search on";
+    }
+    Order {
+        SortCpu: [ch('P')], "sort by %CPU";
+        SortMemory: [ch('M')], "sort by %MEM";
+        SortTime: [ch('T')], "sort by TIME+";
+        SortPid: [ch('N')], "sort by PID";
+        SortLeft: [ch('<')], "sort by the column to the left";
+        SortRight: [ch('>')], "sort by the column to the right";
+        Reverse: [ch('R')], "reverse the order";
+        Fields: [ch('f'), ch('F')], "choose and order the columns";
+    }
+    Move {
+        Up: [on(KeyCode::Up)], "select the row above";
+        Down: [on(KeyCode::Down)], "select the row below";
+        PageUp: [on(KeyCode::PageUp), ctrl('b')], "a page up";
+        PageDown: [on(KeyCode::PageDown), ctrl('f')], "a page down";
+        Home: [on(KeyCode::Home), ch('g')], "the first row";
+        End: [on(KeyCode::End), ch('G')], "the last row";
+        ScrollLeft: [on(KeyCode::Left)], "columns to the left";
+        ScrollRight: [on(KeyCode::Right)], "columns to the right, then along the command";
+        Back: [on(KeyCode::Esc)], "let go of the row; leave a page";
+    }
+    Act {
+        Kill: [ch('k')], "send a signal to a process (asks first)";
+        Renice: [ch('r')], "change a nice value (asks first)";
+    }
+    Program {
+        Refresh: [ch(' ')], "look now";
+        Pause: [ch('p')], "pause: keep this window on the screen";
+        Interval: [ch('d'), ch('s')], "seconds between two looks";
+        Save: [ch('W')], "keep these settings";
+        Redraw: [ctrl('l')], "draw the screen anew";
+        Suspend: [ctrl('z')], "suspend (fg comes back)";
+        Help: [ch('?'), ch('h'), on(KeyCode::F(1))], "this page";
+        Quit: [ch('q'), ctrl('c')], "quit";
+    }
+}
+
+/// What a key asks for.
+pub fn find(event: &KeyEvent) -> Option<Command> {
+    if event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META) {
+        return None;
+    }
+    let key = Key { code: event.code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) };
+    BINDINGS.iter().find(|b| b.keys.contains(&key)).map(|b| b.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_means_two_things() {
+        let all: Vec<&Key> = BINDINGS.iter().flat_map(|b| b.keys).collect();
+        for (i, key) in all.iter().enumerate() {
+            assert!(!all[..i].contains(key), "{} twice", key.name());
+        }
+    }
+
+    #[test]
+    fn keys_are_found_with_their_modifiers() {
+        let key = |c, m| find(&KeyEvent::new(KeyCode::Char(c), m));
+        assert_eq!(key('H', KeyModifiers::SHIFT), Some(Command::Threads));
+        assert_eq!(key('o', KeyModifiers::CONTROL), Some(Command::ShowFilters));
+        assert_eq!(key('o', KeyModifiers::ALT), None);
+        assert_eq!(key('§', KeyModifiers::NONE), None);
+    }
+}

@@ -1,0 +1,281 @@
+//! What fits where: lines of the header, CPU cells, columns. Pure arithmetic, no drawing.
+//!
+//! Nothing wraps. What does not fit is left out, the least important first.
+
+use exactop_model::Column;
+use std::collections::HashMap;
+
+/// Below this a screen says only that it is too small.
+pub const MIN_WIDTH: u16 = 40;
+/// See [`MIN_WIDTH`].
+pub const MIN_HEIGHT: u16 = 10;
+/// From this width on two short lines of the header share one.
+const WIDE: u16 = 160;
+/// Rows the table keeps when the header gets long.
+const MIN_ROWS: u16 = 5;
+
+/// A line of the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeaderLine {
+    /// Name, time, load; cost of looking.
+    Machine,
+    /// The books, and the kernel's tick counts where there is room for both.
+    Books,
+    /// The kernel's tick counts.
+    Ticks,
+    /// The n-th line of CPU cells.
+    Cpus(u16),
+    /// How many tasks in which state, and the memory where there is room for both.
+    Tasks,
+    /// Memory and swap.
+    Memory,
+}
+
+/// CPU cells: several a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuGrid {
+    /// Cells a line.
+    pub per_line: u16,
+    /// Lines.
+    pub lines: u16,
+    /// Width of a cell without the gap after it.
+    pub cell: u16,
+    /// Width of the bar in it; 0: only the figure.
+    pub bar: u16,
+}
+
+/// The gap between two CPU cells.
+pub const CPU_GAP: u16 = 2;
+const FIGURE: u16 = 6;
+
+/// Cells for `cpus` CPUs on `width` columns and at most `max_lines` lines. CPUs beyond that have
+/// no cell.
+pub fn cpu_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
+    if cpus == 0 || max_lines == 0 {
+        return None;
+    }
+    let count = cpus.min(usize::from(u16::MAX)) as u16;
+    let label = 3 + (count - 1).checked_ilog10().unwrap_or(0) as u16 + 1;
+    let fitting = |cell: u16| ((width + CPU_GAP) / (cell + CPU_GAP)).max(1);
+    let grid = |least: u16| {
+        let lines = count.div_ceil(fitting(least));
+        let per_line = count.div_ceil(lines);
+        (lines, per_line, (width + CPU_GAP) / per_line - CPU_GAP)
+    };
+    let figures = label + FIGURE;
+    let (lines, per_line, cell) = grid(figures + 1 + 10);
+    if lines <= max_lines {
+        let bar = cell.saturating_sub(figures + 1);
+        return Some(CpuGrid { per_line, lines, cell: cell.min(width), bar });
+    }
+    let (lines, per_line, _) = grid(figures);
+    let cell = figures.min(width);
+    Some(CpuGrid { per_line, lines: lines.min(max_lines), cell, bar: 0 })
+}
+
+/// Where everything of the live view stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// The header, from the top.
+    pub header: Vec<HeaderLine>,
+    /// CPU cells, if shown.
+    pub cpus: Option<CpuGrid>,
+    /// The line for prompts, messages and the state of the view.
+    pub status_y: u16,
+    /// The headings of the columns.
+    pub heading_y: u16,
+    /// The first row of the table.
+    pub body_y: u16,
+    /// Rows of the table.
+    pub body_rows: u16,
+}
+
+/// Divides a screen; `None` if it is too small. `cpus`: CPUs that want a cell.
+pub fn screen(width: u16, height: u16, cpus: usize) -> Option<Screen> {
+    if width < MIN_WIDTH || height < MIN_HEIGHT {
+        return None;
+    }
+    let wide = width >= WIDE;
+    let room = height - 2 - MIN_ROWS;
+    let mut header = vec![HeaderLine::Machine, HeaderLine::Books];
+    let grid = cpu_grid(width, cpus, (height / 3).min(room.saturating_sub(3)));
+    if let Some(grid) = grid {
+        header.extend((0..grid.lines).map(HeaderLine::Cpus));
+    }
+    // In the order of the screen; the number says which goes first when there is no room.
+    let optional: &[(HeaderLine, u16)] = if wide {
+        &[(HeaderLine::Tasks, 1)]
+    } else {
+        &[(HeaderLine::Ticks, 3), (HeaderLine::Tasks, 1), (HeaderLine::Memory, 2)]
+    };
+    let free = room.saturating_sub(header.len() as u16);
+    let chosen = optional.iter().filter(|(_, rank)| *rank <= free);
+    let ticks_at = 2;
+    for (line, _) in chosen {
+        match line {
+            HeaderLine::Ticks => header.insert(ticks_at, *line),
+            line => header.push(*line),
+        }
+    }
+    let status_y = header.len() as u16;
+    let body_y = status_y + 2;
+    Some(Screen {
+        header,
+        cpus: grid,
+        status_y,
+        heading_y: status_y + 1,
+        body_y,
+        body_rows: height - body_y,
+    })
+}
+
+/// A column on the screen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placed {
+    /// The column.
+    pub column: &'static Column,
+    /// Its first cell.
+    pub x: u16,
+    /// Its width.
+    pub width: u16,
+}
+
+impl Placed {
+    /// The first cell after it.
+    pub fn end(&self) -> u16 {
+        self.x + self.width
+    }
+}
+
+/// Widths that grow with what is shown and do not shrink again, so that columns stand still.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Widths(HashMap<&'static str, u16>);
+
+/// The widest a column of text gets, unless it takes what is left.
+const MAX_TEXT: u16 = 24;
+
+impl Widths {
+    /// Makes room for a cell of this width.
+    pub fn grow(&mut self, column: &'static Column, cell: usize) {
+        let cell = cell.min(usize::from(u16::MAX)) as u16;
+        let least = least(column);
+        let width = self.0.entry(column.id).or_insert(least);
+        let cap = if column.left_aligned() { least.max(column.width() as u16) } else { MAX_TEXT };
+        *width = (*width).max(cell.min(cap));
+    }
+
+    /// The width of a column.
+    pub fn of(&self, column: &'static Column) -> u16 {
+        self.0.get(column.id).copied().unwrap_or_else(|| least(column))
+    }
+}
+
+/// What most values of a column need; longer ones make it grow.
+fn least(column: &Column) -> u16 {
+    use exactop_model::columns::Unit;
+    let by_unit = match column.unit {
+        Unit::Pct | Unit::Count | Unit::Bytes => 5,
+        Unit::Id => 6,
+        Unit::Int => 3,
+        Unit::Time => 8,
+        Unit::Ns => 12,
+        Unit::Text => column.width() as u16,
+    };
+    by_unit.max(column.title.len() as u16)
+}
+
+/// The column that takes what the others leave.
+fn takes_rest(columns: &[&'static Column]) -> Option<usize> {
+    columns
+        .iter()
+        .position(|c| c.id == "command")
+        .or_else(|| columns.iter().rposition(|c| c.left_aligned() && c.width() >= 10))
+}
+
+/// The least width of the column that takes what is left.
+const MIN_REST: u16 = 12;
+
+/// Which of two columns stays when both do not fit: the larger rank. A column that is not in
+/// the usual set was asked for, so it stays before those that are.
+fn rank(column: &Column, sort: &Column) -> u8 {
+    if column == sort {
+        return 250;
+    }
+    match column.id {
+        "command" => 255,
+        "pid" => 254,
+        "cpu_pct" => 240,
+        "s" => 230,
+        "cpu_plus_pct" => 220,
+        "user" => 210,
+        "lat_pct" => 200,
+        "time" => 190,
+        "res" => 180,
+        "mem_pct" => 170,
+        "stl_pct" => 80,
+        "usr_pct" => 70,
+        "sys_pct" => 70,
+        "ni" => 60,
+        "pr" => 50,
+        "virt" => 40,
+        "shr" => 30,
+        _ => 160,
+    }
+}
+
+/// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
+/// fit; scrolled by `offset` columns, PID, the command and what fits from there on stay.
+pub fn place(
+    columns: &[&'static Column],
+    widths: &Widths,
+    sort: &Column,
+    offset: usize,
+    width: u16,
+) -> Vec<Placed> {
+    let mut chosen: Vec<&'static Column> = if offset == 0 {
+        columns.to_vec()
+    } else {
+        let stays = |c: &Column| matches!(c.id, "pid" | "command");
+        let skipped: Vec<&str> =
+            columns.iter().filter(|c| !stays(c)).take(offset).map(|c| c.id).collect();
+        columns.iter().copied().filter(|c| !skipped.contains(&c.id)).collect()
+    };
+    while total(&chosen, widths) > width && chosen.len() > 1 {
+        let out = if offset == 0 { least_important(&chosen, sort) } else { rightmost(&chosen) };
+        chosen.remove(out);
+    }
+    lay(&chosen, widths, width)
+}
+
+fn least_important(columns: &[&'static Column], sort: &Column) -> usize {
+    let ranked = columns.iter().enumerate().rev().min_by_key(|(_, c)| rank(c, sort));
+    ranked.map_or(0, |(i, _)| i)
+}
+
+fn rightmost(columns: &[&'static Column]) -> usize {
+    let last = columns.iter().rposition(|c| !matches!(c.id, "pid" | "command"));
+    last.unwrap_or(columns.len() - 1)
+}
+
+fn total(columns: &[&'static Column], widths: &Widths) -> u16 {
+    let rest = takes_rest(columns);
+    let cells = columns.iter().enumerate().map(|(i, c)| match rest == Some(i) {
+        true => MIN_REST,
+        false => widths.of(c),
+    });
+    cells.fold(0u16, |sum, w| sum.saturating_add(w + 1)).saturating_sub(1)
+}
+
+fn lay(columns: &[&'static Column], widths: &Widths, width: u16) -> Vec<Placed> {
+    let rest = takes_rest(columns);
+    let spare = width.saturating_sub(total(columns, widths));
+    let mut x = 0u16;
+    let mut placed = Vec::with_capacity(columns.len());
+    for (i, &column) in columns.iter().enumerate() {
+        let wanted = if rest == Some(i) { MIN_REST + spare } else { widths.of(column) };
+        let cell = wanted.min(width.saturating_sub(x));
+        placed.push(Placed { column, x, width: cell });
+        x = x.saturating_add(cell + 1);
+    }
+    placed
+}

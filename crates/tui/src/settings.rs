@@ -1,0 +1,176 @@
+//! What a person can set and keep: a plain struct that the command reads and writes.
+
+use exactop_model::columns::{self, Column};
+use exactop_model::filter::Filter;
+use exactop_model::sort::SortBy;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ColorMode {
+    /// As many as the terminal has; none when `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Even when `NO_COLOR` is set.
+    Always,
+    /// Bold and reverse only.
+    Never,
+}
+
+/// The live view as it is set up. Key `W` hands it to the host for keeping.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Seconds between two looks.
+    pub interval_s: f64,
+    /// Ids of the columns, in the order of the screen.
+    pub columns: Vec<String>,
+    /// Id of the column to sort by.
+    pub sort: String,
+    /// Against the column's natural order (which is largest first for figures).
+    pub reverse: bool,
+    /// Per cent of the whole machine instead of one CPU (top's Solaris mode).
+    pub of_machine: bool,
+    /// One row a thread instead of one a process.
+    pub threads: bool,
+    /// Leave out rows that used no CPU.
+    pub hide_idle: bool,
+    /// Command lines instead of command names.
+    pub command_line: bool,
+    /// Children under their parents.
+    pub tree: bool,
+    /// A bar for each CPU.
+    pub per_cpu: bool,
+    /// Only this user's rows: a name or a number; `!` before it means everyone else's.
+    pub user: Option<String>,
+    /// Filter expressions; all must hold.
+    pub filters: Vec<String>,
+    /// Colours.
+    pub color: ColorMode,
+    /// Take mouse clicks. The terminal's own selection then needs the Shift key.
+    pub mouse: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            interval_s: 2.0,
+            columns: columns::TOP.iter().map(|&id| id.into()).collect(),
+            sort: "cpu_pct".into(),
+            reverse: false,
+            of_machine: false,
+            threads: false,
+            hide_idle: false,
+            command_line: false,
+            tree: false,
+            per_cpu: false,
+            user: None,
+            filters: Vec::new(),
+            color: ColorMode::Auto,
+            mouse: true,
+        }
+    }
+}
+
+impl Settings {
+    /// Whether everything in it can be used; the reason if not.
+    ///
+    /// # Errors
+    /// One line naming the setting, the value found and what to write instead.
+    pub fn check(&self) -> Result<(), String> {
+        check_interval(self.interval_s)?;
+        if self.columns.is_empty() {
+            return Err("columns: the list is empty".into());
+        }
+        self.column_list()?;
+        self.sort_by()?;
+        self.filter_list()?;
+        Ok(())
+    }
+
+    pub(crate) fn column_list(&self) -> Result<Vec<&'static Column>, String> {
+        self.columns.iter().map(|id| find(id)).collect()
+    }
+
+    pub(crate) fn sort_by(&self) -> Result<SortBy, String> {
+        let natural = SortBy::column(find(&self.sort)?);
+        Ok(SortBy { descending: natural.descending != self.reverse, ..natural })
+    }
+
+    pub(crate) fn filter_list(&self) -> Result<Vec<Filter>, String> {
+        self.filters.iter().map(|f| Filter::parse(f).map_err(|e| e.to_string())).collect()
+    }
+
+    /// The interval.
+    pub fn interval(&self) -> Duration {
+        Duration::from_secs_f64(self.interval_s.clamp(MIN_INTERVAL_S, MAX_INTERVAL_S))
+    }
+}
+
+fn find(id: &str) -> Result<&'static Column, String> {
+    columns::find(id).ok_or_else(|| format!("no column '{id}': 'exactop columns' lists them"))
+}
+
+/// The shortest interval; below it a look costs more than it shows.
+pub const MIN_INTERVAL_S: f64 = 0.01;
+/// The longest: a day.
+pub const MAX_INTERVAL_S: f64 = 86_400.0;
+
+/// Reads an interval in seconds as a person types it (`2`, `0.5`, `0,5`).
+///
+/// # Errors
+/// The reason why it is refused.
+pub fn parse_interval(text: &str) -> Result<f64, String> {
+    let text = text.trim().trim_end_matches('s').trim_end();
+    let seconds = text
+        .replace(',', ".")
+        .parse::<f64>()
+        .map_err(|_| format!("'{text}' is not a number of seconds"))?;
+    check_interval(seconds)?;
+    Ok(seconds)
+}
+
+fn check_interval(seconds: f64) -> Result<(), String> {
+    if seconds.is_nan() {
+        Err("the interval must be a number of seconds".into())
+    } else if seconds <= 0.0 {
+        Err(format!("the interval must be more than 0 s, not {seconds}"))
+    } else if seconds < MIN_INTERVAL_S {
+        Err(format!("the interval must be at least {MIN_INTERVAL_S} s, not {seconds}"))
+    } else if seconds > MAX_INTERVAL_S {
+        Err(format!("the interval must be at most a day (86400 s), not {seconds}"))
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_usable() {
+        assert_eq!(Settings::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn intervals_are_read_or_refused_with_the_reason() {
+        assert_eq!(parse_interval(" 0,5 s"), Ok(0.5));
+        assert_eq!(parse_interval("0.01"), Ok(0.01));
+        for bad in ["0", "-1", "nan", "inf", "86401", "1e99", "0.001", "", "two"] {
+            assert!(parse_interval(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        let bad = Settings { sort: "nonsense".into(), ..Settings::default() };
+        assert!(bad.check().is_err_and(|e| e.contains("nonsense")));
+        let bad = Settings { filters: vec!["%CPU>x".into()], ..Settings::default() };
+        assert!(bad.check().is_err());
+        let bad = Settings { interval_s: f64::NAN, ..Settings::default() };
+        assert!(bad.check().is_err());
+    }
+}

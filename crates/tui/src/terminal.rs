@@ -1,0 +1,222 @@
+//! The terminal: taken over at the start, given back whatever happens.
+
+use crate::host::TuiError;
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
+};
+use crossterm::terminal::{
+    disable_raw_mode, enable_raw_mode, EnterAlternateScreen, LeaveAlternateScreen,
+};
+use crossterm::{cursor, execute};
+use ratatui::backend::CrosstermBackend;
+use ratatui::Terminal;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
+use signal_hook::low_level::{emulate_default_handler, pipe, unregister};
+use signal_hook::{flag, SigId};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Stdout};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Duration;
+
+/// Signals that end the program.
+const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
+
+/// Whether the terminal is ours now, so that the panic hook gives it back only then.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// What ended the wait for something to happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// Keys or clicks are there.
+    Input,
+    /// Time is up.
+    Timeout,
+    /// A signal came in; see [`Signals`].
+    Signal,
+    /// The terminal hung up.
+    Gone,
+}
+
+/// The terminal while it is ours. Dropping it gives it back.
+pub(crate) struct Guard {
+    pub(crate) screen: Terminal<CrosstermBackend<Stdout>>,
+    mouse: bool,
+    /// The terminal where standard input is something else.
+    tty: Option<File>,
+}
+
+impl Guard {
+    /// Takes the terminal over.
+    pub(crate) fn new(mouse: bool) -> Result<Guard, TuiError> {
+        if !io::stdout().is_terminal() {
+            return Err(TuiError::NotATerminal("standard output"));
+        }
+        let term = std::env::var("TERM").unwrap_or_default();
+        if term.is_empty() || term == "dumb" {
+            return Err(TuiError::DumbTerminal(term));
+        }
+        let tty = match io::stdin().is_terminal() {
+            true => None,
+            false => {
+                Some(File::open("/dev/tty").map_err(|_| TuiError::NotATerminal("standard input"))?)
+            }
+        };
+        restore_on_panic();
+        take(mouse)?;
+        let screen = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        Ok(Guard { screen, mouse, tty })
+    }
+
+    fn input(&self) -> BorrowedFd<'_> {
+        match &self.tty {
+            Some(tty) => tty.as_fd(),
+            None => rustix::stdio::stdin(),
+        }
+    }
+
+    /// Waits for input, a signal or the end of `timeout`. Whether the terminal is still there is
+    /// asked here: a read from one that hung up would not come back with an error each time.
+    pub(crate) fn wait(&self, signals: &Signals, timeout: Duration) -> io::Result<Wake> {
+        let input = self.input();
+        let mut fds =
+            [PollFd::new(&input, PollFlags::IN), PollFd::new(&signals.wake, PollFlags::IN)];
+        let timeout = Timespec::try_from(timeout).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 });
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => return Ok(Wake::Timeout),
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Wake::Signal),
+            Err(e) => return Err(e.into()),
+        }
+        let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+        if fds[0].revents().intersects(gone) {
+            return Ok(Wake::Gone);
+        }
+        if fds[1].revents().contains(PollFlags::IN) {
+            signals.drain();
+            return Ok(Wake::Signal);
+        }
+        Ok(Wake::Input)
+    }
+
+    /// Gives the terminal back, stops until a shell continues the program, takes it again.
+    pub(crate) fn suspend(&mut self) -> io::Result<()> {
+        restore();
+        emulate_default_handler(SIGTSTP)?;
+        self.retake()
+    }
+
+    /// Takes the terminal again after someone else had it.
+    pub(crate) fn retake(&mut self) -> io::Result<()> {
+        take(self.mouse)?;
+        self.screen.clear()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn take(mouse: bool) -> io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)?;
+    if mouse {
+        execute!(io::stdout(), EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// Nobody is left to tell when this fails: the terminal may be gone.
+fn restore() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let _ = execute!(
+        io::stdout(),
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    let _ = disable_raw_mode();
+}
+
+/// A panic's message belongs on the ordinary screen, where it can be read.
+fn restore_on_panic() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            restore();
+            before(info);
+        }));
+    });
+}
+
+/// Signals as flags, and a pipe that wakes the loop.
+pub(crate) struct Signals {
+    wake: UnixStream,
+    ending: Vec<(i32, Arc<AtomicBool>)>,
+    stop: Arc<AtomicBool>,
+    resumed: Arc<AtomicBool>,
+    ids: Vec<SigId>,
+}
+
+impl Signals {
+    /// Begins to catch signals.
+    pub(crate) fn new() -> io::Result<Signals> {
+        let (wake, sender) = UnixStream::pair()?;
+        wake.set_nonblocking(true)?;
+        let mut signals = Signals {
+            wake,
+            ending: ENDING.map(|s| (s, Arc::default())).into(),
+            stop: Arc::default(),
+            resumed: Arc::default(),
+            ids: Vec::new(),
+        };
+        // Flags first: what the pipe wakes up must find them set.
+        for (signal, caught) in &signals.ending {
+            signals.ids.push(flag::register(*signal, caught.clone())?);
+        }
+        signals.ids.push(flag::register(SIGTSTP, signals.stop.clone())?);
+        signals.ids.push(flag::register(SIGCONT, signals.resumed.clone())?);
+        for signal in ENDING.into_iter().chain([SIGTSTP, SIGCONT, SIGWINCH]) {
+            signals.ids.push(pipe::register(signal, sender.try_clone()?)?);
+        }
+        Ok(signals)
+    }
+
+    fn drain(&self) {
+        let mut bytes = [0; 64];
+        while matches!((&self.wake).read(&mut bytes), Ok(n) if n > 0) {}
+    }
+
+    /// The signal that wants the program to end.
+    pub(crate) fn ending(&self) -> Option<i32> {
+        self.ending.iter().find(|(_, caught)| caught.load(Ordering::SeqCst)).map(|(s, _)| *s)
+    }
+
+    /// Whether someone asked the program to stop for a while.
+    pub(crate) fn take_stop(&self) -> bool {
+        self.stop.swap(false, Ordering::SeqCst)
+    }
+
+    /// Whether the program was continued after a stop.
+    pub(crate) fn take_resumed(&self) -> bool {
+        self.resumed.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        for id in self.ids.drain(..) {
+            unregister(id);
+        }
+    }
+}
