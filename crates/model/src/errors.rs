@@ -33,16 +33,17 @@ macro_rules! errors {
 
 errors! {
     Recursion, "recursion", true, "The kernel skipped a program because it was already running on that CPU.";
-    OutOfStep, "out_of_step", true, "A task left a CPU on which the ledger had another one.";
+    UnseenSwitch, "unseen_switch", false, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
     NoSlot, "no_slot", false, "A task could not get a slot; its time went to the unnamed account.";
     NoStorage, "no_storage", false, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
     NoGroup, "no_group", false, "The table of exited groups was full; the exited time went to the unnamed account.";
     FreeList, "free_list", false, "A slot could not be given back; it stays unused until the next start.";
     DirtyList, "dirty_list", false, "The list of changed tasks overflowed; all tasks were looked at instead.";
     ClockStep, "clock_step", false, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
-    LostWakeup, "lost_wakeup", false, "A task ran without having been woken (a signal cancelled its sleep); that stretch was counted as run-queue wait.";
+    LostWakeup, "lost_wakeup", false, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
     Backwards, "backwards", true, "A cumulative counter ran backwards between two snapshots.";
     Torn, "torn", true, "A record could not be read consistently.";
+    Late, "late", true, "The reader was held up while it published a window's end.";
     Offline, "offline_flush", false, "A CPU went offline while a window was being closed.";
 }
 

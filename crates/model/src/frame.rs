@@ -516,7 +516,7 @@ fn balance(window: &Window) -> Books {
         total_ns: window.length_ns() * window.cpus.len() as u64,
         tasks_ns: of_tasks(Counter::RunNs),
         exited_ns: of_exited(Counter::RunNs),
-        unnamed_ns: cpus().map(|c| c.unnamed_ns).fold(0, u64::wrapping_add),
+        unnamed_ns: cpus().map(|c| c.unnamed_ns + c.nameless_ns).fold(0, u64::wrapping_add),
         irq_ns: cpus().map(|c| c.irq_ns).sum(),
         steal_ns: cpus()
             .map(|c| c.steal_idle_ns)

@@ -116,6 +116,9 @@ pub struct CpuSample {
     pub steal_ns: Option<u64>,
     /// The part of `steal_ns` that hit nobody's account: idle or unnamed.
     pub steal_idle_ns: Option<u64>,
+    /// Executed by tasks that exited when their group could not be kept; a part of `task_ns` of
+    /// some CPU, not necessarily this one.
+    pub nameless_ns: u64,
     /// Offline.
     pub offline_ns: u64,
     /// Context switches.

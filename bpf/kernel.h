@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The few kernel types the programs look at. Offsets are relocated at load time against the
+ * running kernel's BTF (CO-RE), so only names and types matter here, not layout.
+ */
+#ifndef EXACTOP_KERNEL_H
+#define EXACTOP_KERNEL_H
+
+#include <linux/types.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
+struct cred {
+	kuid_t euid;
+};
+
+struct signal_struct {
+	atomic_t live;
+	unsigned int flags;
+};
+
+struct rq {
+	__u64 clock;
+	__u64 prev_steal_time_rq;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	__u64 last_arrival;
+	__u64 last_queued;
+};
+
+struct task_struct {
+	unsigned int __state;
+	int on_cpu;
+	int exit_state;
+	unsigned int flags;
+	int prio;
+	int static_prio;
+	unsigned int policy;
+	int pid;
+	int tgid;
+	__u64 utime;
+	__u64 stime;
+	__u64 start_boottime;
+	char comm[16];
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct task_group *sched_task_group;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	const struct cred *cred;
+	struct css_set *cgroups;
+	struct signal_struct *signal;
+};
+
+/* Before 5.14 the field was called `state`. */
+struct task_struct___before_5_14 {
+	long state;
+};
+
+struct bpf_mem_alloc {
+};
+
+/* With this field (6.4) storage comes from BPF's own allocator, which is safe in any context. */
+struct bpf_local_storage_map {
+	struct bpf_mem_alloc storage_ma;
+};
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
+
+/* include/linux/sched.h: bits of task_struct.__state, as the raw tracepoint gives them. */
+#define TASK_INTERRUPTIBLE 0x1
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED_BIT 0x4
+#define TASK_TRACED_BIT 0x8
+#define TASK_DEAD 0x80
+#define TASK_NOLOAD 0x400
+#define TASK_NEW 0x800
+#define TASK_RTLOCK_WAIT 0x1000
+#define TASK_FROZEN 0x8000
+
+/* task_struct.exit_state */
+#define EXIT_DEAD 0x10
+#define EXIT_ZOMBIE 0x20
+
+/* include/linux/sched/signal.h */
+#define SIGNAL_GROUP_EXIT 0x4
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The only wire format between the kernel's side of the ledger and its reader.
+ *
+ * The Rust side gets these types from the BTF of the compiled object, so a field is named once,
+ * here; sizes are asserted on both sides. Maps of these are mmapped by the reader.
+ */
+#ifndef EXACTOP_WIRE_H
+#define EXACTOP_WIRE_H
+
+/*
+ * The state of a task. The timed ones (RUN, LAT, SLEEP, BLOCK, STOP) are also the index of their
+ * time in ex_cum.ns, where STEAL and IRQ have a place too: they are carved out of RUN.
+ */
+enum ex_state {
+	EX_FREE = 0, /* the slot has no owner */
+	EX_RUN = 1,
+	EX_STEAL = 2,
+	EX_IRQ = 3,
+	EX_LAT = 4,
+	EX_SLEEP = 5,
+	EX_BLOCK = 6,
+	EX_STOP = 7,
+	EX_NS = 8,
+	EX_NEW = 8,  /* forked, not yet woken for the first time */
+	EX_SEED = 9, /* found by the iterator, no event seen yet */
+	EX_DEAD = 10 /* its last switch is over */
+};
+
+/* What a CPU is doing when it is not running the owner of a slot. */
+#define EX_CUR_IDLE 0xffffffffu
+#define EX_CUR_UNNAMED 0xfffffffeu
+#define EX_CUR_OFFLINE 0xfffffffdu
+
+/* Cumulative figures of a task: nanoseconds and counts. */
+struct ex_cum {
+	__u64 ns[EX_NS];
+	__u64 utime; /* task_struct.utime, tick-sampled */
+	__u64 stime;
+	__u64 dispatches;
+	__u64 vcx;
+	__u64 icx;
+	__u64 wakeups;
+	__u64 migrations;
+	__u64 spare;
+};
+
+/* Who it is, as of the first event in the present window. */
+struct ex_ident {
+	__u32 tgid;
+	__u32 tid;
+	__u32 ppid;
+	__u32 uid;
+	__u64 start; /* start_boottime */
+	__u64 cgroup;
+	char comm[16];
+	__s32 nice;
+	__s32 prio;
+	__u32 policy;
+	__u32 flags; /* PF_* */
+};
+
+/*
+ * A task. One writer at a time: the CPU it is on, or, while it is off CPU, whoever wakes or picks
+ * it (ordered by the scheduler's own locks).
+ *
+ * `snap` is `cum` as it was at the boundary of `epoch`. The order of a writer that crosses a
+ * boundary is: snap, epoch, cum. So a reader that finds the boundary's epoch takes snap; one that
+ * finds an older epoch, before and after its copy, takes cum and adds the time since `since`.
+ */
+struct ex_slot {
+	__u64 task;   /* address of the task_struct; 0: free */
+	__u64 serial; /* never reused */
+	__u64 since;  /* up to when `state` is charged */
+	__u64 born;   /* when the account begins */
+	__u32 epoch;
+	__u32 state;
+	__u32 cpu;
+	__u32 kstate; /* prev_state of the last switch-out; exit_state when dead */
+	__u32 snap_state;
+	__u32 snap_cpu;
+	__u32 snap_kstate;
+	__u32 exit_flags;
+	struct ex_ident id;
+	__u64 sum_exec;	   /* sum_exec_runtime at the last switch-in, if unseen before */
+	__u32 left_unseen; /* its switch-out was not seen at least once */
+	__u32 pad;
+	struct ex_cum cum;
+	struct ex_cum snap;
+};
+
+#define EX_EXIT_WHOLE 1 /* the whole process is going */
+#define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
+#define EX_EXIT_COUNTED 4 /* on a leader: some task stands for its process already */
+
+/* Where a CPU's time went. */
+struct ex_cpu_cum {
+	__u64 task;
+	__u64 unnamed;
+	__u64 idle;
+	__u64 offline;
+	__u64 steal;	  /* all of it */
+	__u64 steal_idle; /* the part that hit no task's account */
+	__u64 switches;
+	__u64 watched;
+	__u64 watched_dispatches;
+	__u64 nameless; /* executed by tasks that exited when no group was free; in `task` of some CPU */
+	__u64 nameless_steal;
+	__u64 spare[5];
+};
+
+/* steal_raw before the first look. */
+#define EX_STEAL_UNREAD 0xffffffffffffffffull
+
+enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EVENTS = 8 };
+
+/* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
+struct ex_cpu {
+	__u64 busy; /* how deep this CPU is in our programs */
+	__u64 line0[7];
+	__u64 since; /* up to when the present occupant is charged */
+	__u64 steal_raw;
+	__u64 steal_carry; /* stolen, not yet charged */
+	__u64 charges;	   /* counted only when charges are dropped on purpose */
+	__u32 cur;	   /* slot on the CPU, or EX_CUR_* */
+	__u32 epoch;
+	__s64 clock_offset; /* our clock minus the run queue's */
+	__u64 line1[2];
+	__u64 events[EX_EVENTS];
+	struct ex_cpu_cum cum;
+	struct ex_cpu_cum snap;
+};
+
+/* A process in a line of ancestors. */
+struct ex_process {
+	__u64 start;
+	__u32 tgid;
+	__u32 pad;
+};
+
+#define EX_ANCESTORS 8
+
+/* Which exited tasks are summed together. Per CPU, so that a group has one writer. */
+struct ex_group_key {
+	struct ex_process of; /* tgid 0: whole processes; else threads of this one */
+	struct ex_process parent;
+	__u64 cgroup;
+	char comm[16];
+	__u32 cpu;
+	__u32 pad;
+};
+
+struct ex_group_cum {
+	struct ex_cum sum;
+	__u64 processes;
+	__u64 tasks;
+	__u64 life_ns;
+	__u64 spare;
+};
+
+struct ex_group {
+	__u32 used;
+	__u32 epoch;
+	__u64 serial;
+	struct ex_group_key key;
+	struct ex_process ancestors[EX_ANCESTORS];
+	struct ex_group_cum cum;
+	struct ex_group_cum snap;
+};
+
+/* Missed and impossible events; meanings in the model's error table. */
+enum ex_error {
+	EX_ERR_UNSEEN_SWITCH,
+	EX_ERR_NO_SLOT,
+	EX_ERR_NO_STORAGE,
+	EX_ERR_NO_GROUP,
+	EX_ERR_FREE_LIST,
+	EX_ERR_CLOCK_STEP,
+	EX_ERR_LOST_WAKEUP,
+	EX_ERRORS = 8
+};
+
+_Static_assert(sizeof(struct ex_cum) == 128, "ex_cum");
+_Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
+_Static_assert(sizeof(struct ex_slot) == 400, "ex_slot");
+_Static_assert(sizeof(struct ex_cpu) == 448, "ex_cpu");
+_Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
+_Static_assert(sizeof(struct ex_group) == 528, "ex_group");
+
+#endif

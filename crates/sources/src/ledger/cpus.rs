@@ -1,0 +1,54 @@
+//! CPUs as of T.
+
+use super::closing::Closed;
+use super::kernel_side::{KernelSide, CUR_IDLE, CUR_OFFLINE};
+use super::skel::types::ex_cpu;
+use exactop_model::CpuSample;
+
+/// Every possible CPU as of T.
+pub fn read(kernel: &KernelSide, closed: &Closed, steal: bool, watched: bool) -> Vec<CpuSample> {
+    (0..kernel.possible_cpus)
+        .map(|cpu| sample(cpu as u32, &stable(kernel, cpu), closed, steal, watched))
+        .collect()
+}
+
+/// A copy during which nobody crossed T on that CPU.
+fn stable(kernel: &KernelSide, cpu: usize) -> ex_cpu {
+    let epoch_of = |c: *const ex_cpu| unsafe { &raw const (*c).epoch };
+    loop {
+        let epoch = kernel.cpus.field(cpu, epoch_of);
+        let copy = kernel.cpus.read(cpu);
+        if kernel.cpus.field(cpu, epoch_of) == epoch {
+            return copy;
+        }
+    }
+}
+
+fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool, watched: bool) -> CpuSample {
+    let crossed = account.epoch == closed.epoch;
+    let mut cum = if crossed { account.snap } else { account.cum };
+    if !crossed {
+        // Idle or offline since before T: whoever runs was flushed.
+        let ns = closed.t_ns.saturating_sub(account.since);
+        match account.cur {
+            CUR_IDLE => cum.idle += ns,
+            CUR_OFFLINE => cum.offline += ns,
+            _ => {}
+        }
+    }
+    CpuSample {
+        cpu,
+        online: account.cur != CUR_OFFLINE,
+        task_ns: cum.task,
+        unnamed_ns: cum.unnamed,
+        idle_ns: cum.idle,
+        irq_ns: None,
+        steal_ns: steal.then_some(cum.steal),
+        steal_idle_ns: steal.then_some(cum.steal_idle + cum.nameless_steal),
+        nameless_ns: cum.nameless,
+        offline_ns: cum.offline,
+        switches: Some(cum.switches),
+        watched_ns: watched.then_some(cum.watched),
+        watched_dispatches: watched.then_some(cum.watched_dispatches),
+    }
+}

@@ -1,0 +1,109 @@
+//! Exited groups: read as of T, merged by nobody here, and given back when nothing exits any more.
+
+use super::closing::Closed;
+use super::kernel_side::KernelSide;
+use super::skel::types::{ex_group, ex_process};
+use super::tasks::{comm, counters};
+use crate::error::SourceError;
+use exactop_model::snapshot::ProcessRef;
+use exactop_model::{AccountId, ExitSample};
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Stage {
+    /// Reachable for the programs.
+    #[default]
+    Linked,
+    /// Taken out of the index; a program may have found it before.
+    Unlinked,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Mirror {
+    serial: u64,
+    tasks: u64,
+    stage: Stage,
+}
+
+/// The reader's memory of all groups.
+#[derive(Default)]
+pub struct ExitReader {
+    mirror: Vec<Mirror>,
+    steal: bool,
+}
+
+impl ExitReader {
+    /// Nothing read yet; `steal`: whether steal is measured.
+    pub fn new(steal: bool) -> ExitReader {
+        ExitReader { steal, ..ExitReader::default() }
+    }
+
+    /// All groups as of T. Those in which nobody exited for a whole window are retired in two
+    /// steps: out of the index now, given back after the next window is closed, when no program
+    /// can hold them any more.
+    pub fn read(
+        &mut self,
+        kernel: &mut KernelSide,
+        closed: &Closed,
+    ) -> Result<Vec<ExitSample>, SourceError> {
+        let groups = kernel.globals.next_group() as usize;
+        let mut samples = Vec::new();
+        self.mirror.resize(groups.max(self.mirror.len()), Mirror::default());
+        for index in 0..groups.min(self.mirror.len()) {
+            if kernel.groups.field(index, |g| unsafe { &raw const (*g).used }) == 0 {
+                continue;
+            }
+            let (group, crossed) = read_group(kernel, closed, index);
+            let sample = self.sample(&group, crossed);
+            let mirror = &mut self.mirror[index];
+            let idle = mirror.serial == group.serial && mirror.tasks == sample.tasks && !crossed;
+            mirror.serial = group.serial;
+            mirror.tasks = sample.tasks;
+            samples.push(sample);
+            match mirror.stage {
+                Stage::Linked if idle => {
+                    kernel.unlink_group(&group.key);
+                    mirror.stage = Stage::Unlinked;
+                }
+                Stage::Unlinked if idle => {
+                    *mirror = Mirror::default();
+                    kernel.groups.write(index, ex_group::default());
+                    kernel.free_group(index as u32)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(samples)
+    }
+
+    fn sample(&self, group: &ex_group, crossed: bool) -> ExitSample {
+        let cum = if crossed { &group.snap } else { &group.cum };
+        ExitSample {
+            account: AccountId(group.serial),
+            of: process(&group.key.of),
+            ancestors: group.ancestors.map(|p| process(&p)),
+            comm: comm(group.key.comm),
+            cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
+            processes: cum.processes,
+            tasks: cum.tasks,
+            life_ns: cum.life_ns,
+            counters: counters(&cum.sum, self.steal),
+        }
+    }
+}
+
+/// A copy of a group, and whether its `snap` is what holds as of T (see [`super::tasks`]).
+fn read_group(kernel: &KernelSide, closed: &Closed, index: usize) -> (ex_group, bool) {
+    let epoch_of = |g: *const ex_group| unsafe { &raw const (*g).epoch };
+    loop {
+        let epoch = kernel.groups.field(index, epoch_of);
+        let group = kernel.groups.read(index);
+        // It can change under us at most once: when the first task exits after T.
+        if kernel.groups.field(index, epoch_of) == epoch {
+            return (group, epoch == closed.epoch);
+        }
+    }
+}
+
+fn process(p: &ex_process) -> ProcessRef {
+    ProcessRef { tgid: p.tgid, start_ns: p.start }
+}

@@ -1,0 +1,219 @@
+//! The loaded programs and their maps: what the other modules read from and write to.
+
+use super::clock;
+use super::maps::{Globals, Mapped};
+use super::skel::{types, LedgerSkel};
+use crate::error::SourceError;
+use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, ProgramInput};
+use std::io;
+use std::os::fd::AsFd;
+
+/// A slot index that stands for something that is not a slot (bpf/wire.h).
+pub const CUR_IDLE: u32 = 0xffff_ffff;
+/// No CPU there.
+pub const CUR_OFFLINE: u32 = 0xffff_fffd;
+/// `steal_raw` before the first look.
+pub const STEAL_UNREAD: u64 = u64::MAX;
+
+/// BPF_F_TEST_RUN_ON_CPU of include/uapi/linux/bpf.h.
+const TEST_RUN_ON_CPU: u32 = 1;
+
+/// What flushing a CPU came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flushed {
+    /// Its running task is charged.
+    Done,
+    /// There is no such CPU at the moment.
+    Offline,
+}
+
+/// The kernel's side.
+pub struct KernelSide {
+    /// Global variables.
+    pub globals: Globals,
+    /// Task slots.
+    pub slots: Mapped<types::ex_slot>,
+    /// CPUs, by number.
+    pub cpus: Mapped<types::ex_cpu>,
+    /// Two lists of changed slots.
+    pub dirty: Mapped<u64>,
+    /// Exited groups.
+    pub groups: Mapped<types::ex_group>,
+    /// How many slots there can be.
+    pub max_slots: usize,
+    /// How many CPUs there can be.
+    pub possible_cpus: usize,
+    links: Vec<Link>,
+    skel: LedgerSkel<'static>,
+}
+
+impl KernelSide {
+    /// Maps what is always needed; the programs are not attached yet.
+    pub fn new(mut skel: LedgerSkel<'static>) -> Result<KernelSide, SourceError> {
+        let max = |map: &dyn MapCore| map.max_entries() as usize;
+        let bss = skel.maps.bss_data.take().ok_or(SourceError::Unavailable {
+            what: "the BPF object has no globals".into(),
+            advice: "this build is broken: build again".into(),
+        })?;
+        let maps = &skel.maps;
+        let mut kernel = KernelSide {
+            globals: Globals::new(bss),
+            slots: Mapped::new(max(&maps.slots)),
+            cpus: Mapped::new(max(&maps.cpus)),
+            dirty: Mapped::new(max(&maps.dirty)),
+            groups: Mapped::new(max(&maps.groups)),
+            max_slots: max(&maps.slots),
+            possible_cpus: max(&maps.cpus),
+            links: Vec::new(),
+            skel,
+        };
+        let cpus = kernel.possible_cpus;
+        kernel
+            .cpus
+            .grow(kernel.skel.maps.cpus.as_fd(), cpus)
+            .map_err(kernel_error("mapping the CPUs"))?;
+        Ok(kernel)
+    }
+
+    /// Every CPU begins as offline, from now on, until it is seen.
+    pub fn start_cpus(&mut self, now_ns: u64) {
+        for cpu in 0..self.possible_cpus {
+            let mut account = self.cpus.read(cpu);
+            account.since = now_ns;
+            account.cur = CUR_OFFLINE;
+            account.steal_raw = STEAL_UNREAD;
+            self.cpus.write(cpu, account);
+        }
+    }
+
+    /// Attaches the always-on programs.
+    pub fn attach(&mut self) -> Result<(), SourceError> {
+        let p = &self.skel.progs;
+        let all = [
+            &p.on_newtask,
+            &p.on_wakeup_new,
+            &p.on_exit,
+            &p.on_exec,
+            &p.on_free,
+            &p.on_cpu_dead,
+            &p.on_wakeup,
+            &p.on_switch,
+            &p.on_switch_before_5_18,
+        ];
+        for program in all.into_iter().filter(|p| p.autoload()) {
+            let link = program.attach().map_err(|e| SourceError::Unavailable {
+                what: format!("cannot attach {}: {e}", program.name().display()),
+                advice: "'exactop doctor' says what this kernel offers".into(),
+            })?;
+            self.links.push(link);
+        }
+        Ok(())
+    }
+
+    /// Lets the iterator give everyone who lives a slot.
+    pub fn seed(&mut self) -> Result<(), SourceError> {
+        let link = self.skel.progs.seed.attach_iter_with_opts(IterOpts::None);
+        let link = link.map_err(bpf_error("starting the task iterator"))?;
+        let mut iter =
+            libbpf_rs::Iter::new(&link).map_err(bpf_error("opening the task iterator"))?;
+        io::copy(&mut iter, &mut io::sink()).map_err(kernel_error("running the task iterator"))?;
+        Ok(())
+    }
+
+    /// Runs the flush program on one CPU.
+    pub fn flush(&self, cpu: usize) -> Result<Flushed, SourceError> {
+        let input =
+            ProgramInput { cpu: cpu as u32, flags: TEST_RUN_ON_CPU, ..ProgramInput::default() };
+        match self.skel.progs.flush.test_run(input) {
+            Ok(_) => Ok(Flushed::Done),
+            // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
+            Err(error) if raw_os_error(&error) == Some(ENXIO) => Ok(Flushed::Offline),
+            Err(error) => Err(bpf_error("flushing a CPU")(error)),
+        }
+    }
+
+    /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
+    /// does with a clock reading from after the call.
+    pub fn wait_until_outside(&self, cpu: usize) {
+        let mut spins = 0u32;
+        while self.cpus.field(cpu, |c| unsafe { &raw const (*c).busy }) != 0 {
+            spins += 1;
+            if spins % 512 == 0 {
+                // Its virtual CPU was taken in the middle of a program.
+                clock::sleep_until(clock::now_ns() + 20_000);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Makes all slots and list entries in use readable; how many slots are.
+    pub fn grow(&mut self) -> Result<usize, SourceError> {
+        let maps = &self.skel.maps;
+        let slots = (self.globals.next_slot() as usize).min(self.max_slots);
+        let failed = kernel_error("mapping the ledger");
+        let slots_mapped = self.slots.grow(maps.slots.as_fd(), slots);
+        let groups = self.globals.next_group() as usize;
+        slots_mapped
+            .and_then(|_| self.groups.grow(maps.groups.as_fd(), groups))
+            .map_err(&failed)?;
+        // The second list begins at `max_slots`: it is mapped whole, 8 bytes an entry.
+        self.dirty.grow(maps.dirty.as_fd(), 2 * self.max_slots).map_err(&failed)?;
+        Ok(slots)
+    }
+
+    /// Makes a group unreachable for the programs; they may still hold it until the next window
+    /// is closed.
+    pub fn unlink_group(&self, key: &types::ex_group_key) {
+        // ENOENT: nobody had linked it. There is nothing else that can go wrong.
+        let _ = self.skel.maps.group_index.delete(bytes_of(key));
+    }
+
+    /// Gives a zeroed group back.
+    pub fn free_group(&self, index: u32) -> Result<(), SourceError> {
+        let pushed = self.skel.maps.free_groups.update(&[], &index.to_ne_bytes(), MapFlags::ANY);
+        pushed.map_err(bpf_error("giving back an exited group"))
+    }
+
+    /// The programs whose cost and misses are counted.
+    pub fn programs(&self) -> Vec<&libbpf_rs::ProgramMut<'static>> {
+        let p = &self.skel.progs;
+        let all = vec![
+            &p.on_switch,
+            &p.on_switch_before_5_18,
+            &p.on_wakeup,
+            &p.on_wakeup_new,
+            &p.on_newtask,
+            &p.on_exit,
+            &p.on_exec,
+            &p.on_free,
+            &p.flush,
+        ];
+        all.into_iter().filter(|p| p.autoload()).collect()
+    }
+}
+
+/// ENXIO of errno(3).
+const ENXIO: i32 = 6;
+
+fn raw_os_error(error: &libbpf_rs::Error) -> Option<i32> {
+    let source = std::error::Error::source(error);
+    source.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::raw_os_error).or_else(
+        || {
+            let text = error.to_string();
+            text.contains("os error 6").then_some(ENXIO)
+        },
+    )
+}
+
+fn bpf_error(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
+    move |error| SourceError::Kernel { what, error: io::Error::other(error.to_string()) }
+}
+
+fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> SourceError {
+    move |error| SourceError::Kernel { what, error }
+}
+
+fn bytes_of(key: &types::ex_group_key) -> &[u8] {
+    // SAFETY: 64 bytes without padding (asserted in `maps`), all initialised.
+    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of_val(key)) }
+}

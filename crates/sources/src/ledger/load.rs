@@ -1,0 +1,132 @@
+//! Getting the ledger's programs into the kernel, or saying in one line why not.
+
+use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
+use super::Options;
+use crate::error::SourceError;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{ErrorKind, OpenObject, PrintLevel};
+use std::fs;
+use std::mem::MaybeUninit;
+use std::os::unix::fs::MetadataExt;
+use std::sync::Mutex;
+
+/// Inode of /proc/self/ns/pid in the initial PID namespace (PROC_PID_INIT_INO in
+/// include/linux/proc_ns.h).
+const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+
+/// What libbpf said last: the kernel's own words for a refusal.
+static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
+
+fn remember(level: PrintLevel, message: String) {
+    if level == PrintLevel::Warn {
+        if let Ok(mut last) = LAST_WORDS.lock() {
+            *last = message.trim().trim_start_matches("libbpf: ").to_string();
+        }
+    }
+}
+
+/// Which of the programs to load: the kernel's version decides, by what it accepts.
+#[derive(Clone, Copy)]
+struct Variant {
+    /// sched_switch tells prev_state (5.18).
+    switch_tells_state: bool,
+    /// The tracepoint that ends a CPU's life is there.
+    hotplug: bool,
+}
+
+const VARIANTS: [Variant; 4] = [
+    Variant { switch_tells_state: true, hotplug: true },
+    Variant { switch_tells_state: false, hotplug: true },
+    Variant { switch_tells_state: true, hotplug: false },
+    Variant { switch_tells_state: false, hotplug: false },
+];
+
+/// Loads the programs; nothing is attached yet.
+pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
+    check_before()?;
+    libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
+    let mut refusal = None;
+    for variant in VARIANTS {
+        match try_load(options, variant) {
+            Ok(skel) => return Ok(skel),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                return Err(not_permitted(&error));
+            }
+            Err(error) => refusal = refusal.or(Some(error)),
+        }
+    }
+    let error = refusal.map_or(String::new(), |e| e.to_string());
+    let words = LAST_WORDS.lock().map(|w| w.clone()).unwrap_or_default();
+    Err(SourceError::Unavailable {
+        what: format!("the kernel refused the ledger's programs ({error}; {words})"),
+        advice: "Linux 5.12 or newer with BTF and task storage is needed; 'exactop doctor' says \
+                 what is missing"
+            .into(),
+    })
+}
+
+fn check_before() -> Result<(), SourceError> {
+    if fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
+        return Err(SourceError::Unavailable {
+            what: "the kernel has no type information at /sys/kernel/btf/vmlinux".into(),
+            advice: "a kernel built with CONFIG_DEBUG_INFO_BTF is needed (and /sys mounted)".into(),
+        });
+    }
+    match fs::metadata("/proc/self/ns/pid").map(|m| m.ino()) {
+        Ok(INITIAL_PID_NAMESPACE) => Ok(()),
+        _ => Err(SourceError::Unavailable {
+            what: "this is not the initial PID namespace".into(),
+            advice: "run exactop on the host (or with --pid=host): the ledger sees all tasks by \
+                     their global PIDs"
+                .into(),
+        }),
+    }
+}
+
+fn not_permitted(error: &libbpf_rs::Error) -> SourceError {
+    SourceError::Unavailable {
+        what: format!("not permitted to load BPF programs ({error})"),
+        advice: "run as root, or with CAP_BPF and CAP_PERFMON".into(),
+    }
+}
+
+fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel<'static>> {
+    // The skeleton borrows its storage; a ledger lives about as long as the process does.
+    let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = LedgerSkelBuilder::default().open(storage)?;
+    open.progs.on_switch.set_autoload(variant.switch_tells_state);
+    open.progs.on_switch_before_5_18.set_autoload(!variant.switch_tells_state);
+    open.progs.on_cpu_dead.set_autoload(variant.hotplug);
+    size_maps(&mut open, options)?;
+    open.load()
+}
+
+fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Result<()> {
+    let cpus = libbpf_rs::num_possible_cpus()? as u32;
+    let (slots, groups) = (options.slots(), options.groups);
+    open.maps.slots.set_max_entries(slots)?;
+    open.maps.free_slots.set_max_entries(slots)?;
+    open.maps.dirty.set_max_entries(2 * slots)?;
+    open.maps.groups.set_max_entries(groups)?;
+    open.maps.free_groups.set_max_entries(groups)?;
+    open.maps.group_index.set_max_entries(groups)?;
+    open.maps.cpus.set_max_entries(cpus)?;
+    let Some(rodata) = open.maps.rodata_data.as_mut() else {
+        return Err(std::io::Error::other("the object has no .rodata").into());
+    };
+    rodata.max_slots = slots;
+    rodata.max_groups = groups;
+    rodata.possible_cpus = cpus;
+    rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
+    rodata.drop_charge_every = options.drop_charge_every;
+    Ok(())
+}
+
+/// Whether cgroup v1 has the cpu controller: then its groups, not v2's, are those that count.
+fn cpu_controller_is_v1() -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().any(|line| {
+        let Some((_, tail)) = line.split_once(" - cgroup ") else { return false };
+        tail.split_whitespace().last().is_some_and(|o| o.split(',').any(|o| o == "cpu"))
+    })
+}

@@ -1,0 +1,220 @@
+//! The ledger: BPF programs that charge every nanosecond at the event that ends it, and their
+//! reader.
+//!
+//! [`closing`] ends a window, [`tasks`], [`exits`] and [`cpus`] read how everything stood at its
+//! end, [`cost`] says what that took. The programs are in `bpf/ledger.bpf.c`.
+
+mod clock;
+mod closing;
+mod cost;
+mod cpus;
+mod exits;
+mod kernel_side;
+mod load;
+mod maps;
+mod tasks;
+
+/// Generated from bpf/ledger.bpf.c by the build script.
+#[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/ledger.skel.rs"));
+}
+
+use crate::error::SourceError;
+use crate::source::{Request, Source};
+use closing::Closed;
+use cost::Cost;
+pub use cost::ProgramStats;
+use exactop_model::snapshot::{CostSample, Snapshot};
+use exactop_model::system::System;
+use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Quality, SourceKind};
+use exits::ExitReader;
+use kernel_side::KernelSide;
+use std::fs;
+use tasks::TaskReader;
+
+/// How large the ledger is, and how it is broken on purpose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Slots for tasks; `None`: twice the tasks there are now, at least 16,384, at most 262,144.
+    /// A slot takes 420 bytes of kernel memory. When there are more tasks, time goes to the
+    /// unnamed account.
+    pub slots: Option<u32>,
+    /// Exited groups, 528 bytes each; when there are more, their time goes to the unnamed
+    /// account.
+    pub groups: u32,
+    /// Lose one charge in so many, to see that the books notice; 0: none. For tests.
+    pub drop_charge_every: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { slots: None, groups: 8192, drop_charge_every: 0 }
+    }
+}
+
+impl Options {
+    fn slots(&self) -> u32 {
+        let tasks = || {
+            let loadavg = fs::read_to_string("/proc/loadavg").ok()?;
+            loadavg.split_whitespace().nth(3)?.split('/').nth(1)?.parse::<u32>().ok()
+        };
+        self.slots.unwrap_or_else(|| (tasks().unwrap_or(0) * 2).clamp(16_384, 262_144))
+    }
+}
+
+/// The exact source.
+pub struct Ledger {
+    kernel: KernelSide,
+    provenance: Provenance,
+    tasks: TaskReader,
+    exits: ExitReader,
+    cost: Cost,
+    errors: ErrorCounts,
+    steal: bool,
+    watch: Option<u32>,
+    seeded_without_slot: u64,
+    first: bool,
+}
+
+impl Ledger {
+    /// Loads and attaches the programs, gives everyone a slot, and opens the first window.
+    ///
+    /// # Errors
+    /// [`SourceError::Unavailable`] with the reason and what would help.
+    pub fn open(options: &Options) -> Result<Ledger, SourceError> {
+        let mut kernel = KernelSide::new(load::load(options)?)?;
+        kernel.start_cpus(clock::now_ns());
+        // Not 0, which is what a new slot has: its first event must put it on the list.
+        kernel.globals.set_epoch(1);
+        let cost = Cost::start();
+        kernel.attach()?;
+        kernel.seed()?;
+        for cpu in 0..kernel.possible_cpus {
+            kernel.flush(cpu)?;
+        }
+        kernel.globals.set_seeded(1);
+        let steal = steal_is_measured(&kernel);
+        Ok(Ledger {
+            kernel,
+            provenance: provenance(steal),
+            tasks: TaskReader::new(steal),
+            exits: ExitReader::new(steal),
+            cost,
+            errors: ErrorCounts::default(),
+            steal,
+            watch: None,
+            seeded_without_slot: 0,
+            first: true,
+        })
+    }
+
+    /// The kernel's own figures for the programs: cost while it was measured, skipped runs.
+    pub fn program_stats(&self) -> Vec<ProgramStats> {
+        cost::program_stats(&self.kernel)
+    }
+
+    /// The calibrated cost of one event in ns, once known.
+    pub fn ns_per_event(&self) -> Option<f64> {
+        self.cost.ns_per_event()
+    }
+
+    fn watch(&mut self, tgid: Option<u32>) {
+        if self.watch != tgid {
+            self.watch = tgid;
+            self.kernel.globals.set_watch_tgid(tgid.unwrap_or(0));
+        }
+    }
+
+    /// Adds what the programs, the kernel and this reader noticed.
+    fn count_errors(&mut self, closed: &Closed, stats: &[ProgramStats], torn: u64, overflow: bool) {
+        use ErrorKind as E;
+        let kernel = self.kernel.globals.errors();
+        let kinds = [
+            E::UnseenSwitch,
+            E::NoSlot,
+            E::NoStorage,
+            E::NoGroup,
+            E::FreeList,
+            E::ClockStep,
+            E::LostWakeup,
+        ];
+        for (kind, count) in kinds.into_iter().zip(kernel) {
+            self.errors.0[kind as usize] = count;
+        }
+        self.errors.0[E::Recursion as usize] = stats.iter().map(|s| s.recursion_misses).sum();
+        self.errors.add(E::Torn, torn);
+        self.errors.add(E::DirtyList, overflow.into());
+        self.errors.add(E::Late, closed.late.into());
+        self.errors.add(E::Offline, closed.offline);
+    }
+
+    /// Tasks that got no slot at birth get one as soon as there are free ones.
+    fn seed_again(&mut self) -> Result<(), SourceError> {
+        let missing = self.errors.get(ErrorKind::NoSlot) + self.errors.get(ErrorKind::NoStorage);
+        if missing > self.seeded_without_slot {
+            self.kernel.seed()?;
+            let errors = self.kernel.globals.errors();
+            self.seeded_without_slot = errors[1] + errors[2];
+        }
+        Ok(())
+    }
+}
+
+impl Source for Ledger {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        // The watched process is counted from the next window on.
+        let watched = self.watch.is_some() && self.watch == request.watch;
+        self.watch(request.watch);
+        let closed = closing::close(&self.kernel, self.first)?;
+        let slots = self.kernel.grow()?;
+        let changes = self.tasks.read(&self.kernel, &closed, slots);
+        let cpus = cpus::read(&self.kernel, &closed, self.steal, watched);
+        let exited = self.exits.read(&mut self.kernel, &closed)?;
+        self.kernel.globals.set_read_epoch(closed.epoch);
+        let stats = cost::program_stats(&self.kernel);
+        self.count_errors(&closed, &stats, changes.torn, changes.overflow);
+        self.seed_again()?;
+        let (events, bpf_ns) = self.cost.update(&self.kernel, &stats);
+        self.first = false;
+        Ok(Snapshot {
+            at_ns: closed.t_ns,
+            provenance: self.provenance.clone(),
+            complete: false,
+            tasks: changes.tasks,
+            gone: changes.gone,
+            exited,
+            cpus,
+            born: Some(self.kernel.globals.born_tasks()),
+            errors: self.errors,
+            system: System::default(),
+            cost: CostSample { user_ns: 0, bpf_ns, bpf_events: Some(events) },
+        })
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+/// The programs leave `steal_raw` alone where the kernel has no such count.
+fn steal_is_measured(kernel: &KernelSide) -> bool {
+    (0..kernel.possible_cpus).any(|cpu| {
+        let raw = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).steal_raw });
+        raw != kernel_side::STEAL_UNREAD
+    })
+}
+
+fn provenance(steal: bool) -> Provenance {
+    let mut provenance = Provenance::new(SourceKind::Ledger);
+    for &counter in Counter::ALL {
+        provenance.counters[counter as usize] = match counter {
+            Counter::IrqNs => Quality::Missing,
+            Counter::StealNs if !steal => Quality::Missing,
+            Counter::UtimeNs | Counter::StimeNs => Quality::Sampled,
+            _ => Quality::Exact,
+        };
+    }
+    provenance.steal = if steal { Quality::Exact } else { Quality::Missing };
+    provenance
+}

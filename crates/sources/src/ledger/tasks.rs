@@ -1,0 +1,317 @@
+//! From slots to samples: how each changed task stood at T.
+
+use super::closing::Closed;
+use super::kernel_side::KernelSide;
+use super::skel::types::{ex_cum, ex_ident, ex_slot};
+use exactop_model::{AccountId, Comm, Counter, Counters, Ident, MicroState, TaskKey, TaskSample};
+
+/// enum ex_state of bpf/wire.h.
+mod state {
+    pub const RUN: u32 = 1;
+    pub const LAT: u32 = 4;
+    pub const SLEEP: u32 = 5;
+    pub const BLOCK: u32 = 6;
+    pub const STOP: u32 = 7;
+    pub const DEAD: u32 = 10;
+}
+
+/// PF_KTHREAD of include/linux/sched.h.
+const PF_KTHREAD: u32 = 0x0020_0000;
+/// EXIT_ZOMBIE of include/linux/sched.h.
+const EXIT_ZOMBIE: u32 = 0x20;
+/// A dead task counts as a zombie when its parent has let it lie for so long; before, it is
+/// likely reaped and only waiting for the kernel to free it.
+const ZOMBIE_AFTER_NS: u64 = 100_000_000;
+/// Set in the account of a zombie: its time has been folded into its exited group.
+const ZOMBIE_ACCOUNT: u64 = 1 << 63;
+
+/// What the reader knows of a slot since it last looked.
+#[derive(Clone, Copy, Default)]
+struct Mirror {
+    /// Serial of the owner whose sample was given out last; 0: none.
+    live: u64,
+    /// The same for a zombie's.
+    zombie: u64,
+    /// The epoch it was looked at.
+    looked: u32,
+}
+
+/// What came of looking at the changed slots.
+#[derive(Default)]
+pub struct Changes {
+    /// Tasks that changed.
+    pub tasks: Vec<TaskSample>,
+    /// Accounts that ended.
+    pub gone: Vec<AccountId>,
+    /// Slots that could not be read consistently.
+    pub torn: u64,
+    /// The list of changed slots had overflowed.
+    pub overflow: bool,
+}
+
+/// The reader's memory of all slots.
+#[derive(Default)]
+pub struct TaskReader {
+    mirror: Vec<Mirror>,
+    /// Dead tasks that may turn out to be zombies.
+    lying: Vec<u32>,
+    steal: bool,
+}
+
+/// A slot as of T.
+struct View {
+    serial: u64,
+    state: u32,
+    cpu: u32,
+    kstate: u32,
+    born: u64,
+    since: u64,
+    id: ex_ident,
+    cum: ex_cum,
+}
+
+impl TaskReader {
+    /// Nothing looked at yet; `steal`: whether steal is measured.
+    pub fn new(steal: bool) -> TaskReader {
+        TaskReader { steal, ..TaskReader::default() }
+    }
+
+    /// Looks at the slots that changed in the window that `closed` ended.
+    pub fn read(&mut self, kernel: &KernelSide, closed: &Closed, slots: usize) -> Changes {
+        let mut changes = Changes::default();
+        self.mirror.resize(slots.max(self.mirror.len()), Mirror::default());
+        let began = closed.epoch.wrapping_sub(1) as usize & 1;
+        let listed = kernel.globals.dirty_n()[began] as usize;
+        if listed > kernel.max_slots {
+            changes.overflow = true;
+            (0..slots).for_each(|index| self.look(kernel, closed, index, &mut changes));
+            return changes;
+        }
+        for at in 0..listed {
+            let index = kernel.dirty.read(began * kernel.max_slots + at) as usize;
+            if index < slots {
+                self.look(kernel, closed, index, &mut changes);
+            }
+        }
+        for index in std::mem::take(&mut self.lying) {
+            self.look(kernel, closed, index as usize, &mut changes);
+        }
+        changes
+    }
+
+    fn look(&mut self, kernel: &KernelSide, closed: &Closed, index: usize, out: &mut Changes) {
+        if self.mirror[index].looked == closed.epoch {
+            return;
+        }
+        self.mirror[index].looked = closed.epoch;
+        let Some(view) = view(kernel, closed, index) else {
+            out.torn += 1;
+            return;
+        };
+        let before = self.mirror[index];
+        let (mut live, mut zombie) = (0, 0);
+        if is_alive(view.state) && view.born < closed.t_ns {
+            live = view.serial;
+            out.tasks.push(self.sample(&view));
+        } else if view.state == state::DEAD && view.kstate & EXIT_ZOMBIE != 0 {
+            if view.since + ZOMBIE_AFTER_NS > closed.t_ns {
+                self.lying.push(index as u32);
+            } else {
+                zombie = view.serial | ZOMBIE_ACCOUNT;
+                out.tasks.push(zombie_sample(&view, zombie));
+            }
+        }
+        for (was, is) in [(before.live, live), (before.zombie, zombie)] {
+            if was != 0 && was != is {
+                out.gone.push(AccountId(was));
+            }
+        }
+        self.mirror[index].live = live;
+        self.mirror[index].zombie = zombie;
+    }
+
+    fn sample(&self, view: &View) -> TaskSample {
+        TaskSample {
+            account: AccountId(view.serial),
+            key: key(&view.id),
+            ident: ident(&view.id),
+            state: micro_state(view.state),
+            letter: letter(view.state, view.kstate),
+            since_ns: view.born,
+            last_cpu: Some(view.cpu),
+            threads: None,
+            counters: counters(&view.cum, self.steal),
+        }
+    }
+}
+
+fn is_alive(state: u32) -> bool {
+    matches!(state, state::RUN | state::LAT | state::SLEEP | state::BLOCK | state::STOP)
+}
+
+/// A consistent copy of a slot, brought to T; `None` if it would not hold still.
+///
+/// A writer that crosses T stores snap, then epoch, then the rest. So T's epoch means: take snap.
+/// An older one, the same before and after the copy, means that nobody crossed T while we copied:
+/// the task was in its state up to T.
+fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<View> {
+    let serial_of = |s: *const ex_slot| unsafe { &raw const (*s).serial };
+    let epoch_of = |s: *const ex_slot| unsafe { &raw const (*s).epoch };
+    for _ in 0..100 {
+        let serial = kernel.slots.field(index, serial_of);
+        let epoch = kernel.slots.field(index, epoch_of);
+        let slot = kernel.slots.read(index);
+        if kernel.slots.field(index, epoch_of) == epoch
+            && kernel.slots.field(index, serial_of) == serial
+        {
+            return Some(at_t(&slot, serial, epoch == closed.epoch, closed.t_ns));
+        }
+        std::hint::spin_loop();
+    }
+    None
+}
+
+fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
+    let mut view = View {
+        serial,
+        state: slot.state,
+        cpu: slot.cpu,
+        kstate: slot.kstate,
+        born: slot.born,
+        since: slot.since,
+        id: slot.id,
+        cum: slot.cum,
+    };
+    if crossed {
+        view.state = slot.snap_state;
+        view.cpu = slot.snap_cpu;
+        view.kstate = slot.snap_kstate;
+        view.cum = slot.snap;
+    } else if is_alive(slot.state) {
+        // Past T only if T was published late; then the window says so.
+        view.cum.ns[slot.state as usize & 7] += t_ns.saturating_sub(slot.since);
+    }
+    if serial == 0 {
+        view.state = 0;
+    }
+    view
+}
+
+/// A zombie takes no time; what it took is in its exited group.
+fn zombie_sample(view: &View, account: u64) -> TaskSample {
+    TaskSample {
+        account: AccountId(account),
+        key: key(&view.id),
+        ident: ident(&view.id),
+        state: MicroState::Zombie,
+        letter: 'Z',
+        since_ns: view.since,
+        last_cpu: Some(view.cpu),
+        threads: None,
+        counters: Counters::zero(),
+    }
+}
+
+fn key(id: &ex_ident) -> TaskKey {
+    TaskKey { tgid: id.tgid, tid: id.tid, start_ns: id.start }
+}
+
+/// A command name out of the kernel's array.
+pub fn comm(bytes: [i8; 16]) -> Comm {
+    Comm::new(&bytes.map(|b| b as u8))
+}
+
+fn ident(id: &ex_ident) -> Ident {
+    Ident {
+        ppid: id.ppid,
+        comm: comm(id.comm),
+        uid: id.uid,
+        cgroup_id: (id.cgroup != 0).then_some(id.cgroup),
+        nice: id.nice,
+        prio: id.prio,
+        policy: id.policy,
+        kthread: id.flags & PF_KTHREAD != 0,
+    }
+}
+
+fn micro_state(state: u32) -> MicroState {
+    match state {
+        state::RUN => MicroState::Run,
+        state::LAT => MicroState::Lat,
+        state::SLEEP => MicroState::Sleep,
+        state::BLOCK => MicroState::Block,
+        state::STOP => MicroState::Stop,
+        _ => MicroState::Unknown,
+    }
+}
+
+/// The letter top would show (proc_pid_stat(5)); `kstate` are the bits of task_struct.__state.
+fn letter(state: u32, kstate: u32) -> char {
+    match state {
+        state::BLOCK => 'D',
+        state::STOP if kstate & 0x8 != 0 => 't',
+        state::STOP => 'T',
+        // TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD.
+        state::SLEEP if kstate & 0x402 == 0x402 => 'I',
+        state::SLEEP => 'S',
+        _ => 'R',
+    }
+}
+
+/// The counters of a slot or a group.
+pub fn counters(cum: &ex_cum, steal: bool) -> Counters {
+    let mut counters = Counters::unknown();
+    let mut set = |counter, value| counters.set(counter, value);
+    set(Counter::RunNs, cum.ns[1]);
+    if steal {
+        set(Counter::StealNs, cum.ns[2]);
+    }
+    set(Counter::LatNs, cum.ns[4]);
+    set(Counter::SleepNs, cum.ns[5]);
+    set(Counter::BlockNs, cum.ns[6]);
+    set(Counter::StopNs, cum.ns[7]);
+    set(Counter::UtimeNs, cum.utime);
+    set(Counter::StimeNs, cum.stime);
+    set(Counter::Dispatches, cum.dispatches);
+    set(Counter::Vcx, cum.vcx);
+    set(Counter::Icx, cum.icx);
+    set(Counter::Wakeups, cum.wakeups);
+    set(Counter::Migrations, cum.migrations);
+    counters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_tops() {
+        let shown: String = [
+            (state::RUN, 0),
+            (state::LAT, 0),
+            (state::SLEEP, 0x1),
+            (state::SLEEP, 0x2001),
+            (state::SLEEP, 0x402),
+            (state::BLOCK, 0x2),
+            (state::STOP, 0x104),
+            (state::STOP, 0x8),
+        ]
+        .map(|(state, kstate)| letter(state, kstate))
+        .iter()
+        .collect();
+        assert_eq!(shown, "RRSSIDTt");
+    }
+
+    #[test]
+    fn a_slot_that_crossed_t_is_read_from_its_copy_and_a_sleeper_is_charged() {
+        let mut slot = ex_slot { state: state::SLEEP, since: 100, ..ex_slot::default() };
+        slot.cum.ns[5] = 7;
+        slot.snap.ns[5] = 3;
+        slot.snap_state = state::LAT;
+        let asleep = at_t(&slot, 1, false, 150);
+        assert_eq!((asleep.state, asleep.cum.ns[5]), (state::SLEEP, 57));
+        let crossed = at_t(&slot, 1, true, 150);
+        assert_eq!((crossed.state, crossed.cum.ns[5]), (state::LAT, 3));
+        assert_eq!(at_t(&slot, 0, false, 150).state, 0, "a slot without serial is nobody's");
+    }
+}
