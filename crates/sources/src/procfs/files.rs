@@ -129,6 +129,20 @@ pub(crate) fn open_at(dir: BorrowedFd<'_>, path: impl rustix::path::Arg) -> Resu
     rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
+/// Opens a directory only to open files below it: no right to list it is needed.
+pub(crate) fn open_dir(
+    dir: BorrowedFd<'_>,
+    path: impl rustix::path::Arg,
+) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(dir, path, flags, Mode::empty())
+}
+
+/// Reads the start of a file, as much as there is room for.
+pub(crate) fn read_start(fd: BorrowedFd<'_>, buf: &mut [u8]) -> Result<usize, Errno> {
+    rustix::io::retry_on_intr(|| rustix::io::pread(fd, &mut *buf, 0))
+}
+
 /// Reads a whole file of /proc in one read(2), so that it is of one piece. The buffer grows until
 /// the file fits; what counts is the returned number of bytes.
 pub(crate) fn read_record(fd: BorrowedFd<'_>, buf: &mut Vec<u8>) -> Result<usize, Errno> {
@@ -136,11 +150,9 @@ pub(crate) fn read_record(fd: BorrowedFd<'_>, buf: &mut Vec<u8>) -> Result<usize
         buf.resize(FIRST_BUFFER, 0);
     }
     loop {
-        match rustix::io::pread(fd, buf.as_mut_slice(), 0) {
-            Ok(n) if n == buf.len() => buf.resize(2 * n, 0),
-            Ok(n) => return Ok(n),
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
+        match read_start(fd, buf)? {
+            n if n == buf.len() => buf.resize(2 * n, 0),
+            n => return Ok(n),
         }
     }
 }

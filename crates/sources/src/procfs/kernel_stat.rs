@@ -6,8 +6,8 @@ use exactop_model::system::StatTicks;
 /// What exactop uses of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct KernelStat {
-    /// The `cpu` line: all CPUs.
-    pub total: StatTicks,
+    /// The `cpu` line: all CPUs. `None` only before anything was read.
+    pub total: Option<StatTicks>,
     /// The `cpuN` lines: CPUs online now, with N.
     pub cpus: Vec<(u32, StatTicks)>,
     /// `processes`: forks since boot, threads included.
@@ -24,7 +24,7 @@ impl KernelStat {
     /// from the front and `processes` from the back, so it is never looked at.
     pub fn parse(text: &[u8]) -> Option<KernelStat> {
         let mut lines = text.split(|&b| b == b'\n');
-        let total = ticks(lines.next()?.strip_prefix(b"cpu ")?)?;
+        let total = Some(ticks(lines.next()?.strip_prefix(b"cpu ")?)?);
         let mut cpus = Vec::new();
         for line in lines.map_while(|line| line.strip_prefix(b"cpu")) {
             let blank = line.iter().position(|&b| b == b' ')?;
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn cpus_and_forks_are_read() {
         let stat = KernelStat::parse(TEXT).unwrap();
-        assert_eq!(stat.total.in_top_order(), [9, 3, 2, 40, 5, 6, 7, 8]);
+        assert_eq!(stat.total.unwrap().in_top_order(), [9, 3, 2, 40, 5, 6, 7, 8]);
         assert_eq!(stat.cpus.iter().map(|c| c.0).collect::<Vec<_>>(), [0, 3]);
         assert_eq!(stat.cpus[1].1.total(), 42);
         assert_eq!(stat.forks, Some(77));

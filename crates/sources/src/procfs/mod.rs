@@ -31,10 +31,10 @@ use crate::error::SourceError;
 use crate::source::{Request, Source};
 use cpus::CpuAccounts;
 use exactop_model::system::System;
+use exactop_model::{snapshot::CostSample, text, Counter};
 use exactop_model::{
     CpuSample, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
-use exactop_model::{snapshot::CostSample, text, Counter};
 use files::{Budget, KeptFile};
 use listing::Listing;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,229 @@
+//! What is read for single rows, when a view looks at them: memory, command line, user, cgroup.
+//!
+//! A row names a process by its key, and its pid may have a new owner by now. So the process's
+//! directory is opened first, all files are read below that descriptor (which stays with the
+//! process it was opened for, whoever gets the pid next), and the start time in the stat line must
+//! be the row's: else the row's process is gone.
+
+mod command_lines;
+mod users;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::SourceError;
+use crate::procfs::files::{open_at, open_dir, read_record, read_start};
+use crate::procfs::ticks::{number, Ticks};
+use crate::procfs::TaskStat;
+use command_lines::CommandLines;
+use exactop_model::{Detail, Missing, Needs, Row, RowKind};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::CWD;
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use users::Users;
+
+/// Command lines are cut here: more does not fit on any screen, and they may be megabytes.
+const CMDLINE_MAX_BYTES: usize = 16 * 1024;
+
+/// The needs that are files of the row's process.
+const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGROUP];
+
+/// Reads details.
+pub struct Details {
+    root: OwnedFd,
+    users: Users,
+    lines: CommandLines,
+    ticks: Ticks,
+    page_bytes: u64,
+    buf: Vec<u8>,
+    line: Vec<u8>,
+}
+
+impl Details {
+    /// Opens a /proc; `root` is `/proc` outside of tests.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`].
+    pub fn open(root: &Path) -> Result<Details, SourceError> {
+        let root = open_at(CWD, root)
+            .map_err(|errno| SourceError::Read { path: root.into(), error: errno.into() })?;
+        Ok(Details {
+            root,
+            users: Users::new(PathBuf::from("/etc/passwd")),
+            lines: CommandLines::default(),
+            ticks: Ticks::of_this_system(),
+            page_bytes: rustix::param::page_size() as u64,
+            buf: Vec::new(),
+            line: vec![0; CMDLINE_MAX_BYTES],
+        })
+    }
+
+    /// Takes the names of users from another file than `/etc/passwd`.
+    pub fn with_passwd(mut self, path: PathBuf) -> Details {
+        self.users = Users::new(path);
+        self
+    }
+
+    /// Reads what `needs` names into `Row::detail`; the rest is left alone. What cannot be read
+    /// says why: `NotPermitted`, `Vanished`, `NotApplicable` for exited groups, `Source` for a
+    /// file this kernel does not have or that says something else than proc(5).
+    ///
+    /// `time_ns` of a process holds its exited threads; memory, command line and cgroup of a
+    /// thread's row are its process's.
+    pub fn fill(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        for row in rows {
+            if row.kind == RowKind::Exited {
+                refuse(&mut row.detail, needs, Missing::NotApplicable);
+            } else {
+                self.fill_one(row, needs);
+            }
+        }
+    }
+
+    fn fill_one(&mut self, row: &mut Row, needs: Needs) {
+        if needs.has(Needs::USER) {
+            row.detail.user = Ok(self.users.name(row.ident.uid));
+        }
+        let mut files = FILES.into_iter().filter(|&n| needs.has(n)).fold(Needs::NONE, Needs::with);
+        if needs.has(Needs::CMDLINE) {
+            let known = if row.ident.kthread {
+                Some(Vec::new())
+            } else {
+                self.lines.get(row.key, row.ident.comm)
+            };
+            if let Some(line) = known {
+                row.detail.cmdline = Ok(line);
+                files = without_cmdline(files);
+            }
+        }
+        if files == Needs::NONE {
+            return;
+        }
+        match self.open_process(row) {
+            Ok((dir, stat)) => self.read_files(&dir, &stat, row, files),
+            Err(missing) => refuse(&mut row.detail, files, missing),
+        }
+    }
+
+    /// The directory of the row's process, and the stat line of the row, once it is sure that
+    /// they are the row's.
+    fn open_process(&mut self, row: &Row) -> Result<(OwnedFd, TaskStat), Missing> {
+        let key = row.key;
+        let dir = open_dir(self.root.as_fd(), key.tgid.to_string()).map_err(why)?;
+        let path = match row.kind {
+            RowKind::Task => format!("task/{}/stat", key.tid),
+            _ => "stat".into(),
+        };
+        let line = read_file(&dir, &path, &mut self.buf)?;
+        let stat = TaskStat::parse(line).ok_or(Missing::Source)?;
+        let start_ns = self.ticks.to_ns(stat.start_ticks).ok_or(Missing::Source)?;
+        // The file rounds down to a tick, the ledger's key does not.
+        let same = start_ns.abs_diff(key.start_ns) <= self.ticks.tick_ns();
+        same.then_some((dir, stat)).ok_or(Missing::Vanished)
+    }
+
+    fn read_files(&mut self, dir: &OwnedFd, stat: &TaskStat, row: &mut Row, files: Needs) {
+        let detail = &mut row.detail;
+        if files.has(Needs::STAT) {
+            detail.virt = Ok(stat.vsize_bytes);
+            detail.time_ns = self.ticks.cpu_ns(stat).ok_or(Missing::Source);
+        }
+        if files.has(Needs::STATM) {
+            (detail.res, detail.shr) = match self.read_statm(dir) {
+                Ok((res, shr)) => (Ok(res), Ok(shr)),
+                Err(missing) => (Err(missing), Err(missing)),
+            };
+        }
+        if files.has(Needs::CGROUP) {
+            let text = read_file(dir, "cgroup", &mut self.buf);
+            detail.cgroup = text.and_then(|text| cgroup_path(text).ok_or(Missing::Source));
+        }
+        if files.has(Needs::CMDLINE) {
+            detail.cmdline = self.read_cmdline(dir);
+            if let Ok(line) = &detail.cmdline {
+                self.lines.put(row.key, row.ident.comm, line);
+            }
+        }
+    }
+
+    /// Resident and shared memory, bytes.
+    fn read_statm(&mut self, dir: &OwnedFd) -> Result<(u64, u64), Missing> {
+        let text = read_file(dir, "statm", &mut self.buf)?;
+        let mut pages = text.trim_ascii().split(|&b| b == b' ').map(number::<u64>);
+        let mut bytes = |at| pages.nth(at).flatten()?.checked_mul(self.page_bytes);
+        let (res, shr) = (bytes(1), bytes(0));
+        res.zip(shr).ok_or(Missing::Source)
+    }
+
+    fn read_cmdline(&mut self, dir: &OwnedFd) -> Result<Vec<u8>, Missing> {
+        let fd = open_at(dir.as_fd(), "cmdline").map_err(why)?;
+        let n = read_start(fd.as_fd(), &mut self.line).map_err(why)?;
+        let end =
+            self.line[..n].iter().rposition(|b| !matches!(b, 0 | b' ')).map_or(0, |at| at + 1);
+        Ok(self.line[..end].iter().map(|&b| if b == 0 { b' ' } else { b }).collect())
+    }
+}
+
+fn read_file<'b>(dir: &OwnedFd, path: &str, buf: &'b mut Vec<u8>) -> Result<&'b [u8], Missing> {
+    let fd = open_at(dir.as_fd(), path).map_err(why)?;
+    let n = read_record(fd.as_fd(), buf).map_err(why)?;
+    Ok(&buf[..n])
+}
+
+fn why(errno: Errno) -> Missing {
+    match errno {
+        Errno::ACCESS | Errno::PERM => Missing::NotPermitted,
+        Errno::NOENT | Errno::SRCH => Missing::Vanished,
+        _ => Missing::Source,
+    }
+}
+
+/// Enters a reason everywhere `needs` reaches.
+fn refuse(detail: &mut Detail, needs: Needs, missing: Missing) {
+    if needs.has(Needs::STAT) {
+        detail.virt = Err(missing);
+        detail.time_ns = Err(missing);
+    }
+    if needs.has(Needs::STATM) {
+        detail.res = Err(missing);
+        detail.shr = Err(missing);
+    }
+    if needs.has(Needs::CMDLINE) {
+        detail.cmdline = Err(missing);
+    }
+    if needs.has(Needs::CGROUP) {
+        detail.cgroup = Err(missing);
+    }
+    if needs.has(Needs::USER) {
+        detail.user = Err(missing);
+    }
+}
+
+fn without_cmdline(files: Needs) -> Needs {
+    FILES
+        .into_iter()
+        .filter(|&n| n != Needs::CMDLINE && files.has(n))
+        .fold(Needs::NONE, Needs::with)
+}
+
+/// The path in the v2 hierarchy, else in the v1 hierarchy of the cpu controller (cgroups(7):
+/// lines `id:controllers:path`).
+fn cgroup_path(text: &[u8]) -> Option<Vec<u8>> {
+    let mut v1 = None;
+    for line in text.split(|&b| b == b'\n') {
+        let mut fields = line.splitn(3, |&b| b == b':');
+        let (Some(id), Some(controllers), Some(path)) =
+            (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
+        if id == b"0" && controllers.is_empty() {
+            return Some(path.to_vec());
+        }
+        if controllers.split(|&b| b == b',').any(|c| c == b"cpu") {
+            v1 = Some(path.to_vec());
+        }
+    }
+    v1
+}

@@ -1,0 +1,73 @@
+//! Sessions on a /proc of ordinary files.
+
+use super::*;
+use crate::procfs::fake::{FakeProc, FakeTask};
+use exactop_model::{Missing, SourceKind};
+
+fn session(proc: &FakeProc) -> Session {
+    let source = Procfs::open(proc.root()).unwrap().because("a test\nneeds it");
+    Session::new(Box::new(source), proc.root()).unwrap()
+}
+
+#[test]
+fn the_first_call_opens_and_the_second_closes_a_window() {
+    let proc = FakeProc::new();
+    proc.process(FakeTask { utime: 5, ..FakeTask::new(7) });
+    proc.write("uptime", "350.25 600.00\n");
+    let mut session = session(&proc);
+    let ask = Ask::default();
+    assert_eq!(session.same_frame(&ask), None);
+    assert_eq!(session.next_frame(&ask), Ok(None));
+    proc.process(FakeTask { utime: 9, ..FakeTask::new(7) });
+    let frame = session.next_frame(&ask).unwrap().unwrap();
+    assert_eq!(frame.rows.len(), 1);
+    assert_eq!(frame.system.uptime_s, Some(350.25));
+    assert!(!frame.exact && frame.length_ns() > 0);
+    assert_eq!(frame.provenance.source, SourceKind::Procfs);
+    assert_eq!(frame.provenance.reason.as_deref(), Some("a test\\x0aneeds it"));
+    assert_eq!(session.same_frame(&ask), Some(frame));
+}
+
+#[test]
+fn looking_has_its_own_cost() {
+    let proc = FakeProc::new();
+    let mut session = session(&proc);
+    session.advance(&Request::default()).unwrap();
+    session.advance(&Request::default()).unwrap();
+    let cost = session.window().unwrap().cost;
+    assert!(cost.user_ns > 0 && cost.bpf_ns.is_none());
+}
+
+#[test]
+fn details_are_read_once_in_a_window() {
+    let proc = FakeProc::new();
+    proc.process(FakeTask { vsize: 4096, ..FakeTask::new(7) });
+    proc.write("7/statm", "1 2 3\n");
+    let mut session = session(&proc);
+    let ask = Ask::default();
+    let mut virt_after = |vsize: u64, next: bool, needs: Needs| {
+        proc.process(FakeTask { vsize, ..FakeTask::new(7) });
+        let frame = if next { session.next_frame(&ask).unwrap() } else { session.same_frame(&ask) };
+        let mut row = frame?.rows.remove(0);
+        session.details(&mut [&mut row], needs);
+        Some((row.detail.virt, row.detail.res.is_ok()))
+    };
+    assert_eq!(virt_after(1, true, Needs::STAT), None);
+    assert_eq!(virt_after(2, true, Needs::STATM), Some((Err(Missing::NotRead), true)));
+    assert_eq!(virt_after(3, false, Needs::STAT), Some((Ok(3), true)));
+    assert_eq!(virt_after(4, false, Needs::STAT), Some((Ok(3), true)));
+    assert_eq!(virt_after(5, true, Needs::STAT), Some((Ok(5), false)));
+}
+
+#[test]
+fn a_session_on_this_machine_finds_its_own_process() {
+    let mut session = open(Choice::Procfs).unwrap();
+    let ask = Ask { needs: Needs::SCHEDSTAT | Needs::STATUS, ..Ask::default() };
+    assert_eq!(session.next_frame(&ask), Ok(None));
+    let frame = session.next_frame(&ask).unwrap().unwrap();
+    let mut row = frame.rows.into_iter().find(|r| r.key.tgid == std::process::id()).unwrap();
+    session.details(&mut [&mut row], DETAILS.into_iter().fold(Needs::NONE, Needs::with));
+    assert!(row.detail.virt.is_ok() && row.detail.res.is_ok() && row.detail.cgroup.is_ok());
+    assert!(row.detail.cmdline.is_ok_and(|line| !line.is_empty()));
+    assert_eq!(session.provenance().reason, None);
+}
