@@ -1,7 +1,7 @@
 //! Which rows stand on the screen and in which order: from a frame to lines. Pure.
 
 use super::forest;
-use exactop_model::books_text::round_to_sum;
+use super::shares::Shares;
 use exactop_model::columns::Context;
 use exactop_model::filter::Filter;
 use exactop_model::sort::{compare, SortBy};
@@ -61,10 +61,11 @@ pub struct Line {
     /// The branches of the tree before its command; `└ ` before an exited group under its
     /// parent.
     pub prefix: String,
-    /// In the tree: the CPU time of the whole branch, what exited included.
-    pub branch_ns: Option<u64>,
     /// %CPU in tenths, rounded so that the column adds up over all rows.
     pub cpu_tenths: Option<i64>,
+    /// CPU+ in tenths, the sum of what the rows it stands for show; in the tree, those of the
+    /// whole branch.
+    pub cpu_plus_tenths: Option<i64>,
 }
 
 /// Whose rows are wanted.
@@ -177,10 +178,15 @@ pub(super) fn cpu_with_exited(row: &Row) -> Option<u64> {
 
 /// The lines of a frame.
 pub fn arrange(frame: &Frame, rules: &Rules) -> Vec<Line> {
-    let mut lines = if rules.tree { forest::lines(frame, rules) } else { flat(frame, rules) };
-    let tenths = cpu_tenths(frame, rules);
+    let shares = Shares::new(frame, rules);
+    let mut lines = match rules.tree {
+        true => forest::lines(frame, rules, &shares),
+        false => flat(frame, rules),
+    };
     for line in &mut lines {
-        line.cpu_tenths = tenths.get(&line.at).copied();
+        let row = line.at.row(frame);
+        line.cpu_tenths = shares.own(line.at, row);
+        line.cpu_plus_tenths = line.cpu_plus_tenths.or_else(|| shares.with_exited(line.at, row));
     }
     lines
 }
@@ -231,7 +237,7 @@ fn flat(frame: &Frame, rules: &Rules) -> Vec<Line> {
 }
 
 pub(super) fn line(at: At, prefix: String) -> Line {
-    Line { at, prefix, branch_ns: None, cpu_tenths: None }
+    Line { at, prefix, cpu_tenths: None, cpu_plus_tenths: None }
 }
 
 /// Exited groups under one parent: the largest first.
@@ -240,22 +246,4 @@ pub(super) fn by_cpu(frame: &Frame, groups: &mut [At]) {
         let row = at.row(frame);
         (std::cmp::Reverse(row.delta.get(Counter::RunNs)), row.ident.comm)
     });
-}
-
-/// %CPU of every row in tenths of a per cent, rounded so that all rows together show what they
-/// used together. A row is off by less than one tenth.
-fn cpu_tenths(frame: &Frame, rules: &Rules) -> HashMap<At, i64> {
-    let cpus = if rules.context.of_machine { u64::from(rules.context.cpus) } else { 1 };
-    let whole = i128::from(rules.context.window_ns * cpus);
-    if whole == 0 {
-        return HashMap::new();
-    }
-    let run = |at: At, row: &Row| Some((at, i128::from(row.delta.get(Counter::RunNs)?)));
-    let live = frame.rows.iter().enumerate().filter(|(_, row)| rules.is_wanted_kind(row));
-    let live = live.filter_map(|(i, row)| run(At::Live(i), row));
-    let exited = frame.exited.iter().enumerate().filter_map(|(i, row)| run(At::Exited(i), row));
-    let (at, ns): (Vec<At>, Vec<i128>) = live.chain(exited).filter(|(_, ns)| *ns > 0).unzip();
-    let sum: i128 = ns.iter().sum();
-    let total = (sum * 1000 + whole / 2) / whole;
-    at.into_iter().zip(round_to_sum(&ns, total as i64)).collect()
 }

@@ -1,7 +1,8 @@
 //! The tree: children under their parents, with what each branch used together. Pure.
 
 use super::arrange::{by_cpu, cpu_with_exited, leaders, line, At, Line, Rules};
-use exactop_model::{Counter, Frame, Row};
+use super::shares::Shares;
+use exactop_model::{Frame, Row};
 use std::collections::HashMap;
 
 /// Branches are drawn to this depth; deeper rows stay at it.
@@ -13,19 +14,20 @@ struct Node {
     children: Vec<usize>,
     exited: Vec<At>,
     branch_ns: u64,
+    branch_tenths: i64,
     kept: bool,
 }
 
-pub(super) fn lines(frame: &Frame, rules: &Rules) -> Vec<Line> {
-    let (mut nodes, orphans) = grow(frame, rules);
+pub(super) fn lines(frame: &Frame, rules: &Rules, shares: &Shares) -> Vec<Line> {
+    let (mut nodes, orphans) = grow(frame, rules, shares);
     let order = walk(&nodes);
     sum_branches(&mut nodes, &order);
-    draw(frame, rules, &nodes, orphans)
+    draw(rules, &nodes, orphans)
 }
 
 /// Nodes for all rows in the order of the sort column, linked; and the exited groups without a
 /// living ancestor.
-fn grow(frame: &Frame, rules: &Rules) -> (Vec<Node>, Vec<At>) {
+fn grow(frame: &Frame, rules: &Rules, shares: &Shares) -> (Vec<Node>, Vec<At>) {
     let mut list: Vec<At> = (0..frame.rows.len())
         .filter(|&i| rules.is_wanted_kind(&frame.rows[i]))
         .map(At::Live)
@@ -48,6 +50,7 @@ fn grow(frame: &Frame, rules: &Rules) -> (Vec<Node>, Vec<At>) {
             children: Vec::new(),
             exited: Vec::new(),
             branch_ns: cpu_with_exited(&frame.rows[i]).unwrap_or(0),
+            branch_tenths: branch_start(frame, shares, i),
             kept: rules.keeps_live(&frame.rows[i]),
         })
         .collect();
@@ -61,6 +64,12 @@ fn grow(frame: &Frame, rules: &Rules) -> (Vec<Node>, Vec<At>) {
         leader_of.get(&ppid).map(|leader| place[leader])
     });
     (nodes, orphans)
+}
+
+/// What a row's branch begins with: itself and what exited below it.
+fn branch_start(frame: &Frame, shares: &Shares, i: usize) -> i64 {
+    let (at, row) = (At::Live(i), &frame.rows[i]);
+    shares.with_exited(at, row).or_else(|| shares.own(at, row)).unwrap_or(0)
 }
 
 /// The process under which a row hangs: a thread under its leader.
@@ -120,6 +129,7 @@ fn sum_branches(nodes: &mut [Node], order: &[usize]) {
         nodes[n].kept |= !nodes[n].exited.is_empty();
         if let Some(parent) = nodes[n].parent {
             nodes[parent].branch_ns = nodes[parent].branch_ns.saturating_add(nodes[n].branch_ns);
+            nodes[parent].branch_tenths += nodes[n].branch_tenths;
             nodes[parent].kept |= nodes[n].kept;
         }
     }
@@ -133,7 +143,7 @@ struct Visit {
     last: bool,
 }
 
-fn draw(frame: &Frame, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
+fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
     let mut lines = Vec::with_capacity(nodes.len());
     let mut seen = vec![false; nodes.len()];
     let sorts_cpu = matches!(rules.sort.column.id, "cpu_pct" | "cpu_plus_pct" | "run_ns");
@@ -174,10 +184,7 @@ fn draw(frame: &Frame, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<L
             }));
         }
     }
-    lines.extend(orphans.into_iter().map(|at| Line {
-        branch_ns: at.row(frame).delta.get(Counter::RunNs),
-        ..line(at, String::new())
-    }));
+    lines.extend(orphans.into_iter().map(|at| line(at, String::new())));
     lines
 }
 
@@ -186,7 +193,8 @@ fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit) -> String {
     let drawn = visit.depth > 0;
     let branch = if visit.last { "└ " } else { "├ " };
     let prefix = if drawn { format!("{}{branch}", visit.stem) } else { String::new() };
-    lines.push(Line { branch_ns: Some(node.branch_ns), ..line(At::Live(node.row), prefix) });
+    let branch = Some(node.branch_tenths);
+    lines.push(Line { cpu_plus_tenths: branch, ..line(At::Live(node.row), prefix) });
     match visit.depth {
         0 => String::new(),
         d if d > MAX_DRAWN_DEPTH => visit.stem.clone(),

@@ -11,6 +11,7 @@ pub mod process;
 pub mod prompt;
 mod questions;
 pub mod select;
+mod shares;
 
 use crate::layout::{self, Placed, Screen, Widths};
 use crate::settings::Settings;

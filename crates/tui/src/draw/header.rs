@@ -323,10 +323,10 @@ fn memory(frame: &Frame, theme: Theme) -> Vec<Piece> {
         total(9, "Mem", m.total),
         part(8, m.free, "free"),
         part(7, m.used(), "used"),
-        part(3, m.cache, "cache"),
+        part(5, m.cache, "cache"),
         part(4, m.available, "avail"),
         total(6, "· Swap", m.swap_total),
         part(6, m.swap_free, "free"),
-        part(5, m.swap_total.saturating_sub(m.swap_free), "used"),
+        part(3, m.swap_total.saturating_sub(m.swap_free), "used"),
     ]
 }

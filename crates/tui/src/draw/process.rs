@@ -7,6 +7,7 @@ use crate::app::ask::page_columns;
 use crate::app::process::ProcessPage;
 use crate::app::App;
 use crate::layout::{place, Screen, Widths};
+use exactop_model::books_text::round_to_sum;
 use exactop_model::format::{cpu_time, percent, size};
 use exactop_model::sort::SortBy;
 use exactop_model::text::{escape, escape_str};
@@ -51,7 +52,9 @@ struct View<'a> {
 
 impl View<'_> {
     fn lines(&self) -> Vec<Line<'static>> {
-        let mut lines = vec![self.who(), self.command(), self.time(), self.cpu()];
+        let mut lines = vec![self.who(), self.command()];
+        lines.extend(self.time());
+        lines.push(self.cpu());
         lines.extend(self.runs_on());
         lines.push(self.events());
         lines.extend(self.exited());
@@ -101,10 +104,10 @@ impl View<'_> {
     }
 
     /// The microstates of all its threads together, in per cent of their lives in the window.
-    fn time(&self) -> Line<'static> {
+    fn time(&self) -> Vec<Line<'static>> {
         let Some((delta, life_ns)) = self.page.sums(self.frame).filter(|(_, life)| *life > 0)
         else {
-            return self.named("time", vec![self.piece(9, Ink::Plain, "-")], "");
+            return vec![self.named("time", vec![self.piece(9, Ink::Plain, "-")], "")];
         };
         let parts = self.states(&delta);
         let share = |ns: u64| ns as f64 / life_ns as f64;
@@ -118,13 +121,11 @@ impl View<'_> {
             let ink = if rank == 3 { Ink::Dim } else { ink };
             self.piece(rank, Ink::Plain, format!("{name} ")).and(self.theme, ink, figure)
         });
-        let mut line = self.named("time", texts.collect(), "  ");
-        let left = self.room.saturating_sub(line.width() + 2).min(40);
-        if left >= 10 {
-            line.spans.push(Span::raw("  "));
-            line.spans.extend(bar(&known, left, self.theme));
-        }
-        line
+        let whole = self.piece(1, Ink::Dim, "% of its threads' lives in the window");
+        let figures = self.named("time", texts.chain([whole]).collect(), "  ");
+        let mut picture = self.named("", Vec::new(), "");
+        picture.spans.extend(bar(&known, self.room.saturating_sub(9).min(100), self.theme));
+        vec![figures, picture]
     }
 
     fn states(&self, delta: &Counters) -> Vec<(&'static str, Option<u64>, char, Ink)> {
@@ -155,19 +156,30 @@ impl View<'_> {
         format::cell(&value, exactop_model::columns::Unit::Pct)
     }
 
+    /// Two shares and their sum, rounded so that the sum comes out.
+    fn sum_text(&self, own: Option<u64>, children: Option<u64>) -> [String; 3] {
+        let (Some(own), Some(children)) = (own, children) else {
+            return [self.share_text(own), "-".into(), "-".into()];
+        };
+        let context = self.app.context();
+        let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
+        let whole = i128::from(context.window_ns) * i128::from(cpus);
+        let parts = [i128::from(own), i128::from(children)];
+        let total = (parts.iter().sum::<i128>() * 1000 + whole / 2).checked_div(whole);
+        let total = total.unwrap_or(0) as i64;
+        let rounded = round_to_sum(&parts, total);
+        [rounded[0], rounded[1], total].map(|n| format!("{}.{}", n / 10, n % 10))
+    }
+
     fn cpu(&self) -> Line<'static> {
         let delta = self.page.sums(self.frame).map(|(delta, _)| delta);
         let own = delta.and_then(|d| d.get(Counter::RunNs));
         let children = self.row.children.and_then(|c| c.get(Counter::RunNs));
-        let both = own.zip(children).map(|(a, b)| a + b);
-        let mut pieces = vec![self.piece(9, Ink::Strong, self.share_text(own)).and(
-            self.theme,
-            Ink::Plain,
-            " % own",
-        )];
-        let text = format!("+ {} % exited children = ", self.share_text(children));
-        let sum = self.piece(8, Ink::Plain, text);
-        pieces.push(sum.and(self.theme, Ink::Strong, format!("{} %", self.share_text(both))));
+        let [own, children, both] = self.sum_text(own, children);
+        let mut pieces =
+            vec![self.piece(9, Ink::Strong, own).and(self.theme, Ink::Plain, " % own")];
+        let sum = self.piece(8, Ink::Plain, format!("+ {children} % exited children = "));
+        pieces.push(sum.and(self.theme, Ink::Strong, format!("{both} %")));
         if let Some(steal) = delta.and_then(|d| d.get(Counter::StealNs)) {
             let text = format!("· stolen {} %", self.share_text(Some(steal)));
             pieces.push(self.piece(5, Ink::Plain, text));

@@ -5,10 +5,13 @@ use super::theme::{Ink, Theme};
 use crate::app::arrange::Line as TableLine;
 use crate::app::App;
 use crate::layout::{Placed, Screen};
-use exactop_model::columns::{self, Context, Unit};
+use exactop_model::books_text::round_to_sum;
+use exactop_model::columns::{self, Column, Context, Unit};
 use exactop_model::sort::SortBy;
-use exactop_model::{format, Datum, Frame, Missing, Row, RowKind, Value};
+use exactop_model::{format, Frame, Row, RowKind, Value};
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
@@ -20,8 +23,10 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         let spans = TableRow { app, frame, line, placed: &placed, theme }.spans();
         put(buf, 0, y, u16::MAX, &Line::from(spans));
         if selected == Some(i) {
-            let area = ratatui::layout::Rect { x: 0, y, width: buf.area.width, height: 1 };
-            buf.set_style(area.intersection(buf.area), theme.style(Ink::Selected));
+            let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
+            // Colours of single cells would make patches on the reversed line.
+            let style = Style::reset().patch(theme.style(Ink::Selected));
+            buf.set_style(area.intersection(buf.area), style);
         }
     }
     if app.lines().is_empty() {
@@ -72,9 +77,7 @@ impl TableRow<'_> {
     fn spans(&self) -> Vec<Span<'static>> {
         let row = self.line.at.row(self.frame);
         let context = self.app.context();
-        let label = (row.kind == RowKind::Exited && !self.app.settings.tree)
-            .then(|| self.label_span(row))
-            .flatten();
+        let label = (row.kind == RowKind::Exited).then(|| self.label_span(row)).flatten();
         let mut spans: Vec<Span> = Vec::new();
         let mut x = 0;
         for p in self.placed {
@@ -86,7 +89,7 @@ impl TableRow<'_> {
             match label.as_ref().filter(|_| labelled) {
                 Some((from, to, text)) => {
                     let width = usize::from(to - from);
-                    spans.push(self.span(Ink::Sleep, cell(text, width, true)));
+                    spans.push(self.span(Ink::Plain, cell(text, width, true)));
                     x = *to;
                 }
                 None => {
@@ -126,7 +129,8 @@ impl TableRow<'_> {
         let after_pid = self.placed.iter().position(|p| p.column.id == "pid").map_or(0, |i| i + 1);
         let silent: Vec<&Placed> = self.placed[after_pid..].iter().take_while(silent).collect();
         let (from, to) = (silent.first()?.x, silent.last()?.end());
-        let text = format!("{}exited × {}", self.line.prefix, exited_count(row));
+        let branch = if self.app.settings.tree { "" } else { &self.line.prefix };
+        let text = format!("{branch}exited × {}", exited_count(row));
         (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
     }
 
@@ -134,22 +138,18 @@ impl TableRow<'_> {
         let width = usize::from(p.width);
         if p.column.id == "command" {
             let text = self.command(row, context, labelled);
-            let ink = if row.kind == RowKind::Exited { Ink::Sleep } else { Ink::Plain };
-            return self.span(ink, cell(&text, width, true));
+            return self.span(Ink::Plain, cell(&text, width, true));
         }
         let (text, ink) = self.figure(row, p, context);
         self.span(ink, cell(&text, width, p.column.left_aligned()))
     }
 
     fn figure(&self, row: &Row, p: &Placed, context: &Context) -> (String, Ink) {
-        let value = match (p.column.id, self.line.branch_ns) {
-            ("cpu_plus_pct", Some(ns)) => branch_share(ns, context),
-            _ => (p.column.value)(row, context),
-        };
-        let of_exited = row.kind == RowKind::Exited;
-        let text = match (&value, p.column.id, self.line.cpu_tenths) {
-            (Value::Missing(Missing::NotApplicable), _, _) if of_exited => String::new(),
-            (Value::Known(_), "cpu_pct", Some(n)) => format!("{}.{}", n / 10, n % 10),
+        let value = (p.column.value)(row, context);
+        let text = match (&value, self.tenths(row, p.column)) {
+            // Nothing of what is read for rows applies to a group.
+            (Value::Missing(_), _) if row.kind == RowKind::Exited => String::new(),
+            (Value::Known(_), Some(n)) => format!("{}.{}", n / 10, n % 10),
             _ => format::cell(&value, p.column.unit),
         };
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
@@ -162,15 +162,31 @@ impl TableRow<'_> {
         (text, ink)
     }
 
+    /// Shares that are rounded together with others, so that sums come out.
+    fn tenths(&self, row: &Row, column: &Column) -> Option<i64> {
+        let own = self.line.cpu_tenths;
+        let part = |i: usize| {
+            let (user, system) = row.split_ns().ok()?;
+            round_to_sum(&[user.into(), system.into()], own?).get(i).copied()
+        };
+        match column.id {
+            "cpu_pct" => own,
+            "cpu_plus_pct" => self.line.cpu_plus_tenths,
+            "usr_pct" => part(0),
+            "sys_pct" => part(1),
+            _ => None,
+        }
+    }
+
     fn command(&self, row: &Row, context: &Context, labelled: bool) -> String {
         if row.kind == RowKind::Exited {
             let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
+            let prefix = &self.line.prefix;
+            let comm = row.ident.comm;
             return match labelled {
-                true => format!("{}{threads}", row.ident.comm),
-                false => {
-                    let prefix = &self.line.prefix;
-                    format!("{prefix}{} × {} exited{threads}", row.ident.comm, exited_count(row))
-                }
+                true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
+                true => format!("{comm}{threads}"),
+                false => format!("{prefix}{comm} × {} exited{threads}", exited_count(row)),
             };
         }
         let text = columns::command(row, context.command_line);
@@ -181,12 +197,4 @@ impl TableRow<'_> {
 
 fn exited_count(row: &Row) -> String {
     thousands(if row.exited_processes > 0 { row.exited_processes } else { row.exited_tasks })
-}
-
-fn branch_share(ns: u64, context: &Context) -> Value {
-    let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
-    match context.window_ns * cpus {
-        0 => Value::Missing(Missing::NotApplicable),
-        whole => Value::Known(Datum::Pct(ns as f64 * 100.0 / whole as f64)),
-    }
 }

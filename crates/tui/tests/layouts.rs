@@ -1,0 +1,75 @@
+//! Whatever the size: no panic, nothing outside the screen.
+
+mod fixture;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::columns::COLUMNS;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::layout::{cpu_grid, place, screen, Widths, CPU_GAP};
+use exactop_tui::{App, Settings};
+use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+proptest! {
+    #[test]
+    fn placed_columns_stay_on_the_line_in_order(
+        width in 1u16..300,
+        offset in 0usize..20,
+        chosen in prop::collection::vec(0..COLUMNS.len(), 1..30),
+        sort in 0..COLUMNS.len(),
+        grown in prop::collection::vec(0usize..40, 30),
+    ) {
+        let columns: Vec<_> = chosen.iter().map(|&i| &COLUMNS[i]).collect();
+        let mut widths = Widths::default();
+        columns.iter().zip(&grown).for_each(|(c, &w)| widths.grow(c, w));
+        let placed = place(&columns, &widths, &COLUMNS[sort], offset, width);
+        let mut x = 0;
+        for p in &placed {
+            prop_assert!(p.x >= x || p.width == 0);
+            prop_assert!(p.end() <= width || p.width == 0, "{p:?} on {width}");
+            x = p.end() + 1;
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_screen_fill_it_once(
+        width in 1u16..300, height in 1u16..100, cpus in 0usize..1100,
+    ) {
+        if let Some(s) = screen(width, height, cpus) {
+            prop_assert_eq!(usize::from(s.status_y), s.header.len());
+            prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
+            prop_assert_eq!(s.body_y + s.body_rows, height);
+            prop_assert!(s.body_rows >= 4);
+        }
+    }
+
+    #[test]
+    fn cpu_cells_stay_on_the_line(width in 1u16..300, cpus in 1usize..5000, lines in 1u16..20) {
+        if let Some(g) = cpu_grid(width, cpus, lines) {
+            prop_assert!(g.lines <= lines);
+            let used = g.per_line * (g.cell + CPU_GAP) - CPU_GAP;
+            prop_assert!(used <= width || g.per_line == 1, "{g:?} on {width}");
+        }
+    }
+
+    #[test]
+    fn no_size_panics_on_any_page(
+        width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool, page in 0usize..5,
+    ) {
+        let settings = Settings { per_cpu, tree, threads, ..Settings::default() };
+        let mut app = App::new(settings).unwrap();
+        app.resize(width, height);
+        let keys = [
+            KeyCode::Down, KeyCode::Enter, KeyCode::Char('h'), KeyCode::Char('f'), KeyCode::Char('k'),
+        ];
+        for i in 0..3 {
+            app.accept(fixture::arranged(&app.ask(), i));
+            app.look(&mut |rows, needs| fixture::details(rows, needs));
+            draw(&app, Theme::Full, &mut Buffer::empty(Rect::new(0, 0, width, height)));
+            app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));
+        }
+        // The terminal may have another size by the time of drawing.
+        draw(&app, Theme::Full, &mut Buffer::empty(Rect::new(0, 0, height, width)));
+    }
+}
