@@ -24,6 +24,7 @@ impl Key {
             KeyCode::Down => "↓".into(),
             KeyCode::Left => "←".into(),
             KeyCode::Right => "→".into(),
+            KeyCode::F(n) => format!("F{n}"),
             code => format!("{code:?}"),
         }
     }

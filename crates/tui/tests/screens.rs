@@ -3,8 +3,10 @@
 mod fixture;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::columns::COLUMNS;
 use exactop_model::{ErrorKind, Feed, Frame, SourceKind};
 use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::keys::BINDINGS;
 use exactop_tui::{Action, App, Settings};
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -105,10 +107,15 @@ fn help_at_80x24() {
 }
 
 #[test]
-fn help_on_one_long_page() {
-    let mut app = app(110, 180, Settings::default());
+fn help_names_every_key_column_and_event() {
+    let mut app = app(200, 400, Settings::default());
     press(&mut app, &[KeyCode::Char('?')]);
-    insta::assert_snapshot!(picture(&app));
+    let help = picture(&app);
+    let keys = BINDINGS.iter().map(|b| b.help);
+    let columns = COLUMNS.iter().map(|c| c.title);
+    for text in keys.chain(columns).chain(ErrorKind::ALL.iter().map(|k| k.id())) {
+        assert!(help.contains(text), "{text}");
+    }
 }
 
 #[test]

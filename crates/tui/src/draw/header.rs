@@ -146,7 +146,8 @@ fn troubles(frame: &Frame) -> Vec<String> {
 fn duration(ns: i64) -> String {
     match ns.unsigned_abs() {
         0..=99_999 => format!("{ns} ns"),
-        100_000..=99_999_999 => format!("{:.1} µs", ns as f64 / 1e3),
+        100_000..=9_999_999 => format!("{:.1} µs", ns as f64 / 1e3),
+        10_000_000..=999_999_999 => format!("{:.1} ms", ns as f64 / 1e6),
         _ => format!("{:.3} s", ns as f64 / 1e9),
     }
 }

@@ -5,12 +5,12 @@ use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{Group, BINDINGS};
 use exactop_model::columns::COLUMNS;
-use exactop_model::{text::escape_str, ErrorKind, Frame};
+use exactop_model::{text::escape_str, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
-pub(super) fn draw(frame: &Frame, top: usize, _status_y: u16, theme: Theme, buf: &mut Buffer) {
+pub(super) fn draw(frame: &Frame, top: usize, theme: Theme, buf: &mut Buffer) {
     let (width, height) = (buf.area.width, buf.area.height);
     let lines = lines(frame, usize::from(width), theme);
     let rows = usize::from(height.saturating_sub(1));
@@ -26,15 +26,13 @@ pub(super) fn draw(frame: &Frame, top: usize, _status_y: u16, theme: Theme, buf:
 
 fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
-    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width, theme));
+    let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
     words(0, &source(frame));
+    words(0, books(frame.provenance.source));
     words(
         0,
-        "The line CPU is a balance: all CPUs' time in the window is the sum of what is right of \
-         the = sign, to the last digit. Nothing in it is a remainder. A ~ marks what the kernel \
-         samples by its tick; all other figures of the ledger are measured at the events. A - is \
-         a figure that is not known here. %CPU is rounded so that the column adds up over all \
-         rows.",
+        "A ~ marks what the kernel samples by its tick. A - is a figure that is not known. %CPU \
+         is rounded so that the column adds up over all rows.",
     );
     for group in Group::ALL {
         lines.push(Line::default());
@@ -66,6 +64,20 @@ fn source(frame: &Frame) -> String {
     match &frame.provenance.reason {
         Some(reason) => format!("Source: {source} ({}).", escape_str(reason)),
         None => format!("Source: {source}."),
+    }
+}
+
+fn books(source: SourceKind) -> &'static str {
+    match source {
+        SourceKind::Ledger => {
+            "The line CPU is a balance: all CPUs' time in the window is the sum of what stands \
+             right of the = sign, to the last digit. Every account is charged by its own events, \
+             none is a remainder; were something missing, it would show as the residual."
+        }
+        SourceKind::Procfs => {
+            "The line CPU is a balance of the kernel's tick counts: it is as coarse as a tick, \
+             and what exited between two looks is in the unnamed account."
+        }
     }
 }
 
@@ -110,7 +122,7 @@ fn title(text: &str, theme: Theme) -> Line<'static> {
 
 /// A name and its explanation beside it, wrapped.
 fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut lines = wrapped(text, indent + 2, width, theme);
+    let mut lines = wrapped(text, indent + 2, width);
     let head = format!("  {}", cell(name, indent - 1, true));
     if let Some(first) = lines.first_mut() {
         let rest = first.spans.pop().map_or(String::new(), |s| s.content.trim_start().to_string());
@@ -124,7 +136,7 @@ fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> V
 }
 
 /// Text in lines of at most `width`, indented.
-fn wrapped(text: &str, indent: usize, width: usize, _theme: Theme) -> Vec<Line<'static>> {
+fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
     let room = width.min(indent + 90).saturating_sub(indent).max(10);
     let mut lines = Vec::new();
     let mut line = String::new();

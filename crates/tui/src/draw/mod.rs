@@ -33,7 +33,7 @@ pub fn draw(app: &App, theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
         return None;
     };
     match app.page() {
-        Page::Help(top) => help::draw(frame, *top, screen.status_y, theme, buf),
+        Page::Help(top) => help::draw(frame, *top, theme, buf),
         Page::Fields(fields) => fields::draw(fields, theme, buf),
         Page::Table => table::draw(app, frame, &screen, theme, buf),
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),

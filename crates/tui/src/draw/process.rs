@@ -121,7 +121,11 @@ impl View<'_> {
             let ink = if rank == 3 { Ink::Dim } else { ink };
             self.piece(rank, Ink::Plain, format!("{name} ")).and(self.theme, ink, figure)
         });
-        let whole = self.piece(1, Ink::Dim, "% of its threads' lives in the window");
+        let whole = match self.row.threads {
+            Some(1) => "% of its life in the window",
+            _ => "% of its threads' lives in the window",
+        };
+        let whole = self.piece(1, Ink::Dim, whole);
         let figures = self.named("time", texts.chain([whole]).collect(), "  ");
         let mut picture = self.named("", Vec::new(), "");
         picture.spans.extend(bar(&known, self.room.saturating_sub(9).min(100), self.theme));

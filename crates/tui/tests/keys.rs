@@ -1,0 +1,357 @@
+//! Keys, clicks and frames: what each does to the state, and what is asked of the feed.
+
+mod fixture;
+
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use exactop_model::{Counter, Feed, Needs, Row, RowKind, Still};
+use exactop_tui::app::arrange::{At, RowId};
+use exactop_tui::app::Page;
+use exactop_tui::{Action, App, Settings};
+
+fn app() -> App {
+    with(Settings::default())
+}
+
+fn with(settings: Settings) -> App {
+    let mut app = App::new(settings).unwrap();
+    app.resize(80, 24);
+    next(&mut app);
+    app
+}
+
+fn next(app: &mut App) {
+    app.accept(fixture::arranged(&app.ask(), 0));
+    look(app);
+}
+
+fn look(app: &mut App) {
+    app.look(&mut |rows, needs| fixture::details(rows, needs));
+}
+
+fn event(app: &mut App, event: Event) -> Action {
+    let action = app.on_event(&event);
+    if action == Action::Rearrange {
+        let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
+        app.accept(feed.same_frame(&app.ask()).unwrap());
+    }
+    look(app);
+    action
+}
+
+fn key(app: &mut App, code: KeyCode) -> Action {
+    event(app, Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn ctrl(app: &mut App, c: char) -> Action {
+    event(app, Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::CONTROL)))
+}
+
+/// Types text, each character a key.
+fn keys(app: &mut App, text: &str) -> Action {
+    text.chars().fold(Action::Draw, |_, c| {
+        key(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
+    })
+}
+
+fn row<'a>(app: &'a App, line: usize) -> &'a Row {
+    app.lines()[line].at.row(app.frame().unwrap())
+}
+
+fn message(app: &App) -> &str {
+    app.message().map_or("", |m| m.text.as_str())
+}
+
+#[test]
+fn exited_groups_stand_under_the_parent_and_the_column_adds_up() {
+    let app = app();
+    assert_eq!(row(&app, 0).key.tgid, 22_417);
+    assert_eq!(row(&app, 1).kind, RowKind::Exited);
+    assert_eq!(row(&app, 1).ident.ppid, 22_417);
+    let frame = app.frame().unwrap();
+    let shown: i64 = app.lines().iter().filter_map(|l| l.cpu_tenths).sum();
+    let used = frame.books.tasks_ns + frame.books.exited_ns;
+    assert_eq!(shown, (used as f64 * 1000.0 / frame.length_ns() as f64).round() as i64);
+    let parent = &app.lines()[0];
+    let below: i64 = app.lines()[..3].iter().filter_map(|l| l.cpu_tenths).sum();
+    assert_eq!(parent.cpu_plus_tenths, Some(below));
+}
+
+#[test]
+fn the_tree_sums_branches() {
+    let app = with(Settings { tree: true, ..Settings::default() });
+    let of = |pid: u32| {
+        let line = app.lines().iter().find(|l| l.at.row(app.frame().unwrap()).key.tid == pid);
+        line.unwrap().cpu_plus_tenths.unwrap()
+    };
+    assert_eq!(of(21_002), of(22_417) + of(22_418) + of(22_600) + of(22_700));
+    let all: i64 = app.lines().iter().filter_map(|l| l.cpu_tenths).sum();
+    let orphans: i64 = app.lines().iter().rev().take(1).filter_map(|l| l.cpu_tenths).sum();
+    assert_eq!(of(1) + of(2) + orphans, all);
+}
+
+#[test]
+fn toggles_change_the_settings_and_ask_for_another_arrangement() {
+    let mut app = app();
+    for c in ['H', 'V', 'i', 'c'] {
+        assert_eq!(keys(&mut app, &c.to_string()), Action::Rearrange, "{c}");
+    }
+    let s = app.settings();
+    assert!(s.threads && s.tree && s.hide_idle && s.command_line);
+    assert!(app.ask().options.threads);
+    assert!(app.ask().needs.has(Needs::CMDLINE.with(Needs::THREADS)));
+    keys(&mut app, "1I");
+    assert!(app.settings().per_cpu && app.settings().of_machine);
+}
+
+#[test]
+fn only_as_many_still_rows_are_asked_for_as_fit() {
+    let mut app = app();
+    assert_eq!(app.ask().options.still, Still::Some(17));
+    keys(&mut app, "i");
+    assert_eq!(app.ask().options.still, Still::Hide);
+    keys(&mut app, "i");
+    for (keys_, why) in [("M", "memory"), ("P", "activity"), ("R", "ascending")] {
+        keys(&mut app, keys_);
+        let all = app.ask().options.still == Still::All;
+        assert_eq!(all, keys_ != "P", "{why}");
+    }
+    keys(&mut app, "Po%CPU>1\n");
+    assert_eq!(app.ask().options.still, Still::All);
+    keys(&mut app, "=");
+    assert_eq!(app.ask().options.still, Still::Some(17));
+    key(&mut app, KeyCode::End);
+    assert_eq!(app.selected_line(), Some(app.lines().len() - 1));
+}
+
+#[test]
+fn details_are_read_for_the_screen_unless_the_order_needs_everyone() {
+    let read = |settings| {
+        let mut app = with(settings);
+        let mut most = 0;
+        app.accept(fixture::arranged(&app.ask(), 1));
+        app.resize(80, 10);
+        app.look(&mut |rows, _| most = most.max(rows.len()));
+        (most, app.frame().unwrap().rows.len())
+    };
+    let (most, all) = read(Settings::default());
+    assert!(most < all, "{most} of {all}");
+    let (most, all) = read(Settings { sort: "res".into(), ..Settings::default() });
+    assert_eq!(most, all);
+}
+
+#[test]
+fn the_selection_follows_the_process() {
+    let mut app = app();
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Down);
+    let line = app.selected_line().unwrap();
+    let id = RowId::of(row(&app, line));
+    assert_eq!(row(&app, line).key.tgid, 22_418);
+    keys(&mut app, "N");
+    let now = app.selected_line().unwrap();
+    assert_ne!(now, line);
+    assert_eq!(RowId::of(row(&app, now)), id);
+    let mut frame = fixture::arranged(&app.ask(), 1);
+    frame.rows.retain(|r| r.key.tgid != 22_418);
+    app.accept(frame);
+    look(&mut app);
+    assert_eq!(app.selected_line(), None);
+    assert!(message(&app).contains("22418"));
+}
+
+#[test]
+fn kill_asks_for_pid_signal_and_confirmation() {
+    let mut app = app();
+    keys(&mut app, "k\n");
+    assert!(app.prompt().unwrap().head().contains("PID 22417 (sh)"));
+    keys(&mut app, "kill\n");
+    assert!(app.prompt().unwrap().head().contains("SIGKILL"));
+    assert_eq!(keys(&mut app, "y"), Action::Signal { pid: 22_417, signal: 9 });
+    for no in ["n", "\n", "x"] {
+        assert_eq!(keys(&mut app, "k\n\n"), Action::Draw);
+        assert_eq!(keys(&mut app, no), Action::Draw, "{no:?}");
+        assert!(app.prompt().is_none());
+    }
+    keys(&mut app, "k\n\n");
+    key(&mut app, KeyCode::Esc);
+    assert!(app.prompt().is_none());
+}
+
+#[test]
+fn pids_that_would_hit_groups_are_refused() {
+    let mut app = app();
+    for bad in ["0", "-1", "abc", "99999999999"] {
+        keys(&mut app, &format!("k{bad}\n"));
+        assert!(app.prompt().is_none() && message(&app).contains(bad), "{bad}");
+    }
+}
+
+#[test]
+fn a_reused_pid_is_not_signalled() {
+    let mut app = app();
+    keys(&mut app, "k\n\n");
+    let mut frame = fixture::arranged(&app.ask(), 1);
+    frame.rows.iter_mut().filter(|r| r.key.tgid == 22_417).for_each(|r| r.key.start_ns += 1);
+    app.accept(frame);
+    look(&mut app);
+    assert_eq!(keys(&mut app, "y"), Action::Draw);
+    assert!(message(&app).contains("another process"));
+}
+
+#[test]
+fn renice_asks_for_value_and_confirmation() {
+    let mut app = app();
+    keys(&mut app, "r812\n");
+    keys(&mut app, "20\n");
+    assert!(message(&app).contains("-20 to 19"));
+    keys(&mut app, "r812\n-5\n");
+    assert_eq!(keys(&mut app, "y"), Action::Renice { pid: 812, nice: -5 });
+}
+
+#[test]
+fn bad_intervals_are_refused_and_good_ones_take_effect() {
+    let mut app = app();
+    for bad in ["0", "-1", "nan", "1e9", "x"] {
+        keys(&mut app, &format!("d{bad}\n"));
+        assert!(app.message().is_some_and(|m| m.is_error), "{bad}");
+        assert_eq!(app.settings().interval_s, 2.0);
+    }
+    assert_eq!(keys(&mut app, "s0.5\n"), Action::Refresh);
+    assert_eq!(app.settings().interval_s, 0.5);
+}
+
+#[test]
+fn filters_are_added_shown_and_dropped() {
+    let mut app = app();
+    keys(&mut app, "o%CPU>1\n");
+    assert!(app.lines().iter().all(|l| l.cpu_tenths > Some(9)));
+    keys(&mut app, "onope>1\n");
+    assert!(message(&app).contains("nope"));
+    keys(&mut app, "oCOMMAND=sh\n");
+    assert_eq!(app.lines().len(), 2);
+    ctrl(&mut app, 'o');
+    assert!(message(&app).contains("%CPU>1  and  COMMAND=sh"));
+    keys(&mut app, "=");
+    assert!(app.settings().filters.is_empty());
+    assert!(app.lines().len() > 10);
+}
+
+#[test]
+fn the_user_filter_asks_the_host() {
+    let mut app = app();
+    assert_eq!(keys(&mut app, "ujo\n"), Action::LookUpUser("jo".into()));
+    app.set_user("jo", Some(1000));
+    look(&mut app);
+    let live = |app: &App| {
+        let all = app.lines().iter().map(|l| l.at.row(app.frame().unwrap()).clone());
+        all.filter(|r| r.kind == RowKind::Process).collect::<Vec<_>>()
+    };
+    assert!(live(&app).iter().all(|r| r.ident.uid == 1000));
+    app.set_user("!jo", Some(1000));
+    look(&mut app);
+    assert!(live(&app).iter().all(|r| r.ident.uid != 1000));
+    app.set_user("nobody-here", None);
+    assert!(message(&app).contains("nobody-here"));
+    assert_eq!(keys(&mut app, "u\n"), Action::Rearrange);
+    assert!(app.settings().user.is_none());
+}
+
+#[test]
+fn searching_goes_on_from_the_selected_row_and_wraps() {
+    let mut app = app();
+    keys(&mut app, "Lpostgres\n");
+    let first = app.selected_line().unwrap();
+    keys(&mut app, "&");
+    let second = app.selected_line().unwrap();
+    assert!(second > first);
+    keys(&mut app, "n");
+    assert_eq!(app.selected_line(), Some(first));
+    keys(&mut app, "/no such thing\n");
+    assert!(message(&app).contains("no such thing"));
+}
+
+#[test]
+fn sorting_by_keys_and_by_the_mouse() {
+    let mut app = app();
+    keys(&mut app, "N");
+    assert_eq!(app.settings().sort, "pid");
+    keys(&mut app, ">");
+    assert_eq!(app.settings().sort, "user");
+    keys(&mut app, "<");
+    assert_eq!(app.settings().sort, "pid");
+    let click = |app: &mut App, x, y| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        let mouse = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
+        event(app, Event::Mouse(mouse))
+    };
+    click(&mut app, 9, 6);
+    assert_eq!((app.settings().sort.as_str(), app.settings().reverse), ("user", false));
+    click(&mut app, 9, 6);
+    assert_eq!((app.settings().sort.as_str(), app.settings().reverse), ("user", true));
+    click(&mut app, 9, 8);
+    assert_eq!(app.selected_line(), Some(1));
+    click(&mut app, 9, 2);
+    assert_eq!(app.selected_line(), Some(1));
+}
+
+#[test]
+fn the_process_page_watches_and_lets_go() {
+    let mut app = app();
+    key(&mut app, KeyCode::Enter);
+    assert!(matches!(app.page(), Page::Process(p) if p.key.tgid == 22_417));
+    let ask = app.ask();
+    assert_eq!((ask.watch, ask.options.threads_of), (Some(22_417), Some(22_417)));
+    assert!(ask.needs.has(Needs::CPU_SHARES));
+    key(&mut app, KeyCode::Esc);
+    assert_eq!((app.page(), app.ask().watch), (&Page::Table, None));
+}
+
+#[test]
+fn the_chooser_changes_and_orders_columns() {
+    let mut app = app();
+    keys(&mut app, "f");
+    key(&mut app, KeyCode::Down);
+    keys(&mut app, " ");
+    key(&mut app, KeyCode::Home);
+    key(&mut app, KeyCode::Right);
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Left);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.settings().columns[..3], ["pid", "pr", "ni"]);
+    keys(&mut app, "f");
+    for _ in 0..60 {
+        keys(&mut app, " ");
+        key(&mut app, KeyCode::Down);
+    }
+    keys(&mut app, "q");
+    assert!(!app.settings().columns.is_empty());
+    assert_eq!(app.settings().check(), Ok(()));
+}
+
+#[test]
+fn quitting_pausing_saving() {
+    let mut app = app();
+    assert_eq!(keys(&mut app, "p"), Action::Draw);
+    assert!(app.is_paused());
+    assert_eq!(keys(&mut app, "p"), Action::Refresh);
+    assert_eq!(keys(&mut app, "W"), Action::Save);
+    assert_eq!(keys(&mut app, " "), Action::Refresh);
+    assert_eq!(ctrl(&mut app, 'z'), Action::Suspend);
+    assert_eq!(keys(&mut app, "hq"), Action::Rearrange);
+    assert_eq!(keys(&mut app, "q"), Action::Quit);
+    assert_eq!(ctrl(&mut app, 'c'), Action::Quit);
+}
+
+#[test]
+fn idle_rows_are_hidden_but_not_their_time() {
+    let app = with(Settings { hide_idle: true, ..Settings::default() });
+    let frame = app.frame().unwrap();
+    assert!(app.lines().iter().all(|l| match l.at {
+        At::Live(i) => frame.rows[i].delta.get(Counter::RunNs) > Some(0),
+        At::Exited(_) => true,
+    }));
+}
