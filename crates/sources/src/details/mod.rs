@@ -207,10 +207,10 @@ fn without_cmdline(files: Needs) -> Needs {
         .fold(Needs::NONE, Needs::with)
 }
 
-/// The path in the v2 hierarchy, else in the v1 hierarchy of the cpu controller (cgroups(7):
-/// lines `id:controllers:path`).
+/// The path in the hierarchy that has the cpu controller: a v1 hierarchy where one is mounted with
+/// it, else v2 (cgroups(7): lines `id:controllers:path`; v2's id is 0 and it names none).
 fn cgroup_path(text: &[u8]) -> Option<Vec<u8>> {
-    let mut v1 = None;
+    let mut v2 = None;
     for line in text.split(|&b| b == b'\n') {
         let mut fields = line.splitn(3, |&b| b == b':');
         let (Some(id), Some(controllers), Some(path)) =
@@ -218,12 +218,12 @@ fn cgroup_path(text: &[u8]) -> Option<Vec<u8>> {
         else {
             continue;
         };
-        if id == b"0" && controllers.is_empty() {
+        if controllers.split(|&b| b == b',').any(|c| c == b"cpu") {
             return Some(path.to_vec());
         }
-        if controllers.split(|&b| b == b',').any(|c| c == b"cpu") {
-            v1 = Some(path.to_vec());
+        if id == b"0" {
+            v2 = Some(path.to_vec());
         }
     }
-    v1
+    v2
 }

@@ -36,7 +36,7 @@ fn process() -> FakeProc {
     proc.process(FakeTask { utime: 5, stime: 2, vsize: 8192, ..FakeTask::new(7) });
     proc.write("7/statm", "100 3 2 1 0 10 0\n");
     proc.write("7/cmdline", "sh\0-c\0a  b\0\0");
-    proc.write("7/cgroup", "4:memory:/m\n3:cpu,cpuacct:/v1\n0::/v2:x\n");
+    proc.write("7/cgroup", "4:memory:/m\n0::/v2:x\n");
     proc
 }
 
@@ -147,9 +147,11 @@ fn a_kernel_thread_has_an_empty_command_line_and_an_exited_group_none() {
 }
 
 #[test]
-fn without_v2_the_cpu_hierarchy_counts() {
-    assert_eq!(cgroup_path(b"4:memory:/m\n3:cpu,cpuacct:/v1\n"), Some(b"/v1".to_vec()));
-    assert_eq!(cgroup_path(b"4:memory:/m\n"), None);
+fn the_hierarchy_with_the_cpu_controller_counts() {
+    let path = |text: &[u8]| cgroup_path(text).map(|path| String::from_utf8(path).unwrap());
+    assert_eq!(path(b"3:cpu,cpuacct:/v1\n0::/\n").as_deref(), Some("/v1"));
+    assert_eq!(path(b"3:cpuset:/v1\n0::/v2\n").as_deref(), Some("/v2"));
+    assert_eq!(path(b"4:memory:/m\n"), None);
 }
 
 #[test]

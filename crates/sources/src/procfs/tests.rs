@@ -242,19 +242,40 @@ fn files_beyond_the_budget_are_opened_each_time() {
     assert_eq!(source.tasks.kept(), 0);
 }
 
-#[test]
-fn a_busy_thread_of_this_very_process_gains_time() {
-    let mut source = Procfs::open(Path::new("/proc")).unwrap();
-    let own = |source: &mut Procfs| {
-        let tasks = look(source, Needs::NONE).tasks;
-        let task = tasks.iter().find(|t| t.key.tgid == std::process::id()).copied().unwrap();
-        assert_eq!(task.ident.uid, rustix::process::geteuid().as_raw());
-        task.counters.get(Counter::RunNs).unwrap()
-    };
-    let before = own(&mut source);
-    let until = ticks::own_cpu_ns() + 3 * source.ticks.tick_ns();
-    while ticks::own_cpu_ns() < until {
-        std::hint::spin_loop();
+/// A shell that starts one short program after the other, ended with the test.
+struct Busy(std::process::Child);
+
+impl Busy {
+    fn start() -> Busy {
+        let script = "while :; do /bin/true; done";
+        Busy(std::process::Command::new("sh").args(["-c", script]).spawn().unwrap())
     }
-    assert!(own(&mut source) > before);
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_busy_child_gains_time_and_those_that_vanish_meanwhile_are_no_errors() {
+    let busy = Busy::start();
+    let mut source = Procfs::open(Path::new("/proc")).unwrap();
+    for needs in [Needs::NONE, Needs::THREADS | Needs::SCHEDSTAT | Needs::STATUS] {
+        let mut run_ns = || {
+            let snapshot = look(&mut source, needs);
+            assert_eq!(snapshot.errors.get(ErrorKind::Torn), 0);
+            let tasks = snapshot.tasks;
+            let task = tasks.iter().find(|t| t.key.tgid == busy.0.id()).copied().unwrap();
+            assert_eq!(task.ident.ppid, std::process::id());
+            assert_eq!(task.ident.uid, rustix::process::geteuid().as_raw());
+            task.counters.get(Counter::RunNs).unwrap()
+        };
+        let before = run_ns();
+        while run_ns() <= before {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
 }

@@ -1,0 +1,322 @@
+//! The table of what is looked at; one entry per thing.
+
+use super::machine::{mounts, Machine};
+use super::Status::{self, Available, Degraded, Missing};
+
+/// A thing to look at.
+pub(super) struct Check {
+    pub id: &'static str,
+    pub what: &'static str,
+    /// The ledger cannot run without it.
+    pub vital: bool,
+    pub loses: &'static str,
+    pub remedy: &'static str,
+    /// How far it is there, and the value found.
+    pub look: fn(&Machine) -> (Status, String),
+}
+
+/// Fields whose names are looked for in BTF.
+pub(super) const WANTED_FIELDS: &[&str] = &["prev_steal_time_rq"];
+
+/// Tracepoints without which the ledger misses charges.
+const TRACEPOINTS: &[&str] = &[
+    "sched_switch",
+    "sched_wakeup",
+    "sched_wakeup_new",
+    "sched_process_exec",
+    "sched_process_exit",
+    "sched_process_free",
+    "task_newtask",
+];
+
+/// Numbers of the initial namespaces (include/linux/proc_ns.h).
+const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
+const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
+
+/// Task storage for tracing programs came with this version; type information alone is older.
+const OLDEST_KERNEL: (u32, u32) = (5, 12);
+
+/// Since this version BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
+const NO_MEMLOCK: (u32, u32) = (5, 11);
+
+const NO_LEDGER: &str = "the ledger: figures come from /proc, sampled by ticks and blind to what \
+                         exits between two looks";
+
+/// Everything, in the order in which it matters.
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "kernel_version",
+        what: "a kernel the ledger knows",
+        vital: true,
+        loses: NO_LEDGER,
+        remedy: "Linux 5.12 or newer",
+        look: kernel_version,
+    },
+    Check {
+        id: "btf",
+        what: "the kernel's type information",
+        vital: true,
+        loses: NO_LEDGER,
+        remedy: "a kernel built with CONFIG_DEBUG_INFO_BTF=y, and /sys mounted",
+        look: |m| match &m.types {
+            Ok(_) => (Available, "/sys/kernel/btf/vmlinux".into()),
+            Err(why) => (Missing, why.clone()),
+        },
+    },
+    Check {
+        id: "tracepoints",
+        what: "scheduler tracepoints with types",
+        vital: true,
+        loses: NO_LEDGER,
+        remedy: "a kernel built with CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS",
+        look: tracepoints,
+    },
+    Check {
+        id: "bpf_permission",
+        what: "the right to load BPF programs",
+        vital: true,
+        loses: NO_LEDGER,
+        remedy: "run as root of the host, or give exactop CAP_BPF and CAP_PERFMON: setcap \
+                 cap_bpf,cap_perfmon+ep",
+        look: bpf_permission,
+    },
+    Check {
+        id: "pid_namespace",
+        what: "the host's PIDs",
+        vital: true,
+        loses: NO_LEDGER,
+        remedy: "run exactop on the host, or the container with --pid=host",
+        look: |m| namespace(m, "pid", INITIAL_PID_NAMESPACE),
+    },
+    Check {
+        id: "lockdown",
+        what: "a kernel that lets BPF read it",
+        vital: false,
+        loses: "the ledger may be refused: lockdown in confidentiality mode forbids reading the \
+                kernel's memory",
+        remedy: "boot with lockdown=integrity or without lockdown",
+        look: lockdown,
+    },
+    Check {
+        id: "memlock",
+        what: "memory for BPF maps",
+        vital: false,
+        loses: "the ledger may not get its maps",
+        remedy: "raise the limit (ulimit -l unlimited), or Linux 5.11 or newer, where BPF memory \
+                 is not counted against it",
+        look: memlock,
+    },
+    Check {
+        id: "steal",
+        what: "steal time per task",
+        vital: false,
+        loses: "%STL: time the hypervisor takes stays part of the task or the idle time it hits; \
+                only /proc/stat's ticks per CPU tell it",
+        remedy: "a kernel built with CONFIG_PARAVIRT_TIME_ACCOUNTING=y; of no use outside of \
+                 virtual machines",
+        look: steal,
+    },
+    Check {
+        id: "cpu_hotplug",
+        what: "the tracepoint of CPUs that go offline",
+        vital: false,
+        loses: "the instant a CPU goes offline; the window in which it does may not close",
+        remedy: "a kernel built with CONFIG_TRACEPOINTS",
+        look: |m| has_tracepoints(m, &["cpuhp_exit"], Degraded),
+    },
+    Check {
+        id: "cgroup_cpu",
+        what: "the cpu controller of cgroup v2",
+        vital: false,
+        loses: "the cgroup's own limits and throttling as cgroup v2 has them",
+        remedy: "boot with the unified hierarchy: systemd.unified_cgroup_hierarchy=1",
+        look: cgroup_cpu,
+    },
+    Check {
+        id: "hidepid",
+        what: "everyone's processes in /proc",
+        vital: false,
+        loses: "names, memory and command lines of other users' processes; from /proc their time \
+                too, which is unnamed then",
+        remedy: "run as root or in the group named by /proc's mount option gid=, or mount /proc \
+                 without hidepid",
+        look: hidepid,
+    },
+    Check {
+        id: "schedstat",
+        what: "run-queue wait in /proc",
+        vital: false,
+        loses: "LAT% from /proc; the ledger measures it itself",
+        remedy: "a kernel built with CONFIG_SCHED_INFO (CONFIG_SCHEDSTATS or \
+                 CONFIG_TASK_DELAY_ACCT)",
+        look: |m| file(m, "self/schedstat"),
+    },
+    Check {
+        id: "schedstats",
+        what: "the kernel's scheduler statistics",
+        vital: false,
+        loses: "nothing of the ledger: they are a second witness only",
+        remedy: "sysctl kernel.sched_schedstats=1, in a kernel built with CONFIG_SCHEDSTATS",
+        look: |m| switch(m, "sys/kernel/sched_schedstats"),
+    },
+    Check {
+        id: "delayacct",
+        what: "the kernel's delay accounting",
+        vital: false,
+        loses: "nothing of the ledger: it is a second witness only",
+        remedy: "sysctl kernel.task_delayacct=1, in a kernel built with CONFIG_TASK_DELAY_ACCT",
+        look: |m| switch(m, "sys/kernel/task_delayacct"),
+    },
+    Check {
+        id: "psi",
+        what: "pressure stall information",
+        vital: false,
+        loses: "nothing of the ledger: it is a second witness only",
+        remedy: "boot with psi=1, a kernel built with CONFIG_PSI",
+        look: |m| file(m, "pressure/cpu"),
+    },
+];
+
+fn kernel_version(m: &Machine) -> (Status, String) {
+    match m.version() {
+        Ok((version, release)) if version >= OLDEST_KERNEL => (Available, release),
+        Ok((_, release)) => (Missing, release),
+        Err(why) => (Missing, why),
+    }
+}
+
+fn tracepoints(m: &Machine) -> (Status, String) {
+    has_tracepoints(m, TRACEPOINTS, Missing)
+}
+
+/// `otherwise`, if one of them is not there.
+fn has_tracepoints(m: &Machine, wanted: &[&str], otherwise: Status) -> (Status, String) {
+    let types = match &m.types {
+        Ok(types) => types,
+        Err(why) => return (otherwise, why.clone()),
+    };
+    let absent: Vec<_> =
+        wanted.iter().filter(|name| !types.has_tracepoint(name)).copied().collect();
+    if absent.is_empty() {
+        (Available, wanted.join(", "))
+    } else {
+        (otherwise, format!("not in the kernel's types: {}", absent.join(", ")))
+    }
+}
+
+fn bpf_permission(m: &Machine) -> (Status, String) {
+    let mask = match m.effective_capabilities() {
+        Ok(mask) => mask,
+        Err(why) => return (Missing, why),
+    };
+    const NAMES: [(u32, &str); 3] = [(21, "CAP_SYS_ADMIN"), (38, "CAP_PERFMON"), (39, "CAP_BPF")];
+    let held: Vec<_> =
+        NAMES.iter().filter(|(bit, _)| mask & (1 << bit) != 0).map(|(_, name)| *name).collect();
+    let mut found = if held.is_empty() { "no capability".into() } else { held.join(", ") };
+    if let Ok(level) = m.proc("sys/kernel/unprivileged_bpf_disabled") {
+        found += &format!("; kernel.unprivileged_bpf_disabled = {}", level.trim());
+    }
+    // In another user namespace a capability holds for that namespace, not for the kernel.
+    if let Ok(number) = m.namespace("user") {
+        if number != INITIAL_USER_NAMESPACE {
+            return (Missing, format!("{found}; but in a user namespace of its own ({number})"));
+        }
+    }
+    let enough = held.contains(&"CAP_SYS_ADMIN")
+        || (held.contains(&"CAP_BPF") && held.contains(&"CAP_PERFMON"));
+    (if enough { Available } else { Missing }, found)
+}
+
+fn namespace(m: &Machine, kind: &str, initial: u64) -> (Status, String) {
+    match m.namespace(kind) {
+        Ok(number) if number == initial => (Available, "the initial namespace".into()),
+        Ok(number) => (Missing, format!("namespace {number}, not the initial one ({initial})")),
+        Err(why) => (Missing, why),
+    }
+}
+
+/// The mode in force stands in brackets (Documentation/ABI, kernel_lockdown(7)).
+fn lockdown(m: &Machine) -> (Status, String) {
+    match m.sys("kernel/security/lockdown") {
+        Ok(modes) if modes.contains("[confidentiality]") => (Degraded, modes.trim().into()),
+        Ok(modes) => (Available, modes.trim().into()),
+        Err(why) => (Available, format!("{why}: none known")),
+    }
+}
+
+fn memlock(m: &Machine) -> (Status, String) {
+    let limit = m.proc("self/limits").ok().and_then(|limits| {
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
+        line.split_whitespace().next().map(String::from)
+    });
+    let found = limit.as_deref().unwrap_or("limit unknown");
+    match m.version() {
+        Ok((version, _)) if version >= NO_MEMLOCK => {
+            (Available, format!("{found}; not counted for BPF in this kernel"))
+        }
+        _ if found == "unlimited" => (Available, found.into()),
+        _ => (Degraded, found.into()),
+    }
+}
+
+fn steal(m: &Machine) -> (Status, String) {
+    match &m.types {
+        Ok(types) if types.has("prev_steal_time_rq") => (Available, "rq.prev_steal_time_rq".into()),
+        Ok(_) => (Degraded, "no rq.prev_steal_time_rq in the kernel's types".into()),
+        Err(why) => (Degraded, why.clone()),
+    }
+}
+
+fn cgroup_cpu(m: &Machine) -> (Status, String) {
+    let v2 = m.sys("fs/cgroup/cgroup.controllers");
+    if v2.is_ok_and(|controllers| controllers.split_whitespace().any(|c| c == "cpu")) {
+        return (Available, "cgroup v2 at /sys/fs/cgroup".into());
+    }
+    let mountinfo = match m.mountinfo() {
+        Ok(mountinfo) => mountinfo,
+        Err(why) => return (Missing, why),
+    };
+    let v1 = mounts(&mountinfo)
+        .find(|mount| mount.kind == "cgroup" && mount.super_options.split(',').any(|o| o == "cpu"));
+    match v1 {
+        Some(mount) => (Degraded, format!("cgroup v1 at {}", mount.point)),
+        None => (Missing, "no hierarchy with the cpu controller".into()),
+    }
+}
+
+/// Whether /proc hides other users' processes from this one (proc(5), hidepid).
+fn hidepid(m: &Machine) -> (Status, String) {
+    const CAP_SYS_PTRACE: u64 = 1 << 19;
+    let mountinfo = match m.mountinfo() {
+        Ok(mountinfo) => mountinfo,
+        Err(why) => return (Missing, why),
+    };
+    let mount = mounts(&mountinfo).filter(|m| m.kind == "proc" && m.point == "/proc").last();
+    let option = mount.and_then(|mount| {
+        mount.super_options.split(',').find(|option| option.starts_with("hidepid="))
+    });
+    match option {
+        None | Some("hidepid=0" | "hidepid=off") => (Available, "nothing hidden".into()),
+        Some(option) if m.effective_capabilities().is_ok_and(|c| c & CAP_SYS_PTRACE != 0) => {
+            (Available, format!("{option}, but CAP_SYS_PTRACE sees everyone"))
+        }
+        Some(option) => (Degraded, option.into()),
+    }
+}
+
+/// A file that is there and can be read: some are there and refuse (PSI switched off).
+fn file(m: &Machine, path: &str) -> (Status, String) {
+    match m.proc(path) {
+        Ok(_) => (Available, format!("/proc/{path}")),
+        Err(why) => (Missing, why),
+    }
+}
+
+/// A sysctl that is 0 or not.
+fn switch(m: &Machine, path: &str) -> (Status, String) {
+    match m.proc(path) {
+        Ok(value) if value.trim() == "0" => (Degraded, "switched off".into()),
+        Ok(value) => (Available, format!("switched on ({})", value.trim())),
+        Err(why) => (Missing, why),
+    }
+}

@@ -1,0 +1,105 @@
+//! The files the checks look at, read below two roots.
+
+use super::btf::Names;
+use super::checks::WANTED_FIELDS;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A machine at two roots.
+pub(super) struct Machine {
+    proc: PathBuf,
+    sys: PathBuf,
+    /// What BTF says, or why it says nothing.
+    pub types: Result<Names, String>,
+}
+
+/// A mount, as a line of /proc/self/mountinfo has it (proc_pid_mountinfo(5)).
+pub(super) struct Mount<'a> {
+    pub point: &'a str,
+    pub kind: &'a str,
+    pub super_options: &'a str,
+}
+
+impl Machine {
+    pub fn at(proc: &Path, sys: &Path) -> Machine {
+        let path = sys.join("kernel/btf/vmlinux");
+        let types = match fs::read(&path) {
+            Err(error) => Err(cannot_read(&path, &error)),
+            Ok(btf) => Names::parse(&btf, WANTED_FIELDS)
+                .ok_or_else(|| format!("{} is no BTF of this machine", path.display())),
+        };
+        Machine { proc: proc.into(), sys: sys.into(), types }
+    }
+
+    /// A file below /proc, or why it cannot be read.
+    pub fn proc(&self, path: &str) -> Result<String, String> {
+        read(&self.proc.join(path))
+    }
+
+    /// A file below /sys, or why it cannot be read.
+    pub fn sys(&self, path: &str) -> Result<String, String> {
+        read(&self.sys.join(path))
+    }
+
+    /// The number of one of this process's namespaces: `ns/KIND` links to `KIND:[number]`
+    /// (namespaces(7)).
+    pub fn namespace(&self, kind: &str) -> Result<u64, String> {
+        let path = self.proc.join("self/ns").join(kind);
+        let link = fs::read_link(&path).map_err(|error| cannot_read(&path, &error))?;
+        let text = link.to_string_lossy();
+        let number = text.split_once(":[").and_then(|(_, n)| n.strip_suffix(']'));
+        number.and_then(|n| n.parse().ok()).ok_or_else(|| format!("{} is {text}", path.display()))
+    }
+
+    /// Effective capabilities as a bit mask (`CapEff` of /proc/self/status; capabilities(7)).
+    pub fn effective_capabilities(&self) -> Result<u64, String> {
+        let status = self.proc("self/status")?;
+        let mask = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.ok_or_else(|| "no CapEff in /proc/self/status".into())
+    }
+
+    /// Kernel version: major and minor.
+    pub fn version(&self) -> Result<((u32, u32), String), String> {
+        let release = self.proc("sys/kernel/osrelease")?.trim().to_string();
+        let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|n| n.parse().ok());
+        match (numbers.next().flatten(), numbers.next().flatten()) {
+            (Some(major), Some(minor)) => Ok(((major, minor), release)),
+            _ => Err(format!("kernel release '{release}' has no version")),
+        }
+    }
+
+    /// /proc/self/mountinfo, for [`mounts`].
+    pub fn mountinfo(&self) -> Result<String, String> {
+        self.proc("self/mountinfo")
+    }
+}
+
+/// The mounts in a mountinfo; after the optional fields and a lone `-` come the kind of file
+/// system, its source and its own options.
+pub(super) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
+    mountinfo.lines().filter_map(|line| {
+        let (mount, filesystem) = line.split_once(" - ")?;
+        let mut filesystem = filesystem.split(' ');
+        Some(Mount {
+            point: mount.split(' ').nth(4)?,
+            kind: filesystem.next()?,
+            super_options: filesystem.nth(1)?,
+        })
+    })
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) => Err(cannot_read(path, &error)),
+    }
+}
+
+fn cannot_read(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("no {}", path.display()),
+        _ => format!("cannot read {}: {error}", path.display()),
+    }
+}

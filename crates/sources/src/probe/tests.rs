@@ -1,0 +1,182 @@
+//! The checks on made-up machines.
+
+use super::*;
+use std::collections::HashSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+const TRACEPOINTS: &[&str] = &[
+    "btf_trace_sched_switch",
+    "btf_trace_sched_wakeup",
+    "btf_trace_sched_wakeup_new",
+    "btf_trace_sched_process_exec",
+    "btf_trace_sched_process_exit",
+    "btf_trace_sched_process_free",
+    "btf_trace_task_newtask",
+    "btf_trace_cpuhp_exit",
+    "prev_steal_time_rq",
+];
+
+/// A machine that has everything; tests take away.
+struct Fake(TempDir);
+
+impl Fake {
+    fn new() -> Fake {
+        let fake = Fake(tempfile::tempdir().unwrap());
+        fs::create_dir_all(fake.0.path().join("proc/self/ns")).unwrap();
+        fake.link("proc/self/ns/pid", "pid:[4026531836]");
+        fake.link("proc/self/ns/user", "user:[4026531837]");
+        for (path, text) in [
+            ("proc/self/status", "Name:\tx\nCapEff:\t000000c000080000\n"),
+            ("proc/self/limits", "Max locked memory   8388608   8388608   bytes\n"),
+            ("proc/self/mountinfo", "22 27 0:21 / /proc rw,relatime - proc proc rw\n"),
+            ("proc/self/schedstat", "1 2 3\n"),
+            ("proc/sys/kernel/osrelease", "6.1.0-9-amd64\n"),
+            ("proc/sys/kernel/unprivileged_bpf_disabled", "2\n"),
+            ("proc/sys/kernel/sched_schedstats", "1\n"),
+            ("proc/sys/kernel/task_delayacct", "1\n"),
+            ("proc/pressure/cpu", "some avg10=0.00\n"),
+            ("sys/kernel/security/lockdown", "[none] integrity confidentiality\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu io\n"),
+        ] {
+            fake.write(path, text);
+        }
+        fake.write("sys/kernel/btf/vmlinux", btf::fake(TRACEPOINTS));
+        fake
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.0.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn link(&self, path: &str, to: &str) {
+        let path = self.0.path().join(path);
+        let _ = fs::remove_file(&path);
+        symlink(to, path).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_file(self.0.path().join(path)).unwrap();
+    }
+
+    fn report(&self) -> Report {
+        probe_at(&self.0.path().join("proc"), &self.0.path().join("sys"))
+    }
+
+    fn status(&self, id: &str) -> (Status, String) {
+        let capability = self.report().get(id).cloned().unwrap();
+        (capability.status, capability.found)
+    }
+
+    /// What speaks against the ledger.
+    fn against(&self) -> Vec<&'static str> {
+        self.report().against_the_ledger().map(|c| c.id).collect()
+    }
+}
+
+#[test]
+fn a_machine_with_everything_lacks_nothing() {
+    let report = Fake::new().report();
+    for c in &report.capabilities {
+        assert_eq!(c.status, Status::Available, "{c:?}");
+        assert!(!c.found.is_empty() && c.loses.is_empty() && c.remedy.is_empty(), "{c:?}");
+    }
+}
+
+#[test]
+fn an_empty_machine_says_everywhere_what_is_lost_and_what_helps() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = probe_at(dir.path(), dir.path());
+    let mut ids = HashSet::new();
+    for c in &report.capabilities {
+        assert!(ids.insert(c.id), "{} twice", c.id);
+        if c.status != Status::Available {
+            assert!(!c.found.is_empty() && !c.loses.is_empty() && !c.remedy.is_empty(), "{c:?}");
+        }
+    }
+    assert!(report.against_the_ledger().count() >= 5);
+}
+
+#[test]
+fn without_type_information_there_is_no_ledger() {
+    let fake = Fake::new();
+    fake.write("sys/kernel/btf/vmlinux", "nonsense");
+    assert_eq!(fake.against(), ["btf", "tracepoints"]);
+    fake.write("sys/kernel/btf/vmlinux", btf::fake(&TRACEPOINTS[1..7]));
+    assert_eq!(fake.against(), ["tracepoints"]);
+    assert_eq!(fake.status("tracepoints").1, "not in the kernel's types: sched_switch");
+    assert_eq!(fake.status("steal").0, Status::Degraded);
+    assert_eq!(fake.status("cpu_hotplug").0, Status::Degraded);
+}
+
+#[test]
+fn bpf_needs_both_capabilities_in_the_initial_user_namespace() {
+    let fake = Fake::new();
+    for (mask, enough) in [
+        ("0000000000000000", false),
+        ("0000008000000000", false),
+        ("000000c000000000", true),
+        ("0000000000200000", true),
+    ] {
+        fake.write("proc/self/status", format!("CapEff:\t{mask}\n"));
+        assert_eq!(fake.against().is_empty(), enough, "{mask}");
+    }
+    fake.link("proc/self/ns/user", "user:[4026532001]");
+    assert_eq!(fake.against(), ["bpf_permission"]);
+}
+
+#[test]
+fn a_container_or_an_old_kernel_has_no_ledger() {
+    let fake = Fake::new();
+    fake.link("proc/self/ns/pid", "pid:[4026532002]");
+    assert_eq!(fake.against(), ["pid_namespace"]);
+    let fake = Fake::new();
+    fake.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n");
+    assert_eq!(fake.against(), ["kernel_version"]);
+    assert_eq!(fake.status("memlock"), (Status::Degraded, "8388608".into()));
+}
+
+#[test]
+fn hidden_processes_matter_unless_one_may_trace_everyone() {
+    let fake = Fake::new();
+    let line = "22 27 0:21 / /proc rw shared:2 - proc proc rw,gid=4,hidepid=invisible\n";
+    fake.write("proc/self/mountinfo", line);
+    assert_eq!(fake.status("hidepid").0, Status::Available);
+    fake.write("proc/self/status", "CapEff:\t0000000000000000\n");
+    assert_eq!(fake.status("hidepid"), (Status::Degraded, "hidepid=invisible".into()));
+}
+
+#[test]
+fn cgroups_of_the_first_version_are_a_poorer_way() {
+    let fake = Fake::new();
+    fake.remove("sys/fs/cgroup/cgroup.controllers");
+    assert_eq!(fake.status("cgroup_cpu").0, Status::Missing);
+    fake.write(
+        "proc/self/mountinfo",
+        "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n",
+    );
+    assert_eq!(
+        fake.status("cgroup_cpu"),
+        (Status::Degraded, "cgroup v1 at /sys/fs/cgroup/cpu".into())
+    );
+}
+
+#[test]
+fn switches_and_lockdown_are_told_by_their_value() {
+    let fake = Fake::new();
+    fake.write("proc/sys/kernel/task_delayacct", "0\n");
+    assert_eq!(fake.status("delayacct").0, Status::Degraded);
+    fake.write("sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
+    assert_eq!(fake.status("lockdown").0, Status::Degraded);
+    fake.remove("sys/kernel/security/lockdown");
+    assert_eq!(fake.status("lockdown").0, Status::Available);
+}
+
+#[test]
+fn this_machine_can_be_looked_at() {
+    let report = probe();
+    assert_eq!(report.get("kernel_version").map(|c| c.id), Some("kernel_version"));
+}
