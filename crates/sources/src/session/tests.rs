@@ -71,3 +71,13 @@ fn a_session_on_this_machine_finds_its_own_process() {
     assert!(row.detail.cmdline.is_ok_and(|line| !line.is_empty()));
     assert_eq!(session.provenance().reason, None);
 }
+
+#[test]
+fn the_best_source_is_taken_or_the_provenance_says_why_not() {
+    let session = open(Choice::Auto).unwrap();
+    let provenance = session.provenance();
+    assert_eq!(provenance.source == SourceKind::Procfs, provenance.reason.is_some());
+    if let Err(error) = open(Choice::Ledger) {
+        assert_eq!(provenance.reason, Some(error.to_string()));
+    }
+}
