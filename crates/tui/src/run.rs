@@ -126,7 +126,7 @@ impl View<'_> {
             Action::Draw | Action::Quit => {}
             Action::Rearrange => self.rearrange(),
             Action::Refresh => self.next_frame()?,
-            Action::Repaint => self.guard.screen.clear()?,
+            Action::Repaint => self.guard.clear()?,
             Action::Suspend => self.suspend()?,
             Action::Signal { pid, signal } => {
                 let result = self.host.signal(pid, signal);

@@ -109,10 +109,20 @@ impl Guard {
         self.retake()
     }
 
-    /// Takes the terminal again after someone else had it.
+    /// Takes the terminal again after someone else had it. If that is still so (continued in
+    /// the background), setting it stops the program until it is in the foreground.
     pub(crate) fn retake(&mut self) -> io::Result<()> {
+        // Raw mode is only set where it is not believed to be set already.
+        disable_raw_mode()?;
         take(self.mouse)?;
-        self.screen.clear()
+        self.clear()
+    }
+
+    /// Forgets what is on the screen, so that everything is drawn anew. (`Terminal::clear` asks
+    /// the terminal where its cursor is, and waits for an answer that may not come.)
+    pub(crate) fn clear(&mut self) -> io::Result<()> {
+        let size = self.screen.size()?;
+        self.screen.resize(size.into())
     }
 }
 

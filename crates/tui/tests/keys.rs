@@ -55,7 +55,7 @@ fn keys(app: &mut App, text: &str) -> Action {
     })
 }
 
-fn row<'a>(app: &'a App, line: usize) -> &'a Row {
+fn row(app: &App, line: usize) -> &Row {
     app.lines()[line].at.row(app.frame().unwrap())
 }
 

@@ -9,7 +9,7 @@ use crate::app::{App, Page};
 use exactop_model::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(super) fn draw(
     app: &App,
@@ -64,12 +64,17 @@ fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     let before = prompt.editor.before_cursor();
     let rest = room.saturating_sub(head.width() + 1);
     // A long answer scrolls: the cursor stays on the screen.
-    let mut from = 0;
-    while before[from..].width() > rest {
-        from += before[from..].chars().next().map_or(1, char::len_utf8);
+    let mut used = 0;
+    let mut from = before.len();
+    for (at, c) in before.char_indices().rev() {
+        used += c.width().unwrap_or(0);
+        if used > rest {
+            break;
+        }
+        from = at;
     }
     let cursor = head.width() + before[from..].width();
-    let text = prompt.editor.text()[from..].to_string();
+    let text = cut(&prompt.editor.text()[from..], rest + 1);
     let line = Line::from(vec![Span::styled(head, theme.style(Ink::Strong)), Span::raw(text)]);
     put_whole(buf, y, &line);
     cursor.min(room.saturating_sub(1)) as u16
