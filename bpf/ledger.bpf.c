@@ -630,7 +630,8 @@ static __always_inline void take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 
 /* A task whose running time we did not hold (it had no slot at its switch-in). */
 static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev, bool preempt,
-				      unsigned int prev_state, __u64 now, struct boundary b)
+				      unsigned int prev_state, __u32 cpu, __u64 now,
+				      struct boundary b)
 {
 	__u32 index;
 	struct ex_slot *s = slot_of(prev, &index);
@@ -639,8 +640,7 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 		return;
 	cross(c, s, index, b, 0, prev);
 	take_in(c, s, now);
-	s->state = off_cpu_state(preempt, prev_state);
-	s->kstate = preempt ? 0 : prev_state;
+	switch_out(c, s, prev, preempt, prev_state, cpu, now, b);
 }
 
 /*
@@ -752,11 +752,14 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 		c->cur = EX_CUR_IDLE;
 		return 0;
 	}
-	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
-	c->cur = EX_CUR_UNNAMED;
 	s = slot_of(task, &index);
 	if (!s)
 		s = late_slot(task, &index);
+	/* The two clocks agree to a fraction of a microsecond; ours says when it was woken. */
+	if (s && s->since > arrived)
+		arrived = s->since < now ? s->since : now;
+	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
+	c->cur = EX_CUR_UNNAMED;
 	if (s && s->since <= arrived) {
 		switch_in(c, s, index, task, cpu, arrived, last_boundary(arrived));
 		c->cur = index;
@@ -801,7 +804,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	if (out)
 		switch_out(c, out, prev, preempt, prev_state, cpu, now, b);
 	else if (prev->pid)
-		adopt_out(c, prev, preempt, prev_state, now, b);
+		adopt_out(c, prev, preempt, prev_state, cpu, now, b);
 	if (!next->pid) {
 		c->cur = EX_CUR_IDLE;
 	} else if (in) {

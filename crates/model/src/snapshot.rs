@@ -158,6 +158,8 @@ pub struct Snapshot {
     pub exited: Vec<ExitSample>,
     /// CPUs.
     pub cpus: Vec<CpuSample>,
+    /// The process whose time on each CPU is counted from this instant on.
+    pub watch: Option<u32>,
     /// Tasks born since the source began, processes and threads, where known.
     pub born: Option<u64>,
     /// Missed and impossible events so far.

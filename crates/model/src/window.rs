@@ -371,6 +371,8 @@ fn minus(now: Option<u64>, then: Option<u64>) -> Option<u64> {
 
 fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
     let length_ns = now.at_ns - last.at_ns;
+    let same_watch = now.watch.is_some() && now.watch == last.watch;
+    let watched = |now, then| minus(now, then).filter(|_| same_watch);
     now.cpus
         .iter()
         .filter_map(|cpu| {
@@ -388,8 +390,8 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
                 steal_ns: minus(cpu.steal_ns, then.steal_ns),
                 steal_idle_ns: minus(cpu.steal_idle_ns, then.steal_idle_ns),
                 switches: minus(cpu.switches, then.switches),
-                watched_ns: minus(cpu.watched_ns, then.watched_ns),
-                watched_dispatches: minus(cpu.watched_dispatches, then.watched_dispatches),
+                watched_ns: watched(cpu.watched_ns, then.watched_ns),
+                watched_dispatches: watched(cpu.watched_dispatches, then.watched_dispatches),
             };
             let extra = time.irq_ns.unwrap_or(0) + time.steal_ns.unwrap_or(0);
             let sum = [time.task_ns, time.unnamed_ns, time.idle_ns, time.offline_ns, extra]

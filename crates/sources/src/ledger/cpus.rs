@@ -6,9 +6,9 @@ use super::skel::types::ex_cpu;
 use exactop_model::CpuSample;
 
 /// Every possible CPU as of T.
-pub fn read(kernel: &KernelSide, closed: &Closed, steal: bool, watched: bool) -> Vec<CpuSample> {
+pub fn read(kernel: &KernelSide, closed: &Closed, steal: bool) -> Vec<CpuSample> {
     (0..kernel.possible_cpus)
-        .map(|cpu| sample(cpu as u32, &stable(kernel, cpu), closed, steal, watched))
+        .map(|cpu| sample(cpu as u32, &stable(kernel, cpu), closed, steal))
         .collect()
 }
 
@@ -24,7 +24,7 @@ fn stable(kernel: &KernelSide, cpu: usize) -> ex_cpu {
     }
 }
 
-fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool, watched: bool) -> CpuSample {
+fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool) -> CpuSample {
     let crossed = account.epoch == closed.epoch;
     let mut cum = if crossed { account.snap } else { account.cum };
     if !crossed {
@@ -48,7 +48,7 @@ fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool, watched: boo
         nameless_ns: cum.nameless,
         offline_ns: cum.offline,
         switches: Some(cum.switches),
-        watched_ns: watched.then_some(cum.watched),
-        watched_dispatches: watched.then_some(cum.watched_dispatches),
+        watched_ns: Some(cum.watched),
+        watched_dispatches: Some(cum.watched_dispatches),
     }
 }

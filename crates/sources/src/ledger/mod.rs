@@ -163,13 +163,11 @@ impl Ledger {
 
 impl Source for Ledger {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        // The watched process is counted from the next window on.
-        let watched = self.watch.is_some() && self.watch == request.watch;
         self.watch(request.watch);
         let closed = closing::close(&self.kernel, self.first)?;
         let slots = self.kernel.grow()?;
         let changes = self.tasks.read(&self.kernel, &closed, slots);
-        let cpus = cpus::read(&self.kernel, &closed, self.steal, watched);
+        let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let stats = cost::program_stats(&self.kernel);
@@ -185,6 +183,7 @@ impl Source for Ledger {
             gone: changes.gone,
             exited,
             cpus,
+            watch: self.watch,
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
             system: System::default(),

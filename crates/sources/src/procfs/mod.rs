@@ -171,6 +171,7 @@ impl Source for Procfs {
             gone: Vec::new(),
             exited: Vec::new(),
             cpus,
+            watch: None,
             born: forks,
             errors: self.errors,
             system: System::default(),

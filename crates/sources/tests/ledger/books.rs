@@ -1,0 +1,129 @@
+//! A ledger with its book, and the identities that every window must keep.
+
+use exactop_model::window::{TaskDelta, Window};
+use exactop_model::{Book, Counter, Counters, Frame, FrameOptions, MicroState, Row, Still};
+use exactop_sources::ledger::{Ledger, Options};
+use exactop_sources::{Request, Source};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Counters that are states: together they are a task's life.
+const STATES: [Counter; 6] = [
+    Counter::RunNs,
+    Counter::StealNs,
+    Counter::LatNs,
+    Counter::SleepNs,
+    Counter::BlockNs,
+    Counter::StopNs,
+];
+
+/// A ledger being read.
+pub struct Books {
+    pub ledger: Ledger,
+    pub book: Book,
+    request: Request,
+}
+
+impl Books {
+    /// Opens the ledger and its first window.
+    pub fn open(options: &Options) -> Books {
+        let ledger = Ledger::open(options).unwrap_or_else(|error| {
+            panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
+        });
+        let mut books = Books { ledger, book: Book::new(), request: Request::default() };
+        assert!(books.close().is_none(), "the first snapshot only opens a window");
+        books
+    }
+
+    /// Counts this process's time on each CPU from the next window on.
+    pub fn watch(&mut self, tgid: u32) {
+        self.request.watch = Some(tgid);
+    }
+
+    /// Closes the window.
+    pub fn close(&mut self) -> Option<Window> {
+        let snapshot = self.ledger.snapshot(&self.request).expect("a snapshot");
+        self.book.advance(snapshot)
+    }
+
+    /// A window of about this length.
+    pub fn window(&mut self, length: Duration) -> Window {
+        sleep(length);
+        self.close().expect("a window is open")
+    }
+
+    /// Arranged as threads, sleepers too.
+    pub fn threads(&self, window: &Window) -> Frame {
+        let options = FrameOptions { threads: true, still: Still::All, threads_of: None };
+        Frame::new(window, &self.book, &options)
+    }
+
+    /// Arranged as processes, sleepers too.
+    pub fn processes(&self, window: &Window) -> Frame {
+        let options = FrameOptions { threads: false, still: Still::All, threads_of: None };
+        Frame::new(window, &self.book, &options)
+    }
+
+    /// Everything that is wrong with a window; empty when the books close.
+    pub fn faults(&self, window: &Window) -> Vec<String> {
+        let mut faults = Vec::new();
+        let frame = self.threads(window);
+        if frame.books.residual_ns != 0 {
+            faults.push(format!("residual {} in {:?}", frame.books.residual_ns, frame.books));
+        }
+        for cpu in window.cpus.iter().filter(|c| c.residual_ns != 0) {
+            faults.push(format!("cpu{} residual {}", cpu.time.cpu, cpu.residual_ns));
+        }
+        let errors: Vec<_> = window.errors.nonzero().filter(|(kind, _)| kind.inexact()).collect();
+        if !errors.is_empty() {
+            faults.push(format!("errors {errors:?}"));
+        }
+        faults.extend(window.tasks.iter().filter_map(life_fault));
+        faults.extend(self.sleepers(window).iter().filter_map(life_fault));
+        faults
+    }
+
+    /// The tasks that did nothing in the window.
+    fn sleepers(&self, window: &Window) -> Vec<TaskDelta> {
+        let changed: std::collections::HashSet<_> =
+            window.tasks.iter().map(|t| t.sample.account).collect();
+        let all = self.book.processes().flat_map(|(_, p)| p.tasks.iter().copied());
+        all.filter(|a| !changed.contains(a))
+            .filter_map(|a| self.book.still(a, window.t0_ns))
+            .collect()
+    }
+}
+
+/// Identity 2: the sum of a thread's states is the part of its life inside the window.
+fn life_fault(task: &TaskDelta) -> Option<String> {
+    if task.sample.state == MicroState::Zombie {
+        return None;
+    }
+    let sum = states_ns(&task.delta);
+    (sum != Some(task.life_ns)).then(|| {
+        format!(
+            "{:?} {:?}: states sum to {sum:?}, life {} ns, {:?}",
+            task.sample.key, task.sample.ident.comm, task.life_ns, task.delta
+        )
+    })
+}
+
+/// The sum of the states; steal counts where it is measured.
+pub fn states_ns(delta: &Counters) -> Option<u64> {
+    delta.get(Counter::RunNs)?;
+    Some(STATES.iter().filter_map(|&c| delta.get(c)).sum())
+}
+
+/// The row of a process.
+pub fn process(frame: &Frame, tgid: u32) -> &Row {
+    frame
+        .rows
+        .iter()
+        .find(|r| r.key.tgid == tgid)
+        .unwrap_or_else(|| panic!("no row for process {tgid}"))
+}
+
+/// CPU time of a row, ns.
+pub fn run_ns(row: &Row) -> u64 {
+    row.delta.get(Counter::RunNs).expect("run_ns is known")
+}

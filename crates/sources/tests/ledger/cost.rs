@@ -1,0 +1,30 @@
+//! What looking costs, as counts and ratios: the absolute figures are in the benchmarks.
+
+use crate::books::Books;
+use exactop_lab::workloads::PipePingPong;
+use exactop_sources::ledger::Options;
+use std::time::Duration;
+
+#[test]
+fn the_cost_of_an_event_gets_known_and_the_kernels_statistics_go_off_again() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let load = PipePingPong::start(50).expect("ping-pong");
+    let mut cost = None;
+    for _ in 0..50 {
+        let window = books.window(Duration::from_millis(100));
+        cost = window.end.cost.bpf_ns.zip(window.end.cost.bpf_events);
+        if books.ledger.program_stats().iter().map(|s| s.runs).sum::<u64>() > 5_000 {
+            break;
+        }
+    }
+    let (ns, events) = cost.expect("calibrated");
+    println!("{:?} ns an event, {ns} ns for {events} events", books.ledger.ns_per_event());
+    assert!(ns > 0 && events > 5_000);
+    books.close();
+    let runs = |b: &Books| b.ledger.program_stats().iter().map(|s| s.runs).sum::<u64>();
+    let (before, rounds) = (runs(&books), load.rounds().expect("rounds"));
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(load.rounds().expect("rounds") > rounds, "the load runs on");
+    assert_eq!(runs(&books), before, "the kernel goes on measuring");
+}
