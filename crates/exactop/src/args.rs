@@ -123,8 +123,8 @@ pub struct Watch {
     /// Only these processes and what exited below them; separate by commas
     #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = values::pid, allow_hyphen_values = true)]
     pub pid: Vec<u32>,
-    /// Only this effective user: a name or a number
-    #[arg(short, long, value_name = "USER")]
+    /// Only this effective user, a name or a number; ! in front: everyone else
+    #[arg(short, long, value_name = "[!]USER")]
     pub user: Option<String>,
     /// Only rows for which this holds: COLUMN followed by = (contains, or equals a number), ==, !=,
     /// <, <=, > or >= and a value; ! in front negates. May be given several times

@@ -1,11 +1,103 @@
-//! What this machine can give.
+//! `exactop doctor`: what this kernel and this user can give, and whether the ledger opens.
 
 use crate::failure::Failure;
+use crate::output;
+use exactop_model::text::escape_str;
+use exactop_model::{Counter, Provenance, Quality};
+use exactop_sources::probe::{self, Capability, Report, Status};
+use exactop_sources::session::{self, Choice};
+use serde_json::{json, Value};
+use std::fmt::Write;
 
-/// Prints it.
+/// What came of trying to open the ledger.
+type Tried = Result<Provenance, String>;
+
+/// Prints the report.
 ///
 /// # Errors
-/// When the ledger cannot be opened.
-pub fn run(_json: bool) -> Result<(), Failure> {
-    Err(Failure::Told)
+/// When the ledger cannot be opened; the report has said why.
+pub fn run(as_json: bool) -> Result<(), Failure> {
+    let report = probe::probe();
+    let tried: Tried = session::open(Choice::Ledger)
+        .map(|session| session.provenance().clone())
+        .map_err(|error| escape_str(&error.to_string()));
+    output::print(if as_json { json(&report, &tried) } else { text(&report, &tried) })?;
+    tried.map(|_| ()).map_err(|_| Failure::Told)
+}
+
+fn text(report: &Report, tried: &Tried) -> String {
+    let mut out = String::new();
+    for capability in &report.capabilities {
+        describe(&mut out, capability);
+    }
+    let _ = match tried {
+        Ok(provenance) => writeln!(out, "\nThe ledger opens.{}", qualities(provenance)),
+        Err(why) => writeln!(
+            out,
+            "\nThe ledger does not open: {why}.\nexactop reads /proc instead: ticks, and nothing \
+             of what exits between two looks."
+        ),
+    };
+    out
+}
+
+fn describe(out: &mut String, capability: &Capability) {
+    let mark = match (capability.status, capability.vital) {
+        (Status::Available, _) => "ok",
+        (Status::Degraded, _) => "partly",
+        (Status::Missing, false) => "missing",
+        (Status::Missing, true) => "MISSING",
+    };
+    let found = escape_str(&capability.found);
+    let _ = writeln!(out, "{mark:<8} {}: {found}", capability.what);
+    for (label, text) in [("lost", &capability.loses), ("to do", &capability.remedy)] {
+        if !text.is_empty() {
+            let _ = writeln!(out, "{:9}{label}: {}", "", escape_str(text));
+        }
+    }
+}
+
+/// The task counters by how good they are.
+fn qualities(provenance: &Provenance) -> String {
+    let mut out = String::new();
+    for (quality, label) in [
+        (Quality::Exact, "exact"),
+        (Quality::Sampled, "sampled by the kernel's tick"),
+        (Quality::Missing, "not to be had"),
+    ] {
+        let is = |c: &&Counter| provenance.of(**c) == quality;
+        let ids: Vec<&str> = Counter::ALL.iter().filter(is).map(|c| c.info().id).collect();
+        if !ids.is_empty() {
+            let _ = write!(out, "\n  {label}: {}", ids.join(", "));
+        }
+    }
+    out
+}
+
+fn json(report: &Report, tried: &Tried) -> String {
+    let capabilities: Vec<Value> = report
+        .capabilities
+        .iter()
+        .map(|c| {
+            json!({
+                "id": c.id,
+                "what": c.what,
+                "status": c.status.name(),
+                "vital": c.vital,
+                "found": escape_str(&c.found),
+                "loses": some(&c.loses),
+                "remedy": some(&c.remedy),
+            })
+        })
+        .collect();
+    let report = json!({
+        "schema": { "name": "exactop.doctor", "version": 1 },
+        "capabilities": capabilities,
+        "ledger": { "opens": tried.is_ok(), "error": tried.as_ref().err() },
+    });
+    format!("{report}\n")
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| escape_str(text))
 }

@@ -3,14 +3,42 @@
 use crate::args::{Source, Watch};
 use crate::failure::Failure;
 use exactop_model::Feed;
+use exactop_sources::procfs::Procfs;
+use exactop_sources::session::{self, Choice, Session};
+use exactop_sources::SourceError;
 use std::path::Path;
 
 /// Opens it.
 ///
 /// # Errors
 /// Why it cannot be opened.
-pub fn open(_watch: &Watch) -> Result<Box<dyn Feed>, Failure> {
-    Err(Failure::failed("no source yet"))
+pub fn open(watch: &Watch) -> Result<Box<dyn Feed>, Failure> {
+    let session = match (&watch.proc_root, watch.source) {
+        (Some(_), Source::Ledger) => {
+            return Err(Failure::usage("--proc-root is for the source procfs only"))
+        }
+        (Some(root), _) => at(root),
+        (None, source) => session::open(choice(source)),
+    };
+    match session {
+        Ok(session) => Ok(Box::new(session)),
+        Err(error) if watch.source == Source::Ledger => {
+            Err(Failure::failed(format!("{error} ('exactop doctor' says more)")))
+        }
+        Err(error) => Err(Failure::failed(error)),
+    }
+}
+
+fn at(root: &Path) -> Result<Session, SourceError> {
+    Session::new(Box::new(Procfs::open(root)?), root)
+}
+
+fn choice(source: Source) -> Choice {
+    match source {
+        Source::Auto => Choice::Auto,
+        Source::Ledger => Choice::Ledger,
+        Source::Procfs => Choice::Procfs,
+    }
 }
 
 /// Processes that are asked for by number must be there now; later they may go.
@@ -23,9 +51,4 @@ pub fn check_pids(watch: &Watch) -> Result<(), Failure> {
         Some(pid) => Err(Failure::failed(format!("no process {pid}"))),
         None => Ok(()),
     }
-}
-
-#[allow(dead_code)]
-fn choice(source: Source) -> Source {
-    source
 }

@@ -19,7 +19,7 @@ use clap::{CommandFactory, Parser};
 use exactop_model::columns::{self, COLUMNS, TOP};
 use exactop_model::sort::SortBy;
 use exactop_model::Column;
-use exactop_views::{json, reference, Plan, Selection};
+use exactop_views::{json, reference, Plan, Selection, User};
 use failure::Failure;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
         live::check(watch)?;
         let settings = live::settings(watch)?;
         feed::check_pids(watch)?;
-        user_id(watch)?;
+        user(watch)?;
         return live::run(feed::open(watch)?, watch, settings);
     }
     let plan = plan(watch)?;
@@ -98,7 +98,7 @@ fn plan(watch: &Watch) -> Result<Plan, Failure> {
         command_line: watch.command_line,
         selection: Selection {
             pids: watch.pid.clone(),
-            uid: user_id(watch)?,
+            user: user(watch)?,
             hide_idle: watch.hide_idle,
             filters: watch.filter.clone(),
         },
@@ -110,9 +110,14 @@ fn named(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| columns::find(id).unwrap_or(&COLUMNS[0])).collect()
 }
 
-fn user_id(watch: &Watch) -> Result<Option<u32>, Failure> {
-    let Some(user) = &watch.user else { return Ok(None) };
+fn user(watch: &Watch) -> Result<Option<User>, Failure> {
+    let Some(text) = &watch.user else { return Ok(None) };
+    let (name, others) = match text.strip_prefix('!') {
+        Some(name) => (name, true),
+        None => (text.as_str(), false),
+    };
     let unknown =
-        || Failure::usage(format!("no user '{user}' in /etc/passwd: write a name or a number"));
-    users::id(user).map(Some).ok_or_else(unknown)
+        || Failure::usage(format!("no user '{name}' in /etc/passwd: write a name or a number"));
+    let uid = users::id(name).ok_or_else(unknown)?;
+    Ok(Some(User { uid, others }))
 }

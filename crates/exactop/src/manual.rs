@@ -2,6 +2,7 @@
 
 use clap_mangen::Man;
 use exactop_model::columns::COLUMNS;
+use exactop_tui::keys::{Group, BINDINGS};
 use exactop_views::reference;
 use std::fmt::Write;
 
@@ -18,6 +19,7 @@ pub fn page(command: clap::Command) -> Vec<u8> {
     let _ = man.render_options_section(&mut page);
     let mut page = without_repeated_preamble(&page);
     page.extend(subcommands.bytes());
+    page.extend(keys().bytes());
     page.extend(columns().bytes());
     page.extend(CLOSING.bytes());
     page
@@ -46,6 +48,17 @@ fn subcommands(command: &clap::Command) -> String {
     out
 }
 
+fn keys() -> String {
+    let mut out = String::from(".SH KEYS\n");
+    for group in Group::ALL {
+        let _ = writeln!(out, ".SS {}", roff(group.title()));
+        for key in BINDINGS.iter().filter(|b| b.group == group) {
+            let _ = writeln!(out, ".TP\n\\fB{}\\fR\n{}.", roff(&key.names()), roff(key.help));
+        }
+    }
+    out
+}
+
 fn columns() -> String {
     let mut out = String::from(
         ".SH COLUMNS\n\
@@ -62,7 +75,19 @@ fn columns() -> String {
 
 /// A line of text: no escapes, no requests.
 fn roff(text: &str) -> String {
-    let text = text.replace('\\', "\\\\").replace('-', "\\-").replace('\n', " ");
+    const SPECIAL: &[(char, &str)] = &[
+        ('\\', "\\e"),
+        ('-', "\\-"),
+        ('\n', " "),
+        ('^', "\\(ha"),
+        ('~', "\\(ti"),
+        ('↑', "\\(ua"),
+        ('↓', "\\(da"),
+        ('←', "\\(<-"),
+        ('→', "\\(->"),
+    ];
+    let special = |c: char| SPECIAL.iter().find(|(s, _)| *s == c).map(|(_, roff)| *roff);
+    let text: String = text.chars().map(|c| special(c).map_or(c.to_string(), Into::into)).collect();
     match text.chars().next() {
         Some('.' | '\'') => format!("\\&{text}"),
         _ => text,

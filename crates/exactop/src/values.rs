@@ -24,7 +24,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 
 /// An interval in seconds.
 pub fn seconds(text: &str) -> Result<f64, String> {
-    exactop_tui::settings::parse_interval(text)
+    exactop_tui::parse_interval(text)
 }
 
 /// The widest line, as in top.

@@ -11,4 +11,4 @@ pub mod plan;
 pub mod reference;
 pub mod table;
 
-pub use plan::{Page, Plan, Selection};
+pub use plan::{Page, Plan, Selection, User};

@@ -5,14 +5,23 @@ use exactop_model::filter::Filter;
 use exactop_model::sort::{self, SortBy};
 use exactop_model::{Ask, Column, Counter, Feed, Frame, FrameOptions, Needs, Row, RowKind, Still};
 
+/// Whose rows are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct User {
+    /// This effective user's,
+    pub uid: u32,
+    /// or those of everyone else.
+    pub others: bool,
+}
+
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Selection {
     /// Only these processes, or these threads where rows are threads, and the groups of exited
     /// tasks they are the nearest living ancestor of. Empty: all.
     pub pids: Vec<u32>,
-    /// Only those of this effective user.
-    pub uid: Option<u32>,
+    /// Only those of one effective user, or of all others.
+    pub user: Option<User>,
     /// Leave out what used no CPU time in the window.
     pub hide_idle: bool,
     /// Expressions that must all hold.
@@ -65,7 +74,7 @@ impl Plan {
     /// What must be known of every row before any can be left out.
     fn choosing_needs(&self) -> Needs {
         let filters = self.selection.filters.iter().map(|f| f.column());
-        let user = if self.selection.uid.is_some() { Needs::USER } else { Needs::NONE };
+        let user = if self.selection.user.is_some() { Needs::USER } else { Needs::NONE };
         self.with_command_line(columns::needs(filters.chain([self.sort.column])), |id| {
             self.sort.column.id == id || self.selection.filters.iter().any(|f| f.column().id == id)
         }) | user
@@ -124,7 +133,7 @@ fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
 
 impl Selection {
     fn has(&self, row: &Row) -> bool {
-        self.has_pid(row) && self.has_uid(row) && !(self.hide_idle && is_idle(row))
+        self.has_pid(row) && self.has_user(row) && !(self.hide_idle && is_idle(row))
     }
 
     fn has_pid(&self, row: &Row) -> bool {
@@ -138,8 +147,9 @@ impl Selection {
     }
 
     /// An exited group may hold tasks of several users, so it is nobody's.
-    fn has_uid(&self, row: &Row) -> bool {
-        self.uid.is_none_or(|uid| row.kind != RowKind::Exited && row.ident.uid == uid)
+    fn has_user(&self, row: &Row) -> bool {
+        let wanted = |user: User| (row.ident.uid == user.uid) != user.others;
+        self.user.is_none_or(|user| row.kind != RowKind::Exited && wanted(user))
     }
 }
 

@@ -2,12 +2,12 @@
 
 mod sample;
 
-use exactop_model::columns::{self, TOP};
+use exactop_model::columns::{self, Unit, COLUMNS, TOP};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
-use exactop_model::{Column, SourceKind};
+use exactop_model::{Column, Counter, ErrorKind, SourceKind};
 use exactop_views::table::TextOptions;
-use exactop_views::{csv, json, table, Page, Plan, Selection};
+use exactop_views::{csv, json, table, Page, Plan, Selection, User};
 use sample::{frame, Details};
 
 fn named(ids: &[&str]) -> Vec<&'static Column> {
@@ -82,16 +82,41 @@ fn object(plan: &Plan, source: SourceKind) -> serde_json::Value {
     serde_json::from_slice(&out).expect("JSON")
 }
 
+/// The object without the lists that are tables of the model: those are compared with the tables.
+fn shape(mut object: serde_json::Value) -> String {
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        value.as_object().expect("an object").keys().cloned().collect()
+    };
+    let mut errors: Vec<&str> = ErrorKind::ALL.iter().map(|k| k.id()).collect();
+    errors.sort_unstable();
+    assert_eq!(keys(&object["window"]["errors"].take()), errors);
+    let qualities = keys(&object["source"]["quality"].take());
+    assert!(Counter::ALL.iter().all(|c| qualities.contains(&c.info().id.to_string())));
+    format!("{object:#}")
+}
+
 #[test]
 fn json_of_the_ledger() {
-    let object = object(&plan(json::default_columns()), SourceKind::Ledger);
-    insta::assert_snapshot!(format!("{object:#}"));
+    let columns = ["pid", "ppid", "user", "pr", "ni", "res", "s", "cpu_pct", "run_ns", "comm"];
+    insta::assert_snapshot!(shape(object(&plan(named(&columns)), SourceKind::Ledger)));
 }
 
 #[test]
 fn json_of_procfs() {
-    let object = object(&plan(named(&["pid", "run_ns", "lat_ns"])), SourceKind::Procfs);
-    insta::assert_snapshot!(format!("{object:#}"));
+    let columns = named(&["pid", "run_ns", "lat_ns"]);
+    insta::assert_snapshot!(shape(object(&plan(columns), SourceKind::Procfs)));
+}
+
+#[test]
+fn rows_have_every_raw_column_unless_asked_otherwise() {
+    let object = object(&plan(json::default_columns()), SourceKind::Ledger);
+    for list in ["tasks", "exited"] {
+        let row = object[list][0].as_object().expect("a row");
+        for column in COLUMNS {
+            let raw = column.unit != Unit::Pct && column.id != "command";
+            assert_eq!(row.contains_key(column.id), raw, "{list}: {}", column.id);
+        }
+    }
 }
 
 #[test]
@@ -132,7 +157,9 @@ fn rows_are_selected_by_pid_user_idleness_and_expression() {
     assert_eq!(pids(&|_| ()), (vec![22_417, 812, 1, 2], 1));
     assert_eq!(pids(&|s| s.pids = vec![22_417]), (vec![22_417], 1));
     assert_eq!(pids(&|s| s.pids = vec![812, 1]), (vec![812, 1], 0));
-    assert_eq!(pids(&|s| s.uid = Some(70)), (vec![812], 0));
+    assert_eq!(pids(&|s| s.user = Some(User { uid: 70, others: false })), (vec![812], 0));
+    let others = User { uid: 70, others: true };
+    assert_eq!(pids(&|s| s.user = Some(others)), (vec![22_417, 1, 2], 0));
     assert_eq!(pids(&|s| s.hide_idle = true), (vec![22_417, 812], 1));
     let filter = |text: &str| vec![Filter::parse(text).expect("a filter")];
     assert_eq!(pids(&|s| s.filters = filter("%CPU>20")), (vec![22_417], 1));

@@ -80,12 +80,22 @@ fn a_signal_ends_a_blocked_write() {
     let mut child = windows(tree.path(), "--json");
     let mut out = child.stdout.take().expect("a pipe");
     out.read_exact(&mut [0; 1]).expect("a window");
-    let full = rustix::pipe::fcntl_getpipe_size(&out).expect("a size");
-    while rustix::io::ioctl_fionread(&out).expect("a count") + 4096 < full as u64 {
-        std::thread::yield_now();
-    }
+    wait_until_full(&out);
     kill("TERM", &child);
     assert_eq!(child.wait().expect("an end").code(), Some(143));
+}
+
+/// A pipe takes whole pages, so how many bytes fill it depends on the writes; it is full when no
+/// more come.
+fn wait_until_full(pipe: &impl std::os::fd::AsFd) {
+    let held = || rustix::io::ioctl_fionread(pipe).expect("a count");
+    let (mut before, mut unchanged) = (held(), 0);
+    while unchanged < 20 {
+        std::thread::sleep(std::time::Duration::from_millis(25));
+        let now = held();
+        unchanged = if now == before { unchanged + 1 } else { 0 };
+        before = now;
+    }
 }
 
 #[test]

@@ -85,10 +85,11 @@ fn rows_are_sorted_and_selected() {
     assert_eq!(pids(&["-o", "comm"]), [7, 812, 1]);
     assert_eq!(pids(&["-p", "7,1"]), [1, 7]);
     assert_eq!(pids(&["-p", "7", "-p", "1"]), [1, 7]);
-    assert_eq!(pids(&["-i"]), []);
+    assert_eq!(pids(&["-i"]), [0; 0]);
     assert_eq!(pids(&["--filter", "pid>1", "--filter", "!comm=evil"]), [7]);
     assert_eq!(pids(&["-H"]), [1, 7, 812]);
-    assert_eq!(pids(&["-u", "4294967294"]), []);
+    assert_eq!(pids(&["-u", "4294967294"]), [0; 0]);
+    assert_eq!(pids(&["-u", "!4294967294"]), [1, 7, 812]);
     assert_eq!(pids(&["-u", &rustix::process::geteuid().as_raw().to_string()]), [1, 7, 812]);
 }
 
