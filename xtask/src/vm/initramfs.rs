@@ -6,6 +6,7 @@ use crate::vm_deps;
 use anyhow::{bail, Context, Result};
 use std::fs::{self, File};
 use std::io::BufWriter;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -15,28 +16,23 @@ const INIT: &str = include_str!("init.sh");
 /// Mount points and places a program may expect.
 const DIRECTORIES: [&str; 8] = ["/proc", "/sys", "/dev", "/tmp", "/run", "/root", "/etc", "/test"];
 
-/// An image on disk, removed when dropped.
-pub struct Image(PathBuf);
+/// An image, in a file without a name: it goes with this process, however that ends.
+pub struct Image(File);
 
 impl Image {
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Image {
-    fn drop(&mut self) {
-        // Nothing depends on its removal: it is one run's, and in a cache.
-        let _ = fs::remove_file(&self.0);
+    /// Where another program finds it, as long as this value lives.
+    pub fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd()))
     }
 }
 
 /// Writes the image for one run.
 pub fn build(guest: &Guest, cache: &Path) -> Result<Image> {
     fs::create_dir_all(cache)?;
-    let image = Image(cache.join(format!("{}.cpio", guest.token)));
-    let mut archive = Archive::new(BufWriter::new(File::create(image.path())?));
+    let path = cache.join(format!("{}.cpio", guest.token));
+    let image = File::create(&path).with_context(|| format!("creating {}", path.display()))?;
+    fs::remove_file(&path)?;
+    let mut archive = Archive::new(BufWriter::new(image));
     for dir in DIRECTORIES {
         archive.directory(dir)?;
     }
@@ -50,8 +46,8 @@ pub fn build(guest: &Guest, cache: &Path) -> Result<Image> {
     for (host, place) in &guest.files {
         add(&mut archive, host, place)?;
     }
-    archive.finish().context("writing the initramfs")?;
-    Ok(image)
+    let image = archive.finish().context("writing the initramfs")?;
+    Ok(Image(image.into_inner().context("writing the initramfs")?))
 }
 
 fn busybox() -> Result<PathBuf> {

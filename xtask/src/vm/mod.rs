@@ -29,7 +29,8 @@ const ALL_SERIES: [&str; 2] = ["6.1", "6.12"];
 /// Run a program on a Debian kernel in an emulated machine, and exit with its status.
 ///
 /// PROGRAM is a file of this machine, named with a slash: it is put into /test of the guest, with
-/// the shared libraries it needs. A name without a slash is a command of the guest's busybox.
+/// the shared libraries it needs. A name without a slash is a command of the guest's busybox,
+/// whose shell prefers its own commands to files of the same name: call those by their path.
 #[derive(clap::Args)]
 #[command(after_help = "Exit status: the program's own (128 + N if signal N ended it); 124: the \
                         time was up; 125: the machine could not be started; 126: the machine \
@@ -83,7 +84,7 @@ fn run_on(series: &str, args: &Args, cache: &Path) -> Result<u8> {
     let initrd = initramfs::build(&guest, cache)?;
     let machine = qemu::Machine {
         kernel: &kernel.image,
-        initrd: initrd.path(),
+        initrd: &initrd.path(),
         cpus: args.cpus,
         mem_mib: args.mem,
         timeout: Duration::from_secs(args.timeout),
