@@ -28,8 +28,8 @@ pub struct Closed {
     pub offline: u64,
 }
 
-/// Closes the open window. `everyone` flushes idle CPUs too (once, at the start).
-pub fn close(kernel: &KernelSide, everyone: bool) -> Result<Closed, SourceError> {
+/// Closes the open window.
+pub fn close(kernel: &KernelSide) -> Result<Closed, SourceError> {
     let globals = &kernel.globals;
     let epoch = globals.epoch().wrapping_add(1);
     globals.clear_dirty(epoch);
@@ -48,7 +48,7 @@ pub fn close(kernel: &KernelSide, everyone: bool) -> Result<Closed, SourceError>
         kernel.wait_until_outside(cpu);
         let cur = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).cur });
         let quiet = cur == CUR_IDLE || cur == CUR_OFFLINE;
-        if (everyone || !quiet) && kernel.flush(cpu)? == Flushed::Offline && !quiet {
+        if !quiet && kernel.flush(cpu)? == Flushed::Offline {
             offline += 1;
         }
     }

@@ -138,7 +138,7 @@ impl KernelSide {
         let mut spins = 0u32;
         while self.cpus.field(cpu, |c| unsafe { &raw const (*c).busy }) != 0 {
             spins += 1;
-            if spins % 512 == 0 {
+            if spins.is_multiple_of(512) {
                 // Its virtual CPU was taken in the middle of a program.
                 clock::sleep_until(clock::now_ns() + 20_000);
             }

@@ -74,7 +74,6 @@ pub struct Ledger {
     steal: bool,
     watch: Option<u32>,
     seeded_without_slot: u64,
-    first: bool,
 }
 
 impl Ledger {
@@ -105,7 +104,6 @@ impl Ledger {
             steal,
             watch: None,
             seeded_without_slot: 0,
-            first: true,
         })
     }
 
@@ -164,7 +162,7 @@ impl Ledger {
 impl Source for Ledger {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.watch(request.watch);
-        let closed = closing::close(&self.kernel, self.first)?;
+        let closed = closing::close(&self.kernel)?;
         let slots = self.kernel.grow()?;
         let changes = self.tasks.read(&self.kernel, &closed, slots);
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
@@ -174,7 +172,6 @@ impl Source for Ledger {
         self.count_errors(&closed, &stats, changes.torn, changes.overflow);
         self.seed_again()?;
         let (events, bpf_ns) = self.cost.update(&self.kernel, &stats);
-        self.first = false;
         Ok(Snapshot {
             at_ns: closed.t_ns,
             provenance: self.provenance.clone(),
