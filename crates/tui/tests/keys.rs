@@ -311,6 +311,16 @@ fn the_process_page_watches_and_lets_go() {
 }
 
 #[test]
+fn an_exited_group_opens_the_page_of_its_living_ancestor() {
+    let mut app = app();
+    key(&mut app, KeyCode::Down);
+    key(&mut app, KeyCode::Down);
+    assert_eq!(row(&app, app.selected_line().unwrap()).kind, RowKind::Exited);
+    key(&mut app, KeyCode::Enter);
+    assert!(matches!(app.page(), Page::Process(p) if p.key.tgid == 22_417));
+}
+
+#[test]
 fn the_chooser_changes_and_orders_columns() {
     let mut app = app();
     keys(&mut app, "f");

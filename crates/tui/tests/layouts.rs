@@ -53,6 +53,12 @@ proptest! {
         }
     }
 
+}
+
+proptest! {
+    // Drawing whole pages is slow in a debug build.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn no_size_panics_on_any_page(
         width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool, page in 0usize..5,

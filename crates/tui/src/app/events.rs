@@ -1,5 +1,6 @@
 //! Keys, clicks and pastes: what each does to the state.
 
+use super::arrange::RowId;
 use super::prompt::{Prompt, Question};
 use super::{Action, App, Fields, Page, ProcessPage};
 use crate::app::fields::Outcome;
@@ -9,6 +10,7 @@ use crossterm::event::{
 };
 use exactop_model::columns::{self, Column};
 use exactop_model::sort::SortBy;
+use exactop_model::TaskKey;
 
 /// Rows a turn of the wheel scrolls.
 const WHEEL_ROWS: isize = 3;
@@ -209,17 +211,24 @@ impl App {
     }
 
     fn open_process(&mut self) -> Action {
-        let Some(row) = self.target() else {
+        let Some(key) = self.process_to_open() else {
             self.complain("no process selected");
             return Action::Draw;
         };
-        let tgid = row.key.tgid;
-        let frame = self.frame.as_ref();
-        // From a thread's row to its process: the leader's start time is the process's.
-        let leader = frame.and_then(|f| f.rows.iter().find(|r| r.key.tid == tgid)).unwrap_or(row);
-        let page = ProcessPage { key: leader.key, top: 0 };
-        self.page = Page::Process(page);
+        self.page = Page::Process(ProcessPage { key, top: 0 });
         self.rearranged()
+    }
+
+    /// The process of the selected row: of a thread its process, of an exited group its living
+    /// ancestor. The leader's start time is the process's.
+    fn process_to_open(&self) -> Option<TaskKey> {
+        let frame = self.frame.as_ref()?;
+        let tgid = match self.selected {
+            Some(RowId::Exited(ppid, ..)) => ppid,
+            _ => self.target()?.key.tgid,
+        };
+        let leader = frame.rows.iter().find(|r| r.key.tid == tgid);
+        leader.or_else(|| self.target()).map(|r| r.key).filter(|k| k.tgid == tgid)
     }
 
     fn on_fields_key(&mut self, key: &KeyEvent) -> Action {
