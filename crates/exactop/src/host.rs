@@ -44,3 +44,40 @@ fn reason(error: Errno) -> &'static str {
         _ => "the kernel refused",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> Child {
+        Command::new("sleep").arg("600").spawn().expect("sleep(1)")
+    }
+
+    #[test]
+    fn a_signal_arrives() {
+        let mut child = sleeper();
+        assert_eq!(Machine.signal(child.id(), 15), Ok(()));
+        assert_eq!(child.wait().expect("an end").signal(), Some(15));
+        let gone = Machine.signal(child.id(), 15);
+        assert_eq!(gone, Err(format!("cannot signal {}: it is gone", child.id())));
+    }
+
+    #[test]
+    fn a_nice_value_is_set() {
+        let mut child = sleeper();
+        assert_eq!(Machine.renice(child.id(), 7), Ok(()));
+        let target = target(child.id()).expect("a process");
+        assert_eq!(process::getpriority_process(Some(target)), Ok(7));
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        assert!(Machine.renice(child.id(), 7).is_err());
+    }
+
+    #[test]
+    fn there_is_no_process_zero() {
+        assert_eq!(Machine.signal(0, 15), Err("no process 0".into()));
+        assert!(Machine.renice(u32::MAX, 1).is_err());
+    }
+}

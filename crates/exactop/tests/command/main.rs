@@ -2,6 +2,7 @@
 
 mod documents;
 mod ends;
+mod live;
 mod refused;
 mod run;
 mod tree;
