@@ -122,6 +122,8 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let why: Vec<String> = reason.into_iter().chain(troubles).collect();
     let piece = match why.is_empty() {
         true => piece,
+        // An exact window may have had events that were understood and set right.
+        false if frame.exact => piece.and(theme, Ink::Plain, format!(" · {}", why.join(", "))),
         false => piece.and(theme, Ink::Plain, format!(": {}", why.join(", "))),
     };
     let alarm = |text: String| Piece::new(9, theme, Ink::Alarm, text);
@@ -164,11 +166,12 @@ pub fn books(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line
         .collect();
     let note = unknown_accounts(&books);
     let forms = [
-        sum(books.total, &known, " + ", &note, theme),
-        sum(books.total, &known, " + ", "", theme),
-        sum(books.total, &merged(&known, false), " + ", "", theme),
-        sum(books.total, &merged(&known, false), "+", "", theme),
-        sum(books.total, &merged(&known, true), " + ", "", theme),
+        sum(books.total, &known, Form::Wide, &note, theme),
+        sum(books.total, &known, Form::Wide, "", theme),
+        sum(books.total, &known, Form::Bare, "", theme),
+        sum(books.total, &merged(&known, false), Form::Wide, "", theme),
+        sum(books.total, &merged(&known, false), Form::Tight, "", theme),
+        sum(books.total, &merged(&known, true), Form::Wide, "", theme),
     ];
     let last = forms.len() - 1;
     let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
@@ -203,27 +206,39 @@ fn merged(known: &[(&'static str, Ink, i64)], all_busy: bool) -> Vec<(&'static s
     parts
 }
 
+/// How the sum is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `CPU 200.00 % = tasks 131.20 + idle 68.80`
+    Wide,
+    /// `CPU 200.00 = tasks 131.20 + idle 68.80`
+    Bare,
+    /// `CPU 200.00=tasks 131.20+idle 68.80`
+    Tight,
+}
+
 fn sum(
     total: i64,
     parts: &[(&'static str, Ink, i64)],
-    plus: &'static str,
+    form: Form,
     note: &str,
     theme: Theme,
 ) -> Line<'static> {
-    let is = if plus == "+" { "=" } else { " = " };
-    let percent = if plus == "+" { "%" } else { " %" };
+    let (is, plus, minus) = match form {
+        Form::Wide => (" % = ", " + ", " - "),
+        Form::Bare => (" = ", " + ", " - "),
+        Form::Tight => ("=", "+", "-"),
+    };
     let mut spans = vec![
         Span::raw("CPU "),
         Span::styled(hundredths(total), theme.style(Ink::Strong)),
-        Span::raw(format!("{percent}{is}")),
+        Span::raw(is),
     ];
     for (i, (name, ink, figure)) in parts.iter().enumerate() {
-        let sign = match (i, *figure < 0, plus) {
-            (0, false, _) => "",
-            (0, true, _) => "- ",
-            (_, true, "+") => "-",
-            (_, true, _) => " - ",
-            (_, false, plus) => plus,
+        let sign = match (i, *figure < 0) {
+            (0, false) => "",
+            (_, true) => minus,
+            (_, false) => plus,
         };
         spans.push(Span::raw(format!("{sign}{name} ")));
         spans.push(Span::styled(hundredths(figure.abs()), theme.style(*ink)));
@@ -232,6 +247,19 @@ fn sum(
         spans.push(Span::styled(format!("  ({note})"), theme.style(Ink::Dim)));
     }
     Line::from(spans)
+}
+
+/// The note to the books, where their line has no room for it.
+pub(super) fn lost_note(
+    frame: &Frame,
+    of_machine: bool,
+    theme: Theme,
+    room: usize,
+) -> Option<String> {
+    let note = unknown_accounts(&BooksText::new(frame, of_machine)?);
+    let line = books(frame, of_machine, theme, room);
+    let shown = line.spans.last().is_some_and(|s| s.content.contains(&note));
+    (!note.is_empty() && !shown).then_some(note)
 }
 
 /// Where the time of accounts is that the source cannot tell apart.
@@ -320,14 +348,19 @@ fn memory(frame: &Frame, theme: Theme) -> Vec<Piece> {
             .and(theme, Ink::Strong, size(bytes))
             .and(theme, Ink::Plain, ":")
     };
-    vec![
+    let mut pieces = vec![
         total(9, "Mem", m.total),
         part(8, m.free, "free"),
         part(7, m.used(), "used"),
         part(5, m.cache, "cache"),
         part(4, m.available, "avail"),
-        total(6, "· Swap", m.swap_total),
-        part(6, m.swap_free, "free"),
-        part(3, m.swap_total.saturating_sub(m.swap_free), "used"),
-    ]
+    ];
+    if m.swap_total == 0 {
+        pieces.push(Piece::new(6, theme, Ink::Plain, "· no swap"));
+    } else {
+        pieces.push(total(6, "· Swap", m.swap_total));
+        pieces.push(part(6, m.swap_free, "free"));
+        pieces.push(part(3, m.swap_total.saturating_sub(m.swap_free), "used"));
+    }
+    pieces
 }

@@ -11,7 +11,7 @@ use exactop_model::books_text::round_to_sum;
 use exactop_model::format::{cpu_time, percent, size};
 use exactop_model::sort::SortBy;
 use exactop_model::text::{escape, escape_str};
-use exactop_model::{columns, format, Counter, Counters, Frame, Missing, Row, Value};
+use exactop_model::{columns, format, Counter, Counters, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -201,7 +201,9 @@ impl View<'_> {
         let mut all: Vec<_> = all.collect();
         let total: u64 = all.iter().map(|c| c.1).sum();
         if all.is_empty() {
-            return None;
+            let sees = self.frame.provenance.source == SourceKind::Ledger;
+            let wait = self.piece(9, Ink::Dim, "known from the next window on");
+            return sees.then(|| self.named("ran on", vec![wait], ""));
         }
         all.retain(|c| c.1 > 0);
         all.sort_by_key(|c| std::cmp::Reverse(c.1));

@@ -1,6 +1,6 @@
 //! The status line: a question, a message, or what restricts the view.
 
-use super::header::{status, status_stands_first};
+use super::header::{lost_note, status, status_stands_first};
 use super::text::{cut, pack, put_right, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
@@ -28,7 +28,10 @@ pub(super) fn draw(
         put_whole(buf, y, &line);
         return None;
     }
-    let state = view_state(app, theme);
+    let mut state = view_state(app, theme);
+    if let Some(note) = lost_note(frame, app.settings().of_machine, theme, room) {
+        state.insert(0, Piece::new(2, theme, Ink::Dim, note));
+    }
     let state = pack(state, " · ", room);
     put_right(buf, y, &state);
     let left = room.saturating_sub(state.width() + 2);
