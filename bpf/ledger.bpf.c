@@ -29,6 +29,7 @@ __u32 epoch;
 __u32 read_epoch; /* the reader is done with the slots of this epoch */
 __u32 seeded;	  /* everyone who lives has a slot: from now on a missing one is an error */
 __u32 watch_tgid;
+__u64 lead_ns;	  /* how far ahead publish() sets T */
 __u32 dirty_n[2]; /* slots first touched in epoch e, at [e & 1] */
 
 /* Written by the programs. */
@@ -36,6 +37,7 @@ __u32 next_slot;
 __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
+__u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
 
 struct storage {
@@ -1017,6 +1019,23 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 }
 
 /* ---- the reader's own programs ---- */
+
+/*
+ * Publishes the end of the open window. In here and not in user space, because nothing can take
+ * the CPU between the clock and the store but an interrupt or the hypervisor.
+ */
+SEC("raw_tp")
+int publish(void *ctx)
+{
+	__u32 next = epoch + 1;
+	__u64 t = bpf_ktime_get_ns() + lead_ns;
+
+	*(volatile __u64 *)&boundary_t[next & 1] = t;
+	__sync_fetch_and_add(&epoch, 1);
+	if (bpf_ktime_get_ns() >= t)
+		late++;
+	return 0;
+}
 
 /*
  * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that

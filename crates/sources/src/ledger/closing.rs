@@ -10,8 +10,8 @@ use crate::error::SourceError;
 
 /// How far ahead T is published: longer than it takes to publish it.
 const LEAD_NS: u64 = 200_000;
-/// Publish only with at least this much time left.
-const MARGIN_NS: u64 = 100_000;
+/// On a machine whose virtual CPUs are taken for milliseconds, once that is noticed.
+const LONGEST_LEAD_NS: u64 = 50_000_000;
 /// How long after T to begin to look: `bpf_ktime_get_ns` on another CPU may be a little behind.
 const AFTER_NS: u64 = 30_000;
 
@@ -32,16 +32,14 @@ pub struct Closed {
 pub fn close(kernel: &KernelSide) -> Result<Closed, SourceError> {
     let globals = &kernel.globals;
     let epoch = globals.epoch().wrapping_add(1);
+    let late_before = globals.late();
+    // Being late marks the window inexact, so it must not happen again.
+    let lead_ns = LEAD_NS.saturating_mul(1 << (4 * late_before.min(4))).min(LONGEST_LEAD_NS);
+    globals.set_lead_ns(lead_ns);
     globals.clear_dirty(epoch);
-    let mut t_ns = clock::now_ns() + LEAD_NS;
-    globals.set_instant(epoch, t_ns);
-    // Held up since? Not published yet: choose again.
-    while clock::now_ns() + MARGIN_NS > t_ns {
-        t_ns = clock::now_ns() + LEAD_NS;
-        globals.set_instant(epoch, t_ns);
-    }
-    globals.set_epoch(epoch);
-    let late = clock::now_ns() >= t_ns;
+    kernel.publish()?;
+    let t_ns = globals.boundary_t()[epoch as usize & 1];
+    let late = globals.late() != late_before;
     clock::sleep_until(t_ns + AFTER_NS);
     let mut offline = 0;
     for cpu in 0..kernel.possible_cpus {

@@ -132,6 +132,12 @@ impl KernelSide {
         }
     }
 
+    /// Runs the program that publishes the end of the open window.
+    pub fn publish(&self) -> Result<(), SourceError> {
+        let run = self.skel.progs.publish.test_run(ProgramInput::default());
+        run.map(|_| ()).map_err(bpf_error("publishing the end of a window"))
+    }
+
     /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
     /// does with a clock reading from after the call.
     pub fn wait_until_outside(&self, cpu: usize) {

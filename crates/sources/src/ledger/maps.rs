@@ -146,6 +146,9 @@ impl Globals {
     write_global!(set_read_epoch, read_epoch, u32);
     write_global!(set_seeded, seeded, u32);
     write_global!(set_watch_tgid, watch_tgid, u32);
+    write_global!(set_lead_ns, lead_ns, u64);
+    read_global!(boundary_t, [u64; 2]);
+    read_global!(late, u32);
     read_global!(dirty_n, [u32; 2]);
     read_global!(next_slot, u32);
     read_global!(next_group, u32);
@@ -157,14 +160,6 @@ impl Globals {
         // SAFETY: as above. Only this element: programs may be adding to the other.
         unsafe {
             ptr::write_volatile(&raw mut (*self.0).dirty_n[epoch as usize & 1], 0);
-        }
-    }
-
-    /// Sets the instant of an epoch that is not published yet.
-    pub fn set_instant(&self, epoch: u32, t_ns: u64) {
-        // SAFETY: as above. Only this element: programs read the other.
-        unsafe {
-            ptr::write_volatile(&raw mut (*self.0).boundary_t[epoch as usize & 1], t_ns);
         }
     }
 }

@@ -10,6 +10,12 @@ use std::time::Duration;
 
 const WINDOWS: usize = 60;
 
+/// An emulated machine schedules a thousand runnable threads in minutes: there, fewer.
+fn threads(wanted: usize) -> usize {
+    let most = std::env::var("EXACTOP_TEST_THREADS").ok().and_then(|n| n.parse().ok());
+    wanted.min(most.unwrap_or(usize::MAX))
+}
+
 /// 60 windows of differing lengths while `load` runs.
 fn holds_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let Some(_machine) = crate::machine() else { return };
@@ -52,7 +58,7 @@ fn two_shells_loop_over_true() {
 
 #[test]
 fn two_thousand_threads_over_pipes() {
-    holds_under("pipes", || PipePingPong::start(2000).expect("ping-pong"));
+    holds_under("pipes", || PipePingPong::start(threads(2000)).expect("ping-pong"));
 }
 
 #[test]
@@ -91,10 +97,16 @@ fn a_ledger_that_loses_one_charge_in_a_thousand_is_found_out() {
     let broken = Options { drop_charge_every: 1000, ..Options::default() };
     let mut books = Books::open(&broken);
     let _load = ForkStorm::start(2).expect("a fork storm");
-    let windows: Vec<_> = (0..20).map(|_| books.window(Duration::from_millis(50))).collect();
-    let inexact = windows.iter().filter(|w| !books.threads(w).exact).count();
-    let residual: i64 = windows.iter().map(|w| books.threads(w).books.residual_ns).sum();
-    println!("{inexact} of 20 windows inexact, residual {residual} ns");
+    let (mut inexact, mut residual, mut windows) = (0, 0, 0);
+    // A slow machine needs a while for its first thousand charges on one CPU.
+    while windows < 20 || (inexact == 0 && windows < 600) {
+        let window = books.window(Duration::from_millis(50));
+        let frame = books.threads(&window);
+        inexact += u32::from(!frame.exact);
+        residual += frame.books.residual_ns;
+        windows += 1;
+    }
+    println!("{inexact} of {windows} windows inexact, residual {residual} ns");
     assert!(inexact > 0, "the checks cannot fail");
     assert!(residual > 0, "lost charges must leave a hole");
 }
