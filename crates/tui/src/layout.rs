@@ -192,8 +192,14 @@ fn takes_rest(columns: &[&'static Column]) -> Option<usize> {
         .or_else(|| columns.iter().rposition(|c| c.left_aligned() && c.width() >= 10))
 }
 
-/// The least width of the column that takes what is left.
-const MIN_REST: u16 = 12;
+/// The least width of the column that takes what is left: names, or long lines and branches.
+pub fn least_rest(width: u16, long: bool) -> u16 {
+    const NAMES: u16 = 12;
+    match long {
+        true => (width / 3).clamp(NAMES, 48),
+        false => NAMES,
+    }
+}
 
 /// Which of two columns stays when both do not fit: the larger rank. A column that is not in
 /// the usual set was asked for, so it stays before those that are.
@@ -224,13 +230,14 @@ fn rank(column: &Column, sort: &Column) -> u8 {
 }
 
 /// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
-/// fit; scrolled by `offset` columns, PID, the command and what fits from there on stay.
+/// fit, the command in `least_rest` cells at least; scrolled by `offset` columns, PID, the command and what fits from there on stay.
 pub fn place(
     columns: &[&'static Column],
     widths: &Widths,
     sort: &Column,
     offset: usize,
     width: u16,
+    least_rest: u16,
 ) -> Vec<Placed> {
     let mut chosen: Vec<&'static Column> = if offset == 0 {
         columns.to_vec()
@@ -240,11 +247,11 @@ pub fn place(
             columns.iter().filter(|c| !stays(c)).take(offset).map(|c| c.id).collect();
         columns.iter().copied().filter(|c| !skipped.contains(&c.id)).collect()
     };
-    while total(&chosen, widths) > width && chosen.len() > 1 {
+    while total(&chosen, widths, least_rest) > width && chosen.len() > 1 {
         let out = if offset == 0 { least_important(&chosen, sort) } else { rightmost(&chosen) };
         chosen.remove(out);
     }
-    lay(&chosen, widths, width)
+    lay(&chosen, widths, width, least_rest)
 }
 
 fn least_important(columns: &[&'static Column], sort: &Column) -> usize {
@@ -257,22 +264,22 @@ fn rightmost(columns: &[&'static Column]) -> usize {
     last.unwrap_or(columns.len() - 1)
 }
 
-fn total(columns: &[&'static Column], widths: &Widths) -> u16 {
+fn total(columns: &[&'static Column], widths: &Widths, least_rest: u16) -> u16 {
     let rest = takes_rest(columns);
     let cells = columns.iter().enumerate().map(|(i, c)| match rest == Some(i) {
-        true => MIN_REST,
+        true => least_rest,
         false => widths.of(c),
     });
     cells.fold(0u16, |sum, w| sum.saturating_add(w + 1)).saturating_sub(1)
 }
 
-fn lay(columns: &[&'static Column], widths: &Widths, width: u16) -> Vec<Placed> {
+fn lay(columns: &[&'static Column], widths: &Widths, width: u16, least_rest: u16) -> Vec<Placed> {
     let rest = takes_rest(columns);
-    let spare = width.saturating_sub(total(columns, widths));
+    let spare = width.saturating_sub(total(columns, widths, least_rest));
     let mut x = 0u16;
     let mut placed = Vec::with_capacity(columns.len());
     for (i, &column) in columns.iter().enumerate() {
-        let wanted = if rest == Some(i) { MIN_REST + spare } else { widths.of(column) };
+        let wanted = if rest == Some(i) { least_rest + spare } else { widths.of(column) };
         let cell = wanted.min(width.saturating_sub(x));
         placed.push(Placed { column, x, width: cell });
         x = x.saturating_add(cell + 1);

@@ -5,7 +5,7 @@ mod fixture;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::layout::{cpu_grid, place, screen, Widths, CPU_GAP};
+use exactop_tui::layout::{cpu_grid, least_rest, place, screen, Widths, CPU_GAP};
 use exactop_tui::{App, Settings};
 use proptest::prelude::*;
 use ratatui::buffer::Buffer;
@@ -19,11 +19,12 @@ proptest! {
         chosen in prop::collection::vec(0..COLUMNS.len(), 1..30),
         sort in 0..COLUMNS.len(),
         grown in prop::collection::vec(0usize..40, 30),
+        long: bool,
     ) {
         let columns: Vec<_> = chosen.iter().map(|&i| &COLUMNS[i]).collect();
         let mut widths = Widths::default();
         columns.iter().zip(&grown).for_each(|(c, &w)| widths.grow(c, w));
-        let placed = place(&columns, &widths, &COLUMNS[sort], offset, width);
+        let placed = place(&columns, &widths, &COLUMNS[sort], offset, width, least_rest(width, long));
         let mut x = 0;
         for p in &placed {
             prop_assert!(p.x >= x || p.width == 0);

@@ -259,8 +259,10 @@ impl App {
 
     /// The columns of the table that fit.
     pub(crate) fn placed(&self) -> Vec<Placed> {
-        let offset = self.column_offset;
-        layout::place(&self.columns, &self.widths, self.sort.column, offset, self.size.0)
+        let (offset, width) = (self.column_offset, self.size.0);
+        let long = self.settings.tree || self.settings.command_line;
+        let least = layout::least_rest(width, long);
+        layout::place(&self.columns, &self.widths, self.sort.column, offset, width, least)
     }
 
     /// Rows of the table.

@@ -278,7 +278,7 @@ impl View<'_> {
         for text in &texts {
             columns.iter().zip(text).for_each(|(c, t)| widths.grow(c, t.width()));
         }
-        let placed = place(&columns, &widths, cpu, 0, buf.area.width);
+        let placed = place(&columns, &widths, cpu, 0, buf.area.width, 12);
         heading(&placed, SortBy::column(cpu), self.theme, y, buf);
         for (y, text) in (y + 1..buf.area.height).zip(&texts) {
             for p in &placed {

@@ -32,13 +32,20 @@ pub(super) fn draw(
     if let Some(note) = lost_note(frame, app.settings().of_machine, theme, room) {
         state.insert(0, Piece::new(2, theme, Ink::Dim, note));
     }
-    let state = pack(state, " · ", room);
-    put_right(buf, y, &state);
-    let left = room.saturating_sub(state.width() + 2);
-    if !status_stands_first(app, frame, theme, room) {
-        let line = pack(status(app, frame, theme), "  ", left.max(room / 2));
-        put(buf, 0, y, left.max(room / 2) as u16, &cut_line(line, left.max(room / 2)));
+    let own_line = match status_stands_first(app, frame, theme, room) {
+        true => Line::default(),
+        false => pack(status(app, frame, theme), "  ", usize::MAX),
+    };
+    // What restricts the view always keeps a place; hints and notes only where there is one.
+    let kept = if state.iter().any(|p| p.rank() >= RESTRICTS) { room / 3 } else { 0 };
+    let state = pack(state, " · ", room.saturating_sub(own_line.width() + 2).max(kept));
+    let fits = own_line.width() + 2 + state.width() <= room || kept > 0;
+    let taken = if fits { state.width() + 2 } else { 0 };
+    if fits {
+        put_right(buf, y, &state);
     }
+    let left = room.saturating_sub(taken);
+    put(buf, 0, y, left as u16, &cut_line(own_line, left));
     None
 }
 
@@ -82,6 +89,9 @@ fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     put_whole(buf, y, &line);
     cursor.min(room.saturating_sub(1)) as u16
 }
+
+/// From this rank on a piece says that rows are missing or figures stand still.
+const RESTRICTS: u8 = 8;
 
 /// What makes this view differ from the plain one.
 fn view_state(app: &App, theme: Theme) -> Vec<Piece> {

@@ -72,6 +72,11 @@ impl Piece {
         self
     }
 
+    /// How late it is left out.
+    pub fn rank(&self) -> u8 {
+        self.rank
+    }
+
     fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }
