@@ -33,10 +33,14 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// Begins to calibrate, if the kernel lets us.
-    pub fn start() -> Cost {
-        // SAFETY: the call takes a number and returns a descriptor or an error.
-        let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    /// Begins to calibrate, if wanted and if the kernel lets us.
+    pub fn start(calibrate: bool) -> Cost {
+        let fd = if calibrate {
+            // SAFETY: the call takes a number and returns a descriptor or an error.
+            unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) }
+        } else {
+            -1
+        };
         // SAFETY: a descriptor that was just opened for us.
         let stats = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) });
         Cost { stats, ns_per_event: None, events: 0, ns: 0.0 }

@@ -45,11 +45,13 @@ pub struct Options {
     pub groups: u32,
     /// Lose one charge in so many, to see that the books notice; 0: none. For tests.
     pub drop_charge_every: u32,
+    /// Measure the cost of an event with the kernel's run-time statistics.
+    pub calibrate: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { slots: None, groups: 8192, drop_charge_every: 0 }
+        Options { slots: None, groups: 8192, drop_charge_every: 0, calibrate: true }
     }
 }
 
@@ -86,7 +88,7 @@ impl Ledger {
         kernel.start_cpus(clock::now_ns());
         // Not 0, which is what a new slot has: its first event must put it on the list.
         kernel.globals.set_epoch(1);
-        let cost = Cost::start();
+        let cost = Cost::start(options.calibrate);
         kernel.attach()?;
         kernel.seed()?;
         for cpu in 0..kernel.possible_cpus {

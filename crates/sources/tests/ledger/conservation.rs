@@ -12,8 +12,7 @@ const WINDOWS: usize = 60;
 
 /// An emulated machine schedules a thousand runnable threads in minutes: there, fewer.
 fn threads(wanted: usize) -> usize {
-    let most = std::env::var("EXACTOP_TEST_THREADS").ok().and_then(|n| n.parse().ok());
-    wanted.min(most.unwrap_or(usize::MAX))
+    if crate::emulated() { wanted.min(200) } else { wanted }
 }
 
 /// 60 windows of differing lengths while `load` runs.

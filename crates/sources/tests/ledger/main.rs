@@ -24,3 +24,8 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
     }
     Some(MACHINE.lock().unwrap_or_else(PoisonError::into_inner))
 }
+
+/// Whether this machine is emulated instruction by instruction: slow, and its own sort of trouble.
+fn emulated() -> bool {
+    std::env::var_os("EXACTOP_TEST_EMULATED").is_some()
+}
