@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CPUs: their segments, from one event to the next, charged to the occupant. */
+#ifndef EXACTOP_CPU_H
+#define EXACTOP_CPU_H
+
+#include "window.h"
+
+struct segment {
+	__u64 ns;
+	__u64 steal;
+};
+
+static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct segment seg,
+				     bool watched)
+{
+	cum->steal += seg.steal;
+	if (cur == EX_CUR_IDLE) {
+		cum->idle += seg.ns - seg.steal;
+		cum->steal_idle += seg.steal;
+	} else if (cur == EX_CUR_OFFLINE) {
+		cum->offline += seg.ns;
+	} else if (cur == EX_CUR_UNNAMED) {
+		cum->unnamed += seg.ns - seg.steal;
+		cum->steal_idle += seg.steal;
+	} else {
+		cum->task += seg.ns - seg.steal;
+		if (watched)
+			cum->watched += seg.ns - seg.steal;
+	}
+}
+
+/*
+ * How far the hypervisor's count moved since this CPU looked last. `fresh`: the run queue's clock
+ * was updated just now.
+ */
+static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct *on_cpu,
+					   __u64 now, bool fresh)
+{
+	__u64 raw;
+
+	if (fresh && bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		c->clock_offset = now - on_cpu->se.cfs_rq->rq->clock;
+	if (!bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq))
+		return;
+	if (!bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		return;
+	raw = on_cpu->se.cfs_rq->rq->prev_steal_time_rq;
+	if (c->steal_raw != EX_STEAL_UNREAD && raw > c->steal_raw)
+		c->steal_carry += raw - c->steal_raw;
+	c->steal_raw = raw;
+}
+
+static __always_inline __u64 take_steal(struct ex_cpu *c, __u64 at_most)
+{
+	__u64 steal = c->steal_carry < at_most ? c->steal_carry : at_most;
+
+	c->steal_carry -= steal;
+	return steal;
+}
+
+/*
+ * Ends the present occupant's segment at now: charges the CPU and, if a slot is on it, the slot.
+ * Before a boundary, idle and offline take no steal: the reader may have charged that stretch
+ * already, knowing only the state.
+ */
+static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
+					  struct task_struct *task, __u64 now, struct boundary b)
+{
+	bool watched = s && watch_tgid && s->id.tgid == watch_tgid;
+	struct segment seg = {};
+
+	if (c->epoch != b.epoch) {
+		seg.ns = b.t > c->since ? b.t - c->since : 0;
+		if (c->cur != EX_CUR_IDLE && c->cur != EX_CUR_OFFLINE)
+			seg.steal = take_steal(c, seg.ns);
+		c->snap = c->cum;
+		post_cpu(&c->snap, c->cur, seg, watched);
+		store_barrier(c);
+		*(volatile __u32 *)&c->epoch = b.epoch;
+		store_barrier(c);
+		post_cpu(&c->cum, c->cur, seg, watched);
+		c->since += seg.ns;
+	}
+	if (s)
+		cross(c, s, c->cur, b, seg.steal, task);
+	seg.ns = now - c->since;
+	seg.steal = c->cur == EX_CUR_OFFLINE ? 0 : take_steal(c, seg.ns);
+	if (!dropped(c))
+		post_cpu(&c->cum, c->cur, seg, watched);
+	c->since = now;
+	if (!s)
+		return;
+	if (now - s->since >= seg.steal && !dropped(c)) {
+		s->cum.ns[EX_RUN] += now - s->since - seg.steal;
+		s->cum.ns[EX_STEAL] += seg.steal;
+	}
+	s->since = now;
+	if (!task)
+		return;
+	s->cum.utime = task->utime;
+	s->cum.stime = task->stime;
+}
+
+/* Whether the CPU is doing what we think: running the owner of that slot, or idling. */
+static __always_inline bool in_step(struct ex_cpu *c, struct task_struct *task)
+{
+	struct ex_slot *s;
+
+	if (c->cur >= max_slots)
+		return c->cur != EX_CUR_IDLE || !task->pid;
+	s = slot_at(c->cur);
+	return s && s->task == (__u64)task;
+}
+
+/* The slot on a CPU that is in step. */
+static __always_inline struct ex_slot *occupant(struct ex_cpu *c)
+{
+	return c->cur < max_slots ? slot_at(c->cur) : NULL;
+}
+
+/*
+ * The slot of the task that runs this program, without touching its storage: in process context
+ * an interrupt may need the storage at the same time, and before 6.2 one of both gets nothing.
+ */
+static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_struct *task)
+{
+	struct ex_slot *s = slot_at(c->cur);
+
+	return s && s->task == (__u64)task ? s : NULL;
+}
+
+#endif

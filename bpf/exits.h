@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The end of a task: its window's figures go to an exited group. */
+#ifndef EXACTOP_EXITS_H
+#define EXACTOP_EXITS_H
+
+#include "cpu.h"
+
+static __always_inline void process_of(struct ex_process *p, struct task_struct *task)
+{
+	p->tgid = BPF_CORE_READ(task, tgid);
+	p->start = BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+static __always_inline void line_of_ancestors(struct ex_group *g, struct task_struct *task)
+{
+	struct task_struct *p = task;
+	int i;
+
+#pragma unroll
+	for (i = 0; i < EX_ANCESTORS; i++) {
+		p = BPF_CORE_READ(p, real_parent);
+		process_of(&g->ancestors[i], p);
+		if (g->ancestors[i].tgid <= 1)
+			break;
+	}
+}
+
+static __always_inline struct ex_group *new_group(struct ex_group_key *key,
+						  struct task_struct *task, __u32 e)
+{
+	struct ex_group *g;
+	__u32 index;
+
+	if (bpf_map_pop_elem(&free_groups, &index)) {
+		if (READ_ONCE(next_group) >= max_groups)
+			return NULL;
+		index = __sync_fetch_and_add(&next_group, 1);
+		if (index >= max_groups)
+			return NULL;
+	}
+	g = bpf_map_lookup_elem(&groups, &index);
+	if (!g)
+		return NULL;
+	/* The reader zeroed it before it gave it back; a fresh one is zero. */
+	g->key = *key;
+	g->serial = __sync_fetch_and_add(&serials, 1) + 1;
+	g->epoch = e;
+	line_of_ancestors(g, task);
+	if (bpf_map_update_elem(&group_index, key, &index, BPF_NOEXIST)) {
+		bpf_map_push_elem(&free_groups, &index, 0);
+		return NULL;
+	}
+	*(volatile __u32 *)&g->used = 1;
+	return g;
+}
+
+static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task_struct *task,
+						  __u32 cpu, __u32 e)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct ex_group_key key = {};
+	__u32 *index;
+
+	if (!(s->exit_flags & EX_EXIT_WHOLE))
+		process_of(&key.of, task);
+	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
+	key.cgroup = s->id.cgroup;
+	BPF_CORE_READ_INTO(&key.comm, leader, comm);
+	key.cpu = cpu;
+	index = bpf_map_lookup_elem(&group_index, &key);
+	if (index)
+		return bpf_map_lookup_elem(&groups, index);
+	return new_group(&key, task, e);
+}
+
+/* Adds the part of a dead task's figures that lies in the window it died in. */
+static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
+{
+	int i;
+
+#pragma unroll
+	for (i = 0; i < EX_NS; i++)
+		sum->ns[i] += s->cum.ns[i] - s->snap.ns[i];
+	sum->utime += s->cum.utime - s->snap.utime;
+	sum->stime += s->cum.stime - s->snap.stime;
+	sum->dispatches += s->cum.dispatches - s->snap.dispatches;
+	sum->vcx += s->cum.vcx - s->snap.vcx;
+	sum->icx += s->cum.icx - s->snap.icx;
+	sum->wakeups += s->cum.wakeups - s->snap.wakeups;
+	sum->migrations += s->cum.migrations - s->snap.migrations;
+}
+
+static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
+				 __u32 cpu, __u64 now, struct boundary b)
+{
+	struct ex_group *g = group_for(s, task, cpu, b.epoch);
+
+	if (!g) {
+		/* Time is never dropped; only the name is. */
+		c->cum.nameless += s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN];
+		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+		count_error(EX_ERR_NO_GROUP);
+		return;
+	}
+	if (g->epoch != b.epoch) {
+		g->snap = g->cum;
+		store_barrier(c);
+		*(volatile __u32 *)&g->epoch = b.epoch;
+		store_barrier(c);
+	}
+	add_window(&g->cum.sum, s);
+	g->cum.tasks++;
+	if (s->exit_flags & EX_EXIT_LAST)
+		g->cum.processes++;
+	g->cum.life_ns += now - (s->born > b.t ? s->born : b.t);
+}
+
+#endif

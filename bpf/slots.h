@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Slots: taking one for a task. */
+#ifndef EXACTOP_SLOTS_H
+#define EXACTOP_SLOTS_H
+
+#include "window.h"
+
+static __always_inline bool take_free(__u32 *index)
+{
+	struct ex_slot *s;
+
+	if (bpf_map_pop_elem(&free_slots, index))
+		return false;
+	s = slot_at(*index);
+	if (!s)
+		return false;
+	/* The reader may still want to see who died in here after the last boundary. */
+	if ((__s32)(s->epoch - READ_ONCE(read_epoch)) <= 0)
+		return true;
+	if (bpf_map_push_elem(&free_slots, index, 0))
+		count_error(EX_ERR_FREE_LIST);
+	return false;
+}
+
+static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 state,
+						__u64 since, __u32 *index)
+{
+	struct ex_slot *s;
+
+	if (!take_free(index)) {
+		if (READ_ONCE(next_slot) >= max_slots)
+			return NULL;
+		*index = __sync_fetch_and_add(&next_slot, 1);
+		if (*index >= max_slots)
+			return NULL;
+	}
+	s = slot_at(*index);
+	if (!s)
+		return NULL;
+	/* The reader takes a slot without a serial for nobody's. */
+	*(volatile __u64 *)&s->serial = 0;
+	barrier();
+	__builtin_memset(s, 0, sizeof(*s));
+	s->task = (__u64)task;
+	s->state = state;
+	s->snap_state = EX_NEW;
+	s->since = since;
+	s->born = since;
+	s->cpu = bpf_get_smp_processor_id();
+	s->cum.utime = s->snap.utime = task->utime;
+	s->cum.stime = s->snap.stime = task->stime;
+	identify(&s->id, task);
+	barrier();
+	s->serial = __sync_fetch_and_add(&serials, 1) + 1;
+	return s;
+}
+
+/*
+ * A task that comes onto a CPU without a slot: the iterator was not shown it, or there was none
+ * to be had when it was born. Its account begins now. Only where storage can be made under the
+ * run queue's lock; elsewhere it stays unnamed.
+ */
+static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32 *index)
+{
+	struct storage *st;
+	struct ex_slot *s;
+
+	if (!READ_ONCE(seeded) ||
+	    !bpf_core_field_exists(((struct bpf_local_storage_map *)0)->storage_ma))
+		return NULL;
+	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st || st->slot_plus_1)
+		return NULL;
+	s = new_slot(task, EX_SEED, 0, index);
+	if (s)
+		st->slot_plus_1 = *index + 1;
+	return s;
+}
+
+#endif

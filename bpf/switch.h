@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Context switches: who leaves and in which state, who comes, and what to do when one was not seen. */
+#ifndef EXACTOP_SWITCH_H
+#define EXACTOP_SWITCH_H
+
+#include "exits.h"
+#include "slots.h"
+
+static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state)
+{
+	if (preempt || !prev_state)
+		return EX_LAT;
+	if (prev_state & TASK_DEAD)
+		return EX_DEAD;
+	if (prev_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
+		return EX_STOP;
+	if (prev_state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT))
+		return prev_state & TASK_NOLOAD ? EX_SLEEP : EX_BLOCK;
+	return EX_SLEEP;
+}
+
+static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s,
+				       struct task_struct *prev, bool preempt,
+				       unsigned int prev_state, __u32 cpu, __u64 now,
+				       struct boundary b)
+{
+	__u32 state = off_cpu_state(preempt, prev_state);
+
+	if (state == EX_LAT)
+		s->cum.icx++;
+	else
+		s->cum.vcx++;
+	if (state == EX_DEAD) {
+		fold(c, s, prev, cpu, now, b);
+		s->kstate = prev->exit_state;
+	} else {
+		s->kstate = preempt ? 0 : prev_state;
+	}
+	s->state = state;
+}
+
+/* The first event of a slot that was seeded while its owner ran: the account begins here. */
+static __always_inline void take_in(struct ex_cpu *c, struct ex_slot *s, __u64 now)
+{
+	if (!is_timed(s->state))
+		s->born = now;
+	else if (s->state != EX_RUN)
+		charge_off_cpu(c, s, now, s->state);
+	s->since = now;
+}
+
+/* A task whose running time we did not hold (it had no slot at its switch-in). */
+static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev, bool preempt,
+				      unsigned int prev_state, __u32 cpu, __u64 now,
+				      struct boundary b)
+{
+	__u32 index;
+	struct ex_slot *s = slot_of(prev, &index);
+
+	if (!s)
+		return;
+	cross(c, s, index, b, 0, prev);
+	take_in(c, s, now);
+	switch_out(c, s, prev, preempt, prev_state, cpu, now, b);
+}
+
+/*
+ * A task that comes onto a CPU without having been woken. The kernel's own note of when it was
+ * queued ends its sleep; without one it was runnable all along: signal_pending_state() had
+ * cancelled the block (fixed upstream in 6.16, 8feb053d5319).
+ */
+static __always_inline void sleep_to_queue(struct ex_cpu *c, struct ex_slot *s,
+					   struct task_struct *next, __u64 now)
+{
+	__u64 queued = 0;
+
+	count_error(EX_ERR_LOST_WAKEUP);
+	if (s->state == EX_RUN)
+		return; /* left another CPU unseen, which charges that to the unnamed account */
+	if (bpf_core_field_exists(next->sched_info.last_queued))
+		queued = next->sched_info.last_queued;
+	if (!queued)
+		return;
+	queued += c->clock_offset;
+	if (queued <= s->since || queued > now)
+		return;
+	charge_off_cpu(c, s, queued, s->state);
+	s->since = queued;
+}
+
+static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,
+				      struct task_struct *next, __u32 cpu, __u64 now,
+				      struct boundary b)
+{
+	cross(c, s, index, b, 0, next);
+	if (is_timed(s->state)) {
+		if (s->state != EX_LAT)
+			sleep_to_queue(c, s, next, now);
+		charge_off_cpu(c, s, now, EX_LAT);
+	} else {
+		s->born = s->state == EX_SEED || !s->born ? now : s->born;
+	}
+	if (s->cum.dispatches && s->cpu != cpu)
+		s->cum.migrations++;
+	s->cum.dispatches++;
+	s->cpu = cpu;
+	s->since = now;
+	s->state = EX_RUN;
+	if (s->left_unseen)
+		s->sum_exec = next->se.sum_exec_runtime;
+	if (watch_tgid && s->id.tgid == watch_tgid)
+		c->cum.watched_dispatches++;
+}
+
+/* How long the occupant of a CPU that is out of step can have been on it. */
+static __always_inline __u64 ran_for(struct ex_slot *s, __u64 at_most)
+{
+	struct task_struct *task = (void *)s->task;
+	__u64 ran;
+
+	if (!s->sum_exec)
+		return at_most;
+	ran = BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec;
+	return ran < at_most ? ran : at_most;
+}
+
+/* Takes a task off its CPU whose switch-out was not seen. */
+static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at)
+{
+	struct task_struct *task = (void *)s->task;
+	struct boundary b = last_boundary(at);
+	unsigned int state;
+
+	if (bpf_core_field_exists(task->__state))
+		state = BPF_CORE_READ(task, __state);
+	else
+		state = BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+	close_segment(c, s, NULL, at, b);
+	s->left_unseen = 1;
+	s->kstate = state;
+	s->state = off_cpu_state(false, state);
+	if (s->state == EX_DEAD) {
+		c->cum.nameless += s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN];
+		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+	}
+}
+
+/*
+ * The CPU is running something else than we think: at least one switch was not shown to us. A
+ * kernel may hide what happens in the context of a task it protects, or skip a program. What it
+ * kept itself says when: how much CPU time the one had, and when the other arrived.
+ */
+static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 now, __u32 cpu)
+{
+	struct ex_slot *s = NULL;
+	__u64 left = c->since, arrived = 0;
+	__u32 index;
+
+	count_error(EX_ERR_UNSEEN_SWITCH);
+	if (task->pid && bpf_core_field_exists(task->sched_info.last_arrival))
+		arrived = task->sched_info.last_arrival + c->clock_offset;
+	if (arrived < c->since || arrived > now)
+		arrived = now;
+	if (c->cur < max_slots)
+		s = slot_at(c->cur);
+	if (s && s->task && s->state == EX_RUN && s->cpu == cpu) {
+		left = c->since + ran_for(s, arrived - c->since);
+		leave_unseen(c, s, left);
+	}
+	if (c->cur < max_slots)
+		c->cur = EX_CUR_UNNAMED;
+	if (!task->pid) {
+		c->cur = EX_CUR_IDLE;
+		return 0;
+	}
+	s = slot_of(task, &index);
+	if (!s)
+		s = late_slot(task, &index);
+	/* The two clocks agree to a fraction of a microsecond; ours says when it was woken. */
+	if (s && s->since > arrived)
+		arrived = s->since < now ? s->since : now;
+	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
+	c->cur = EX_CUR_UNNAMED;
+	if (s && s->since <= arrived) {
+		switch_in(c, s, index, task, cpu, arrived, last_boundary(arrived));
+		c->cur = index;
+	}
+	return 0;
+}
+
+static __always_inline __u64 not_before(__u64 now, __u64 limit)
+{
+	if (now >= limit)
+		return now;
+	count_error(EX_ERR_CLOCK_STEP);
+	return limit;
+}
+
+#endif

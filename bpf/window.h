@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Windows: which boundary an event has passed, and setting a slot's figures aside at it. */
+#ifndef EXACTOP_WINDOW_H
+#define EXACTOP_WINDOW_H
+
+#include "maps.h"
+
+/* The last boundary at or before now: its epoch and instant. */
+struct boundary {
+	__u64 t;
+	__u32 epoch;
+};
+
+static __always_inline struct boundary last_boundary(__u64 now)
+{
+	struct boundary b;
+
+	b.epoch = READ_ONCE(epoch);
+	b.t = READ_ONCE(boundary_t[b.epoch & 1]);
+	if (now < b.t) {
+		b.epoch--;
+		b.t = READ_ONCE(boundary_t[b.epoch & 1]);
+	}
+	return b;
+}
+
+/* Only ever true in a ledger that was told to lose charges. */
+static __always_inline bool dropped(struct ex_cpu *c)
+{
+	if (!drop_charge_every)
+		return false;
+	c->charges++;
+	return c->charges % drop_charge_every == 0;
+}
+
+static __always_inline bool is_timed(__u32 state)
+{
+	return state == EX_RUN || (state >= EX_LAT && state <= EX_STOP);
+}
+
+/* The time kept for a timed state. In assembly, so that the verifier sees the bound too. */
+static __always_inline __u64 *time_in(struct ex_cum *cum, __u64 state)
+{
+	asm volatile("%0 &= 7" : "+r"(state));
+	return &cum->ns[state];
+}
+
+static __always_inline __u64 cgroup_id(struct task_struct *task)
+{
+	if (cgroup_of_cpu_controller)
+		return task->sched_task_group->css.cgroup->kn->id;
+	return task->cgroups->dfl_cgrp->kn->id;
+}
+
+static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
+{
+	id->tgid = task->tgid;
+	id->tid = task->pid;
+	id->ppid = task->real_parent->tgid;
+	id->uid = task->cred->euid.val;
+	id->start = task->start_boottime;
+	id->cgroup = cgroup_id(task);
+	bpf_probe_read_kernel(id->comm, sizeof(id->comm), task->comm);
+	id->nice = task->static_prio - 120;
+	id->prio = task->prio;
+	id->policy = task->policy;
+	id->flags = task->flags;
+}
+
+static __always_inline void list_dirty(__u32 e, __u32 index)
+{
+	__u32 n = __sync_fetch_and_add(&dirty_n[e & 1], 1);
+	__u32 at = n + (e & 1) * max_slots;
+	__u64 *entry;
+
+	if (n >= max_slots)
+		return; /* the reader sees the count and looks at everyone */
+	entry = bpf_map_lookup_elem(&dirty, &at);
+	if (entry)
+		*entry = index;
+}
+
+/* Sets aside how a slot stood at the boundary, the time up to it charged to its state. */
+static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 index,
+				  struct boundary b, __u64 steal, struct task_struct *task)
+{
+	__u64 d = 0;
+	__u32 state = s->state;
+
+	if (s->epoch == b.epoch)
+		return;
+	if (is_timed(state) && b.t > s->since)
+		d = b.t - s->since;
+	if (steal > d)
+		steal = d;
+	s->snap = s->cum;
+	if (d) {
+		*time_in(&s->snap, state) += d - steal;
+		s->snap.ns[EX_STEAL] += steal;
+	}
+	s->snap_state = state;
+	s->snap_cpu = s->cpu;
+	s->snap_kstate = s->kstate;
+	store_barrier(c);
+	*(volatile __u32 *)&s->epoch = b.epoch;
+	store_barrier(c);
+	if (d) {
+		*time_in(&s->cum, state) += d - steal;
+		s->cum.ns[EX_STEAL] += steal;
+		s->since = b.t;
+	}
+	if (task)
+		identify(&s->id, task);
+	list_dirty(b.epoch, index);
+}
+
+/* Charges an off-CPU task up to now, to the state it was in or to another (see caller). */
+static __always_inline void charge_off_cpu(struct ex_cpu *c, struct ex_slot *s, __u64 now,
+					   __u32 state)
+{
+	if (is_timed(s->state) && now > s->since && !dropped(c))
+		*time_in(&s->cum, state) += now - s->since;
+}
+
+#endif
