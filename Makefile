@@ -44,6 +44,4 @@ lint: cargo ## Formatting and clippy, with and without BPF; warnings are errors
 
 .PHONY: test-kernels
 test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines
-	$(CARGO) build -p exactop
-	$(CARGO) xtask vm --kernel $(KERNELS) -- target/debug/exactop doctor
-	$(CARGO) xtask vm --kernel $(KERNELS) -- target/debug/exactop --source ledger --once -d 1
+	scripts/test-kernels.sh $(KERNELS)
