@@ -1,14 +1,14 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
+use super::books;
 use super::text::{pack, put, put_right, thousands, width, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen};
-use exactop_model::books_text::{hundredths, round_to_sum, Account, BooksText};
+use exactop_model::books_text::round_to_sum;
 use exactop_model::format::size;
 use exactop_model::{text::escape_str, Frame, SourceKind};
 use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
@@ -16,7 +16,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         match line {
             HeaderLine::Machine => machine(app, frame, theme, y, buf),
             HeaderLine::Books => {
-                let books = books(frame, app.settings.of_machine, theme, room);
+                let books = books::line(frame, app.settings.of_machine, theme, room);
                 let used = books.width() as u16;
                 put(buf, 0, y, buf.area.width, &books);
                 let has_own_line = screen.header.contains(&HeaderLine::Ticks);
@@ -152,132 +152,6 @@ fn duration(ns: i64) -> String {
         10_000_000..=999_999_999 => format!("{:.1} ms", ns as f64 / 1e6),
         _ => format!("{:.3} s", ns as f64 / 1e9),
     }
-}
-
-/// The books, in words if there is room; else small accounts together. It adds up in any form.
-pub fn books(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {
-    let Some(books) = BooksText::new(frame, of_machine) else {
-        return Line::raw("CPU -");
-    };
-    let known: Vec<(&str, Ink, i64)> = books
-        .parts
-        .iter()
-        .filter_map(|&(account, n)| Some((account.label(), ink(account), n?)))
-        .collect();
-    let note = unknown_accounts(&books);
-    let forms = [
-        sum(books.total, &known, Form::Wide, &note, theme),
-        sum(books.total, &known, Form::Wide, "", theme),
-        sum(books.total, &known, Form::Bare, "", theme),
-        sum(books.total, &merged(&known, false), Form::Wide, "", theme),
-        sum(books.total, &merged(&known, false), Form::Tight, "", theme),
-        sum(books.total, &merged(&known, true), Form::Wide, "", theme),
-    ];
-    let last = forms.len() - 1;
-    let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
-    forms.into_iter().nth(fitting).unwrap_or_default()
-}
-
-fn ink(account: Account) -> Ink {
-    match account {
-        Account::Tasks | Account::Exited => Ink::Strong,
-        Account::Irq => Ink::Irq,
-        Account::Steal => Ink::Steal,
-        Account::Idle | Account::Offline => Ink::Idle,
-        Account::Unnamed => Ink::Strong,
-        Account::Residual => Ink::Alarm,
-    }
-}
-
-/// Small accounts in one, or everything that is not idle in one. What is missing stays apart.
-fn merged(known: &[(&'static str, Ink, i64)], all_busy: bool) -> Vec<(&'static str, Ink, i64)> {
-    let apart = |name: &str| match name {
-        "idle" | "residual" => true,
-        "tasks" | "exited" => !all_busy,
-        _ => false,
-    };
-    let others: i64 = known.iter().filter(|k| !apart(k.0)).map(|k| k.2).sum();
-    let name = if all_busy { "busy" } else { "other" };
-    let mut parts: Vec<_> = known.iter().copied().filter(|k| apart(k.0)).collect();
-    let at = if all_busy { 0 } else { parts.iter().position(|k| k.0 == "idle").unwrap_or(0) };
-    if all_busy || others != 0 {
-        parts.insert(at, (name, Ink::Strong, others));
-    }
-    parts
-}
-
-/// How the sum is written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// `CPU 200.00 % = tasks 131.20 + idle 68.80`
-    Wide,
-    /// `CPU 200.00 = tasks 131.20 + idle 68.80`
-    Bare,
-    /// `CPU 200.00=tasks 131.20+idle 68.80`
-    Tight,
-}
-
-fn sum(
-    total: i64,
-    parts: &[(&'static str, Ink, i64)],
-    form: Form,
-    note: &str,
-    theme: Theme,
-) -> Line<'static> {
-    let (is, plus, minus) = match form {
-        Form::Wide => (" % = ", " + ", " - "),
-        Form::Bare => (" = ", " + ", " - "),
-        Form::Tight => ("=", "+", "-"),
-    };
-    let mut spans = vec![
-        Span::raw("CPU "),
-        Span::styled(hundredths(total), theme.style(Ink::Strong)),
-        Span::raw(is),
-    ];
-    for (i, (name, ink, figure)) in parts.iter().enumerate() {
-        let sign = match (i, *figure < 0) {
-            (0, false) => "",
-            (_, true) => minus,
-            (_, false) => plus,
-        };
-        spans.push(Span::raw(format!("{sign}{name} ")));
-        spans.push(Span::styled(hundredths(figure.abs()), theme.style(*ink)));
-    }
-    if !note.is_empty() {
-        spans.push(Span::styled(format!("  ({note})"), theme.style(Ink::Dim)));
-    }
-    Line::from(spans)
-}
-
-/// The note to the books, where their line has no room for it.
-pub(super) fn lost_note(
-    frame: &Frame,
-    of_machine: bool,
-    theme: Theme,
-    room: usize,
-) -> Option<String> {
-    let note = unknown_accounts(&BooksText::new(frame, of_machine)?);
-    let line = books(frame, of_machine, theme, room);
-    let shown = line.spans.last().is_some_and(|s| s.content.contains(&note));
-    (!note.is_empty() && !shown).then_some(note)
-}
-
-/// Where the time of accounts is that the source cannot tell apart.
-fn unknown_accounts(books: &BooksText) -> String {
-    let missing = |a: Account| books.parts.iter().any(|p| p.0 == a && p.1.is_none());
-    let in_tasks: Vec<&str> = [(Account::Irq, "irq"), (Account::Steal, "steal")]
-        .into_iter()
-        .filter(|(account, _)| missing(*account))
-        .map(|(_, name)| name)
-        .collect();
-    let mut notes = Vec::new();
-    if !in_tasks.is_empty() {
-        notes.push(format!("{} in tasks", in_tasks.join(", ")));
-    }
-    if missing(Account::Exited) {
-        notes.push("exited in unnamed".into());
-    }
-    notes.join("; ")
 }
 
 /// The kernel's own tick counts, as top shows them; sampled, hence the `~`.

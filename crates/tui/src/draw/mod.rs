@@ -1,5 +1,6 @@
 //! Drawing the state onto a buffer of cells. Reads the state, changes nothing.
 
+mod books;
 mod cpus;
 mod fields;
 pub mod header;

@@ -1,6 +1,7 @@
 //! The status line: a question, a message, or what restricts the view.
 
-use super::header::{lost_note, status, status_stands_first};
+use super::books::lost_note;
+use super::header::{status, status_stands_first};
 use super::text::{cut, pack, put_right, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};

@@ -1,0 +1,200 @@
+//! The books as a line of the header: it adds up in any form, and every form fits its screen.
+
+use super::theme::{Ink, Theme};
+use exactop_model::books_text::{hundredths, round_to_sum, Account, BooksText};
+use exactop_model::Frame;
+use ratatui::text::{Line, Span};
+
+/// The books, in words if there is room; else small accounts together. It adds up in any form.
+pub(super) fn line(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {
+    let Some(books) = BooksText::new(frame, of_machine) else {
+        return Line::raw("CPU -");
+    };
+    let known: Vec<Part> = books
+        .parts
+        .iter()
+        .filter_map(|&(account, n)| Some((account.label(), ink(account), n?)))
+        .collect();
+    let note = unknown_accounts(&books);
+    let (small, busy) = (merged(&known, Merge::Small), merged(&known, Merge::Busy));
+    let forms = [
+        sum(books.total, &known, Form::Wide, &note, theme),
+        sum(books.total, &known, Form::Wide, "", theme),
+        sum(books.total, &known, Form::Bare, "", theme),
+        sum(books.total, &known, Form::Tight, "", theme),
+        sum(books.total, &small, Form::Wide, "", theme),
+        sum(books.total, &small, Form::Tight, "", theme),
+        sum(books.total, &busy, Form::Wide, "", theme),
+        sum(books.total, &busy, Form::Least, "", theme),
+        whole(books.total, &busy, theme),
+    ];
+    let last = forms.len() - 1;
+    let fitting = forms.iter().position(|form| form.width() <= room).unwrap_or(last);
+    forms.into_iter().nth(fitting).unwrap_or_default()
+}
+
+fn ink(account: Account) -> Ink {
+    match account {
+        Account::Tasks | Account::Exited => Ink::Strong,
+        Account::Irq => Ink::Irq,
+        Account::Steal => Ink::Steal,
+        Account::Idle | Account::Offline => Ink::Idle,
+        Account::Unnamed => Ink::Strong,
+        Account::Residual => Ink::Alarm,
+    }
+}
+
+/// A summand: name, colour, hundredths of a per cent.
+type Part = (&'static str, Ink, i64);
+
+/// What is put together where there is no room for every account.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    /// Interrupts, steal and offline CPUs: `other`.
+    Small,
+    /// Everything that is not idle: `busy`.
+    Busy,
+}
+
+/// Fewer accounts with the same sum. What is missing stays apart, and so does, as long as
+/// possible, what has no name.
+fn merged(known: &[Part], merge: Merge) -> Vec<Part> {
+    let apart = |name: &str| match name {
+        "idle" | "residual" => true,
+        "tasks" | "exited" | "unnamed" => merge == Merge::Small,
+        _ => false,
+    };
+    let others: i64 = known.iter().filter(|k| !apart(k.0)).map(|k| k.2).sum();
+    let mut parts: Vec<_> = known.iter().copied().filter(|k| apart(k.0)).collect();
+    let idle = parts.iter().position(|k| k.0 == "idle").unwrap_or(0);
+    match merge {
+        Merge::Small if others == 0 => {}
+        Merge::Small => parts.insert(idle, ("other", Ink::Strong, others)),
+        Merge::Busy => parts.insert(0, ("busy", Ink::Strong, others)),
+    }
+    parts
+}
+
+/// How the sum is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// `CPU 200.00 % = tasks 131.20 + idle 68.80`
+    Wide,
+    /// `CPU 200.00 = tasks 131.20 + idle 68.80`
+    Bare,
+    /// `CPU 200.00=tasks 131.20+idle 68.80`
+    Tight,
+    /// `200.00=busy 131.20+idle 60.80+resid 8.00`
+    Least,
+}
+
+/// The sum in whole per cent, for machines whose figures are long.
+fn whole(total: i64, parts: &[Part], theme: Theme) -> Line<'static> {
+    let exact: Vec<i128> = parts.iter().map(|p| p.2.into()).collect();
+    let rounded = round_to_sum(&exact, total / 100);
+    let parts: Vec<Part> = parts.iter().zip(rounded).map(|(p, n)| (p.0, p.1, n * 100)).collect();
+    let mut line = sum(total / 100 * 100, &parts, Form::Least, "", theme);
+    for span in &mut line.spans {
+        if let Some(figure) = span.content.strip_suffix(".00") {
+            span.content = figure.to_string().into();
+        }
+    }
+    line
+}
+
+fn sum(total: i64, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line<'static> {
+    let (is, plus, minus) = match form {
+        Form::Wide => (" % = ", " + ", " - "),
+        Form::Bare => (" = ", " + ", " - "),
+        Form::Tight | Form::Least => ("=", "+", "-"),
+    };
+    let mut spans = vec![
+        Span::raw(if form == Form::Least { "" } else { "CPU " }),
+        Span::styled(hundredths(total), theme.style(Ink::Strong)),
+        Span::raw(is),
+    ];
+    for (i, (name, ink, figure)) in parts.iter().enumerate() {
+        let sign = match (i, *figure < 0) {
+            (0, false) => "",
+            (_, true) => minus,
+            (_, false) => plus,
+        };
+        let name = if form == Form::Least && *name == "residual" { "resid" } else { name };
+        spans.push(Span::raw(format!("{sign}{name} ")));
+        spans.push(Span::styled(hundredths(figure.abs()), theme.style(*ink)));
+    }
+    if !note.is_empty() {
+        spans.push(Span::styled(format!("  ({note})"), theme.style(Ink::Dim)));
+    }
+    Line::from(spans)
+}
+
+/// The note to the books, where their line has no room for it.
+pub(super) fn lost_note(
+    frame: &Frame,
+    of_machine: bool,
+    theme: Theme,
+    room: usize,
+) -> Option<String> {
+    let note = unknown_accounts(&BooksText::new(frame, of_machine)?);
+    let line = line(frame, of_machine, theme, room);
+    let shown = line.spans.last().is_some_and(|s| s.content.contains(&note));
+    (!note.is_empty() && !shown).then_some(note)
+}
+
+/// Where the time of accounts is that the source cannot tell apart.
+fn unknown_accounts(books: &BooksText) -> String {
+    let missing = |a: Account| books.parts.iter().any(|p| p.0 == a && p.1.is_none());
+    let in_tasks: Vec<&str> = [(Account::Irq, "irq"), (Account::Steal, "steal")]
+        .into_iter()
+        .filter(|(account, _)| missing(*account))
+        .map(|(_, name)| name)
+        .collect();
+    let mut notes = Vec::new();
+    if !in_tasks.is_empty() {
+        notes.push(format!("{} in tasks", in_tasks.join(", ")));
+    }
+    if missing(Account::Exited) {
+        notes.push("exited in unnamed".into());
+    }
+    notes.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: [Part; 6] = [
+        ("tasks", Ink::Strong, 11_083),
+        ("unnamed", Ink::Strong, 9_099),
+        ("irq", Ink::Irq, 3),
+        ("steal", Ink::Steal, 2),
+        ("idle", Ink::Idle, 0),
+        ("residual", Ink::Alarm, -187),
+    ];
+
+    #[test]
+    fn what_has_no_name_and_what_is_missing_are_kept_longest() {
+        let text =
+            |merge, form| sum(20_000, &merged(&KNOWN, merge), form, "", Theme::Mono).to_string();
+        assert_eq!(
+            text(Merge::Small, Form::Tight),
+            "CPU 200.00=tasks 110.83+unnamed 90.99+other 0.05+idle 0.00-residual 1.87"
+        );
+        assert_eq!(text(Merge::Busy, Form::Least), "200.00=busy 201.87+idle 0.00-resid 1.87");
+    }
+
+    #[test]
+    fn whole_per_cents_add_up_too() {
+        let line = whole(
+            1_280_050,
+            &[
+                ("busy", Ink::Strong, 1_270_040),
+                ("idle", Ink::Idle, 9_980),
+                ("residual", Ink::Alarm, 30),
+            ],
+            Theme::Mono,
+        );
+        assert_eq!(line.to_string(), "12800=busy 12700+idle 100+resid 0");
+    }
+}
