@@ -91,7 +91,7 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 	if (!s)
 		return;
 	if (now - s->since >= seg.steal && !dropped(c)) {
-		s->cum.ns[EX_RUN] += now - s->since - seg.steal;
+		*time_in(&s->cum, account_of(s)) += now - s->since - seg.steal;
 		s->cum.ns[EX_STEAL] += seg.steal;
 	}
 	s->since = now;
@@ -99,6 +99,8 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 		return;
 	s->cum.utime = task->utime;
 	s->cum.stime = task->stime;
+	s->cum.min_flt = task->min_flt;
+	s->cum.maj_flt = task->maj_flt;
 }
 
 /* Whether the CPU is doing what we think: running the owner of that slot, or idling. */

@@ -88,6 +88,18 @@ static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
 	sum->icx += s->cum.icx - s->snap.icx;
 	sum->wakeups += s->cum.wakeups - s->snap.wakeups;
 	sum->migrations += s->cum.migrations - s->snap.migrations;
+	sum->signals += s->cum.signals - s->snap.signals;
+	sum->syscalls += s->cum.syscalls - s->snap.syscalls;
+	sum->given += s->cum.given - s->snap.given;
+	sum->min_flt += s->cum.min_flt - s->snap.min_flt;
+	sum->maj_flt += s->cum.maj_flt - s->snap.maj_flt;
+}
+
+/* On-CPU time in the present window, however it is split. */
+static __always_inline __u64 executed(struct ex_slot *s)
+{
+	return s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN] + s->cum.ns[EX_USR] - s->snap.ns[EX_USR] +
+	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
 static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
@@ -97,7 +109,7 @@ static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct tas
 
 	if (!g) {
 		/* Time is never dropped; only the name is. */
-		c->cum.nameless += s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN];
+		c->cum.nameless += executed(s);
 		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
 		count_error(EX_ERR_NO_GROUP);
 		return;

@@ -56,6 +56,12 @@ struct rq {
 
 struct cfs_rq {
 	struct rq *rq;
+	int throttle_count;
+};
+
+struct pt_regs {
+	unsigned long orig_ax;
+	unsigned long si;
 };
 
 struct sched_entity {
@@ -82,6 +88,9 @@ struct task_struct {
 	__u64 stime;
 	__u64 start_boottime;
 	char comm[16];
+	bool throttled;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct task_group *sched_task_group;
@@ -135,5 +144,22 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 
 /* include/linux/sched/signal.h */
 #define SIGNAL_GROUP_EXIT 0x4
+
+/* task_struct.flags */
+#define PF_IO_WORKER 0x10
+#define PF_KTHREAD 0x200000
+
+/* x86-64 system calls that wait for a lock (arch/x86/entry/syscalls/syscall_64.tbl) */
+#define NR_FUTEX 202
+#define NR_FUTEX_WAITV 449
+#define NR_FUTEX_WAIT 455
+
+/* include/uapi/linux/futex.h */
+#define FUTEX_CMD_MASK 0x7f
+#define FUTEX_WAIT 0
+#define FUTEX_LOCK_PI 6
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_LOCK_PI2 13
 
 #endif

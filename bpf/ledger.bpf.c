@@ -98,7 +98,7 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	s = slot_of(p, &index);
 	c->events[EX_EV_WAKEUP]++;
 	/* Woken while on CPU or waiting for one: nothing changes. */
-	if (!s || s->state == EX_RUN || s->state == EX_LAT || s->state == EX_DEAD)
+	if (!s || s->state == EX_RUN || is_waiting(s->state) || s->state == EX_DEAD)
 		goto out;
 	now = not_before(bpf_ktime_get_ns(), s->since);
 	cross(c, s, index, last_boundary(now), 0, p);
@@ -108,7 +108,7 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	s->cum.wakeups++;
 	s->since = now;
 	s->kstate = 0;
-	s->state = EX_LAT;
+	s->state = is_throttled(p) ? EX_THROTTLE : EX_LAT;
 out:
 	leave(c, depth);
 	return 0;
@@ -255,6 +255,89 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	return 0;
 }
 
+/* ---- user and system time, attached when asked for ---- */
+
+/* The running task goes from one mode to the other. */
+static __always_inline void change_mode(__u32 mode, bool syscall)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_slot *s;
+	__u64 now, depth;
+
+	if (!c)
+		return;
+	depth = enter(c);
+	s = own_slot(c, task);
+	if (s && s->state == EX_RUN && !depth) {
+		now = not_before(bpf_ktime_get_ns(), c->since);
+		read_run_queue(c, task, now, false);
+		close_segment(c, s, task, now, last_boundary(now));
+		s->mode = mode;
+		s->split_run = READ_ONCE(split_run);
+		if (syscall)
+			s->cum.syscalls++;
+		c->events[EX_EV_MODE]++;
+	}
+	leave(c, depth);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	change_mode(EX_SYS, true);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	change_mode(EX_USR, false);
+	return 0;
+}
+
+/* Bit 4 of x86's error code: an instruction fetch (arch/x86/include/asm/trap_pf.h). */
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_slot *s = c ? own_slot(c, task) : NULL;
+
+	if (s)
+		s->fault_text = !!(code & 16);
+	return 0;
+}
+
+/* Delivered means: about to run a handler or the default action, in the receiver's context. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(on_signal, int sig)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_slot *s = c ? own_slot(c, task) : NULL;
+
+	if (s)
+		__sync_fetch_and_add(&s->cum.signals, 1);
+	return 0;
+}
+
+/*
+ * Who wakes: only sched_waking is always in the waker's context. An interrupt borrows the context
+ * of whoever it hit; those are not told apart here.
+ */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_slot *s = c && task->pid ? own_slot(c, task) : NULL;
+
+	if (s)
+		__sync_fetch_and_add(&s->cum.given, 1);
+	return 0;
+}
+
 /* ---- the reader's own programs ---- */
 
 /*
@@ -291,6 +374,11 @@ int flush(void *ctx)
 	if (!c)
 		return 0;
 	depth = enter(c);
+	if (depth) {
+		/* In the middle of a program that runs with interrupts on: come again. */
+		leave(c, depth);
+		return 1;
+	}
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	b = last_boundary(now);
 	read_run_queue(c, task, now, false);
@@ -299,8 +387,11 @@ int flush(void *ctx)
 	s = occupant(c);
 	close_segment(c, s, task, now, b);
 	c->events[EX_EV_FLUSH]++;
-	if (s)
+	if (s) {
+		if (split_run && s->split_run != split_run)
+			set_mode(s, task);
 		goto out;
+	}
 	if (!task->pid) {
 		c->cur = EX_CUR_IDLE;
 		goto out;
@@ -357,7 +448,7 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	} else {
 		state = off_cpu_state(false, state);
-		if (state == EX_LAT && task->on_cpu)
+		if (state == EX_LAT_PREEMPT && task->on_cpu)
 			return 0; /* the flush of its CPU tells */
 	}
 	__sync_val_compare_and_swap(&s->state, EX_SEED, state);

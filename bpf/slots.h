@@ -49,6 +49,8 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	s->cpu = bpf_get_smp_processor_id();
 	s->cum.utime = s->snap.utime = task->utime;
 	s->cum.stime = s->snap.stime = task->stime;
+	s->cum.min_flt = s->snap.min_flt = task->min_flt;
+	s->cum.maj_flt = s->snap.maj_flt = task->maj_flt;
 	identify(&s->id, task);
 	barrier();
 	s->serial = __sync_fetch_and_add(&serials, 1) + 1;

@@ -9,7 +9,7 @@
 static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state)
 {
 	if (preempt || !prev_state)
-		return EX_LAT;
+		return EX_LAT_PREEMPT;
 	if (prev_state & TASK_DEAD)
 		return EX_DEAD;
 	if (prev_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
@@ -19,6 +19,68 @@ static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state
 	return EX_SLEEP;
 }
 
+/*
+ * The system call a task is in: pt_regs at the top of its kernel stack hold its number in orig_ax,
+ * or -1 if it entered by a fault or an interrupt (arch/x86/entry/entry_64.S).
+ */
+static __always_inline struct pt_regs *entry_regs(struct task_struct *task)
+{
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return NULL;
+	return (struct pt_regs *)bpf_task_pt_regs(task);
+}
+
+static __always_inline bool waits_for_lock(int nr, unsigned long op)
+{
+	if (nr == NR_FUTEX_WAIT || nr == NR_FUTEX_WAITV)
+		return true;
+	if (nr != NR_FUTEX)
+		return false;
+	op &= FUTEX_CMD_MASK;
+	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
+	       op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
+}
+
+/* What a sleep is for. */
+static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *task, __u32 state)
+{
+	struct pt_regs *regs = entry_regs(task);
+	int nr;
+
+	s->wait_nr = -1;
+	if (!regs)
+		return state;
+	nr = regs->orig_ax;
+	s->wait_nr = nr;
+	if (nr == -1)
+		return s->fault_text ? EX_TEXT_FAULT : EX_DATA_FAULT;
+	return state == EX_SLEEP && waits_for_lock(nr, regs->si) ? EX_LOCK : state;
+}
+
+/* Whether a runnable task may not run because its group has used up its quota. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->throttled)) /* 6.18 */
+		return task->throttled;
+	if (bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&
+	    bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		return task->se.cfs_rq->throttle_count > 0;
+	return false;
+}
+
+/* User or system from now on, for a task that is about to run. */
+static __always_inline void set_mode(struct ex_slot *s, struct task_struct *task)
+{
+	__u32 run = READ_ONCE(split_run);
+	struct pt_regs *regs;
+
+	if (!run)
+		return;
+	regs = entry_regs(task);
+	s->mode = regs && (int)regs->orig_ax == -1 ? EX_USR : EX_SYS;
+	s->split_run = run;
+}
+
 static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s,
 				       struct task_struct *prev, bool preempt,
 				       unsigned int prev_state, __u32 cpu, __u64 now,
@@ -26,10 +88,14 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s,
 {
 	__u32 state = off_cpu_state(preempt, prev_state);
 
-	if (state == EX_LAT)
+	if (state == EX_LAT_PREEMPT)
 		s->cum.icx++;
 	else
 		s->cum.vcx++;
+	if (state == EX_SLEEP || state == EX_BLOCK)
+		state = sleep_state(s, prev, state);
+	else if (state == EX_LAT_PREEMPT && is_throttled(prev))
+		state = EX_THROTTLE;
 	if (state == EX_DEAD) {
 		fold(c, s, prev, cpu, now, b);
 		s->kstate = prev->exit_state;
@@ -65,16 +131,19 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 }
 
 /*
- * A task that comes onto a CPU without having been woken. The kernel's own note of when it was
- * queued ends its sleep; without one it was runnable all along: signal_pending_state() had
- * cancelled the block (fixed upstream in 6.16, 8feb053d5319).
+ * A task that comes onto a CPU without having been woken, or out of a throttled group: neither
+ * end is announced. The kernel's own note of when it was queued tells; without one it was runnable
+ * all along: signal_pending_state() had cancelled the block (fixed upstream in 6.16,
+ * 8feb053d5319), or it was throttled until it ran.
  */
-static __always_inline void sleep_to_queue(struct ex_cpu *c, struct ex_slot *s,
-					   struct task_struct *next, __u64 now)
+static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
+					 struct task_struct *next, __u64 now)
 {
+	bool throttled = s->state == EX_THROTTLE;
 	__u64 queued = 0;
 
-	count_error(EX_ERR_LOST_WAKEUP);
+	if (!throttled)
+		count_error(EX_ERR_LOST_WAKEUP);
 	if (s->state == EX_RUN)
 		return; /* left another CPU unseen, which charges that to the unnamed account */
 	if (bpf_core_field_exists(next->sched_info.last_queued))
@@ -86,6 +155,7 @@ static __always_inline void sleep_to_queue(struct ex_cpu *c, struct ex_slot *s,
 		return;
 	charge_off_cpu(c, s, queued, s->state);
 	s->since = queued;
+	s->state = throttled ? EX_LAT_PREEMPT : EX_LAT;
 }
 
 static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,
@@ -94,9 +164,9 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 {
 	cross(c, s, index, b, 0, next);
 	if (is_timed(s->state)) {
-		if (s->state != EX_LAT)
-			sleep_to_queue(c, s, next, now);
-		charge_off_cpu(c, s, now, EX_LAT);
+		if (!is_waiting(s->state) || s->state == EX_THROTTLE)
+			until_queued(c, s, next, now);
+		charge_off_cpu(c, s, now, is_waiting(s->state) ? s->state : EX_LAT);
 	} else {
 		s->born = s->state == EX_SEED || !s->born ? now : s->born;
 	}
@@ -106,6 +176,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	s->cpu = cpu;
 	s->since = now;
 	s->state = EX_RUN;
+	set_mode(s, next);
 	if (s->left_unseen)
 		s->sum_exec = next->se.sum_exec_runtime;
 	if (watch_tgid && s->id.tgid == watch_tgid)
@@ -140,7 +211,7 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);
 	if (s->state == EX_DEAD) {
-		c->cum.nameless += s->cum.ns[EX_RUN] - s->snap.ns[EX_RUN];
+		c->cum.nameless += executed(s);
 		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
 	}
 }

@@ -35,14 +35,30 @@ static __always_inline bool dropped(struct ex_cpu *c)
 
 static __always_inline bool is_timed(__u32 state)
 {
-	return state == EX_RUN || (state >= EX_LAT && state <= EX_STOP);
+	return state == EX_RUN || (state >= EX_LAT && state <= EX_THROTTLE);
 }
 
 /* The time kept for a timed state. In assembly, so that the verifier sees the bound too. */
 static __always_inline __u64 *time_in(struct ex_cum *cum, __u64 state)
 {
-	asm volatile("%0 &= 7" : "+r"(state));
+	asm volatile("%0 &= 15" : "+r"(state));
 	return &cum->ns[state];
+}
+
+/* Runnable without a CPU. */
+static __always_inline bool is_waiting(__u32 state)
+{
+	return state == EX_LAT || state == EX_LAT_PREEMPT || state == EX_THROTTLE;
+}
+
+/* Where a slot's time goes at the moment. */
+static __always_inline __u32 account_of(struct ex_slot *s)
+{
+	__u32 run = READ_ONCE(split_run);
+
+	if (s->state != EX_RUN || !run || s->split_run != run)
+		return s->state;
+	return s->mode;
 }
 
 static __always_inline __u64 cgroup_id(struct task_struct *task)
@@ -85,7 +101,7 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 				  struct boundary b, __u64 steal, struct task_struct *task)
 {
 	__u64 d = 0;
-	__u32 state = s->state;
+	__u32 state = s->state, account = account_of(s);
 
 	if (s->epoch == b.epoch)
 		return;
@@ -95,7 +111,7 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 		steal = d;
 	s->snap = s->cum;
 	if (d) {
-		*time_in(&s->snap, state) += d - steal;
+		*time_in(&s->snap, account) += d - steal;
 		s->snap.ns[EX_STEAL] += steal;
 	}
 	s->snap_state = state;
@@ -105,7 +121,7 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 	*(volatile __u32 *)&s->epoch = b.epoch;
 	store_barrier(c);
 	if (d) {
-		*time_in(&s->cum, state) += d - steal;
+		*time_in(&s->cum, account) += d - steal;
 		s->cum.ns[EX_STEAL] += steal;
 		s->since = b.t;
 	}

@@ -9,22 +9,30 @@
 #define EXACTOP_WIRE_H
 
 /*
- * The state of a task. The timed ones (RUN, LAT, SLEEP, BLOCK, STOP) are also the index of their
- * time in ex_cum.ns, where STEAL and IRQ have a place too: they are carved out of RUN.
+ * The state of a task. The timed ones are also the index of their time in ex_cum.ns, where STEAL
+ * and IRQ have a place too: they are carved out of the time on a CPU. A task on a CPU is in EX_RUN;
+ * its time goes to EX_USR or EX_SYS while the split is measured.
  */
 enum ex_state {
 	EX_FREE = 0, /* the slot has no owner */
 	EX_RUN = 1,
 	EX_STEAL = 2,
 	EX_IRQ = 3,
-	EX_LAT = 4,
+	EX_LAT = 4, /* waiting for a CPU after a wake-up */
 	EX_SLEEP = 5,
 	EX_BLOCK = 6,
 	EX_STOP = 7,
-	EX_NS = 8,
-	EX_NEW = 8,  /* forked, not yet woken for the first time */
-	EX_SEED = 9, /* found by the iterator, no event seen yet */
-	EX_DEAD = 10 /* its last switch is over */
+	EX_LAT_PREEMPT = 8, /* waiting for a CPU after losing it */
+	EX_LOCK = 9,	    /* asleep on a user-level lock */
+	EX_TEXT_FAULT = 10, /* asleep in a page fault on an instruction */
+	EX_DATA_FAULT = 11, /* asleep in any other page fault */
+	EX_THROTTLE = 12,   /* runnable, but its cgroup's quota is used up */
+	EX_USR = 13,
+	EX_SYS = 14,
+	EX_NS = 16,
+	EX_NEW = 16,  /* forked, not yet woken for the first time */
+	EX_SEED = 17, /* found by the iterator, no event seen yet */
+	EX_DEAD = 18  /* its last switch is over */
 };
 
 /* What a CPU is doing when it is not running the owner of a slot. */
@@ -42,7 +50,12 @@ struct ex_cum {
 	__u64 icx;
 	__u64 wakeups;
 	__u64 migrations;
-	__u64 spare;
+	__u64 signals;	/* delivered to a handler or default action */
+	__u64 syscalls; /* while the split is measured */
+	__u64 given;	/* wake-ups given to others */
+	__u64 min_flt;	/* task_struct.min_flt */
+	__u64 maj_flt;
+	__u64 spare[4];
 };
 
 /* Who it is, as of the first event in the present window. */
@@ -84,6 +97,10 @@ struct ex_slot {
 	struct ex_ident id;
 	__u64 sum_exec;	   /* sum_exec_runtime at the last switch-in, if unseen before */
 	__u32 left_unseen; /* its switch-out was not seen at least once */
+	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
+	__u32 split_run;
+	__s32 wait_nr; /* the system call it sleeps in; -1: none */
+	__u32 fault_text; /* its last page fault was on an instruction */
 	__u32 pad;
 	struct ex_cum cum;
 	struct ex_cum snap;
@@ -112,7 +129,7 @@ struct ex_cpu_cum {
 /* steal_raw before the first look. */
 #define EX_STEAL_UNREAD 0xffffffffffffffffull
 
-enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EVENTS = 8 };
+enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EV_MODE, EX_EVENTS = 8 };
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {
@@ -180,11 +197,11 @@ enum ex_error {
 	EX_ERRORS = 8
 };
 
-_Static_assert(sizeof(struct ex_cum) == 128, "ex_cum");
+_Static_assert(sizeof(struct ex_cum) == 256, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 400, "ex_slot");
+_Static_assert(sizeof(struct ex_slot) == 672, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 448, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
-_Static_assert(sizeof(struct ex_group) == 528, "ex_group");
+_Static_assert(sizeof(struct ex_group) == 784, "ex_group");
 
 #endif

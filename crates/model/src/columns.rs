@@ -177,9 +177,18 @@ pub const TOP: &[&str] = &[
     "command",
 ];
 
+/// The microstates view's columns: prstat's, with the states Linux has beside.
+pub const MICROSTATES: &[&str] = &[
+    "pid", "ms_usr", "ms_sys", "ms_dfl", "ms_lck", "ms_slp", "ms_blk", "ms_lat", "ms_thr",
+    "ms_stp", "ms_stl", "vcx", "icx", "syscalls", "signals", "command",
+];
+
 const TICKS: &str = "ledger: run_ns x the kernel's tick-sampled user:system ratio (~) / procfs: \
                      utime and stime of /proc/PID/stat (ticks)";
 const STAT: &str = "/proc/PID/stat";
+const STATES: &str =
+    "ledger: sched_switch, sched_wakeup, pt_regs.orig_ax, sys_enter and sys_exit / \
+                      procfs: -";
 const EVENTS: &str = "ledger: sched_switch and sched_wakeup, exact / procfs: -";
 
 macro_rules! counter_column {
@@ -193,6 +202,28 @@ macro_rules! counter_column {
             help: Counter::$counter.info().meaning,
             source: $source,
             value: |row, _| counter(row, Counter::$counter),
+        }
+    };
+}
+
+/// A state's share of the row's own time: the lives of its threads inside the window.
+macro_rules! share_column {
+    ($id:literal, $title:literal, $kind:ident, $part:expr, $help:expr) => {
+        Column {
+            id: $id,
+            title: $title,
+            unit: Unit::Pct,
+            kind: Kind::$kind,
+            needs: Needs::NONE,
+            help: $help,
+            source: STATES,
+            value: |row, _| {
+                let part: fn(&Row) -> Result<u64, Missing> = $part;
+                match part(row) {
+                    Ok(ns) => Value::share(Some(ns), row.life_ns, Missing::Source),
+                    Err(missing) => Value::Missing(missing),
+                }
+            },
         }
     };
 }
@@ -371,7 +402,9 @@ pub const COLUMNS: &[Column] = &[
         unit: Unit::Pct,
         kind: Kind::User,
         needs: Needs::NONE,
-        help: "~ User mode, per cent of one CPU: %CPU split by the kernel's tick-sampled ratio.",
+        help:
+            "User mode, per cent of one CPU; measured at system calls while that is cheap, else ~ \
+               %CPU split by the kernel's tick-sampled ratio.",
         source: TICKS,
         value: |row, ctx| split(row, ctx, |(user, _)| user),
     },
@@ -381,8 +414,10 @@ pub const COLUMNS: &[Column] = &[
         unit: Unit::Pct,
         kind: Kind::System,
         needs: Needs::NONE,
-        help: "~ Kernel mode, per cent of one CPU: %CPU split by the kernel's tick-sampled ratio. \
-               Kernel threads are always in kernel mode.",
+        help:
+            "Kernel mode, per cent of one CPU; measured at system calls while that is cheap, else \
+               ~ %CPU split by the kernel's tick-sampled ratio. Kernel threads are always in \
+               kernel mode.",
         source: TICKS,
         value: |row, ctx| split(row, ctx, |(_, system)| system),
     },
@@ -494,6 +529,143 @@ pub const COLUMNS: &[Column] = &[
             None => Value::Missing(Missing::NotApplicable),
         },
     },
+    share_column!(
+        "ms_usr",
+        "USR",
+        User,
+        |row| row.split_ns().map(|(user, _)| user),
+        "User mode, per cent of the thread's own time; ~ where not measured at system calls."
+    ),
+    share_column!(
+        "ms_sys",
+        "SYS",
+        System,
+        |row| row.split_ns().map(|(_, system)| system),
+        "In the kernel on its behalf, per cent of the thread's own time; ~ where not measured at \
+         system calls."
+    ),
+    share_column!(
+        "ms_trp",
+        "TRP",
+        System,
+        |_| Err(Missing::Source),
+        "In a trap other than a page fault. Linux does not show it: part of USR or SYS."
+    ),
+    share_column!(
+        "ms_irq",
+        "IRQ",
+        System,
+        |row| state(row, Counter::IrqNs),
+        "Its CPU was taken by an interrupt, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_stl",
+        "STL",
+        Steal,
+        |row| state(row, Counter::StealNs),
+        "Its virtual CPU was stolen, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_tfl",
+        "TFL",
+        Sleep,
+        |row| state(row, Counter::TextFaultNs),
+        "Asleep in a page fault on an instruction, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_dfl",
+        "DFL",
+        Sleep,
+        |row| state(row, Counter::DataFaultNs),
+        "Asleep in another page fault, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_lck",
+        "LCK",
+        Sleep,
+        |row| state(row, Counter::LockNs),
+        "Asleep on a user-level lock (futex), per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_slp",
+        "SLP",
+        Sleep,
+        |row| state(row, Counter::SleepNs),
+        "Any other interruptible sleep, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_blk",
+        "BLK",
+        Sleep,
+        |row| state(row, Counter::BlockNs),
+        "Asleep uninterruptibly (disk and other D), per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_lat",
+        "LAT",
+        RunQueue,
+        |row| state(row, Counter::LatNs),
+        "Runnable, waiting for a CPU, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_thr",
+        "THR",
+        RunQueue,
+        |row| state(row, Counter::ThrottleNs),
+        "Runnable, but the cgroup's CPU quota is used up, per cent of the thread's own time."
+    ),
+    share_column!(
+        "ms_stp",
+        "STP",
+        Sleep,
+        |row| state(row, Counter::StopNs),
+        "Stopped or traced, per cent of the thread's own time."
+    ),
+    counter_column!(
+        "syscalls",
+        "SCL",
+        Count,
+        Events,
+        Syscalls,
+        NONE,
+        "ledger: sys_enter, while the split is measured / procfs: -"
+    ),
+    counter_column!(
+        "signals",
+        "SIG",
+        Count,
+        Events,
+        Signals,
+        NONE,
+        "ledger: signal_deliver / procfs: -"
+    ),
+    counter_column!(
+        "wakeups_given",
+        "GIVE",
+        Count,
+        Events,
+        WakeupsGiven,
+        NONE,
+        "ledger: sched_waking / procfs: -"
+    ),
+    counter_column!(
+        "minor_faults",
+        "MINFL",
+        Count,
+        Memory,
+        MinorFaults,
+        NONE,
+        "ledger: task_struct.min_flt / procfs: -"
+    ),
+    counter_column!(
+        "major_faults",
+        "MAJFL",
+        Count,
+        Memory,
+        MajorFaults,
+        NONE,
+        "ledger: task_struct.maj_flt / procfs: -"
+    ),
     counter_column!("vcx", "VCX", Count, Events, Vcx, STATUS, EVENTS),
     counter_column!("icx", "ICX", Count, Events, Icx, STATUS, EVENTS),
     counter_column!("wakeups", "WAKE", Count, Events, Wakeups, NONE, EVENTS),
@@ -566,6 +738,19 @@ pub const COLUMNS: &[Column] = &[
     counter_column!("steal_ns", "STEAL_NS", Ns, Steal, StealNs, NONE, EVENTS),
     counter_column!("irq_ns", "IRQ_NS", Ns, System, IrqNs, NONE, "not measured yet: -"),
     counter_column!("lat_ns", "LAT_NS", Ns, RunQueue, LatNs, SCHEDSTAT, EVENTS),
+    counter_column!("lat_preempt_ns", "LATP_NS", Ns, RunQueue, LatPreemptNs, NONE, EVENTS),
+    counter_column!(
+        "throttle_ns",
+        "THR_NS",
+        Ns,
+        RunQueue,
+        ThrottleNs,
+        NONE,
+        "ledger: task_struct.throttled (6.18) or cfs_rq.throttle_count, and sched_info / procfs: -"
+    ),
+    counter_column!("lock_ns", "LCK_NS", Ns, Sleep, LockNs, NONE, STATES),
+    counter_column!("text_fault_ns", "TFL_NS", Ns, Sleep, TextFaultNs, NONE, STATES),
+    counter_column!("data_fault_ns", "DFL_NS", Ns, Sleep, DataFaultNs, NONE, STATES),
     counter_column!("sleep_ns", "SLEEP_NS", Ns, Sleep, SleepNs, NONE, EVENTS),
     counter_column!("block_ns", "BLOCK_NS", Ns, Sleep, BlockNs, NONE, EVENTS),
     counter_column!("stop_ns", "STOP_NS", Ns, Sleep, StopNs, NONE, EVENTS),
@@ -624,6 +809,10 @@ pub const COLUMNS: &[Column] = &[
         value: |row, ctx| Value::Known(Datum::Text(command(row, ctx.command_line))),
     },
 ];
+
+fn state(row: &Row, counter: Counter) -> Result<u64, Missing> {
+    row.delta.get(counter).ok_or(Missing::Source)
+}
 
 fn counter(row: &Row, counter: Counter) -> Value {
     Value::ns(row.delta.get(counter), Missing::Source).into_unit(counter)
@@ -734,7 +923,7 @@ mod tests {
 
     #[test]
     fn the_live_view_names_columns_that_exist() {
-        for id in TOP {
+        for id in TOP.iter().chain(MICROSTATES) {
             assert!(find(id).is_some(), "{id}");
         }
         assert_eq!(find("%cpu").map(|c| c.id), Some("cpu_pct"));

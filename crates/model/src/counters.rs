@@ -48,10 +48,17 @@ macro_rules! counters {
 
 counters! {
     RunNs, "run_ns", Ns, "Time on a CPU, executing (steal set apart).";
+    UserNs, "user_ns", Ns, "The part of run_ns in user mode, from system call entry and exit.";
+    SystemNs, "system_ns", Ns, "The part of run_ns in the kernel, from system call entry and exit.";
     StealNs, "steal_ns", Ns, "Time on a virtual CPU that the hypervisor gave to someone else.";
     IrqNs, "irq_ns", Ns, "Time on a CPU that was taken by interrupts.";
     LatNs, "lat_ns", Ns, "Time runnable and waiting for a CPU (run-queue latency).";
-    SleepNs, "sleep_ns", Ns, "Time asleep, interruptibly.";
+    LatPreemptNs, "lat_preempt_ns", Ns, "The part of lat_ns that came after losing the CPU, not after a wake-up.";
+    ThrottleNs, "throttle_ns", Ns, "Time runnable while the cgroup's CPU quota was used up.";
+    SleepNs, "sleep_ns", Ns, "Time asleep, interruptibly (locks and page faults set apart).";
+    LockNs, "lock_ns", Ns, "Time asleep on a user-level lock (futex wait).";
+    TextFaultNs, "text_fault_ns", Ns, "Time asleep in a page fault on an instruction.";
+    DataFaultNs, "data_fault_ns", Ns, "Time asleep in any other page fault.";
     BlockNs, "block_ns", Ns, "Time asleep, uninterruptibly (disk and other D).";
     StopNs, "stop_ns", Ns, "Time stopped or traced.";
     UtimeNs, "utime_tick_ns", Ns, "User time as the kernel's tick samples it (task_struct.utime).";
@@ -60,7 +67,30 @@ counters! {
     Vcx, "vcx", Count, "Voluntary context switches: gave up the CPU to wait.";
     Icx, "icx", Count, "Involuntary context switches: preempted or out of its slice.";
     Wakeups, "wakeups", Count, "Wake-ups received while asleep.";
+    WakeupsGiven, "wakeups_given", Count, "Wake-ups given to others.";
     Migrations, "migrations", Count, "Times put on another CPU than the last time.";
+    Syscalls, "syscalls", Count, "System calls entered.";
+    Signals, "signals", Count, "Signals delivered.";
+    MinorFaults, "minor_faults", Count, "Page faults without I/O (task_struct.min_flt).";
+    MajorFaults, "major_faults", Count, "Page faults with I/O (task_struct.maj_flt).";
+}
+
+impl Counter {
+    /// The counters that are states: a thread is in exactly one of them at any instant. User and
+    /// system time are parts of `RunNs`.
+    pub const STATES: &'static [Counter] = &[
+        Counter::RunNs,
+        Counter::StealNs,
+        Counter::IrqNs,
+        Counter::LatNs,
+        Counter::ThrottleNs,
+        Counter::SleepNs,
+        Counter::LockNs,
+        Counter::TextFaultNs,
+        Counter::DataFaultNs,
+        Counter::BlockNs,
+        Counter::StopNs,
+    ];
 }
 
 /// One set of counters; each is known or not.
@@ -134,6 +164,14 @@ impl Counters {
             }
         }
         (delta, backwards)
+    }
+
+    /// The states of a thread: together they are its life (identity 2). `None` where the source
+    /// does not know them.
+    pub fn states_ns(&self) -> Option<u64> {
+        self.get(Counter::LatNs)?;
+        self.get(Counter::SleepNs)?;
+        Some(Counter::STATES.iter().filter_map(|&c| self.get(c)).sum())
     }
 
     /// On-CPU time of any kind: executing, stolen, interrupted. `None` unless executing is known.

@@ -93,12 +93,16 @@ pub struct Row {
 }
 
 impl Row {
-    /// User and system time in the window, ns, from the kernel's tick-sampled ratio: of this
-    /// window, or, if no tick hit in it, of the whole life.
+    /// User and system time in the window, ns: measured at system call entry and exit where that
+    /// covers all of it; else from the kernel's tick-sampled ratio, of this window or, if no tick
+    /// hit in it, of the whole life.
     pub fn split_ns(&self) -> Result<(u64, u64), Missing> {
         let run = self.delta.get(Counter::RunNs).ok_or(Missing::Source)?;
         if self.ident.kthread {
             return Ok((0, run));
+        }
+        if let Some(exact) = self.exact_split_ns() {
+            return Ok(exact);
         }
         let ticks = |c: &Counters| {
             c.get(Counter::UtimeNs).zip(c.get(Counter::StimeNs)).filter(|(u, s)| u + s > 0)
@@ -111,6 +115,13 @@ impl Row {
         let (u, s) = ticks(&self.delta).or_else(|| ticks(&self.total)).ok_or(missing)?;
         let user = (run as u128 * u as u128 / (u as u128 + s as u128)) as u64;
         Ok((user, run - user))
+    }
+
+    /// User and system time where both were measured for the whole window.
+    pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
+        let part = |c| self.delta.get(c);
+        let (user, system) = part(Counter::UserNs).zip(part(Counter::SystemNs))?;
+        (part(Counter::RunNs) == Some(user + system)).then_some((user, system))
     }
 }
 

@@ -14,10 +14,20 @@ pub enum MicroState {
     Unknown,
     /// On a CPU.
     Run,
-    /// Runnable, waiting for a CPU.
+    /// Runnable after a wake-up, waiting for a CPU.
     Lat,
+    /// Runnable after losing its CPU, waiting for one.
+    LatPreempt,
+    /// Runnable, but its cgroup's quota is used up.
+    Throttle,
     /// Asleep, interruptibly.
     Sleep,
+    /// Asleep on a user-level lock.
+    Lock,
+    /// Asleep in a page fault on an instruction.
+    TextFault,
+    /// Asleep in any other page fault.
+    DataFault,
     /// Asleep, uninterruptibly.
     Block,
     /// Stopped or traced.
@@ -27,15 +37,20 @@ pub enum MicroState {
 }
 
 impl MicroState {
-    /// The counter that grows while a task is in this state.
-    pub const fn counter(self) -> Option<Counter> {
+    /// The counters that grow while a task is in this state.
+    pub const fn counters(self) -> &'static [Counter] {
         match self {
-            MicroState::Run => Some(Counter::RunNs),
-            MicroState::Lat => Some(Counter::LatNs),
-            MicroState::Sleep => Some(Counter::SleepNs),
-            MicroState::Block => Some(Counter::BlockNs),
-            MicroState::Stop => Some(Counter::StopNs),
-            MicroState::Unknown | MicroState::Zombie => None,
+            MicroState::Run => &[Counter::RunNs],
+            MicroState::Lat => &[Counter::LatNs],
+            MicroState::LatPreempt => &[Counter::LatNs, Counter::LatPreemptNs],
+            MicroState::Throttle => &[Counter::ThrottleNs],
+            MicroState::Sleep => &[Counter::SleepNs],
+            MicroState::Lock => &[Counter::LockNs],
+            MicroState::TextFault => &[Counter::TextFaultNs],
+            MicroState::DataFault => &[Counter::DataFaultNs],
+            MicroState::Block => &[Counter::BlockNs],
+            MicroState::Stop => &[Counter::StopNs],
+            MicroState::Unknown | MicroState::Zombie => &[],
         }
     }
 }

@@ -123,7 +123,7 @@ impl Known {
     /// The counters at a later instant up to which nothing happened to the task.
     fn counters_at(&self, at_ns: u64) -> Counters {
         let mut counters = self.sample.counters;
-        if let Some(counter) = self.sample.state.counter() {
+        for &counter in self.sample.state.counters() {
             counters.bump(counter, at_ns.saturating_sub(self.as_of_ns));
         }
         counters

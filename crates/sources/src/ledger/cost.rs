@@ -75,6 +75,14 @@ impl Cost {
     }
 }
 
+/// Changes between user and system mode so far (EX_EV_MODE of bpf/wire.h).
+pub fn mode_events(kernel: &KernelSide) -> u64 {
+    const MODE: usize = 6;
+    (0..kernel.possible_cpus)
+        .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events })[MODE])
+        .sum()
+}
+
 fn events(kernel: &KernelSide) -> u64 {
     (0..kernel.possible_cpus)
         .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events }))

@@ -3,7 +3,7 @@
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
 use super::skel::types::{ex_group, ex_process};
-use super::tasks::{comm, counters};
+use super::tasks::{comm, counters, Measured};
 use crate::error::SourceError;
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{AccountId, ExitSample};
@@ -28,15 +28,9 @@ struct Mirror {
 #[derive(Default)]
 pub struct ExitReader {
     mirror: Vec<Mirror>,
-    steal: bool,
 }
 
 impl ExitReader {
-    /// Nothing read yet; `steal`: whether steal is measured.
-    pub fn new(steal: bool) -> ExitReader {
-        ExitReader { steal, ..ExitReader::default() }
-    }
-
     /// All groups as of T. Those in which nobody exited for a whole window are retired in two
     /// steps: out of the index now, given back after the next window is closed, when no program
     /// can hold them any more.
@@ -44,16 +38,18 @@ impl ExitReader {
         &mut self,
         kernel: &mut KernelSide,
         closed: &Closed,
+        measured: Measured,
     ) -> Result<Vec<ExitSample>, SourceError> {
-        let groups = kernel.globals.next_group() as usize;
+        // One made since the maps were grown has nothing in it as of T.
+        let groups = (kernel.globals.next_group() as usize).min(kernel.groups.len());
         let mut samples = Vec::new();
         self.mirror.resize(groups.max(self.mirror.len()), Mirror::default());
-        for index in 0..groups.min(self.mirror.len()) {
+        for index in 0..groups {
             if kernel.groups.field(index, |g| unsafe { &raw const (*g).used }) == 0 {
                 continue;
             }
             let (group, crossed) = read_group(kernel, closed, index);
-            let sample = self.sample(&group, crossed);
+            let sample = sample(&group, crossed, measured);
             let mirror = &mut self.mirror[index];
             let idle = mirror.serial == group.serial && mirror.tasks == sample.tasks && !crossed;
             mirror.serial = group.serial;
@@ -74,20 +70,20 @@ impl ExitReader {
         }
         Ok(samples)
     }
+}
 
-    fn sample(&self, group: &ex_group, crossed: bool) -> ExitSample {
-        let cum = if crossed { &group.snap } else { &group.cum };
-        ExitSample {
-            account: AccountId(group.serial),
-            of: process(&group.key.of),
-            ancestors: group.ancestors.map(|p| process(&p)),
-            comm: comm(group.key.comm),
-            cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
-            processes: cum.processes,
-            tasks: cum.tasks,
-            life_ns: cum.life_ns,
-            counters: counters(&cum.sum, self.steal),
-        }
+fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
+    let cum = if crossed { &group.snap } else { &group.cum };
+    ExitSample {
+        account: AccountId(group.serial),
+        of: process(&group.key.of),
+        ancestors: group.ancestors.map(|p| process(&p)),
+        comm: comm(group.key.comm),
+        cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
+        processes: cum.processes,
+        tasks: cum.tasks,
+        life_ns: cum.life_ns,
+        counters: counters(&cum.sum, measured),
     }
 }
 

@@ -30,15 +30,15 @@ fn remember(level: PrintLevel, message: String) {
 struct Variant {
     /// sched_switch tells prev_state (5.18).
     switch_tells_state: bool,
-    /// The tracepoint that ends a CPU's life is there.
-    hotplug: bool,
+    /// The tracepoints that end a CPU's life and tell page faults are there.
+    extras: bool,
 }
 
 const VARIANTS: [Variant; 4] = [
-    Variant { switch_tells_state: true, hotplug: true },
-    Variant { switch_tells_state: false, hotplug: true },
-    Variant { switch_tells_state: true, hotplug: false },
-    Variant { switch_tells_state: false, hotplug: false },
+    Variant { switch_tells_state: true, extras: true },
+    Variant { switch_tells_state: false, extras: true },
+    Variant { switch_tells_state: true, extras: false },
+    Variant { switch_tells_state: false, extras: false },
 ];
 
 /// Loads the programs; nothing is attached yet.
@@ -59,7 +59,7 @@ pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
     let words = LAST_WORDS.lock().map(|w| w.clone()).unwrap_or_default();
     Err(SourceError::Unavailable {
         what: format!("the kernel refused the ledger's programs ({error}; {words})"),
-        advice: "Linux 5.12 or newer with BTF and task storage is needed; 'exactop doctor' says \
+        advice: "Linux 5.15 or newer with BTF and task storage is needed; 'exactop doctor' says \
                  what is missing"
             .into(),
     })
@@ -96,7 +96,8 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
     let mut open = LedgerSkelBuilder::default().open(storage)?;
     open.progs.on_switch.set_autoload(variant.switch_tells_state);
     open.progs.on_switch_before_5_18.set_autoload(!variant.switch_tells_state);
-    open.progs.on_cpu_dead.set_autoload(variant.hotplug);
+    open.progs.on_cpu_dead.set_autoload(variant.extras);
+    open.progs.on_page_fault.set_autoload(variant.extras);
     size_maps(&mut open, options)?;
     open.load()
 }

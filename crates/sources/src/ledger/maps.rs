@@ -12,12 +12,12 @@ use std::sync::atomic::{fence, Ordering};
 
 // The other side of the assertions in bpf/wire.h.
 const _: () = {
-    assert!(size_of::<types::ex_cum>() == 128);
+    assert!(size_of::<types::ex_cum>() == 256);
     assert!(size_of::<types::ex_ident>() == 64);
-    assert!(size_of::<types::ex_slot>() == 400);
+    assert!(size_of::<types::ex_slot>() == 672);
     assert!(size_of::<types::ex_cpu>() == 448);
     assert!(size_of::<types::ex_group_key>() == 64);
-    assert!(size_of::<types::ex_group>() == 528);
+    assert!(size_of::<types::ex_group>() == 784);
 };
 
 /// A BPF array map mapped into memory, as much of it as is in use: mapping a map maps all its
@@ -58,6 +58,11 @@ impl<T: Copy> Mapped<T> {
         self.at = at.cast();
         self.mapped = wanted;
         Ok(wanted)
+    }
+
+    /// How many elements are readable.
+    pub fn len(&self) -> usize {
+        self.mapped
     }
 
     fn pointer(&self, index: usize) -> *mut T {
@@ -146,6 +151,7 @@ impl Globals {
     write_global!(set_read_epoch, read_epoch, u32);
     write_global!(set_seeded, seeded, u32);
     write_global!(set_watch_tgid, watch_tgid, u32);
+    write_global!(set_split_run, split_run, u32);
     write_global!(set_lead_ns, lead_ns, u64);
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);

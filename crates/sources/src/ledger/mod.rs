@@ -12,6 +12,7 @@ mod exits;
 mod kernel_side;
 mod load;
 mod maps;
+mod split;
 mod tasks;
 
 /// Generated from bpf/ledger.bpf.c by the build script.
@@ -30,28 +31,41 @@ use exactop_model::system::System;
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Quality, SourceKind};
 use exits::ExitReader;
 use kernel_side::KernelSide;
+use split::Split;
+pub use split::SplitPolicy;
 use std::fs;
-use tasks::TaskReader;
+use tasks::{Measured, TaskReader};
 
 /// How large the ledger is, and how it is broken on purpose.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Slots for tasks; `None`: twice the tasks there are now, at least 16,384, at most 262,144.
-    /// A slot takes 420 bytes of kernel memory. When there are more tasks, time goes to the
+    /// A slot takes 692 bytes of kernel memory. When there are more tasks, time goes to the
     /// unnamed account.
     pub slots: Option<u32>,
-    /// Exited groups, 528 bytes each; when there are more, their time goes to the unnamed
+    /// Exited groups, 784 bytes each; when there are more, their time goes to the unnamed
     /// account.
     pub groups: u32,
     /// Lose one charge in so many, to see that the books notice; 0: none. For tests.
     pub drop_charge_every: u32,
     /// Measure the cost of an event with the kernel's run-time statistics.
     pub calibrate: bool,
+    /// How user and system time are told apart.
+    pub split: SplitPolicy,
+    /// What telling them apart may cost, as a share of the machine's CPU time (0..1).
+    pub split_budget: f64,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { slots: None, groups: 8192, drop_charge_every: 0, calibrate: true }
+        Options {
+            slots: None,
+            groups: 8192,
+            drop_charge_every: 0,
+            calibrate: true,
+            split: SplitPolicy::Auto,
+            split_budget: 0.01,
+        }
     }
 }
 
@@ -72,6 +86,7 @@ pub struct Ledger {
     tasks: TaskReader,
     exits: ExitReader,
     cost: Cost,
+    split: Split,
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
@@ -90,6 +105,8 @@ impl Ledger {
         kernel.globals.set_epoch(1);
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
+        let mut split = Split::new(options.split, options.split_budget);
+        split.start(&kernel)?;
         kernel.seed()?;
         for cpu in 0..kernel.possible_cpus {
             kernel.flush(cpu)?;
@@ -98,9 +115,10 @@ impl Ledger {
         let steal = steal_is_measured(&kernel);
         Ok(Ledger {
             kernel,
-            provenance: provenance(steal),
-            tasks: TaskReader::new(steal),
-            exits: ExitReader::new(steal),
+            provenance: provenance(Measured { steal, split: split.is_on() }),
+            tasks: TaskReader::default(),
+            exits: ExitReader::default(),
+            split,
             cost,
             errors: ErrorCounts::default(),
             steal,
@@ -166,14 +184,18 @@ impl Source for Ledger {
         self.watch(request.watch);
         let closed = closing::close(&self.kernel)?;
         let slots = self.kernel.grow()?;
-        let changes = self.tasks.read(&self.kernel, &closed, slots);
+        let measured = Measured { steal: self.steal, split: self.split.is_on() };
+        let changes = self.tasks.read(&self.kernel, &closed, slots, measured);
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
-        let exited = self.exits.read(&mut self.kernel, &closed)?;
+        let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let stats = cost::program_stats(&self.kernel);
         self.count_errors(&closed, &stats, changes.torn, changes.overflow);
         self.seed_again()?;
         let (events, bpf_ns) = self.cost.update(&self.kernel, &stats);
+        self.provenance = provenance(measured);
+        let modes = cost::mode_events(&self.kernel);
+        self.split.review(&self.kernel, modes, self.cost.ns_per_event(), closed.t_ns)?;
         Ok(Snapshot {
             at_ns: closed.t_ns,
             provenance: self.provenance.clone(),
@@ -203,16 +225,19 @@ fn steal_is_measured(kernel: &KernelSide) -> bool {
     })
 }
 
-fn provenance(steal: bool) -> Provenance {
+fn provenance(measured: Measured) -> Provenance {
     let mut provenance = Provenance::new(SourceKind::Ledger);
     for &counter in Counter::ALL {
         provenance.counters[counter as usize] = match counter {
             Counter::IrqNs => Quality::Missing,
-            Counter::StealNs if !steal => Quality::Missing,
+            Counter::StealNs if !measured.steal => Quality::Missing,
+            Counter::UserNs | Counter::SystemNs | Counter::Syscalls if !measured.split => {
+                Quality::Missing
+            }
             Counter::UtimeNs | Counter::StimeNs => Quality::Sampled,
             _ => Quality::Exact,
         };
     }
-    provenance.steal = if steal { Quality::Exact } else { Quality::Missing };
+    provenance.steal = if measured.steal { Quality::Exact } else { Quality::Missing };
     provenance
 }

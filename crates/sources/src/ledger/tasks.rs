@@ -12,7 +12,12 @@ mod state {
     pub const SLEEP: u32 = 5;
     pub const BLOCK: u32 = 6;
     pub const STOP: u32 = 7;
-    pub const DEAD: u32 = 10;
+    pub const LAT_PREEMPT: u32 = 8;
+    pub const LOCK: u32 = 9;
+    pub const TEXT_FAULT: u32 = 10;
+    pub const DATA_FAULT: u32 = 11;
+    pub const THROTTLE: u32 = 12;
+    pub const DEAD: u32 = 18;
 }
 
 /// PF_KTHREAD of include/linux/sched.h.
@@ -55,7 +60,7 @@ pub struct TaskReader {
     mirror: Vec<Mirror>,
     /// Dead tasks that may turn out to be zombies.
     lying: Vec<u32>,
-    steal: bool,
+    measured: Measured,
 }
 
 /// A slot as of T.
@@ -71,14 +76,16 @@ struct View {
 }
 
 impl TaskReader {
-    /// Nothing looked at yet; `steal`: whether steal is measured.
-    pub fn new(steal: bool) -> TaskReader {
-        TaskReader { steal, ..TaskReader::default() }
-    }
-
     /// Looks at the slots that changed in the window that `closed` ended.
-    pub fn read(&mut self, kernel: &KernelSide, closed: &Closed, slots: usize) -> Changes {
+    pub fn read(
+        &mut self,
+        kernel: &KernelSide,
+        closed: &Closed,
+        slots: usize,
+        measured: Measured,
+    ) -> Changes {
         let mut changes = Changes::default();
+        self.measured = measured;
         self.mirror.resize(slots.max(self.mirror.len()), Mirror::default());
         let began = closed.epoch.wrapping_sub(1) as usize & 1;
         let listed = kernel.globals.dirty_n()[began] as usize;
@@ -140,13 +147,13 @@ impl TaskReader {
             since_ns: view.born,
             last_cpu: Some(view.cpu),
             threads: None,
-            counters: counters(&view.cum, self.steal),
+            counters: counters(&view.cum, self.measured),
         }
     }
 }
 
 fn is_alive(state: u32) -> bool {
-    matches!(state, state::RUN | state::LAT | state::SLEEP | state::BLOCK | state::STOP)
+    state == state::RUN || (state::LAT..=state::THROTTLE).contains(&state)
 }
 
 /// A consistent copy of a slot, brought to T; `None` if it would not hold still.
@@ -189,7 +196,7 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
         view.cum = slot.snap;
     } else if is_alive(slot.state) {
         // Past T only if T was published late; then the window says so.
-        view.cum.ns[slot.state as usize & 7] += t_ns.saturating_sub(slot.since);
+        view.cum.ns[slot.state as usize & 15] += t_ns.saturating_sub(slot.since);
     }
     if serial == 0 {
         view.state = 0;
@@ -238,6 +245,11 @@ fn micro_state(state: u32) -> MicroState {
     match state {
         state::RUN => MicroState::Run,
         state::LAT => MicroState::Lat,
+        state::LAT_PREEMPT => MicroState::LatPreempt,
+        state::THROTTLE => MicroState::Throttle,
+        state::LOCK => MicroState::Lock,
+        state::TEXT_FAULT => MicroState::TextFault,
+        state::DATA_FAULT => MicroState::DataFault,
         state::SLEEP => MicroState::Sleep,
         state::BLOCK => MicroState::Block,
         state::STOP => MicroState::Stop,
@@ -247,27 +259,52 @@ fn micro_state(state: u32) -> MicroState {
 
 /// The letter top would show (proc_pid_stat(5)); `kstate` are the bits of task_struct.__state.
 fn letter(state: u32, kstate: u32) -> char {
+    let asleep = matches!(
+        state,
+        state::SLEEP | state::LOCK | state::TEXT_FAULT | state::DATA_FAULT | state::BLOCK
+    );
     match state {
-        state::BLOCK => 'D',
+        // TASK_UNINTERRUPTIBLE without TASK_NOLOAD.
+        _ if asleep && kstate & 0x402 == 0x2 => 'D',
         state::STOP if kstate & 0x8 != 0 => 't',
         state::STOP => 'T',
         // TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD.
-        state::SLEEP if kstate & 0x402 == 0x402 => 'I',
-        state::SLEEP => 'S',
+        _ if asleep && kstate & 0x402 == 0x402 => 'I',
+        _ if asleep => 'S',
         _ => 'R',
     }
 }
 
+/// What is measured at the moment, beside what always is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// Steal.
+    pub steal: bool,
+    /// User and system time, and system calls.
+    pub split: bool,
+}
+
 /// The counters of a slot or a group.
-pub fn counters(cum: &ex_cum, steal: bool) -> Counters {
+pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     let mut counters = Counters::unknown();
     let mut set = |counter, value| counters.set(counter, value);
-    set(Counter::RunNs, cum.ns[1]);
-    if steal {
+    let (user, system) = (cum.ns[13], cum.ns[14]);
+    set(Counter::RunNs, cum.ns[1] + user + system);
+    if measured.split {
+        set(Counter::UserNs, user);
+        set(Counter::SystemNs, system);
+        set(Counter::Syscalls, cum.syscalls);
+    }
+    if measured.steal {
         set(Counter::StealNs, cum.ns[2]);
     }
-    set(Counter::LatNs, cum.ns[4]);
+    set(Counter::LatNs, cum.ns[4] + cum.ns[8]);
+    set(Counter::LatPreemptNs, cum.ns[8]);
+    set(Counter::ThrottleNs, cum.ns[12]);
     set(Counter::SleepNs, cum.ns[5]);
+    set(Counter::LockNs, cum.ns[9]);
+    set(Counter::TextFaultNs, cum.ns[10]);
+    set(Counter::DataFaultNs, cum.ns[11]);
     set(Counter::BlockNs, cum.ns[6]);
     set(Counter::StopNs, cum.ns[7]);
     set(Counter::UtimeNs, cum.utime);
@@ -276,7 +313,11 @@ pub fn counters(cum: &ex_cum, steal: bool) -> Counters {
     set(Counter::Vcx, cum.vcx);
     set(Counter::Icx, cum.icx);
     set(Counter::Wakeups, cum.wakeups);
+    set(Counter::WakeupsGiven, cum.given);
     set(Counter::Migrations, cum.migrations);
+    set(Counter::Signals, cum.signals);
+    set(Counter::MinorFaults, cum.min_flt);
+    set(Counter::MajorFaults, cum.maj_flt);
     counters
 }
 
@@ -295,11 +336,13 @@ mod tests {
             (state::BLOCK, 0x2),
             (state::STOP, 0x104),
             (state::STOP, 0x8),
+            (state::LOCK, 0x2001),
+            (state::DATA_FAULT, 0x2),
         ]
         .map(|(state, kstate)| letter(state, kstate))
         .iter()
         .collect();
-        assert_eq!(shown, "RRSSIDTt");
+        assert_eq!(shown, "RRSSIDTtSD");
     }
 
     #[test]

@@ -1,21 +1,11 @@
 //! A ledger with its book, and the identities that every window must keep.
 
 use exactop_model::window::{TaskDelta, Window};
-use exactop_model::{Book, Counter, Counters, Frame, FrameOptions, MicroState, Row, Still};
+use exactop_model::{Book, Counter, Frame, FrameOptions, MicroState, Row, Still};
 use exactop_sources::ledger::{Ledger, Options};
 use exactop_sources::{Request, Source};
 use std::thread::sleep;
 use std::time::Duration;
-
-/// Counters that are states: together they are a task's life.
-const STATES: [Counter; 6] = [
-    Counter::RunNs,
-    Counter::StealNs,
-    Counter::LatNs,
-    Counter::SleepNs,
-    Counter::BlockNs,
-    Counter::StopNs,
-];
 
 /// A ledger being read.
 pub struct Books {
@@ -30,9 +20,10 @@ impl Books {
         // Switching the kernel's statistics patches its code, over which an emulated machine can
         // stumble (QEMU runs a stale breakpoint).
         let calibrate = options.calibrate && !crate::emulated();
-        let ledger = Ledger::open(&Options { calibrate, ..options.clone() }).unwrap_or_else(|error| {
-            panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
-        });
+        let ledger =
+            Ledger::open(&Options { calibrate, ..options.clone() }).unwrap_or_else(|error| {
+                panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
+            });
         let mut books = Books { ledger, book: Book::new(), request: Request::default() };
         assert!(books.close().is_none(), "the first snapshot only opens a window");
         books
@@ -102,19 +93,13 @@ fn life_fault(task: &TaskDelta) -> Option<String> {
     if task.sample.state == MicroState::Zombie {
         return None;
     }
-    let sum = states_ns(&task.delta);
+    let sum = task.delta.states_ns();
     (sum != Some(task.life_ns)).then(|| {
         format!(
             "{:?} {:?}: states sum to {sum:?}, life {} ns, {:?}",
             task.sample.key, task.sample.ident.comm, task.life_ns, task.delta
         )
     })
-}
-
-/// The sum of the states; steal counts where it is measured.
-pub fn states_ns(delta: &Counters) -> Option<u64> {
-    delta.get(Counter::RunNs)?;
-    Some(STATES.iter().filter_map(|&c| delta.get(c)).sum())
 }
 
 /// The row of a process.

@@ -12,7 +12,11 @@ const WINDOWS: usize = 60;
 
 /// An emulated machine schedules a thousand runnable threads in minutes: there, fewer.
 fn threads(wanted: usize) -> usize {
-    if crate::emulated() { wanted.min(200) } else { wanted }
+    if crate::emulated() {
+        wanted.min(200)
+    } else {
+        wanted
+    }
 }
 
 /// 60 windows of differing lengths while `load` runs.

@@ -1,6 +1,6 @@
 //! Outside witnesses: the worker's own clock, /proc/PID/schedstat, /proc/stat.
 
-use crate::books::{process, run_ns, states_ns, Books};
+use crate::books::{process, run_ns, Books};
 use exactop_lab::workloads::{AutoReaped, ExitingThreads, ForkStorm, Spin};
 use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{Counter, SourceKind};
@@ -47,7 +47,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             let row = frame.rows.iter().find(|r| r.key.tid == *tid).expect("its row");
             ours[i] += run_ns(row);
             wait[i] += row.delta.get(Counter::LatNs).expect("lat_ns");
-            assert_eq!(states_ns(&row.delta), Some(row.life_ns));
+            assert_eq!(row.delta.states_ns(), Some(row.life_ns));
         }
     }
     let after: Vec<_> = (0..2).map(read).collect();
@@ -69,8 +69,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
         let margin = longest / if crate::emulated() { 20 } else { 1000 } + gap;
         assert!(ours[i].abs_diff(longest) < margin + (longest - shortest), "thread {i}");
         let schedstat_wait = waited_after[i] - waited[i];
-        let wait_margin =
-            schedstat_wait / if crate::emulated() { 10 } else { 100 } + 20_000_000;
+        let wait_margin = schedstat_wait / if crate::emulated() { 10 } else { 100 } + 20_000_000;
         assert!(wait[i].abs_diff(schedstat_wait) < wait_margin, "thread {i}: run-queue wait");
     }
 }
@@ -133,7 +132,7 @@ fn a_fork_storm_has_names() {
     let load = ForkStorm::start(2).expect("a fork storm");
     std::thread::sleep(Duration::from_millis(300));
     books.close();
-    let (mut named, mut busy, mut by_shells) = (0, 0, 0);
+    let (mut named, mut busy, mut of_children, mut exited) = (0, 0, 0, 0);
     for _ in 0..10 {
         let window = books.window(Duration::from_millis(300));
         let frame = books.processes(&window);
@@ -142,13 +141,15 @@ fn a_fork_storm_has_names() {
         busy += b.tasks_ns + b.exited_ns + b.unnamed_ns;
         for &shell in &load.shells() {
             let row = process(&frame, shell);
-            let children = row.children.and_then(|c| c.get(Counter::RunNs)).expect("children");
-            by_shells += run_ns(row) + children;
+            of_children += row.children.and_then(|c| c.get(Counter::RunNs)).expect("children");
+            let theirs = frame.exited.iter().filter(|e| e.ident.ppid == shell);
+            exited += theirs.map(run_ns).sum::<u64>();
         }
     }
-    println!("named {named} of {busy} ns; the shells with their children {by_shells} ns");
+    println!("named {named} of {busy} ns; the shells' children {of_children} ns");
     assert!(named as f64 >= busy as f64 * 0.999);
-    assert!(by_shells as f64 > busy as f64 * 0.5, "the exited children go to their shells");
+    assert!(of_children > 0, "the exited children go to their shells");
+    assert_eq!(of_children, exited, "CPU+ and the rows say the same");
 }
 
 #[test]
