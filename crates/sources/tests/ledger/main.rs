@@ -9,6 +9,7 @@ mod books;
 mod conservation;
 mod corners;
 mod cost;
+mod microstates;
 mod witnesses;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
