@@ -131,19 +131,17 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 }
 
 /*
- * A task that comes onto a CPU without having been woken, or out of a throttled group: neither
- * end is announced. The kernel's own note of when it was queued tells; without one it was runnable
- * all along: signal_pending_state() had cancelled the block (fixed upstream in 6.16,
- * 8feb053d5319), or it was throttled until it ran.
+ * A task that comes onto a CPU without having been woken. The kernel's own note of when it was
+ * queued ends its sleep; without one it was runnable all along: signal_pending_state() had
+ * cancelled the block (fixed upstream in 6.16, 8feb053d5319). (For a throttled task there is no
+ * such note: it counts as throttled until it runs.)
  */
 static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 					 struct task_struct *next, __u64 now)
 {
-	bool throttled = s->state == EX_THROTTLE;
 	__u64 queued = 0;
 
-	if (!throttled)
-		count_error(EX_ERR_LOST_WAKEUP);
+	count_error(EX_ERR_LOST_WAKEUP);
 	if (s->state == EX_RUN)
 		return; /* left another CPU unseen, which charges that to the unnamed account */
 	if (bpf_core_field_exists(next->sched_info.last_queued))
@@ -155,7 +153,6 @@ static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 		return;
 	charge_off_cpu(c, s, queued, s->state);
 	s->since = queued;
-	s->state = throttled ? EX_LAT_PREEMPT : EX_LAT;
 }
 
 static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,
@@ -164,7 +161,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 {
 	cross(c, s, index, b, 0, next);
 	if (is_timed(s->state)) {
-		if (!is_waiting(s->state) || s->state == EX_THROTTLE)
+		if (!is_waiting(s->state))
 			until_queued(c, s, next, now);
 		charge_off_cpu(c, s, now, is_waiting(s->state) ? s->state : EX_LAT);
 	} else {

@@ -214,3 +214,66 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
     }
     assert!(sampled, "the budget was never felt");
 }
+
+/// A group of our own with a quota of 40 ms in 100 ms, in whichever hierarchy has the controller.
+struct QuotaGroup(std::path::PathBuf);
+
+impl QuotaGroup {
+    fn new() -> Option<QuotaGroup> {
+        let name = format!("exactop-test-{}", std::process::id());
+        let v1 = std::path::Path::new("/sys/fs/cgroup/cpu");
+        let v2 = std::path::Path::new("/sys/fs/cgroup");
+        let write = |path: std::path::PathBuf, text: &str| fs::write(path, text).ok();
+        if v1.join("cpu.cfs_quota_us").exists() || v1.join("cpu.shares").exists() {
+            let group = v1.join(name);
+            fs::create_dir(&group).ok()?;
+            write(group.join("cpu.cfs_period_us"), "100000")?;
+            write(group.join("cpu.cfs_quota_us"), "40000")?;
+            return Some(QuotaGroup(group));
+        }
+        let group = v2.join(name);
+        fs::create_dir(&group).ok()?;
+        write(group.join("cpu.max"), "40000 100000")?;
+        Some(QuotaGroup(group))
+    }
+
+    fn add(&self, pid: u32) {
+        fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("moved");
+    }
+}
+
+impl Drop for QuotaGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_used_up_quota_is_throttled_time() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some(group) = QuotaGroup::new() else {
+        eprintln!("left out: no cgroup with a CPU quota can be made here");
+        return;
+    };
+    let spin = exactop_lab::workloads::Spin::start(1, Some(&[0])).expect("a worker");
+    group.add(spin.pid());
+    let mut books = Books::open(&exact());
+    thread::sleep(Duration::from_millis(200));
+    books.close();
+    let window = books.window(Duration::from_secs(2));
+    assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
+    let frame = books.threads(&window);
+    let tid = spin.threads()[0];
+    let row = frame.rows.iter().find(|r| r.key.tid == tid).expect("its row");
+    let share = |c| ns(row, c) as f64 / row.life_ns as f64;
+    println!(
+        "ran {:.3}, throttled {:.3}, waited {:.3}",
+        share(Counter::RunNs),
+        share(Counter::ThrottleNs),
+        share(Counter::LatNs)
+    );
+    assert!(share(Counter::RunNs) < 0.46, "the quota is 0.4");
+    assert!(share(Counter::ThrottleNs) > 0.3);
+    drop(spin);
+    thread::sleep(Duration::from_millis(100));
+}
