@@ -8,8 +8,8 @@ use super::clock;
 use super::kernel_side::{Flushed, KernelSide, CUR_IDLE, CUR_OFFLINE};
 use crate::error::SourceError;
 
-/// How far ahead T is published: longer than it takes to publish it.
-const LEAD_NS: u64 = 200_000;
+/// How far ahead T is published at first: longer than it takes to publish it.
+pub const LEAD_NS: u64 = 200_000;
 /// On a machine whose virtual CPUs are taken for milliseconds, once that is noticed.
 const LONGEST_LEAD_NS: u64 = 50_000_000;
 /// How long after T to begin to look: `bpf_ktime_get_ns` on another CPU may be a little behind.
@@ -28,13 +28,14 @@ pub struct Closed {
     pub offline: u64,
 }
 
-/// Closes the open window.
-pub fn close(kernel: &KernelSide) -> Result<Closed, SourceError> {
+/// Closes the open window; `lead_ns` is how far ahead its end is published, until that was once
+/// too short.
+pub fn close(kernel: &KernelSide, lead_ns: u64) -> Result<Closed, SourceError> {
     let globals = &kernel.globals;
     let epoch = globals.epoch().wrapping_add(1);
     let late_before = globals.late();
     // Being late marks the window inexact, so it must not happen again.
-    let lead_ns = LEAD_NS.saturating_mul(1 << (4 * late_before.min(4))).min(LONGEST_LEAD_NS);
+    let lead_ns = lead_ns.saturating_mul(1 << (4 * late_before.min(4))).min(LONGEST_LEAD_NS);
     globals.set_lead_ns(lead_ns);
     globals.clear_dirty(epoch);
     kernel.publish()?;

@@ -54,6 +54,9 @@ pub struct Options {
     pub split: SplitPolicy,
     /// What telling them apart may cost, as a share of the machine's CPU time (0..1).
     pub split_budget: f64,
+    /// How far ahead the end of a window is published, ns: longer than this process may lose its
+    /// virtual CPU while it does that.
+    pub lead_ns: u64,
 }
 
 impl Default for Options {
@@ -65,6 +68,7 @@ impl Default for Options {
             calibrate: true,
             split: SplitPolicy::Auto,
             split_budget: 0.01,
+            lead_ns: closing::LEAD_NS,
         }
     }
 }
@@ -87,6 +91,7 @@ pub struct Ledger {
     exits: ExitReader,
     cost: Cost,
     split: Split,
+    lead_ns: u64,
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
@@ -119,6 +124,7 @@ impl Ledger {
             tasks: TaskReader::default(),
             exits: ExitReader::default(),
             split,
+            lead_ns: options.lead_ns,
             cost,
             errors: ErrorCounts::default(),
             steal,
@@ -182,7 +188,7 @@ impl Ledger {
 impl Source for Ledger {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.watch(request.watch);
-        let closed = closing::close(&self.kernel)?;
+        let closed = closing::close(&self.kernel, self.lead_ns)?;
         let slots = self.kernel.grow()?;
         let measured = Measured { steal: self.steal, split: self.split.is_on() };
         let changes = self.tasks.read(&self.kernel, &closed, slots, measured);
