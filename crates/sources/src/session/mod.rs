@@ -12,7 +12,7 @@ use crate::system::SystemReader;
 use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Needs, Provenance, Row, RowKind, TaskKey, Window,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 
 /// The needs that are details of a row; the others are the source's.
@@ -61,11 +61,17 @@ fn ledger() -> Result<Box<dyn Source>, SourceError> {
     })
 }
 
-/// What was read for a row in this window.
+/// How long details of a process that did nothing are kept. Without it doing anything only the
+/// kernel can change them: by reclaiming its memory, or when someone moves it to another cgroup.
+const KEPT_NS: u64 = 10_000_000_000;
+
+/// What was read for a row.
 #[derive(Default)]
 struct Read {
     needs: Needs,
     detail: Detail,
+    /// End of the window it was first read in.
+    at_ns: u64,
 }
 
 /// A feed of frames from one source.
@@ -133,8 +139,21 @@ impl Session {
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();
         self.window = self.book.advance(snapshot);
-        self.read.clear();
+        self.forget_details();
         Ok(self.window.is_some())
+    }
+
+    /// Forgets what was read for processes that did something since, and what is old. A source
+    /// that looks at everyone cannot tell who did nothing: then all is forgotten.
+    fn forget_details(&mut self) {
+        let Some(window) = self.window.as_ref().filter(|w| !w.end.complete) else {
+            return self.read.clear();
+        };
+        let active: FxHashSet<u32> = window.tasks.iter().map(|t| t.sample.key.tgid).collect();
+        let t1_ns = window.t1_ns;
+        self.read.retain(|(_, key), read| {
+            !active.contains(&key.tgid) && t1_ns.saturating_sub(read.at_ns) < KEPT_NS
+        });
     }
 }
 
@@ -156,7 +175,9 @@ impl Feed for Session {
                 self.details.fill(&mut [row], needs);
                 continue;
             }
-            let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_default();
+            let at_ns = self.window.as_ref().map_or(0, |w| w.t1_ns);
+            let fresh = || Read { at_ns, ..Read::default() };
+            let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_insert_with(fresh);
             let missing = DETAILS
                 .into_iter()
                 .filter(|&n| needs.has(n) && !read.needs.has(n))
