@@ -89,6 +89,18 @@ pub enum Source {
     Procfs,
 }
 
+/// How the ledger tells user from system time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Split {
+    /// At every system call while that stays under the budget
+    #[default]
+    Auto,
+    /// At every system call
+    Exact,
+    /// By the kernel's tick-sampled ratio (~)
+    Sampled,
+}
+
 /// What to watch and how to show it.
 #[derive(Debug, Args)]
 pub struct Watch {
@@ -154,6 +166,12 @@ pub struct Watch {
     /// Where the figures come from
     #[arg(long, value_enum, default_value_t)]
     pub source: Source,
+    /// How the ledger tells user from system time
+    #[arg(long, value_enum, default_value_t)]
+    pub split: Split,
+    /// What --split auto may cost, in per cent of the machine's CPU time
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = values::percent, allow_hyphen_values = true)]
+    pub budget: f64,
     /// Read this directory instead of /proc (procfs source, for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     pub proc_root: Option<PathBuf>,

@@ -6,6 +6,7 @@ use exactop_model::text::escape_str;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Report, Status};
 use exactop_sources::session::{self, Choice};
+use exactop_sources::SplitOptions;
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -18,7 +19,7 @@ type Tried = Result<Provenance, String>;
 /// When the ledger cannot be opened; the report has said why.
 pub fn run(as_json: bool) -> Result<(), Failure> {
     let report = probe::probe();
-    let tried: Tried = session::open(Choice::Ledger)
+    let tried: Tried = session::open(Choice::Ledger, SplitOptions::default())
         .map(|session| session.provenance().clone())
         .map_err(|error| escape_str(&error.to_string()));
     output::print(if as_json { json(&report, &tried) } else { text(&report, &tried) })?;

@@ -1,11 +1,11 @@
 //! The source the command line asks for.
 
-use crate::args::{Source, Watch};
+use crate::args::{Source, Split, Watch};
 use crate::failure::Failure;
 use exactop_model::Feed;
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::{self, Choice, Session};
-use exactop_sources::SourceError;
+use exactop_sources::{SourceError, SplitOptions, SplitPolicy};
 use std::path::Path;
 
 /// Opens it.
@@ -18,7 +18,7 @@ pub fn open(watch: &Watch) -> Result<Box<dyn Feed>, Failure> {
             return Err(Failure::usage("--proc-root is for the source procfs only"))
         }
         (Some(root), _) => at(root),
-        (None, source) => session::open(choice(source)),
+        (None, source) => session::open(choice(source), split(watch)),
     };
     match session {
         Ok(session) => Ok(Box::new(session)),
@@ -39,6 +39,15 @@ fn choice(source: Source) -> Choice {
         Source::Ledger => Choice::Ledger,
         Source::Procfs => Choice::Procfs,
     }
+}
+
+fn split(watch: &Watch) -> SplitOptions {
+    let policy = match watch.split {
+        Split::Auto => SplitPolicy::Auto,
+        Split::Exact => SplitPolicy::Exact,
+        Split::Sampled => SplitPolicy::Sampled,
+    };
+    SplitOptions { policy, budget: watch.budget / 100.0 }
 }
 
 /// Processes that are asked for by number must be there now; later they may go.

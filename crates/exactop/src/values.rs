@@ -38,6 +38,14 @@ pub fn width(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A share of the machine, in per cent.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(n) if (0.0..=100.0).contains(&n) => Ok(n),
+        _ => Err("write per cent of the machine's CPU time, 0 to 100".into()),
+    }
+}
+
 /// A process id.
 pub fn pid(text: &str) -> Result<u32, String> {
     match text.trim().parse() {

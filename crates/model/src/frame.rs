@@ -3,7 +3,7 @@
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{AccountId, Ident, TaskKey};
-use crate::provenance::{Provenance, SourceKind};
+use crate::provenance::{Provenance, Quality, SourceKind};
 use crate::snapshot::{CostSample, ExitSample, ProcessRef};
 use crate::system::{StatTicks, System};
 use crate::value::Missing;
@@ -199,6 +199,13 @@ impl Frame {
     /// The window's length.
     pub fn length_ns(&self) -> u64 {
         self.t1_ns - self.t0_ns
+    }
+
+    /// Whether a source that can measure user and system time at the system calls did not in this
+    /// window: they come from the tick-sampled ratio.
+    pub fn split_is_sampled(&self) -> bool {
+        let exact_source = self.provenance.source == SourceKind::Ledger;
+        exact_source && self.provenance.of(Counter::UserNs) == Quality::Missing
     }
 }
 

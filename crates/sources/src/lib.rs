@@ -16,4 +16,4 @@ pub mod source;
 pub mod system;
 
 pub use error::SourceError;
-pub use source::{Request, Source};
+pub use source::{Request, Source, SplitOptions, SplitPolicy};

@@ -3,6 +3,33 @@
 use crate::error::SourceError;
 use exactop_model::{Needs, Provenance, Snapshot};
 
+/// How the ledger tells user from system time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SplitPolicy {
+    /// At every system call, whatever it costs.
+    Exact,
+    /// By the kernel's tick-sampled ratio.
+    Sampled,
+    /// At every system call while that stays under the budget.
+    #[default]
+    Auto,
+}
+
+/// User and system time: how they are told apart, and what that may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SplitOptions {
+    /// How.
+    pub policy: SplitPolicy,
+    /// For `Auto`: the cost at which it stops, as a share of the machine's CPU time (0..1).
+    pub budget: f64,
+}
+
+impl Default for SplitOptions {
+    fn default() -> SplitOptions {
+        SplitOptions { policy: SplitPolicy::Auto, budget: 0.01 }
+    }
+}
+
 /// What the next snapshot must hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {

@@ -56,7 +56,8 @@ fn window(frame: &Frame) -> String {
     } else {
         "sampled by ticks, blind to what exits"
     };
-    format!("Window {seconds:.3} s, {source}, {grade}; cost of looking {}", cost(frame))
+    let split = if frame.split_is_sampled() { "; us/sy ~ sampled" } else { "" };
+    format!("Window {seconds:.3} s, {source}, {grade}{split}; cost of looking {}", cost(frame))
 }
 
 fn cost(frame: &Frame) -> String {

@@ -22,7 +22,7 @@ mod skel {
 }
 
 use crate::error::SourceError;
-use crate::source::{Request, Source};
+use crate::source::{Request, Source, SplitOptions};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -32,7 +32,6 @@ use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Quality, Source
 use exits::ExitReader;
 use kernel_side::KernelSide;
 use split::Split;
-pub use split::SplitPolicy;
 use std::fs;
 use tasks::{Measured, TaskReader};
 
@@ -50,10 +49,8 @@ pub struct Options {
     pub drop_charge_every: u32,
     /// Measure the cost of an event with the kernel's run-time statistics.
     pub calibrate: bool,
-    /// How user and system time are told apart.
-    pub split: SplitPolicy,
-    /// What telling them apart may cost, as a share of the machine's CPU time (0..1).
-    pub split_budget: f64,
+    /// User and system time.
+    pub split: SplitOptions,
     /// How far ahead the end of a window is published, ns: longer than this process may lose its
     /// virtual CPU while it does that.
     pub lead_ns: u64,
@@ -66,8 +63,7 @@ impl Default for Options {
             groups: 8192,
             drop_charge_every: 0,
             calibrate: true,
-            split: SplitPolicy::Auto,
-            split_budget: 0.01,
+            split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
         }
     }
@@ -110,7 +106,7 @@ impl Ledger {
         kernel.globals.set_epoch(1);
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
-        let mut split = Split::new(options.split, options.split_budget);
+        let mut split = Split::new(options.split);
         split.start(&kernel)?;
         kernel.seed()?;
         for cpu in 0..kernel.possible_cpus {

@@ -5,28 +5,15 @@
 
 use super::kernel_side::KernelSide;
 use crate::error::SourceError;
+use crate::source::{SplitOptions, SplitPolicy};
 use libbpf_rs::Link;
 
-/// How user and system time are told apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitPolicy {
-    /// At every system call, whatever it costs.
-    Exact,
-    /// By the kernel's tick-sampled ratio.
-    Sampled,
-    /// At every system call while that stays under the budget.
-    #[default]
-    Auto,
-}
-
-/// Windows without the programs after they were over the budget.
+/// How long the programs stay away after they were over the budget.
 const REST_NS: u64 = 30_000_000_000;
 
 /// The optional programs and whether they are worth it.
 pub struct Split {
-    policy: SplitPolicy,
-    /// Share of the machine's CPU time, 0..1.
-    budget: f64,
+    options: SplitOptions,
     links: Vec<Link>,
     run: u32,
     rest_until_ns: u64,
@@ -34,9 +21,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// Not measuring yet; `budget` is a share of the machine's CPU time.
-    pub fn new(policy: SplitPolicy, budget: f64) -> Split {
-        Split { policy, budget, links: Vec::new(), run: 0, rest_until_ns: 0, last: None }
+    /// Not measuring yet.
+    pub fn new(options: SplitOptions) -> Split {
+        Split { options, links: Vec::new(), run: 0, rest_until_ns: 0, last: None }
     }
 
     /// Whether it is being measured.
@@ -46,7 +33,7 @@ impl Split {
 
     /// Attaches the programs unless the policy says not to.
     pub fn start(&mut self, kernel: &KernelSide) -> Result<(), SourceError> {
-        if self.policy == SplitPolicy::Sampled || self.is_on() {
+        if self.options.policy == SplitPolicy::Sampled || self.is_on() {
             return Ok(());
         }
         self.links = kernel.attach_split()?;
@@ -66,7 +53,7 @@ impl Split {
         now_ns: u64,
     ) -> Result<(), SourceError> {
         let before = self.last.replace((events, now_ns));
-        if self.policy != SplitPolicy::Auto {
+        if self.options.policy != SplitPolicy::Auto {
             return Ok(());
         }
         if !self.is_on() {
@@ -74,7 +61,7 @@ impl Split {
         }
         let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return Ok(()) };
         let window_ns = now_ns.saturating_sub(t0_ns) as f64 * kernel.possible_cpus as f64;
-        if events.saturating_sub(events_before) as f64 * ns > self.budget * window_ns {
+        if events.saturating_sub(events_before) as f64 * ns > self.options.budget * window_ns {
             kernel.globals.set_split_run(0);
             self.links.clear();
             self.rest_until_ns = now_ns + REST_NS;

@@ -7,7 +7,7 @@ use crate::details::Details;
 use crate::error::SourceError;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
-use crate::source::{Request, Source};
+use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Needs, Provenance, Row, RowKind, TaskKey, Window,
@@ -34,12 +34,12 @@ pub enum Choice {
 ///
 /// # Errors
 /// `Auto` and `Procfs`: when /proc cannot be read. `Ledger`: what the ledger could not get.
-pub fn open(choice: Choice) -> Result<Session, SourceError> {
+pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError> {
     let root = Path::new("/proc");
     let source: Box<dyn Source> = match choice {
         Choice::Procfs => Box::new(Procfs::open(root)?),
-        Choice::Ledger => ledger()?,
-        Choice::Auto => match ledger() {
+        Choice::Ledger => ledger(split)?,
+        Choice::Auto => match ledger(split) {
             Ok(source) => source,
             Err(why) => Box::new(Procfs::open(root)?.because(why.to_string())),
         },
@@ -48,13 +48,13 @@ pub fn open(choice: Choice) -> Result<Session, SourceError> {
 }
 
 #[cfg(feature = "bpf")]
-fn ledger() -> Result<Box<dyn Source>, SourceError> {
+fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
     use crate::ledger::{Ledger, Options};
-    Ok(Box::new(Ledger::open(&Options::default())?))
+    Ok(Box::new(Ledger::open(&Options { split, ..Options::default() })?))
 }
 
 #[cfg(not(feature = "bpf"))]
-fn ledger() -> Result<Box<dyn Source>, SourceError> {
+fn ledger(_: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
     Err(SourceError::Unavailable {
         what: "this exactop was built without the BPF ledger".into(),
         advice: "build it with the feature 'bpf' for exact accounting".into(),

@@ -61,7 +61,7 @@ fn details_are_read_once_in_a_window() {
 
 #[test]
 fn a_session_on_this_machine_finds_its_own_process() {
-    let mut session = open(Choice::Procfs).unwrap();
+    let mut session = open(Choice::Procfs, SplitOptions::default()).unwrap();
     let ask = Ask { needs: Needs::SCHEDSTAT | Needs::STATUS, ..Ask::default() };
     assert_eq!(session.next_frame(&ask), Ok(None));
     let frame = session.next_frame(&ask).unwrap().unwrap();
@@ -74,10 +74,10 @@ fn a_session_on_this_machine_finds_its_own_process() {
 
 #[test]
 fn the_best_source_is_taken_or_the_provenance_says_why_not() {
-    let session = open(Choice::Auto).unwrap();
+    let session = open(Choice::Auto, SplitOptions::default()).unwrap();
     let provenance = session.provenance();
     assert_eq!(provenance.source == SourceKind::Procfs, provenance.reason.is_some());
-    if let Err(error) = open(Choice::Ledger) {
+    if let Err(error) = open(Choice::Ledger, SplitOptions::default()) {
         assert_eq!(provenance.reason, Some(error.to_string()));
     }
 }

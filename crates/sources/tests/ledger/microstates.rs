@@ -2,7 +2,8 @@
 
 use crate::books::{process, Books};
 use exactop_model::{Counter, Row};
-use exactop_sources::ledger::{Options, SplitPolicy};
+use exactop_sources::ledger::Options;
+use exactop_sources::{SplitOptions, SplitPolicy};
 use std::fs;
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
@@ -10,7 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 fn exact() -> Options {
-    Options { split: SplitPolicy::Exact, ..Options::default() }
+    let split = SplitOptions { policy: SplitPolicy::Exact, ..SplitOptions::default() };
+    Options { split, ..Options::default() }
 }
 
 /// Runs `work` in a thread of its own, once the ledger's window is open; its row of that window.
@@ -196,7 +198,10 @@ fn signals_are_counted() {
 #[test]
 fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
     let Some(_machine) = crate::machine() else { return };
-    let mut books = Books::open(&Options { split_budget: 1e-9, ..Options::default() });
+    let mut books = Books::open(&Options {
+        split: SplitOptions { budget: 1e-9, ..SplitOptions::default() },
+        ..Options::default()
+    });
     let load = exactop_lab::workloads::PipePingPong::start(20).expect("ping-pong");
     let mut sampled = false;
     for _ in 0..30 {

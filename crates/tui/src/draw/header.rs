@@ -119,7 +119,8 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
         (false, false) => piece.and(theme, Ink::Alarm, "NOT EXACT"),
     };
     let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| escape_str(r));
-    let why: Vec<String> = reason.into_iter().chain(troubles).collect();
+    let split = frame.split_is_sampled().then(|| "us/sy ~ sampled".to_string());
+    let why: Vec<String> = reason.into_iter().chain(troubles).chain(split).collect();
     let piece = match why.is_empty() {
         true => piece,
         // An exact window may have had events that were understood and set right.
