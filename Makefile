@@ -20,7 +20,7 @@ deps: ## Install what building and testing need (as root; else say what to run)
 
 .PHONY: build
 build: cargo ## Build the release binary: target/release/exactop
-	@scripts/deps.sh --check build
+	@scripts/deps.sh build
 	$(CARGO) build --release -p exactop
 
 .PHONY: run
@@ -29,7 +29,7 @@ run: build ## Build and start the live view (as root: the exact ledger; else pro
 
 .PHONY: test
 test: cargo ## Run all tests (those of the ledger need root)
-	@scripts/deps.sh --check test
+	@scripts/deps.sh test
 	$(CARGO) test --workspace
 
 .PHONY: bench
