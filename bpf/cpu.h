@@ -69,7 +69,7 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 	bool watched = s && watch_tgid && s->id.tgid == watch_tgid;
 	struct segment seg = {};
 
-	if (c->epoch != b.epoch) {
+	if ((__s32)(c->epoch - b.epoch) < 0) {
 		seg.ns = b.t > c->since ? b.t - c->since : 0;
 		if (c->cur != EX_CUR_IDLE && c->cur != EX_CUR_OFFLINE)
 			seg.steal = take_steal(c, seg.ns);

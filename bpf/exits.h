@@ -114,7 +114,7 @@ static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct tas
 		count_error(EX_ERR_NO_GROUP);
 		return;
 	}
-	if (g->epoch != b.epoch) {
+	if ((__s32)(g->epoch - b.epoch) < 0) {
 		g->snap = g->cum;
 		store_barrier(c);
 		*(volatile __u32 *)&g->epoch = b.epoch;

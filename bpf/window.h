@@ -103,7 +103,8 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 	__u64 d = 0;
 	__u32 state = s->state, account = account_of(s);
 
-	if (s->epoch == b.epoch)
+	/* Never back: another CPU's clock may be a little ahead. */
+	if ((__s32)(s->epoch - b.epoch) >= 0)
 		return;
 	if (is_timed(state) && b.t > s->since)
 		d = b.t - s->since;

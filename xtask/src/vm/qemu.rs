@@ -83,7 +83,17 @@ impl Machine<'_> {
 
     fn spawn(&self) -> Result<Child> {
         let mut command = Command::new(QEMU);
-        command.args(["-accel", "tcg", "-no-reboot", "-net", "none", "-display", "none"]);
+        // One thread for all virtual CPUs: with one each, a CPU may run a breakpoint that another
+        // has already patched away again, and the kernel dies of it when tracepoints come and go.
+        command.args([
+            "-accel",
+            "tcg,thread=single",
+            "-no-reboot",
+            "-net",
+            "none",
+            "-display",
+            "none",
+        ]);
         command.args(["-serial", "stdio", "-monitor", "none", "-append", KERNEL_ARGS]);
         command.args(["-m", &self.mem_mib.to_string(), "-smp", &self.cpus.to_string()]);
         command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initrd);
