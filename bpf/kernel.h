@@ -33,11 +33,8 @@ struct cgroup_subsys_state {
 };
 
 struct css_set {
+	struct cgroup_subsys_state *subsys[16];
 	struct cgroup *dfl_cgrp;
-};
-
-struct task_group {
-	struct cgroup_subsys_state css;
 };
 
 struct cred {
@@ -93,7 +90,6 @@ struct task_struct {
 	unsigned long maj_flt;
 	struct sched_entity se;
 	struct sched_info sched_info;
-	struct task_group *sched_task_group;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	const struct cred *cred;
@@ -124,6 +120,8 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
+
+enum cgroup_subsys_id { cpu_cgrp_id = 1 };
 
 enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 

@@ -61,11 +61,18 @@ static __always_inline __u32 account_of(struct ex_slot *s)
 	return s->mode;
 }
 
+/* Not sched_task_group: autogroup puts a group there that is no cgroup. */
 static __always_inline __u64 cgroup_id(struct task_struct *task)
 {
-	if (cgroup_of_cpu_controller)
-		return task->sched_task_group->css.cgroup->kn->id;
-	return task->cgroups->dfl_cgrp->kn->id;
+	struct css_set *set = task->cgroups;
+	struct cgroup_subsys_state *css = NULL;
+	unsigned long at = (unsigned long)__builtin_preserve_access_index(&set->subsys);
+
+	if (!cgroup_of_cpu_controller)
+		return set->dfl_cgrp->kn->id;
+	at += bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) * sizeof(css);
+	bpf_probe_read_kernel(&css, sizeof(css), (void *)at);
+	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
 static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
