@@ -11,7 +11,7 @@ use crate::error::SourceError;
 /// How far ahead T is published at first: longer than it takes to publish it.
 pub const LEAD_NS: u64 = 200_000;
 /// On a machine whose virtual CPUs are taken for milliseconds, once that is noticed.
-const LONGEST_LEAD_NS: u64 = 50_000_000;
+const LONGEST_LEAD_NS: u64 = 200_000_000;
 /// How long after T to begin to look: `bpf_ktime_get_ns` on another CPU may be a little behind.
 const AFTER_NS: u64 = 30_000;
 
