@@ -1,0 +1,170 @@
+//! Questions: what is asked, what bad answers get, and that good ones do what they say.
+
+use crate::screen::{is_heading, table};
+use crate::terminal::Terminal;
+use crate::Load;
+use std::os::unix::process::ExitStatusExt;
+
+const OPTIONS: &str = "-d 0.3 --source procfs";
+
+/// Answers a question.
+fn answer(terminal: &Terminal, key: &str, question: &str, text: &str) {
+    terminal.keys(&[key]);
+    terminal.shows(question);
+    terminal.line(text);
+}
+
+#[test]
+fn filters_choose_rows_and_bad_ones_say_why() {
+    let load = Load::sleep();
+    let terminal = Terminal::live(120, 30, OPTIONS);
+    for (text, why) in [
+        ("cpu", "no operator"),
+        ("comand=sh", "no column 'comand'"),
+        ("%CPU>much", "'much' is not a number"),
+        ("COMMAND<x", "is text"),
+    ] {
+        answer(&terminal, "o", "add filter", text);
+        terminal.shows(why);
+    }
+    answer(&terminal, "o", "add filter", &format!("pid={}", load.pid()));
+    terminal.passes(|screen| {
+        table(&terminal, screen)?;
+        let pids: Vec<&str> = rows(screen);
+        let wanted = load.pid().to_string();
+        (pids == [wanted.as_str()]).then_some(()).ok_or(format!("{pids:?} instead of {wanted}"))
+    });
+    terminal.keys(&["C-o"]);
+    terminal.shows("filters: pid=");
+    terminal.keys(&["="]);
+    terminal.wait("all rows", |t| (rows(&t.screen()).len() > 5).then_some(()));
+}
+
+/// The first words of the rows.
+fn rows(screen: &str) -> Vec<&str> {
+    let table = screen.lines().skip_while(|l| !is_heading(l)).skip(1);
+    table.filter_map(|l| l.split_whitespace().next()).collect()
+}
+
+#[test]
+fn a_user_is_looked_up() {
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    answer(&terminal, "u", "user (", "no-such-user");
+    terminal.shows("no user 'no-such-user'");
+    answer(&terminal, "u", "user (", "4294967294");
+    terminal.shows("no row passes the filters");
+    answer(&terminal, "u", "user (", "");
+    terminal.wait("all rows", |t| (rows(&t.screen()).len() > 5).then_some(()));
+}
+
+#[test]
+fn search_finds_a_sleeper() {
+    let load = Load::sleep();
+    let terminal = Terminal::live(100, 24, &format!("{OPTIONS} -c"));
+    answer(&terminal, "/", "search:", "sleep 1000");
+    terminal
+        .wait("the row", |t| rows(&t.screen()).contains(&&*load.pid().to_string()).then_some(()));
+    terminal.keys(&["&"]);
+    answer(&terminal, "L", "search:", "no such words");
+    terminal.shows("no such words");
+    terminal.keys(&["Escape"]);
+    terminal.passes(|screen| table(&terminal, screen));
+}
+
+#[test]
+fn killing_asks_twice() {
+    let mut load = Load::sleep();
+    let pid = load.pid().to_string();
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    answer(&terminal, "k", "PID to signal", "0");
+    terminal.shows("'0' is not a PID");
+    answer(&terminal, "k", "PID to signal", "-1");
+    terminal.shows("'-1' is not a PID");
+    answer(&terminal, "k", "PID to signal", &pid);
+    terminal.shows(&format!("signal for PID {pid}"));
+    terminal.line("NONSENSE");
+    terminal.shows("no signal 'NONSENSE'");
+    for yes in [false, true] {
+        answer(&terminal, "k", "PID to signal", &pid);
+        terminal.shows(&format!("signal for PID {pid}"));
+        terminal.line("");
+        terminal.shows(&format!("send SIGTERM to PID {pid}"));
+        assert!(load.0.try_wait().expect("a state").is_none(), "nothing was sent yet");
+        terminal.text(if yes { "y" } else { "n" });
+        terminal.wait("an end of the question", |t| (!t.screen().contains("[y/N]")).then_some(()));
+    }
+    terminal.shows(&format!("SIGTERM sent to PID {pid}"));
+    assert_eq!(load.0.wait().expect("an end").signal(), Some(15));
+    answer(&terminal, "k", "PID to signal", &pid);
+    terminal.shows(&format!("signal for PID {pid}"));
+    terminal.line("9");
+    terminal.shows("send SIGKILL");
+    terminal.text("y");
+    terminal.shows("it is gone");
+}
+
+#[test]
+fn renicing_asks_too() {
+    let load = Load::sleep();
+    let pid = load.pid().to_string();
+    let nice = || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("its stat");
+        let rest = stat.rsplit_once(") ").expect("a name").1;
+        rest.split(' ').nth(16).and_then(|n| n.parse::<i32>().ok()).expect("a nice value")
+    };
+    let before = nice();
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    answer(&terminal, "r", "PID to renice", &pid);
+    terminal.shows("new nice value");
+    terminal.line("20");
+    terminal.shows("nice values are -20 to 19, not '20'");
+    for yes in [false, true] {
+        assert_eq!(nice(), before);
+        answer(&terminal, "r", "PID to renice", &pid);
+        terminal.shows("new nice value");
+        terminal.line("17");
+        terminal.shows("to 17? [y/N]");
+        terminal.text(if yes { "y" } else { "n" });
+        terminal.wait("an end of the question", |t| (!t.screen().contains("[y/N]")).then_some(()));
+    }
+    terminal.shows(&format!("nice value of PID {pid} is 17"));
+    assert_eq!(nice(), 17);
+}
+
+#[test]
+fn intervals_that_make_no_sense_are_refused() {
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    for (text, why) in [
+        ("0", "must be more than 0 s"),
+        ("-1", "must be more than 0 s, not -1"),
+        ("nan", "must be a number"),
+        ("1e9", "at most a day"),
+        ("inf", "at most a day"),
+        ("0.001", "at least 0.01 s"),
+        ("soon", "'soon' is not a number of seconds"),
+    ] {
+        answer(&terminal, "d", "seconds between looks", text);
+        terminal.shows(why);
+    }
+    answer(&terminal, "s", "seconds between looks", "0.7");
+    terminal.shows("window 0.7");
+    terminal.passes(|screen| table(&terminal, screen));
+}
+
+#[test]
+fn settings_are_kept() {
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    terminal.keys(&["V", "1"]);
+    terminal.shows("tree");
+    terminal.keys(&["W"]);
+    terminal.shows("settings kept in");
+    let kept = std::fs::read_to_string(terminal.config()).expect("a file");
+    for line in ["interval_s = 0.3", "tree = true", "per_cpu = true"] {
+        assert!(kept.contains(line), "{line:?} is not in:\n{kept}");
+    }
+    terminal.keys(&["q"]);
+    terminal.wait("an end", |t| (!t.alternate()).then_some(()));
+    terminal.start("--source procfs");
+    terminal.shows("tree");
+    terminal.shows("window 0.3");
+}

@@ -1,0 +1,156 @@
+//! Every documented key, and what the pages behind them show.
+
+use crate::screen::{books, harmless, table};
+use crate::terminal::Terminal;
+use crate::Load;
+use exactop_tui::keys::{Command, BINDINGS};
+
+const OPTIONS: &str = "-d 0.3 --source procfs";
+
+/// tmux's name for a key of the help page.
+fn tmux_name(name: &str) -> String {
+    let named = [
+        ("↑", "Up"),
+        ("↓", "Down"),
+        ("←", "Left"),
+        ("→", "Right"),
+        ("PgUp", "PPage"),
+        ("PgDn", "NPage"),
+        ("Esc", "Escape"),
+    ];
+    if let Some((_, tmux)) = named.iter().find(|(key, _)| *key == name) {
+        return tmux.to_string();
+    }
+    match name.strip_prefix('^') {
+        Some(letter) => format!("C-{}", letter.to_lowercase()),
+        None => name.to_string(),
+    }
+}
+
+#[test]
+fn every_documented_key_leaves_a_screen_that_adds_up() {
+    let terminal = Terminal::live(120, 30, OPTIONS);
+    for binding in BINDINGS {
+        if matches!(binding.command, Command::Quit | Command::Suspend) {
+            continue;
+        }
+        for key in binding.keys {
+            let name = key.name();
+            terminal.keys(&[&tmux_name(&name)]);
+            terminal.passes(|screen| {
+                harmless(&terminal, screen).map_err(|why| format!("after {name}: {why}"))
+            });
+            // Out of a question, then off a page.
+            terminal.keys(&["Escape"]);
+            std::thread::sleep(std::time::Duration::from_millis(30));
+            terminal.keys(&["Escape"]);
+            terminal.passes(|screen| {
+                table(&terminal, screen).map_err(|why| format!("after {name}: {why}"))
+            });
+        }
+    }
+    // Not in one go: Esc and a letter at once are Alt and that letter.
+    terminal.keys(&["Escape"]);
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    terminal.keys(&["q"]);
+    terminal.wait("an end", |t| (!t.alternate()).then_some(()));
+}
+
+#[test]
+fn the_help_page_has_every_key_and_ends() {
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    terminal.keys(&["?"]);
+    let mut all = terminal.shows("lines 1-");
+    while !terminal.screen().contains(&foot_of_the_end(&terminal)) {
+        terminal.keys(&["NPage"]);
+        std::thread::sleep(std::time::Duration::from_millis(60));
+        all.push_str(&terminal.screen());
+    }
+    for binding in BINDINGS {
+        let words: Vec<&str> = binding.help.split_whitespace().take(3).collect();
+        assert!(all.contains(&words.join(" ")), "{} is not on the help page", binding.help);
+    }
+    assert!(all.contains("%CPU") && all.contains("balance"), "{all}");
+    terminal.keys(&["Escape"]);
+    terminal.passes(|screen| table(&terminal, screen));
+}
+
+/// The last line of the help page when its end is on the screen: `lines 90-112 of 112`.
+fn foot_of_the_end(terminal: &Terminal) -> String {
+    let screen = terminal.shows(" of ");
+    let foot = screen.lines().last().unwrap_or_default();
+    let total = foot.split(" of ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    format!("-{0} of {0} ", total.unwrap_or("?"))
+}
+
+#[test]
+fn a_process_has_a_page() {
+    let load = Load::shell("while :; do :; done");
+    let terminal = Terminal::live(100, 30, &format!("{OPTIONS} -p {}", load.pid()));
+    terminal.shows(" sh");
+    terminal.keys(&["Down", "Enter"]);
+    let page = terminal.shows("while :; do :; done");
+    let names = format!("sh ({})", load.pid());
+    assert!(page.contains(&names), "{page}");
+    terminal.passes(|screen| {
+        harmless(&terminal, screen)?;
+        books(screen)?;
+        for words in ["command ", "time ", "CPU ", "switches", "Esc back", " PID "] {
+            if !screen.contains(words) {
+                return Err(format!("no {words:?}"));
+            }
+        }
+        Ok(())
+    });
+    drop(load);
+    terminal.shows("has exited");
+    terminal.keys(&["Escape"]);
+    terminal.shows("no row passes the filters");
+}
+
+#[test]
+fn columns_are_chosen_and_ordered() {
+    let terminal = Terminal::live(100, 24, OPTIONS);
+    terminal.keys(&["f"]);
+    terminal.shows("Columns  17 of");
+    // USER goes; PID is moved behind it and gives the order.
+    terminal.keys(&["Down", "Space", "Up", "Right", "Down", "Left", "s", "f"]);
+    terminal.passes(|screen| {
+        table(&terminal, screen)?;
+        let heading = screen.lines().find(|l| l.contains("COMMAND")).unwrap_or_default();
+        match heading.contains("PID") && !heading.contains("USER") {
+            true => Ok(()),
+            false => Err(format!("another heading: {heading}")),
+        }
+    });
+}
+
+#[test]
+fn bars_tree_threads_and_shares_of_the_machine() {
+    let load = Load::shell("while :; do :; done");
+    let terminal = Terminal::live(120, 30, OPTIONS);
+    terminal.keys(&["1"]);
+    terminal.shows("cpu0");
+    terminal.keys(&["H"]);
+    terminal.shows("Threads ");
+    terminal.keys(&["H", "V"]);
+    terminal.shows("tree");
+    terminal.keys(&["V", "I"]);
+    terminal.shows("per cent of the machine");
+    terminal.passes(|screen| match books(screen)? {
+        10_000 => Ok(()),
+        other => Err(format!("the machine is {other} hundredths")),
+    });
+    terminal.keys(&["I", "i"]);
+    terminal.shows("idle hidden");
+    terminal.keys(&["c"]);
+    terminal.shows("while :; do :; done");
+    terminal.keys(&["p"]);
+    let paused = terminal.shows("PAUSED");
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert_eq!(terminal.screen(), paused, "a paused screen stands still");
+    terminal.keys(&["p"]);
+    terminal.wait("another window", |t| (t.screen() != paused).then_some(()));
+    terminal.passes(|screen| table(&terminal, screen));
+    drop(load);
+}

@@ -1,0 +1,73 @@
+//! What the two sources make of work that comes and goes between two looks.
+
+use crate::screen::{books, table};
+use crate::terminal::Terminal;
+use crate::{without_ledger, Load};
+
+const STORM: &str = "while :; do /bin/true; done";
+
+/// The figure behind a word of the line of the books, in per cent.
+fn account(screen: &str, name: &str) -> Option<f64> {
+    let line = screen.lines().find(|l| l.starts_with("CPU "))?;
+    let rest = line.split(&format!("{name} ")).nth(1)?;
+    rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?.parse().ok()
+}
+
+#[test]
+fn the_ledger_names_what_exited() {
+    if without_ledger() {
+        return;
+    }
+    let load = Load::shell(STORM);
+    let terminal = Terminal::live(120, 30, "-d 0.5 --source ledger");
+    terminal.passes(|screen| {
+        table(&terminal, screen)?;
+        let lines: Vec<&str> = screen.lines().collect();
+        let shell = format!("{} ", load.pid());
+        let at = lines.iter().position(|l| l.trim_start().starts_with(&shell));
+        let below = at.and_then(|at| lines.get(at + 1)).ok_or("no row below the shell's")?;
+        if !below.contains("exited × ") || !below.trim_end().ends_with("true") {
+            return Err(format!("what exited is not below its shell: {below}"));
+        }
+        match account(screen, "exited") {
+            Some(exited) if exited > 1.0 => Ok(()),
+            other => Err(format!("exited {other:?}")),
+        }
+    });
+    let screen = terminal.screen();
+    assert!(screen.contains("ledger · window") && !screen.contains("unnamed"), "{screen}");
+    // The page of the shell names its children, too.
+    terminal.keys(&["o"]);
+    terminal.shows("add filter");
+    terminal.line(&format!("pid={}", load.pid()));
+    terminal.keys(&["Down", "Enter"]);
+    terminal.shows("exited   true × ");
+    terminal.shows("ran on   cpu");
+    terminal.keys(&["Escape"]);
+    for (width, height) in [(200, 50), (80, 24), (40, 10)] {
+        let terminal = Terminal::live(width, height, "-d 0.3 --source ledger");
+        terminal.passes(|screen| table(&terminal, screen));
+        let cpus = std::thread::available_parallelism().expect("CPUs").get() as i64;
+        assert!(books(&terminal.screen()).is_ok_and(|total| total % 10_000 == 0), "{cpus}");
+    }
+}
+
+#[test]
+fn procfs_says_that_it_samples_and_what_it_could_not_name() {
+    let load = Load::shell(STORM);
+    for width in [80, 140] {
+        let terminal = Terminal::live(width, 24, "-d 0.5 --source procfs");
+        terminal.passes(|screen| {
+            table(&terminal, screen)?;
+            if !screen.contains("procfs ~ samples") || !screen.contains("not exact") {
+                return Err("it does not say that it samples".into());
+            }
+            match account(screen, "unnamed") {
+                Some(unnamed) if unnamed > 1.0 => Ok(()),
+                other => Err(format!("unnamed {other:?} under a fork storm")),
+            }
+        });
+        assert!(!terminal.screen().contains("exited ×"));
+    }
+    drop(load);
+}

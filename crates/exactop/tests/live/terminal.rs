@@ -1,0 +1,172 @@
+//! A terminal to look at: a private tmux(1) server with a shell in it.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// How long a machine under load gets until something is on the screen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the shell in the terminal shows when it waits for a line.
+pub const PROMPT: &str = "ready$";
+
+/// Several terminals may be open at once, and each has a server of its own.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// A terminal with an interactive shell; the server ends with it.
+pub struct Terminal {
+    server: String,
+    home: TempDir,
+    pub width: usize,
+    pub height: usize,
+}
+
+impl Terminal {
+    /// A terminal of a size. Variables come from `env` only.
+    pub fn new(width: usize, height: usize, env: &[&str]) -> Terminal {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let server = format!("exactop-test-{}-{number}", std::process::id());
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let terminal = Terminal { server, home, width, height };
+        let place = terminal.home.path().display().to_string();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let shell = format!(
+            "exec env -i PATH='{path}' HOME='{place}' XDG_CONFIG_HOME='{place}' TZ=UTC \
+             LC_ALL=C.UTF-8 TERM=screen-256color PS1='{PROMPT} ' {} sh -i",
+            env.join(" ")
+        );
+        let (x, y) = (width.to_string(), height.to_string());
+        let session = ["new-session", "-d", "-x", &x, "-y", &y, &shell];
+        let begun = terminal.tmux(&[&["-u", "-f", "/dev/null"], &session[..]].concat());
+        assert!(begun.status.success(), "tmux: {}", String::from_utf8_lossy(&begun.stderr));
+        terminal.tmux(&["set-option", "-g", "status", "off"]);
+        terminal.tmux(&["resize-window", "-x", &x, "-y", &y]);
+        terminal.wait("a shell", |t| t.screen().contains(PROMPT).then_some(()));
+        terminal
+    }
+
+    /// A terminal in which the live view runs with these options, once it shows rows.
+    pub fn live(width: usize, height: usize, options: &str) -> Terminal {
+        let terminal = Terminal::new(width, height, &[]);
+        terminal.start(options);
+        terminal
+    }
+
+    /// Types the command and waits for the table.
+    pub fn start(&self, options: &str) {
+        self.line(&format!("clear; {} {options}", env!("CARGO_BIN_EXE_exactop")));
+        self.wait("the table", |t| t.alternate().then_some(()));
+        self.shows("PID");
+    }
+
+    fn tmux(&self, args: &[&str]) -> Output {
+        let output = Command::new("tmux").arg("-L").arg(&self.server).args(args).output();
+        output.unwrap_or_else(|error| panic!("these tests need tmux(1) (make deps): {error}"))
+    }
+
+    /// What tmux knows: `alternate_on`, `pane_pid` and other formats of its manual.
+    pub fn knows(&self, format: &str) -> String {
+        let answer = self.tmux(&["display-message", "-p", &format!("#{{{format}}}")]);
+        String::from_utf8_lossy(&answer.stdout).trim().to_string()
+    }
+
+    /// Whether a program has the screen for itself.
+    pub fn alternate(&self) -> bool {
+        self.knows("alternate_on") == "1"
+    }
+
+    /// The text on the screen.
+    pub fn screen(&self) -> String {
+        String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
+    }
+
+    /// Presses keys by tmux's names for them.
+    pub fn keys(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat());
+    }
+
+    /// Types text as it stands.
+    pub fn text(&self, text: &str) {
+        self.tmux(&["send-keys", "-l", "--", text]);
+    }
+
+    /// Types a line.
+    pub fn line(&self, text: &str) {
+        self.text(text);
+        self.keys(&["Enter"]);
+    }
+
+    /// Another size.
+    pub fn resize(&mut self, width: usize, height: usize) {
+        self.tmux(&["resize-window", "-x", &width.to_string(), "-y", &height.to_string()]);
+        (self.width, self.height) = (width, height);
+    }
+
+    /// Keeps every byte that programs write from now on.
+    pub fn record(&self) -> PathBuf {
+        let file = self.home.path().join("bytes");
+        self.tmux(&["pipe-pane", &format!("cat > '{}'", file.display())]);
+        file
+    }
+
+    /// Where the configuration goes.
+    pub fn config(&self) -> PathBuf {
+        self.home.path().join("exactop/config.toml")
+    }
+
+    /// Waits until there is something.
+    pub fn wait<T>(&self, what: &str, mut look: impl FnMut(&Terminal) -> Option<T>) -> T {
+        let begin = Instant::now();
+        loop {
+            if let Some(found) = look(self) {
+                return found;
+            }
+            let screen = self.screen();
+            assert!(begin.elapsed() < PATIENCE, "no {what}; the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Waits for words on the screen.
+    pub fn shows(&self, words: &str) -> String {
+        self.wait(&format!("{words:?}"), |t| Some(t.screen()).filter(|s| s.contains(words)))
+    }
+
+    /// Waits until the screen passes a check. What is on it may be half drawn at any one look.
+    pub fn passes(&self, check: impl Fn(&str) -> Result<(), String>) {
+        let begin = Instant::now();
+        loop {
+            let screen = self.screen();
+            let Err(why) = check(&screen) else { return };
+            assert!(begin.elapsed() < PATIENCE, "{why}; the screen:\n{screen}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// The process that the shell runs in the foreground or has stopped.
+    pub fn child(&self) -> u32 {
+        let shell = self.knows("pane_pid");
+        let children = Command::new("pgrep").args(["-P", &shell]).output();
+        let children = children.expect("pgrep(1) (make deps)").stdout;
+        let first = String::from_utf8_lossy(&children).lines().next().map(str::to_string);
+        first.and_then(|pid| pid.parse().ok()).expect("the shell runs something")
+    }
+
+    /// The shell's answer to a command.
+    pub fn answer(&self, command: &str) -> String {
+        let file = self.home.path().join("answer");
+        let _ = std::fs::remove_file(&file);
+        let name = file.display();
+        self.line(&format!("{command} > '{name}.new' 2>&1; mv '{name}.new' '{name}'"));
+        self.wait(command, |_| std::fs::read_to_string(&file).ok())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A test that failed may leave no tmux to call; the server then has nothing to lose.
+        let _ = Command::new("tmux").arg("-L").arg(&self.server).arg("kill-server").output();
+    }
+}
