@@ -26,12 +26,12 @@ pub fn is_heading(line: &str) -> bool {
     line.contains("PID ") && line.contains("COMMAND")
 }
 
-/// Every row begins with a number, or belongs to the row above.
+/// Every row begins with a number, or tells what exited: in words, or with the letter X.
 fn rows(lines: &[&str]) -> Result<(), String> {
     let odd = lines.iter().find(|line| {
         let first = line.split_whitespace().next().unwrap_or("0");
         let is_number = first.bytes().all(|b| b.is_ascii_digit());
-        !is_number && !line.contains("exited")
+        !is_number && first != "X" && !line.contains("exited")
     });
     odd.map_or(Ok(()), |line| Err(format!("not a row: {line:?}")))
 }

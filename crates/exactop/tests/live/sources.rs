@@ -47,8 +47,10 @@ fn the_ledger_names_what_exited() {
     for (width, height) in [(200, 50), (80, 24), (40, 10)] {
         let terminal = Terminal::live(width, height, "-d 0.3 --source ledger");
         terminal.passes(|screen| table(&terminal, screen));
-        let cpus = std::thread::available_parallelism().expect("CPUs").get() as i64;
-        assert!(books(&terminal.screen()).is_ok_and(|total| total % 10_000 == 0), "{cpus}");
+        terminal.passes(|screen| match books(screen)? % 10_000 {
+            0 => Ok(()),
+            _ => Err("not the time of whole CPUs".into()),
+        });
     }
 }
 
