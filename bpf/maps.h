@@ -12,6 +12,7 @@
 
 /* Set by the reader before load. */
 const volatile __u32 max_slots = 32768;
+const volatile __u32 max_listed = 65536; /* entries of a list of changed slots */
 const volatile __u32 max_groups = 8192;
 const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
@@ -62,11 +63,11 @@ struct {
 	__type(value, struct ex_cpu);
 } cpus SEC(".maps");
 
-/* Two lists of max_slots entries each. */
+/* Two lists of max_listed entries each. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 65536);
+	__uint(max_entries, 131072);
 	__type(key, __u32);
 	__type(value, __u64);
 } dirty SEC(".maps");

@@ -93,10 +93,10 @@ static __always_inline void identify(struct ex_ident *id, struct task_struct *ta
 static __always_inline void list_dirty(__u32 e, __u32 index)
 {
 	__u32 n = __sync_fetch_and_add(&dirty_n[e & 1], 1);
-	__u32 at = n + (e & 1) * max_slots;
+	__u32 at = n + (e & 1) * max_listed;
 	__u64 *entry;
 
-	if (n >= max_slots)
+	if (n >= max_listed)
 		return; /* the reader sees the count and looks at everyone */
 	entry = bpf_map_lookup_elem(&dirty, &at);
 	if (entry)

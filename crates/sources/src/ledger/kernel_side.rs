@@ -41,6 +41,8 @@ pub struct KernelSide {
     pub groups: Mapped<types::ex_group>,
     /// How many slots there can be.
     pub max_slots: usize,
+    /// How long each list of changed slots can be.
+    pub max_listed: usize,
     /// How many CPUs there can be.
     pub possible_cpus: usize,
     links: Vec<Link>,
@@ -63,6 +65,7 @@ impl KernelSide {
             dirty: Mapped::new(max(&maps.dirty)),
             groups: Mapped::new(max(&maps.groups)),
             max_slots: max(&maps.slots),
+            max_listed: max(&maps.dirty) / 2,
             possible_cpus: max(&maps.cpus),
             links: Vec::new(),
             skel,
@@ -169,8 +172,8 @@ impl KernelSide {
         slots_mapped
             .and_then(|_| self.groups.grow(maps.groups.as_fd(), groups))
             .map_err(&failed)?;
-        // The second list begins at `max_slots`: it is mapped whole, 8 bytes an entry.
-        self.dirty.grow(maps.dirty.as_fd(), 2 * self.max_slots).map_err(&failed)?;
+        // The second list begins in the middle: it is mapped whole, 8 bytes an entry.
+        self.dirty.grow(maps.dirty.as_fd(), 2 * self.max_listed).map_err(&failed)?;
         Ok(slots)
     }
 

@@ -107,7 +107,9 @@ fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Res
     let (slots, groups) = (options.slots(), options.groups);
     open.maps.slots.set_max_entries(slots)?;
     open.maps.free_slots.set_max_entries(slots)?;
-    open.maps.dirty.set_max_entries(2 * slots)?;
+    // A slot is listed again for each owner it has in a window.
+    let listed = 4 * slots;
+    open.maps.dirty.set_max_entries(2 * listed)?;
     open.maps.groups.set_max_entries(groups)?;
     open.maps.free_groups.set_max_entries(groups)?;
     open.maps.group_index.set_max_entries(groups)?;
@@ -116,6 +118,7 @@ fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Res
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
     rodata.max_slots = slots;
+    rodata.max_listed = listed;
     rodata.max_groups = groups;
     rodata.possible_cpus = cpus;
     rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();

@@ -89,13 +89,13 @@ impl TaskReader {
         self.mirror.resize(slots.max(self.mirror.len()), Mirror::default());
         let began = closed.epoch.wrapping_sub(1) as usize & 1;
         let listed = kernel.globals.dirty_n()[began] as usize;
-        if listed > kernel.max_slots {
+        if listed > kernel.max_listed {
             changes.overflow = true;
             (0..slots).for_each(|index| self.look(kernel, closed, index, &mut changes));
             return changes;
         }
         for at in 0..listed {
-            let index = kernel.dirty.read(began * kernel.max_slots + at) as usize;
+            let index = kernel.dirty.read(began * kernel.max_listed + at) as usize;
             if index < slots {
                 self.look(kernel, closed, index, &mut changes);
             }
