@@ -1,5 +1,6 @@
 //! The command as a whole, run as a person or a script runs it, on a made-up /proc.
 
+mod bad_days;
 mod documents;
 mod ends;
 mod live;
