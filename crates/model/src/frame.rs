@@ -4,7 +4,7 @@ use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::provenance::{Provenance, Quality, SourceKind};
-use crate::snapshot::{CostSample, ExitSample, ProcessRef};
+use crate::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::system::{StatTicks, System};
 use crate::value::Missing;
 use crate::window::{Book, Census, CpuDelta, ExitDelta, TaskDelta, Window};
@@ -55,6 +55,31 @@ impl Default for Detail {
     }
 }
 
+/// What a thread is doing at the window's end, and the CPU it is on or last was on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Doing {
+    /// Its state, where the source can tell.
+    pub state: MicroState,
+    /// The CPU.
+    pub cpu: Option<u32>,
+}
+
+impl Doing {
+    fn of(task: &TaskDelta) -> Doing {
+        Doing { state: task.sample.state, cpu: task.sample.last_cpu }
+    }
+
+    /// How near to a CPU: on it, waiting for it, not allowed to, none of these.
+    fn nearness(self) -> u8 {
+        match self.state {
+            MicroState::Run => 3,
+            MicroState::Lat | MicroState::LatPreempt => 2,
+            MicroState::Throttle => 1,
+            _ => 0,
+        }
+    }
+}
+
 /// A line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -70,6 +95,8 @@ pub struct Row {
     /// State letter as top's: R S D T t Z I; X for exited groups. A process has its leader's,
     /// or R where another thread runs.
     pub letter: char,
+    /// What it is doing; a process what the thread of it does that got furthest to a CPU.
+    pub doing: Doing,
     /// The CPU it last was on.
     pub last_cpu: Option<u32>,
     /// Threads alive at the window's end, where known; for exited groups 0.
@@ -290,6 +317,7 @@ impl Builder<'_> {
             key: task.sample.key,
             ident: task.sample.ident,
             letter: task.sample.letter,
+            doing: Doing::of(task),
             last_cpu: task.sample.last_cpu,
             threads: task.sample.threads.or(Some(1)),
             exited_processes: 0,
@@ -394,6 +422,9 @@ impl Builder<'_> {
             row.life_ns += task.life_ns;
             if task.sample.letter == 'R' {
                 row.letter = 'R';
+            }
+            if Doing::of(task).nearness() > row.doing.nearness() {
+                row.doing = Doing::of(task);
             }
         }
         self.at.insert(tgid, self.rows.len());
@@ -501,6 +532,7 @@ fn exited_row(sample: &ExitSample, ppid: u32) -> Row {
         key: TaskKey::default(),
         ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
         letter: 'X',
+        doing: Doing::default(),
         last_cpu: None,
         threads: Some(0),
         exited_processes: 0,

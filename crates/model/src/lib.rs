@@ -28,7 +28,7 @@ pub use columns::Column;
 pub use counters::{Counter, Counters};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use feed::{Ask, Feed};
-pub use frame::{Books, CpuRow, Detail, Frame, FrameOptions, Row, RowKind, Still};
+pub use frame::{Books, CpuRow, Detail, Doing, Frame, FrameOptions, Row, RowKind, Still};
 pub use key::{AccountId, Comm, Ident, TaskKey};
 pub use needs::Needs;
 pub use provenance::{Provenance, Quality, SourceKind};

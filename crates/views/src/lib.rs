@@ -1,4 +1,4 @@
-//! Frames as text, JSON lines and CSV, and the columns reference.
+//! Frames as text, JSON lines, CSV and prstat reports, and the columns reference.
 //!
 //! A [`Plan`] says which rows and columns someone wants; it turns a frame into a [`Page`], and
 //! each format prints pages. Nothing here knows where a frame came from, waits, or opens a file.
@@ -8,6 +8,7 @@ pub mod csv;
 pub mod header;
 pub mod json;
 pub mod plan;
+pub mod prstat;
 pub mod reference;
 pub mod table;
 

@@ -1,0 +1,213 @@
+//! Frames as prstat(8) of illumos prints them: the same headings, widths and rounding.
+//!
+//! What is different is the source: CPU is the window's share and not a decaying average, the
+//! first report covers a real window and not whole lives, and zones are cgroups. A figure this
+//! kernel does not give is `-`, never 0.
+
+pub mod figures;
+mod groups;
+mod order;
+mod rows;
+
+use exactop_model::{Feed, Frame, Needs, Row};
+use exactop_model::{FrameOptions, Still};
+use std::collections::HashSet;
+
+/// What to sort by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Key {
+    /// CPU; with microstates USR and SYS together.
+    #[default]
+    Cpu,
+    /// CPU time of the whole life.
+    Time,
+    /// Virtual size.
+    Size,
+    /// Resident size.
+    Rss,
+    /// Priority.
+    Pri,
+}
+
+/// What rows are put together by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The user.
+    User,
+    /// The cgroup, which is what comes nearest to a zone.
+    Cgroup,
+}
+
+/// What a report consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lists {
+    /// Processes or threads.
+    #[default]
+    Rows,
+    /// Groups only.
+    Groups(Group),
+    /// Processes or threads above, groups below.
+    Both(Group),
+}
+
+impl Lists {
+    fn has_rows(self) -> bool {
+        !matches!(self, Lists::Groups(_))
+    }
+
+    fn group(self) -> Option<Group> {
+        match self {
+            Lists::Rows => None,
+            Lists::Groups(group) | Lists::Both(group) => Some(group),
+        }
+    }
+}
+
+/// How a report looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Microstates instead of sizes and times.
+    pub microstates: bool,
+    /// A line for each thread.
+    pub threads: bool,
+    /// Which lists.
+    pub lists: Lists,
+    /// The order.
+    pub key: Key,
+    /// Smallest first.
+    pub ascending: bool,
+    /// Users as numbers.
+    pub numeric: bool,
+    /// Cut long names, so that columns stay in line.
+    pub cut: bool,
+}
+
+/// Which rows count. An empty list: all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Processes.
+    pub pids: Vec<u32>,
+    /// Effective users.
+    pub users: Vec<u32>,
+    /// CPUs they are on or last were on.
+    pub cpus: Vec<u32>,
+    /// Cgroups: paths, or ids as text.
+    pub cgroups: Vec<String>,
+}
+
+/// How many lines each list may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Processes or threads.
+    pub top: usize,
+    /// Groups.
+    pub bottom: usize,
+}
+
+/// One list of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The heading, 80 columns at most, with its blanks at the end.
+    pub header: &'static str,
+    /// The lines.
+    pub lines: Vec<String>,
+    /// How many lines there may be.
+    pub room: usize,
+}
+
+/// A report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The lists.
+    pub parts: Vec<Part>,
+    /// The last line.
+    pub total: String,
+}
+
+impl Report {
+    /// The report as plain lines.
+    pub fn text(&self) -> String {
+        let lines = self.parts.iter().flat_map(|part| {
+            std::iter::once(part.header).chain(part.lines.iter().map(String::as_str))
+        });
+        lines.chain([self.total.as_str()]).flat_map(|line| [line, "\n"]).collect()
+    }
+}
+
+impl Look {
+    /// How frames for it are to be arranged.
+    pub fn options(&self) -> FrameOptions {
+        FrameOptions { threads: self.threads, still: Still::All, threads_of: None }
+    }
+
+    /// What frames for it need of the source.
+    pub fn needs(&self) -> Needs {
+        match self.threads {
+            true => Needs::THREADS,
+            false => Needs::NONE,
+        }
+    }
+
+    /// Chooses, sorts and prints the rows of a frame; `feed` reads what only the lines shown need.
+    pub fn report(&self, frame: Frame, chosen: &Chosen, room: Room, feed: &mut dyn Feed) -> Report {
+        let mut frame = frame;
+        let mut rows = std::mem::take(&mut frame.rows);
+        rows.retain(|row| chosen.has(row));
+        if self.lists.group() == Some(Group::Cgroup) || !chosen.cgroups.is_empty() {
+            read(feed, &mut rows, Needs::CGROUP);
+            rows.retain(|row| chosen.has_cgroup(row));
+        }
+        let total = total(&frame, &rows, self.threads);
+        read(feed, &mut rows, order::needs(self.key));
+        let mut parts = Vec::new();
+        let mut bottom = None;
+        if let Some(group) = self.lists.group() {
+            read(feed, &mut rows, Needs::STAT | Needs::STATM | Needs::USER);
+            bottom = Some(groups::part(self, &frame, &rows, group, room.bottom));
+        }
+        if self.lists.has_rows() && room.top > 0 {
+            order::sort(self, &mut rows);
+            rows.truncate(room.top);
+            read(feed, &mut rows, rows::needs(self));
+            parts.push(rows::part(self, &frame, &rows, room.top));
+        }
+        parts.extend(bottom);
+        Report { parts, total }
+    }
+}
+
+impl Chosen {
+    fn has(&self, row: &Row) -> bool {
+        let cpu = || row.doing.cpu.is_some_and(|cpu| self.cpus.contains(&cpu));
+        (self.pids.is_empty() || self.pids.contains(&row.key.tgid))
+            && (self.users.is_empty() || self.users.contains(&row.ident.uid))
+            && (self.cpus.is_empty() || cpu())
+    }
+
+    fn has_cgroup(&self, row: &Row) -> bool {
+        let id = row.ident.cgroup_id.map(|id| id.to_string());
+        let path = row.detail.cgroup.as_deref().ok();
+        let is = |name: &String| Some(name) == id.as_ref() || Some(name.as_bytes()) == path;
+        self.cgroups.is_empty() || self.cgroups.iter().any(is)
+    }
+}
+
+fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
+    let mut rows: Vec<&mut Row> = rows.iter_mut().collect();
+    if needs != Needs::NONE && !rows.is_empty() {
+        feed.details(&mut rows, needs);
+    }
+}
+
+fn total(frame: &Frame, rows: &[Row], threads: bool) -> String {
+    let processes: HashSet<u32> = rows.iter().map(|row| row.key.tgid).collect();
+    let lwps = match threads {
+        true => rows.len() as u64,
+        false => rows.iter().map(|row| u64::from(row.threads.unwrap_or(1))).sum(),
+    };
+    let load = match frame.system.load {
+        Some([one, five, fifteen]) => format!("{one:.2}, {five:.2}, {fifteen:.2}"),
+        None => "-".into(),
+    };
+    format!("Total: {} processes, {lwps} lwps, load averages: {load}", processes.len())
+}

@@ -1,0 +1,341 @@
+//! Reports in prstat's format: what a screen of illumos shows, character by character.
+
+mod sample;
+
+use exactop_model::{
+    Ask, Comm, Counter, Counters, Doing, Feed, Frame, Ident, MicroState, Missing, Needs, Row,
+    RowKind, SourceKind, TaskKey,
+};
+use exactop_views::prstat::{Chosen, Group, Key, Lists, Look, Report, Room};
+
+const MS: u64 = 1_000_000;
+const WINDOW: u64 = 1000 * MS;
+const ROOM: Room = Room { top: 15, bottom: 5 };
+
+/// A row of one thread, asleep for the whole window.
+fn row(pid: u32, tid: u32, comm: &str) -> Row {
+    let mut row = sample::frame(SourceKind::Ledger, false).rows.remove(0);
+    row.kind = RowKind::Process;
+    row.key = TaskKey { tgid: pid, tid, start_ns: 0 };
+    row.ident = Ident { comm: Comm::new(comm.as_bytes()), prio: 120, ..Ident::default() };
+    row.letter = 'S';
+    row.doing = Doing { state: MicroState::Sleep, cpu: Some(1) };
+    row.threads = Some(1);
+    row.life_ns = WINDOW;
+    row.delta = Counters::zero();
+    row
+}
+
+/// Sets counters of a row.
+fn with(mut row: Row, counters: &[(Counter, u64)]) -> Row {
+    for &(counter, value) in counters {
+        row.delta.set(counter, value);
+    }
+    row
+}
+
+fn frame(rows: Vec<Row>) -> Frame {
+    Frame { rows, ..sample::frame(SourceKind::Ledger, false) }
+}
+
+/// Details by process: size and resident size in KiB, seconds, user, cgroup.
+struct Details;
+
+impl Feed for Details {
+    fn next_frame(&mut self, _: &Ask) -> Result<Option<Frame>, String> {
+        Ok(None)
+    }
+
+    fn same_frame(&mut self, _: &Ask) -> Option<Frame> {
+        None
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        for row in rows {
+            let (size, rss, seconds, user, cgroup) = match row.key.tgid {
+                7160 => (3864, 2772, 0, "root", "/user.slice"),
+                16_145 => {
+                    (57_344, 47_104, 2591, "postgresql", "/system.slice/postgresql-16@main.service")
+                }
+                95 => (0, 0, 2853, "root", "/"),
+                3571 => (5500, 3500, 18, "root", "/system.slice/nscd.service"),
+                _ => (10_240, 9380, 305, "root", "/system.slice/nscd.service"),
+            };
+            let detail = &mut row.detail;
+            if needs.has(Needs::STAT) {
+                (detail.virt, detail.time_ns) = (Ok(size << 10), Ok(seconds * 1000 * MS));
+            }
+            if needs.has(Needs::STATM) {
+                detail.res = Ok(rss << 10);
+            }
+            if needs.has(Needs::USER) {
+                detail.user = Ok(user.into());
+            }
+            if needs.has(Needs::CGROUP) {
+                detail.cgroup = Ok(cgroup.into());
+            }
+        }
+    }
+}
+
+/// A machine of two CPUs: one process on a CPU, one with many threads, a kernel thread, a daemon.
+fn machine() -> Frame {
+    let mut prstat = with(row(7160, 7160, "prstat"), &[(Counter::RunNs, 4 * MS)]);
+    prstat.doing = Doing { state: MicroState::Run, cpu: Some(0) };
+    prstat.letter = 'R';
+    let mut beam = with(row(16_145, 16_145, "beam.smp"), &[(Counter::RunNs, 640 * MS)]);
+    (beam.ident.uid, beam.threads, beam.ident.nice, beam.ident.prio) = (103, Some(51), 5, 125);
+    let mut pool = row(95, 95, "kworker/u8:2-ev");
+    (pool.ident.kthread, pool.ident.nice, pool.ident.prio, pool.letter) = (true, -20, 100, 'I');
+    let mut nscd = row(3571, 3571, "nscd");
+    (nscd.threads, nscd.ident.policy, nscd.ident.prio) = (Some(30), 1, 89);
+    frame(vec![nscd, pool, beam, prstat])
+}
+
+fn report(look: &Look, frame: Frame) -> Report {
+    look.report(frame, &Chosen::default(), ROOM, &mut Details)
+}
+
+fn rows_of(report: &Report) -> &[String] {
+    &report.parts[0].lines
+}
+
+#[test]
+fn sizes_and_times() {
+    let text = report(&Look { cut: true, ..Look::default() }, machine()).text();
+    let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
+ 16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
+  7160 root     3864K 2772K cpu0    19    0   0:00:00 0.2% prstat/1
+    95 root        0K    0K idle    39  -20   0:47:33 0.0% kworker/u8:2-ev/1
+  3571 root     5500K 3500K sleep   50    -   0:00:18 0.0% nscd/30
+Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
+";
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn long_names_stay_whole_in_reports_that_nobody_cuts() {
+    let whole = report(&Look::default(), machine());
+    assert!(rows_of(&whole)[0].starts_with(" 16145 postgresql   56M   46M sleep "), "{whole:?}");
+    let numbers = report(&Look { numeric: true, ..Look::default() }, machine());
+    assert!(rows_of(&numbers)[0].starts_with(" 16145 103        56M   46M sleep "), "{numbers:?}");
+}
+
+/// The rows of the story this format was learnt from.
+#[test]
+fn microstates_of_threads() {
+    let first = &[
+        (Counter::RunNs, 85 * MS),
+        (Counter::UserNs, 78 * MS),
+        (Counter::SystemNs, 7 * MS),
+        (Counter::LockNs, 38 * MS),
+        (Counter::SleepNs, 875 * MS),
+        (Counter::BlockNs, MS),
+        (Counter::LatNs, MS),
+        (Counter::Vcx, 1999),
+        (Counter::Icx, 124),
+        (Counter::Syscalls, 8123),
+    ];
+    let other = &[
+        (Counter::RunNs, MS),
+        (Counter::UserNs, MS),
+        (Counter::LockNs, 999 * MS),
+        (Counter::Vcx, 131),
+        (Counter::Syscalls, 133),
+        (Counter::Signals, 1_234_567),
+    ];
+    let thread = |mut row: Row| {
+        row.kind = RowKind::Task;
+        row
+    };
+    let rows = vec![
+        thread(with(row(76_798, 661, "tserver"), other)),
+        thread(with(row(76_798, 1, "tserver"), first)),
+    ];
+    let look = Look { microstates: true, threads: true, ..Look::default() };
+    let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID 
+ 76798 root     7.8 0.7   - 0.0 0.0 3.8  88 0.1  1K 124  8K   0 tserver/1
+ 76798 root     0.1 0.0   - 0.0 0.0 100 0.0 0.0 131   0 133  1M tserver/661
+Total: 1 processes, 2 lwps, load averages: 2.52, 1.57, 0.79
+";
+    assert_eq!(report(&look, frame(rows)).text(), expected);
+}
+
+/// The average over threads: 250 ms on the CPU in three lives, one of which ended at 500 ms.
+#[test]
+fn microstates_of_a_process_are_shares_of_all_its_lives() {
+    let mut process = with(
+        row(812, 812, "a-name-that-is-long"),
+        &[
+            (Counter::RunNs, 250 * MS),
+            (Counter::UserNs, 250 * MS),
+            (Counter::SleepNs, 1750 * MS),
+            (Counter::StopNs, 500 * MS),
+        ],
+    );
+    (process.life_ns, process.threads, process.exited_tasks) = (2500 * MS, Some(2), 1);
+    let look = Look { microstates: true, ..Look::default() };
+    let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/NLWP  
+   812 root      10 0.0   - 0.0 0.0 0.0  70 0.0   0   0   0   0 a-name-that-/2
+";
+    let text = report(&look, frame(vec![process])).text();
+    assert!(text.starts_with(expected), "{text}");
+}
+
+#[test]
+fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
+    let mut unknown = row(5, 5, "new");
+    unknown.delta = Counters::unknown();
+    let mut zombie = row(6, 6, "dead");
+    (zombie.life_ns, zombie.letter, zombie.doing.state) = (0, 'Z', MicroState::Zombie);
+    let look = Look { microstates: true, ..Look::default() };
+    let states = report(&look, frame(vec![unknown.clone(), zombie.clone()]));
+    assert_eq!(
+        rows_of(&states),
+        [
+            "     5 root       -   -   -   -   -   -   -   -   -   -   -   - new/1",
+            "     6 root     0.0 0.0   - 0.0 0.0 0.0 0.0 0.0   0   0   0   0 dead/1",
+        ]
+    );
+    /// A process that went before it could be looked at.
+    struct Gone;
+    impl Feed for Gone {
+        fn next_frame(&mut self, _: &Ask) -> Result<Option<Frame>, String> {
+            Ok(None)
+        }
+        fn same_frame(&mut self, _: &Ask) -> Option<Frame> {
+            None
+        }
+        fn details(&mut self, rows: &mut [&mut Row], _: Needs) {
+            for row in rows {
+                row.detail.virt = Err(Missing::Vanished);
+            }
+        }
+    }
+    let frame = frame(vec![unknown, zombie]);
+    let sizes = Look::default().report(frame, &Chosen::default(), ROOM, &mut Gone);
+    assert_eq!(
+        rows_of(&sizes),
+        [
+            "     5 0            -     - sleep   19    0         -   -% new/1",
+            "     6 0            -     - zombie  19    -         - 0.0% dead/1",
+        ]
+    );
+}
+
+#[test]
+fn states_have_prstats_names() {
+    let name = |state, letter| {
+        let mut row = row(1, 1, "x");
+        (row.doing, row.letter) = (Doing { state, cpu: Some(12) }, letter);
+        exactop_views::prstat::figures::state(&row)
+    };
+    let names = [
+        (MicroState::Run, 'R', "cpu12 "),
+        (MicroState::Lat, 'R', "run"),
+        (MicroState::LatPreempt, 'R', "run"),
+        (MicroState::Throttle, 'R', "wait"),
+        (MicroState::Sleep, 'S', "sleep"),
+        (MicroState::Lock, 'S', "sleep"),
+        (MicroState::Block, 'D', "sleep"),
+        (MicroState::DataFault, 'D', "sleep"),
+        (MicroState::Stop, 'T', "stop"),
+        (MicroState::Zombie, 'Z', "zombie"),
+        (MicroState::Block, 'I', "idle"),
+        (MicroState::Unknown, 'R', "run"),
+        (MicroState::Unknown, 't', "stop"),
+        (MicroState::Unknown, 'S', "sleep"),
+    ];
+    for (state, letter, expected) in names {
+        assert_eq!(name(state, letter), expected, "{state:?} {letter}");
+    }
+}
+
+#[test]
+fn users_below_processes() {
+    let look = Look { lists: Lists::Both(Group::User), cut: true, ..Look::default() };
+    let report =
+        look.report(machine(), &Chosen::default(), Room { top: 1, bottom: 5 }, &mut Details);
+    let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
+ 16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
+ NPROC USERNAME  SWAP   RSS MEMORY      TIME  CPU                             
+     1 postgre*   56M   46M   1.2%   0:43:11  32%
+     3 root     9364K 6272K   0.2%   0:47:51 0.2%
+Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
+";
+    assert_eq!(report.text(), expected);
+}
+
+#[test]
+fn users_alone_and_their_threads() {
+    let look = Look { lists: Lists::Groups(Group::User), ..Look::default() };
+    let users = report(&look, machine());
+    assert_eq!(users.parts.len(), 1);
+    assert_eq!(rows_of(&users)[1], "     3 root     9364K 6272K   0.2%   0:47:51 0.2%");
+    let threads: Vec<Row> = (0..3).map(|n| row(3571, 3571 + n, "nscd")).collect();
+    let look = Look { threads: true, ..look };
+    let text = report(&look, frame(threads)).text();
+    let expected = "  NLWP USERNAME  SWAP   RSS MEMORY      TIME  CPU                             
+     3 root     5500K 3500K   0.1%   0:00:54 0.0%
+Total: 1 processes, 3 lwps, load averages: 2.52, 1.57, 0.79
+";
+    assert_eq!(text, expected, "threads share their process's memory");
+}
+
+#[test]
+fn cgroups_stand_where_zones_do() {
+    let look = Look { lists: Lists::Both(Group::Cgroup), cut: true, ..Look::default() };
+    let mut frame = machine();
+    frame.rows[2].ident.cgroup_id = Some(4711);
+    let report = look.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details);
+    let expected = "  CGID    NPROC  SWAP   RSS MEMORY      TIME  CPU CGROUP                      
+  4711        1   56M   46M   1.2%   0:43:11  32% /system.slice/postgresql-16*
+     -        1 3864K 2772K   0.1%   0:00:00 0.2%                  /user.slice
+Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
+";
+    assert_eq!(report.text(), expected);
+}
+
+#[test]
+fn shares_of_groups_over_100_are_scaled_down() {
+    let busy = |pid| with(row(pid, pid, "busy"), &[(Counter::RunNs, 1500 * MS)]);
+    let mut other = busy(16_145);
+    other.ident.uid = 103;
+    let look = Look { lists: Lists::Groups(Group::User), ..Look::default() };
+    let rows = frame(vec![busy(1), other]);
+    let report = look.report(rows, &Chosen::default(), ROOM, &mut sample::Details);
+    let cpu: Vec<&str> = rows_of(&report).iter().map(|line| &line[line.len() - 4..]).collect();
+    assert_eq!(cpu, [" 50%", " 50%"]);
+}
+
+#[test]
+fn rows_are_sorted_by_any_key_both_ways() {
+    let order = |key, ascending| {
+        let look = Look { key, ascending, ..Look::default() };
+        let report = report(&look, machine());
+        rows_of(&report).iter().map(|l| l[..6].trim().parse().unwrap()).collect::<Vec<u32>>()
+    };
+    assert_eq!(order(Key::Cpu, false), [16_145, 7160, 95, 3571]);
+    assert_eq!(order(Key::Cpu, true), [95, 3571, 7160, 16_145]);
+    assert_eq!(order(Key::Time, false), [95, 16_145, 3571, 7160]);
+    assert_eq!(order(Key::Size, false), [16_145, 3571, 7160, 95]);
+    assert_eq!(order(Key::Rss, true), [95, 7160, 3571, 16_145]);
+    assert_eq!(order(Key::Pri, false), [3571, 95, 7160, 16_145]);
+}
+
+#[test]
+fn rows_are_chosen_and_the_total_counts_those() {
+    let total = |chosen: &Chosen| {
+        let report = Look::default().report(machine(), chosen, ROOM, &mut Details);
+        report.total.split(", load").next().unwrap().to_string()
+    };
+    let none = Chosen::default;
+    assert_eq!(total(&none()), "Total: 4 processes, 83 lwps");
+    assert_eq!(total(&Chosen { pids: vec![95, 3571], ..none() }), "Total: 2 processes, 31 lwps");
+    assert_eq!(total(&Chosen { users: vec![103], ..none() }), "Total: 1 processes, 51 lwps");
+    assert_eq!(total(&Chosen { cpus: vec![0], ..none() }), "Total: 1 processes, 1 lwps");
+    let path = vec!["/system.slice/nscd.service".into()];
+    assert_eq!(total(&Chosen { cgroups: path, ..none() }), "Total: 1 processes, 30 lwps");
+    let both = Chosen { pids: vec![95], users: vec![103], ..none() };
+    assert_eq!(total(&both), "Total: 0 processes, 0 lwps");
+}
