@@ -87,7 +87,8 @@ pub struct Row {
     pub kind: RowKind,
     /// The account, for tasks and processes (the leader's).
     pub account: Option<AccountId>,
-    /// Key; of the leader for a process. For exited groups tgid and tid are 0.
+    /// Key; of the leader for a process. For exited groups tid is 0, and tgid too, unless they are
+    /// threads of a process that lives.
     pub key: TaskKey,
     /// Identity; of the leader for a process. For exited groups `ppid` is the nearest living
     /// ancestor, 0 if none lives.
@@ -488,7 +489,7 @@ impl Builder<'_> {
             }
             let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
             let key = (ppid, threads_only, s.comm, s.cgroup_id);
-            let row = merged.entry(key).or_insert_with(|| exited_row(s, ppid));
+            let row = merged.entry(key).or_insert_with(|| exited_row(s, ppid, threads_only));
             row.exited_processes += exit.processes;
             row.exited_tasks += exit.tasks;
             row.life_ns += exit.life_ns;
@@ -500,7 +501,8 @@ impl Builder<'_> {
 
     /// Adds each exited group to the row of its nearest living ancestor (the CPU+ column).
     fn credit_parents(&mut self, exited: &[Row]) {
-        for exit in exited.iter().filter(|e| e.exited_processes > 0 && e.ident.ppid != 0) {
+        // Threads of a process that lives are no descendants of it.
+        for exit in exited.iter().filter(|e| e.key.tgid == 0 && e.ident.ppid != 0) {
             if !self.at.contains_key(&exit.ident.ppid) {
                 self.still_parent(exit.ident.ppid);
             }
@@ -525,11 +527,11 @@ impl Builder<'_> {
     }
 }
 
-fn exited_row(sample: &ExitSample, ppid: u32) -> Row {
+fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
     Row {
         kind: RowKind::Exited,
         account: None,
-        key: TaskKey::default(),
+        key: TaskKey { tgid: if threads_only { ppid } else { 0 }, ..TaskKey::default() },
         ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
         letter: 'X',
         doing: Doing::default(),
