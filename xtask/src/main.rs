@@ -2,22 +2,26 @@
 //!
 //! Each chore is a module with its own arguments; this file only dispatches.
 
+mod bench;
 mod vm;
 mod vm_deps;
 
 use clap::Parser;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Chores of the exactop workspace.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
+    Bench(bench::Args),
     Vm(vm::Args),
     VmDeps(vm_deps::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
+        Task::Bench(args) => bench::run(&args),
         Task::Vm(args) => vm::run(&args),
         Task::VmDeps(args) => vm_deps::run(&args),
     };
@@ -25,4 +29,11 @@ fn main() -> ExitCode {
         eprintln!("xtask: {error:#}");
         ExitCode::from(vm::EXIT_NOT_STARTED)
     })
+}
+
+/// Where cargo puts what it builds, and we what we keep.
+fn target_dir() -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    target.unwrap_or_else(|| workspace.join("target"))
 }

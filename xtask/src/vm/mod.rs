@@ -96,7 +96,5 @@ fn run_on(series: &str, args: &Args, cache: &Path) -> Result<u8> {
 
 /// Where kernels and initramfs images are kept: the workspace's own target directory.
 fn cache_dir() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    target.unwrap_or_else(|| workspace.join("target")).join("vm")
+    crate::target_dir().join("vm")
 }

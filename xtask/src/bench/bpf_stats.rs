@@ -1,0 +1,78 @@
+//! What BPF programs cost, as the kernel measures it when asked to (run-time statistics).
+
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fs;
+
+const SWITCH: &str = "/proc/sys/kernel/bpf_stats_enabled";
+
+/// Runs and time of programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// How often they ran while measured.
+    pub count: u64,
+    /// For how long, ns.
+    pub time_ns: u64,
+}
+
+impl Runs {
+    /// What came since then.
+    pub fn since(self, then: Runs) -> Runs {
+        Runs { count: self.count - then.count, time_ns: self.time_ns - then.time_ns }
+    }
+
+    /// The mean of one; `None` if there was none.
+    pub fn ns_each(self) -> Option<f64> {
+        (self.count > 0).then(|| self.time_ns as f64 / self.count as f64)
+    }
+}
+
+/// The statistics, on for as long as this lives, then as they were.
+pub struct Measured {
+    before: String,
+}
+
+impl Measured {
+    /// Turns them on.
+    ///
+    /// # Errors
+    /// When that is not allowed.
+    pub fn on() -> Result<Measured> {
+        let before = fs::read_to_string(SWITCH).with_context(|| format!("reading {SWITCH}"))?;
+        fs::write(SWITCH, "1\n").with_context(|| format!("writing {SWITCH}"))?;
+        Ok(Measured { before })
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let _ = fs::write(SWITCH, &self.before);
+    }
+}
+
+/// The programs a process holds open, all together. `None` if it holds none.
+pub fn of_process(pid: u32) -> Option<Runs> {
+    let mut programs = BTreeMap::new();
+    for entry in fs::read_dir(format!("/proc/{pid}/fdinfo")).ok()?.flatten() {
+        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+        let field = |name| {
+            let line = text.lines().find_map(|line: &str| line.strip_prefix(name))?;
+            line.trim().parse::<u64>().ok()
+        };
+        if let (Some(id), Some(count), Some(time_ns)) =
+            (field("prog_id:"), field("run_cnt:"), field("run_time_ns:"))
+        {
+            programs.insert(id, Runs { count, time_ns });
+        }
+    }
+    let sum = |a: Runs, b: &Runs| Runs { count: a.count + b.count, time_ns: a.time_ns + b.time_ns };
+    (!programs.is_empty()).then(|| programs.values().fold(Runs::default(), sum))
+}
+
+/// Whether a process keeps the kernel's statistics on, as exactop does while it calibrates.
+pub fn is_measuring(pid: u32) -> bool {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| fs::read_link(entry.path()).ok())
+        .any(|link| link.to_string_lossy().contains("bpf-stats"))
+}

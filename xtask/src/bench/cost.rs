@@ -1,0 +1,300 @@
+//! What it costs to look at processes that do nothing: CPU time and memory of the tools.
+//!
+//! A tool is measured from the end of one refresh to the end of a later one, so starting up does
+//! not count and no refresh counts by half. exactop and the peer it is measured against have the
+//! machine for themselves in turns, because the ledger pays for what others do; the other peers
+//! run side by side.
+
+use super::bpf_stats::{self, Measured, Runs};
+use super::report::{Check, Section};
+use super::running::{Running, Surface};
+use super::spread::Spread;
+use super::table::Table;
+use super::{cpu_time, peers, Bench};
+use anyhow::{Context, Result};
+use exactop_lab::workloads::Sleepers;
+use serde_json::{json, Value};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+const POPULATIONS: [usize; 3] = [100, 1_000, 10_000];
+const ROUNDS: usize = 3;
+/// Refreshes in a measurement.
+const REFRESHES: u32 = 3;
+/// Longer than any tool takes from one refresh to the next.
+const PATIENCE: Duration = Duration::from_secs(6);
+
+/// The row that the targets are about, and the peer they name.
+const OURS: &str = "exactop";
+const PEER: &str = "top";
+
+/// A way to watch.
+struct Tool {
+    name: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+    surface: Surface,
+    turn: u8,
+}
+
+/// Who runs when: those with the same number side by side.
+const TURNS: u8 = 4;
+
+const fn tool(
+    name: &'static str,
+    program: &'static str,
+    arguments: &'static [&'static str],
+    surface: Surface,
+    turn: u8,
+) -> Tool {
+    Tool { name, program, arguments, surface, turn }
+}
+
+const TOOLS: [Tool; 9] = [
+    tool(OURS, "exactop", &["-d", "2", "--source", "ledger"], Surface::Terminal, 0),
+    tool(PEER, "top", &["-d", "2"], Surface::Terminal, 1),
+    tool("exactop -b", "exactop", &["-b", "-d", "2", "--source", "ledger"], Surface::Pipe, 2),
+    tool("exactop -b -i", "exactop", &["-bi", "-d", "2", "--source", "ledger"], Surface::Pipe, 2),
+    tool("top -b", "top", &["-b", "-d", "2"], Surface::Pipe, 3),
+    tool("exactop, procfs", "exactop", &["-d", "2", "--source", "procfs"], Surface::Terminal, 3),
+    tool("htop", "htop", &["-d", "20"], Surface::Terminal, 3),
+    tool("atop", "atop", &["2"], Surface::Terminal, 3),
+    tool("pidstat", "pidstat", &["2"], Surface::Pipe, 3),
+];
+
+/// One measurement of one tool.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    cpu_pct: f64,
+    bpf_pct: Option<f64>,
+    bpf_runs_per_s: Option<f64>,
+    rss_mib: f64,
+    peak_mib: f64,
+}
+
+impl Look {
+    fn total_pct(&self) -> f64 {
+        self.cpu_pct + self.bpf_pct.unwrap_or(0.0)
+    }
+}
+
+/// All measurements of one tool at one number of processes.
+#[derive(Default)]
+struct Looks(Vec<Look>);
+
+impl Looks {
+    fn spread(&self, of: impl Fn(&Look) -> Option<f64>) -> Spread {
+        self.0.iter().filter_map(of).collect()
+    }
+
+    fn total(&self) -> Spread {
+        self.spread(|look| Some(look.total_pct()))
+    }
+}
+
+/// Measures everyone.
+pub fn measure(bench: &Bench) -> Result<Section> {
+    let _statistics = Measured::on()?;
+    let mut figures = Vec::new();
+    for population in POPULATIONS {
+        let sleepers = Sleepers::start(population)?;
+        // Their births are still being dealt with.
+        std::thread::sleep(Duration::from_secs(1));
+        let mut looks: Vec<Looks> = TOOLS.iter().map(|_| Looks::default()).collect();
+        for round in 0..bench.rounds(ROUNDS) {
+            eprintln!("bench: {population} processes, round {}", round + 1);
+            for (looks, look) in looks.iter_mut().zip(everyone(bench)) {
+                looks.0.extend(look);
+            }
+        }
+        figures.push(looks);
+        drop(sleepers);
+    }
+    Ok(section(bench, &figures))
+}
+
+/// One look by each tool; `None` for one that is not installed or did not work.
+fn everyone(bench: &Bench) -> Vec<Option<Look>> {
+    let one = |tool: &Tool| match look(bench, tool) {
+        Ok(look) => look,
+        Err(error) => {
+            eprintln!("bench: {}: {error:#}", tool.name);
+            None
+        }
+    };
+    if bench.apart {
+        return TOOLS.iter().map(one).collect();
+    }
+    let mut looks = TOOLS.map(|_| None);
+    for turn in 0..TURNS {
+        std::thread::scope(|scope| {
+            for (tool, look) in TOOLS.iter().zip(&mut looks).filter(|(t, _)| t.turn == turn) {
+                scope.spawn(move || *look = one(tool));
+            }
+        });
+    }
+    looks.into()
+}
+
+fn look(bench: &Bench, tool: &Tool) -> Result<Option<Look>> {
+    let Some(program) = program(bench, tool) else { return Ok(None) };
+    let mut command = Command::new(program);
+    command.args(tool.arguments).env("TERM", "xterm-256color");
+    // Nobody's own settings.
+    command.env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME").env_remove("HTOPRC");
+    let running = Running::start(&mut command, tool.surface)?;
+    let pid = running.pid();
+    // The first is at once or after a first window, the second is of a full interval.
+    let mut began = running.after_refresh(PATIENCE);
+    began = running.after_refresh(PATIENCE).max(began);
+    let (cpu, bpf) = (cpu_time::of_process(pid)?, bpf_stats::of_process(pid));
+    let mut ended = began;
+    for _ in 0..if bench.quick { 2 } else { REFRESHES } {
+        ended = running.after_refresh(PATIENCE);
+    }
+    let cpu = cpu_time::of_process(pid)? - cpu;
+    let bpf = bpf.zip(bpf_stats::of_process(pid)).map(|(then, now): (Runs, Runs)| now.since(then));
+    let elapsed = ended - began;
+    let pct = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos() as f64;
+    Ok(Some(Look {
+        cpu_pct: pct(cpu),
+        bpf_pct: bpf.map(|runs| pct(runs.time_ns)),
+        bpf_runs_per_s: bpf.map(|runs| runs.count as f64 / elapsed.as_secs_f64()),
+        rss_mib: status_mib(pid, "VmRSS:")?,
+        peak_mib: status_mib(pid, "VmHWM:")?,
+    }))
+}
+
+fn program(bench: &Bench, tool: &Tool) -> Option<PathBuf> {
+    match tool.program {
+        "exactop" => Some(bench.exactop.clone()),
+        peer => peers::find(peer),
+    }
+}
+
+fn status_mib(pid: u32, field: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<f64>().ok());
+    Ok(kib.with_context(|| format!("no {field} in /proc/{pid}/status"))? / 1024.0)
+}
+
+fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
+    let beside = match bench.apart {
+        true => "one after the other",
+        false => {
+            "in turns: exactop, top, exactop's batch modes side by side, the others side by side"
+        }
+    };
+    Section {
+        name: "cost",
+        title: "Cost of looking at idle processes".into(),
+        how: format!(
+            "Per cent of one CPU, user and system time, at an interval of 2 s, in the background \
+             so many sleeping processes. Measured {beside}; over {} refreshes, from the end of one \
+             to the end of another, by the kernel's CPU clock of the process; starting up does not \
+             count. Live views have a terminal of 200x50. BPF is what the kernel's run-time \
+             statistics say that the programs took in the same time, their own cost included; it \
+             depends on how much the machine switches, not on how many processes there are. Memory \
+             is resident memory with 1,000 processes.",
+            if bench.quick { 2 } else { REFRESHES }
+        ),
+        commands: TOOLS
+            .iter()
+            .map(|tool| format!("{} {}", tool.program, tool.arguments.join(" ")))
+            .collect(),
+        tables: vec![times(figures), events(figures), memory(&figures[1])],
+        checks: checks(figures),
+        json: json_of(figures),
+    }
+}
+
+fn times(figures: &[Vec<Looks>]) -> Table {
+    let titles = POPULATIONS.iter().map(|n| format!("{n} processes, %"));
+    let mut table = Table::new(["tool".into()].into_iter().chain(titles));
+    for (at, tool) in TOOLS.iter().enumerate() {
+        let cells = figures.iter().map(|looks| looks[at].total().text(3));
+        let ours = figures.iter().any(|looks| looks[at].0.iter().any(|l| l.bpf_pct.is_some()));
+        let name = if ours { format!("{} with BPF", tool.name) } else { tool.name.into() };
+        table.row([name].into_iter().chain(cells));
+        if ours {
+            let user = figures.iter().map(|l| l[at].spread(|l| Some(l.cpu_pct)).text(3));
+            table.row(["- the process".to_string()].into_iter().chain(user));
+            let bpf = figures.iter().map(|l| l[at].spread(|l| l.bpf_pct).text(3));
+            table.row(["- BPF".to_string()].into_iter().chain(bpf));
+        }
+    }
+    table
+}
+
+fn events(figures: &[Vec<Looks>]) -> Table {
+    let titles = POPULATIONS.iter().map(|n| format!("{n} processes"));
+    let mut table = Table::new(["BPF program runs".into()].into_iter().chain(titles));
+    let cells = figures.iter().map(|looks| looks[0].spread(|l| l.bpf_runs_per_s).text(0));
+    table.row(["each second".to_string()].into_iter().chain(cells));
+    let each = |l: &Look| Some(l.bpf_pct? * 1e7 / l.bpf_runs_per_s?);
+    let cells = figures.iter().map(|looks| looks[0].spread(each).text(0));
+    table.row(["ns each".to_string()].into_iter().chain(cells));
+    table
+}
+
+fn memory(looks: &[Looks]) -> Table {
+    let mut table = Table::new(["memory, MiB", "VmRSS", "VmHWM"]);
+    for (tool, looks) in TOOLS.iter().zip(looks) {
+        let rss = looks.spread(|l| Some(l.rss_mib)).text(1);
+        let peak = looks.spread(|l| Some(l.peak_mib)).text(1);
+        table.row([tool.name.to_string(), rss, peak]);
+    }
+    table
+}
+
+fn checks(figures: &[Vec<Looks>]) -> Vec<Check> {
+    let of = |name: &str| TOOLS.iter().position(|tool| tool.name == name).unwrap_or(0);
+    let total = |population: usize, name: &str| figures[population][of(name)].total();
+    let against_top = |population: usize, part: f64| {
+        let ratio = total(population, PEER).over(&total(population, OURS));
+        Check {
+            target: format!(
+                "at {} processes the live view with BPF costs at most 1/{part} of top",
+                POPULATIONS[population]
+            ),
+            found: format!("1/{}", ratio.text(1)),
+            met: ratio.median().map(|ratio| ratio >= part),
+        }
+    };
+    let growth = total(2, OURS).over(&total(0, OURS));
+    let peak = figures[1][of(OURS)].spread(|l| Some(l.peak_mib));
+    vec![
+        against_top(1, 20.0),
+        against_top(2, 50.0),
+        Check {
+            target: "from 100 to 10,000 processes it grows at most by 1.5".into(),
+            found: growth.text(2),
+            met: growth.median().map(|growth| growth <= 1.5),
+        },
+        Check {
+            target: "resident memory with 1,000 processes is below 20 MiB".into(),
+            found: format!("{} MiB at its peak", peak.text(1)),
+            met: peak.median().map(|mib| mib < 20.0),
+        },
+    ]
+}
+
+fn json_of(figures: &[Vec<Looks>]) -> Value {
+    let one = |looks: &Looks| {
+        json!({
+            "cpu_pct": looks.spread(|l| Some(l.cpu_pct)).json(),
+            "bpf_pct": looks.spread(|l| l.bpf_pct).json(),
+            "total_pct": looks.total().json(),
+            "bpf_runs_per_s": looks.spread(|l| l.bpf_runs_per_s).json(),
+            "rss_mib": looks.spread(|l| Some(l.rss_mib)).json(),
+            "peak_mib": looks.spread(|l| Some(l.peak_mib)).json(),
+        })
+    };
+    let tools = |looks: &Vec<Looks>| -> Value {
+        TOOLS.iter().zip(looks).map(|(tool, looks)| (tool.name.to_string(), one(looks))).collect()
+    };
+    POPULATIONS.iter().zip(figures).map(|(n, looks)| (n.to_string(), tools(looks))).collect()
+}

@@ -1,0 +1,77 @@
+//! The machine the figures are of, and how quiet it was.
+
+use super::running::{Running, Surface};
+use super::{cpu_time, peers, table::Table};
+use serde_json::{json, Value};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// For a program that only says what it is.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What identifies a run.
+pub struct Machine {
+    facts: Vec<(&'static str, String)>,
+}
+
+/// Looks at the machine; takes two seconds, in which nothing of ours runs.
+pub fn read() -> Machine {
+    let os = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    let os = field(&os, "PRETTY_NAME", '=').trim_matches('"').to_string();
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
+    let mut facts = vec![
+        ("date", output("date", &["+%Y-%m-%d %H:%M %z"])),
+        ("kernel", output("uname", &["-srm"])),
+        ("system", os),
+        ("CPUs", format!("{count} x {}", field(&cpus, "model name", ':'))),
+        ("virtual machine", output("systemd-detect-virt", &[])),
+        ("busy before we began", others()),
+    ];
+    facts.extend(peers::versions());
+    facts.retain(|(_, value)| !value.is_empty());
+    Machine { facts }
+}
+
+impl Machine {
+    /// For the page.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(["", ""]);
+        for (name, value) in &self.facts {
+            table.row([(*name).to_string(), value.clone()]);
+        }
+        table
+    }
+
+    /// For programs.
+    pub fn json(&self) -> Value {
+        self.facts.iter().map(|(name, value)| ((*name).to_string(), json!(value))).collect()
+    }
+}
+
+fn others() -> String {
+    let Ok(before) = cpu_time::of_machine() else { return String::new() };
+    std::thread::sleep(Duration::from_secs(2));
+    let Ok(after) = cpu_time::of_machine() else { return String::new() };
+    let total = (after.total - before.total).max(1) as f64;
+    let share = |now: u64, then: u64| 100.0 * (now - then) as f64 / total;
+    format!(
+        "{:.0} % of all CPUs, {:.0} % stolen",
+        share(after.busy, before.busy),
+        share(after.steal, before.steal)
+    )
+}
+
+fn field<'t>(text: &'t str, name: &str, separator: char) -> &'t str {
+    let pairs = text.lines().filter_map(|line| line.split_once(separator));
+    pairs.into_iter().find(|(key, _)| key.trim() == name).map_or("", |(_, value)| value.trim())
+}
+
+/// The first line a program prints, or nothing.
+pub fn output(program: &str, args: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let started = Running::start(command.args(args), Surface::Pipe);
+    let text = started.and_then(|running| running.finish(PATIENCE)).unwrap_or_default();
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_string()
+}

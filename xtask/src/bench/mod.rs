@@ -1,0 +1,157 @@
+//! `cargo xtask bench`: what looking costs, beside other tops on the same machine at the same time.
+//!
+//! Every figure comes from one run: tools are measured side by side or in turns, several times,
+//! and shown as median and range, because the machine is never quiet enough to compare one run
+//! with another. A tool that is not installed is missing in the tables, never 0.
+
+mod bpf_stats;
+mod cost;
+mod cpu_time;
+mod empty;
+mod file_size;
+mod first_frame;
+mod machine;
+mod named;
+mod named_by;
+mod peers;
+mod pipe;
+mod report;
+mod running;
+mod spread;
+mod switches;
+mod table;
+mod terminal;
+
+use anyhow::{bail, Context, Result};
+use report::{Report, Section};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// What can be measured, in the order it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// CPU time and memory for watching idle processes
+    Cost,
+    /// How much of a fork storm's CPU time gets a name
+    Named,
+    /// What a context switch costs more
+    Switches,
+    /// From start to the first frame
+    Start,
+    /// The program file
+    Size,
+}
+
+const ALL: [What; 5] = [What::Cost, What::Named, What::Switches, What::Start, What::Size];
+
+/// Measure the cost of looking, beside other tops.
+///
+/// Takes less than ten minutes. Needs root for the ledger; the peers are top, htop, atop, pidstat
+/// and perf, and those that are not installed are left out. Best on a machine that does nothing
+/// else; how busy it was stands in the report.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Fewer rounds, shorter windows: to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Only this; may be given several times
+    #[arg(long, value_enum, value_name = "NAME")]
+    only: Vec<What>,
+    /// One tool at a time where tools are else watched side by side; takes much longer
+    #[arg(long)]
+    apart: bool,
+    /// Rounds of the cost of looking
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// Also write everything as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Also write the tables as a page
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Measure this exactop instead of building one
+    #[arg(long, value_name = "PROGRAM")]
+    exactop: Option<PathBuf>,
+}
+
+/// What every measurement needs to know.
+struct Bench {
+    exactop: PathBuf,
+    quick: bool,
+    apart: bool,
+    rounds: Option<usize>,
+}
+
+impl Bench {
+    /// So many rounds, or one to see that it works.
+    fn rounds(&self, usual: usize) -> usize {
+        match (self.rounds, self.quick) {
+            (Some(rounds), _) => rounds.max(1),
+            (None, true) => 1,
+            (None, false) => usual,
+        }
+    }
+}
+
+/// Measures, prints, writes.
+pub fn run(args: &Args) -> Result<ExitCode> {
+    if !rustix::process::geteuid().is_root() {
+        bail!("the ledger needs root: run as root");
+    }
+    let built = build(args.exactop.is_none())?;
+    let exactop = args.exactop.clone().unwrap_or_else(|| built.join("exactop"));
+    std::env::set_var(exactop_lab::worker::WORKER_VARIABLE, built.join("exactop-lab-worker"));
+    let bench = Bench { exactop, quick: args.quick, apart: args.apart, rounds: args.rounds };
+    peers::report_missing();
+    let mut report = Report::new(machine::read());
+    for what in ALL.into_iter().filter(|w| args.only.is_empty() || args.only.contains(w)) {
+        let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
+        println!("{}", section.markdown());
+        report.sections.push(section);
+    }
+    println!("{}", report.summary());
+    write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+    write(args.markdown.as_deref(), || Ok(report.markdown()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            What::Cost => "cost",
+            What::Named => "named",
+            What::Switches => "switches",
+            What::Start => "start",
+            What::Size => "size",
+        }
+    }
+}
+
+fn measure(what: What, bench: &Bench) -> Result<Section> {
+    eprintln!("bench: {} ...", what.name());
+    match what {
+        What::Cost => cost::measure(bench),
+        What::Named => named::measure(bench),
+        What::Switches => switches::measure(bench),
+        What::Start => first_frame::measure(bench),
+        What::Size => file_size::measure(bench),
+    }
+}
+
+/// Builds the release programs; the directory they are in.
+fn build(exactop_too: bool) -> Result<PathBuf> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["build", "--release", "-p", "exactop-lab"]);
+    if exactop_too {
+        cargo.args(["-p", "exactop"]);
+    }
+    if !cargo.status().context("running cargo")?.success() {
+        bail!("the build failed");
+    }
+    Ok(super::target_dir().join("release"))
+}
+
+fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String>) -> Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    std::fs::write(file, text()?).with_context(|| format!("writing {}", file.display()))
+}

@@ -1,0 +1,194 @@
+//! What each tool says about one window: the CPU time its rows add up to, and all that was used.
+//!
+//! Every tool has its own format, and every one prints a first sample since boot that is no
+//! window; the last sample is taken.
+
+use super::named::WINDOW;
+use super::running::{Running, Surface};
+use super::{cpu_time, Bench};
+use anyhow::{bail, Context, Result};
+use serde_json::Value;
+use std::process::Command;
+use std::time::Duration;
+
+/// Two windows, and a slow start.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Rows of htop's screen: as many as there may be processes.
+const HTOP_ROWS: &str = "600";
+
+/// In whatever unit, the same for both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Said {
+    /// What the rows add up to.
+    pub named: f64,
+    /// What was used by anyone.
+    pub busy: f64,
+}
+
+fn output(program: &str, arguments: &[&str]) -> Result<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME");
+    Running::start(&mut command, Surface::Pipe)?.finish(PATIENCE)
+}
+
+/// Its books, against the kernel's own ticks of the same window.
+pub fn exactop(bench: &Bench) -> Result<Said> {
+    let seconds = WINDOW.to_string();
+    let arguments = ["--json", "-i", "-n", "2", "-d", &seconds, "--source", "ledger"];
+    let text = output(&bench.exactop.to_string_lossy(), &arguments)?;
+    in_books(text.lines().last().context("no window")?)
+}
+
+fn in_books(line: &str) -> Result<Said> {
+    let window: Value = serde_json::from_str(line).context("exactop's JSON")?;
+    let number = |part: &Value, name: &str| {
+        part[name].as_f64().with_context(|| format!("no {name} in exactop's JSON"))
+    };
+    let mut said = Said { named: 0.0, busy: 0.0 };
+    for account in ["tasks_ns", "exited_ns"] {
+        said.named += number(&window["books"], account)?;
+    }
+    for kind in ["user", "nice", "system", "irq", "softirq"] {
+        said.busy += number(&window["system"]["ticks"], kind)?;
+    }
+    said.busy *= 1e9 / rustix::param::clock_ticks_per_second() as f64;
+    Ok(said)
+}
+
+/// Column %CPU, and the line `%Cpu(s)`.
+pub fn top(_: &Bench) -> Result<Said> {
+    let seconds = WINDOW.to_string();
+    let text = output("top", &["-b", "-w", "512", "-d", &seconds, "-n", "2"])?;
+    in_top(&text, std::thread::available_parallelism()?.get())
+}
+
+fn in_top(text: &str, cpus: usize) -> Result<Said> {
+    let screen = text.rfind("top - ").map_or(text, |at| &text[at..]);
+    let line = screen.lines().find_map(|line| line.strip_prefix("%Cpu(s):"));
+    let parts = line.context("no %Cpu(s) in top's screen")?.split(',');
+    let busy: f64 = parts
+        .filter_map(|part| part.split_whitespace().collect::<Vec<_>>().try_into().ok())
+        .filter(|[_, name]: &[&str; 2]| ["us", "sy", "ni", "hi", "si"].contains(name))
+        .filter_map(|[number, _]| number.parse::<f64>().ok())
+        .sum();
+    Ok(Said { named: column(screen, "%CPU")?, busy: busy * cpus as f64 })
+}
+
+/// Lines PRC of processes, those that exited included as far as process accounting tells, and the
+/// line CPU.
+pub fn atop(_: &Bench) -> Result<Said> {
+    in_atop(&output("atop", &["-P", "CPU,PRC", &WINDOW.to_string(), "2"])?)
+}
+
+fn in_atop(text: &str) -> Result<Said> {
+    let sample = text.rsplit("SEP").find(|sample| sample.contains("CPU ")).context("no sample")?;
+    let (mut named, mut busy) = (0.0, None);
+    for line in sample.lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ticks = |words: &[&str]| -> Result<f64> {
+            let numbers = words.iter().map(|word| word.parse::<f64>());
+            numbers.sum::<Result<f64, _>>().with_context(|| format!("no number in: {line}"))
+        };
+        match words.first() {
+            // Six words of label and time, hertz, CPUs, then sys, user, nice, idle, wait, irq,
+            // softirq.
+            Some(&"CPU") if words.len() > 14 => {
+                busy = Some(ticks(&words[8..11])? + ticks(&words[13..15])?);
+            }
+            // After the name in parentheses, in which there may be spaces: state, hertz, utime,
+            // stime, ... and whether this is a process or a thread.
+            Some(&"PRC") => {
+                let after = line.split_once(") ").map_or("", |(_, after)| after);
+                let words: Vec<&str> = after.split_whitespace().collect();
+                if words.get(11) == Some(&"y") {
+                    named += ticks(&words[2..4])?;
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Said { named, busy: busy.context("no CPU line")? })
+}
+
+/// Column CPU% of a screen in tmux, because htop has no batch mode.
+pub fn htop(_: &Bench) -> Result<Said> {
+    const SOCKET: &str = "exactop-bench";
+    let tmux = |arguments: &[&str]| output("tmux", &[&["-L", SOCKET], arguments].concat());
+    let size = ["-x", "200", "-y", HTOP_ROWS];
+    let tool = format!("HOME=/nonexistent htop -d {}", WINDOW * 10);
+    tmux(&[&["-f", "/dev/null", "new-session", "-d"], &size[..], &[&tool]].concat())?;
+    let said = screen(|| tmux(&["capture-pane", "-p"]), || tmux(&["send-keys", "H", "K"]));
+    let _ = tmux(&["kill-server"]);
+    said
+}
+
+fn screen(
+    capture: impl Fn() -> Result<String>,
+    show_processes: impl Fn() -> Result<String>,
+) -> Result<Said> {
+    std::thread::sleep(Duration::from_secs(1));
+    // Threads of processes are hidden: their time is in the process. Kernel threads are shown.
+    show_processes()?;
+    // Until a whole window has passed in which threads were hidden.
+    let window = Duration::from_secs(WINDOW.into());
+    std::thread::sleep(window);
+    let before = cpu_time::of_machine()?;
+    std::thread::sleep(window + Duration::from_millis(200));
+    let after = cpu_time::of_machine()?;
+    let cpus = std::thread::available_parallelism()?.get() as f64;
+    let (busy, total) = (after.busy - before.busy, after.total - before.total);
+    if total == 0 {
+        bail!("/proc/stat stood still");
+    }
+    Ok(Said {
+        named: column(&capture()?, "CPU%")?,
+        busy: 100.0 * cpus * busy as f64 / total as f64,
+    })
+}
+
+/// The sum of a column below its title. Columns before it have no spaces within.
+fn column(screen: &str, title: &str) -> Result<f64> {
+    let mut lines = screen.lines();
+    let at = lines.find_map(|line| line.split_whitespace().position(|word| word == title));
+    let at = at.with_context(|| format!("no column {title}"))?;
+    let figures = lines.filter_map(|line| {
+        let mut words = line.split_whitespace();
+        words.clone().next()?.parse::<u32>().ok()?;
+        words.nth(at)?.parse::<f64>().ok()
+    });
+    Ok(figures.sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_screen_of_top_counts() {
+        let text = "top - 1\n%Cpu(s): 9.0 us, 9.0 sy\n PID USER %CPU COMMAND\n 1 root 99.0 x\n\
+                    top - 2\n%Cpu(s): 10.0 us, 20.0 sy,  0.0 ni, 60.0 id,  0.0 wa,  5.0 hi,  5.0 si\n\
+                    \n  PID USER  %CPU COMMAND\n    1 root   7.5 a\n   22 root  2.5 b c\n";
+        assert_eq!(in_top(text, 2).unwrap(), Said { named: 10.0, busy: 80.0 });
+    }
+
+    #[test]
+    fn atop_counts_processes_not_their_threads() {
+        let time = "vm 17 2026/11/21 02:40:37 3";
+        let prc = "120 0 0 0 0 1";
+        let text = format!(
+            "RESET\nCPU {time} 100 2 900 900 0 0 0 0 0 0\nSEP\n\
+             CPU {time} 100 2 30 20 1 500 0 4 5 60 0\n\
+             PRC {time} 1 (a b) S 100 10 11 0 {prc} y 75 () 0\n\
+             PRC {time} 1 (a b) S 100 10 11 0 {prc} n 75 () 0\nSEP\n"
+        );
+        assert_eq!(in_atop(&text).unwrap(), Said { named: 21.0, busy: 60.0 });
+    }
+
+    #[test]
+    fn the_books_against_the_kernels_ticks() {
+        let line = r#"{"books":{"tasks_ns":20000000,"exited_ns":970000000,"unnamed_ns":1},
+            "system":{"ticks":{"user":60,"nice":0,"system":35,"idle":7,"irq":4,"softirq":1}}}"#;
+        assert_eq!(in_books(line).unwrap(), Said { named: 99e7, busy: 1e9 });
+        assert!(in_books(r#"{"books":{"tasks_ns":1,"exited_ns":null}}"#).is_err());
+    }
+}

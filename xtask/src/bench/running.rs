@@ -1,0 +1,239 @@
+//! A tool at work: started on a terminal or into a pipe, its output taken off it, ended in time.
+
+use super::terminal;
+use anyhow::{anyhow, Context, Result};
+use rustix::process::{kill_process, Pid, Signal};
+use std::fs::File;
+use std::io::{PipeReader, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Silence after which a refresh is over. All tools wait for seconds between two refreshes, and
+/// write one within milliseconds.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// How long a tool may take to end, first when asked to, then when killed.
+const ENDING: Duration = Duration::from_secs(3);
+
+/// Where a tool writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Surface {
+    /// A terminal of 200x50.
+    Terminal,
+    /// A pipe.
+    Pipe,
+}
+
+/// A started tool. Dropping ends it.
+pub struct Running {
+    child: Child,
+    /// The terminal's other end, to type on.
+    keyboard: Option<File>,
+    output: Arc<Output>,
+}
+
+#[derive(Default)]
+struct Output {
+    seen: Mutex<Seen>,
+    news: Condvar,
+}
+
+#[derive(Default)]
+struct Seen {
+    text: Vec<u8>,
+    refreshes: u64,
+    last: Option<Instant>,
+    /// What to look for at the start, and when it came.
+    needle: &'static str,
+    found: Option<Instant>,
+    ended: bool,
+}
+
+impl Running {
+    /// Starts it.
+    pub fn start(command: &mut Command, surface: Surface) -> Result<Running> {
+        Running::start_looking_for(command, surface, "")
+    }
+
+    /// Starts it, and notes when a text first appears.
+    pub fn start_looking_for(
+        command: &mut Command,
+        surface: Surface,
+        needle: &'static str,
+    ) -> Result<Running> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let (child, source, keyboard) =
+            open(command, surface).with_context(|| format!("starting {program}"))?;
+        let output = Arc::new(Output::default());
+        output.lock().needle = needle;
+        let to = Arc::clone(&output);
+        // Not joined: whatever the tool left behind may keep its end open for ever.
+        std::thread::spawn(move || drain(source, &to));
+        Ok(Running { child, keyboard, output })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until the next refresh is written; the instant. A tool that has nothing to write is
+    /// waited for no longer than `patience`, which is then the answer too.
+    pub fn after_refresh(&self, patience: Duration) -> Instant {
+        let deadline = Instant::now() + patience;
+        let mut seen = self.output.lock();
+        let before = seen.refreshes;
+        loop {
+            let now = Instant::now();
+            let quiet = seen.last.map_or(Duration::ZERO, |last| now.duration_since(last));
+            let fresh = seen.refreshes > before;
+            if now >= deadline || seen.ended || fresh && quiet >= SILENCE {
+                return now;
+            }
+            let until = match fresh {
+                true => SILENCE - quiet,
+                false => deadline - now,
+            };
+            seen = self.output.wait(seen, until.min(deadline - now));
+        }
+    }
+
+    /// When the text looked for appeared.
+    pub fn found(&self, patience: Duration) -> Result<Instant> {
+        let deadline = Instant::now() + patience;
+        let mut seen = self.output.lock();
+        loop {
+            if let Some(at) = seen.found {
+                return Ok(at);
+            }
+            let now = Instant::now();
+            if now >= deadline || seen.ended {
+                return Err(anyhow!("{:?} did not appear", seen.needle));
+            }
+            seen = self.output.wait(seen, deadline - now);
+        }
+    }
+
+    /// Types on its terminal.
+    pub fn press(&mut self, keys: &[u8]) -> Result<()> {
+        let keyboard = self.keyboard.as_mut().context("it has no terminal")?;
+        Ok(keyboard.write_all(keys)?)
+    }
+
+    /// Waits until it ends by itself; all it wrote.
+    pub fn finish(mut self, patience: Duration) -> Result<String> {
+        let deadline = Instant::now() + patience;
+        let mut seen = self.output.lock();
+        while !seen.ended {
+            let now = Instant::now();
+            if now >= deadline {
+                return Err(anyhow!("it did not end within {} s", patience.as_secs()));
+            }
+            seen = self.output.wait(seen, deadline - now);
+        }
+        let text = String::from_utf8_lossy(&seen.text).into_owned();
+        drop(seen);
+        let status = wait(&mut self.child, ENDING);
+        match status {
+            Some(status) if status.success() => Ok(text),
+            Some(status) => Err(anyhow!("it failed ({status}): {}", text.trim())),
+            None => Err(anyhow!("it closed its output and did not end")),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Politely first: atop turns process accounting off again, exactop leaves the terminal.
+        if let (Some(pid), Ok(None)) = (Pid::from_raw(self.pid() as i32), self.child.try_wait()) {
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        if wait(&mut self.child, ENDING).is_none() {
+            let _ = self.child.kill();
+            wait(&mut self.child, ENDING);
+        }
+        self.keyboard = None;
+    }
+}
+
+impl Output {
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, seen: MutexGuard<'a, Seen>, most: Duration) -> MutexGuard<'a, Seen> {
+        self.news.wait_timeout(seen, most).unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// The end of the tool's output that we hold.
+enum Source {
+    Terminal(File),
+    Pipe(PipeReader),
+}
+
+fn open(command: &mut Command, surface: Surface) -> Result<(Child, Source, Option<File>)> {
+    match surface {
+        Surface::Terminal => {
+            let (child, terminal) = terminal::spawn(command)?;
+            let keyboard = terminal.try_clone()?;
+            Ok((child, Source::Terminal(terminal), Some(keyboard)))
+        }
+        Surface::Pipe => {
+            let (reader, writer) = std::io::pipe()?;
+            let child =
+                command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::null()).spawn()?;
+            // The command holds the pipe's other end open until it is given something else.
+            command.stdout(Stdio::null());
+            Ok((child, Source::Pipe(reader), None))
+        }
+    }
+}
+
+fn drain(mut source: Source, output: &Output) {
+    let mut chunk = vec![0; 64 * 1024];
+    loop {
+        let read = match &mut source {
+            Source::Terminal(file) => file.read(&mut chunk),
+            Source::Pipe(pipe) => pipe.read(&mut chunk),
+        };
+        let mut seen = output.lock();
+        match read {
+            // A terminal that nobody has open any more answers with EIO.
+            Ok(0) | Err(_) => seen.ended = true,
+            Ok(n) => seen.take(&chunk[..n], Instant::now()),
+        }
+        output.news.notify_all();
+        if seen.ended {
+            return;
+        }
+    }
+}
+
+impl Seen {
+    fn take(&mut self, chunk: &[u8], now: Instant) {
+        if self.last.is_none_or(|last| now.duration_since(last) >= SILENCE) {
+            self.refreshes += 1;
+        }
+        self.last = Some(now);
+        let from = self.text.len().saturating_sub(self.needle.len());
+        self.text.extend_from_slice(chunk);
+        let needle = self.needle.as_bytes();
+        if self.found.is_none() && !needle.is_empty() {
+            let there = self.text[from..].windows(needle.len()).any(|w| w == needle);
+            self.found = there.then_some(now);
+        }
+    }
+}
+
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(5)),
+            _ => return None,
+        }
+    }
+}

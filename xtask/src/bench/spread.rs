@@ -1,0 +1,96 @@
+//! Several measurements of the same: the median, and from where to where.
+
+use serde_json::{json, Value};
+
+/// Measurements, in the order they were made.
+#[derive(Clone, Debug, Default)]
+pub struct Spread(Vec<f64>);
+
+impl Spread {
+    /// One more.
+    pub fn add(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// The middle one, or the mean of the two in the middle.
+    pub fn median(&self) -> Option<f64> {
+        let sorted = self.sorted();
+        let middle = sorted.len() / 2;
+        match sorted.len() {
+            0 => None,
+            n if n % 2 == 1 => Some(sorted[middle]),
+            _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+        }
+    }
+
+    /// All of them changed in the same way.
+    pub fn map(&self, change: impl Fn(f64) -> f64) -> Spread {
+        self.0.iter().copied().map(change).collect()
+    }
+
+    /// Each of these by its counterpart of the same round; if some are missing, median by median.
+    pub fn over(&self, other: &Spread) -> Spread {
+        if self.0.len() == other.0.len() {
+            return self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect();
+        }
+        self.median().zip(other.median()).map(|(a, b)| a / b).into_iter().collect()
+    }
+
+    /// `median (min..max)`, or `missing`.
+    pub fn text(&self, decimals: usize) -> String {
+        let (sorted, Some(median)) = (self.sorted(), self.median()) else {
+            return "missing".into();
+        };
+        let (min, max) = (sorted[0], sorted[sorted.len() - 1]);
+        match sorted.len() {
+            1 => format!("{median:.decimals$}"),
+            _ => format!("{median:.decimals$} ({min:.decimals$}..{max:.decimals$})"),
+        }
+    }
+
+    /// Median, range and all of them; `null` if there are none.
+    pub fn json(&self) -> Value {
+        let Some(median) = self.median() else { return Value::Null };
+        let sorted = self.sorted();
+        json!({
+            "median": median,
+            "min": sorted[0],
+            "max": sorted[sorted.len() - 1],
+            "values": self.0,
+        })
+    }
+
+    fn sorted(&self) -> Vec<f64> {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted
+    }
+}
+
+impl FromIterator<f64> for Spread {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Spread {
+        Spread(values.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_measured_is_missing_not_zero() {
+        let none = Spread::default();
+        assert_eq!(
+            (none.median(), none.text(1), none.json()),
+            (None, "missing".into(), Value::Null)
+        );
+    }
+
+    #[test]
+    fn the_median_and_the_range() {
+        let spread: Spread = [4.0, 1.0, 3.0].into_iter().collect();
+        assert_eq!(spread.text(1), "3.0 (1.0..4.0)");
+        let even: Spread = [4.0, 1.0].into_iter().collect();
+        assert_eq!(even.median(), Some(2.5));
+    }
+}

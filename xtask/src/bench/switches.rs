@@ -1,0 +1,198 @@
+//! What a context switch costs more while the ledger is attached.
+
+use super::bpf_stats::{self, Measured, Runs};
+use super::empty::{self, Attached};
+use super::pipe::{Pace, Pipe};
+use super::report::Section;
+use super::running::{Running, Surface};
+use super::spread::Spread;
+use super::table::Table;
+use super::Bench;
+use anyhow::{bail, Result};
+use serde_json::{json, Value};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 9;
+/// Rounds with the kernel's statistics on.
+const STATISTICS_ROUNDS: usize = 3;
+
+const ARGUMENTS: [&str; 5] = ["-d", "10", "--source", "ledger", "--split"];
+
+/// What is attached while the tasks switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum With {
+    Nothing,
+    Empty,
+    Ledger,
+    SplitLedger,
+}
+
+const ALL: [With; 4] = [With::Nothing, With::Empty, With::Ledger, With::SplitLedger];
+
+impl With {
+    fn name(self) -> &'static str {
+        match self {
+            With::Nothing => "nothing attached",
+            With::Empty => "empty programs",
+            With::Ledger => "exactop --split sampled",
+            With::SplitLedger => "exactop --split exact",
+        }
+    }
+}
+
+/// What came of one way.
+#[derive(Default)]
+struct Figures {
+    wall_ns: Spread,
+    cpu_ns: Spread,
+    /// The kernel's figures, from rounds of their own.
+    ns_each: Spread,
+    runs_each: Spread,
+}
+
+/// Something that is attached.
+enum Live {
+    Nothing,
+    Empty(Attached),
+    Ledger(Running),
+}
+
+impl Live {
+    fn start(bench: &Bench, with: With, pipe: &Pipe) -> Result<Live> {
+        Ok(match with {
+            With::Nothing => Live::Nothing,
+            With::Empty => Live::Empty(Attached::new()?),
+            With::Ledger => Live::Ledger(calibrated(bench, "sampled", pipe)?),
+            With::SplitLedger => Live::Ledger(calibrated(bench, "exact", pipe)?),
+        })
+    }
+
+    fn runs(&self) -> Option<Runs> {
+        match self {
+            Live::Nothing => None,
+            Live::Empty(attached) => attached.runs(),
+            Live::Ledger(running) => bpf_stats::of_process(running.pid()),
+        }
+    }
+}
+
+/// An exactop that has stopped measuring its own programs: it begins with the kernel's statistics
+/// on, until it has seen enough events.
+fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
+    let mut command = Command::new(&bench.exactop);
+    command.args(ARGUMENTS).arg(split).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    let mut running = Running::start_looking_for(&mut command, Surface::Terminal, "COMMAND")?;
+    running.found(Duration::from_secs(10))?;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while bpf_stats::is_measuring(running.pid()) {
+        if Instant::now() > deadline {
+            bail!("exactop did not stop calibrating");
+        }
+        pipe.run()?;
+        // Closes the window now.
+        running.press(b" ")?;
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    Ok(running)
+}
+
+/// All in turns, beginning with another one each time.
+pub fn measure(bench: &Bench) -> Result<Section> {
+    let pipe = Pipe::new()?;
+    let mut figures = ALL.map(|_| Figures::default());
+    for round in 0..if bench.quick { 2 } else { ROUNDS } {
+        for turn in 0..ALL.len() {
+            let at = (round + turn) % ALL.len();
+            let _live = Live::start(bench, ALL[at], &pipe)?;
+            let Pace { wall_ns, cpu_ns, .. } = pipe.run()?;
+            figures[at].wall_ns.add(wall_ns);
+            figures[at].cpu_ns.add(cpu_ns);
+        }
+    }
+    for _ in 0..if bench.quick { 1 } else { STATISTICS_ROUNDS } {
+        for (with, figures) in ALL.into_iter().zip(&mut figures) {
+            with_statistics(bench, with, &pipe, figures)?;
+        }
+    }
+    Ok(section(&pipe, &figures))
+}
+
+fn with_statistics(bench: &Bench, with: With, pipe: &Pipe, figures: &mut Figures) -> Result<()> {
+    let live = Live::start(bench, with, pipe)?;
+    let Some(before) = live.runs() else { return Ok(()) };
+    let statistics = Measured::on()?;
+    let pace = pipe.run()?;
+    drop(statistics);
+    let Some(after) = live.runs() else { return Ok(()) };
+    let runs = after.since(before);
+    if let Some(ns) = runs.ns_each() {
+        figures.ns_each.add(ns);
+        figures.runs_each.add(runs.count as f64 / pace.rounds as f64);
+    }
+    Ok(())
+}
+
+fn section(pipe: &Pipe, figures: &[Figures; ALL.len()]) -> Section {
+    let bare = &figures[0];
+    let mut table = Table::new([
+        "attached",
+        "ns each round",
+        "slower, %",
+        "CPU ns each round",
+        "more, %",
+        "ns each event",
+        "events each round",
+    ]);
+    for (with, of) in ALL.into_iter().zip(figures) {
+        let more = |mine: &Spread, other: &Spread| match with {
+            With::Nothing => String::new(),
+            _ => mine.over(other).map(|ratio| 100.0 * (ratio - 1.0)).text(1),
+        };
+        let known = |spread: &Spread, decimals| match with {
+            With::Nothing => String::new(),
+            _ => spread.text(decimals),
+        };
+        table.row([
+            with.name().to_string(),
+            of.wall_ns.text(0),
+            more(&of.wall_ns, &bare.wall_ns),
+            of.cpu_ns.text(0),
+            more(&of.cpu_ns, &bare.cpu_ns),
+            known(&of.ns_each, 1),
+            known(&of.runs_each, 2),
+        ]);
+    }
+    Section {
+        name: "switches",
+        title: "Context switches".into(),
+        how: "Two tasks on one CPU pass a byte to and fro: a round is two switches and two \
+              wakeups, and the CPU does nothing else. In turns with nothing attached, with \
+              programs of two instructions at the events of the ledger, and with exactop, which \
+              closes no window meanwhile: once with the switches and wakeups alone, and once with \
+              every system call entered and left, of which there are four in a round (the default, \
+              --split auto, does without them once they cost more than --budget). CPU time leaves out what other tasks did on that CPU. \
+              The time of an event is from the kernel's run-time statistics, in rounds of their \
+              own, because measuring costs too: what the empty programs are charged with is that."
+            .into(),
+        commands: vec![pipe.command(), format!("exactop {} sampled|exact", ARGUMENTS.join(" "))],
+        tables: vec![table],
+        checks: Vec::new(),
+        json: json_of(figures),
+    }
+}
+
+fn json_of(figures: &[Figures; ALL.len()]) -> Value {
+    let one = |of: &Figures| {
+        json!({
+            "wall_ns": of.wall_ns.json(),
+            "cpu_ns": of.cpu_ns.json(),
+            "ns_each_event": of.ns_each.json(),
+            "events_each_round": of.runs_each.json(),
+        })
+    };
+    let mut all: Value =
+        ALL.into_iter().zip(figures).map(|(with, of)| (with.name().to_string(), one(of))).collect();
+    all["empty programs at"] = json!(empty::EVENTS);
+    all
+}
