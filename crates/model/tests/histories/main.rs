@@ -1,0 +1,9 @@
+//! Histories of a made-up machine, drawn by hand or at random, against what the book, the window
+//! and the frame make of them.
+
+mod check;
+mod drawn;
+mod exits;
+mod machine;
+mod random;
+mod timelines;
