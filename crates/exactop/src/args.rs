@@ -1,5 +1,6 @@
 //! The command line: options named as in top where top has them.
 
+use crate::prstat;
 use crate::values::{self, Columns, SortField};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exactop_model::filter::Filter;
@@ -59,6 +60,9 @@ pub enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// What illumos's prstat(8) shows, microstates (-m) of threads (-L) included
+    #[command(disable_help_flag = true, after_help = prstat::NOTES)]
+    Prstat(Box<prstat::Options>),
     /// Print the manual page
     Man,
     /// Print a completion script for a shell

@@ -79,12 +79,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(broken)
 }
 
-/// What clap has to say, in one line; the usage and the hints on further lines are in --help.
-pub fn from_clap(error: &clap::Error) -> Failure {
+/// What clap has to say, in one line; the usage and the hints on further lines are in what `help`
+/// prints.
+pub fn from_clap(error: &clap::Error, help: &str) -> Failure {
     let text = error.to_string();
     let mut paragraphs = text.split("\n\n");
     let what = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
     let tip = paragraphs.map(str::trim).find_map(|p| p.strip_prefix("tip: "));
-    let tip = tip.map_or("see 'exactop --help'", |t| t.lines().next().unwrap_or_default());
+    let tip = tip.and_then(|t| t.lines().next().map(String::from));
+    let tip = tip.unwrap_or_else(|| format!("see '{help}'"));
     Failure::usage(format!("{what} ({tip})"))
 }

@@ -13,16 +13,28 @@ use std::path::Path;
 /// # Errors
 /// Why it cannot be opened.
 pub fn open(watch: &Watch) -> Result<Box<dyn Feed>, Failure> {
-    let session = match (&watch.proc_root, watch.source) {
+    from(watch.source, watch.proc_root.as_deref(), split(watch))
+}
+
+/// Opens a source; `root` is where /proc is, for tests.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub fn from(
+    source: Source,
+    root: Option<&Path>,
+    split: SplitOptions,
+) -> Result<Box<dyn Feed>, Failure> {
+    let session = match (root, source) {
         (Some(_), Source::Ledger) => {
             return Err(Failure::usage("--proc-root is for the source procfs only"))
         }
         (Some(root), _) => at(root),
-        (None, source) => session::open(choice(source), split(watch)),
+        (None, source) => session::open(choice(source), split),
     };
     match session {
         Ok(session) => Ok(Box::new(session)),
-        Err(error) if watch.source == Source::Ledger => {
+        Err(error) if source == Source::Ledger => {
             Err(Failure::failed(format!("{error} ('exactop doctor' says more)")))
         }
         Err(error) => Err(Failure::failed(error)),

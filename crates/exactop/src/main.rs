@@ -11,6 +11,7 @@ mod live;
 mod manual;
 mod nearest;
 mod output;
+mod prstat;
 mod users;
 mod values;
 
@@ -32,11 +33,15 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Failure> {
-    let cli = match Cli::try_parse() {
+    let args = prstat::arguments(std::env::args_os());
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         // --help and --version are answers, not errors.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
-        Err(error) => return Err(failure::from_clap(&error)),
+        Err(error) if prstat::is_meant(&args) => {
+            return Err(prstat::failed(failure::from_clap(&error, "exactop prstat --help")))
+        }
+        Err(error) => return Err(failure::from_clap(&error, "exactop --help")),
     };
     match cli.command {
         None => watch(&cli.watch),
@@ -44,6 +49,7 @@ fn run() -> Result<(), Failure> {
         Some(Command::Columns { markdown: true, .. }) => output::print(reference::markdown()),
         Some(Command::Columns { .. }) => output::print(reference::text()),
         Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Prstat(options)) => prstat::run(&options),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),
     }

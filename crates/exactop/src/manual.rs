@@ -39,9 +39,11 @@ fn subcommands(command: &clap::Command) -> String {
     for sub in command.get_subcommands() {
         let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
         let _ = writeln!(out, ".TP\n\\fB{}\\fR\n{}.", sub.get_name(), roff(&about));
-        for arg in sub.get_arguments() {
+        for arg in sub.get_arguments().filter(|arg| !arg.is_hide_set()) {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-            let name = arg.get_long().map_or(arg.get_id().to_string(), |long| format!("--{long}"));
+            let long = arg.get_long().map(|long| format!("--{long}"));
+            let short = arg.get_short().map(|short| format!("-{short}"));
+            let name = long.or(short).unwrap_or(arg.get_id().to_string());
             let _ = writeln!(out, ".RS\n.TP\n\\fB{}\\fR\n{}.\n.RE", roff(&name), roff(&help));
         }
     }

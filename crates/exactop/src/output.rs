@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -51,20 +51,35 @@ impl Signals {
     /// # Errors
     /// The signal that came first.
     pub fn sleep_until(&self, then: Instant) -> Result<(), Failure> {
+        self.wait(then, &[]).map(|_| ())
+    }
+
+    /// Sleeps until then, or until one of `inputs` has something to read: its index.
+    ///
+    /// # Errors
+    /// The signal that came first.
+    pub fn wait(&self, then: Instant, inputs: &[BorrowedFd]) -> Result<Option<usize>, Failure> {
         loop {
             if let Some(signal) = self.caught() {
                 return Err(Failure::Signal(signal));
             }
             let left = then.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(());
+                return Ok(None);
             }
             let timeout =
                 Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-            let mut fds = [PollFd::new(&self.wake, PollFlags::IN)];
+            let mut fds: Vec<PollFd> =
+                inputs.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+            fds.push(PollFd::new(&self.wake, PollFlags::IN));
             match poll(&mut fds, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(io::Error::from(error).into()),
+            }
+            // Hang-ups, too: the read will tell.
+            let ready = fds[..inputs.len()].iter().position(|fd| !fd.revents().is_empty());
+            if ready.is_some() && self.caught.load(Ordering::SeqCst) == 0 {
+                return Ok(ready);
             }
         }
     }
