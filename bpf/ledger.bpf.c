@@ -233,12 +233,15 @@ int BPF_PROG(on_free, struct task_struct *p)
 	return 0;
 }
 
-/* The CPU is dead when its teardown step has ended; it says nothing itself. */
+/*
+ * The CPU is dead when its teardown step has ended. It says nothing itself: tracepoints are silent
+ * on a CPU that is no longer online, so its last switch, from the stopper to idle, is not seen.
+ */
 SEC("tp_btf/cpuhp_exit")
 int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 {
 	struct ex_cpu *c, *mine = cpu_of(bpf_get_smp_processor_id());
-	struct boundary b;
+	struct ex_slot *s;
 	__u64 now, depth;
 
 	if (ret || idx != bpf_core_enum_value(enum cpuhp_state, CPUHP_TEARDOWN_CPU))
@@ -248,8 +251,11 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 		return 0;
 	depth = enter(mine);
 	now = not_before(bpf_ktime_get_ns(), c->since);
-	b = last_boundary(now);
-	close_segment(c, NULL, NULL, now, b);
+	s = occupant(c);
+	if (s && s->task && s->state == EX_RUN && s->cpu == cpu)
+		leave_unseen(c, s, now);
+	else
+		close_segment(c, NULL, NULL, now, last_boundary(now));
 	c->cur = EX_CUR_OFFLINE;
 	leave(mine, depth);
 	return 0;

@@ -9,6 +9,7 @@ mod books;
 mod conservation;
 mod corners;
 mod cost;
+mod hotplug;
 mod microstates;
 mod witnesses;
 
