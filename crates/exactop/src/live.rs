@@ -18,6 +18,7 @@ pub fn settings(watch: &Watch) -> Result<Settings, Failure> {
         settings.interval_s = seconds;
     }
     if let Some(columns) = &watch.columns {
+        settings.microstates = false;
         settings.columns = columns.0.iter().map(|c| c.id.into()).collect();
     }
     if let Some(field) = &watch.sort {

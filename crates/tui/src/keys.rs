@@ -119,6 +119,7 @@ bindings! {
     Show {
         Threads: [ch('H')], "one row a thread, or one a process";
         Tree: [ch('V')], "tree: children under their parents, CPU+ sums the whole branch";
+        Microstates: [ch('m')], "microstates: columns and a bar of where each row's time went";
         PerCpu: [ch('1')], "a bar for each CPU";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";

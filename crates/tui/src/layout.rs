@@ -229,6 +229,23 @@ fn rank(column: &Column, sort: &Column) -> u8 {
     }
 }
 
+/// The least width of a bar of states; below it says nothing.
+const MIN_BAR: u16 = 16;
+/// The most: finer than a reader's eye.
+const MAX_BAR: u16 = 60;
+
+/// The width of a bar of states to the right of all these columns; `None` if it would push one of
+/// them out.
+pub fn bar_width(
+    columns: &[&'static Column],
+    widths: &Widths,
+    width: u16,
+    least_rest: u16,
+) -> Option<u16> {
+    let spare = width.checked_sub(total(columns, widths, least_rest).saturating_add(1))?;
+    (spare >= MIN_BAR).then(|| (spare / 3 * 2).clamp(MIN_BAR, MAX_BAR))
+}
+
 /// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
 /// fit, the command in `least_rest` cells at least; scrolled by `offset` columns, PID, the command and what fits from there on stay.
 pub fn place(

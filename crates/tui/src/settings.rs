@@ -27,6 +27,10 @@ pub struct Settings {
     pub interval_s: f64,
     /// Ids of the columns, in the order of the screen.
     pub columns: Vec<String>,
+    /// Ids of the columns while microstates are shown.
+    pub microstate_columns: Vec<String>,
+    /// Microstates instead of the usual columns.
+    pub microstates: bool,
     /// Id of the column to sort by.
     pub sort: String,
     /// Against the column's natural order (which is largest first for figures).
@@ -58,6 +62,8 @@ impl Default for Settings {
         Settings {
             interval_s: 2.0,
             columns: columns::TOP.iter().map(|&id| id.into()).collect(),
+            microstate_columns: columns::MICROSTATES.iter().map(|&id| id.into()).collect(),
+            microstates: false,
             sort: "cpu_pct".into(),
             reverse: false,
             of_machine: false,
@@ -81,17 +87,28 @@ impl Settings {
     /// One line naming the setting, the value found and what to write instead.
     pub fn check(&self) -> Result<(), String> {
         check_interval(self.interval_s)?;
-        if self.columns.is_empty() {
-            return Err("columns: the list is empty".into());
+        for (name, list) in
+            [("columns", &self.columns), ("microstate_columns", &self.microstate_columns)]
+        {
+            if list.is_empty() {
+                return Err(format!("{name}: the list is empty"));
+            }
+            list.iter().try_for_each(|id| find(id).map(|_| ()))?;
         }
-        self.column_list()?;
         self.sort_by()?;
         self.filter_list()?;
         Ok(())
     }
 
     pub(crate) fn column_list(&self) -> Result<Vec<&'static Column>, String> {
-        self.columns.iter().map(|id| find(id)).collect()
+        let list = if self.microstates { &self.microstate_columns } else { &self.columns };
+        list.iter().map(|id| find(id)).collect()
+    }
+
+    /// Keeps columns that were chosen as those of what is shown now.
+    pub(crate) fn set_columns(&mut self, columns: &[&Column]) {
+        let list = if self.microstates { &mut self.microstate_columns } else { &mut self.columns };
+        *list = columns.iter().map(|c| c.id.into()).collect();
     }
 
     pub(crate) fn sort_by(&self) -> Result<SortBy, String> {

@@ -106,6 +106,29 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
 }
 
 #[test]
+fn microstates_are_other_columns_and_back() {
+    let mut app =
+        with(Settings { columns: vec!["pid".into(), "res".into()], ..Settings::default() });
+    assert_eq!(keys(&mut app, "m"), Action::Rearrange);
+    assert!(app.settings().microstates);
+    // By each state, to the right and to the left, with the natural order.
+    for expected in ["pid", "ms_usr", "ms_sys", "ms_dfl", "ms_lck", "ms_slp"] {
+        keys(&mut app, if expected == "pid" { "N" } else { ">" });
+        assert_eq!(app.settings().sort, expected);
+    }
+    let order: Vec<u32> = (0..3).map(|line| row(&app, line).key.tgid).collect();
+    assert_eq!(order, [1, 2, 311], "those that slept for the whole window, by number");
+    // What is chosen now is kept for microstates, not for the usual columns.
+    keys(&mut app, "f");
+    keys(&mut app, " ");
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.settings().microstate_columns[0], "ms_usr");
+    keys(&mut app, "m");
+    assert!(!app.settings().microstates);
+    assert_eq!(app.settings().columns, ["pid", "res"]);
+}
+
+#[test]
 fn only_as_many_still_rows_are_asked_for_as_fit() {
     let mut app = app();
     assert_eq!(app.ask().options.still, Still::Some(17));

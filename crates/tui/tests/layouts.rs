@@ -62,9 +62,10 @@ proptest! {
 
     #[test]
     fn no_size_panics_on_any_page(
-        width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool, page in 0usize..5,
+        width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool,
+        microstates: bool, page in 0usize..5,
     ) {
-        let settings = Settings { per_cpu, tree, threads, ..Settings::default() };
+        let settings = Settings { per_cpu, tree, threads, microstates, ..Settings::default() };
         let mut app = App::new(settings).unwrap();
         app.resize(width, height);
         let keys = [

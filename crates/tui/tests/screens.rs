@@ -100,6 +100,54 @@ fn process_page_of_many_threads_at_120x30() {
 }
 
 #[test]
+fn microstates_at_80x24() {
+    insta::assert_snapshot!(picture(&app(80, 24, microstates())));
+}
+
+#[test]
+fn microstates_with_bars_at_140x24() {
+    insta::assert_snapshot!(picture(&app(140, 24, microstates())));
+}
+
+#[test]
+fn process_page_in_microstates_at_160x30() {
+    let mut app = app(160, 30, microstates());
+    press(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
+    insta::assert_snapshot!(picture(&app));
+}
+
+fn microstates() -> Settings {
+    Settings { microstates: true, ..Settings::default() }
+}
+
+/// Read from the screen: what a person adds up.
+#[test]
+fn microstates_on_the_screen_add_up_to_100() {
+    let app = app(140, 40, microstates());
+    let text = picture(&app);
+    let rows = text.lines().filter_map(|line| {
+        let cells: Vec<f64> =
+            line.trim_matches('"').split_whitespace().map_while(|c| c.parse().ok()).collect();
+        (cells.len() == 15).then(|| cells[1..11].iter().sum::<f64>())
+    });
+    let sums: Vec<f64> = rows.collect();
+    assert!(sums.len() == 13, "{text}");
+    assert!(sums.iter().all(|sum| (sum - 100.0).abs() < 0.01), "{sums:?}\n{text}");
+}
+
+/// The bars have a mark for each state, so that they read without colours.
+#[test]
+fn bars_read_without_colours() {
+    let app = app(140, 24, microstates());
+    let mono = screen(&app, Theme::Mono).backend().to_string();
+    assert_eq!(mono, picture(&app));
+    let shell = mono.lines().find(|line| line.contains(" 22417 ")).expect("a row");
+    for mark in ["█", "▓", "/", "!", "x", "#", "·"] {
+        assert!(shell.contains(mark), "{mark} is not in {shell}");
+    }
+}
+
+#[test]
 fn help_at_80x24() {
     let mut app = app(80, 24, Settings::default());
     press(&mut app, &[KeyCode::Char('h')]);

@@ -44,7 +44,7 @@ impl App {
     /// What the rows on the screen need.
     pub(crate) fn row_needs(&self) -> Needs {
         if self.process_page().is_some() {
-            let page = columns::needs(page_columns());
+            let page = columns::needs(self.page_columns());
             let command = Needs::USER | Needs::CMDLINE | Needs::CGROUP;
             return page | command | Needs::STAT | Needs::STATM;
         }
@@ -97,6 +97,12 @@ impl App {
         Still::Some(self.body_rows().max(self.reach))
     }
 
+    /// The columns of the threads on a process's page.
+    pub(crate) fn page_columns(&self) -> impl Iterator<Item = &'static Column> {
+        let ids = if self.settings.microstates { columns::MICROSTATES } else { PAGE_COLUMNS };
+        ids.iter().filter_map(|id| columns::find(id))
+    }
+
     pub(crate) fn process_page(&self) -> Option<&super::ProcessPage> {
         match &self.page {
             Page::Process(page) => Some(page),
@@ -114,18 +120,13 @@ fn is_activity(column: &Column) -> bool {
     kind && column.id != "time"
 }
 
-/// The columns of a process's page.
-pub(crate) fn page_columns() -> impl Iterator<Item = &'static Column> {
-    PAGE_COLUMNS.iter().filter_map(|id| columns::find(id))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_page_names_columns_that_exist() {
-        assert_eq!(page_columns().count(), PAGE_COLUMNS.len());
+        assert!(PAGE_COLUMNS.iter().all(|id| columns::find(id).is_some()));
     }
 
     #[test]

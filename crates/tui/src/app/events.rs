@@ -60,7 +60,9 @@ impl App {
             Page::Process(page) => {
                 scroll_lines(&mut page.top, command, usize::from(self.size.1) / 2);
                 match command {
-                    Command::Kill | Command::Renice => self.on_table(command),
+                    Command::Kill | Command::Renice | Command::Microstates => {
+                        self.on_table(command)
+                    }
                     _ => self.close_page_on(command),
                 }
             }
@@ -123,6 +125,7 @@ impl App {
     fn on_table(&mut self, command: Command) -> Action {
         match command {
             Command::Threads => self.toggle(|s| &mut s.threads),
+            Command::Microstates => self.switch_columns(),
             Command::Tree => self.toggle(|s| &mut s.tree),
             Command::HideIdle => self.toggle(|s| &mut s.hide_idle),
             Command::CommandLine => self.toggle(|s| &mut s.command_line),
@@ -167,6 +170,17 @@ impl App {
     fn toggle(&mut self, flag: fn(&mut crate::Settings) -> &mut bool) -> Action {
         let flag = flag(&mut self.settings);
         *flag = !*flag;
+        self.rearranged()
+    }
+
+    /// Microstates, or the columns from before.
+    fn switch_columns(&mut self) -> Action {
+        self.settings.microstates = !self.settings.microstates;
+        match self.settings.column_list() {
+            Ok(columns) => self.columns = columns,
+            Err(why) => self.complain(why),
+        }
+        self.column_offset = 0;
         self.rearranged()
     }
 
@@ -244,7 +258,7 @@ impl App {
             }
             Outcome::Close => {
                 self.columns = fields.chosen();
-                self.settings.columns = self.columns.iter().map(|c| c.id.into()).collect();
+                self.settings.set_columns(&self.columns);
                 self.column_offset = 0;
                 self.page = Page::Table;
                 self.rearranged()

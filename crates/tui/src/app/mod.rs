@@ -259,10 +259,23 @@ impl App {
 
     /// The columns of the table that fit.
     pub(crate) fn placed(&self) -> Vec<Placed> {
+        let least = self.least_rest();
         let (offset, width) = (self.column_offset, self.size.0);
-        let long = self.settings.tree || self.settings.command_line;
-        let least = layout::least_rest(width, long);
+        let width = width - self.bar_width().map_or(0, |bar| bar + 1);
         layout::place(&self.columns, &self.widths, self.sort.column, offset, width, least)
+    }
+
+    fn least_rest(&self) -> u16 {
+        layout::least_rest(self.size.0, self.settings.tree || self.settings.command_line)
+    }
+
+    /// The width of the bar of states to the right of the table, where there is room for one.
+    pub(crate) fn bar_width(&self) -> Option<u16> {
+        let (columns, width) = (&self.columns, self.size.0);
+        match self.settings.microstates {
+            true => layout::bar_width(columns, &self.widths, width, self.least_rest()),
+            false => None,
+        }
     }
 
     /// Rows of the table.

@@ -1,6 +1,7 @@
 //! The help page: the key table, the columns, and what the marks and colours mean.
 
 use super::cpus::GLYPHS;
+use super::states;
 use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{Group, BINDINGS};
@@ -42,7 +43,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
         }
     }
     lines.extend(mouse(width, theme));
-    lines.extend(bars(theme));
+    lines.extend(bars(width, theme));
     lines.push(Line::default());
     lines.push(title("Columns (a name works in filters, too)", theme));
     for column in COLUMNS {
@@ -90,7 +91,7 @@ fn mouse(width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines
 }
 
-fn bars(theme: Theme) -> Vec<Line<'static>> {
+fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut spans = vec![Span::raw("  ")];
     for (glyph, ink, name) in GLYPHS {
         spans.push(Span::styled(glyph.to_string().repeat(3), theme.style(ink)));
@@ -113,7 +114,27 @@ fn bars(theme: Theme) -> Vec<Line<'static>> {
         names.push(Span::raw("  "));
     }
     let head = title("Bars and colours", theme);
-    vec![Line::default(), head, Line::from(spans), Line::from(names)]
+    let mut lines = vec![Line::default(), head, Line::from(spans)];
+    lines.extend(state_marks(width, theme));
+    lines.push(Line::from(names));
+    lines
+}
+
+/// The marks of states, in lines that fit.
+fn state_marks(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    /// `███ USR   `
+    const ENTRY: usize = 10;
+    let per_line = (width.saturating_sub(2) / ENTRY).max(1);
+    let marks: Vec<_> = states::marks().collect();
+    let entry = |mark: &states::Mark| {
+        let bar = Span::styled(mark.glyph.to_string().repeat(3), theme.style(mark.ink));
+        [bar, Span::raw(format!(" {}   ", mark.name))]
+    };
+    let line = |marks: &[states::Mark]| {
+        let entries = marks.iter().flat_map(entry);
+        Line::from([Span::raw("  ")].into_iter().chain(entries).collect::<Vec<_>>())
+    };
+    marks.chunks(per_line).map(line).collect()
 }
 
 fn title(text: &str, theme: Theme) -> Line<'static> {

@@ -6,6 +6,7 @@ mod fields;
 pub mod header;
 mod help;
 mod process;
+mod states;
 mod status;
 mod table;
 pub mod text;

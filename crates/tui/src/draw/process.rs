@@ -1,17 +1,18 @@
 //! The page of one process: where its time went, what exited below it, where it ran, its threads.
 
-use super::table::heading;
-use super::text::{bar, cell, cut, pack, put, thousands, Piece};
+use super::states::{self, Parts};
+use super::table::{bar_heading, heading, put_bar};
+use super::text::{cell, cut, pack, put, thousands, Piece};
 use super::theme::{Ink, Theme};
-use crate::app::ask::page_columns;
 use crate::app::process::ProcessPage;
 use crate::app::App;
-use crate::layout::{place, Screen, Widths};
+use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::books_text::round_to_sum;
+use exactop_model::columns::Context;
 use exactop_model::format::{cpu_time, percent, size};
 use exactop_model::sort::SortBy;
 use exactop_model::text::{escape, escape_str};
-use exactop_model::{columns, format, Counter, Counters, Frame, Missing, Row, SourceKind, Value};
+use exactop_model::{columns, format, Column, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -109,48 +110,37 @@ impl View<'_> {
         else {
             return vec![self.named("time", vec![self.piece(9, Ink::Plain, "-")], "")];
         };
-        let parts = self.states(&delta);
-        let share = |ns: u64| ns as f64 / life_ns as f64;
-        let known: Vec<(f64, char, Ink)> = parts
-            .iter()
-            .filter_map(|&(_, ns, glyph, ink)| Some((share(ns?), glyph, ink)))
-            .collect();
-        let texts = parts.iter().map(|&(name, ns, _, ink)| {
-            let figure = ns.map_or("-".into(), |ns| percent(share(ns) * 100.0));
-            let rank = if ns.is_none_or(|ns| ns == 0) { 3 } else { 8 };
-            let ink = if rank == 3 { Ink::Dim } else { ink };
-            self.piece(rank, Ink::Plain, format!("{name} ")).and(self.theme, ink, figure)
-        });
+        let parts = states::parts(self.row, &delta);
+        let texts = self.state_figures(&parts, life_ns);
         let whole = match self.row.threads {
             Some(1) => "% of its life in the window",
             _ => "% of its threads' lives in the window",
         };
         let whole = self.piece(1, Ink::Dim, whole);
-        let figures = self.named("time", texts.chain([whole]).collect(), "  ");
+        let figures = self.named("time", texts.into_iter().chain([whole]).collect(), "  ");
         let mut picture = self.named("", Vec::new(), "");
-        picture.spans.extend(bar(&known, self.room.saturating_sub(9).min(100), self.theme));
+        let width = self.room.saturating_sub(9).min(100);
+        picture.spans.extend(states::picture(&parts, life_ns, width, self.theme));
         vec![figures, picture]
     }
 
-    fn states(&self, delta: &Counters) -> Vec<(&'static str, Option<u64>, char, Ink)> {
-        let get = |c| delta.get(c);
-        let (user, system) = match self.row.split_ns() {
-            Ok((user, system)) => (Some(user), Some(system)),
-            Err(_) => (None, None),
+    /// `USR 12.0`, `~USR 12.0` where it is sampled. States nobody was in are left out first, then
+    /// the small ones.
+    fn state_figures(&self, parts: &Parts, life_ns: u64) -> Vec<Piece> {
+        let sampled = self.row.exact_split_ns().is_none() && !self.row.ident.kthread;
+        let figure = |&(mark, ns): &(states::Mark, Option<u64>)| {
+            let text = ns.map(|ns| percent(ns as f64 * 100.0 / life_ns as f64));
+            let rank = match ns {
+                None | Some(0) => 3,
+                Some(ns) if ns < life_ns / 10 => 7,
+                Some(_) => 8,
+            };
+            let ink = if rank == 3 { Ink::Dim } else { mark.ink };
+            let tilde = if sampled && matches!(mark.name, "USR" | "SYS") { "~" } else { "" };
+            let name = self.piece(rank, Ink::Plain, format!("{tilde}{} ", mark.name));
+            name.and(self.theme, ink, text.unwrap_or("-".into()))
         };
-        let run = match user {
-            Some(_) => vec![("~USR", user, '█', Ink::User), ("~SYS", system, '▓', Ink::System)],
-            None => vec![("RUN", get(Counter::RunNs), '█', Ink::User)],
-        };
-        run.into_iter()
-            .chain([
-                ("STL", get(Counter::StealNs), '░', Ink::Steal),
-                ("LAT", get(Counter::LatNs), '▒', Ink::RunQueue),
-                ("BLK", get(Counter::BlockNs), '▚', Ink::Sleep),
-                ("SLP", get(Counter::SleepNs), '·', Ink::Sleep),
-                ("STP", get(Counter::StopNs), '=', Ink::Sleep),
-            ])
-            .collect()
+        parts.iter().map(figure).collect()
     }
 
     fn share_text(&self, ns: Option<u64>) -> String {
@@ -263,7 +253,7 @@ impl View<'_> {
         let rows = self.page.thread_rows(self.frame);
         let Some(cpu) = columns::find("cpu_pct") else { return };
         let context = self.app.context();
-        let columns: Vec<_> = page_columns().collect();
+        let columns: Vec<_> = self.app.page_columns().collect();
         let room = usize::from(buf.area.height.saturating_sub(y + 1)).max(1);
         let top = self.page.top.min(rows.len().saturating_sub(room));
         let shown: Vec<&Row> =
@@ -272,22 +262,39 @@ impl View<'_> {
         let texts: Vec<Vec<String>> = shown
             .iter()
             .map(|row| {
-                columns.iter().map(|c| format::cell(&(c.value)(row, &context), c.unit)).collect()
+                let tenths = states::tenths(row);
+                columns.iter().map(|c| thread_figure(row, c, &context, &tenths)).collect()
             })
             .collect();
         for text in &texts {
             columns.iter().zip(text).for_each(|(c, t)| widths.grow(c, t.width()));
         }
-        let placed = place(&columns, &widths, cpu, 0, buf.area.width, 12);
+        let bar = bar_width(&columns, &widths, buf.area.width, 12);
+        let width = buf.area.width - bar.map_or(0, |bar| bar + 1);
+        let placed = place(&columns, &widths, cpu, 0, width, 12);
         heading(&placed, SortBy::column(cpu), self.theme, y, buf);
-        for (y, text) in (y + 1..buf.area.height).zip(&texts) {
+        if let Some(width) = bar {
+            bar_heading(width, self.theme, y, buf);
+        }
+        for ((y, text), row) in (y + 1..buf.area.height).zip(&texts).zip(&shown) {
+            if let Some(width) = bar {
+                put_bar(row, width, self.theme, y, buf);
+            }
             for p in &placed {
                 let Some(at) = columns.iter().position(|c| *c == p.column) else { continue };
                 let text = cell(&text[at], usize::from(p.width), p.column.left_aligned());
                 let nothing = matches!(text.trim(), "0.0" | "0" | "-");
-                let ink = if nothing { Ink::Dim } else { Ink::of(p.column.kind) };
+                let ink = if nothing { Ink::Dim } else { Ink::of(p.column) };
                 put(buf, p.x, y, p.width, &Line::styled(text, self.theme.style(ink)));
             }
         }
+    }
+}
+
+/// A thread's cell; shares of its own time are rounded together, so that they add up.
+fn thread_figure(row: &Row, column: &Column, context: &Context, tenths: &[(&str, i64)]) -> String {
+    match tenths.iter().find(|(id, _)| *id == column.id) {
+        Some((_, n)) => format!("{}.{}", n / 10, n % 10),
+        None => format::cell(&(column.value)(row, context), column.unit),
     }
 }

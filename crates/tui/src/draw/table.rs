@@ -1,5 +1,6 @@
 //! The table: headings and rows.
 
+use super::states;
 use super::text::{cell, put, thousands};
 use super::theme::{Ink, Theme};
 use crate::app::arrange::Line as TableLine;
@@ -17,11 +18,22 @@ use ratatui::text::{Line, Span};
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let placed = app.placed();
     heading(&placed, app.sort, theme, screen.heading_y, buf);
+    let bar = app.bar_width();
+    if let Some(width) = bar {
+        bar_heading(width, theme, screen.heading_y, buf);
+    }
     let selected = app.selected_line();
     let shown = app.lines().iter().enumerate().skip(app.top).take(usize::from(screen.body_rows));
     for (y, (i, line)) in (screen.body_y..).zip(shown) {
-        let spans = TableRow { app, frame, line, placed: &placed, theme }.spans();
+        let states = match placed.iter().any(|p| p.column.id.starts_with("ms_")) {
+            true => states::tenths(line.at.row(frame)),
+            false => Vec::new(),
+        };
+        let spans = TableRow { app, frame, line, placed: &placed, states, theme }.spans();
         put(buf, 0, y, u16::MAX, &Line::from(spans));
+        if let Some(width) = bar {
+            put_bar(line.at.row(frame), width, theme, y, buf);
+        }
         if selected == Some(i) {
             let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
             // Colours of single cells would make patches on the reversed line.
@@ -64,12 +76,28 @@ pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf
     }
 }
 
+/// The heading over bars of states at the right edge.
+pub(super) fn bar_heading(width: u16, theme: Theme, y: u16, buf: &mut Buffer) {
+    let text = cell("100 % of its time", usize::from(width), true);
+    let x = buf.area.width.saturating_sub(width);
+    put(buf, x, y, width, &Line::styled(text, theme.style(Ink::Heading)));
+}
+
+/// A row's states as a bar at the right edge.
+pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buffer) {
+    let parts = states::parts(row, &row.delta);
+    let bar = states::picture(&parts, row.life_ns, usize::from(width), theme);
+    put(buf, buf.area.width.saturating_sub(width), y, width, &Line::from(bar));
+}
+
 /// A row being put into cells.
 struct TableRow<'a> {
     app: &'a App,
     frame: &'a Frame,
     line: &'a TableLine,
     placed: &'a [Placed],
+    /// Tenths of a per cent of the row's own time, by column.
+    states: Vec<(&'static str, i64)>,
     theme: Theme,
 }
 
@@ -157,7 +185,7 @@ impl TableRow<'_> {
             _ if nothing && p.column.unit != Unit::Int => Ink::Dim,
             "s" if row.letter == 'R' => Ink::Strong,
             "cpu_pct" => Ink::Strong,
-            _ => Ink::of(p.column.kind),
+            _ => Ink::of(p.column),
         };
         (text, ink)
     }
@@ -174,7 +202,7 @@ impl TableRow<'_> {
             "cpu_plus_pct" => self.line.cpu_plus_tenths,
             "usr_pct" => part(0),
             "sys_pct" => part(1),
-            _ => None,
+            id => self.states.iter().find(|(state, _)| *state == id).map(|(_, tenths)| *tenths),
         }
     }
 

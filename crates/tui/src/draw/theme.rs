@@ -1,7 +1,7 @@
 //! Colours: one meaning a colour, on every page. Without colours bold and reverse must do.
 
 use crate::settings::ColorMode;
-use exactop_model::columns::Kind;
+use exactop_model::columns::{Column, Kind};
 use ratatui::style::{Color, Modifier, Style};
 
 /// What a piece of the screen means.
@@ -43,8 +43,14 @@ pub enum Ink {
 
 impl Ink {
     /// The colour of a column's figures.
-    pub fn of(kind: Kind) -> Ink {
-        match kind {
+    pub fn of(column: &Column) -> Ink {
+        match column.id {
+            "ms_irq" | "irq_ns" => return Ink::Irq,
+            "ms_lck" | "lock_ns" => return Ink::Lock,
+            "ms_thr" | "throttle_ns" => return Ink::Throttled,
+            _ => {}
+        }
+        match column.kind {
             Kind::User => Ink::User,
             Kind::System => Ink::System,
             Kind::Steal => Ink::Steal,
