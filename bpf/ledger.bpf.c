@@ -178,6 +178,24 @@ int BPF_PROG(on_exec, struct task_struct *p)
 }
 
 /*
+ * A thread that names itself and then sleeps has no event that would tell. A task's name may also
+ * be set by others of its process while it sleeps.
+ */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
+{
+	struct ex_slot *s;
+	__u32 index;
+
+	s = slot_of(task, &index);
+	if (!s || s->state == EX_DEAD || s->state == EX_FREE)
+		return 0;
+	bpf_probe_read_kernel_str(s->id.comm, sizeof(s->id.comm), comm);
+	list_dirty(last_boundary(bpf_ktime_get_ns()).epoch, index);
+	return 0;
+}
+
+/*
  * What only the task itself can still tell, before it lets go of its signal_struct. The task goes
  * on using CPU time: its account ends with its last switch.
  */

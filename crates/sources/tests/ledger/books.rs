@@ -29,6 +29,11 @@ impl Books {
         books
     }
 
+    /// Has user and system time measured from the next window on.
+    pub fn split(&mut self) {
+        self.request.needs = exactop_model::Needs::SPLIT;
+    }
+
     /// Counts this process's time on each CPU from the next window on.
     pub fn watch(&mut self, tgid: u32) {
         self.request.watch = Some(tgid);

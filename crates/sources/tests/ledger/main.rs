@@ -5,12 +5,16 @@
 //! nothing would be worse. `EXACTOP_NO_LEDGER_TESTS=1` leaves them out on purpose.
 #![cfg(feature = "bpf")]
 
+mod attach;
 mod books;
 mod conservation;
 mod corners;
 mod cost;
 mod hotplug;
+mod identity;
+mod io_uring;
 mod microstates;
+mod teardown;
 mod witnesses;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -202,6 +202,7 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
         split: SplitOptions { budget: 1e-9, ..SplitOptions::default() },
         ..Options::default()
     });
+    books.split();
     let load = exactop_lab::workloads::PipePingPong::start(20).expect("ping-pong");
     let mut sampled = false;
     for _ in 0..30 {
