@@ -208,13 +208,13 @@ macro_rules! counter_column {
 
 /// A state's share of the row's own time: the lives of its threads inside the window.
 macro_rules! share_column {
-    ($id:literal, $title:literal, $kind:ident, $part:expr, $help:expr) => {
+    ($id:literal, $title:literal, $kind:ident, $needs:ident, $part:expr, $help:expr) => {
         Column {
             id: $id,
             title: $title,
             unit: Unit::Pct,
             kind: Kind::$kind,
-            needs: Needs::NONE,
+            needs: Needs::$needs,
             help: $help,
             source: STATES,
             value: |row, _| {
@@ -533,6 +533,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_usr",
         "USR",
         User,
+        SPLIT,
         |row| row.split_ns().map(|(user, _)| user),
         "User mode, per cent of the thread's own time; ~ where not measured at system calls."
     ),
@@ -540,6 +541,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_sys",
         "SYS",
         System,
+        SPLIT,
         |row| row.split_ns().map(|(_, system)| system),
         "In the kernel on its behalf, per cent of the thread's own time; ~ where not measured at \
          system calls."
@@ -548,6 +550,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_trp",
         "TRP",
         System,
+        NONE,
         |_| Err(Missing::Source),
         "In a trap other than a page fault. Linux does not show it: part of USR or SYS."
     ),
@@ -555,6 +558,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_irq",
         "IRQ",
         System,
+        NONE,
         |row| state(row, Counter::IrqNs),
         "Its CPU was taken by an interrupt, per cent of the thread's own time."
     ),
@@ -562,6 +566,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_stl",
         "STL",
         Steal,
+        NONE,
         |row| state(row, Counter::StealNs),
         "Its virtual CPU was stolen, per cent of the thread's own time."
     ),
@@ -569,6 +574,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_tfl",
         "TFL",
         Sleep,
+        NONE,
         |row| state(row, Counter::TextFaultNs),
         "Asleep in a page fault on an instruction, per cent of the thread's own time."
     ),
@@ -576,6 +582,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_dfl",
         "DFL",
         Sleep,
+        NONE,
         |row| state(row, Counter::DataFaultNs),
         "Asleep in another page fault, per cent of the thread's own time."
     ),
@@ -583,6 +590,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_lck",
         "LCK",
         Sleep,
+        NONE,
         |row| state(row, Counter::LockNs),
         "Asleep on a user-level lock (futex), per cent of the thread's own time."
     ),
@@ -590,6 +598,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_slp",
         "SLP",
         Sleep,
+        NONE,
         |row| state(row, Counter::SleepNs),
         "Any other interruptible sleep, per cent of the thread's own time."
     ),
@@ -597,6 +606,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_blk",
         "BLK",
         Sleep,
+        NONE,
         |row| state(row, Counter::BlockNs),
         "Asleep uninterruptibly (disk and other D), per cent of the thread's own time."
     ),
@@ -604,6 +614,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_lat",
         "LAT",
         RunQueue,
+        NONE,
         |row| state(row, Counter::LatNs),
         "Runnable, waiting for a CPU, per cent of the thread's own time."
     ),
@@ -611,6 +622,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_thr",
         "THR",
         RunQueue,
+        NONE,
         |row| state(row, Counter::ThrottleNs),
         "Runnable, but the cgroup's CPU quota is used up, per cent of the thread's own time."
     ),
@@ -618,6 +630,7 @@ pub const COLUMNS: &[Column] = &[
         "ms_stp",
         "STP",
         Sleep,
+        NONE,
         |row| state(row, Counter::StopNs),
         "Stopped or traced, per cent of the thread's own time."
     ),
@@ -627,7 +640,7 @@ pub const COLUMNS: &[Column] = &[
         Count,
         Events,
         Syscalls,
-        NONE,
+        SPLIT,
         "ledger: sys_enter, while the split is measured / procfs: -"
     ),
     counter_column!(

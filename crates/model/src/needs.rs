@@ -28,6 +28,9 @@ impl Needs {
     /// Which CPUs the watched process ran on.
     pub const CPU_SHARES: Needs = Needs(256);
 
+    /// User and system time and system calls, measured at the system calls.
+    pub const SPLIT: Needs = Needs(512);
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

@@ -10,7 +10,7 @@ pub enum SplitPolicy {
     Exact,
     /// By the kernel's tick-sampled ratio.
     Sampled,
-    /// At every system call while that stays under the budget.
+    /// At every system call while a column on screen asks for it and it stays under the budget.
     #[default]
     Auto,
 }

@@ -28,7 +28,7 @@ use cost::Cost;
 pub use cost::ProgramStats;
 use exactop_model::snapshot::{CostSample, Snapshot};
 use exactop_model::system::System;
-use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Quality, SourceKind};
+use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind};
 use exits::ExitReader;
 use kernel_side::KernelSide;
 use split::Split;
@@ -107,7 +107,7 @@ impl Ledger {
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
         let mut split = Split::new(options.split);
-        split.start(&kernel)?;
+        split.want(&kernel, false, clock::now_ns())?;
         kernel.seed()?;
         for cpu in 0..kernel.possible_cpus {
             kernel.flush(cpu)?;
@@ -184,6 +184,7 @@ impl Ledger {
 impl Source for Ledger {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.watch(request.watch);
+        self.split.want(&self.kernel, request.needs.has(Needs::SPLIT), clock::now_ns())?;
         let closed = closing::close(&self.kernel, self.lead_ns)?;
         let slots = self.kernel.grow()?;
         let measured = Measured { steal: self.steal, split: self.split.is_on() };
@@ -197,7 +198,7 @@ impl Source for Ledger {
         let (events, bpf_ns) = self.cost.update(&self.kernel, &stats);
         self.provenance = provenance(measured);
         let modes = cost::mode_events(&self.kernel);
-        self.split.review(&self.kernel, modes, self.cost.ns_per_event(), closed.t_ns)?;
+        self.split.review(&self.kernel, modes, self.cost.ns_per_event(), closed.t_ns);
         Ok(Snapshot {
             at_ns: closed.t_ns,
             provenance: self.provenance.clone(),

@@ -31,16 +31,32 @@ impl Split {
         !self.links.is_empty()
     }
 
-    /// Attaches the programs unless the policy says not to.
-    pub fn start(&mut self, kernel: &KernelSide) -> Result<(), SourceError> {
-        if self.options.policy == SplitPolicy::Sampled || self.is_on() {
-            return Ok(());
+    /// Attaches the programs where the policy or, if that is up to the view, `wanted` says so.
+    pub fn want(
+        &mut self,
+        kernel: &KernelSide,
+        wanted: bool,
+        now_ns: u64,
+    ) -> Result<(), SourceError> {
+        let on = match self.options.policy {
+            SplitPolicy::Exact => true,
+            SplitPolicy::Sampled => false,
+            SplitPolicy::Auto => wanted && now_ns >= self.rest_until_ns,
+        };
+        if on && !self.is_on() {
+            self.links = kernel.attach_split()?;
+            self.run = self.run.wrapping_add(1).max(1);
+            kernel.globals.set_split_run(self.run);
+            self.last = None;
+        } else if !on && self.is_on() {
+            self.stop(kernel);
         }
-        self.links = kernel.attach_split()?;
-        self.run = self.run.wrapping_add(1).max(1);
-        kernel.globals.set_split_run(self.run);
-        self.last = None;
         Ok(())
+    }
+
+    fn stop(&mut self, kernel: &KernelSide) {
+        kernel.globals.set_split_run(0);
+        self.links.clear();
     }
 
     /// Looks at what the last window cost: `events` mode changes so far, `ns_per_event` their
@@ -51,21 +67,16 @@ impl Split {
         events: u64,
         ns_per_event: Option<f64>,
         now_ns: u64,
-    ) -> Result<(), SourceError> {
+    ) {
         let before = self.last.replace((events, now_ns));
-        if self.options.policy != SplitPolicy::Auto {
-            return Ok(());
+        if self.options.policy != SplitPolicy::Auto || !self.is_on() {
+            return;
         }
-        if !self.is_on() {
-            return if now_ns >= self.rest_until_ns { self.start(kernel) } else { Ok(()) };
-        }
-        let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return Ok(()) };
+        let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return };
         let window_ns = now_ns.saturating_sub(t0_ns) as f64 * kernel.possible_cpus as f64;
         if events.saturating_sub(events_before) as f64 * ns > self.options.budget * window_ns {
-            kernel.globals.set_split_run(0);
-            self.links.clear();
+            self.stop(kernel);
             self.rest_until_ns = now_ns + REST_NS;
         }
-        Ok(())
     }
 }
