@@ -1,7 +1,7 @@
 //! The command line: options named as in top where top has them.
 
-use crate::prstat;
 use crate::values::{self, Columns, SortField};
+use crate::{load, prstat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exactop_model::filter::Filter;
 use std::path::PathBuf;
@@ -63,6 +63,12 @@ pub enum Command {
     /// What illumos's prstat(8) shows, microstates (-m) of threads (-L) included
     #[command(disable_help_flag = true, after_help = prstat::NOTES)]
     Prstat(Box<prstat::Options>),
+    /// Run a workload of known behaviour to look at
+    Load {
+        /// Which.
+        #[command(subcommand)]
+        load: load::Load,
+    },
     /// Print the manual page
     Man,
     /// Print a completion script for a shell

@@ -8,6 +8,7 @@ mod failure;
 mod feed;
 mod host;
 mod live;
+mod load;
 mod manual;
 mod nearest;
 mod output;
@@ -50,6 +51,7 @@ fn run() -> Result<(), Failure> {
         Some(Command::Columns { .. }) => output::print(reference::text()),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Prstat(options)) => prstat::run(&options),
+        Some(Command::Load { load }) => load::run(&load),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),
     }

@@ -4,6 +4,7 @@ mod bad_days;
 mod documents;
 mod ends;
 mod live;
+mod load;
 mod prstat;
 mod refused;
 mod run;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 /// The child has the one thread. If the caller has others, `body` may only make system calls and
 /// touch memory: a lock that another thread held, the allocator's too, stays locked in the child.
 /// The child is killed when the calling *thread* ends.
-pub(super) fn fork(body: impl FnOnce()) -> io::Result<u32> {
+pub(crate) fn fork(body: impl FnOnce()) -> io::Result<u32> {
     let parent = getpid();
     let child = fork_free(|| {
         if die_with(parent).is_ok() {
@@ -68,7 +68,7 @@ pub(super) fn make(
 }
 
 /// The refusal for a task that could not be made.
-pub(super) fn too_few(made: usize, wanted: usize, error: &io::Error) -> Refusal {
+pub(crate) fn too_few(made: usize, wanted: usize, error: &io::Error) -> Refusal {
     match error.raw_os_error() {
         Some(errno) => Refusal::TooFewTasks { made: made as u64, wanted: wanted as u64, errno },
         None => Refusal::other(error),
@@ -76,7 +76,7 @@ pub(super) fn too_few(made: usize, wanted: usize, error: &io::Error) -> Refusal 
 }
 
 /// Names this thread and those it will make, for the reader of a process list.
-pub(super) fn set_name(name: &str) {
+pub(crate) fn set_name(name: &str) {
     let short: String = name.chars().take(15).collect();
     if let Ok(name) = std::ffi::CString::new(short) {
         // Only a name: the load is the same without.

@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicU64;
 const BYTES: usize = 4096;
 
 /// A page of counters. It stays mapped until the process ends.
-#[derive(Clone, Copy)]
-pub(super) struct Counters(&'static [AtomicU64; BYTES / size_of::<AtomicU64>()]);
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters(&'static [AtomicU64; BYTES / size_of::<AtomicU64>()]);
 
 impl Counters {
     /// Makes counters, all zero, and a descriptor that a program run later finds them by.
-    pub(super) fn new() -> io::Result<(Self, RawFd)> {
+    pub(crate) fn new() -> io::Result<(Self, RawFd)> {
         // No close-on-exec: the descriptor is to be inherited.
         let file = memfd_create("exactop-lab-counters", MemfdFlags::empty())?;
         ftruncate(&file, BYTES as u64)?;
@@ -45,7 +45,13 @@ impl Counters {
     }
 
     /// The counter with a number.
-    pub(super) fn at(&self, number: usize) -> &'static AtomicU64 {
+    pub(crate) fn at(&self, number: usize) -> &'static AtomicU64 {
         &self.0[number]
     }
+}
+
+/// Closes the descriptor of counters that only forked children share.
+pub(crate) fn close(number: RawFd) {
+    // SAFETY: the descriptor is the caller's from `Counters::new`, and goes no further.
+    drop(unsafe { OwnedFd::from_raw_fd(number) });
 }

@@ -4,19 +4,20 @@
 //! no orderly end of its own: the [`supervisor`] kills and reaps all of it.
 
 mod auto_reaped;
-mod children;
-mod counters;
+pub(crate) mod children;
+pub(crate) mod counters;
 mod desk;
 mod exec_threads;
 mod exiting_threads;
 mod fork_storm;
+mod herd;
 mod pipe_pingpong;
 mod signal_storm;
 mod sleepers;
 mod spin;
 mod stop_continue;
 mod supervisor;
-mod work;
+pub(crate) mod work;
 
 use crate::error::Refusal;
 use std::process::ExitCode;
@@ -24,11 +25,12 @@ use std::process::ExitCode;
 /// A role: takes its arguments; returns only if the load could not be started.
 type Role = fn(&[String]) -> Result<std::convert::Infallible, Refusal>;
 
-const ROLES: [(&str, Role); 9] = [
+const ROLES: [(&str, Role); 10] = [
     ("auto-reaped", auto_reaped::run),
     ("exec-threads", exec_threads::run),
     ("exiting-threads", exiting_threads::run),
     ("fork-storm", fork_storm::run),
+    ("herd", herd::run),
     ("pipe-pingpong", pipe_pingpong::run),
     ("signal-storm", signal_storm::run),
     ("sleepers", sleepers::run),

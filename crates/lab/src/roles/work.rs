@@ -23,7 +23,7 @@ pub(super) fn until(clock: ClockId, until: Duration) {
 }
 
 /// The reading of a clock.
-pub(super) fn nanoseconds(clock: ClockId) -> u64 {
+pub(crate) fn nanoseconds(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -1,7 +1,8 @@
 //! A load that can't be had says why.
 
 use exactop_lab::error::{Error, Refusal};
-use exactop_lab::workloads::{PipePingPong, Spin};
+use exactop_lab::herd::Wake;
+use exactop_lab::workloads::{Herd, PipePingPong, Spin};
 
 #[test]
 fn too_many_files() {
@@ -17,4 +18,12 @@ fn too_many_files() {
 fn no_such_cpu() {
     let error = Spin::start(1, Some(&[1_000_000])).unwrap_err();
     assert!(matches!(error, Error::Refused(Refusal::Other(_))), "{error:?}");
+}
+
+#[test]
+fn no_such_rate() {
+    for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let error = Herd::start(1, Wake::One, rate).unwrap_err();
+        assert!(matches!(error, Error::Refused(Refusal::Other(_))), "{error:?}");
+    }
 }

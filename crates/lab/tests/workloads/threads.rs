@@ -1,8 +1,9 @@
 //! The loads that are made of threads of one process.
 
 use crate::{comes_true, ends, grows};
+use exactop_lab::herd::Wake;
 use exactop_lab::procs::thread_count;
-use exactop_lab::workloads::{ExitingThreads, PipePingPong, SignalStorm, Spin};
+use exactop_lab::workloads::{ExitingThreads, Herd, PipePingPong, SignalStorm, Spin};
 
 #[test]
 fn pipe_pingpong() {
@@ -70,4 +71,31 @@ fn signal_storm() {
     assert!(counts.interrupted <= counts.delivered, "{counts:?}");
     assert!(counts.delivered <= counts.sent, "{counts:?}");
     ends(load, SignalStorm::pid);
+}
+
+#[test]
+fn herd_woken_one_by_one() {
+    let load = Herd::start(50, Wake::One, 2000.0).unwrap();
+    assert_eq!(thread_count(load.pid()), Some(52));
+    grows("connections", || load.totals().unwrap().connected);
+    comes_true("all that was accepted to be served", || {
+        let totals = load.totals().unwrap();
+        totals.served == totals.accepted
+    });
+    let totals = load.totals().unwrap();
+    // A worker that is about to sleep may take a signal meant for one that sleeps: both wake.
+    assert!(totals.wakeups <= 2 * totals.accepted, "{totals:?}");
+    assert_eq!(totals.failed, 0, "{totals:?}");
+    ends(load, Herd::pid);
+}
+
+#[test]
+fn herd_woken_all_together() {
+    let load = Herd::start(50, Wake::All, 200.0).unwrap();
+    grows("connections", || load.totals().unwrap().connected);
+    comes_true("most wake-ups to be for nothing", || {
+        let totals = load.totals().unwrap();
+        totals.wakeups > 5 * totals.accepted && totals.futile > totals.wakeups / 2
+    });
+    ends(load, Herd::pid);
 }
