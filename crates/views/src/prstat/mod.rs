@@ -142,10 +142,9 @@ impl Look {
 
     /// What frames for it need of the source.
     pub fn needs(&self) -> Needs {
-        match self.threads {
-            true => Needs::THREADS,
-            false => Needs::NONE,
-        }
+        let threads = if self.threads { Needs::THREADS } else { Needs::NONE };
+        let split = if self.microstates { Needs::SPLIT } else { Needs::NONE };
+        threads | split
     }
 
     /// Chooses, sorts and prints the rows of a frame; `feed` reads what only the lines shown need.
