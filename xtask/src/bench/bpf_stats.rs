@@ -76,3 +76,16 @@ pub fn is_measuring(pid: u32) -> bool {
         .filter_map(|entry| fs::read_link(entry.path()).ok())
         .any(|link| link.to_string_lossy().contains("bpf-stats"))
 }
+
+/// How many programs of all processes are attached to a raw tracepoint. Someone else's make every
+/// measurement of that event dearer, the one with nothing attached as well.
+pub fn attached_to(tracepoint: &str) -> usize {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let files = processes.filter_map(|p| fs::read_dir(p.path().join("fdinfo")).ok()).flatten();
+    let is_there = |text: &str| {
+        let names = text.lines().filter_map(|line| line.strip_prefix("tp_name:"));
+        names.into_iter().any(|name| name.trim() == tracepoint)
+    };
+    let texts = files.flatten().filter_map(|file| fs::read_to_string(file.path()).ok());
+    texts.filter(|text| is_there(text)).count()
+}

@@ -28,6 +28,7 @@ pub fn read() -> Machine {
         ("CPUs", format!("{count} x {}", field(&cpus, "model name", ':'))),
         ("virtual machine", output("systemd-detect-virt", &[])),
         ("busy before we began", others()),
+        ("load average", output("cut", &["-d ", "-f1-3", "/proc/loadavg"])),
     ];
     facts.extend(peers::versions());
     facts.retain(|(_, value)| !value.is_empty());

@@ -108,10 +108,11 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
         println!("{}", section.markdown());
         report.sections.push(section);
+        // Each time, so that what was measured is kept if the rest is interrupted.
+        write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
+        write(args.markdown.as_deref(), || Ok(report.markdown()))?;
     }
     println!("{}", report.summary());
-    write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
-    write(args.markdown.as_deref(), || Ok(report.markdown()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -100,6 +100,7 @@ fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
 /// All in turns, beginning with another one each time.
 pub fn measure(bench: &Bench) -> Result<Section> {
     let pipe = Pipe::new()?;
+    let strangers = bpf_stats::attached_to("sched_switch");
     let mut figures = ALL.map(|_| Figures::default());
     for round in 0..if bench.quick { 2 } else { ROUNDS } {
         for turn in 0..ALL.len() {
@@ -115,7 +116,8 @@ pub fn measure(bench: &Bench) -> Result<Section> {
             with_statistics(bench, with, &pipe, figures)?;
         }
     }
-    Ok(section(&pipe, &figures))
+    let strangers = strangers.max(bpf_stats::attached_to("sched_switch"));
+    Ok(section(&pipe, strangers, &figures))
 }
 
 fn with_statistics(bench: &Bench, with: With, pipe: &Pipe, figures: &mut Figures) -> Result<()> {
@@ -133,7 +135,7 @@ fn with_statistics(bench: &Bench, with: With, pipe: &Pipe, figures: &mut Figures
     Ok(())
 }
 
-fn section(pipe: &Pipe, figures: &[Figures; ALL.len()]) -> Section {
+fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Section {
     let bare = &figures[0];
     let mut table = Table::new([
         "attached",
@@ -166,23 +168,26 @@ fn section(pipe: &Pipe, figures: &[Figures; ALL.len()]) -> Section {
     Section {
         name: "switches",
         title: "Context switches".into(),
-        how: "Two tasks on one CPU pass a byte to and fro: a round is two switches and two \
+        how: format!(
+            "Two tasks on one CPU pass a byte to and fro: a round is two switches and two \
               wakeups, and the CPU does nothing else. In turns with nothing attached, with \
               programs of two instructions at the events of the ledger, and with exactop, which \
               closes no window meanwhile: once with the switches and wakeups alone, and once with \
               every system call entered and left, of which there are four in a round (the default, \
-              --split auto, does without them once they cost more than --budget). CPU time leaves out what other tasks did on that CPU. \
+              --split auto, does without them once they cost more than --budget). CPU time leaves out \
+              what other tasks did on that CPU. \
               The time of an event is from the kernel's run-time statistics, in rounds of their \
-              own, because measuring costs too: what the empty programs are charged with is that."
-            .into(),
+              own, because measuring costs too: what the empty programs are charged with is that. \
+              Programs of others at sched_switch, which slow down every line: {strangers}."
+        ),
         commands: vec![pipe.command(), format!("exactop {} sampled|exact", ARGUMENTS.join(" "))],
         tables: vec![table],
         checks: Vec::new(),
-        json: json_of(figures),
+        json: json_of(figures, strangers),
     }
 }
 
-fn json_of(figures: &[Figures; ALL.len()]) -> Value {
+fn json_of(figures: &[Figures; ALL.len()], strangers: usize) -> Value {
     let one = |of: &Figures| {
         json!({
             "wall_ns": of.wall_ns.json(),
@@ -193,6 +198,7 @@ fn json_of(figures: &[Figures; ALL.len()]) -> Value {
     };
     let mut all: Value =
         ALL.into_iter().zip(figures).map(|(with, of)| (with.name().to_string(), one(of))).collect();
+    all["programs of others"] = json!(strangers);
     all["empty programs at"] = json!(empty::EVENTS);
     all
 }
