@@ -337,7 +337,7 @@ impl Builder<'_> {
             seen.insert(task.sample.account);
             self.push(RowKind::Task, task);
         }
-        let accounts: Vec<_> = self.book.processes().flat_map(|(_, p)| p.tasks.clone()).collect();
+        let accounts = self.book.processes().flat_map(|(_, p)| p.tasks.iter().copied());
         self.still_rows(RowKind::Task, accounts, still, |a| seen.contains(&a));
     }
 
@@ -349,10 +349,12 @@ impl Builder<'_> {
         self.rows.push(row);
     }
 
+    /// Rows for tasks that did nothing, lowest PIDs first. Takes no more of `accounts` than it
+    /// needs: there may be tens of thousands.
     fn still_rows(
         &mut self,
         kind: RowKind,
-        accounts: Vec<AccountId>,
+        accounts: impl Iterator<Item = AccountId>,
         still: &Still,
         seen: impl Fn(AccountId) -> bool,
     ) {
@@ -361,18 +363,10 @@ impl Builder<'_> {
             Still::Some(n) => *n,
             Still::All => usize::MAX,
         };
-        let mut left: Vec<_> = accounts
-            .into_iter()
-            .filter(|&a| !seen(a))
-            .filter_map(|a| Some((self.book.task(a)?.key, a)))
-            .collect();
-        if limit < left.len() {
-            left.select_nth_unstable(limit);
-            left.truncate(limit);
-        }
-        for (key, account) in left {
-            match kind {
-                RowKind::Process => self.process_row(key.tgid, &[]),
+        for account in accounts.filter(|&a| !seen(a)).take(limit) {
+            let task = self.book.task(account).copied();
+            match (kind, task) {
+                (RowKind::Process, Some(task)) => self.process_row(task.key.tgid, &[]),
                 _ => {
                     if let Some(task) = self.book.still(account, self.window.t0_ns) {
                         self.push(kind, &task);
@@ -390,7 +384,7 @@ impl Builder<'_> {
         for (tgid, tasks) in &changed {
             self.process_row(*tgid, tasks);
         }
-        let leaders = self.book.processes().filter_map(|(_, p)| p.leader).collect();
+        let leaders = self.book.processes().filter_map(|(_, p)| p.leader);
         let book = self.book;
         self.still_rows(RowKind::Process, leaders, still, |a| {
             book.task(a).is_some_and(|t| changed.contains_key(&t.key.tgid))

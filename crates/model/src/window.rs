@@ -11,6 +11,7 @@ use crate::key::AccountId;
 use crate::snapshot::{CostSample, CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
 use crate::system::StatTicks;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// One task in one window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -144,7 +145,8 @@ pub struct ProcessEntry {
 pub struct Book {
     last: Option<Snapshot>,
     tasks: FxHashMap<AccountId, Known>,
-    processes: FxHashMap<u32, ProcessEntry>,
+    /// In order, so that the first few that fill a screen are found without looking at all.
+    processes: BTreeMap<u32, ProcessEntry>,
     exits: FxHashMap<AccountId, ExitSample>,
     /// Counters of tasks and exited groups that ran backwards so far; the source counts its own.
     backwards: u64,
@@ -297,7 +299,7 @@ impl Book {
         self.processes.get(&tgid)
     }
 
-    /// All processes.
+    /// All processes, by tgid.
     pub fn processes(&self) -> impl Iterator<Item = (u32, &ProcessEntry)> {
         self.processes.iter().map(|(&tgid, entry)| (tgid, entry))
     }
