@@ -474,6 +474,8 @@ int seed(struct bpf_iter__task *ctx)
 		state = off_cpu_state(false, state);
 		if (state == EX_LAT_PREEMPT && task->on_cpu)
 			return 0; /* the flush of its CPU tells */
+		if (state == EX_SLEEP || state == EX_BLOCK)
+			state = sleep_state(s, task, state);
 	}
 	__sync_val_compare_and_swap(&s->state, EX_SEED, state);
 	return 0;

@@ -2,7 +2,9 @@
 //! window must close all the same.
 
 use crate::books::Books;
-use exactop_lab::workloads::{ForkStorm, PipePingPong};
+use exactop_lab::herd::Wake;
+use exactop_lab::workloads::{ForkStorm, Herd, PipePingPong};
+use exactop_model::Counter;
 use exactop_sources::ledger::Options;
 use std::time::Duration;
 
@@ -25,4 +27,28 @@ fn first_windows_close_under_load() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Whoever slept when the ledger came, and sleeps on, is asleep for what it fell asleep for.
+#[test]
+fn sleepers_from_before_are_known_to_wait_for_a_lock() {
+    let Some(_machine) = crate::machine() else { return };
+    // A connection in ten minutes: after the first one all workers wait.
+    let herd = Herd::start(20, Wake::One, 1.0 / 600.0).expect("a herd");
+    let waits = |tid: u32| {
+        let call = std::fs::read_to_string(format!("/proc/{}/task/{tid}/syscall", herd.pid()));
+        call.is_ok_and(|call| call.starts_with("202 "))
+    };
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", herd.pid())).expect("threads");
+    let tids: Vec<u32> = tasks.filter_map(|t| t.ok()?.file_name().to_str()?.parse().ok()).collect();
+    std::thread::sleep(Duration::from_millis(300));
+    let workers: Vec<u32> = tids.into_iter().filter(|&tid| waits(tid)).collect();
+    assert_eq!(workers.len(), 20, "not all workers wait");
+    let mut books = Books::open(&Options::default());
+    let window = books.window(Duration::from_millis(200));
+    let frame = books.threads(&window);
+    for tid in workers {
+        let row = frame.rows.iter().find(|row| row.key.tid == tid).expect("a row");
+        assert_eq!(row.delta.get(Counter::LockNs), Some(row.life_ns), "{row:?}");
+    }
 }
