@@ -25,6 +25,11 @@ fn the_cost_of_an_event_gets_known_and_the_kernels_statistics_go_off_again() {
     let (ns, events) = cost.expect("calibrated");
     println!("{:?} ns an event, {ns} ns for {events} events", books.ledger.ns_per_event());
     assert!(ns > 0 && events > 5_000);
+    let others = std::fs::read_to_string("/proc/sys/kernel/bpf_stats_enabled");
+    if others.is_ok_and(|on| on.trim() == "1") {
+        eprintln!("someone else has the kernel's statistics on: not looked at further");
+        return;
+    }
     books.close();
     let runs = |b: &Books| b.ledger.program_stats().iter().map(|s| s.runs).sum::<u64>();
     let (before, rounds) = (runs(&books), load.rounds().expect("rounds"));

@@ -39,10 +39,12 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
     let inner: Vec<_> = (0..2).map(read).collect();
     let mut ours = [0u64; 2];
     let mut wait = [0u64; 2];
+    let mut last_t1_ns = 0;
     let waited: Vec<_> = tids.iter().map(|&t| schedstat(spin.pid(), t).1).collect();
     for _ in 0..20 {
         let window = books.window(Duration::from_millis(500));
         let frame = books.threads(&window);
+        last_t1_ns = window.t1_ns;
         for (i, tid) in tids.iter().enumerate() {
             let row = frame.rows.iter().find(|r| r.key.tid == *tid).expect("its row");
             ours[i] += run_ns(row);
@@ -50,6 +52,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             assert_eq!(row.delta.states_ns(), Some(row.life_ns));
         }
     }
+    let read_at = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let after: Vec<_> = (0..2).map(read).collect();
     let waited_after: Vec<_> = tids.iter().map(|&t| schedstat(spin.pid(), t).1).collect();
     for i in 0..2 {
@@ -64,7 +67,8 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             waited_after[i] - waited[i],
         );
         // The last reading came after our last window: that gap is in theirs and not in ours.
-        let gap = 5_000_000;
+        let read_ns = read_at.tv_sec as u64 * 1_000_000_000 + read_at.tv_nsec as u64;
+        let gap = 10_000_000 + 2 * (read_ns - last_t1_ns);
         // Emulated, our own reading takes milliseconds.
         let margin = longest / if crate::emulated() { 20 } else { 1000 } + gap;
         assert!(ours[i].abs_diff(longest) < margin + (longest - shortest), "thread {i}");
