@@ -146,10 +146,12 @@ fn screen(
     })
 }
 
-/// The sum of a column below its title. Columns before it have no spaces within.
+/// The sum of a column below its title. Columns before it have no spaces within. The title may have
+/// a mark of the sorting and the next title attached to it, as htop's.
 fn column(screen: &str, title: &str) -> Result<f64> {
     let mut lines = screen.lines();
-    let at = lines.find_map(|line| line.split_whitespace().position(|word| word == title));
+    let at =
+        lines.find_map(|line| line.split_whitespace().position(|word| word.starts_with(title)));
     let at = at.with_context(|| format!("no column {title}"))?;
     let figures = lines.filter_map(|line| {
         let mut words = line.split_whitespace();
@@ -182,6 +184,12 @@ mod tests {
              PRC {time} 1 (a b) S 100 10 11 0 {prc} n 75 () 0\nSEP\n"
         );
         assert_eq!(in_atop(&text).unwrap(), Said { named: 21.0, busy: 60.0 });
+    }
+
+    #[test]
+    fn a_column_that_htop_sorts_by() {
+        let screen = " PID USER CPU%▽MEM% Command\n 1 root 2.5 0.1 a b\nF1Help\n 2 root 1.0 0 c\n";
+        assert_eq!(column(screen, "CPU%").unwrap(), 3.5);
     }
 
     #[test]

@@ -100,8 +100,8 @@ impl Report {
     /// The page.
     pub fn markdown(&self) -> String {
         let mut page = String::from("# Benchmarks\n\n");
-        page += "Written by `make bench` (`cargo xtask bench --markdown docs/benchmarks.md --json \
-                 docs/benchmarks.json`).\nFigures are the median of several rounds and, in \
+        page += "Written by `cargo xtask bench --markdown docs/benchmarks.md --json \
+                 docs/benchmarks.json`;\n`make bench` prints the same. Figures are the median of several rounds and, in \
                  parentheses, their range; all tools of a table\nwere measured in the same run. Per \
                  cent is of one CPU.\n\n";
         page += &format!("{}\n", self.machine.table());
