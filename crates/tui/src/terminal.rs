@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SI
 use signal_hook::low_level::{emulate_default_handler, pipe, unregister};
 use signal_hook::{flag, SigId};
 use std::fs::File;
-use std::io::{self, IsTerminal, Read, Stdout};
+use std::io::{self, BufWriter, IsTerminal, Read, Stdout};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,9 @@ const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
 
 /// Whether the terminal is ours now, so that the panic hook gives it back only then.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// More than a screen takes. Standard output's own buffer is written at every kilobyte.
+const SCREEN_BYTES: usize = 64 * 1024;
 
 /// What ended the wait for something to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +46,7 @@ pub(crate) enum Wake {
 
 /// The terminal while it is ours. Dropping it gives it back.
 pub(crate) struct Guard {
-    pub(crate) screen: Terminal<CrosstermBackend<Stdout>>,
+    pub(crate) screen: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     mouse: bool,
     /// The terminal where standard input is something else.
     tty: Option<File>,
@@ -67,7 +70,8 @@ impl Guard {
         };
         restore_on_panic();
         take(mouse)?;
-        let screen = Terminal::new(CrosstermBackend::new(io::stdout()))?;
+        let out = BufWriter::with_capacity(SCREEN_BYTES, io::stdout());
+        let screen = Terminal::new(CrosstermBackend::new(out))?;
         Ok(Guard { screen, mouse, tty })
     }
 

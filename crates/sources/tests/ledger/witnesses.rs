@@ -103,10 +103,12 @@ fn children_that_nobody_waits_for_are_not_lost() {
     println!("ours: {processes} processes {ours_ns} ns; they say {totals:?}");
     assert!(totals.children > 20, "the load did something: {totals:?}");
     assert!(processes >= totals.children);
-    // Each child reads its clock just before it exits: fork and teardown come on top.
+    // Each child reads its clock just before it exits: fork and teardown come on top. Emulated, they
+    // take longer than the work itself.
+    let most = if crate::emulated() { 5.0 } else { 1.5 };
     let known_ns = totals.cpu_ns;
     assert!(ours_ns >= known_ns * 999 / 1000, "{ours_ns} < {known_ns}");
-    assert!(ours_ns <= known_ns * 3 / 2, "{ours_ns} is much more than {known_ns}");
+    assert!(ours_ns as f64 <= known_ns as f64 * most, "{ours_ns} is much more than {known_ns}");
 }
 
 #[test]
