@@ -115,4 +115,8 @@ impl Feed for Only {
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
         self.feed.details(rows, needs);
     }
+
+    fn forget_details(&mut self) {
+        self.feed.forget_details();
+    }
 }

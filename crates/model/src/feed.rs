@@ -32,4 +32,7 @@ pub trait Feed {
     /// Reads what `needs` names for these rows; rows already read in this window are left alone.
     /// What cannot be read says why in the row.
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs);
+
+    /// Reads details anew when they are next asked for: the viewer has changed something.
+    fn forget_details(&mut self) {}
 }

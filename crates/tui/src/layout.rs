@@ -155,13 +155,15 @@ pub struct Widths(HashMap<&'static str, u16>);
 const MAX_TEXT: u16 = 24;
 
 impl Widths {
-    /// Makes room for a cell of this width.
-    pub fn grow(&mut self, column: &'static Column, cell: usize) {
+    /// Makes room for a cell of this width; whether the column had to get wider.
+    pub fn grow(&mut self, column: &'static Column, cell: usize) -> bool {
         let cell = cell.min(usize::from(u16::MAX)) as u16;
         let least = least(column);
         let width = self.0.entry(column.id).or_insert(least);
         let cap = if column.left_aligned() { least.max(column.width() as u16) } else { MAX_TEXT };
-        *width = (*width).max(cell.min(cap));
+        let before = *width;
+        *width = before.max(cell.min(cap));
+        *width > before
     }
 
     /// The width of a column.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+pub mod canvas;
 pub mod draw;
 pub mod editor;
 pub mod host;

@@ -67,8 +67,8 @@ struct View<'a> {
 
 impl View<'_> {
     fn run(&mut self) -> Result<ExitReason, TuiError> {
-        let size = self.guard.screen.size()?;
-        self.app.resize(size.width, size.height);
+        let (width, height) = self.guard.size()?;
+        self.app.resize(width, height);
         self.next_frame()?;
         self.paint()?;
         loop {
@@ -133,7 +133,10 @@ impl View<'_> {
                 self.app.signalled(pid, signal, result);
             }
             Action::Renice { pid, nice } => match self.host.renice(pid, nice) {
-                Ok(()) => self.app.say(format!("nice value of PID {pid} is {nice}")),
+                Ok(()) => {
+                    self.feed.forget_details();
+                    self.app.say(format!("nice value of PID {pid} is {nice}"));
+                }
                 Err(why) => self.app.complain(why),
             },
             Action::LookUpUser(text) => {
@@ -185,17 +188,13 @@ impl View<'_> {
     }
 
     fn paint(&mut self) -> Result<(), TuiError> {
-        let size = self.guard.screen.size()?;
-        if (size.width, size.height) != self.app.size() {
-            self.app.resize(size.width, size.height);
+        let size = self.guard.size()?;
+        if size != self.app.size() {
+            self.app.resize(size.0, size.1);
         }
         self.look();
         let (app, theme) = (&self.app, self.theme);
-        self.guard.screen.draw(|frame| {
-            if let Some(cursor) = draw(app, theme, frame.buffer_mut()) {
-                frame.set_cursor_position(cursor);
-            }
-        })?;
+        self.guard.draw(size, |canvas| draw(app, theme, canvas))?;
         Ok(())
     }
 }

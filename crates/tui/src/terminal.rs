@@ -1,5 +1,6 @@
 //! The terminal: taken over at the start, given back whatever happens.
 
+use crate::canvas::Canvas;
 use crate::host::TuiError;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
@@ -8,8 +9,7 @@ use crossterm::terminal::{
     disable_raw_mode, enable_raw_mode, EnterAlternateScreen, LeaveAlternateScreen,
 };
 use crossterm::{cursor, execute};
-use ratatui::backend::CrosstermBackend;
-use ratatui::Terminal;
+use ratatui::backend::{Backend, CrosstermBackend};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::low_level::{emulate_default_handler, pipe, unregister};
@@ -46,7 +46,9 @@ pub(crate) enum Wake {
 
 /// The terminal while it is ours. Dropping it gives it back.
 pub(crate) struct Guard {
-    pub(crate) screen: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    backend: CrosstermBackend<BufWriter<Stdout>>,
+    canvas: Canvas,
+    cursor: Option<(u16, u16)>,
     mouse: bool,
     /// The terminal where standard input is something else.
     tty: Option<File>,
@@ -71,8 +73,8 @@ impl Guard {
         restore_on_panic();
         take(mouse)?;
         let out = BufWriter::with_capacity(SCREEN_BYTES, io::stdout());
-        let screen = Terminal::new(CrosstermBackend::new(out))?;
-        Ok(Guard { screen, mouse, tty })
+        let backend = CrosstermBackend::new(out);
+        Ok(Guard { backend, canvas: Canvas::default(), cursor: None, mouse, tty })
     }
 
     fn input(&self) -> BorrowedFd<'_> {
@@ -122,11 +124,43 @@ impl Guard {
         self.clear()
     }
 
-    /// Forgets what is on the screen, so that everything is drawn anew. (`Terminal::clear` asks
-    /// the terminal where its cursor is, and waits for an answer that may not come.)
+    /// Width and height of the terminal.
+    pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
+        self.backend.size().map(|size| (size.width, size.height))
+    }
+
+    /// Forgets what is on the screen, so that everything is drawn anew.
     pub(crate) fn clear(&mut self) -> io::Result<()> {
-        let size = self.screen.size()?;
-        self.screen.resize(size.into())
+        let (width, height) = self.size()?;
+        self.clear_to(width, height)
+    }
+
+    fn clear_to(&mut self, width: u16, height: u16) -> io::Result<()> {
+        self.backend.clear()?;
+        self.canvas.resize(width, height);
+        Ok(())
+    }
+
+    /// Shows what `draw` draws, and the cursor where it says.
+    pub(crate) fn draw(
+        &mut self,
+        (width, height): (u16, u16),
+        draw: impl FnOnce(&mut Canvas) -> Option<(u16, u16)>,
+    ) -> io::Result<()> {
+        if self.canvas.size() != (width, height) {
+            self.clear_to(width, height)?;
+        }
+        let cursor = draw(&mut self.canvas);
+        if self.cursor.is_some() {
+            self.backend.hide_cursor()?;
+        }
+        self.canvas.write(&mut self.backend)?;
+        if let Some(at) = cursor {
+            self.backend.set_cursor_position(at)?;
+            self.backend.show_cursor()?;
+        }
+        self.cursor = cursor;
+        Backend::flush(&mut self.backend)
     }
 }
 

@@ -4,12 +4,11 @@ mod fixture;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
+use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::layout::{cpu_grid, least_rest, place, screen, Widths, CPU_GAP};
 use exactop_tui::{App, Settings};
 use proptest::prelude::*;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 
 proptest! {
     #[test]
@@ -23,7 +22,9 @@ proptest! {
     ) {
         let columns: Vec<_> = chosen.iter().map(|&i| &COLUMNS[i]).collect();
         let mut widths = Widths::default();
-        columns.iter().zip(&grown).for_each(|(c, &w)| widths.grow(c, w));
+        for (column, &cell) in columns.iter().zip(&grown) {
+            widths.grow(column, cell);
+        }
         let placed = place(&columns, &widths, &COLUMNS[sort], offset, width, least_rest(width, long));
         let mut x = 0;
         for p in &placed {
@@ -74,10 +75,10 @@ proptest! {
         for i in 0..3 {
             app.accept(fixture::arranged(&app.ask(), i));
             app.look(&mut |rows, needs| fixture::details(rows, needs));
-            draw(&app, Theme::Full, &mut Buffer::empty(Rect::new(0, 0, width, height)));
+            draw(&app, Theme::Full, &mut Canvas::new(width, height));
             app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));
         }
         // The terminal may have another size by the time of drawing.
-        draw(&app, Theme::Full, &mut Buffer::empty(Rect::new(0, 0, height, width)));
+        draw(&app, Theme::Full, &mut Canvas::new(height, width));
     }
 }

@@ -5,6 +5,7 @@ mod fixture;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
 use exactop_model::{ErrorKind, Feed, Frame, SourceKind};
+use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
 use exactop_tui::{Action, App, Settings};
@@ -41,9 +42,12 @@ fn press(app: &mut App, keys: &[KeyCode]) {
 fn screen(app: &App, theme: Theme) -> Terminal<TestBackend> {
     let (width, height) = app.size();
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    let mut canvas = Canvas::new(width, height);
+    let cursor = draw(app, theme, &mut canvas);
     terminal
         .draw(|frame| {
-            if let Some(cursor) = draw(app, theme, frame.buffer_mut()) {
+            frame.buffer_mut().clone_from(canvas.cells());
+            if let Some(cursor) = cursor {
                 frame.set_cursor_position(cursor);
             }
         })

@@ -6,6 +6,7 @@
 //! be the row's: else the row's process is gone.
 
 mod command_lines;
+mod open_files;
 mod users;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::procfs::ticks::{number, Ticks};
 use crate::procfs::TaskStat;
 use command_lines::CommandLines;
 use exactop_model::{Detail, Missing, Needs, Row, RowKind};
+pub(crate) use open_files::{Held, OpenFiles};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;
@@ -73,15 +75,23 @@ impl Details {
     /// thread's row are its process's.
     pub fn fill(&mut self, rows: &mut [&mut Row], needs: Needs) {
         for row in rows {
-            if row.kind == RowKind::Exited {
-                refuse(&mut row.detail, needs, Missing::NotApplicable);
-            } else {
-                self.fill_one(row, needs);
-            }
+            self.fill_one(row, needs, &mut OpenFiles::default(), false);
         }
     }
 
-    fn fill_one(&mut self, row: &mut Row, needs: Needs) {
+    /// As [`Details::fill`] for one row, with the files it had open before. `keep`: they may stay
+    /// open. With the stat line also what others can change of a task that sleeps comes up to
+    /// date: its parent and its priority.
+    pub(crate) fn fill_one(
+        &mut self,
+        row: &mut Row,
+        needs: Needs,
+        open: &mut OpenFiles,
+        keep: bool,
+    ) {
+        if row.kind == RowKind::Exited {
+            return refuse(&mut row.detail, needs, Missing::NotApplicable);
+        }
         if needs.has(Needs::USER) {
             row.detail.user = Ok(self.users.name(row.ident.uid));
         }
@@ -94,47 +104,87 @@ impl Details {
             };
             if let Some(line) = known {
                 row.detail.cmdline = Ok(line);
-                files = without_cmdline(files);
+                files = without(files, Needs::CMDLINE);
             }
+        }
+        if row.ident.kthread {
+            files = without_memory(row, files, open);
         }
         if files == Needs::NONE {
             return;
         }
-        match self.open_process(row) {
-            Ok((dir, stat)) => self.read_files(&dir, &stat, row, files),
-            Err(missing) => refuse(&mut row.detail, files, missing),
+        let in_place = files.has(Needs::CMDLINE) || files.has(Needs::CGROUP) || !open.are_open();
+        let found = match open.stat(&mut self.buf).filter(|_| !in_place) {
+            Some(stat) => stat.map(|stat| (None, stat)),
+            None => self.open_process(row, open, keep).map(|(dir, stat)| (Some(dir), stat)),
+        };
+        match found {
+            Ok((dir, stat)) => self.read_files(dir.as_ref(), &stat, row, files, open, keep),
+            Err(missing) => {
+                *open = OpenFiles::default();
+                refuse(&mut row.detail, files, missing);
+            }
         }
     }
 
     /// The directory of the row's process, and the stat line of the row, once it is sure that
     /// they are the row's.
-    fn open_process(&mut self, row: &Row) -> Result<(OwnedFd, TaskStat), Missing> {
+    fn open_process(
+        &mut self,
+        row: &Row,
+        open: &mut OpenFiles,
+        keep: bool,
+    ) -> Result<(OwnedFd, TaskStat), Missing> {
         let key = row.key;
         let dir = open_dir(self.root.as_fd(), key.tgid.to_string()).map_err(why)?;
         let path = match row.kind {
             RowKind::Task => format!("task/{}/stat", key.tid),
             _ => "stat".into(),
         };
-        let line = read_file(&dir, &path, &mut self.buf)?;
-        let stat = TaskStat::parse(line).ok_or(Missing::Source)?;
+        let fd = open_at(dir.as_fd(), &path).map_err(why)?;
+        let n = read_record(fd.as_fd(), &mut self.buf).map_err(why)?;
+        let stat = TaskStat::parse(&self.buf[..n]).ok_or(Missing::Source)?;
         let start_ns = self.ticks.to_ns(stat.start_ticks).ok_or(Missing::Source)?;
         // The file rounds down to a tick, the ledger's key does not.
-        let same = start_ns.abs_diff(key.start_ns) <= self.ticks.tick_ns();
-        same.then_some((dir, stat)).ok_or(Missing::Vanished)
+        if start_ns.abs_diff(key.start_ns) > self.ticks.tick_ns() {
+            return Err(Missing::Vanished);
+        }
+        if keep {
+            open.keep_stat(fd);
+        }
+        Ok((dir, stat))
     }
 
-    fn read_files(&mut self, dir: &OwnedFd, stat: &TaskStat, row: &mut Row, files: Needs) {
-        let detail = &mut row.detail;
+    fn read_files(
+        &mut self,
+        dir: Option<&OwnedFd>,
+        stat: &TaskStat,
+        row: &mut Row,
+        files: Needs,
+        open: &mut OpenFiles,
+        keep: bool,
+    ) {
+        row.ident.ppid = stat.ppid;
+        row.ident.nice = stat.nice;
+        row.ident.prio = stat.prio;
+        row.ident.policy = stat.policy;
         if files.has(Needs::STAT) {
-            detail.virt = Ok(stat.vsize_bytes);
-            detail.time_ns = self.ticks.cpu_ns(stat).ok_or(Missing::Source);
+            row.detail.virt = Ok(stat.vsize_bytes);
+            row.detail.time_ns = self.ticks.cpu_ns(stat).ok_or(Missing::Source);
+            if let Ok(time_ns) = row.detail.time_ns {
+                open.set_time_base(row, time_ns);
+            }
         }
+        let detail = &mut row.detail;
         if files.has(Needs::STATM) {
-            (detail.res, detail.shr) = match self.read_statm(dir) {
+            let text = open.statm(dir, keep, &mut self.buf);
+            (detail.res, detail.shr) = match text.and_then(|text| memory(text, self.page_bytes)) {
                 Ok((res, shr)) => (Ok(res), Ok(shr)),
                 Err(missing) => (Err(missing), Err(missing)),
             };
         }
+        // Both need the directory: a row with its files open comes here only without them.
+        let Some(dir) = dir else { return };
         if files.has(Needs::CGROUP) {
             let text = read_file(dir, "cgroup", &mut self.buf);
             detail.cgroup = text.and_then(|text| cgroup_path(text).ok_or(Missing::Source));
@@ -147,15 +197,6 @@ impl Details {
         }
     }
 
-    /// Resident and shared memory, bytes.
-    fn read_statm(&mut self, dir: &OwnedFd) -> Result<(u64, u64), Missing> {
-        let text = read_file(dir, "statm", &mut self.buf)?;
-        let mut pages = text.trim_ascii().split(|&b| b == b' ').map(number::<u64>);
-        let mut bytes = |at| pages.nth(at).flatten()?.checked_mul(self.page_bytes);
-        let (res, shr) = (bytes(1), bytes(0));
-        res.zip(shr).ok_or(Missing::Source)
-    }
-
     fn read_cmdline(&mut self, dir: &OwnedFd) -> Result<Vec<u8>, Missing> {
         let fd = open_at(dir.as_fd(), "cmdline").map_err(why)?;
         let n = read_start(fd.as_fd(), &mut self.line).map_err(why)?;
@@ -163,6 +204,28 @@ impl Details {
             self.line[..n].iter().rposition(|b| !matches!(b, 0 | b' ')).map_or(0, |at| at + 1);
         Ok(self.line[..end].iter().map(|&b| if b == 0 { b' ' } else { b }).collect())
     }
+}
+
+/// Resident and shared memory, bytes, from statm (proc_pid_statm(5)).
+fn memory(text: &[u8], page_bytes: u64) -> Result<(u64, u64), Missing> {
+    let mut pages = text.trim_ascii().split(|&b| b == b' ').map(number::<u64>);
+    let mut bytes = |at| pages.nth(at).flatten()?.checked_mul(page_bytes);
+    let (res, shr) = (bytes(1), bytes(0));
+    res.zip(shr).ok_or(Missing::Source)
+}
+
+/// A kernel thread has no memory of its own, and its files would say so; what is left to read.
+fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
+    let mut left = files;
+    if files.has(Needs::STATM) {
+        (row.detail.res, row.detail.shr) = (Ok(0), Ok(0));
+        left = without(left, Needs::STATM);
+    }
+    if let Some(time_ns) = open.time_since_base(row).filter(|_| files.has(Needs::STAT)) {
+        (row.detail.virt, row.detail.time_ns) = (Ok(0), Ok(time_ns));
+        left = without(left, Needs::STAT);
+    }
+    left
 }
 
 fn read_file<'b>(dir: &OwnedFd, path: &str, buf: &'b mut Vec<u8>) -> Result<&'b [u8], Missing> {
@@ -200,11 +263,8 @@ fn refuse(detail: &mut Detail, needs: Needs, missing: Missing) {
     }
 }
 
-fn without_cmdline(files: Needs) -> Needs {
-    FILES
-        .into_iter()
-        .filter(|&n| n != Needs::CMDLINE && files.has(n))
-        .fold(Needs::NONE, Needs::with)
+fn without(files: Needs, not: Needs) -> Needs {
+    FILES.into_iter().filter(|&n| n != not && files.has(n)).fold(Needs::NONE, Needs::with)
 }
 
 /// The path in the hierarchy that has the cpu controller: a v1 hierarchy where one is mounted with

@@ -12,6 +12,9 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 const ENOUGH_RUNS: u64 = 5_000;
 /// Runs before which there is no figure.
 const FEW_RUNS: u64 = 50;
+/// How long skipped runs may go unnoticed once the calibration is done, ns: asking is a system call
+/// for each program, and what a skipped run leaves behind is noticed, and set right, at once.
+const REVIEW_NS: u64 = 5_000_000_000;
 
 /// What the kernel says of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub struct Cost {
     ns_per_event: Option<f64>,
     events: u64,
     ns: f64,
+    recursions: u64,
+    reviewed_ns: u64,
 }
 
 impl Cost {
@@ -43,14 +48,24 @@ impl Cost {
         };
         // SAFETY: a descriptor that was just opened for us.
         let stats = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) });
-        Cost { stats, ns_per_event: None, events: 0, ns: 0.0 }
+        Cost { stats, ns_per_event: None, events: 0, ns: 0.0, recursions: 0, reviewed_ns: 0 }
+    }
+
+    /// Asks the kernel about the programs when it is time to; runs skipped so far, cumulative.
+    pub fn review(&mut self, kernel: &KernelSide, now_ns: u64) -> u64 {
+        if self.stats.is_some() || now_ns.saturating_sub(self.reviewed_ns) >= REVIEW_NS {
+            let stats = program_stats(kernel);
+            self.reviewed_ns = now_ns;
+            self.recursions = stats.iter().map(|s| s.recursion_misses).sum();
+            if self.stats.is_some() {
+                self.calibrate(&stats);
+            }
+        }
+        self.recursions
     }
 
     /// Takes note of the events so far; `(events, ns)` cumulative, ns `None` until calibrated.
-    pub fn update(&mut self, kernel: &KernelSide, stats: &[ProgramStats]) -> (u64, Option<u64>) {
-        if self.stats.is_some() {
-            self.calibrate(stats);
-        }
+    pub fn update(&mut self, kernel: &KernelSide) -> (u64, Option<u64>) {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
         self.events = events;

@@ -147,7 +147,7 @@ impl Ledger {
     }
 
     /// Adds what the programs, the kernel and this reader noticed.
-    fn count_errors(&mut self, closed: &Closed, stats: &[ProgramStats], torn: u64, overflow: bool) {
+    fn count_errors(&mut self, closed: &Closed, recursions: u64, torn: u64, overflow: bool) {
         use ErrorKind as E;
         let kernel = self.kernel.globals.errors();
         let kinds = [
@@ -162,7 +162,7 @@ impl Ledger {
         for (kind, count) in kinds.into_iter().zip(kernel) {
             self.errors.0[kind as usize] = count;
         }
-        self.errors.0[E::Recursion as usize] = stats.iter().map(|s| s.recursion_misses).sum();
+        self.errors.0[E::Recursion as usize] = recursions;
         self.errors.add(E::Torn, torn);
         self.errors.add(E::DirtyList, overflow.into());
         self.errors.add(E::Late, closed.late.into());
@@ -192,10 +192,10 @@ impl Source for Ledger {
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
-        let stats = cost::program_stats(&self.kernel);
-        self.count_errors(&closed, &stats, changes.torn, changes.overflow);
+        let recursions = self.cost.review(&self.kernel, closed.t_ns);
+        self.count_errors(&closed, recursions, changes.torn, changes.overflow);
         self.seed_again()?;
-        let (events, bpf_ns) = self.cost.update(&self.kernel, &stats);
+        let (events, bpf_ns) = self.cost.update(&self.kernel);
         self.provenance = provenance(measured);
         let modes = cost::mode_events(&self.kernel);
         self.split.review(&self.kernel, modes, self.cost.ns_per_event(), closed.t_ns);

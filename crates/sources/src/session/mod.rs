@@ -3,14 +3,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::details::Details;
+use crate::details::{Details, Held, OpenFiles};
 use crate::error::SourceError;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Needs, Provenance, Row, RowKind, TaskKey, Window,
+    Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, TaskKey, Window,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -61,8 +61,9 @@ fn ledger(_: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
     })
 }
 
-/// How long details of a process that did nothing are kept. Without it doing anything only the
-/// kernel can change them: by reclaiming its memory, or when someone moves it to another cgroup.
+/// How long details of a process that did nothing are kept. Without it doing anything only others
+/// can change them: the kernel by reclaiming its memory, or someone who moves it to another cgroup
+/// or gives it another priority.
 const KEPT_NS: u64 = 10_000_000_000;
 
 /// What was read for a row.
@@ -70,8 +71,13 @@ const KEPT_NS: u64 = 10_000_000_000;
 struct Read {
     needs: Needs,
     detail: Detail,
-    /// End of the window it was first read in.
+    /// As read with the detail: what a ledger does not hear of while the task sleeps.
+    ident: Option<Ident>,
+    /// End of the window it was read in.
     at_ns: u64,
+    /// End of the window it was last asked for in.
+    used_ns: u64,
+    open: OpenFiles,
 }
 
 /// A feed of frames from one source.
@@ -83,6 +89,8 @@ pub struct Session {
     window: Option<Window>,
     /// By what the key stands for: a thread, or else a process.
     read: FxHashMap<(bool, TaskKey), Read>,
+    /// The descriptors they keep open.
+    held: Held,
 }
 
 impl Session {
@@ -108,6 +116,7 @@ impl Session {
             system,
             window: None,
             read: FxHashMap::default(),
+            held: Held::default(),
         }
     }
 
@@ -144,16 +153,66 @@ impl Session {
     }
 
     /// Forgets what was read for processes that did something since, and what is old. A source
-    /// that looks at everyone cannot tell who did nothing: then all is forgotten.
+    /// that looks at everyone cannot tell who did nothing: then all is forgotten. The files of
+    /// rows that are still looked at stay open.
     fn forget_details(&mut self) {
-        let Some(window) = self.window.as_ref().filter(|w| !w.end.complete) else {
-            return self.read.clear();
+        let Some(window) = &self.window else { return self.read.clear() };
+        let complete = window.end.complete;
+        let active: FxHashSet<u32> = match complete {
+            true => FxHashSet::default(),
+            false => window.tasks.iter().map(|t| t.sample.key.tgid).collect(),
         };
-        let active: FxHashSet<u32> = window.tasks.iter().map(|t| t.sample.key.tgid).collect();
         let t1_ns = window.t1_ns;
+        let held = &mut self.held;
         self.read.retain(|(_, key), read| {
-            !active.contains(&key.tgid) && t1_ns.saturating_sub(read.at_ns) < KEPT_NS
+            let is_old = t1_ns.saturating_sub(read.at_ns) >= KEPT_NS;
+            if complete || is_old || active.contains(&key.tgid) {
+                read.forget();
+            }
+            let used = t1_ns.saturating_sub(read.used_ns) < KEPT_NS;
+            if !used {
+                held.changed(read.open.open(), 0);
+            }
+            used
         });
+    }
+
+    /// Details of one row: what is kept of it, the rest read now.
+    fn detail(&mut self, row: &mut Row, needs: Needs) {
+        let now_ns = self.window.as_ref().map_or(0, |w| w.t1_ns);
+        let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_default();
+        read.used_ns = now_ns;
+        let missing = DETAILS
+            .into_iter()
+            .filter(|&n| needs.has(n) && !read.needs.has(n))
+            .fold(Needs::NONE, Needs::with);
+        row.detail = std::mem::take(&mut read.detail);
+        if missing != Needs::NONE {
+            if read.needs == Needs::NONE {
+                read.at_ns = now_ns;
+            }
+            let before = read.open.open();
+            let keep = before > 0 || self.held.has_room();
+            self.details.fill_one(row, missing, &mut read.open, keep);
+            self.held.changed(before, read.open.open());
+            read.needs = read.needs | missing;
+            if missing.has(Needs::STAT) || missing.has(Needs::STATM) {
+                read.ident = Some(row.ident);
+            }
+        } else if let Some(then) = read.ident {
+            let Ident { ppid, nice, prio, policy, .. } = then;
+            row.ident = Ident { ppid, nice, prio, policy, ..row.ident };
+        }
+        read.detail = row.detail.clone();
+    }
+}
+
+impl Read {
+    /// What was read may have changed; the files stay open.
+    fn forget(&mut self) {
+        self.needs = Needs::NONE;
+        self.detail = Detail::default();
+        self.ident = None;
     }
 }
 
@@ -171,23 +230,14 @@ impl Feed for Session {
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
         for row in rows {
             // Exited groups share one key, but there is nothing to read for them either.
-            if row.kind == RowKind::Exited {
-                self.details.fill(&mut [row], needs);
-                continue;
+            match row.kind {
+                RowKind::Exited => self.details.fill(&mut [row], needs),
+                _ => self.detail(row, needs),
             }
-            let at_ns = self.window.as_ref().map_or(0, |w| w.t1_ns);
-            let fresh = || Read { at_ns, ..Read::default() };
-            let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_insert_with(fresh);
-            let missing = DETAILS
-                .into_iter()
-                .filter(|&n| needs.has(n) && !read.needs.has(n))
-                .fold(Needs::NONE, Needs::with);
-            row.detail = std::mem::take(&mut read.detail);
-            if missing != Needs::NONE {
-                self.details.fill(&mut [row], missing);
-                read.needs = read.needs | missing;
-            }
-            read.detail = row.detail.clone();
         }
+    }
+
+    fn forget_details(&mut self) {
+        self.read.values_mut().for_each(Read::forget);
     }
 }

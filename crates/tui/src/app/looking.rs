@@ -2,9 +2,8 @@
 
 use super::arrange::{arrange, At, RowId};
 use super::{App, Page};
-use exactop_model::{format, Frame, Needs, Row, RowKind, Value};
+use exactop_model::{Frame, Needs, Row, RowKind};
 use std::collections::HashSet;
-use unicode_width::UnicodeWidthStr;
 
 /// Reads details for rows: the feed's [`exactop_model::Feed::details`].
 pub type ReadDetails<'a> = &'a mut dyn FnMut(&mut [&mut Row], Needs);
@@ -52,7 +51,7 @@ impl App {
     fn read_for_screen(&mut self, read: ReadDetails) {
         let shown: HashSet<usize> = self.shown_lines().filter_map(live_index).collect();
         self.read_rows(&shown, read);
-        self.grow_widths();
+        self.note_shown();
     }
 
     fn read_for_page(&mut self, read: ReadDetails) {
@@ -79,23 +78,6 @@ impl App {
         if !rows.is_empty() {
             read(&mut rows, needs);
         }
-    }
-
-    /// Columns get as wide as what is on the screen now.
-    fn grow_widths(&mut self) {
-        let context = self.context();
-        let Some(frame) = &self.frame else { return };
-        let mut widths = std::mem::take(&mut self.widths);
-        for placed in self.placed() {
-            let column = placed.column;
-            for line in self.shown_lines() {
-                let value = (column.value)(line.at.row(frame), &context);
-                if !matches!(value, Value::Missing(_)) {
-                    widths.grow(column, format::cell(&value, column.unit).width());
-                }
-            }
-        }
-        self.widths = widths;
     }
 
     /// The lines on the screen.

@@ -12,6 +12,7 @@ pub mod prompt;
 mod questions;
 pub mod select;
 mod shares;
+pub(crate) mod shown;
 
 use crate::layout::{self, Placed, Screen, Widths};
 use crate::settings::Settings;
@@ -23,6 +24,7 @@ use exactop_model::Frame;
 use fields::Fields;
 use process::ProcessPage;
 use prompt::Prompt;
+use shown::Shown;
 
 /// What the loop must do after an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,7 @@ pub struct App {
     pub(crate) lines: Vec<Line>,
     pub(crate) stale: bool,
     pub(crate) widths: Widths,
+    pub(crate) shown: Shown,
     pub(crate) size: (u16, u16),
     pub(crate) page: Page,
     pub(crate) prompt: Option<Prompt>,
@@ -134,6 +137,7 @@ impl App {
             lines: Vec::new(),
             stale: true,
             widths: Widths::default(),
+            shown: Shown::default(),
             size: (80, 24),
             page: Page::Table,
             prompt: None,

@@ -13,21 +13,41 @@ pub mod text;
 pub mod theme;
 
 use crate::app::{App, Page};
+use crate::canvas::Canvas;
+use crate::layout::Screen;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use text::put;
 use theme::{Ink, Theme};
 
-/// Draws everything; where the cursor belongs, if somewhere.
-pub fn draw(app: &App, theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
-    let Rect { width, height, .. } = buf.area;
+/// Draws everything; where the cursor belongs, if somewhere. Lines of the table that say what the
+/// canvas shows already are left alone.
+pub fn draw(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> {
+    let (width, height) = canvas.size();
     if width == 0 || height == 0 {
         return None;
     }
-    let Some(screen) = app.screen().filter(|_| app.size == (width, height)) else {
-        return too_small(theme, buf);
-    };
+    let fits = app.screen().filter(|_| app.size == (width, height));
+    if let (Some(screen), Some(frame), Page::Table) = (&fits, app.frame(), app.page()) {
+        (0..screen.body_y).for_each(|y| canvas.blank(y));
+        table::draw(app, frame, screen, theme, canvas);
+        header::draw(app, frame, screen, theme, canvas.cells());
+        return status::draw(app, frame, screen.status_y, theme, canvas.cells());
+    }
+    canvas.blank_all();
+    draw_page(app, fits, theme, canvas.cells())
+}
+
+/// Everything but the table.
+fn draw_page(
+    app: &App,
+    screen: Option<Screen>,
+    theme: Theme,
+    buf: &mut Buffer,
+) -> Option<(u16, u16)> {
+    let Rect { width, height, .. } = buf.area;
+    let Some(screen) = screen else { return too_small(theme, buf) };
     let Some(frame) = app.frame() else {
         let wait = app.failure.clone().unwrap_or_else(|| "the first window is open …".into());
         put(buf, 0, 0, width, &Line::styled("exactop", theme.style(Ink::Strong)));
@@ -37,10 +57,10 @@ pub fn draw(app: &App, theme: Theme, buf: &mut Buffer) -> Option<(u16, u16)> {
     match app.page() {
         Page::Help(top) => help::draw(frame, *top, theme, buf),
         Page::Fields(fields) => fields::draw(fields, theme, buf),
-        Page::Table => table::draw(app, frame, &screen, theme, buf),
+        Page::Table => {}
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
     }
-    if matches!(app.page(), Page::Table | Page::Process(_)) {
+    if matches!(app.page(), Page::Process(_)) {
         header::draw(app, frame, &screen, theme, buf);
         return status::draw(app, frame, screen.status_y, theme, buf);
     }

@@ -267,7 +267,9 @@ impl View<'_> {
             })
             .collect();
         for text in &texts {
-            columns.iter().zip(text).for_each(|(c, t)| widths.grow(c, t.width()));
+            for (column, text) in columns.iter().zip(text) {
+                widths.grow(column, text.width());
+            }
         }
         let bar = bar_width(&columns, &widths, buf.area.width, 12);
         let width = buf.area.width - bar.map_or(0, |bar| bar + 1);

@@ -1,10 +1,12 @@
 //! The table: headings and rows.
 
 use super::states;
-use super::text::{cell, put, thousands};
+use super::text::{cell, put, put_spans, thousands};
 use super::theme::{Ink, Theme};
-use crate::app::arrange::Line as TableLine;
+use crate::app::arrange::{Line as TableLine, RowId};
+use crate::app::shown::Facts;
 use crate::app::App;
+use crate::canvas::Canvas;
 use crate::layout::{Placed, Screen};
 use exactop_model::books_text::round_to_sum;
 use exactop_model::columns::{self, Column, Context, Unit};
@@ -14,36 +16,80 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use std::rc::Rc;
 
-pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
     let placed = app.placed();
-    heading(&placed, app.sort, theme, screen.heading_y, buf);
+    heading(&placed, app.sort, theme, screen.heading_y, canvas.cells());
     let bar = app.bar_width();
     if let Some(width) = bar {
-        bar_heading(width, theme, screen.heading_y, buf);
+        bar_heading(width, theme, screen.heading_y, canvas.cells());
     }
     let selected = app.selected_line();
-    let shown = app.lines().iter().enumerate().skip(app.top).take(usize::from(screen.body_rows));
-    for (y, (i, line)) in (screen.body_y..).zip(shown) {
+    let table = Table { app, frame, placed: &placed, bar, theme };
+    let end = screen.body_y + screen.body_rows;
+    let mut y = screen.body_y;
+    for (n, line) in app.shown_lines().enumerate() {
+        let is_selected = selected == Some(app.top + n);
+        table.draw_line(line, app.shown.line(n), is_selected, y, canvas);
+        y += 1;
+    }
+    (y..end).for_each(|y| canvas.leave_blank(y));
+    canvas.forget_texts(4 * usize::from(screen.body_rows));
+    if app.lines().is_empty() {
+        canvas.blank(screen.body_y);
+        let why = Line::styled("no row passes the filters", theme.style(Ink::Dim));
+        put(canvas.cells(), 0, screen.body_y, u16::MAX, &why);
+    }
+}
+
+/// What all lines of the table share.
+struct Table<'a> {
+    app: &'a App,
+    frame: &'a Frame,
+    placed: &'a [Placed],
+    bar: Option<u16>,
+    theme: Theme,
+}
+
+impl Table<'_> {
+    fn draw_line(
+        &self,
+        line: &TableLine,
+        facts: Option<&Rc<Facts>>,
+        selected: bool,
+        y: u16,
+        canvas: &mut Canvas,
+    ) {
+        let row = line.at.row(self.frame);
+        let text = match facts {
+            Some(facts) if canvas.shows_line(y, facts, selected) => return,
+            Some(facts) => canvas.text(RowId::of(row), facts, || self.spans(line)),
+            None => {
+                canvas.blank(y);
+                Rc::new(self.spans(line))
+            }
+        };
+        let buf = canvas.cells();
+        put_spans(buf, 0, y, u16::MAX, &text);
+        if let Some(width) = self.bar {
+            put_bar(row, width, self.theme, y, buf);
+        }
+        if selected {
+            let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
+            // Colours of single cells would make patches on the reversed line.
+            let style = Style::reset().patch(self.theme.style(Ink::Selected));
+            buf.set_style(area.intersection(buf.area), style);
+        }
+    }
+
+    fn spans(&self, line: &TableLine) -> Vec<Span<'static>> {
+        let Table { app, frame, placed, theme, .. } = *self;
         let states = match placed.iter().any(|p| p.column.id.starts_with("ms_")) {
             true => states::tenths(line.at.row(frame)),
             false => Vec::new(),
         };
-        let spans = TableRow { app, frame, line, placed: &placed, states, theme }.spans();
-        put(buf, 0, y, u16::MAX, &Line::from(spans));
-        if let Some(width) = bar {
-            put_bar(line.at.row(frame), width, theme, y, buf);
-        }
-        if selected == Some(i) {
-            let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
-            // Colours of single cells would make patches on the reversed line.
-            let style = Style::reset().patch(theme.style(Ink::Selected));
-            buf.set_style(area.intersection(buf.area), style);
-        }
-    }
-    if app.lines().is_empty() {
-        let why = Line::styled("no row passes the filters", theme.style(Ink::Dim));
-        put(buf, 0, screen.body_y, u16::MAX, &why);
+        TableRow { app, frame, line, placed, states, theme }.spans()
     }
 }
 

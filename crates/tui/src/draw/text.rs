@@ -107,16 +107,25 @@ pub fn pack(mut pieces: Vec<Piece>, gap: &'static str, room: usize) -> Line<'sta
 
 /// Puts a line at (`x`, `y`), at most `width` cells of it.
 pub fn put(buf: &mut Buffer, x: u16, y: u16, width: u16, line: &Line) {
+    put_styled(buf, (x, y), width, &line.spans, line.style);
+}
+
+/// Puts spans at (`x`, `y`), at most `width` cells of them.
+pub fn put_spans(buf: &mut Buffer, x: u16, y: u16, width: u16, spans: &[Span]) {
+    put_styled(buf, (x, y), width, spans, Style::default());
+}
+
+fn put_styled(buf: &mut Buffer, (x, y): (u16, u16), width: u16, spans: &[Span], style: Style) {
     if buf.area.height <= y || buf.area.width <= x {
         return;
     }
     let end = x + width.min(buf.area.width - x);
     let mut at = x;
-    for span in line.iter() {
+    for span in spans {
         if at == end {
             break;
         }
-        at = put_span(buf, at, y, end, &span.content, line.style.patch(span.style));
+        at = put_span(buf, at, y, end, &span.content, style.patch(span.style));
     }
 }
 

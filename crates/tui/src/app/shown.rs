@@ -1,0 +1,150 @@
+//! What the lines on the screen say, kept from one look to the next: a line that says the same as
+//! before is neither put into words nor drawn again.
+
+use super::arrange::RowId;
+use super::{App, Line};
+use crate::layout::Placed;
+use exactop_model::columns::Context;
+use exactop_model::{format, Frame, Value};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use unicode_width::UnicodeWidthStr;
+
+/// Everything a line's words depend on, beside how the table is laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The values of the columns on the screen.
+    values: Vec<Value>,
+    cpu_tenths: Option<i64>,
+    cpu_plus_tenths: Option<i64>,
+    prefix: String,
+    letter: char,
+    exited: (u64, u64),
+    kthread: bool,
+}
+
+/// How the table is laid out; with another one nothing that was said holds.
+#[derive(Clone, Debug, PartialEq)]
+struct Layout {
+    placed: Vec<Placed>,
+    context: Context,
+    command_offset: usize,
+    tree: bool,
+    microstates: bool,
+}
+
+/// The lines on the screen, as they were looked at last.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    layout: Option<Layout>,
+    lines: Vec<Rc<Facts>>,
+    by_row: FxHashMap<RowId, Rc<Facts>>,
+}
+
+impl Shown {
+    /// What the n-th line on the screen says.
+    pub(crate) fn line(&self, n: usize) -> Option<&Rc<Facts>> {
+        self.lines.get(n)
+    }
+}
+
+impl App {
+    /// Takes note of what the lines on the screen say. Columns get as wide as that.
+    pub(crate) fn note_shown(&mut self) {
+        let mut shown = std::mem::take(&mut self.shown);
+        // Wider columns are another layout, maybe with fewer columns: once more, then.
+        for _ in 0..2 {
+            let layout = self.layout();
+            let same = shown.layout.as_ref().is_some_and(|l| l.holds_for(&layout));
+            if !same {
+                shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
+            }
+            let Some(frame) = &self.frame else { return };
+            let lines = self.shown_lines().map(|line| {
+                let facts = Facts::of(line, frame, &layout);
+                (RowId::of(line.at.row(frame)), facts)
+            });
+            let (lines, new) = shown.merge(lines.collect(), layout.has_states());
+            shown.lines = lines;
+            if !self.grow_widths(&layout.placed, &shown.lines, &new) {
+                break;
+            }
+        }
+        self.shown = shown;
+    }
+
+    fn layout(&self) -> Layout {
+        Layout {
+            placed: self.placed(),
+            context: self.context(),
+            command_offset: self.command_offset,
+            tree: self.settings.tree,
+            microstates: self.settings.microstates,
+        }
+    }
+
+    /// Whether a column got wider.
+    fn grow_widths(&mut self, placed: &[Placed], lines: &[Rc<Facts>], new: &[usize]) -> bool {
+        let mut grown = false;
+        for line in new.iter().map(|&n| &lines[n]) {
+            for (p, value) in placed.iter().zip(&line.values) {
+                if !matches!(value, Value::Missing(_)) {
+                    let width = format::cell(value, p.column.unit).width();
+                    grown |= self.widths.grow(p.column, width);
+                }
+            }
+        }
+        grown
+    }
+}
+
+impl Layout {
+    fn has_states(&self) -> bool {
+        self.microstates || self.placed.iter().any(|p| p.column.id.starts_with("ms_"))
+    }
+
+    /// Whether lines said under this layout hold under the other. The window's length is not
+    /// looked at: the values say what came of it.
+    fn holds_for(&self, other: &Layout) -> bool {
+        let context = Context { window_ns: other.context.window_ns, ..self.context };
+        context == other.context
+            && self.command_offset == other.command_offset
+            && (self.tree, self.microstates) == (other.tree, other.microstates)
+            && self.placed == other.placed
+    }
+}
+
+impl Facts {
+    fn of(line: &Line, frame: &Frame, layout: &Layout) -> Facts {
+        let row = line.at.row(frame);
+        Facts {
+            values: layout.placed.iter().map(|p| (p.column.value)(row, &layout.context)).collect(),
+            cpu_tenths: line.cpu_tenths,
+            cpu_plus_tenths: line.cpu_plus_tenths,
+            prefix: line.prefix.clone(),
+            letter: row.letter,
+            exited: (row.exited_processes, row.exited_tasks),
+            kthread: row.ident.kthread,
+        }
+    }
+}
+
+impl Shown {
+    /// The lines, with what was said before where it is said again; and which are new. States are
+    /// rounded with those that have no column, so lines with states are always new.
+    fn merge(&mut self, lines: Vec<(RowId, Facts)>, all_new: bool) -> (Vec<Rc<Facts>>, Vec<usize>) {
+        let before = std::mem::take(&mut self.by_row);
+        let mut new = Vec::new();
+        let mut merged = Vec::with_capacity(lines.len());
+        for (id, facts) in lines {
+            let same = before.get(&id).filter(|old| !all_new && ***old == facts);
+            let facts = same.cloned().unwrap_or_else(|| {
+                new.push(merged.len());
+                Rc::new(facts)
+            });
+            self.by_row.insert(id, facts.clone());
+            merged.push(facts);
+        }
+        (merged, new)
+    }
+}

@@ -1,0 +1,232 @@
+//! The screen as it is and as it was. Only rows that are drawn anew are compared and written, so a
+//! table that hardly changes hardly costs.
+
+use crate::app::arrange::RowId;
+use crate::app::shown::Facts;
+use ratatui::backend::Backend;
+use ratatui::buffer::{Buffer, Cell};
+use ratatui::layout::Rect;
+use ratatui::text::Span;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+use unicode_width::UnicodeWidthStr;
+
+/// What is known of a row of the screen without looking at its cells.
+#[derive(Clone, Debug, Default)]
+enum Shows {
+    /// Nothing is known.
+    #[default]
+    Something,
+    /// It is blank.
+    Blank,
+    /// A line of the table, selected or not.
+    Line(Rc<Facts>, bool),
+}
+
+/// Cells, and what the terminal shows of them.
+#[derive(Debug, Default)]
+pub struct Canvas {
+    now: Buffer,
+    was: Buffer,
+    shows: Vec<Shows>,
+    drawn: Vec<bool>,
+    /// Lines of the table put into words.
+    texts: FxHashMap<RowId, (Rc<Facts>, Rc<Vec<Span<'static>>>)>,
+}
+
+impl Canvas {
+    /// An empty screen.
+    pub fn new(width: u16, height: u16) -> Canvas {
+        let mut canvas = Canvas::default();
+        canvas.resize(width, height);
+        canvas
+    }
+
+    /// Its width and height.
+    pub fn size(&self) -> (u16, u16) {
+        (self.now.area.width, self.now.area.height)
+    }
+
+    /// Takes a size, and holds the terminal for blank.
+    pub(crate) fn resize(&mut self, width: u16, height: u16) {
+        let area = Rect::new(0, 0, width, height);
+        self.now = Buffer::empty(area);
+        self.was = Buffer::empty(area);
+        self.shows = vec![Shows::Something; usize::from(height)];
+        self.drawn = vec![true; usize::from(height)];
+    }
+
+    /// The cells, for drawing on rows that were blanked before.
+    pub fn cells(&mut self) -> &mut Buffer {
+        &mut self.now
+    }
+
+    /// Blanks a row, to be drawn anew.
+    pub(crate) fn blank(&mut self, y: u16) {
+        let at = usize::from(y);
+        self.shows[at] = Shows::Something;
+        self.drawn[at] = true;
+        let row = row(&self.now, y);
+        self.now.content[row].fill(Cell::EMPTY);
+    }
+
+    /// Blanks everything.
+    pub(crate) fn blank_all(&mut self) {
+        (0..self.now.area.height).for_each(|y| self.blank(y));
+    }
+
+    /// Leaves a row blank.
+    pub(crate) fn leave_blank(&mut self, y: u16) {
+        if !matches!(self.shows[usize::from(y)], Shows::Blank) {
+            self.blank(y);
+            self.shows[usize::from(y)] = Shows::Blank;
+        }
+    }
+
+    /// Whether a row shows this line already; else it is blanked, and the line must be drawn.
+    pub(crate) fn shows_line(&mut self, y: u16, facts: &Rc<Facts>, selected: bool) -> bool {
+        let at = usize::from(y);
+        if let Shows::Line(line, was_selected) = &self.shows[at] {
+            if Rc::ptr_eq(line, facts) && *was_selected == selected {
+                return true;
+            }
+        }
+        self.blank(y);
+        self.shows[at] = Shows::Line(facts.clone(), selected);
+        false
+    }
+
+    /// The words of a line: those it had, unless it says something else now.
+    pub(crate) fn text(
+        &mut self,
+        id: RowId,
+        facts: &Rc<Facts>,
+        say: impl FnOnce() -> Vec<Span<'static>>,
+    ) -> Rc<Vec<Span<'static>>> {
+        if let Some((_, text)) = self.texts.get(&id).filter(|(said, _)| Rc::ptr_eq(said, facts)) {
+            return text.clone();
+        }
+        let text = Rc::new(say());
+        self.texts.insert(id, (facts.clone(), text.clone()));
+        text
+    }
+
+    /// Forgets the words of lines that are not on the screen any more.
+    pub(crate) fn forget_texts(&mut self, most: usize) {
+        if self.texts.len() > most {
+            // Whoever is held here alone is on no row.
+            self.texts.retain(|_, (facts, _)| Rc::strong_count(facts) > 1);
+        }
+    }
+
+    /// Writes what changed.
+    ///
+    /// # Errors
+    /// The backend's.
+    pub(crate) fn write<B: Backend>(&mut self, backend: &mut B) -> Result<(), B::Error> {
+        let Canvas { now, was, drawn, .. } = self;
+        let rows = (0u16..).zip(drawn.iter()).filter(|(_, drawn)| **drawn);
+        let changes = rows.flat_map(|(y, _)| {
+            let row = row(now, y);
+            changes(y, &now.content[row.clone()], &was.content[row])
+        });
+        backend.draw(changes)?;
+        for (y, drawn) in (0u16..).zip(drawn) {
+            if std::mem::take(drawn) {
+                let row = row(now, y);
+                was.content[row.clone()].clone_from_slice(&now.content[row]);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn row(buf: &Buffer, y: u16) -> std::ops::Range<usize> {
+    let width = usize::from(buf.area.width);
+    let from = usize::from(y) * width;
+    from..from + width
+}
+
+/// The cells of a row to be written. What a wide character covers is not written, and what one
+/// covered before is.
+fn changes<'a>(
+    y: u16,
+    now: &'a [Cell],
+    was: &'a [Cell],
+) -> impl Iterator<Item = (u16, u16, &'a Cell)> {
+    let (mut covered, mut uncovered) = (0, 0);
+    (0u16..).zip(now.iter().zip(was)).filter_map(move |(x, (now, was))| {
+        let is_covered = covered > 0;
+        let changed = !is_covered && (now != was || uncovered > 0);
+        let (width, old_width) = (extra(now), extra(was));
+        covered = if is_covered { covered - 1 } else { width };
+        uncovered = old_width.max(if changed { width } else { 0 }).max(uncovered.max(1) - 1);
+        changed.then_some((x, y, now))
+    })
+}
+
+/// Cells that a symbol takes beyond its own.
+fn extra(cell: &Cell) -> usize {
+    let symbol = cell.symbol();
+    match symbol.len() {
+        0 | 1 => 0,
+        _ => symbol.width().saturating_sub(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::backend::TestBackend;
+    use ratatui::style::Style;
+
+    fn written(canvas: &mut Canvas, lines: &[&str]) -> Vec<String> {
+        let mut backend = TestBackend::new(8, 2);
+        for line in lines {
+            canvas.blank(1);
+            canvas.cells().set_string(0, 1, line, Style::new());
+            canvas.write(&mut backend).unwrap();
+        }
+        (0..2)
+            .map(|y| (0..8).map(|x| backend.buffer()[(x, y)].symbol().to_string()).collect())
+            .collect()
+    }
+
+    #[test]
+    fn the_terminal_shows_what_was_drawn_last() {
+        let wide = ["日本語 x", "a日本 yz", "日本語x", "abcdefg", "日b", "", "é ü", "日本日本"];
+        for first in wide {
+            for second in wide {
+                let mut both = Canvas::new(8, 2);
+                let shown = written(&mut both, &[first, second]);
+                assert_eq!(both.now, both.was);
+                // A covered cell of the test backend keeps what it had: compare what is seen.
+                let alone = written(&mut Canvas::new(8, 2), &[second]);
+                assert_eq!(seen(&shown[1]), seen(&alone[1]), "{first} then {second}");
+            }
+        }
+    }
+
+    /// Without the cells under wide characters.
+    fn seen(row: &str) -> String {
+        let (mut text, mut covered) = (String::new(), 0);
+        for symbol in row.chars() {
+            if covered > 0 {
+                covered -= 1;
+                continue;
+            }
+            covered = symbol.to_string().width().saturating_sub(1);
+            text.push(symbol);
+        }
+        text
+    }
+
+    #[test]
+    fn rows_that_were_not_drawn_are_not_written() {
+        let mut canvas = Canvas::new(8, 2);
+        assert_eq!(written(&mut canvas, &["one"])[1], "one     ");
+        let mut backend = TestBackend::new(8, 2);
+        canvas.write(&mut backend).unwrap();
+        assert!(backend.buffer().content.iter().all(|cell| cell.symbol() == " "));
+    }
+}
