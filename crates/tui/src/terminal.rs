@@ -124,9 +124,12 @@ impl Guard {
         self.clear()
     }
 
-    /// Width and height of the terminal.
+    /// Width and height of the terminal. The backend's way opens /dev/tty each time.
     pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
-        self.backend.size().map(|size| (size.width, size.height))
+        match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Ok((size.ws_col, size.ws_row)),
+            _ => self.backend.size().map(|size| (size.width, size.height)),
+        }
     }
 
     /// Forgets what is on the screen, so that everything is drawn anew.

@@ -52,9 +52,17 @@ const fn tool(
     Tool { name, program, arguments, surface, turn }
 }
 
-const TOOLS: [Tool; 9] = [
+const TOOLS: [Tool; 11] = [
     tool(OURS, "exactop", &["-d", "2", "--source", "ledger"], Surface::Terminal, 0),
     tool(PEER, "top", &["-d", "2"], Surface::Terminal, 1),
+    tool(
+        "exactop, 200x50",
+        "exactop",
+        &["-d", "2", "--source", "ledger"],
+        Surface::LargeTerminal,
+        2,
+    ),
+    tool("top, 200x50", "top", &["-d", "2"], Surface::LargeTerminal, 3),
     tool("exactop -b", "exactop", &["-b", "-d", "2", "--source", "ledger"], Surface::Pipe, 2),
     tool("exactop -b -i", "exactop", &["-bi", "-d", "2", "--source", "ledger"], Surface::Pipe, 2),
     tool("top -b", "top", &["-b", "-d", "2"], Surface::Pipe, 3),
@@ -195,7 +203,7 @@ fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
             "Per cent of one CPU, user and system time, at an interval of 2 s, in the background \
              so many sleeping processes. Measured {beside}; over {} refreshes, from the end of one \
              to the end of another, by the kernel's CPU clock of the process; starting up does not \
-             count. Live views have a terminal of 200x50. BPF is what the kernel's run-time \
+             count. Live views have a terminal of 80x24 where nothing else is said. BPF is what the kernel's run-time \
              statistics say that the programs took in the same time, their own cost included; it \
              depends on how much the machine switches, not on how many processes there are. Memory \
              is resident memory with 1,000 processes.",

@@ -19,8 +19,10 @@ const ENDING: Duration = Duration::from_secs(3);
 /// Where a tool writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
-    /// A terminal of 200x50.
+    /// A terminal of 80x24.
     Terminal,
+    /// A terminal of 200x50.
+    LargeTerminal,
     /// A pipe.
     Pipe,
 }
@@ -175,8 +177,9 @@ enum Source {
 
 fn open(command: &mut Command, surface: Surface) -> Result<(Child, Source, Option<File>)> {
     match surface {
-        Surface::Terminal => {
-            let (child, terminal) = terminal::spawn(command)?;
+        Surface::Terminal | Surface::LargeTerminal => {
+            let (width, height) = if surface == Surface::Terminal { (80, 24) } else { (200, 50) };
+            let (child, terminal) = terminal::spawn(command, width, height)?;
             let keyboard = terminal.try_clone()?;
             Ok((child, Source::Terminal(terminal), Some(keyboard)))
         }

@@ -82,7 +82,7 @@ impl Live {
 fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
     let mut command = Command::new(&bench.exactop);
     command.args(ARGUMENTS).arg(split).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
-    let mut running = Running::start_looking_for(&mut command, Surface::Terminal, "COMMAND")?;
+    let mut running = Running::start_looking_for(&mut command, Surface::LargeTerminal, "COMMAND")?;
     running.found(Duration::from_secs(10))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     while bpf_stats::is_measuring(running.pid()) {

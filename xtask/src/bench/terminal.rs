@@ -1,4 +1,4 @@
-//! A terminal of its own for a tool: a pseudo-terminal of a fixed size.
+//! A terminal of its own for a tool: a pseudo-terminal.
 
 use anyhow::{Context, Result};
 use rustix::pty::{grantpt, ioctl_tiocgptpeer, openpt, unlockpt, OpenptFlags};
@@ -7,17 +7,13 @@ use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// Columns and rows: a large window of a desktop.
-pub const SIZE: (u16, u16) = (200, 50);
-
-/// Starts a command on a new terminal; the terminal's other end.
-pub fn spawn(command: &mut Command) -> Result<(Child, File)> {
+/// Starts a command on a new terminal of so many columns and rows; the terminal's other end.
+pub fn spawn(command: &mut Command, ws_col: u16, ws_row: u16) -> Result<(Child, File)> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     let master = openpt(flags).context("opening a pseudo-terminal")?;
     grantpt(&master)?;
     unlockpt(&master)?;
     let tty = File::from(ioctl_tiocgptpeer(&master, flags)?);
-    let (ws_col, ws_row) = SIZE;
     tcsetwinsize(&tty, Winsize { ws_col, ws_row, ws_xpixel: 0, ws_ypixel: 0 })?;
     command.stdin(tty.try_clone()?).stdout(tty.try_clone()?).stderr(tty);
     // SAFETY: between fork and exec only two system calls, which allocate nothing.
