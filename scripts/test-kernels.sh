@@ -11,11 +11,21 @@ tests=$(cargo test -p exactop-sources --test ledger --no-run 2>&1 |
     sed -n 's/.*Executable .*(\(.*\))$/\1/p')
 [[ -x $tests ]] || { echo "exactop: cannot find the ledger's test program" >&2; exit 1; }
 
-vm() {
-    cargo xtask vm --kernel "$series" "$@"
+[[ $series == all ]] && series="6.1 6.12"
+
+# An emulated machine's CPUs stand still whenever its host is busy, and timings with them: a kernel
+# whose tests fail is tested once more, from the boot on. Twice is a failure.
+tests_on() {
+    cargo xtask vm --kernel "$1" --timeout 600 --file target/debug/exactop-lab-worker \
+        --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_LAB_WORKER=/test/exactop-lab-worker \
+        -- "$tests" --test-threads=1
 }
 
-vm -- target/debug/exactop doctor
-vm -- target/debug/exactop --source ledger --once -d 1
-vm --timeout 600 --file target/debug/exactop-lab-worker \
-    --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_LAB_WORKER=/test/exactop-lab-worker -- "$tests" --test-threads=1
+for kernel in $series; do
+    cargo xtask vm --kernel "$kernel" -- target/debug/exactop doctor
+    cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source ledger --once -d 1
+    if ! tests_on "$kernel"; then
+        echo "== the tests failed on $kernel: once more" >&2
+        tests_on "$kernel"
+    fi
+done

@@ -20,8 +20,10 @@ impl Books {
         // Switching the kernel's statistics patches its code, over which an emulated machine can
         // stumble (QEMU runs a stale breakpoint).
         let calibrate = options.calibrate && !crate::emulated();
-        let ledger =
-            Ledger::open(&Options { calibrate, ..options.clone() }).unwrap_or_else(|error| {
+        // An emulated CPU is held up for milliseconds by whatever else its host does.
+        let lead_ns = if crate::emulated() { 5_000_000 } else { options.lead_ns };
+        let ledger = Ledger::open(&Options { calibrate, lead_ns, ..options.clone() })
+            .unwrap_or_else(|error| {
                 panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
             });
         let mut books = Books { ledger, book: Book::new(), request: Request::default() };
