@@ -58,7 +58,12 @@ struct cfs_rq {
 
 struct pt_regs {
 	unsigned long orig_ax;
+	unsigned long di;
 	unsigned long si;
+};
+
+struct thread_info {
+	__u32 status;
 };
 
 struct sched_entity {
@@ -72,6 +77,7 @@ struct sched_info {
 };
 
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int __state;
 	int on_cpu;
 	int exit_state;
@@ -151,6 +157,13 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 #define NR_FUTEX 202
 #define NR_FUTEX_WAITV 449
 #define NR_FUTEX_WAIT 455
+
+/* ... that do other things with one */
+#define NR_FUTEX_WAKE 454
+#define NR_FUTEX_REQUEUE 456
+
+/* thread_info.status: in a 32-bit system call (arch/x86/include/asm/thread_info.h) */
+#define TS_COMPAT 2
 
 /* include/uapi/linux/futex.h */
 #define FUTEX_CMD_MASK 0x7f

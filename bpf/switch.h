@@ -4,6 +4,7 @@
 #define EXACTOP_SWITCH_H
 
 #include "exits.h"
+#include "locks.h"
 #include "slots.h"
 
 static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state)
@@ -28,17 +29,6 @@ static __always_inline struct pt_regs *entry_regs(struct task_struct *task)
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return NULL;
 	return (struct pt_regs *)bpf_task_pt_regs(task);
-}
-
-static __always_inline bool waits_for_lock(int nr, unsigned long op)
-{
-	if (nr == NR_FUTEX_WAIT || nr == NR_FUTEX_WAITV)
-		return true;
-	if (nr != NR_FUTEX)
-		return false;
-	op &= FUTEX_CMD_MASK;
-	return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET || op == FUTEX_LOCK_PI ||
-	       op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
 }
 
 /* What a sleep is for. */

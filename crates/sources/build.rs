@@ -14,10 +14,19 @@ mod bpf {
 
     const DIR: &str = "../../bpf";
 
+    /// The ledger, and what is attached on demand.
+    const OBJECTS: [&str; 4] = ["ledger", "syscalls", "waits", "wakeups"];
+
     pub fn build() {
         println!("cargo:rerun-if-changed={DIR}");
+        for object in OBJECTS {
+            build_one(object);
+        }
+    }
+
+    fn build_one(object: &str) {
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-        let source = Path::new(DIR).join("ledger.bpf.c");
+        let source = Path::new(DIR).join(format!("{object}.bpf.c"));
         let arch = env::var("CARGO_CFG_TARGET_ARCH").expect("cargo sets the target");
         // Debian keeps asm/types.h, which linux/bpf.h includes, in a directory per architecture.
         let multiarch = format!("-I/usr/include/{arch}-linux-gnu");
@@ -26,7 +35,7 @@ mod bpf {
         let built = SkeletonBuilder::new()
             .source(&source)
             .clang_args(args)
-            .build_and_generate(out.join("ledger.skel.rs"));
+            .build_and_generate(out.join(format!("{object}.skel.rs")));
         if let Err(error) = built {
             panic!(
                 "cannot build {}: {error:#}\n\

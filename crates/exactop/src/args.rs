@@ -38,7 +38,8 @@ Examples:
   exactop --filter '%CPU>5' --filter user=root
   exactop doctor                what this kernel can give, and why not more
 
-Exit status: 0 done, 1 something failed, 2 wrong use, 128+N ended by signal N.";
+Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check asks for, 128+N ended by
+signal N.";
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]
@@ -63,6 +64,18 @@ pub enum Command {
     /// What illumos's prstat(8) shows, microstates (-m) of threads (-L) included
     #[command(disable_help_flag = true, after_help = prstat::NOTES)]
     Prstat(Box<prstat::Options>),
+    /// Count and time system calls, by call, process or thread
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::syscalls::NOTES)]
+    Syscalls(crate::syscalls::Command),
+    /// Show who wakes whom, how many at once, and which wake-ups are for nothing
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::wakeups::notes())]
+    Wakeups(crate::wakeups::Command),
+    /// Show what threads wait for: calls slept in, the run queue and who ran instead, who woke them
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::waits::NOTES)]
+    Waits(crate::waits::Command),
     /// Run a workload of known behaviour to look at
     Load {
         /// Which.

@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub const FAILED: u8 = 1;
 /// The command was used wrongly: options, configuration, no terminal.
 pub const USAGE: u8 = 2;
+/// What --check asks for was found.
+pub const FOUND: u8 = 3;
 
 /// Why the command does not end with 0.
 #[derive(Debug)]
@@ -20,6 +22,9 @@ pub enum Failure {
     Signal(i32),
     /// What there is to say was said already.
     Told,
+    /// What --check asks for was found.
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
+    Found,
 }
 
 impl Failure {
@@ -61,6 +66,7 @@ pub fn report(failure: &Failure) -> ExitCode {
         }
         Failure::Signal(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(FAILED)),
         Failure::Told => ExitCode::from(FAILED),
+        Failure::Found => ExitCode::from(FOUND),
     }
 }
 

@@ -11,10 +11,18 @@ mod live;
 mod load;
 mod manual;
 mod nearest;
+#[cfg(feature = "bpf")]
+mod on_demand;
 mod output;
 mod prstat;
+#[cfg(feature = "bpf")]
+mod syscalls;
 mod users;
 mod values;
+#[cfg(feature = "bpf")]
+mod waits;
+#[cfg(feature = "bpf")]
+mod wakeups;
 
 use args::{Cli, Command, Shell, Watch};
 use clap::{CommandFactory, Parser};
@@ -51,6 +59,12 @@ fn run() -> Result<(), Failure> {
         Some(Command::Columns { .. }) => output::print(reference::text()),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Prstat(options)) => prstat::run(&options),
+        #[cfg(feature = "bpf")]
+        Some(Command::Syscalls(command)) => syscalls::run(&command),
+        #[cfg(feature = "bpf")]
+        Some(Command::Wakeups(command)) => wakeups::run(&command),
+        #[cfg(feature = "bpf")]
+        Some(Command::Waits(command)) => waits::run(&command),
         Some(Command::Load { load }) => load::run(&load),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),

@@ -22,6 +22,23 @@ pub fn percent(pct: f64) -> String {
     format!("{pct:.1}")
 }
 
+/// A duration with three digits and its unit: `950ns`, `12.3us`, `4.56ms`, `1.23s`, `3600s`.
+pub fn duration(ns: u64) -> String {
+    let units =
+        [(1_000u64, 1u64, "ns"), (1_000_000, 1_000, "us"), (1_000_000_000, 1_000_000, "ms")];
+    let (unit, name) = units
+        .iter()
+        .find(|(below, _, _)| ns < *below - *below / 2000)
+        .map_or((1_000_000_000, "s"), |&(_, unit, name)| (unit, name));
+    let value = ns as f64 / unit as f64;
+    match value {
+        _ if unit == 1 => format!("{ns}{name}"),
+        ..9.995 => format!("{value:.2}{name}"),
+        ..99.95 => format!("{value:.1}{name}"),
+        _ => format!("{value:.0}{name}"),
+    }
+}
+
 /// `minutes:seconds.hundredths`, wider units where the minutes get long, as top's TIME+.
 pub fn cpu_time(ns: u64) -> String {
     let hundredths = ns / 10_000_000;
@@ -75,6 +92,33 @@ pub fn pad(text: &str, width: usize, left: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_has_three_digits_at_every_edge() {
+        let texts: Vec<String> = [
+            0,
+            999,
+            1_000,
+            9_994,
+            9_995,
+            99_949,
+            99_950,
+            999_499,
+            999_500,
+            1_000_000,
+            12_345_678,
+            999_999_999,
+            1_234_000_000,
+            3_600_000_000_000,
+        ]
+        .map(duration)
+        .into();
+        let expected = [
+            "0ns", "999ns", "1.00us", "9.99us", "10.0us", "99.9us", "100us", "999us", "1.00ms",
+            "1.00ms", "12.3ms", "1.00s", "1.23s", "3600s",
+        ];
+        assert_eq!(texts, expected);
+    }
 
     #[test]
     fn sizes_keep_two_digits() {

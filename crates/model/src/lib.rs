@@ -7,6 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod books_text;
+pub mod call_nr;
+pub mod calls;
 pub mod columns;
 pub mod counters;
 pub mod errors;
@@ -22,8 +24,12 @@ pub mod sort;
 pub mod system;
 pub mod text;
 pub mod value;
+pub mod waits;
+pub mod wakes;
+pub mod who;
 pub mod window;
 
+pub use call_nr::CallNr;
 pub use columns::Column;
 pub use counters::{Counter, Counters};
 pub use errors::{ErrorCounts, ErrorKind};
@@ -34,4 +40,5 @@ pub use needs::Needs;
 pub use provenance::{Provenance, Quality, SourceKind};
 pub use snapshot::{CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
 pub use value::{Datum, Missing, Value};
+pub use who::Who;
 pub use window::{Book, Window};

@@ -2,9 +2,14 @@
 //!
 //! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and says per field how good
 //! it is: [`ledger`] (BPF, exact, needs privileges) and [`procfs`] (ticks, for anyone, anywhere).
-//! [`session`] puts a source, the book and the readers of details together as a
+//! Beside them, `syscalls`, `wakeups` and `waits` are BPF programs that are attached only while
+//! someone looks. [`session`] puts a source, the book and the readers of details together as a
 //! [`Feed`](exactop_model::Feed).
 
+#[cfg(feature = "bpf")]
+mod bpf;
+#[cfg(feature = "bpf")]
+mod clock;
 pub mod details;
 pub mod error;
 #[cfg(feature = "bpf")]
@@ -13,7 +18,13 @@ pub mod probe;
 pub mod procfs;
 pub mod session;
 pub mod source;
+#[cfg(feature = "bpf")]
+pub mod syscalls;
 pub mod system;
+#[cfg(feature = "bpf")]
+pub mod waits;
+#[cfg(feature = "bpf")]
+pub mod wakeups;
 
 pub use error::SourceError;
 pub use source::{Request, Source, SplitOptions, SplitPolicy};

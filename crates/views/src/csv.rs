@@ -32,6 +32,12 @@ pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     csv.flush()
 }
 
+/// One line.
+pub(crate) fn line(out: &mut Vec<u8>, fields: &[String]) {
+    // Writing to memory does not fail.
+    let _ = record(out, fields.iter().map(String::as_str));
+}
+
 fn record<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
     let mut csv = ::csv::WriterBuilder::new().from_writer(out);
     csv.write_record(fields).map_err(into_io)?;

@@ -4,12 +4,16 @@
 //! each format prints pages. Nothing here knows where a frame came from, waits, or opens a file.
 #![forbid(unsafe_code)]
 
+pub mod calls;
 pub mod csv;
+mod grid;
 pub mod header;
 pub mod json;
 pub mod plan;
 pub mod prstat;
 pub mod reference;
 pub mod table;
+pub mod waits;
+pub mod wakes;
 
 pub use plan::{Page, Plan, Selection, User};

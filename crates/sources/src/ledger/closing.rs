@@ -4,8 +4,8 @@
 //! once (so that nobody still holds a clock reading from before T), and let the busy ones charge
 //! what runs there. From then on the ledger as of T stands still, while everyone goes on.
 
-use super::clock;
 use super::kernel_side::{Flushed, KernelSide, CUR_IDLE, CUR_OFFLINE};
+use crate::clock;
 use crate::error::SourceError;
 
 /// How far ahead T is published at first: longer than it takes to publish it.

@@ -1,8 +1,9 @@
 //! The loaded programs and their maps: what the other modules read from and write to.
 
-use super::clock;
 use super::maps::{Globals, Mapped};
 use super::skel::{types, LedgerSkel};
+use crate::bpf::refusal;
+use crate::clock;
 use crate::error::SourceError;
 use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, ProgramInput};
 use std::io;
@@ -122,9 +123,9 @@ impl KernelSide {
     /// Lets the iterator give everyone who lives a slot.
     pub fn seed(&mut self) -> Result<(), SourceError> {
         let link = self.skel.progs.seed.attach_iter_with_opts(IterOpts::None);
-        let link = link.map_err(bpf_error("starting the task iterator"))?;
+        let link = link.map_err(refusal::failed("starting the task iterator"))?;
         let mut iter =
-            libbpf_rs::Iter::new(&link).map_err(bpf_error("opening the task iterator"))?;
+            libbpf_rs::Iter::new(&link).map_err(refusal::failed("opening the task iterator"))?;
         io::copy(&mut iter, &mut io::sink()).map_err(kernel_error("running the task iterator"))?;
         Ok(())
     }
@@ -139,14 +140,14 @@ impl KernelSide {
             Ok(_) => Ok(Flushed::Done),
             // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
             Err(error) if raw_os_error(&error) == Some(ENXIO) => Ok(Flushed::Offline),
-            Err(error) => Err(bpf_error("flushing a CPU")(error)),
+            Err(error) => Err(refusal::failed("flushing a CPU")(error)),
         }
     }
 
     /// Runs the program that publishes the end of the open window.
     pub fn publish(&self) -> Result<(), SourceError> {
         let run = self.skel.progs.publish.test_run(ProgramInput::default());
-        run.map(|_| ()).map_err(bpf_error("publishing the end of a window"))
+        run.map(|_| ()).map_err(refusal::failed("publishing the end of a window"))
     }
 
     /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
@@ -188,7 +189,7 @@ impl KernelSide {
     /// Gives a zeroed group back.
     pub fn free_group(&self, index: u32) -> Result<(), SourceError> {
         let pushed = self.skel.maps.free_groups.update(&[], &index.to_ne_bytes(), MapFlags::ANY);
-        pushed.map_err(bpf_error("giving back an exited group"))
+        pushed.map_err(refusal::failed("giving back an exited group"))
     }
 
     /// The programs whose cost and misses are counted.
@@ -216,10 +217,8 @@ impl KernelSide {
 }
 
 fn attach(program: &libbpf_rs::ProgramMut<'static>) -> Result<Link, SourceError> {
-    program.attach().map_err(|error| SourceError::Unavailable {
-        what: format!("cannot attach {}: {error}", program.name().display()),
-        advice: "'exactop doctor' says what this kernel offers".into(),
-    })
+    let name = program.name().display().to_string();
+    program.attach().map_err(|error| refusal::not_attached(&name, &error))
 }
 
 /// ENXIO of errno(3).
@@ -233,10 +232,6 @@ fn raw_os_error(error: &libbpf_rs::Error) -> Option<i32> {
             text.contains("os error 6").then_some(ENXIO)
         },
     )
-}
-
-fn bpf_error(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
-    move |error| SourceError::Kernel { what, error: io::Error::other(error.to_string()) }
 }
 
 fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> SourceError {

@@ -2,28 +2,12 @@
 
 use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
 use super::Options;
+use crate::bpf::refusal;
 use crate::error::SourceError;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{ErrorKind, OpenObject, PrintLevel};
+use libbpf_rs::{ErrorKind, OpenObject};
 use std::fs;
 use std::mem::MaybeUninit;
-use std::os::unix::fs::MetadataExt;
-use std::sync::Mutex;
-
-/// Inode of /proc/self/ns/pid in the initial PID namespace (PROC_PID_INIT_INO in
-/// include/linux/proc_ns.h).
-const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
-
-/// What libbpf said last: the kernel's own words for a refusal.
-static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
-
-fn remember(level: PrintLevel, message: String) {
-    if level == PrintLevel::Warn {
-        if let Ok(mut last) = LAST_WORDS.lock() {
-            *last = message.trim().trim_start_matches("libbpf: ").to_string();
-        }
-    }
-}
 
 /// Which of the programs to load: the kernel's version decides, by what it accepts.
 #[derive(Clone, Copy)]
@@ -43,51 +27,20 @@ const VARIANTS: [Variant; 4] = [
 
 /// Loads the programs; nothing is attached yet.
 pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
-    check_before()?;
-    libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
-    let mut refusal = None;
+    refusal::check_before()?;
+    refusal::listen();
+    let mut first = None;
     for variant in VARIANTS {
         match try_load(options, variant) {
             Ok(skel) => return Ok(skel),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-                return Err(not_permitted(&error));
+                return Err(refusal::not_permitted(&error));
             }
-            Err(error) => refusal = refusal.or(Some(error)),
+            Err(error) => first = first.or(Some(error)),
         }
     }
-    let error = refusal.map_or(String::new(), |e| e.to_string());
-    let words = LAST_WORDS.lock().map(|w| w.clone()).unwrap_or_default();
-    Err(SourceError::Unavailable {
-        what: format!("the kernel refused the ledger's programs ({error}; {words})"),
-        advice: "Linux 5.15 or newer with BTF and task storage is needed; 'exactop doctor' says \
-                 what is missing"
-            .into(),
-    })
-}
-
-fn check_before() -> Result<(), SourceError> {
-    if fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
-        return Err(SourceError::Unavailable {
-            what: "the kernel has no type information at /sys/kernel/btf/vmlinux".into(),
-            advice: "a kernel built with CONFIG_DEBUG_INFO_BTF is needed (and /sys mounted)".into(),
-        });
-    }
-    match fs::metadata("/proc/self/ns/pid").map(|m| m.ino()) {
-        Ok(INITIAL_PID_NAMESPACE) => Ok(()),
-        _ => Err(SourceError::Unavailable {
-            what: "this is not the initial PID namespace".into(),
-            advice: "run exactop on the host (or with --pid=host): the ledger sees all tasks by \
-                     their global PIDs"
-                .into(),
-        }),
-    }
-}
-
-fn not_permitted(error: &libbpf_rs::Error) -> SourceError {
-    SourceError::Unavailable {
-        what: format!("not permitted to load BPF programs ({error})"),
-        advice: "run as root, or with CAP_BPF and CAP_PERFMON".into(),
-    }
+    let error = first.unwrap_or_else(|| std::io::Error::other("no variant was tried").into());
+    Err(refusal::refused("the ledger's", &error))
 }
 
 fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel<'static>> {

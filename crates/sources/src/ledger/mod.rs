@@ -4,7 +4,6 @@
 //! [`closing`] ends a window, [`tasks`], [`exits`] and [`cpus`] read how everything stood at its
 //! end, [`cost`] says what that took. The programs are in `bpf/ledger.bpf.c`.
 
-mod clock;
 mod closing;
 mod cost;
 mod cpus;
@@ -21,6 +20,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/ledger.skel.rs"));
 }
 
+use crate::clock;
 use crate::error::SourceError;
 use crate::source::{Request, Source, SplitOptions};
 use closing::Closed;

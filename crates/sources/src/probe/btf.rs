@@ -13,7 +13,7 @@ const MAGIC: u16 = 0xEB9F;
 const TRACEPOINT: &str = "btf_trace_";
 
 /// Names found in BTF.
-pub(super) struct Names(HashSet<String>);
+pub(crate) struct Names(HashSet<String>);
 
 impl Names {
     /// Keeps tracepoints and the names in `also`; `None` if the bytes are no BTF of this machine.

@@ -3,7 +3,7 @@
 //! Everything is read from files, nothing is tried: no program is loaded. So it works in a build
 //! without BPF too, and on made-up roots in tests.
 
-mod btf;
+pub(crate) mod btf;
 mod checks;
 mod machine;
 

@@ -7,6 +7,7 @@
 
 mod attach;
 mod books;
+mod calls;
 mod conservation;
 mod corners;
 mod cost;
@@ -15,6 +16,8 @@ mod identity;
 mod io_uring;
 mod microstates;
 mod teardown;
+mod waits;
+mod wakes;
 mod witnesses;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * System calls: how often, how long, how many failed, by call, process or thread. Attached while
+ * someone looks.
+ *
+ * A call counts when it returns, or when its thread exits in it. Who is in a call when a window
+ * ends is told by an iterator, so nothing is kept for the many that sleep.
+ */
+#include "chosen.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define EX_BY_CALL 0
+#define EX_BY_PROCESS 1
+#define EX_BY_THREAD 2
+
+/* Set before load. */
+const volatile __u32 by = EX_BY_CALL;
+const volatile bool some_calls = false; /* only those in call_bits */
+const volatile __u64 call_bits[16];
+
+/* A number that is no system call: the thread came onto a CPU. */
+#define EX_NR_DISPATCH (-2)
+/* A 32-bit call: numbered otherwise. */
+#define EX_NR_COMPAT 0x20000000
+
+/*
+ * One writer each: a thread's own CPU, or, where threads are summed, the CPU of the key. The
+ * programs run with preemption off and no interrupt makes a system call.
+ */
+struct ex_call_key {
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 cpu;
+};
+
+struct ex_call_sum {
+	__u64 calls;
+	__u64 untimed; /* had begun before we looked; in `calls` */
+	__u64 errors;
+	__u64 total_ns;
+	struct greatest longest;
+	char comm[16];
+};
+
+struct in_call {
+	__u64 since;
+	__s32 nr;
+	__u32 in;
+};
+
+/* What the iterator tells of who is in a call. */
+struct ex_open_call {
+	__u64 since; /* 0: before we looked */
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 pad;
+	char comm[16];
+};
+
+struct ex_open_call open_call_layout; /* for the reader's type */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct in_call);
+} in_calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct ex_call_key);
+	__type(value, struct ex_call_sum);
+} calls SEC(".maps");
+
+__u64 lost_calls; /* no room in the map, or no memory to remember a beginning */
+
+static __always_inline bool is_asked_for(int nr)
+{
+	if (!some_calls)
+		return true;
+	return nr >= 0 && nr < 1024 && (call_bits[nr >> 6] >> (nr & 63)) & 1;
+}
+
+static __always_inline int numbered(struct task_struct *task, long id)
+{
+	int nr = id;
+
+	if (bpf_core_field_exists(task->thread_info.status) &&
+	    (task->thread_info.status & TS_COMPAT) && nr >= 0)
+		nr |= EX_NR_COMPAT;
+	return nr;
+}
+
+static __always_inline struct ex_call_sum *sum_of(struct task_struct *task, int nr)
+{
+	struct ex_call_key key = {.nr = nr};
+	struct ex_call_sum *sum, none = {};
+
+	if (by != EX_BY_CALL)
+		key.tgid = task->tgid;
+	if (by == EX_BY_THREAD)
+		key.tid = task->pid;
+	else
+		key.cpu = bpf_get_smp_processor_id();
+	sum = bpf_map_lookup_elem(&calls, &key);
+	if (sum)
+		return sum;
+	bpf_map_update_elem(&calls, &key, &none, BPF_NOEXIST);
+	sum = bpf_map_lookup_elem(&calls, &key);
+	if (!sum)
+		__sync_fetch_and_add(&lost_calls, 1);
+	return sum;
+}
+
+static __always_inline void name(struct ex_call_sum *sum, struct task_struct *task)
+{
+	struct task_struct *named = by == EX_BY_PROCESS ? task->group_leader : task;
+
+	if (by != EX_BY_CALL)
+		bpf_probe_read_kernel_str(sum->comm, sizeof(sum->comm), named->comm);
+}
+
+static __always_inline void count(struct task_struct *task, int nr, bool failed, __u64 since)
+{
+	struct ex_call_sum *sum = sum_of(task, nr);
+	__u64 ns = since ? bpf_ktime_get_ns() - since : 0;
+
+	if (!sum)
+		return;
+	sum->calls++;
+	if (failed)
+		sum->errors++;
+	if (!since)
+		sum->untimed++;
+	sum->total_ns += ns;
+	if (note_greatest(&sum->longest, ns) || !sum->comm[0])
+		name(sum, task);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, struct pt_regs *regs, long id)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	int nr = numbered(task, id);
+	struct in_call *in;
+
+	if (!is_asked_for(nr) || !is_chosen(task))
+		return 0;
+	in = bpf_task_storage_get(&in_calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!in)
+		return 0; /* its return counts as untimed */
+	in->nr = nr;
+	in->in = 1;
+	in->since = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct in_call *in = bpf_task_storage_get(&in_calls, task, 0, 0);
+	bool failed = ret < 0 && ret >= -4095;
+	int nr;
+
+	if (in && in->in) {
+		/* Not regs->orig_ax: rt_sigreturn() has set that to -1. */
+		in->in = 0;
+		count(task, in->nr, failed, in->since);
+		return 0;
+	}
+	nr = numbered(task, regs->orig_ax);
+	if (nr >= 0 && is_asked_for(nr) && is_chosen(task))
+		count(task, nr, failed, 0);
+	return 0;
+}
+
+/* exit() and exit_group() do not return. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct in_call *in = bpf_task_storage_get(&in_calls, task, 0, 0);
+
+	if (in && in->in) {
+		in->in = 0;
+		count(task, in->nr, false, in->since);
+	}
+	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct ex_call_sum *sum;
+
+	if (!next->pid || !is_chosen(next))
+		return 0;
+	sum = sum_of(next, EX_NR_DISPATCH);
+	if (sum && (note_greatest(&sum->longest, 0) || !sum->comm[0]))
+		name(sum, next);
+	if (sum)
+		sum->calls++;
+	return 0;
+}
+
+/* Who is in a call now. */
+SEC("iter/task")
+int open_calls(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ex_open_call open = {};
+	struct pt_regs *regs;
+	struct in_call *in;
+	unsigned int state;
+
+	if (!task || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || task->exit_state)
+		return 0;
+	if (!is_chosen(task))
+		return 0;
+	in = bpf_task_storage_get(&in_calls, task, 0, 0);
+	if (in && in->in) {
+		open.since = in->since;
+		open.nr = in->nr;
+	} else if (in) {
+		return 0;
+	} else {
+		/* Asleep since before we looked: only a sleeper's registers are at rest. */
+		state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+		regs = (struct pt_regs *)bpf_task_pt_regs(task);
+		if (!state || !regs)
+			return 0;
+		open.nr = numbered(task, regs->orig_ax);
+		if (open.nr < 0 || !is_asked_for(open.nr))
+			return 0;
+	}
+	open.tgid = task->tgid;
+	open.tid = task->pid;
+	bpf_probe_read_kernel_str(open.comm, sizeof(open.comm), task->comm);
+	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	return 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What threads wait for: the system calls they sleep in, how long they wait for a CPU and who has
+ * it meanwhile, and who wakes them. Attached while someone looks.
+ *
+ * Waits count when they are over; those that are not are told by an iterator at a window's end.
+ */
+#include "chosen.h"
+#include "interrupt.h"
+#include "waits.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* What a thread does, as far as it matters here. */
+enum { UNKNOWN, RUNS, SLEEPS, WAITS_WOKEN, WAITS_PREEMPTED };
+
+struct thread {
+	__u64 since;
+	__u32 doing;
+	__s32 nr;   /* asleep: the call; -1: none */
+	__u32 kind; /* asleep: EX_SLEEPS_* */
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct ex_sleep_key);
+	__type(value, struct ex_sleep);
+} sleeps SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ex_queue_key);
+	__type(value, struct ex_queue);
+} queues SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct ex_other_key);
+	__type(value, struct ex_other);
+} others SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct past);
+} pasts SEC(".maps");
+
+__u64 lost; /* no room in the maps */
+
+struct ex_open_wait open_wait_layout; /* for the reader's type */
+
+static __always_inline void *get_or_make(void *map, const void *key, const void *fresh)
+{
+	void *value = bpf_map_lookup_elem(map, key);
+
+	if (value)
+		return value;
+	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
+	value = bpf_map_lookup_elem(map, key);
+	if (!value)
+		__sync_fetch_and_add(&lost, 1);
+	return value;
+}
+
+static __always_inline void count_sleep(struct thread *t, struct task_struct *task, __u64 ns)
+{
+	struct ex_sleep_key key = {
+		.tgid = task->tgid, .tid = task->pid, .nr = t->nr, .kind = t->kind};
+	struct ex_sleep *sleep, fresh = {};
+
+	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
+	sleep = get_or_make(&sleeps, &key, &fresh);
+	if (!sleep)
+		return;
+	sleep->count++;
+	sleep->ns += ns;
+	note_greatest(&sleep->longest, ns);
+}
+
+/* Someone else's part in what a thread waits for; `count` or `ns`. */
+static __always_inline void blame(struct task_struct *task, __u32 part, __u32 tgid, __u32 tid,
+				  const char *comm, __u64 amount)
+{
+	struct ex_other_key key = {
+		.tgid = task->tgid, .tid = task->pid, .other_tgid = tgid, .other_tid = tid, .part = part};
+	struct ex_other *other, fresh = {};
+
+	if (comm)
+		__builtin_memcpy(fresh.comm, comm, sizeof(fresh.comm));
+	other = get_or_make(&others, &key, &fresh);
+	if (other)
+		__sync_fetch_and_add(&other->amount, amount);
+}
+
+static __always_inline void count_queue(struct thread *t, struct task_struct *task, __u64 now,
+					struct past *past)
+{
+	struct ex_queue_key key = {
+		.tgid = task->tgid,
+		.tid = task->pid,
+		.after = t->doing == WAITS_WOKEN ? EX_AFTER_WAKEUP : EX_AFTER_PREEMPTION};
+	__u64 ns = now - t->since, from = t->since, until = now;
+	struct ex_queue *queue, *fresh;
+	__u32 zero = 0, bucket;
+
+	fresh = bpf_map_lookup_elem(&blank_queue, &zero);
+	if (!fresh)
+		return;
+	queue = get_or_make(&queues, &key, fresh);
+	if (queue) {
+		bucket = bucket_of(ns);
+		if (bucket < EX_BUCKETS)
+			queue->buckets[bucket]++;
+		queue->count++;
+		queue->ns += ns;
+		if (note_greatest(&queue->longest, ns))
+			bpf_probe_read_kernel_str(queue->comm, sizeof(queue->comm), task->comm);
+	}
+	for (int i = 0; i < EX_STINTS && until > from; i++) {
+		struct stint *stint;
+		__u64 start;
+
+		if (past->n <= i)
+			break;
+		stint = &past->stints[(past->n - 1 - i) & (EX_STINTS - 1)];
+		if (stint->since >= until)
+			continue;
+		start = stint->since > from ? stint->since : from;
+		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, stint->comm, until - start);
+		until = start;
+	}
+}
+
+static __always_inline void sleep_begins(struct thread *t, struct task_struct *prev,
+					 unsigned int state)
+{
+	struct pt_regs *regs;
+
+	t->doing = SLEEPS;
+	t->nr = -1;
+	t->kind = EX_SLEEPS;
+	if (state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN)) {
+		t->doing = UNKNOWN;
+		return;
+	}
+	if ((state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT)) && !(state & TASK_NOLOAD))
+		t->kind = EX_BLOCKS;
+	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(prev);
+	t->nr = regs->orig_ax;
+	if (t->kind == EX_SLEEPS && waits_for_lock(t->nr, regs->si))
+		t->kind = EX_LOCKS;
+}
+
+static __always_inline void remember_stint(struct past *past, struct task_struct *next, __u64 now)
+{
+	struct stint *stint = &past->stints[past->n & (EX_STINTS - 1)];
+
+	stint->since = now;
+	stint->tgid = next->tgid;
+	stint->pad = 0;
+	bpf_probe_read_kernel_str(stint->comm, sizeof(stint->comm), next->comm);
+	past->n++;
+}
+
+static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int state)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct past *past = bpf_map_lookup_elem(&pasts, &cpu);
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *t;
+
+	no_interrupt();
+	if (!past)
+		return 0;
+	if (prev->pid && is_chosen(prev)) {
+		t = bpf_task_storage_get(&threads, prev, 0, 0);
+		if (t) {
+			t->since = now;
+			if (preempt || !state)
+				t->doing = WAITS_PREEMPTED;
+			else
+				sleep_begins(t, prev, state);
+		}
+	}
+	if (next->pid && is_chosen(next)) {
+		t = bpf_task_storage_get(&threads, next, 0, 0);
+		if (t && t->since && now > t->since &&
+		    (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED))
+			count_queue(t, next, now, past);
+		if (t) {
+			t->doing = RUNS;
+			t->since = now;
+		}
+	}
+	remember_stint(past, next, now);
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return handle_switch(preempt, prev, next, prev_state);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,
+	     struct task_struct *next)
+{
+	struct task_struct___before_5_14 *old = (void *)prev;
+	unsigned int state;
+
+	if (bpf_core_field_exists(prev->__state))
+		state = prev->__state;
+	else
+		state = BPF_CORE_READ(old, state);
+	return handle_switch(preempt, prev, next, state);
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *t;
+
+	if (!is_chosen(p))
+		return 0;
+	t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (!t || t->doing == RUNS || t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
+		return 0;
+	if (t->doing == SLEEPS && t->since && now > t->since)
+		count_sleep(t, p, now - t->since);
+	t->doing = WAITS_WOKEN;
+	t->since = now;
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	char comm[16] = {};
+
+	if (p == task || !is_chosen(p))
+		return 0;
+	if (!task->pid || in_interrupt()) {
+		blame(p, EX_WOKEN_BY, 0, 0, NULL, 1);
+		return 0;
+	}
+	bpf_get_current_comm(comm, sizeof(comm));
+	blame(p, EX_WOKEN_BY, task->tgid, task->pid, comm, 1);
+	return 0;
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *task)
+{
+	if (task->pid)
+		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return 0;
+}
+
+/* Those who live already, then, at each window's end, the waits that are not over. */
+SEC("iter/task")
+int open_waits(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct ex_open_wait open = {};
+	unsigned int state;
+	struct thread *t;
+
+	if (!task || !task->pid || task->exit_state || !is_chosen(task))
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t)
+		return 0;
+	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+	if (!t->since) {
+		t->since = bpf_ktime_get_ns();
+		if (state && !task->on_cpu)
+			sleep_begins(t, task, state);
+	}
+	open.now = bpf_ktime_get_ns();
+	open.since = t->since;
+	open.nr = t->nr;
+	open.kind = t->kind;
+	if (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
+		open.kind = EX_QUEUES;
+	else if (t->doing != SLEEPS)
+		return 0;
+	open.tgid = task->tgid;
+	open.tid = task->pid;
+	bpf_probe_read_kernel_str(open.comm, sizeof(open.comm), task->comm);
+	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	return 0;
+}

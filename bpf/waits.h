@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs that time waits keep, and tell their reader. */
+#ifndef EXACTOP_WAITS_H
+#define EXACTOP_WAITS_H
+
+#include "chosen.h"
+#include "locks.h"
+
+/* What someone sleeps for; EX_QUEUES: not asleep at all. */
+#define EX_SLEEPS 0
+#define EX_LOCKS 1
+#define EX_BLOCKS 2
+#define EX_QUEUES 3
+
+#define EX_AFTER_WAKEUP 0
+#define EX_AFTER_PREEMPTION 1
+
+#define EX_RAN_INSTEAD 0
+#define EX_WOKEN_BY 1
+
+/*
+ * A log-linear histogram of ns: four buckets to each power of two, so that a bucket's width is at
+ * most a quarter of its lower end. Bucket i below 4 is i ns; the last holds what is longer.
+ */
+#define EX_BUCKETS 144
+
+static __always_inline __u32 bucket_of(__u64 ns)
+{
+	__u32 log = 0;
+	__u64 rest = ns;
+
+	if (ns < 4)
+		return ns;
+	if (ns >> 37)
+		return EX_BUCKETS - 1;
+	if (rest >> 32) { log += 32; rest >>= 32; }
+	if (rest >> 16) { log += 16; rest >>= 16; }
+	if (rest >> 8) { log += 8; rest >>= 8; }
+	if (rest >> 4) { log += 4; rest >>= 4; }
+	if (rest >> 2) { log += 2; rest >>= 2; }
+	if (rest >> 1) log += 1;
+	return 4 * (log - 1) + ((ns >> (log - 2)) & 3);
+}
+
+/* One writer each: whoever has the thread, ordered by the scheduler's locks. */
+struct ex_sleep_key {
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 kind;
+};
+
+struct ex_sleep {
+	__u64 count;
+	__u64 ns;
+	struct greatest longest;
+	char comm[16];
+};
+
+struct ex_queue_key {
+	__u32 tgid;
+	__u32 tid;
+	__u32 after;
+	__u32 pad;
+};
+
+struct ex_queue {
+	__u64 count;
+	__u64 ns;
+	struct greatest longest;
+	char comm[16];
+	__u32 buckets[EX_BUCKETS];
+};
+
+/* A queue is too large for a program's stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ex_queue);
+} blank_queue SEC(".maps");
+
+/* Other 0, 0: an interrupt, or idle. */
+struct ex_other_key {
+	__u32 tgid;
+	__u32 tid;
+	__u32 other_tgid;
+	__u32 other_tid;
+	__u32 part;
+};
+
+struct ex_other {
+	__u64 amount; /* ns or times */
+	char comm[16];
+};
+
+struct ex_open_wait {
+	__u64 since;
+	__u64 now;
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 kind;
+	char comm[16];
+};
+
+/* Who had a CPU lately: enough to tell for most waits. */
+#define EX_STINTS 32
+
+struct stint {
+	__u64 since;
+	__u32 tgid;
+	__u32 pad;
+	char comm[16];
+};
+
+struct past {
+	__u64 n;
+	struct stint stints[EX_STINTS];
+};
+
+#endif

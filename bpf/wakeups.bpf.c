@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who wakes whom, how many one system call wakes, and wake-ups that were for nothing. Attached
+ * while someone looks.
+ *
+ * A wake-up was for nothing when the one woken ran and went back to the wait it came from without
+ * having done anything that a system call shows. It may have queued at other locks on the way: the
+ * whole chain from the wait back to the wait is one wake-up, and belongs to whoever began it.
+ */
+#include "chosen.h"
+#include "interrupt.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Set before load: a chain with more CPU time than this did something in user mode. */
+const volatile __u64 work_ns = 100000;
+
+/* Calls that only tell what is ready (arch/x86/entry/syscalls/syscall_64.tbl) */
+#define NR_POLL 7
+#define NR_SELECT 23
+#define NR_EPOLL_WAIT 232
+#define NR_PSELECT6 270
+#define NR_PPOLL 271
+#define NR_EPOLL_PWAIT 281
+#define NR_EPOLL_PWAIT2 441
+
+#define NO_CALL (-1)
+
+#define EINTR 4
+#define EAGAIN 11
+#define ERESTARTSYS 512
+#define ERESTART_RESTARTBLOCK 516
+
+/* An edge. Waker 0, 0: an interrupt. */
+struct ex_edge_key {
+	__u32 waker_tgid;
+	__u32 waker_tid;
+	__u32 wakee_tgid;
+	__u32 wakee_tid;
+};
+
+struct ex_edge {
+	__u64 wakes;
+	__u64 chains;	   /* that began with this waker and are over */
+	__u64 unproductive; /* of these */
+	__u64 unproductive_ns;
+	char waker[16];
+	char wakee[16];
+};
+
+/* What one thread's calls of one kind wake. */
+struct ex_fan_key {
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 pad;
+};
+
+struct ex_fan {
+	__u64 calls; /* that woke someone */
+	__u64 wakes;
+	__u64 chains;
+	__u64 unproductive;
+	__u64 unproductive_ns;
+	struct greatest most; /* woken by one call; not a time */
+	__s32 home_nr;	      /* where the last unproductive one went back to */
+	__u32 pad;
+	char comm[16];
+};
+
+struct wait {
+	__s32 nr;
+	__u32 pad;
+	__u64 what; /* the call's first argument; a futex address without its lowest bits */
+};
+
+struct waker {
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 pad;
+};
+
+struct thread {
+	__u64 calls; /* system calls so far, of which the present one ... */
+	__u64 waking_call;
+	__u64 woken; /* ... has woken so many */
+	__u64 on_since;
+	__u64 chain_ns;
+	struct wait asleep_in;
+	struct wait home;
+	struct waker woken_by;
+	struct waker began;
+	__s32 nr;
+	__u8 asleep;
+	__u8 in_chain;
+	__u8 pad[2];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct ex_edge_key);
+	__type(value, struct ex_edge);
+} edges SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct ex_fan_key);
+	__type(value, struct ex_fan);
+} fans SEC(".maps");
+
+__u64 lost_wakes; /* no room in the maps */
+
+static __always_inline struct thread *thread_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&threads, task, 0, 0);
+}
+
+static __always_inline bool is_futex(int nr)
+{
+	return nr == NR_FUTEX || nr == NR_FUTEX_WAIT || nr == NR_FUTEX_WAITV ||
+	       nr == NR_FUTEX_WAKE || nr == NR_FUTEX_REQUEUE;
+}
+
+static __always_inline bool only_tells(int nr)
+{
+	return nr == NR_POLL || nr == NR_SELECT || nr == NR_EPOLL_WAIT || nr == NR_PSELECT6 ||
+	       nr == NR_PPOLL || nr == NR_EPOLL_PWAIT || nr == NR_EPOLL_PWAIT2;
+}
+
+/* Whether a call that returned this has done something. */
+static __always_inline bool did_something(int nr, long ret)
+{
+	if (is_futex(nr) || only_tells(nr))
+		return false;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return false;
+	return ret > -ERESTARTSYS || ret < -ERESTART_RESTARTBLOCK;
+}
+
+/* What a task that goes to sleep waits for. */
+static __always_inline struct wait wait_of(struct task_struct *task)
+{
+	struct wait wait = {.nr = NO_CALL};
+	struct pt_regs *regs;
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return wait;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	wait.nr = regs->orig_ax;
+	wait.what = regs->di;
+	/* A condition variable of glibc has two neighbouring words that take turns. */
+	if (is_futex(wait.nr))
+		wait.what &= ~7ull;
+	return wait;
+}
+
+static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_struct *wakee)
+{
+	struct ex_edge_key key = {
+		.waker_tgid = by->tgid,
+		.waker_tid = by->tid,
+		.wakee_tgid = wakee->tgid,
+		.wakee_tid = wakee->pid,
+	};
+	struct ex_edge *edge = bpf_map_lookup_elem(&edges, &key), none = {};
+
+	if (edge)
+		return edge;
+	bpf_probe_read_kernel_str(none.wakee, sizeof(none.wakee), wakee->comm);
+	if (by->tid && bpf_get_current_task_btf()->pid == by->tid)
+		bpf_get_current_comm(none.waker, sizeof(none.waker));
+	bpf_map_update_elem(&edges, &key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&edges, &key);
+}
+
+static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
+{
+	struct ex_fan_key key = {.tgid = by->tgid, .tid = by->tid, .nr = by->nr};
+	struct ex_fan *fan = bpf_map_lookup_elem(&fans, &key), none = {};
+
+	if (fan || !make)
+		return fan;
+	bpf_get_current_comm(none.comm, sizeof(none.comm));
+	bpf_map_update_elem(&fans, &key, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&fans, &key);
+}
+
+/* The chain is over. Different CPUs may end chains of one waker at a time. */
+static __always_inline void end_chain(struct thread *t, struct task_struct *task, bool unproductive)
+{
+	struct ex_edge *edge = edge_of(&t->began, task);
+	struct ex_fan *fan = t->began.nr != NO_CALL ? fan_of(&t->began, false) : NULL;
+
+	t->in_chain = 0;
+	unproductive = unproductive && t->chain_ns <= work_ns;
+	if (edge) {
+		__sync_fetch_and_add(&edge->chains, 1);
+		if (unproductive) {
+			__sync_fetch_and_add(&edge->unproductive, 1);
+			__sync_fetch_and_add(&edge->unproductive_ns, t->chain_ns);
+		}
+	}
+	if (fan) {
+		__sync_fetch_and_add(&fan->chains, 1);
+		if (unproductive) {
+			__sync_fetch_and_add(&fan->unproductive, 1);
+			__sync_fetch_and_add(&fan->unproductive_ns, t->chain_ns);
+			fan->home_nr = t->home.nr;
+		}
+	}
+}
+
+/* In here only the waking thread itself counts, on its own CPU: no atomics. */
+static __always_inline void count_fan(struct thread *me, struct waker *by)
+{
+	struct ex_fan *fan = fan_of(by, true);
+
+	if (!fan) {
+		__sync_fetch_and_add(&lost_wakes, 1);
+		return;
+	}
+	if (me->waking_call != me->calls) {
+		me->waking_call = me->calls;
+		me->woken = 0;
+		fan->calls++;
+	}
+	me->woken++;
+	fan->wakes++;
+	if (note_greatest(&fan->most, me->woken))
+		bpf_get_current_comm(fan->comm, sizeof(fan->comm));
+}
+
+/* sched_waking and not sched_wakeup: only the former is always in the waker's context. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct waker by = {.nr = NO_CALL};
+	struct thread *me = NULL, *t;
+	struct ex_edge *edge;
+
+	if (p == task || !(is_chosen(task) || is_chosen(p)))
+		return 0;
+	if (task->pid && !in_interrupt()) {
+		by.tgid = task->tgid;
+		by.tid = task->pid;
+		me = thread_of(task);
+		if (me)
+			by.nr = me->nr;
+	}
+	edge = edge_of(&by, p);
+	if (edge)
+		__sync_fetch_and_add(&edge->wakes, 1);
+	else
+		__sync_fetch_and_add(&lost_wakes, 1);
+	if (me && by.nr != NO_CALL)
+		count_fan(me, &by);
+	t = thread_of(p);
+	if (t && !t->in_chain)
+		t->woken_by = by;
+	return 0;
+}
+
+/* Off its CPU: does a chain end here, and does a wait begin? */
+static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev, bool sleeps,
+				      __u64 now)
+{
+	struct wait wait;
+
+	if (t->in_chain && t->on_since)
+		t->chain_ns += now - t->on_since;
+	t->on_since = 0;
+	t->asleep = 0;
+	if (!sleeps)
+		return;
+	wait = wait_of(prev);
+	t->asleep = 1;
+	t->asleep_in = wait;
+	if (!t->in_chain || wait.nr == NO_CALL)
+		return; /* a page fault is part of the chain */
+	if (wait.nr == t->home.nr && wait.what == t->home.what)
+		end_chain(t, prev, true);
+	else if (!is_futex(wait.nr))
+		end_chain(t, prev, false);
+}
+
+static __always_inline void come_to_cpu(struct thread *t, __u64 now)
+{
+	t->on_since = now;
+	if (t->asleep && !t->in_chain && t->asleep_in.nr != NO_CALL) {
+		t->in_chain = 1;
+		t->chain_ns = 0;
+		t->home = t->asleep_in;
+		t->began = t->woken_by;
+	}
+	t->asleep = 0;
+}
+
+static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int state)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct thread *t;
+
+	no_interrupt();
+	if (prev->pid && is_chosen(prev)) {
+		t = thread_of(prev);
+		if (t && !(state & TASK_DEAD))
+			leave_cpu(t, prev, !preempt && state, now);
+		else if (t && t->in_chain)
+			end_chain(t, prev, false);
+	}
+	if (next->pid && is_chosen(next)) {
+		t = thread_of(next);
+		if (t)
+			come_to_cpu(t, now);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	return handle_switch(preempt, prev, next, prev_state);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,
+	     struct task_struct *next)
+{
+	struct task_struct___before_5_14 *old = (void *)prev;
+	unsigned int state;
+
+	if (bpf_core_field_exists(prev->__state))
+		state = prev->__state;
+	else
+		state = BPF_CORE_READ(old, state);
+	return handle_switch(preempt, prev, next, state);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_enter, struct pt_regs *regs, long id)
+{
+	struct thread *me = thread_of(bpf_get_current_task_btf());
+
+	if (me) {
+		me->calls++;
+		me->nr = id;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread *me = thread_of(task);
+	__u64 now;
+
+	if (!me)
+		return 0;
+	if (me->in_chain && did_something(me->nr, ret)) {
+		now = bpf_ktime_get_ns();
+		if (me->on_since)
+			me->chain_ns += now - me->on_since;
+		me->on_since = now;
+		end_chain(me, task, false);
+	}
+	me->nr = NO_CALL;
+	return 0;
+}
+
+static __always_inline struct thread *remember(struct task_struct *task)
+{
+	struct thread *t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (t)
+		t->nr = NO_CALL;
+	return t;
+}
+
+/* Born: in process context, where allocating is allowed. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *task)
+{
+	if (task->pid)
+		remember(task);
+	return 0;
+}
+
+/* Those who live already; the sleepers among them wait where they wait. */
+SEC("iter/task")
+int seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t;
+	unsigned int state;
+
+	if (!task || !task->pid || task->exit_state)
+		return 0;
+	if (thread_of(task))
+		return 0;
+	t = remember(task);
+	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+	if (!t || !state)
+		return 0;
+	t->asleep_in = wait_of(task);
+	t->asleep = t->asleep_in.nr != NO_CALL;
+	t->nr = t->asleep_in.nr;
+	return 0;
+}

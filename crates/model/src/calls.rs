@@ -1,0 +1,129 @@
+//! System calls in a window: how often, how long, how many failed.
+
+use crate::call_nr::CallNr;
+use crate::who::Who;
+
+/// What is summed together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CallsBy {
+    /// Everyone's calls of one kind.
+    #[default]
+    Call,
+    /// Those of one process.
+    Process,
+    /// Those of one thread.
+    Thread,
+}
+
+/// Calls of one kind that returned in the window, or whose thread exited in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallRow {
+    /// Whose; `None` where everyone's are summed.
+    pub who: Option<Who>,
+    /// Which call.
+    pub nr: CallNr,
+    /// How many.
+    pub calls: u64,
+    /// Of these, how many had begun before anyone looked, so that they have no time.
+    pub untimed: u64,
+    /// Of these, how many returned an error (-4095..-1).
+    pub errors: u64,
+    /// Time from entry to return, ns, of those that returned in the window: also what came before
+    /// the window.
+    pub total_ns: u64,
+    /// The longest of them, ns; `None` if none was timed.
+    pub max_ns: Option<u64>,
+    /// Calls that had not returned when the window ended.
+    pub in_flight: u64,
+    /// How long the oldest of these had lasted, ns; `None` if there is none, or if it began before
+    /// anyone looked.
+    pub oldest_ns: Option<u64>,
+}
+
+impl CallRow {
+    /// A row without calls.
+    pub fn new(who: Option<Who>, nr: CallNr) -> CallRow {
+        CallRow {
+            who,
+            nr,
+            calls: 0,
+            untimed: 0,
+            errors: 0,
+            total_ns: 0,
+            max_ns: None,
+            in_flight: 0,
+            oldest_ns: None,
+        }
+    }
+
+    /// The mean time of a call, ns; `None` if none was timed.
+    pub fn mean_ns(&self) -> Option<u64> {
+        self.total_ns.checked_div(self.calls - self.untimed)
+    }
+
+    /// Adds another part of the same row.
+    pub fn add(&mut self, other: &CallRow) {
+        self.calls += other.calls;
+        self.untimed += other.untimed;
+        self.errors += other.errors;
+        self.total_ns += other.total_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.in_flight += other.in_flight;
+        self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
+    }
+}
+
+/// How often a process or thread came onto a CPU in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dispatches {
+    /// Who.
+    pub who: Who,
+    /// How often.
+    pub count: u64,
+}
+
+/// A window's system calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// CLOCK_MONOTONIC at its beginning, ns.
+    pub t0_ns: u64,
+    /// At its end.
+    pub t1_ns: u64,
+    /// What the rows sum.
+    pub by: CallsBy,
+    /// In no order; none without calls and without calls in flight.
+    pub rows: Vec<CallRow>,
+    /// Empty where everyone's calls are summed.
+    pub dispatches: Vec<Dispatches>,
+    /// Calls that are missing because the tables were full.
+    pub lost: u64,
+}
+
+impl Calls {
+    /// Length of the window, s.
+    pub fn seconds(&self) -> f64 {
+        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
+    }
+
+    /// Dispatches of a row's process or thread.
+    pub fn dispatches_of(&self, who: &Who) -> u64 {
+        let same = |d: &&Dispatches| (d.who.tgid, d.who.tid) == (who.tgid, who.tid);
+        self.dispatches.iter().filter(same).map(|d| d.count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_leaves_out_calls_without_a_time() {
+        let nothing = CallRow::new(None, CallNr(1));
+        assert_eq!(nothing.mean_ns(), None);
+        let row = CallRow { calls: 3, untimed: 1, total_ns: 10, ..nothing };
+        assert_eq!(row.mean_ns(), Some(5));
+        let mut sum = CallRow { max_ns: Some(4), ..row };
+        sum.add(&CallRow { calls: 1, total_ns: 20, max_ns: Some(20), in_flight: 1, ..nothing });
+        assert_eq!((sum.calls, sum.max_ns, sum.mean_ns()), (4, Some(20), Some(10)));
+    }
+}

@@ -1,0 +1,320 @@
+//! What threads waited for in a window: where they slept, how long they queued for a CPU and who
+//! had it meanwhile, who woke them.
+
+use crate::call_nr::CallNr;
+use crate::who::Who;
+
+/// Why someone was not on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum WaitKind {
+    /// Asleep, interruptibly.
+    Sleep,
+    /// Asleep on a lock of user space.
+    Lock,
+    /// Asleep, uninterruptibly.
+    Block,
+}
+
+impl WaitKind {
+    /// The column of prstat it belongs to.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WaitKind::Sleep => "SLP",
+            WaitKind::Lock => "LCK",
+            WaitKind::Block => "BLK",
+        }
+    }
+}
+
+/// Sleeps of one kind in one system call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sleep {
+    /// Why.
+    pub kind: WaitKind,
+    /// In which call; [`CallNr::NONE`]: in none (a page fault, a kernel thread).
+    pub nr: CallNr,
+    /// Sleeps that ended in the window.
+    pub count: u64,
+    /// Time asleep inside the window, ns, those sleeps included that have not ended.
+    pub ns: u64,
+    /// The longest that ended, ns, also what came before the window; `None` if none did.
+    pub max_ns: Option<u64>,
+}
+
+/// How many buckets [`Latency`] has (`EX_BUCKETS` in bpf/waits.h).
+pub const BUCKETS: usize = 144;
+
+/// Waits for a CPU: a log-linear histogram, four buckets to each power of two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// Waits that ended in the window.
+    pub count: u64,
+    /// Their time, ns.
+    pub ns: u64,
+    /// The longest, ns; `None` if there was none.
+    pub max_ns: Option<u64>,
+    /// How many of which length.
+    pub buckets: [u64; BUCKETS],
+}
+
+impl Default for Latency {
+    fn default() -> Latency {
+        Latency { count: 0, ns: 0, max_ns: None, buckets: [0; BUCKETS] }
+    }
+}
+
+impl Latency {
+    /// Adds others.
+    pub fn add(&mut self, other: &Latency) {
+        self.count += other.count;
+        self.ns += other.ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets) {
+            *mine += theirs;
+        }
+    }
+
+    /// The wait that this part (0..1) of all waits does not exceed, ns: the upper end of its
+    /// bucket, at most a quarter above the true value, and never above the longest wait.
+    pub fn quantile_ns(&self, part: f64) -> Option<u64> {
+        let total: u64 = self.buckets.iter().sum();
+        if total == 0 {
+            return None;
+        }
+        let rank = ((part * total as f64).ceil() as u64).clamp(1, total);
+        let mut seen = 0;
+        let bucket = self.buckets.iter().position(|&n| {
+            seen += n;
+            seen >= rank
+        })?;
+        let end = upper_ns(bucket);
+        Some(self.max_ns.map_or(end, |max| end.min(max)))
+    }
+}
+
+/// The largest value of a bucket, ns.
+fn upper_ns(bucket: usize) -> u64 {
+    match bucket {
+        0..4 => bucket as u64,
+        _ if bucket >= BUCKETS - 1 => u64::MAX,
+        _ => {
+            let (log, part) = (bucket / 4 + 1, bucket as u64 % 4);
+            ((5 + part) << (log - 2)) - 1
+        }
+    }
+}
+
+/// Someone else's share in what a thread waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Who.
+    pub who: Who,
+    /// ns, or how often.
+    pub amount: u64,
+}
+
+/// What a thread, or all threads of a process, waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitRow {
+    /// Whose.
+    pub who: Who,
+    /// Of how many threads.
+    pub threads: usize,
+    /// By kind and call, longest first.
+    pub sleeps: Vec<Sleep>,
+    /// For a CPU, after a wake-up.
+    pub woken: Latency,
+    /// For a CPU, after losing one.
+    pub preempted: Latency,
+    /// Waits for a CPU that had not ended.
+    pub queued: u64,
+    /// Who had the CPU meanwhile, ns, most first: as far back as the last 32 switches of that CPU.
+    pub ran_instead: Vec<Other>,
+    /// By whom it was woken, how often, most first.
+    pub woken_by: Vec<Other>,
+}
+
+impl WaitRow {
+    /// Nothing waited for yet.
+    pub fn new(who: Who) -> WaitRow {
+        WaitRow {
+            who,
+            threads: usize::from(who.tid.is_some()),
+            sleeps: Vec::new(),
+            woken: Latency::default(),
+            preempted: Latency::default(),
+            queued: 0,
+            ran_instead: Vec::new(),
+            woken_by: Vec::new(),
+        }
+    }
+
+    /// Time asleep of a kind, ns.
+    pub fn sleep_ns(&self, kind: WaitKind) -> u64 {
+        self.sleeps.iter().filter(|s| s.kind == kind).map(|s| s.ns).sum()
+    }
+
+    /// Everything there is, ns: what the rows are sorted by.
+    pub fn waited_ns(&self) -> u64 {
+        self.sleeps.iter().map(|s| s.ns).sum::<u64>() + self.woken.ns + self.preempted.ns
+    }
+
+    /// Adds a thread's row to its process's.
+    pub fn add(&mut self, other: &WaitRow) {
+        self.threads += other.threads;
+        for sleep in &other.sleeps {
+            self.add_sleep(*sleep);
+        }
+        self.woken.add(&other.woken);
+        self.preempted.add(&other.preempted);
+        self.queued += other.queued;
+        for part in &other.ran_instead {
+            add_other(&mut self.ran_instead, *part);
+        }
+        for part in &other.woken_by {
+            add_other(&mut self.woken_by, *part);
+        }
+    }
+
+    /// Adds sleeps.
+    pub fn add_sleep(&mut self, sleep: Sleep) {
+        match self.sleeps.iter_mut().find(|s| (s.kind, s.nr) == (sleep.kind, sleep.nr)) {
+            Some(same) => {
+                same.count += sleep.count;
+                same.ns += sleep.ns;
+                same.max_ns = same.max_ns.max(sleep.max_ns);
+            }
+            None => self.sleeps.push(sleep),
+        }
+    }
+
+    /// Puts the largest parts first.
+    pub fn sort(&mut self) {
+        self.sleeps.sort_by_key(|s| (std::cmp::Reverse(s.ns), s.nr));
+        for parts in [&mut self.ran_instead, &mut self.woken_by] {
+            parts.sort_by_key(|o| (std::cmp::Reverse(o.amount), o.who.tgid, o.who.tid));
+        }
+    }
+}
+
+fn add_other(parts: &mut Vec<Other>, part: Other) {
+    let same = |o: &&mut Other| (o.who.tgid, o.who.tid) == (part.who.tgid, part.who.tid);
+    match parts.iter_mut().find(same) {
+        Some(same) => same.amount += part.amount,
+        None => parts.push(part),
+    }
+}
+
+/// A window's waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// CLOCK_MONOTONIC at its beginning, ns.
+    pub t0_ns: u64,
+    /// At its end.
+    pub t1_ns: u64,
+    /// One row a thread, in no order.
+    pub rows: Vec<WaitRow>,
+    /// Waits that are missing because the tables were full.
+    pub lost: u64,
+}
+
+impl Waits {
+    /// Length of the window, s.
+    pub fn seconds(&self) -> f64 {
+        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
+    }
+
+    /// One row a process. Its name is that of its first thread.
+    pub fn by_process(&self) -> Vec<WaitRow> {
+        let mut sums: std::collections::BTreeMap<u32, WaitRow> = Default::default();
+        let mut rows: Vec<&WaitRow> = self.rows.iter().collect();
+        rows.sort_by_key(|row| (row.who.tgid, row.who.tid != Some(row.who.tgid), row.who.tid));
+        for row in rows {
+            let sum = sums.entry(row.who.tgid);
+            sum.or_insert_with(|| WaitRow::new(row.who.process())).add(row);
+        }
+        let mut rows: Vec<WaitRow> = sums.into_values().collect();
+        rows.iter_mut().for_each(WaitRow::sort);
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Comm;
+    use proptest::prelude::*;
+
+    /// As the kernel's side puts it into buckets.
+    fn bucket_of(ns: u64) -> usize {
+        if ns < 4 {
+            return ns as usize;
+        }
+        if ns >> 37 != 0 {
+            return BUCKETS - 1;
+        }
+        let log = ns.ilog2() as usize;
+        4 * (log - 1) + (ns >> (log - 2) & 3) as usize
+    }
+
+    fn latency(waits: &[u64]) -> Latency {
+        let mut latency = Latency::default();
+        for &ns in waits {
+            let mut one = Latency { count: 1, ns, max_ns: Some(ns), buckets: [0; BUCKETS] };
+            one.buckets[bucket_of(ns)] = 1;
+            latency.add(&one);
+        }
+        latency
+    }
+
+    proptest! {
+        #[test]
+        fn a_bucket_holds_what_is_put_into_it(ns in 0u64..1 << 36) {
+            let bucket = bucket_of(ns);
+            prop_assert!(ns <= upper_ns(bucket));
+            prop_assert!(bucket == 0 || ns > upper_ns(bucket - 1));
+            prop_assert!(upper_ns(bucket) <= ns + ns / 4);
+        }
+
+        #[test]
+        fn a_quantile_is_at_most_a_quarter_too_long(
+            mut waits in proptest::collection::vec(0u64..1 << 36, 1..200), part in 0.0f64..=1.0
+        ) {
+            let found = latency(&waits).quantile_ns(part).unwrap();
+            waits.sort_unstable();
+            let rank = ((part * waits.len() as f64).ceil() as usize).clamp(1, waits.len());
+            let exact = waits[rank - 1];
+            prop_assert!(exact <= found && found <= exact + exact / 4, "{exact} {found}");
+        }
+    }
+
+    #[test]
+    fn no_wait_has_no_quantile() {
+        assert_eq!(Latency::default().quantile_ns(0.99), None);
+        assert_eq!(latency(&[u64::MAX]).quantile_ns(0.5), Some(u64::MAX));
+    }
+
+    #[test]
+    fn threads_are_summed_to_their_process() {
+        let who = |tid| Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"t") };
+        let sleep = |nr, ns| Sleep {
+            kind: WaitKind::Sleep,
+            nr: CallNr(nr),
+            count: 1,
+            ns,
+            max_ns: Some(ns),
+        };
+        let row = |tid, ns| WaitRow {
+            sleeps: vec![sleep(1, ns), sleep(tid as i32 + 10, 1)],
+            woken_by: vec![Other { who: Who::INTERRUPT, amount: 2 }],
+            ..WaitRow::new(who(tid))
+        };
+        let waits = Waits { t0_ns: 0, t1_ns: 1, rows: vec![row(6, 7), row(5, 20)], lost: 0 };
+        let sum = &waits.by_process()[0];
+        assert_eq!((sum.who, sum.threads), (who(5).process(), 2));
+        assert_eq!(sum.sleeps[0], Sleep { count: 2, ns: 27, max_ns: Some(20), ..sleep(1, 0) });
+        assert_eq!(sum.sleeps.len(), 3);
+        assert_eq!(sum.woken_by, [Other { who: Who::INTERRUPT, amount: 4 }]);
+        assert_eq!(sum.waited_ns(), 29);
+    }
+}

@@ -1,0 +1,204 @@
+//! Who woke whom in a window, how many at once, and for nothing.
+
+use crate::call_nr::CallNr;
+use crate::who::Who;
+
+/// Wake-ups given by one thread to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// Who woke; [`Who::INTERRUPT`] if an interrupt did.
+    pub waker: Who,
+    /// Who was woken.
+    pub wakee: Who,
+    /// How often.
+    pub wakes: u64,
+    /// Waits that this waker ended and whose consequence is known: the one woken did something, or
+    /// went back.
+    pub chains: u64,
+    /// Of these, those that went back to the same wait without having done anything.
+    pub unproductive: u64,
+    /// CPU time these took, ns.
+    pub unproductive_ns: u64,
+}
+
+/// What system calls of one kind, made by one thread, woke.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fan {
+    /// The thread.
+    pub waker: Who,
+    /// The call.
+    pub nr: CallNr,
+    /// Calls that woke anyone.
+    pub calls: u64,
+    /// How many they woke in all.
+    pub wakes: u64,
+    /// The most that one of them woke.
+    pub most: u64,
+    /// As in [`Edge`].
+    pub chains: u64,
+    /// As in [`Edge`].
+    pub unproductive: u64,
+    /// As in [`Edge`], ns.
+    pub unproductive_ns: u64,
+    /// The call the unproductive ones went back to; [`CallNr::NONE`] if there were none.
+    pub home: CallNr,
+}
+
+impl Fan {
+    /// How many one call woke on the average.
+    pub fn mean(&self) -> f64 {
+        self.wakes as f64 / self.calls.max(1) as f64
+    }
+}
+
+/// A window's wake-ups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wakes {
+    /// CLOCK_MONOTONIC at its beginning, ns.
+    pub t0_ns: u64,
+    /// At its end.
+    pub t1_ns: u64,
+    /// In no order.
+    pub edges: Vec<Edge>,
+    /// In no order.
+    pub fans: Vec<Fan>,
+    /// Wake-ups that are missing because the tables were full.
+    pub lost: u64,
+}
+
+impl Wakes {
+    /// Length of the window, s.
+    pub fn seconds(&self) -> f64 {
+        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
+    }
+
+    /// Edges with the threads of a process summed: waker's process to wakee's process, and how many
+    /// threads were woken.
+    pub fn between_processes(&self) -> Vec<(Edge, usize)> {
+        let mut sums: rustc_hash::FxHashMap<(u32, u32), (Edge, usize)> = Default::default();
+        let mut woken: rustc_hash::FxHashSet<(u32, u32, Option<u32>)> = Default::default();
+        for edge in &self.edges {
+            let key = (edge.waker.tgid, edge.wakee.tgid);
+            let none = Edge { wakes: 0, chains: 0, unproductive: 0, unproductive_ns: 0, ..*edge };
+            let none = Edge { waker: none.waker.process(), wakee: none.wakee.process(), ..none };
+            let (sum, threads) = sums.entry(key).or_insert((none, 0));
+            sum.wakes += edge.wakes;
+            sum.chains += edge.chains;
+            sum.unproductive += edge.unproductive;
+            sum.unproductive_ns += edge.unproductive_ns;
+            if woken.insert((key.0, key.1, edge.wakee.tid)) {
+                *threads += 1;
+            }
+        }
+        sums.into_values().collect()
+    }
+}
+
+/// A thundering herd: many are woken for one's work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Herd {
+    /// The evidence.
+    pub fan: Fan,
+    /// CPU time of the unproductive runs, per cent of one CPU.
+    pub cost_pct: f64,
+}
+
+/// Fewer waking calls in a window may be a coincidence: a program's start, a barrier.
+pub const HERD_CALLS: u64 = 3;
+/// A call that wakes fewer than this on the average is no herd.
+pub const HERD_FAN: f64 = 8.0;
+/// At least this part of those woken went back without having done anything.
+pub const HERD_UNPRODUCTIVE: f64 = 0.5;
+
+/// The herds of a window, dearest first. What makes a verdict: at least [`HERD_CALLS`] calls of one
+/// kind by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
+/// consequence is known at least [`HERD_UNPRODUCTIVE`] unproductive, as many as there were calls at
+/// least.
+pub fn herds(wakes: &Wakes) -> Vec<Herd> {
+    let window_ns = wakes.t1_ns.saturating_sub(wakes.t0_ns).max(1) as f64;
+    let is_herd = |fan: &&Fan| {
+        fan.calls >= HERD_CALLS
+            && fan.mean() >= HERD_FAN
+            && fan.unproductive >= fan.calls
+            && fan.unproductive as f64 >= HERD_UNPRODUCTIVE * fan.chains.max(1) as f64
+    };
+    let cost = |fan: &Fan| 100.0 * fan.unproductive_ns as f64 / window_ns;
+    let mut herds: Vec<Herd> = wakes
+        .fans
+        .iter()
+        .filter(is_herd)
+        .map(|fan| Herd { fan: *fan, cost_pct: cost(fan) })
+        .collect();
+    herds.sort_by(|a, b| b.cost_pct.total_cmp(&a.cost_pct));
+    herds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Comm;
+
+    fn fan(calls: u64, wakes: u64, chains: u64, unproductive: u64) -> Fan {
+        Fan {
+            waker: Who { tgid: 7, tid: Some(8), comm: Comm::new(b"tserver") },
+            nr: CallNr(202),
+            calls,
+            wakes,
+            most: wakes,
+            chains,
+            unproductive,
+            unproductive_ns: 29_000_000,
+            home: CallNr(202),
+        }
+    }
+
+    fn window(fans: Vec<Fan>) -> Wakes {
+        Wakes { t0_ns: 0, t1_ns: 1_000_000_000, edges: Vec::new(), fans, lost: 0 }
+    }
+
+    #[test]
+    fn a_herd_has_a_fan_and_goes_back() {
+        let found = herds(&window(vec![fan(10, 9980, 9980, 9970)]));
+        assert_eq!(found.len(), 1);
+        assert!((found[0].cost_pct - 2.9).abs() < 1e-9);
+    }
+
+    #[test]
+    fn each_threshold_counts() {
+        for (what, no_herd) in [
+            ("too few calls", fan(HERD_CALLS - 1, 2000, 2000, 1999)),
+            ("one at a time", fan(1000, 1000, 1000, 900)),
+            ("a small fan", fan(100, 799, 799, 799)),
+            ("most did something", fan(10, 1000, 1000, 499)),
+            ("nobody knows", fan(10, 1000, 0, 0)),
+            ("less than one each", fan(10, 1000, 12, 9)),
+        ] {
+            assert_eq!(herds(&window(vec![no_herd])), [], "{what}");
+        }
+        assert_eq!(herds(&window(vec![fan(HERD_CALLS, 24, 24, 12)])).len(), 1, "just enough");
+    }
+
+    #[test]
+    fn threads_are_summed_to_processes() {
+        let who = |tgid, tid| Who { tgid, tid: Some(tid), comm: Comm::new(b"x") };
+        let edge = |waker, wakee, wakes| Edge {
+            waker,
+            wakee,
+            wakes,
+            chains: 1,
+            unproductive: 1,
+            unproductive_ns: 5,
+        };
+        let edges = vec![
+            edge(who(1, 1), who(2, 2), 3),
+            edge(who(1, 9), who(2, 2), 4),
+            edge(who(1, 1), who(2, 3), 5),
+            edge(Who::INTERRUPT, who(2, 3), 1),
+        ];
+        let mut sums = Wakes { edges, ..window(vec![]) }.between_processes();
+        sums.sort_by_key(|(edge, _)| edge.wakes);
+        assert_eq!(sums.len(), 2);
+        assert_eq!((sums[1].0.wakes, sums[1].0.unproductive_ns, sums[1].1), (12, 15, 2));
+        assert_eq!(sums[1].0.waker, who(1, 1).process());
+    }
+}

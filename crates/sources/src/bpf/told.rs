@@ -1,0 +1,21 @@
+//! What an iterator program tells: records one after the other.
+
+use crate::bpf::refusal::failed;
+use crate::bpf::tally::{from_bytes, Plain};
+use crate::error::SourceError;
+use libbpf_rs::{IterOpts, ProgramMut};
+use std::io::Read;
+
+/// Runs a task iterator and collects its records.
+///
+/// # Errors
+/// What the kernel says.
+pub fn by<T: Plain>(program: &ProgramMut<'_>) -> Result<Vec<T>, SourceError> {
+    let link = program.attach_iter_with_opts(IterOpts::None);
+    let link = link.map_err(failed("starting a task iterator"))?;
+    let mut iter = libbpf_rs::Iter::new(&link).map_err(failed("opening a task iterator"))?;
+    let mut bytes = Vec::new();
+    iter.read_to_end(&mut bytes)
+        .map_err(|error| SourceError::Kernel { what: "running a task iterator", error })?;
+    Ok(bytes.chunks_exact(size_of::<T>()).map(from_bytes).collect())
+}

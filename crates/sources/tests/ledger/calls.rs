@@ -1,0 +1,114 @@
+//! System calls against a thread that knows what it called.
+
+use exactop_model::calls::{CallRow, Calls, CallsBy};
+use exactop_model::CallNr;
+use exactop_sources::syscalls::{Options, Syscalls};
+use std::thread;
+use std::time::Duration;
+
+const LOOPS: u64 = 10_000;
+const FAILURES: u64 = 300;
+
+fn nr(name: &str) -> CallNr {
+    CallNr::named(name).expect("a system call")
+}
+
+fn open(by: CallsBy, calls: &[&str]) -> Syscalls {
+    let pids = vec![std::process::id()];
+    let calls = calls.iter().map(|name| nr(name)).collect();
+    let options = Options { by, pids, calls };
+    Syscalls::open(&options)
+        .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
+}
+
+fn row<'a>(window: &'a Calls, name: &str, tid: Option<u32>) -> Option<&'a CallRow> {
+    window.rows.iter().find(|r| r.nr == nr(name) && r.who.and_then(|w| w.tid) == tid)
+}
+
+/// A thread that makes calls, some of which fail; its tid.
+fn work() -> u32 {
+    let worker = thread::spawn(|| {
+        for _ in 0..LOOPS {
+            let _ = rustix::process::getppid();
+        }
+        for _ in 0..FAILURES {
+            let _ = std::fs::metadata("/no/such/file");
+        }
+        thread::sleep(Duration::from_millis(30));
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    });
+    worker.join().expect("joined")
+}
+
+#[test]
+fn calls_of_a_thread_are_counted_and_timed_exactly() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut source = open(CallsBy::Thread, &[]);
+    source.window().expect("a window");
+    let tid = work();
+    let window = source.window().expect("a window");
+    assert_eq!(window.lost, 0);
+    let calls = row(&window, "getppid", Some(tid)).expect("its row");
+    assert_eq!((calls.calls, calls.errors, calls.untimed, calls.in_flight), (LOOPS, 0, 0, 0));
+    assert!(calls.total_ns > 0 && calls.max_ns >= calls.mean_ns());
+    assert_eq!(calls.who.map(|w| w.tgid), Some(std::process::id()));
+    let statx = row(&window, "statx", Some(tid)).expect("its row");
+    assert_eq!((statx.calls, statx.errors), (FAILURES, FAILURES));
+    let sleep = row(&window, "clock_nanosleep", Some(tid)).expect("its row");
+    assert!(sleep.max_ns >= Some(30_000_000), "{sleep:?}");
+    // exit() does not return, and counts.
+    assert_eq!(row(&window, "exit", Some(tid)).map(|r| r.calls), Some(1));
+    let who = calls.who.expect("a thread");
+    assert!(window.dispatches_of(&who) >= 2, "it slept once: {:?}", window.dispatches);
+
+    let next = source.window().expect("a window");
+    assert_eq!(row(&next, "getppid", Some(tid)), None, "nothing is counted twice");
+}
+
+#[test]
+fn sums_over_threads_and_chosen_calls() {
+    let Some(_machine) = crate::machine() else { return };
+    for by in [CallsBy::Call, CallsBy::Process] {
+        let mut source = open(by, &["getppid"]);
+        let (one, two) = (thread::spawn(work), thread::spawn(work));
+        one.join().expect("joined");
+        two.join().expect("joined");
+        let window = source.window().expect("a window");
+        assert_eq!(window.rows.len(), 1, "{:?}", window.rows);
+        assert_eq!(window.rows[0].calls, 2 * LOOPS);
+        assert_eq!(window.rows[0].who.is_some(), by == CallsBy::Process);
+        let dispatched: u64 = window.dispatches.iter().map(|d| d.count).sum();
+        assert_eq!(dispatched > 0, by == CallsBy::Process);
+    }
+}
+
+#[test]
+fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
+    let Some(_machine) = crate::machine() else { return };
+    let sleeper = || {
+        let (tell, told) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).expect("told");
+            thread::park_timeout(Duration::from_secs(600));
+        });
+        let tid = told.recv().expect("a tid");
+        thread::sleep(Duration::from_millis(50));
+        (thread, tid)
+    };
+    let (old, old_tid) = sleeper();
+    let mut source = open(CallsBy::Thread, &[]);
+    let (new, new_tid) = sleeper();
+    let window = source.window().expect("a window");
+    let old_row = row(&window, "futex", Some(old_tid)).expect("its row");
+    assert_eq!((old_row.calls, old_row.in_flight, old_row.oldest_ns), (0, 1, None));
+    let new_row = row(&window, "futex", Some(new_tid)).expect("its row");
+    assert_eq!(new_row.in_flight, 1);
+    assert!(new_row.oldest_ns >= Some(40_000_000), "{new_row:?}");
+    old.thread().unpark();
+    new.thread().unpark();
+    old.join().expect("joined");
+    new.join().expect("joined");
+    let window = source.window().expect("a window");
+    let old_row = row(&window, "futex", Some(old_tid)).expect("its row");
+    assert_eq!((old_row.untimed, old_row.max_ns), (1, None), "no one knows when it began");
+}

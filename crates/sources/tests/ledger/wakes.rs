@@ -1,0 +1,147 @@
+//! Who wakes whom: herds are found, and nothing else is taken for one.
+
+use exactop_lab::herd::Wake;
+use exactop_lab::workloads::{ForkStorm, Herd, PipePingPong};
+use exactop_model::wakes::{herds, Wakes};
+use exactop_sources::wakeups::{Options, Wakeups, WORK_NS};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+fn open(pids: Vec<u32>) -> Wakeups {
+    // An emulated CPU needs milliseconds for what another does in microseconds.
+    let work_ns = if crate::emulated() { 100 * WORK_NS } else { WORK_NS };
+    Wakeups::open(&Options { pids, work_ns })
+        .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
+}
+
+fn threads() -> usize {
+    if crate::emulated() {
+        100
+    } else {
+        1000
+    }
+}
+
+fn rate() -> f64 {
+    if crate::emulated() {
+        5.0
+    } else {
+        50.0
+    }
+}
+
+/// A window of this herd, after it got going.
+fn herd(wake: Wake) -> (u32, Wakes) {
+    let load = Herd::start(threads(), wake, rate()).expect("a herd");
+    let mut source = open(vec![load.pid()]);
+    sleep(Duration::from_millis(500));
+    source.window().expect("a window");
+    sleep(Duration::from_secs(2));
+    (load.pid(), source.window().expect("a window"))
+}
+
+#[test]
+fn a_broadcast_to_idle_workers_is_a_thundering_herd() {
+    let Some(_machine) = crate::machine() else { return };
+    let (server, window) = herd(Wake::All);
+    let found = herds(&window);
+    assert_eq!(found.len(), 1, "{:?}", window.fans.iter().max_by_key(|f| f.wakes));
+    let fan = &found[0].fan;
+    println!("{found:?}");
+    assert_eq!(fan.waker.tgid, server);
+    assert!(fan.nr.is_futex() && fan.home.is_futex());
+    assert!(fan.mean() > 0.9 * threads() as f64, "{fan:?}");
+    assert!(fan.unproductive as f64 > 0.9 * fan.chains as f64, "{fan:?}");
+    assert!(found[0].cost_pct > 0.0);
+}
+
+#[test]
+fn a_signal_to_one_worker_is_none() {
+    let Some(_machine) = crate::machine() else { return };
+    let (server, window) = herd(Wake::One);
+    assert_eq!(herds(&window), []);
+    let of_server = |e: &&exactop_model::wakes::Edge| e.waker.tgid == server;
+    let wakes: u64 = window.edges.iter().filter(of_server).map(|e| e.wakes).sum();
+    assert!(wakes > 0, "the workers were woken by the server");
+}
+
+#[test]
+fn pipes_and_builds_are_none() {
+    let Some(_machine) = crate::machine() else { return };
+    let pipes = PipePingPong::start(if crate::emulated() { 20 } else { 200 }).expect("ping-pong");
+    let mut source = open(Vec::new());
+    sleep(Duration::from_secs(1));
+    let window = source.window().expect("a window");
+    assert_eq!(herds(&window), []);
+    let among = |e: &&exactop_model::wakes::Edge| {
+        e.waker.tgid == pipes.pid() && e.wakee.tgid == pipes.pid()
+    };
+    let edges: Vec<_> = window.edges.iter().filter(among).collect();
+    let wakes: u64 = edges.iter().map(|e| e.wakes).sum();
+    let nothing: u64 = edges.iter().map(|e| e.unproductive).sum();
+    println!("{wakes} wake-ups over pipes, {nothing} for nothing");
+    assert!(wakes > 100 && nothing * 100 <= wakes, "a byte that was read is something");
+    drop(pipes);
+
+    let _build = build();
+    sleep(Duration::from_millis(200));
+    source.window().expect("a window");
+    sleep(Duration::from_secs(2));
+    let window = source.window().expect("a window");
+    assert_eq!(herds(&window), []);
+    assert!(window.edges.len() > 2);
+}
+
+/// A busy `make -j4`, or a fork storm where there is no make.
+fn build() -> Box<dyn std::any::Any> {
+    if !Path::new("/usr/bin/make").exists() {
+        return Box::new(ForkStorm::start(2).expect("a fork storm"));
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let rules = "all: $(shell seq 1 100000)\n%:\n\t@sh -c 'echo $@ | sort | cat >/dev/null'\n";
+    std::fs::write(dir.path().join("Makefile"), rules).expect("written");
+    let make = Command::new("make")
+        .args(["-j4", "-s", "-C"])
+        .arg(dir.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .expect("make starts");
+    Box::new(Build { make, _dir: dir })
+}
+
+struct Build {
+    make: std::process::Child,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Build {
+    fn drop(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.make);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.make.wait();
+    }
+}
+
+#[test]
+fn an_interrupt_is_no_ones_waker() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut source = open(vec![std::process::id()]);
+    // A timer's interrupt ends each of these sleeps.
+    let sleeper = std::thread::spawn(|| {
+        for _ in 0..50 {
+            sleep(Duration::from_millis(2));
+        }
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    });
+    let tid = sleeper.join().expect("joined");
+    let window = source.window().expect("a window");
+    let of = |e: &&exactop_model::wakes::Edge| e.wakee.tid == Some(tid);
+    let by_interrupt: u64 =
+        window.edges.iter().filter(of).filter(|e| e.waker.tgid == 0).map(|e| e.wakes).sum();
+    assert!(by_interrupt >= 45, "{:?}", window.edges.iter().filter(of).collect::<Vec<_>>());
+}

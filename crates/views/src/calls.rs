@@ -1,0 +1,229 @@
+//! System calls as text, JSON lines and CSV.
+
+use crate::{csv, grid};
+use exactop_model::calls::{CallRow, Calls, CallsBy};
+use exactop_model::format::duration;
+use serde_json::{json, Value};
+
+/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+pub const SCHEMA: u32 = 1;
+
+/// For people: the calls that took longest first, at most `rows`.
+pub fn text(calls: &Calls, rows: usize) -> String {
+    let sorted = sorted(calls);
+    let seconds = calls.seconds();
+    let total: u64 = sorted.iter().map(|r| r.calls).sum();
+    let errors: u64 = sorted.iter().map(|r| r.errors).sum();
+    let mut out = format!(
+        "Window {seconds:.3} s: {total} calls ({} a second), {errors} failed\n",
+        grid::rate(total, seconds)
+    );
+    if calls.lost > 0 {
+        out += &format!("{} calls are missing: the tables were full\n", calls.lost);
+    }
+    let whose: &[&str] = match calls.by {
+        CallsBy::Call => &[],
+        CallsBy::Process => &["PID", "NAME", "DISP/s"],
+        CallsBy::Thread => &["PID", "NAME/TID", "DISP/s"],
+    };
+    let figures = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];
+    let heading: Vec<&str> = whose.iter().copied().chain(figures).collect();
+    let lines = sorted.iter().take(rows).map(|row| line(calls, row)).collect();
+    out += &grid::text(&heading, &["NAME", "NAME/TID", "SYSCALL"], lines);
+    out + &grid::left_out(sorted.len(), rows)
+}
+
+fn line(calls: &Calls, row: &CallRow) -> Vec<String> {
+    let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
+    let seconds = calls.seconds();
+    let mut cells = Vec::new();
+    if let Some(who) = &row.who {
+        cells.push(who.tgid.to_string());
+        cells.push(match who.tid {
+            Some(_) => who.to_string(),
+            None => who.comm.to_string(),
+        });
+        cells.push(grid::rate(calls.dispatches_of(who), seconds));
+    }
+    cells.extend([
+        row.calls.to_string(),
+        grid::rate(row.calls, seconds),
+        row.errors.to_string(),
+        time(Some(row.total_ns).filter(|_| row.calls > row.untimed)),
+        time(row.mean_ns()),
+        time(row.max_ns),
+        row.in_flight.to_string(),
+        row.nr.to_string(),
+    ]);
+    cells
+}
+
+/// By total time, then by count, those in flight, and name.
+fn sorted(calls: &Calls) -> Vec<CallRow> {
+    let mut rows = calls.rows.clone();
+    let rank = |r: &CallRow| (r.total_ns, r.calls, r.in_flight);
+    rows.sort_by(|a, b| rank(b).cmp(&rank(a)).then((a.who, a.nr).cmp(&(b.who, b.nr))));
+    rows
+}
+
+/// One JSON object on one line.
+pub fn json(calls: &Calls) -> String {
+    let rows: Vec<Value> = sorted(calls)
+        .iter()
+        .map(|row| {
+            json!({
+                "pid": row.who.map(|w| w.tgid),
+                "tid": row.who.and_then(|w| w.tid),
+                "comm": row.who.map(|w| w.comm.to_string()),
+                "syscall": row.nr.name(),
+                "nr": row.nr.0,
+                "calls": row.calls,
+                "untimed": row.untimed,
+                "errors": row.errors,
+                "total_ns": row.total_ns,
+                "mean_ns": row.mean_ns(),
+                "max_ns": row.max_ns,
+                "in_flight": row.in_flight,
+                "oldest_in_flight_ns": row.oldest_ns,
+            })
+        })
+        .collect();
+    let mut dispatches = calls.dispatches.clone();
+    dispatches.sort_by_key(|d| d.who);
+    let dispatches: Vec<Value> = dispatches
+        .iter()
+        .map(|d| {
+            json!({
+                "pid": d.who.tgid,
+                "tid": d.who.tid,
+                "comm": d.who.comm.to_string(),
+                "dispatches": d.count,
+            })
+        })
+        .collect();
+    let object = json!({
+        "schema": SCHEMA,
+        "window": { "t0_ns": calls.t0_ns, "t1_ns": calls.t1_ns },
+        "by": by(calls.by),
+        "lost": calls.lost,
+        "calls": rows,
+        "dispatches": dispatches,
+    });
+    format!("{object}\n")
+}
+
+fn by(by: CallsBy) -> &'static str {
+    match by {
+        CallsBy::Call => "call",
+        CallsBy::Process => "process",
+        CallsBy::Thread => "thread",
+    }
+}
+
+/// CSV's header line.
+pub fn csv_header() -> Vec<u8> {
+    let names = [
+        "t0_ns",
+        "t1_ns",
+        "pid",
+        "tid",
+        "comm",
+        "syscall",
+        "nr",
+        "calls",
+        "untimed",
+        "errors",
+        "total_ns",
+        "mean_ns",
+        "max_ns",
+        "in_flight",
+        "oldest_in_flight_ns",
+    ];
+    let mut out = Vec::new();
+    csv::line(&mut out, &names.map(String::from));
+    out
+}
+
+/// A line for each row.
+pub fn csv(calls: &Calls) -> Vec<u8> {
+    let mut out = Vec::new();
+    let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    for row in sorted(calls) {
+        let fields = [
+            calls.t0_ns.to_string(),
+            calls.t1_ns.to_string(),
+            some(row.who.map(|w| w.tgid.into())),
+            some(row.who.and_then(|w| w.tid).map(Into::into)),
+            row.who.map_or(String::new(), |w| w.comm.to_string()),
+            row.nr.name().unwrap_or_default().into(),
+            row.nr.0.to_string(),
+            row.calls.to_string(),
+            row.untimed.to_string(),
+            row.errors.to_string(),
+            row.total_ns.to_string(),
+            some(row.mean_ns()),
+            some(row.max_ns),
+            row.in_flight.to_string(),
+            some(row.oldest_ns),
+        ];
+        csv::line(&mut out, &fields);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::calls::Dispatches;
+    use exactop_model::{CallNr, Comm, Who};
+
+    fn window(by: CallsBy) -> Calls {
+        let who = |tid| Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"ev\x1bil") };
+        let whose = |tid| match by {
+            CallsBy::Call => None,
+            CallsBy::Process => Some(who(tid).process()),
+            CallsBy::Thread => Some(who(tid)),
+        };
+        let row = CallRow {
+            calls: 1500,
+            errors: 3,
+            total_ns: 3_000_000,
+            max_ns: Some(12_345),
+            ..CallRow::new(whose(71), CallNr::named("close").unwrap())
+        };
+        let asleep =
+            CallRow { in_flight: 1, ..CallRow::new(whose(72), CallNr::named("accept4").unwrap()) };
+        let unknown = CallRow { calls: 1, untimed: 1, ..CallRow::new(whose(71), CallNr(99_999)) };
+        let dispatches = match by {
+            CallsBy::Call => Vec::new(),
+            _ => vec![Dispatches { who: whose(71).unwrap(), count: 9 }],
+        };
+        Calls {
+            t0_ns: 0,
+            t1_ns: 2_000_000_000,
+            by,
+            rows: vec![asleep, row, unknown],
+            dispatches,
+            lost: 0,
+        }
+    }
+
+    #[test]
+    fn text_by_call() {
+        insta::assert_snapshot!(text(&window(CallsBy::Call), 20));
+    }
+
+    #[test]
+    fn text_by_thread_and_with_losses() {
+        let window = Calls { lost: 7, ..window(CallsBy::Thread) };
+        insta::assert_snapshot!(text(&window, 2));
+    }
+
+    #[test]
+    fn json_and_csv_say_the_same() {
+        let window = window(CallsBy::Process);
+        insta::assert_snapshot!(json(&window));
+        let both = [csv_header(), csv(&window)].concat();
+        insta::assert_snapshot!(String::from_utf8(both).unwrap());
+    }
+}
