@@ -8,24 +8,30 @@
 struct segment {
 	__u64 ns;
 	__u64 steal;
+	__u64 irq;
 };
 
 static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct segment seg,
 				     bool watched)
 {
+	__u64 left = seg.ns - seg.steal - seg.irq;
+
 	cum->steal += seg.steal;
+	cum->irq += seg.irq;
 	if (cur == EX_CUR_IDLE) {
-		cum->idle += seg.ns - seg.steal;
+		cum->idle += left;
 		cum->steal_idle += seg.steal;
+		cum->irq_idle += seg.irq;
 	} else if (cur == EX_CUR_OFFLINE) {
-		cum->offline += seg.ns;
+		cum->offline += left;
 	} else if (cur == EX_CUR_UNNAMED) {
-		cum->unnamed += seg.ns - seg.steal;
+		cum->unnamed += left;
 		cum->steal_idle += seg.steal;
+		cum->irq_idle += seg.irq;
 	} else {
-		cum->task += seg.ns - seg.steal;
+		cum->task += left;
 		if (watched)
-			cum->watched += seg.ns - seg.steal;
+			cum->watched += left;
 	}
 }
 
@@ -58,9 +64,26 @@ static __always_inline __u64 take_steal(struct ex_cpu *c, __u64 at_most)
 	return steal;
 }
 
+/* Interrupts that ended and are not charged yet: each may only write its own counter. */
+static __always_inline __u64 take_irq(struct ex_cpu *c, __u64 at_most)
+{
+	__u64 irq = *(volatile __u64 *)&c->irq_total - c->irq_taken;
+
+	if (irq > at_most)
+		irq = at_most;
+	c->irq_taken += irq;
+	return irq;
+}
+
+static __always_inline void take(struct ex_cpu *c, struct segment *seg)
+{
+	seg->steal = take_steal(c, seg->ns);
+	seg->irq = take_irq(c, seg->ns - seg->steal);
+}
+
 /*
  * Ends the present occupant's segment at now: charges the CPU and, if a slot is on it, the slot.
- * Before a boundary, idle and offline take no steal: the reader may have charged that stretch
+ * Before a boundary, idle and offline take neither steal nor interrupts: the reader may have charged that stretch
  * already, knowing only the state.
  */
 static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
@@ -72,7 +95,7 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 	if ((__s32)(c->epoch - b.epoch) < 0) {
 		seg.ns = b.t > c->since ? b.t - c->since : 0;
 		if (c->cur != EX_CUR_IDLE && c->cur != EX_CUR_OFFLINE)
-			seg.steal = take_steal(c, seg.ns);
+			take(c, &seg);
 		c->snap = c->cum;
 		post_cpu(&c->snap, c->cur, seg, watched);
 		store_barrier(c);
@@ -82,17 +105,20 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 		c->since += seg.ns;
 	}
 	if (s)
-		cross(c, s, c->cur, b, seg.steal, task);
+		cross_taken(c, s, c->cur, b, seg.steal, seg.irq, task);
 	seg.ns = now - c->since;
-	seg.steal = c->cur == EX_CUR_OFFLINE ? 0 : take_steal(c, seg.ns);
+	seg.steal = seg.irq = 0;
+	if (c->cur != EX_CUR_OFFLINE)
+		take(c, &seg);
 	if (!dropped(c))
 		post_cpu(&c->cum, c->cur, seg, watched);
 	c->since = now;
 	if (!s)
 		return;
-	if (now - s->since >= seg.steal && !dropped(c)) {
-		*time_in(&s->cum, account_of(s)) += now - s->since - seg.steal;
+	if (now - s->since >= seg.steal + seg.irq && !dropped(c)) {
+		*time_in(&s->cum, account_of(s)) += now - s->since - seg.steal - seg.irq;
 		s->cum.ns[EX_STEAL] += seg.steal;
+		s->cum.ns[EX_IRQ] += seg.irq;
 	}
 	s->since = now;
 	if (!task)

@@ -111,6 +111,7 @@ static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct tas
 		/* Time is never dropped; only the name is. */
 		c->cum.nameless += executed(s);
 		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+		c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
 		count_error(EX_ERR_NO_GROUP);
 		return;
 	}

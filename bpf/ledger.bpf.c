@@ -9,6 +9,7 @@
  * it was in its state until T.
  */
 #include "switch.h"
+#include "vectors.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -26,6 +27,9 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	if (!c)
 		return 0;
 	depth = enter(c);
+	/* No switch happens in an interrupt: whatever end was not seen is past. */
+	if (c->irq_depth)
+		c->irq_depth = 0;
 	if (next->pid) {
 		in = slot_of(next, &index);
 		if (!in)
@@ -101,7 +105,7 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	if (!s || s->state == EX_RUN || is_waiting(s->state) || s->state == EX_DEAD)
 		goto out;
 	now = not_before(bpf_ktime_get_ns(), s->since);
-	cross(c, s, index, last_boundary(now), 0, p);
+	cross(c, s, index, last_boundary(now), p);
 	charge_off_cpu(c, s, now, s->state);
 	if (s->state == EX_SEED)
 		s->born = now;
@@ -156,7 +160,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	if (s && (s->state == EX_NEW || s->state == EX_SEED)) {
 		now = bpf_ktime_get_ns();
 		s->born = now;
-		cross(c, s, index, last_boundary(now), 0, p);
+		cross(c, s, index, last_boundary(now), p);
 		s->since = now;
 		s->state = EX_LAT;
 		__sync_fetch_and_add(&born_tasks, 1);
@@ -242,7 +246,7 @@ int BPF_PROG(on_free, struct task_struct *p)
 		return 0;
 	depth = enter(c);
 	now = bpf_ktime_get_ns();
-	cross(c, s, index, last_boundary(now), 0, p);
+	cross(c, s, index, last_boundary(now), p);
 	s->state = EX_FREE;
 	s->task = 0;
 	if (bpf_map_push_elem(&free_slots, &index, 0))
@@ -319,6 +323,75 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	change_mode(EX_USR, false);
 	return 0;
 }
+
+/* ---- interrupt time, attached when asked for ---- */
+
+static __always_inline bool is_ksoftirqd(struct task_struct *task)
+{
+	char name[8] = {};
+
+	/* "ksoftirqd/N": no other kernel thread's name begins so (kernel/softirq.c). */
+	if (!(task->flags & PF_KTHREAD))
+		return false;
+	bpf_probe_read_kernel(name, sizeof(name), task->comm);
+	return name[0] == 'k' && name[1] == 's' && name[2] == 'o' && name[3] == 'f' &&
+	       name[4] == 't' && name[5] == 'i' && name[6] == 'r' && name[7] == 'q';
+}
+
+/*
+ * Only the outermost counts: a hard interrupt in a softirq is part of it. A softirq that ksoftirqd
+ * serves is the time of that task, as in the kernel's own accounting.
+ */
+static __always_inline void interrupt_begins(bool soft)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	if (!c)
+		return;
+	c->events[EX_EV_IRQ]++;
+	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
+		c->irq_own = 1;
+		return;
+	}
+	if (!c->irq_depth++)
+		c->irq_since = bpf_ktime_get_ns();
+}
+
+static __always_inline void interrupt_ends(bool soft)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	__u64 now;
+
+	if (!c)
+		return;
+	c->events[EX_EV_IRQ]++;
+	if (soft && !c->irq_depth && c->irq_own) {
+		c->irq_own = 0;
+		return;
+	}
+	/* The first thing seen may be an end. */
+	if (!c->irq_depth || --c->irq_depth)
+		return;
+	now = bpf_ktime_get_ns();
+	if (now > c->irq_since)
+		*(volatile __u64 *)&c->irq_total = c->irq_total + (now - c->irq_since);
+}
+
+#define MEASURE(vector)                                                        \
+	SEC("?tp_btf/" #vector "_entry")                                       \
+	int vector##_begins(void *ctx)                                         \
+	{                                                                      \
+		interrupt_begins(!__builtin_strcmp(#vector, "softirq"));       \
+		return 0;                                                      \
+	}                                                                      \
+	SEC("?tp_btf/" #vector "_exit")                                        \
+	int vector##_ends(void *ctx)                                           \
+	{                                                                      \
+		interrupt_ends(!__builtin_strcmp(#vector, "softirq"));         \
+		return 0;                                                      \
+	}
+
+EX_VECTORS(MEASURE)
 
 /* Bit 4 of x86's error code: an instruction fetch (arch/x86/include/asm/trap_pf.h). */
 SEC("?tp_btf/page_fault_user")
@@ -429,7 +502,7 @@ int flush(void *ctx)
 	c->cur = EX_CUR_UNNAMED;
 	mine = slot_of(task, &index);
 	if (mine) {
-		cross(c, mine, index, b, 0, task);
+		cross(c, mine, index, b, task);
 		take_in(c, mine, now);
 		mine->cpu = cpu;
 		mine->state = EX_RUN;

@@ -115,7 +115,7 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 
 	if (!s)
 		return;
-	cross(c, s, index, b, 0, prev);
+	cross(c, s, index, b, prev);
 	take_in(c, s, now);
 	switch_out(c, s, prev, preempt, prev_state, cpu, now, b);
 }
@@ -149,7 +149,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 				      struct task_struct *next, __u32 cpu, __u64 now,
 				      struct boundary b)
 {
-	cross(c, s, index, b, 0, next);
+	cross(c, s, index, b, next);
 	if (is_timed(s->state)) {
 		if (!is_waiting(s->state))
 			until_queued(c, s, next, now);
@@ -200,6 +200,7 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	if (s->state == EX_DEAD) {
 		c->cum.nameless += executed(s);
 		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+		c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
 	}
 }
 

@@ -104,8 +104,9 @@ static __always_inline void list_dirty(__u32 e, __u32 index)
 }
 
 /* Sets aside how a slot stood at the boundary, the time up to it charged to its state. */
-static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 index,
-				  struct boundary b, __u64 steal, struct task_struct *task)
+static __always_inline void cross_taken(struct ex_cpu *c, struct ex_slot *s, __u32 index,
+					struct boundary b, __u64 steal, __u64 irq,
+					struct task_struct *task)
 {
 	__u64 d = 0;
 	__u32 state = s->state, account = account_of(s);
@@ -117,10 +118,13 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 		d = b.t - s->since;
 	if (steal > d)
 		steal = d;
+	if (irq > d - steal)
+		irq = d - steal;
 	s->snap = s->cum;
 	if (d) {
-		*time_in(&s->snap, account) += d - steal;
+		*time_in(&s->snap, account) += d - steal - irq;
 		s->snap.ns[EX_STEAL] += steal;
+		s->snap.ns[EX_IRQ] += irq;
 	}
 	s->snap_state = state;
 	s->snap_cpu = s->cpu;
@@ -129,13 +133,21 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 	*(volatile __u32 *)&s->epoch = b.epoch;
 	store_barrier(c);
 	if (d) {
-		*time_in(&s->cum, account) += d - steal;
+		*time_in(&s->cum, account) += d - steal - irq;
 		s->cum.ns[EX_STEAL] += steal;
+		s->cum.ns[EX_IRQ] += irq;
 		s->since = b.t;
 	}
 	if (task)
 		identify(&s->id, task);
 	list_dirty(b.epoch, index);
+}
+
+/* The same for a task that is on no CPU: nothing was taken from it. */
+static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 index,
+				  struct boundary b, struct task_struct *task)
+{
+	cross_taken(c, s, index, b, 0, 0, task);
 }
 
 /* Charges an off-CPU task up to now, to the state it was in or to another (see caller). */

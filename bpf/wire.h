@@ -123,13 +123,16 @@ struct ex_cpu_cum {
 	__u64 watched_dispatches;
 	__u64 nameless; /* executed by tasks that exited when no group was free; in `task` of some CPU */
 	__u64 nameless_steal;
-	__u64 spare[5];
+	__u64 irq;	/* all of it */
+	__u64 irq_idle; /* the part that hit no task's account */
+	__u64 nameless_irq;
+	__u64 spare[2];
 };
 
 /* steal_raw before the first look. */
 #define EX_STEAL_UNREAD 0xffffffffffffffffull
 
-enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EV_MODE, EX_EVENTS = 8 };
+enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EV_MODE, EX_EV_IRQ, EX_EVENTS = 8 };
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {
@@ -142,7 +145,12 @@ struct ex_cpu {
 	__u32 cur;	   /* slot on the CPU, or EX_CUR_* */
 	__u32 epoch;
 	__s64 clock_offset; /* our clock minus the run queue's */
-	__u64 line1[2];
+	__u32 irq_depth;    /* how many interrupts are nested, while they are measured */
+	__u32 irq_own;	    /* ksoftirqd serves softirqs: that is its own time */
+	__u64 irq_since;
+	__u64 irq_total; /* written by interrupts only ... */
+	__u64 irq_taken; /* ... and what of it is charged, by the others only */
+	__u64 line1[6];
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
 	struct ex_cpu_cum snap;
@@ -200,7 +208,7 @@ enum ex_error {
 _Static_assert(sizeof(struct ex_cum) == 256, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
 _Static_assert(sizeof(struct ex_slot) == 672, "ex_slot");
-_Static_assert(sizeof(struct ex_cpu) == 448, "ex_cpu");
+_Static_assert(sizeof(struct ex_cpu) == 512, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 784, "ex_group");
 

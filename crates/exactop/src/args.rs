@@ -4,6 +4,7 @@ use crate::values::{self, Columns, SortField};
 use crate::{load, prstat};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use exactop_model::filter::Filter;
+use exactop_sources::SplitPolicy;
 use std::path::PathBuf;
 
 /// A top for Linux that closes its books
@@ -124,6 +125,29 @@ pub enum Split {
     Sampled,
 }
 
+/// Whether the ledger tells interrupts from whom they hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Irq {
+    /// While a column on screen asks for it and it stays under the budget
+    #[default]
+    Auto,
+    /// Always
+    On,
+    /// Never
+    Off,
+}
+
+impl Irq {
+    /// As the ledger has it.
+    pub fn policy(self) -> SplitPolicy {
+        match self {
+            Irq::Auto => SplitPolicy::Auto,
+            Irq::On => SplitPolicy::Exact,
+            Irq::Off => SplitPolicy::Sampled,
+        }
+    }
+}
+
 /// What to watch and how to show it.
 #[derive(Debug, Args)]
 pub struct Watch {
@@ -192,7 +216,10 @@ pub struct Watch {
     /// How the ledger tells user from system time
     #[arg(long, value_enum, default_value_t)]
     pub split: Split,
-    /// What --split auto may cost, in per cent of the machine's CPU time
+    /// Whether interrupt time is told from the time of whom it hit
+    #[arg(long, value_enum, default_value_t)]
+    pub irq: Irq,
+    /// What --split auto and --irq auto may cost each, in per cent of the machine's CPU time
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = values::percent, allow_hyphen_values = true)]
     pub budget: f64,
     /// Read this directory instead of /proc (procfs source, for tests)

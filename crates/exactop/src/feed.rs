@@ -59,7 +59,7 @@ fn split(watch: &Watch) -> SplitOptions {
         Split::Exact => SplitPolicy::Exact,
         Split::Sampled => SplitPolicy::Sampled,
     };
-    SplitOptions { policy, budget: watch.budget / 100.0 }
+    SplitOptions { policy, irq: watch.irq.policy(), budget: watch.budget / 100.0 }
 }
 
 /// Processes that are asked for by number must be there now; later they may go.

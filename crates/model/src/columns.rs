@@ -180,11 +180,12 @@ pub const TOP: &[&str] = &[
 /// The microstates view's columns: prstat's, with the states Linux has beside.
 pub const MICROSTATES: &[&str] = &[
     "pid", "ms_usr", "ms_sys", "ms_dfl", "ms_lck", "ms_slp", "ms_blk", "ms_lat", "ms_thr",
-    "ms_stp", "ms_stl", "vcx", "icx", "syscalls", "signals", "command",
+    "ms_stp", "ms_stl", "ms_irq", "vcx", "icx", "syscalls", "signals", "command",
 ];
 
 const TICKS: &str = "ledger: run_ns x the kernel's tick-sampled user:system ratio (~) / procfs: \
                      utime and stime of /proc/PID/stat (ticks)";
+const IRQS: &str = "ledger: tracepoints of irq and irq_vectors, while attached (--irq) / procfs: -";
 const STAT: &str = "/proc/PID/stat";
 const STATES: &str =
     "ledger: sched_switch, sched_wakeup, pt_regs.orig_ax, sys_enter and sys_exit / \
@@ -558,9 +559,9 @@ pub const COLUMNS: &[Column] = &[
         "ms_irq",
         "IRQ",
         System,
-        NONE,
+        INTERRUPTS,
         |row| state(row, Counter::IrqNs),
-        "Its CPU was taken by an interrupt, per cent of the thread's own time."
+        "Its CPU was taken by an interrupt, per cent of the thread's own time; - where not measured."
     ),
     share_column!(
         "ms_stl",
@@ -749,7 +750,7 @@ pub const COLUMNS: &[Column] = &[
     },
     counter_column!("run_ns", "RUN_NS", Ns, Cpu, RunNs, NONE, EVENTS),
     counter_column!("steal_ns", "STEAL_NS", Ns, Steal, StealNs, NONE, EVENTS),
-    counter_column!("irq_ns", "IRQ_NS", Ns, System, IrqNs, NONE, "not measured yet: -"),
+    counter_column!("irq_ns", "IRQ_NS", Ns, System, IrqNs, INTERRUPTS, IRQS),
     counter_column!("lat_ns", "LAT_NS", Ns, RunQueue, LatNs, SCHEDSTAT, EVENTS),
     counter_column!("lat_preempt_ns", "LATP_NS", Ns, RunQueue, LatPreemptNs, NONE, EVENTS),
     counter_column!(

@@ -141,6 +141,14 @@ impl Counters {
         }
     }
 
+    /// Adds a counter to another and forgets it: its time was not told apart after all.
+    pub fn fold(&mut self, from: Counter, into: Counter) {
+        if let Some(part) = self.get(from) {
+            self.bump(into, part);
+            self.forget(from);
+        }
+    }
+
     /// Adds another set. What either does not know, the sum does not know.
     pub fn add(&mut self, other: &Counters) {
         self.known &= other.known;

@@ -563,7 +563,10 @@ fn balance(window: &Window) -> Books {
         tasks_ns: of_tasks(Counter::RunNs),
         exited_ns: of_exited(Counter::RunNs),
         unnamed_ns: cpus().map(|c| c.unnamed_ns + c.nameless_ns).fold(0, u64::wrapping_add),
-        irq_ns: cpus().map(|c| c.irq_ns).sum(),
+        irq_ns: cpus()
+            .map(|c| c.irq_idle_ns)
+            .sum::<Option<u64>>()
+            .map(|cpu| cpu + of_tasks(Counter::IrqNs) + of_exited(Counter::IrqNs)),
         steal_ns: cpus()
             .map(|c| c.steal_idle_ns)
             .sum::<Option<u64>>()

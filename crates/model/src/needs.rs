@@ -31,6 +31,9 @@ impl Needs {
     /// User and system time and system calls, measured at the system calls.
     pub const SPLIT: Needs = Needs(512);
 
+    /// Interrupt time, measured at both ends of interrupts.
+    pub const INTERRUPTS: Needs = Needs(1024);
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

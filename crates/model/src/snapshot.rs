@@ -125,8 +125,10 @@ pub struct CpuSample {
     pub unnamed_ns: u64,
     /// Idle.
     pub idle_ns: u64,
-    /// Interrupts, where measured.
+    /// Interrupts, where measured; from tasks and from idle.
     pub irq_ns: Option<u64>,
+    /// The part of `irq_ns` that hit nobody's account: idle or unnamed.
+    pub irq_idle_ns: Option<u64>,
     /// Stolen, where measured; from tasks and from idle.
     pub steal_ns: Option<u64>,
     /// The part of `steal_ns` that hit nobody's account: idle or unnamed.

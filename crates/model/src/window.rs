@@ -5,9 +5,10 @@
 //! looking: the whole window, in that state. The [`Book`] keeps the last sample of everyone and
 //! does that arithmetic.
 
-use crate::counters::Counters;
+use crate::counters::{Counter, Counters};
 use crate::errors::{ErrorCounts, ErrorKind};
 use crate::key::AccountId;
+use crate::provenance::Quality;
 use crate::snapshot::{CostSample, CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
 use crate::system::StatTicks;
 use rustc_hash::FxHashMap;
@@ -153,6 +154,8 @@ pub struct Book {
     round: u64,
     all: Census,
     leaders: Census,
+    /// Interrupts were measured in all of the last window.
+    interrupts: bool,
 }
 
 impl Book {
@@ -179,6 +182,8 @@ impl Book {
         let exited = self.post_exits(exits, &mut backwards);
         self.backwards += backwards;
         snapshot.errors.add(ErrorKind::Backwards, self.backwards);
+        self.interrupts =
+            self.last.as_ref().is_some_and(|last| interrupts_are_measured(last, &snapshot));
         let window = self.last.as_ref().map(|last| difference(last, &snapshot, tasks, exited));
         self.last = Some(snapshot);
         window
@@ -317,7 +322,10 @@ impl Book {
         let life_ns = life_in(&known.sample, t0_ns, t1_ns);
         let mut sample = known.sample;
         sample.counters = known.counters_at(t1_ns);
-        let (delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
+        let (mut delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
+        if !self.interrupts {
+            delta.fold(Counter::IrqNs, Counter::RunNs);
+        }
         Some(TaskDelta { sample, life_ns, delta })
     }
 }
@@ -330,14 +338,36 @@ fn life_in(sample: &TaskSample, t0_ns: u64, t1_ns: u64) -> u64 {
     }
 }
 
+/// Whether interrupts were measured from one snapshot to the other. Where they were for a part of
+/// the time only, what was measured goes back to whom they hit.
+fn interrupts_are_measured(last: &Snapshot, now: &Snapshot) -> bool {
+    [last, now].iter().all(|snapshot| snapshot.provenance.irq != Quality::Missing)
+}
+
+fn fold_interrupts(tasks: &mut [TaskDelta], exited: &mut [ExitDelta], cpus: &mut [CpuDelta]) {
+    let tasks = tasks.iter_mut().map(|t| &mut t.delta);
+    let exited = exited.iter_mut().map(|e| &mut e.delta);
+    tasks.chain(exited).for_each(|delta| delta.fold(Counter::IrqNs, Counter::RunNs));
+    for time in cpus.iter_mut().map(|c| &mut c.time) {
+        if let (Some(all), Some(idle)) = (time.irq_ns.take(), time.irq_idle_ns.take()) {
+            time.idle_ns = time.idle_ns.wrapping_add(idle);
+            time.task_ns = time.task_ns.wrapping_add(all.wrapping_sub(idle));
+        }
+    }
+}
+
 /// What changed on the machine between two snapshots.
 fn difference(
     last: &Snapshot,
     now: &Snapshot,
-    tasks: Vec<TaskDelta>,
-    exited: Vec<ExitDelta>,
+    mut tasks: Vec<TaskDelta>,
+    mut exited: Vec<ExitDelta>,
 ) -> Window {
     let (t0_ns, t1_ns) = (last.at_ns, now.at_ns);
+    let mut cpus = cpu_differences(last, now);
+    if !interrupts_are_measured(last, now) {
+        fold_interrupts(&mut tasks, &mut exited, &mut cpus);
+    }
     let ticks_of = |now: Option<StatTicks>, then: Option<StatTicks>| {
         now.zip(then).map(|(now, then)| now.since(&then))
     };
@@ -347,7 +377,7 @@ fn difference(
         t1_ns,
         tasks,
         exited,
-        cpus: cpu_differences(last, now),
+        cpus,
         errors: now.errors.since(&last.errors),
         born: now.born.zip(last.born).map(|(now, then)| now.saturating_sub(then)),
         ticks: ticks_of(now.system.ticks, last.system.ticks),
@@ -389,6 +419,7 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
                 nameless_ns: cpu.nameless_ns.wrapping_sub(then.nameless_ns),
                 offline_ns: cpu.offline_ns.wrapping_sub(then.offline_ns),
                 irq_ns: minus(cpu.irq_ns, then.irq_ns),
+                irq_idle_ns: minus(cpu.irq_idle_ns, then.irq_idle_ns),
                 steal_ns: minus(cpu.steal_ns, then.steal_ns),
                 steal_idle_ns: minus(cpu.steal_idle_ns, then.steal_idle_ns),
                 switches: minus(cpu.switches, then.switches),

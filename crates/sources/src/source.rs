@@ -15,18 +15,20 @@ pub enum SplitPolicy {
     Auto,
 }
 
-/// User and system time: how they are told apart, and what that may cost.
+/// User, system and interrupt time: how they are told apart, and what that may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitOptions {
-    /// How.
+    /// User from system time.
     pub policy: SplitPolicy,
-    /// For `Auto`: the cost at which it stops, as a share of the machine's CPU time (0..1).
+    /// Interrupts from whom they hit; `Sampled` means that they are not.
+    pub irq: SplitPolicy,
+    /// For `Auto`: the cost at which each of the two stops, as a share of the machine's CPU time (0..1).
     pub budget: f64,
 }
 
 impl Default for SplitOptions {
     fn default() -> SplitOptions {
-        SplitOptions { policy: SplitPolicy::Auto, budget: 0.01 }
+        SplitOptions { policy: SplitPolicy::Auto, irq: SplitPolicy::Auto, budget: 0.01 }
     }
 }
 

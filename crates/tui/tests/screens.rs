@@ -132,7 +132,7 @@ fn microstates_on_the_screen_add_up_to_100() {
     let rows = text.lines().filter_map(|line| {
         let cells: Vec<f64> =
             line.trim_matches('"').split_whitespace().map_while(|c| c.parse().ok()).collect();
-        (cells.len() == 15).then(|| cells[1..11].iter().sum::<f64>())
+        (cells.len() == 16).then(|| cells[1..12].iter().sum::<f64>())
     });
     let sums: Vec<f64> = rows.collect();
     assert!(sums.len() == 13, "{text}");

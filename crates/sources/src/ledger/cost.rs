@@ -92,9 +92,17 @@ impl Cost {
 
 /// Changes between user and system mode so far (EX_EV_MODE of bpf/wire.h).
 pub fn mode_events(kernel: &KernelSide) -> u64 {
-    const MODE: usize = 6;
+    events_of(kernel, 6)
+}
+
+/// Beginnings and ends of interrupts so far (EX_EV_IRQ of bpf/wire.h).
+pub fn interrupt_events(kernel: &KernelSide) -> u64 {
+    events_of(kernel, 7)
+}
+
+fn events_of(kernel: &KernelSide, kind: usize) -> u64 {
     (0..kernel.possible_cpus)
-        .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events })[MODE])
+        .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events })[kind])
         .sum()
 }
 

@@ -120,6 +120,29 @@ impl KernelSide {
         all.into_iter().filter(|p| p.autoload()).map(attach).collect()
     }
 
+    /// Attaches the programs that measure interrupts: their ends first, because a beginning alone
+    /// would seem to last.
+    pub fn attach_interrupts(&self) -> Result<Vec<Link>, SourceError> {
+        let p = &self.skel.progs;
+        let all = [
+            &p.irq_handler_ends,
+            &p.softirq_ends,
+            &p.local_timer_ends,
+            &p.irq_work_ends,
+            &p.call_function_ends,
+            &p.call_function_single_ends,
+            &p.reschedule_ends,
+            &p.irq_handler_begins,
+            &p.softirq_begins,
+            &p.local_timer_begins,
+            &p.irq_work_begins,
+            &p.call_function_begins,
+            &p.call_function_single_begins,
+            &p.reschedule_begins,
+        ];
+        all.into_iter().filter(|p| p.autoload()).map(attach).collect()
+    }
+
     /// Lets the iterator give everyone who lives a slot.
     pub fn seed(&mut self) -> Result<(), SourceError> {
         let link = self.skel.progs.seed.attach_iter_with_opts(IterOpts::None);
@@ -210,6 +233,20 @@ impl KernelSide {
             &p.on_sys_enter,
             &p.on_sys_exit,
             &p.on_page_fault,
+            &p.softirq_begins,
+            &p.softirq_ends,
+            &p.local_timer_begins,
+            &p.local_timer_ends,
+            &p.irq_handler_begins,
+            &p.irq_handler_ends,
+            &p.reschedule_begins,
+            &p.reschedule_ends,
+            &p.call_function_begins,
+            &p.call_function_ends,
+            &p.call_function_single_begins,
+            &p.call_function_single_ends,
+            &p.irq_work_begins,
+            &p.irq_work_ends,
             &p.flush,
         ];
         all.into_iter().filter(|p| p.autoload()).collect()

@@ -2,7 +2,7 @@
 
 use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
 use super::Options;
-use crate::bpf::refusal;
+use crate::bpf::{interrupts, refusal};
 use crate::error::SourceError;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, OpenObject};
@@ -51,6 +51,13 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
     open.progs.on_switch_before_5_18.set_autoload(!variant.switch_tells_state);
     open.progs.on_cpu_dead.set_autoload(variant.extras);
     open.progs.on_page_fault.set_autoload(variant.extras);
+    let here = interrupts::here();
+    for mut program in open.open_object_mut().progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        if let Some(load) = interrupts::wanted(&name, &here) {
+            program.set_autoload(load);
+        }
+    }
     size_maps(&mut open, options)?;
     open.load()
 }

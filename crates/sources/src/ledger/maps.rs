@@ -15,7 +15,7 @@ const _: () = {
     assert!(size_of::<types::ex_cum>() == 256);
     assert!(size_of::<types::ex_ident>() == 64);
     assert!(size_of::<types::ex_slot>() == 672);
-    assert!(size_of::<types::ex_cpu>() == 448);
+    assert!(size_of::<types::ex_cpu>() == 512);
     assert!(size_of::<types::ex_group_key>() == 64);
     assert!(size_of::<types::ex_group>() == 784);
 };

@@ -11,7 +11,7 @@ mod exits;
 mod kernel_side;
 mod load;
 mod maps;
-mod split;
+mod optional;
 mod tasks;
 
 /// Generated from bpf/ledger.bpf.c by the build script.
@@ -31,7 +31,7 @@ use exactop_model::system::System;
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind};
 use exits::ExitReader;
 use kernel_side::KernelSide;
-use split::Split;
+use optional::{Group, Optional};
 use std::fs;
 use tasks::{Measured, TaskReader};
 
@@ -86,7 +86,8 @@ pub struct Ledger {
     tasks: TaskReader,
     exits: ExitReader,
     cost: Cost,
-    split: Split,
+    split: Optional,
+    interrupts: Optional,
     lead_ns: u64,
     errors: ErrorCounts,
     steal: bool,
@@ -106,8 +107,10 @@ impl Ledger {
         kernel.globals.set_epoch(1);
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
-        let mut split = Split::new(options.split);
+        let mut split = Optional::new(Group::Split, options.split);
         split.want(&kernel, false, clock::now_ns())?;
+        let mut interrupts = Optional::new(Group::Interrupts, options.split);
+        interrupts.want(&kernel, false, clock::now_ns())?;
         kernel.seed()?;
         for cpu in 0..kernel.possible_cpus {
             kernel.flush(cpu)?;
@@ -116,10 +119,15 @@ impl Ledger {
         let steal = steal_is_measured(&kernel);
         Ok(Ledger {
             kernel,
-            provenance: provenance(Measured { steal, split: split.is_on() }),
+            provenance: provenance(Measured {
+                steal,
+                split: split.is_on(),
+                irq: interrupts.is_on(),
+            }),
             tasks: TaskReader::default(),
             exits: ExitReader::default(),
             split,
+            interrupts,
             lead_ns: options.lead_ns,
             cost,
             errors: ErrorCounts::default(),
@@ -184,10 +192,13 @@ impl Ledger {
 impl Source for Ledger {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.watch(request.watch);
-        self.split.want(&self.kernel, request.needs.has(Needs::SPLIT), clock::now_ns())?;
+        let now_ns = clock::now_ns();
+        self.split.want(&self.kernel, request.needs.has(Needs::SPLIT), now_ns)?;
+        self.interrupts.want(&self.kernel, request.needs.has(Needs::INTERRUPTS), now_ns)?;
         let closed = closing::close(&self.kernel, self.lead_ns)?;
         let slots = self.kernel.grow()?;
-        let measured = Measured { steal: self.steal, split: self.split.is_on() };
+        let measured =
+            Measured { steal: self.steal, split: self.split.is_on(), irq: self.interrupts.is_on() };
         let changes = self.tasks.read(&self.kernel, &closed, slots, measured);
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
@@ -197,8 +208,9 @@ impl Source for Ledger {
         self.seed_again()?;
         let (events, bpf_ns) = self.cost.update(&self.kernel);
         self.provenance = provenance(measured);
-        let modes = cost::mode_events(&self.kernel);
-        self.split.review(&self.kernel, modes, self.cost.ns_per_event(), closed.t_ns);
+        let ns_per_event = self.cost.ns_per_event();
+        self.split.review(&self.kernel, ns_per_event, closed.t_ns);
+        self.interrupts.review(&self.kernel, ns_per_event, closed.t_ns);
         Ok(Snapshot {
             at_ns: closed.t_ns,
             provenance: self.provenance.clone(),
@@ -232,7 +244,7 @@ fn provenance(measured: Measured) -> Provenance {
     let mut provenance = Provenance::new(SourceKind::Ledger);
     for &counter in Counter::ALL {
         provenance.counters[counter as usize] = match counter {
-            Counter::IrqNs => Quality::Missing,
+            Counter::IrqNs if !measured.irq => Quality::Missing,
             Counter::StealNs if !measured.steal => Quality::Missing,
             Counter::UserNs | Counter::SystemNs | Counter::Syscalls if !measured.split => {
                 Quality::Missing
@@ -241,6 +253,7 @@ fn provenance(measured: Measured) -> Provenance {
             _ => Quality::Exact,
         };
     }
+    provenance.irq = if measured.irq { Quality::Exact } else { Quality::Missing };
     provenance.steal = if measured.steal { Quality::Exact } else { Quality::Missing };
     provenance
 }

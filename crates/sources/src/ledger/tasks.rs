@@ -282,6 +282,8 @@ pub struct Measured {
     pub steal: bool,
     /// User and system time, and system calls.
     pub split: bool,
+    /// Interrupts.
+    pub irq: bool,
 }
 
 /// The counters of a slot or a group.
@@ -298,6 +300,9 @@ pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     if measured.steal {
         set(Counter::StealNs, cum.ns[2]);
     }
+    // Known always, so that sums hold when the measuring begins or ends; the window tells whether
+    // it was measured.
+    set(Counter::IrqNs, cum.ns[3]);
     set(Counter::LatNs, cum.ns[4] + cum.ns[8]);
     set(Counter::LatPreemptNs, cum.ns[8]);
     set(Counter::ThrottleNs, cum.ns[12]);

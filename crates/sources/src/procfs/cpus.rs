@@ -42,15 +42,17 @@ fn sample(cpu: u32, counts: &StatTicks, ticks: Ticks) -> Option<CpuSample> {
         ticks.to_ns(parts.iter().try_fold(0u64, |sum, &part| sum.checked_add(part))?)
     };
     let steal_ns = ns(&[counts.steal])?;
+    let irq_ns = ns(&[counts.irq, counts.softirq])?;
     Some(CpuSample {
         cpu,
         // /proc/stat lists no others.
         online: true,
         task_ns: ns(&[counts.user, counts.nice, counts.system])?,
         idle_ns: ns(&[counts.idle, counts.iowait])?,
-        irq_ns: Some(ns(&[counts.irq, counts.softirq])?),
+        irq_ns: Some(irq_ns),
         steal_ns: Some(steal_ns),
-        // /proc tells of no task that the steal hit.
+        // /proc tells of no task that they hit.
+        irq_idle_ns: Some(irq_ns),
         steal_idle_ns: Some(steal_ns),
         ..CpuSample::default()
     })
@@ -67,6 +69,7 @@ fn hold(now: &mut CpuSample, last: &CpuSample) -> u64 {
     at_least(&mut now.idle_ns, last.idle_ns);
     for (now, last) in [
         (&mut now.irq_ns, last.irq_ns),
+        (&mut now.irq_idle_ns, last.irq_idle_ns),
         (&mut now.steal_ns, last.steal_ns),
         (&mut now.steal_idle_ns, last.steal_idle_ns),
     ] {

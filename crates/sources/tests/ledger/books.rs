@@ -36,6 +36,12 @@ impl Books {
         self.request.needs = exactop_model::Needs::SPLIT;
     }
 
+    /// Has interrupt time measured, or no longer, from the next window on.
+    pub fn interrupts(&mut self, measure: bool) {
+        use exactop_model::Needs;
+        self.request.needs = if measure { Needs::INTERRUPTS } else { Needs::NONE };
+    }
+
     /// Counts this process's time on each CPU from the next window on.
     pub fn watch(&mut self, tgid: u32) {
         self.request.watch = Some(tgid);

@@ -13,6 +13,7 @@ mod corners;
 mod cost;
 mod hotplug;
 mod identity;
+mod interrupts;
 mod io_uring;
 mod microstates;
 mod teardown;

@@ -148,6 +148,7 @@ fn cpu(cpu: u32, n: u64, task_ns: u64) -> CpuSample {
         irq_ns: None,
         steal_ns: Some(n),
         steal_idle_ns: Some(n),
+        irq_idle_ns: None,
         offline_ns: 0,
         switches: Some(4000 * n),
         ..CpuSample::default()

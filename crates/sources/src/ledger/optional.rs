@@ -1,0 +1,119 @@
+//! Groups of programs that are worth it only sometimes: user and system time, measured at every
+//! system call, and interrupt time, measured at both ends of every interrupt.
+//!
+//! A group is attached while its measured cost stays under a budget; then not again for a while.
+//! What is not measured falls back: to the kernel's tick-sampled ratio, or to whom the interrupt
+//! hit.
+
+use super::cost;
+use super::kernel_side::KernelSide;
+use crate::error::SourceError;
+use crate::source::{SplitOptions, SplitPolicy};
+use libbpf_rs::Link;
+
+/// How long the programs stay away after they were over the budget.
+const REST_NS: u64 = 30_000_000_000;
+
+/// Which group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// User and system time, system calls.
+    Split,
+    /// Interrupts.
+    Interrupts,
+}
+
+/// A group of optional programs and whether they are worth it.
+pub struct Optional {
+    group: Group,
+    policy: SplitPolicy,
+    budget: f64,
+    links: Vec<Link>,
+    run: u32,
+    rest_until_ns: u64,
+    last: Option<(u64, u64)>,
+}
+
+impl Optional {
+    /// Not measuring yet.
+    pub fn new(group: Group, options: SplitOptions) -> Optional {
+        let policy = match group {
+            Group::Split => options.policy,
+            Group::Interrupts => options.irq,
+        };
+        Optional {
+            group,
+            policy,
+            budget: options.budget,
+            links: Vec::new(),
+            run: 0,
+            rest_until_ns: 0,
+            last: None,
+        }
+    }
+
+    /// Whether it is being measured.
+    pub fn is_on(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Attaches the programs where the policy or, if that is up to the view, `wanted` says so.
+    pub fn want(
+        &mut self,
+        kernel: &KernelSide,
+        wanted: bool,
+        now_ns: u64,
+    ) -> Result<(), SourceError> {
+        let on = match self.policy {
+            SplitPolicy::Exact => true,
+            SplitPolicy::Sampled => false,
+            SplitPolicy::Auto => wanted && now_ns >= self.rest_until_ns,
+        };
+        if on && !self.is_on() {
+            self.start(kernel)?;
+        } else if !on && self.is_on() {
+            self.stop(kernel);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, kernel: &KernelSide) -> Result<(), SourceError> {
+        self.last = None;
+        match self.group {
+            Group::Split => {
+                self.links = kernel.attach_split()?;
+                self.run = self.run.wrapping_add(1).max(1);
+                kernel.globals.set_split_run(self.run);
+            }
+            Group::Interrupts => self.links = kernel.attach_interrupts()?,
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, kernel: &KernelSide) {
+        if self.group == Group::Split {
+            kernel.globals.set_split_run(0);
+        }
+        // The programs attached last go first: those for the beginnings of interrupts.
+        while self.links.pop().is_some() {}
+    }
+
+    /// Looks at what the last window cost: `ns_per_event` is the calibrated cost, `now_ns` the
+    /// window's end.
+    pub fn review(&mut self, kernel: &KernelSide, ns_per_event: Option<f64>, now_ns: u64) {
+        let events = match self.group {
+            Group::Split => cost::mode_events(kernel),
+            Group::Interrupts => cost::interrupt_events(kernel),
+        };
+        let before = self.last.replace((events, now_ns));
+        if self.policy != SplitPolicy::Auto || !self.is_on() {
+            return;
+        }
+        let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return };
+        let window_ns = now_ns.saturating_sub(t0_ns) as f64 * kernel.possible_cpus as f64;
+        if events.saturating_sub(events_before) as f64 * ns > self.budget * window_ns {
+            self.stop(kernel);
+            self.rest_until_ns = now_ns + REST_NS;
+        }
+    }
+}
