@@ -36,8 +36,7 @@ impl CallNr {
 
     /// The number of a native call of this name.
     pub fn named(name: &str) -> Option<CallNr> {
-        let call = Sysno::iter().find(|call| call.name() == name)?;
-        i32::try_from(call.id()).ok().map(CallNr)
+        Sysno::iter().find(|call| call.name() == name).map(|call| CallNr(call.id()))
     }
 
     /// All names.

@@ -7,6 +7,7 @@ use crate::provenance::{Provenance, Quality, SourceKind};
 use crate::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::system::{StatTicks, System};
 use crate::value::Missing;
+use crate::waits::Waits;
 use crate::window::{Book, Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -221,6 +222,9 @@ pub struct Frame {
     pub cost: CostSample,
     /// Who measured and how well.
     pub provenance: Provenance,
+    /// What the watched process waited for, where that can be timed; from the window after the one
+    /// in which it was first watched.
+    pub waits: Option<Waits>,
 }
 
 impl Frame {
@@ -292,6 +296,7 @@ impl Frame {
             exited,
             processes: book.process_census(),
             tasks: book.census(),
+            waits: None,
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),

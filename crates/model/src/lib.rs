@@ -25,6 +25,7 @@ pub mod system;
 pub mod text;
 pub mod value;
 pub mod waits;
+pub mod waits_text;
 pub mod wakes;
 pub mod who;
 pub mod window;

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod tests;
+mod watched;
 
 use crate::details::{Details, Held, OpenFiles};
 use crate::error::SourceError;
@@ -10,10 +11,12 @@ use crate::procfs::Procfs;
 use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, TaskKey, Window,
+    Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, SourceKind, TaskKey,
+    Window,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
+use watched::Watched;
 
 /// The needs that are details of a row; the others are the source's.
 const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
@@ -91,6 +94,7 @@ pub struct Session {
     read: FxHashMap<(bool, TaskKey), Read>,
     /// The descriptors they keep open.
     held: Held,
+    watched: Watched,
 }
 
 impl Session {
@@ -117,6 +121,7 @@ impl Session {
             window: None,
             read: FxHashMap::default(),
             held: Held::default(),
+            watched: Watched::default(),
         }
     }
 
@@ -148,6 +153,8 @@ impl Session {
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();
         self.window = self.book.advance(snapshot);
+        let exact = self.provenance().source == SourceKind::Ledger;
+        self.watched.advance(request.watch.filter(|_| exact));
         self.forget_details();
         Ok(self.window.is_some())
     }
@@ -224,7 +231,9 @@ impl Feed for Session {
     }
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        Some(Frame::new(self.window.as_ref()?, &self.book, &ask.options))
+        let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
+        frame.waits = self.watched.waits.clone();
+        Some(frame)
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {

@@ -12,6 +12,8 @@ use exactop_model::columns::Context;
 use exactop_model::format::{cpu_time, percent, size};
 use exactop_model::sort::SortBy;
 use exactop_model::text::{escape, escape_str};
+use exactop_model::waits::Latency;
+use exactop_model::waits_text;
 use exactop_model::{columns, format, Column, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -58,6 +60,7 @@ impl View<'_> {
         lines.push(self.cpu());
         lines.extend(self.runs_on());
         lines.push(self.events());
+        lines.extend(self.waits());
         lines.extend(self.exited());
         lines
     }
@@ -230,6 +233,35 @@ impl View<'_> {
             self.piece(5, Ink::Plain, format!("put on a CPU {} times", text(Counter::Dispatches))),
         ];
         self.named("events", pieces, "  ")
+    }
+
+    /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
+    /// something to say.
+    fn waits(&self) -> Vec<Line<'static>> {
+        let Some(waits) = &self.frame.waits else { return Vec::new() };
+        let rows = waits.by_process();
+        let Some(row) = rows.iter().find(|r| r.who.tgid == self.page.key.tgid) else {
+            return Vec::new();
+        };
+        let seconds = waits.seconds() * row.threads.max(1) as f64;
+        let queue = |after: &str, latency: &Latency| {
+            let waited = latency.count > 0;
+            waited.then(|| format!("{after} {}", waits_text::queue(latency, seconds)))
+        };
+        let queues =
+            [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
+        let queues: Vec<String> = queues.into_iter().flatten().collect();
+        let texts = [
+            ("waits in", waits_text::sleeps(row, seconds)),
+            ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
+            ("ran then", waits_text::shares(&row.ran_instead, true)),
+            ("woken by", waits_text::shares(&row.woken_by, false)),
+        ];
+        let line = |(name, text): (&str, Option<String>)| {
+            let text = cut(&text?, self.room.saturating_sub(9));
+            Some(self.named(name, vec![self.piece(9, Ink::Plain, text)], ""))
+        };
+        texts.into_iter().filter_map(line).collect()
     }
 
     fn exited(&self) -> Option<Line<'static>> {

@@ -1,0 +1,60 @@
+//! Waits in words, the same in every view.
+
+use crate::format::duration;
+use crate::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
+
+/// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
+const PARTS: usize = 3;
+
+/// `SLP 80.3 % (accept 79.9, epoll_wait 0.4) · LCK 6.9 % (futex 6.9)`, of `seconds` of thread time.
+pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
+    let pct = |ns: u64| 100.0 * ns as f64 / (seconds.max(1e-9) * 1e9);
+    let of_kind = |kind: WaitKind| {
+        let calls: Vec<&Sleep> = row.sleeps.iter().filter(|s| s.kind == kind).collect();
+        let total = row.sleep_ns(kind);
+        if total == 0 {
+            return None;
+        }
+        let parts: Vec<String> = calls
+            .iter()
+            .take(PARTS)
+            .map(|s| {
+                let call = if s.nr.0 < 0 { "no call".to_string() } else { s.nr.to_string() };
+                format!("{call} {:.1}", pct(s.ns))
+            })
+            .collect();
+        let more = if calls.len() > PARTS { ", ..." } else { "" };
+        Some(format!("{} {:.1} % ({}{more})", kind.name(), pct(total), parts.join(", ")))
+    };
+    let kinds: Vec<String> = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block]
+        .into_iter()
+        .filter_map(of_kind)
+        .collect();
+    (!kinds.is_empty()).then(|| kinds.join(" · "))
+}
+
+/// `0.12 %: 34 waits, p99 41.0us, max 1.20ms`.
+pub fn queue(latency: &Latency, seconds: f64) -> String {
+    let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
+    format!(
+        "{:.2} %: {} waits, p99 {}, max {}",
+        100.0 * latency.ns as f64 / (seconds.max(1e-9) * 1e9),
+        latency.count,
+        time(latency.quantile_ns(0.99)),
+        time(latency.max_ns),
+    )
+}
+
+/// The largest parts with their shares of all; `None` if there are none.
+pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
+    let total: u64 = parts.iter().map(|p| p.amount).sum();
+    if total == 0 {
+        return None;
+    }
+    let texts = parts.iter().take(PARTS).map(|p| {
+        let amount = if by_time { duration(p.amount) } else { p.amount.to_string() };
+        format!("{} {:.0} % ({amount})", p.who, 100.0 * p.amount as f64 / total as f64)
+    });
+    let more = if parts.len() > PARTS { ", ..." } else { "" };
+    Some(texts.collect::<Vec<_>>().join(", ") + more)
+}
