@@ -68,6 +68,7 @@ struct thread_info {
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };
 

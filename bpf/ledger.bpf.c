@@ -435,6 +435,16 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	return 0;
 }
 
+/* A cgroup on a CPU gets a new quota. Not everywhere: fentry needs ftrace's direct calls. */
+SEC("?fentry/unthrottle_cfs_rq")
+int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
+{
+	__u64 key = (__u64)cfs_rq, now = bpf_ktime_get_ns();
+
+	bpf_map_update_elem(&unthrottled, &key, &now, BPF_ANY);
+	return 0;
+}
+
 /* ---- the reader's own programs ---- */
 
 /*

@@ -16,6 +16,7 @@ const volatile __u32 max_listed = 65536; /* entries of a list of changed slots *
 const volatile __u32 max_groups = 8192;
 const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
+const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
 const volatile __u32 drop_charge_every = 0;	      /* lose charges, to see the books notice */
 
 /* Written by the reader while running. */
@@ -98,6 +99,14 @@ struct {
 	__uint(max_entries, 8192);
 	__type(value, __u32);
 } free_groups SEC(".maps");
+
+/* When a cgroup's quota on a CPU was refilled last, by the address of its cfs_rq. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u64);
+} unthrottled SEC(".maps");
 
 #define barrier() asm volatile("" ::: "memory")
 #define READ_ONCE(x) (*(volatile typeof(x) *)&(x))

@@ -145,6 +145,35 @@ static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 	s->since = queued;
 }
 
+/* Cgroups are nested; deeper ones than this count as throttled until they run. */
+#define EX_QUOTA_LEVELS 6
+
+/*
+ * A throttled task that comes onto a CPU was so until the last of its groups got a new quota; from
+ * then on it waited for the CPU. Where the kernel does not let us see that instant, it counts as
+ * throttled until it runs.
+ */
+static __always_inline void until_unthrottled(struct ex_cpu *c, struct ex_slot *s,
+					      struct task_struct *next, __u64 now)
+{
+	struct sched_entity *se = &next->se;
+	__u64 last = 0, *at, key;
+	int i;
+
+	for (i = 0; i < EX_QUOTA_LEVELS && se; i++) {
+		key = (__u64)BPF_CORE_READ(se, cfs_rq);
+		at = bpf_map_lookup_elem(&unthrottled, &key);
+		if (at && *at > last)
+			last = *at;
+		se = BPF_CORE_READ(se, parent);
+	}
+	if (last <= s->since || last > now)
+		return;
+	charge_off_cpu(c, s, last, EX_THROTTLE);
+	s->since = last;
+	s->state = EX_LAT_PREEMPT;
+}
+
 static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				      struct task_struct *next, __u32 cpu, __u64 now,
 				      struct boundary b)
@@ -153,6 +182,8 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	if (is_timed(s->state)) {
 		if (!is_waiting(s->state))
 			until_queued(c, s, next, now);
+		else if (sees_unthrottle && s->state == EX_THROTTLE)
+			until_unthrottled(c, s, next, now);
 		charge_off_cpu(c, s, now, is_waiting(s->state) ? s->state : EX_LAT);
 	} else {
 		s->born = s->state == EX_SEED || !s->born ? now : s->born;

@@ -6,7 +6,7 @@ use exactop_model::text::escape_str;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Report, Status};
 use exactop_sources::session::{self, Choice};
-use exactop_sources::SplitOptions;
+use exactop_sources::{SplitOptions, SplitPolicy};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -18,12 +18,33 @@ type Tried = Result<Provenance, String>;
 /// # Errors
 /// When the ledger cannot be opened; the report has said why.
 pub fn run(as_json: bool) -> Result<(), Failure> {
-    let report = probe::probe();
-    let tried: Tried = session::open(Choice::Ledger, SplitOptions::default())
+    let mut report = probe::probe();
+    // What is measured only while someone asks for it can be had, too.
+    let all = SplitOptions {
+        policy: SplitPolicy::Exact,
+        irq: SplitPolicy::Exact,
+        ..SplitOptions::default()
+    };
+    let tried: Tried = session::open(Choice::Ledger, all)
         .map(|session| session.provenance().clone())
         .map_err(|error| escape_str(&error.to_string()));
+    if let Ok(provenance) = &tried {
+        correct(&mut report, provenance);
+    }
     output::print(if as_json { json(&report, &tried) } else { text(&report, &tried) })?;
     tried.map(|_| ()).map_err(|_| Failure::Told)
+}
+
+/// Kernels that have everything fentry needs and refuse it all the same only say so when asked.
+fn correct(report: &mut Report, provenance: &Provenance) {
+    let unseen = provenance.unthrottle == Quality::Missing;
+    let told = |c: &&mut Capability| c.id == "unthrottle" && c.status == Status::Available;
+    if let Some(capability) = report.capabilities.iter_mut().find(told).filter(|_| unseen) {
+        capability.status = Status::Degraded;
+        capability.found = "the kernel refuses fentry programs".into();
+        capability.loses = probe::LOST_WITHOUT_UNTHROTTLE.into();
+        capability.remedy = "another kernel: whether it takes them only a try tells".into();
+    }
 }
 
 fn text(report: &Report, tried: &Tried) -> String {

@@ -46,6 +46,9 @@ pub struct Provenance {
     pub irq: Quality,
     /// Whether steal is measured.
     pub steal: Quality,
+    /// Whether the instant is seen at which a cgroup's quota is refilled; if not, a task counts as
+    /// throttled until it runs.
+    pub unthrottle: Quality,
 }
 
 impl Provenance {
@@ -57,6 +60,7 @@ impl Provenance {
             counters: [Quality::Missing; Counter::COUNT],
             irq: Quality::Missing,
             steal: Quality::Missing,
+            unthrottle: Quality::Missing,
         }
     }
 

@@ -5,6 +5,8 @@ mod documents;
 mod ends;
 mod live;
 mod load;
+#[cfg(feature = "bpf")]
+mod on_demand;
 mod prstat;
 mod refused;
 mod run;

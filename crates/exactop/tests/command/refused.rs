@@ -5,6 +5,22 @@ use crate::tree::tree;
 
 /// Arguments, and words the one line must contain.
 const REFUSED: &[(&[&str], &str)] = &[
+    (&["--irq", "maybe"], "auto, on, off"),
+    (&["syscalls", "clsoe"], "did you mean close?"),
+    (&["syscalls", "qqqqqqqqqq"], "syscalls(2) lists them"),
+    (&["syscalls", "0"], "interval '0'"),
+    (&["syscalls", "close", "-1"], "interval '-1'"),
+    (&["syscalls", "1", "0"], "count '0'"),
+    (&["syscalls", "1", "2", "3"], "nothing goes after the count"),
+    (&["syscalls", "1", "close"], "count 'close'"),
+    (&["syscalls", "--by", "cpu"], "call, process, thread"),
+    (&["syscalls", "--json", "--csv"], "cannot be used with"),
+    (&["syscalls", "-p", "x"], "not a process id"),
+    (&["wakeups", "x"], "interval 'x'"),
+    (&["wakeups", "nan"], "interval 'nan'"),
+    (&["wakeups", "--work-us", "-1"], "--work-us"),
+    (&["waits", "1", "x"], "count 'x'"),
+    (&["waits", "--by", "call"], "process, thread"),
     (&["-b", "-d", "0"], "more than 0"),
     (&["-b", "-d", "-1"], "more than 0 s, not -1"),
     (&["-b", "-d", "nan"], "number of seconds"),

@@ -46,6 +46,8 @@ pub struct KernelSide {
     pub max_listed: usize,
     /// How many CPUs there can be.
     pub possible_cpus: usize,
+    /// Whether the refill of a quota is seen.
+    pub sees_unthrottle: bool,
     links: Vec<Link>,
     skel: LedgerSkel<'static>,
 }
@@ -68,6 +70,7 @@ impl KernelSide {
             max_slots: max(&maps.slots),
             max_listed: max(&maps.dirty) / 2,
             possible_cpus: max(&maps.cpus),
+            sees_unthrottle: false,
             links: Vec::new(),
             skel,
         };
@@ -109,6 +112,12 @@ impl KernelSide {
         ];
         for program in all.into_iter().filter(|p| p.autoload()) {
             self.links.push(attach(program)?);
+        }
+        // Without ftrace's direct calls the kernel refuses this one, and the ledger does without.
+        if p.on_unthrottle.autoload() {
+            let attached = p.on_unthrottle.attach();
+            self.sees_unthrottle = attached.is_ok();
+            self.links.extend(attached);
         }
         Ok(())
     }
@@ -233,6 +242,7 @@ impl KernelSide {
             &p.on_sys_enter,
             &p.on_sys_exit,
             &p.on_page_fault,
+            &p.on_unthrottle,
             &p.softirq_begins,
             &p.softirq_ends,
             &p.local_timer_begins,

@@ -16,13 +16,16 @@ struct Variant {
     switch_tells_state: bool,
     /// The tracepoints that end a CPU's life and tell page faults are there.
     extras: bool,
+    /// The function for the fentry program is there; whether that can be attached is seen later.
+    fentry: bool,
 }
 
-const VARIANTS: [Variant; 4] = [
-    Variant { switch_tells_state: true, extras: true },
-    Variant { switch_tells_state: false, extras: true },
-    Variant { switch_tells_state: true, extras: false },
-    Variant { switch_tells_state: false, extras: false },
+const VARIANTS: [Variant; 5] = [
+    Variant { switch_tells_state: true, extras: true, fentry: true },
+    Variant { switch_tells_state: true, extras: true, fentry: false },
+    Variant { switch_tells_state: false, extras: true, fentry: false },
+    Variant { switch_tells_state: true, extras: false, fentry: false },
+    Variant { switch_tells_state: false, extras: false, fentry: false },
 ];
 
 /// Loads the programs; nothing is attached yet.
@@ -33,6 +36,8 @@ pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
     for variant in VARIANTS {
         match try_load(options, variant) {
             Ok(skel) => return Ok(skel),
+            // Some kernels answer so to fentry alone.
+            Err(_) if variant.fentry => {}
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 return Err(refusal::not_permitted(&error));
             }
@@ -51,6 +56,7 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
     open.progs.on_switch_before_5_18.set_autoload(!variant.switch_tells_state);
     open.progs.on_cpu_dead.set_autoload(variant.extras);
     open.progs.on_page_fault.set_autoload(variant.extras);
+    open.progs.on_unthrottle.set_autoload(variant.fentry);
     let here = interrupts::here();
     for mut program in open.open_object_mut().progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
@@ -59,6 +65,9 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
         }
     }
     size_maps(&mut open, options)?;
+    if let Some(rodata) = open.maps.rodata_data.as_mut() {
+        rodata.sees_unthrottle = variant.fentry;
+    }
     open.load()
 }
 

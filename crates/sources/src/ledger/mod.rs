@@ -117,13 +117,16 @@ impl Ledger {
         }
         kernel.globals.set_seeded(1);
         let steal = steal_is_measured(&kernel);
+        let measured = Measured {
+            steal,
+            split: split.is_on(),
+            irq: interrupts.is_on(),
+            unthrottle: kernel.sees_unthrottle,
+        };
+        let provenance = provenance(measured);
         Ok(Ledger {
             kernel,
-            provenance: provenance(Measured {
-                steal,
-                split: split.is_on(),
-                irq: interrupts.is_on(),
-            }),
+            provenance,
             tasks: TaskReader::default(),
             exits: ExitReader::default(),
             split,
@@ -197,8 +200,12 @@ impl Source for Ledger {
         self.interrupts.want(&self.kernel, request.needs.has(Needs::INTERRUPTS), now_ns)?;
         let closed = closing::close(&self.kernel, self.lead_ns)?;
         let slots = self.kernel.grow()?;
-        let measured =
-            Measured { steal: self.steal, split: self.split.is_on(), irq: self.interrupts.is_on() };
+        let measured = Measured {
+            steal: self.steal,
+            split: self.split.is_on(),
+            irq: self.interrupts.is_on(),
+            unthrottle: self.kernel.sees_unthrottle,
+        };
         let changes = self.tasks.read(&self.kernel, &closed, slots, measured);
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
@@ -253,6 +260,7 @@ fn provenance(measured: Measured) -> Provenance {
             _ => Quality::Exact,
         };
     }
+    provenance.unthrottle = if measured.unthrottle { Quality::Exact } else { Quality::Missing };
     provenance.irq = if measured.irq { Quality::Exact } else { Quality::Missing };
     provenance.steal = if measured.steal { Quality::Exact } else { Quality::Missing };
     provenance

@@ -284,6 +284,8 @@ pub struct Measured {
     pub split: bool,
     /// Interrupts.
     pub irq: bool,
+    /// When a quota is refilled.
+    pub unthrottle: bool,
 }
 
 /// The counters of a slot or a group.

@@ -29,6 +29,24 @@ const TRACEPOINTS: &[&str] = &[
     "task_newtask",
 ];
 
+/// Both ends of what interrupts a task (bpf/vectors.h).
+const INTERRUPTS: &[&str] = &[
+    "irq_handler_entry",
+    "irq_handler_exit",
+    "softirq_entry",
+    "softirq_exit",
+    "local_timer_entry",
+    "local_timer_exit",
+    "irq_work_entry",
+    "irq_work_exit",
+    "call_function_entry",
+    "call_function_exit",
+    "call_function_single_entry",
+    "call_function_single_exit",
+    "reschedule_entry",
+    "reschedule_exit",
+];
+
 /// Numbers of the initial namespaces (include/linux/proc_ns.h).
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
@@ -125,6 +143,41 @@ pub(super) const CHECKS: &[Check] = &[
         look: |m| has_tracepoints(m, &["cpuhp_exit"], Degraded),
     },
     Check {
+        id: "interrupts",
+        what: "tracepoints at both ends of interrupts",
+        vital: false,
+        loses: "IRQ: the time of the kinds that are not there stays part of the task or the idle \
+                time they hit, and a wake-up they give seems to come from whom they hit",
+        remedy: "x86 and a kernel built with CONFIG_TRACEPOINTS; other machines tell of device \
+                 interrupts and softirqs only",
+        look: |m| has_tracepoints(m, INTERRUPTS, Degraded),
+    },
+    Check {
+        id: "page_faults",
+        what: "the tracepoint of page faults",
+        vital: false,
+        loses: "TFL: sleeps in faults on instructions count as DFL",
+        remedy: "an x86 kernel built with CONFIG_TRACEPOINTS",
+        look: |m| has_tracepoints(m, &["page_fault_user"], Degraded),
+    },
+    Check {
+        id: "unthrottle",
+        what: "the instant a cgroup's quota is refilled (fentry)",
+        vital: false,
+        loses: super::LOST_WITHOUT_UNTHROTTLE,
+        remedy:
+            "a kernel built with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_CFS_BANDWIDTH",
+        look: unthrottle,
+    },
+    Check {
+        id: "traps",
+        what: "time in traps other than page faults",
+        vital: false,
+        loses: "TRP: it is part of USR or SYS",
+        remedy: "nothing: Linux has no tracepoints at their ends",
+        look: |_| (Missing, "no such tracepoint in any kernel".into()),
+    },
+    Check {
         id: "cgroup_cpu",
         what: "the cpu controller of cgroup v2",
         vital: false,
@@ -202,6 +255,21 @@ fn has_tracepoints(m: &Machine, wanted: &[&str], otherwise: Status) -> (Status, 
     } else {
         (otherwise, format!("not in the kernel's types: {}", absent.join(", ")))
     }
+}
+
+/// fentry programs need the one function of the kernel, and the function they are attached to.
+fn unthrottle(m: &Machine) -> (Status, String) {
+    let symbols = match m.proc("kallsyms") {
+        Ok(symbols) => symbols,
+        Err(why) => return (Degraded, why),
+    };
+    let has = |name: &str| symbols.lines().any(|l| l.split_whitespace().nth(2) == Some(name));
+    for name in ["register_ftrace_direct", "unthrottle_cfs_rq"] {
+        if !has(name) {
+            return (Degraded, format!("no {name} in /proc/kallsyms"));
+        }
+    }
+    (Available, "fentry on unthrottle_cfs_rq".into())
 }
 
 fn bpf_permission(m: &Machine) -> (Status, String) {

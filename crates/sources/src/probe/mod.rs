@@ -13,6 +13,10 @@ mod tests;
 use machine::Machine;
 use std::path::Path;
 
+/// What is lost where fentry programs cannot be attached.
+pub const LOST_WITHOUT_UNTHROTTLE: &str = "the border between THR and LAT: a task whose quota is \
+                                           refilled counts as throttled until it runs";
+
 /// How far something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

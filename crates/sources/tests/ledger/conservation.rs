@@ -5,13 +5,10 @@ use crate::books::Books;
 use exactop_lab::workloads::{
     ExecThreads, ExitingThreads, ForkStorm, PipePingPong, SignalStorm, StopContinue,
 };
-use exactop_model::ErrorKind;
 use exactop_sources::ledger::Options;
 use std::time::Duration;
 
 const WINDOWS: usize = 60;
-/// How many more may be taken because their end was published late.
-const LATE_WINDOWS: usize = 2;
 
 /// An emulated machine schedules a thousand runnable threads in minutes: there, fewer.
 fn threads(wanted: usize) -> usize {
@@ -32,17 +29,8 @@ fn holds_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let _ = rustix::process::setpriority_process(None, -19);
     let mut faults = Vec::new();
     let (mut dispatches, mut exited, mut unnamed, mut total) = (0, 0, 0, 0);
-    let (mut n, mut late) = (0, 0);
-    while n < WINDOWS {
+    for n in 0..WINDOWS {
         let window = books.window(Duration::from_millis(10 + (n as u64 * 7) % 60));
-        // The hypervisor took the CPU from the reader just then, and the window says so itself:
-        // it is not one of the sixty.
-        if late < LATE_WINDOWS && window.errors.get(ErrorKind::Late) > 0 {
-            println!("{name}: window {n} was published late and is taken again");
-            late += 1;
-            continue;
-        }
-        n += 1;
         faults.extend(books.faults(&window).into_iter().map(|f| format!("window {n}: {f}")));
         dispatches += window.cpus.iter().filter_map(|c| c.time.switches).sum::<u64>();
         exited += window.exited.iter().map(|e| e.tasks).sum::<u64>();

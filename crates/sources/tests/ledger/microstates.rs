@@ -1,9 +1,9 @@
 //! Microstates against a script that knows what it did, and against the kernel's own counts.
 
 use crate::books::{process, Books};
-use exactop_model::{Counter, Row};
+use exactop_model::{Counter, Quality, Row};
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_sources::{Source, SplitOptions, SplitPolicy};
 use std::fs;
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
@@ -244,6 +244,28 @@ impl QuotaGroup {
         Some(QuotaGroup(group))
     }
 
+    /// Per cent of one CPU.
+    fn set_quota(&self, percent: u32) {
+        let us = percent * 1000;
+        let v1 = self.0.join("cpu.cfs_quota_us");
+        let written = match v1.exists() {
+            true => fs::write(v1, us.to_string()),
+            false => fs::write(self.0.join("cpu.max"), format!("{us} 100000")),
+        };
+        written.expect("the quota is set");
+    }
+
+    /// How long the group was throttled, over CPUs: ns in v1's cpu.stat, microseconds in v2's.
+    fn throttled_ns(&self) -> u64 {
+        let text = fs::read_to_string(self.0.join("cpu.stat")).expect("cpu.stat");
+        let figure = |name: &str| {
+            let line = text.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
+            line.and_then(|n| n.parse::<u64>().ok())
+        };
+        let v1 = figure("throttled_time ");
+        v1.or_else(|| figure("throttled_usec ").map(|us| us * 1000)).expect("a figure")
+    }
+
     fn add(&self, pid: u32) {
         fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("moved");
     }
@@ -286,5 +308,41 @@ fn a_used_up_quota_is_throttled_time() {
     }
     assert!(share(Counter::ThrottleNs) + share(Counter::LatNs) > 0.5);
     drop(spin);
+    thread::sleep(Duration::from_millis(100));
+}
+
+/// With another on its CPU, a task whose quota is refilled has to wait for its turn. Where the kernel
+/// lets us see the refill (fentry), that is LAT; else it counts as throttled until it runs.
+#[test]
+fn waiting_after_the_quota_is_refilled_is_no_throttling_where_that_is_seen() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some(group) = QuotaGroup::new() else {
+        eprintln!("left out: no cgroup with a CPU quota can be made here");
+        return;
+    };
+    let hog = exactop_lab::workloads::Spin::start(2, Some(&[0])).expect("hogs");
+    let spin = exactop_lab::workloads::Spin::start(1, Some(&[0])).expect("a worker");
+    group.set_quota(5);
+    group.add(spin.pid());
+    let mut books = Books::open(&exact());
+    let seen = books.ledger.provenance().unthrottle == Quality::Exact;
+    thread::sleep(Duration::from_millis(300));
+    books.close();
+    let before = group.throttled_ns();
+    let window = books.window(Duration::from_secs(3));
+    let throttled = group.throttled_ns() - before;
+    assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
+    let frame = books.threads(&window);
+    let tid = spin.threads()[0];
+    let row = frame.rows.iter().find(|r| r.key.tid == tid).expect("its row");
+    let (thr, lat) = (ns(row, Counter::ThrottleNs), ns(row, Counter::LatNs));
+    println!("fentry {seen}: throttled {thr} ns, by cpu.stat {throttled} ns, waited {lat} ns");
+    assert!(thr > 0 && throttled > 0, "5 % were allowed");
+    if seen {
+        // The group's count begins and ends with the group's throttling on that CPU, ours with the
+        // task's; a period is 100 ms.
+        assert!(thr.abs_diff(throttled) < 200_000_000 + throttled / 4, "{thr} {throttled}");
+    }
+    drop((spin, hog));
     thread::sleep(Duration::from_millis(100));
 }

@@ -1,0 +1,139 @@
+//! `exactop syscalls`, `wakeups` and `waits` on the real machine: each format, and what they find.
+
+use crate::run::run;
+use serde_json::Value;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Whether these tests are left out on purpose.
+fn left_out() -> bool {
+    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
+    if left_out {
+        eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
+    }
+    left_out
+}
+
+/// A shell that reads a file again and again.
+struct Reader(Child);
+
+impl Reader {
+    fn start() -> Reader {
+        let line = "while :; do read x </proc/self/comm; done";
+        let child = Command::new("sh").args(["-c", line]).stdout(Stdio::null()).spawn();
+        let reader = Reader(child.expect("a shell"));
+        std::thread::sleep(Duration::from_millis(100));
+        reader
+    }
+
+    fn pid(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn windows(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn system_calls_in_every_format() {
+    if left_out() {
+        return;
+    }
+    let reader = Reader::start();
+    let pid = reader.pid();
+    let text = run(&["syscalls", "-p", &pid, "--by", "thread", "0.3", "1"]).fine();
+    let mut lines = text.lines();
+    assert!(lines.next().expect("a line").starts_with("Window 0.3"), "{text}");
+    let heading: Vec<&str> = lines.next().expect("a heading").split_whitespace().collect();
+    assert_eq!(heading[..4], ["PID", "NAME/TID", "DISP/s", "CALLS"]);
+    let close = text.lines().find(|l| l.ends_with(" close")).expect("it closes files");
+    assert!(close.contains(&format!(" sh/{pid} ")), "{text}");
+
+    let seen = run(&["syscalls", "-p", &pid, "--json", "0.2", "2"]).fine();
+    let windows = windows(&seen);
+    assert_eq!(windows.len(), 2);
+    for window in &windows {
+        assert_eq!((&window["schema"], &window["by"]), (&1.into(), &"call".into()));
+        let calls = window["calls"].as_array().expect("rows");
+        let read = calls.iter().find(|c| c["syscall"] == "read").expect("it reads");
+        assert!(read["calls"].as_u64() > Some(10) && read["pid"].is_null(), "{read}");
+        assert!(read["mean_ns"].as_u64() <= read["max_ns"].as_u64(), "{read}");
+    }
+
+    let seen = run(&["syscalls", "openat", "-p", &pid, "--csv", "0.2", "1"]).fine();
+    let rows: Vec<Vec<&str>> = seen.lines().map(|l| l.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[1][5]), (2, "openat"), "{seen}");
+    assert_eq!(rows[0].len(), rows[1].len());
+}
+
+#[test]
+fn a_herd_is_found_by_its_name_and_a_pool_is_not() {
+    if left_out() {
+        return;
+    }
+    for (wake, is_herd) in [("all", true), ("one", false)] {
+        let args = ["load", "herd", "--threads", "100", "--rate", "50", "--duration", "30"];
+        let mut load = crate::run::command(&args);
+        let load = load.args(["--wake", wake]).stdout(Stdio::null()).stderr(Stdio::null());
+        let load = Reader(load.spawn().expect("a herd"));
+        std::thread::sleep(Duration::from_millis(500));
+        let pid = load.pid();
+        let args = ["wakeups", "-p", &pid, "--check", "--json", "1", "2"];
+        let done = run(&args);
+        assert_eq!(done.code, Some(if is_herd { 3 } else { 0 }), "{} {}", done.out, done.err);
+        let windows = windows(&done.out);
+        let last = windows.last().expect("two windows");
+        let verdicts = last["verdicts"].as_array().expect("verdicts");
+        assert_eq!(verdicts.len(), usize::from(is_herd), "{verdicts:?}");
+        if is_herd {
+            let text = verdicts[0]["text"].as_str().expect("words");
+            let begins = format!("thundering herd: each futex wake by herd-all/{pid} woke ");
+            assert!(text.starts_with(&begins), "{text}");
+            assert!(text.contains("went back to the same lock"), "{text}");
+            assert!(verdicts[0]["evidence"]["mean"].as_f64() > Some(50.0), "{verdicts:?}");
+        }
+        let text = run(&["wakeups", "-p", &pid, "0.3", "1", "-n", "3"]).fine();
+        assert!(text.contains("WAKER") && text.contains("CALL"), "{text}");
+        let csv = run(&["wakeups", "-p", &pid, "0.3", "1", "--csv"]).fine();
+        assert!(csv.lines().count() > 1 && csv.starts_with("t0_ns,t1_ns,waker_pid"), "{csv}");
+    }
+}
+
+#[test]
+fn waits_in_every_format() {
+    if left_out() {
+        return;
+    }
+    let sleeper = Reader(Command::new("sleep").arg("1000").spawn().expect("sleep(1)"));
+    std::thread::sleep(Duration::from_millis(100));
+    let pid = sleeper.pid();
+    let text = run(&["waits", "-p", &pid, "0.3", "1"]).fine();
+    assert!(text.contains(&format!("sleep ({pid})")), "{text}");
+    assert!(text.contains("SLP ") && text.contains("clock_nanosleep "), "{text}");
+    let seen = run(&["waits", "-p", &pid, "--by", "thread", "--json", "0.3", "1"]).fine();
+    let window = &windows(&seen)[0];
+    let row = &window["rows"][0];
+    assert_eq!((row["pid"].to_string(), row["tid"].to_string()), (pid.clone(), pid.clone()));
+    let sleep = &row["sleeps"][0];
+    assert_eq!((&sleep["state"], &sleep["ended"]), (&"SLP".into(), &0.into()));
+    assert!(sleep["ns"].as_u64() > Some(200_000_000), "{sleep}");
+    let csv = run(&["waits", "-p", &pid, "--csv", "0.2", "1"]).fine();
+    assert!(csv.lines().any(|l| l.contains(",SLP,clock_nanosleep,")), "{csv}");
+}
+
+#[test]
+fn a_process_that_is_not_there_is_one_line() {
+    for command in ["syscalls", "wakeups", "waits"] {
+        let done = run(&[command, "-p", "4194305", "1", "1"]);
+        assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");
+        assert_eq!(done.err, "exactop: no process 4194305\n");
+    }
+}
