@@ -10,6 +10,7 @@ mod cpu_time;
 mod empty;
 mod file_size;
 mod first_frame;
+mod groups;
 mod machine;
 mod named;
 mod named_by;
@@ -36,17 +37,20 @@ enum What {
     Named,
     /// What a context switch costs more
     Switches,
+    /// What each group of programs costs, beside perf and strace
+    Groups,
     /// From start to the first frame
     Start,
     /// The program file
     Size,
 }
 
-const ALL: [What; 5] = [What::Cost, What::Named, What::Switches, What::Start, What::Size];
+const ALL: [What; 6] =
+    [What::Cost, What::Named, What::Switches, What::Groups, What::Start, What::Size];
 
 /// Measure the cost of looking, beside other tops.
 ///
-/// Takes less than ten minutes. Needs root for the ledger; the peers are top, htop, atop, pidstat
+/// Takes about a quarter of an hour. Needs root for the ledger; the peers are top, htop, atop, pidstat
 /// and perf, and those that are not installed are left out. Best on a machine that does nothing
 /// else; how busy it was stands in the report.
 #[derive(clap::Args)]
@@ -122,6 +126,7 @@ impl What {
             What::Cost => "cost",
             What::Named => "named",
             What::Switches => "switches",
+            What::Groups => "groups",
             What::Start => "start",
             What::Size => "size",
         }
@@ -134,6 +139,7 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
         What::Cost => cost::measure(bench),
         What::Named => named::measure(bench),
         What::Switches => switches::measure(bench),
+        What::Groups => groups::measure(bench),
         What::Start => first_frame::measure(bench),
         What::Size => file_size::measure(bench),
     }

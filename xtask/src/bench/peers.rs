@@ -10,12 +10,13 @@ struct Peer {
     version: &'static [&'static str],
 }
 
-const PEERS: [Peer; 6] = [
+const PEERS: [Peer; 7] = [
     Peer { program: "top", package: "procps", version: &["-V"] },
     Peer { program: "htop", package: "htop", version: &["--version"] },
     Peer { program: "atop", package: "atop", version: &["-V"] },
     Peer { program: "pidstat", package: "sysstat", version: &["-V"] },
     Peer { program: "perf", package: "linux-perf", version: &["--version"] },
+    Peer { program: "strace", package: "strace", version: &["--version"] },
     Peer { program: "tmux", package: "tmux", version: &["-V"] },
 ];
 
