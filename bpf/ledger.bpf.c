@@ -421,14 +421,14 @@ int BPF_PROG(on_signal, int sig)
 
 /*
  * Who wakes: only sched_waking is always in the waker's context. An interrupt borrows the context
- * of whoever it hit; those are not told apart here.
+ * of whoever it hit; while interrupts are measured, those are left out.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s = c && task->pid ? own_slot(c, task) : NULL;
+	struct ex_slot *s = c && task->pid && !c->irq_depth ? own_slot(c, task) : NULL;
 
 	if (s)
 		__sync_fetch_and_add(&s->cum.given, 1);
