@@ -6,6 +6,7 @@
 //! program that watches it, and so that it ends with that program even if the program is killed. A
 //! [`herd`] can also be run in the program itself.
 
+pub mod compute;
 pub mod error;
 pub mod herd;
 pub mod procs;

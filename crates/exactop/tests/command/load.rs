@@ -83,3 +83,126 @@ fn a_herd_that_cannot_be_is_refused() {
     }
     assert_eq!(run(&["load"]).code, Some(2));
 }
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn ackermann_is_right_in_any_number_of_threads() {
+    for threads in ["single", "per-task", "3"] {
+        let args = ["load", "ackermann", "--n", "6", "--twice", "--json", "--threads", threads];
+        let answers = lines(&run(&args).fine());
+        assert_eq!(answers.len(), 14);
+        for answer in &answers {
+            let n = count(answer, "n");
+            assert_eq!(count(answer, "value"), (1 << (n + 3)) - 3, "{answer}");
+            assert_eq!(answer["right"], true);
+        }
+    }
+    let text = run(&["load", "ackermann", "--m", "2", "--n", "3"]).fine();
+    assert!(text.starts_with("ackermann(2, 0) = 3 in ") && text.lines().count() == 4, "{text}");
+}
+
+#[test]
+fn matmul_verifies_what_its_threads_computed() {
+    let done =
+        lines(&run(&["load", "matmul", "60", "--threads", "3", "--verify", "--json"]).fine());
+    assert_eq!(done[0]["event"], "generated");
+    assert_eq!((&done[1]["event"], &done[1]["verified"]), (&"multiplied".into(), &true.into()));
+    assert!(run(&["load", "matmul", "10"]).fine().contains("multiplied in "));
+}
+
+#[test]
+fn progress_counts_all_steps_from_one_barrier() {
+    let args = ["load", "progress", "--procs", "3", "--steps", "20", "--work", "1000", "--json"];
+    let steps = lines(&run(&args).fine());
+    let (done, steps) = steps.split_last().expect("an end");
+    assert_eq!(steps.len(), 3 * 21);
+    assert_eq!((count(done, "procs"), count(done, "loops")), (3, 1000));
+    let mut last = 0;
+    let mut next = std::collections::BTreeMap::<u64, u64>::new();
+    for step in steps {
+        let elapsed = count(step, "elapsed_ns");
+        assert!(elapsed >= last, "in order of time");
+        last = elapsed;
+        let expected = next.entry(count(step, "pid")).or_default();
+        assert_eq!(count(step, "step"), *expected, "each process counts up");
+        *expected += 1;
+    }
+    assert_eq!((next.len(), count(done, "elapsed_ns")), (3, last));
+    let text = run(&["load", "progress", "--steps", "2"]).fine();
+    assert!(text.starts_with("elapsed_ns\tpid\tstep\n") && text.contains("latency of "), "{text}");
+}
+
+#[test]
+fn loads_without_an_end_stop_by_themselves_and_say_what_they_did() {
+    for (args, figure) in [
+        (&["spin", "--threads", "2"][..], "threads"),
+        (&["sleepers", "20"], "processes"),
+        (&["spawn", "--procs", "2", "--rate", "100"], "children"),
+        (&["pingpong"], "rounds"),
+    ] {
+        let done = run(&[&["load"], args, &["--duration", "1.2", "--json"]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        assert!(done.err.contains("stops after 1.2 s"), "{}", done.err);
+        let lines = lines(&done.out);
+        let events: Vec<&str> = lines.iter().filter_map(|l| l["event"].as_str()).collect();
+        assert_eq!(events, ["running", "done"], "{}", done.out);
+        assert!(count(&lines[1], figure) > 0, "{}", done.out);
+        assert!(count(&lines[1], "elapsed_ns") >= 1_200_000_000, "{}", done.out);
+    }
+}
+
+#[test]
+fn sleepers_are_children_that_go_with_their_parent() {
+    let mut command = command(&["load", "sleepers", "30", "--duration", "60"]);
+    let mut child = command.stderr(Stdio::null()).spawn().expect("the command starts");
+    let patience = Instant::now() + Duration::from_secs(30);
+    let children = || {
+        let path = format!("/proc/{0}/task/{0}/children", child.id());
+        std::fs::read_to_string(path).unwrap_or_default().split_whitespace().count()
+    };
+    while children() != 30 {
+        assert!(Instant::now() < patience, "no sleepers");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let path = format!("/proc/{0}/task/{0}/children", child.id());
+    let text = std::fs::read_to_string(path).expect("its children");
+    let pids: Vec<u32> = text.split_whitespace().filter_map(|p| p.parse().ok()).collect();
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+    for pid in pids {
+        while stat_field(pid, 4).is_some_and(|parent| parent == u64::from(child.id())) {
+            assert!(Instant::now() < patience, "{pid} lives on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn loads_that_cannot_be_are_refused() {
+    for (args, words) in [
+        (&["matmul", "0"][..], "between 1 and 65536"),
+        (&["matmul", "65537"], "between 1 and 65536"),
+        (&["matmul", "x"], "'x'"),
+        (&["matmul"], "<N>"),
+        (&["matmul", "10", "--threads", "0"], "from 1"),
+        (&["ackermann", "--m", "4"], "0 to 3"),
+        (&["ackermann", "--n", "17"], "0 to 16"),
+        (&["ackermann", "--threads", "0"], "per-task"),
+        (&["progress", "--procs", "0"], "1 to 512"),
+        (&["progress", "--work", "0"], "auto"),
+        (&["progress", "--steps", "0"], "from 1"),
+        (&["spin", "--duration", "0"], "more than 0"),
+        (&["sleepers"], "<N>"),
+        (&["sleepers", "0"], "from 1"),
+        (&["spawn", "--rate", "0"], "more than 0"),
+        (&["pingpong", "--threads", "2"], "--threads"),
+    ] {
+        let done = run(&[&["load"], args].concat());
+        assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{args:?}: {}", done.err);
+        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
+        assert!(done.err.contains(words), "{args:?}: {}", done.err);
+    }
+}

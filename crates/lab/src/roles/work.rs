@@ -8,7 +8,7 @@ use std::time::Duration;
 const ROUNDS: u64 = 10_000;
 
 /// A few microseconds of user mode.
-pub(super) fn chunk() {
+pub(crate) fn chunk() {
     for round in 0..ROUNDS {
         black_box(round);
     }

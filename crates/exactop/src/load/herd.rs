@@ -1,25 +1,13 @@
-//! `exactop load`: workloads of known behaviour, run here so that someone can look at them.
+//! `exactop load herd`: the thundering herd, run here so that someone can look at it.
 
 use crate::failure::Failure;
 use crate::output::{self, Signals};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use exactop_lab::herd::{Options, Server, Totals, Wake};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;
 use std::time::{Duration, Instant};
-
-/// Which workload.
-#[derive(Debug, Subcommand)]
-pub enum Load {
-    /// The thundering herd: a TCP server whose workers wait at one condition variable
-    ///
-    /// The first thread accepts connections and queues them, and whichever worker gets one closes
-    /// it. Each connection wakes all workers or one. The client is a process of its own. Server
-    /// and client use a port of 127.0.0.1 that the system chooses. It stops by itself, or at
-    /// Ctrl-C, and says what it did.
-    Herd(Herd),
-}
 
 /// How large a herd.
 #[derive(Debug, Args)]
@@ -60,12 +48,7 @@ fn rate(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// What it could not get.
-pub fn run(load: &Load) -> Result<(), Failure> {
-    let Load::Herd(options) = load;
-    herd(options)
-}
-
-fn herd(options: &Herd) -> Result<(), Failure> {
+pub fn run(options: &Herd) -> Result<(), Failure> {
     let (wake, name) = match options.wake {
         Whom::All => (Wake::All, c"herd-all"),
         Whom::One => (Wake::One, c"herd-one"),

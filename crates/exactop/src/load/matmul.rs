@@ -1,0 +1,92 @@
+//! `exactop load matmul`.
+
+use super::{cpus, line};
+use crate::failure::Failure;
+use crate::output::Signals;
+use clap::Args;
+use exactop_lab::compute::matmul::{self, Options, Product};
+use exactop_model::format::duration;
+use serde_json::{json, Value};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What to multiply.
+#[derive(Debug, Args)]
+pub struct Matmul {
+    /// Rows and columns, 1 to 65536
+    #[arg(value_name = "N")]
+    size: usize,
+    /// Threads [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = super::some)]
+    threads: Option<usize>,
+    /// Compute it again in one thread and compare
+    #[arg(long)]
+    verify: bool,
+    /// JSON objects: generated, multiplied
+    #[arg(long)]
+    json: bool,
+}
+
+/// Multiplies, says so.
+///
+/// # Errors
+/// A size out of bounds, too little memory, a wrong result, or the signal that ended it.
+pub fn run(options: &Matmul) -> Result<(), Failure> {
+    let signals = Signals::new()?;
+    let threads = options.threads.unwrap_or_else(cpus);
+    let how = Options { size: options.size, threads, verify: options.verify };
+    let stop = Arc::new(AtomicBool::new(false));
+    let worker = {
+        let (stop, json) = (stop.clone(), options.json);
+        std::thread::spawn(move || matmul::run(how, &stop, || say(json, how)))
+    };
+    let mut ended = Ok(());
+    while !worker.is_finished() && ended.is_ok() {
+        ended = signals.sleep_until(Instant::now() + Duration::from_millis(20));
+    }
+    stop.store(true, Ordering::Relaxed);
+    let Ok(product) = worker.join() else { return Err(Failure::failed("a thread panicked")) };
+    ended?;
+    let product = product.map_err(Failure::usage)?;
+    signals.write(done(options.json, how, &product).as_bytes())?;
+    if product.verified == Some(false) {
+        return Err(Failure::failed("the threads' result differs from that of one thread"));
+    }
+    Ok(())
+}
+
+/// Between the two parts; nobody needs to listen.
+fn say(json: bool, how: Options) {
+    let text = match json {
+        true => line("matmul", json!({ "event": "generated", "size": how.size })),
+        false => format!("multiplying {0} x {0}, {1} threads ...\n", how.size, how.threads),
+    };
+    let mut out = std::io::stdout();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+fn done(json: bool, how: Options, product: &Product) -> String {
+    if json {
+        let fields: Value = json!({
+            "event": "multiplied",
+            "size": how.size,
+            "threads": how.threads,
+            "generate_ns": product.generate_ns,
+            "multiply_ns": product.multiply_ns,
+            "verified": product.verified,
+        });
+        return line("matmul", fields);
+    }
+    let verified = match product.verified {
+        Some(true) => ", verified",
+        Some(false) => ", WRONG",
+        None => "",
+    };
+    format!(
+        "generated in {}, multiplied in {}{verified}\n",
+        duration(product.generate_ns),
+        duration(product.multiply_ns)
+    )
+}

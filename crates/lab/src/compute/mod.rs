@@ -1,0 +1,17 @@
+//! Work with a result: programs that keep CPUs busy for a known job and say what came out.
+//!
+//! They run in the program that calls them; each looks at a flag to stop where its loops allow.
+
+pub mod ackermann;
+pub mod children;
+pub mod matmul;
+pub mod pingpong;
+pub mod progress;
+pub mod spin;
+
+use std::time::Instant;
+
+/// Nanoseconds since an instant.
+fn since(began: Instant) -> u64 {
+    u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

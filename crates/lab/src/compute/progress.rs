@@ -1,0 +1,112 @@
+//! Processes that each work off the same number of equal steps, and note when each was done: how a
+//! scheduler shares a CPU, seen from the inside.
+
+use crate::error::Refusal;
+use crate::roles::children::{fork, too_few};
+use crate::roles::work::nanoseconds;
+use rustix::process::{waitpid, Pid, WaitOptions};
+use rustix::time::ClockId;
+use std::hint::black_box;
+use std::io::{self, PipeReader, Read, Write};
+
+/// How much CPU time a step takes when that is not said otherwise, ns.
+const STEP_NS: u64 = 500_000;
+
+/// What each does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Processes.
+    pub procs: usize,
+    /// Steps of each.
+    pub steps: usize,
+    /// Loops in a step.
+    pub loops: u64,
+}
+
+/// A step that was done: `step` 0 is the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Which process, from 0.
+    pub id: usize,
+    /// Its PID.
+    pub pid: u32,
+    /// How many steps were done.
+    pub step: usize,
+    /// When, ns after the barrier opened, CLOCK_MONOTONIC.
+    pub elapsed_ns: u64,
+}
+
+/// How many loops take about half a millisecond of CPU time here and now.
+pub fn loops_of_a_step() -> u64 {
+    let mut loops = 10_000;
+    loop {
+        let before = nanoseconds(ClockId::ThreadCPUTime);
+        spin(loops);
+        let took = nanoseconds(ClockId::ThreadCPUTime) - before;
+        if took > STEP_NS / 10 {
+            return (loops as f64 * STEP_NS as f64 / took as f64) as u64;
+        }
+        loops *= 2;
+    }
+}
+
+fn spin(loops: u64) {
+    for i in 0..loops {
+        black_box(i);
+    }
+}
+
+/// Runs them to their ends; all steps, by process. The calling process must have one thread.
+///
+/// # Errors
+/// When there cannot be so many processes.
+pub fn run(options: Options) -> Result<Vec<Vec<Step>>, Refusal> {
+    let (mut gate, mut open) = io::pipe().map_err(Refusal::other)?;
+    let mut running = Vec::with_capacity(options.procs);
+    for id in 0..options.procs {
+        let failed = |error: &io::Error| too_few(id, options.procs, error);
+        let (told, mut tell) = io::pipe().map_err(|e| failed(&e))?;
+        let pid = fork(|| {
+            let mut start = [0; 8];
+            if gate.read_exact(&mut start).is_ok() {
+                let times = steps(&options, u64::from_ne_bytes(start));
+                // The reader is there until the end.
+                let _ = tell.write_all(&times);
+            }
+        });
+        running.push((pid.map_err(|e| failed(&e))?, told));
+    }
+    let start = nanoseconds(ClockId::Monotonic).to_ne_bytes();
+    // One write, so that they all start at once: a pipe takes 4096 bytes in one piece (pipe(7)).
+    open.write_all(&start.repeat(options.procs)).map_err(Refusal::other)?;
+    let all = running.into_iter().enumerate().map(|(id, (pid, told))| told_by(id, pid, told));
+    all.collect::<io::Result<_>>().map_err(Refusal::other)
+}
+
+/// The work of one, its times noted in memory so that writing does not disturb.
+fn steps(options: &Options, start_ns: u64) -> Vec<u8> {
+    let now = || nanoseconds(ClockId::Monotonic).saturating_sub(start_ns);
+    let mut times = Vec::with_capacity(8 * (options.steps + 1));
+    times.extend(now().to_ne_bytes());
+    for _ in 0..options.steps {
+        spin(options.loops);
+        times.extend(now().to_ne_bytes());
+    }
+    times
+}
+
+fn told_by(id: usize, pid: u32, mut told: PipeReader) -> io::Result<Vec<Step>> {
+    let mut bytes = Vec::new();
+    told.read_to_end(&mut bytes)?;
+    if let Some(pid) = Pid::from_raw(pid as i32) {
+        let _ = waitpid(Some(pid), WaitOptions::empty());
+    }
+    let time = |chunk: &[u8]| chunk.try_into().map_or(0, u64::from_ne_bytes);
+    let steps = bytes.chunks_exact(8).enumerate();
+    Ok(steps.map(|(step, chunk)| Step { id, pid, step, elapsed_ns: time(chunk) }).collect())
+}
+
+/// How long all of it took, ns: until the last was done.
+pub fn elapsed_ns(all: &[Vec<Step>]) -> u64 {
+    all.iter().filter_map(|steps| steps.last()).map(|s| s.elapsed_ns).max().unwrap_or(0)
+}
