@@ -11,6 +11,12 @@ struct segment {
 	__u64 irq;
 };
 
+/* One process, or the tree that is followed. */
+static __always_inline bool is_watched(struct ex_slot *s)
+{
+	return watch_tgid ? s->id.tgid == watch_tgid : s->marked;
+}
+
 static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct segment seg,
 				     bool watched)
 {
@@ -89,7 +95,7 @@ static __always_inline void take(struct ex_cpu *c, struct segment *seg)
 static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 					  struct task_struct *task, __u64 now, struct boundary b)
 {
-	bool watched = s && watch_tgid && s->id.tgid == watch_tgid;
+	bool watched = s && is_watched(s);
 	struct segment seg = {};
 
 	if ((__s32)(c->epoch - b.epoch) < 0) {

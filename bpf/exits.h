@@ -67,6 +67,7 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 	key.cgroup = s->id.cgroup;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
+	key.marked = s->marked;
 	index = bpf_map_lookup_elem(&group_index, &key);
 	if (index)
 		return bpf_map_lookup_elem(&groups, index);

@@ -126,6 +126,9 @@ out:
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task)
 {
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_slot *s, *mine = c ? own_slot(c, parent) : NULL;
 	struct storage *st;
 	__u32 index;
 
@@ -136,10 +139,15 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		count_error(EX_ERR_NO_STORAGE);
 		return 0;
 	}
-	if (!new_slot(task, EX_NEW, 0, &index)) {
+	s = new_slot(task, EX_NEW, 0, &index);
+	if (!s) {
 		count_error(EX_ERR_NO_SLOT);
 		return 0;
 	}
+	/* Inherited at birth, so no one gets lost by becoming an orphan or a daemon. */
+	s->marked = mine && mine->marked;
+	if (mark_children_of && parent->tgid == mark_children_of && task->tgid != mark_children_of)
+		s->marked = 1;
 	st->slot_plus_1 = index + 1;
 	return 0;
 }

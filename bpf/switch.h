@@ -197,7 +197,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	set_mode(s, next);
 	if (s->left_unseen)
 		s->sum_exec = next->se.sum_exec_runtime;
-	if (watch_tgid && s->id.tgid == watch_tgid)
+	if (is_watched(s))
 		c->cum.watched_dispatches++;
 }
 

@@ -101,7 +101,7 @@ struct ex_slot {
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
 	__u32 fault_text; /* its last page fault was on an instruction */
-	__u32 pad;
+	__u32 marked;	  /* belongs to the tree that is followed; inherited */
 	struct ex_cum cum;
 	struct ex_cum snap;
 };
@@ -172,7 +172,7 @@ struct ex_group_key {
 	__u64 cgroup;
 	char comm[16];
 	__u32 cpu;
-	__u32 pad;
+	__u32 marked;
 };
 
 struct ex_group_cum {

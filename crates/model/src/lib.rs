@@ -19,6 +19,7 @@ pub mod frame;
 pub mod key;
 pub mod needs;
 pub mod provenance;
+pub mod run;
 pub mod snapshot;
 pub mod sort;
 pub mod system;

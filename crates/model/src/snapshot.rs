@@ -74,6 +74,8 @@ pub struct TaskSample {
     pub last_cpu: Option<u32>,
     /// Threads in the process, where the source reads processes only.
     pub threads: Option<u32>,
+    /// Whether it belongs to the tree of descendants that the source was told to follow.
+    pub followed: bool,
     /// Cumulative counters.
     pub counters: Counters,
 }
@@ -102,6 +104,8 @@ pub struct ExitSample {
     pub comm: Comm,
     /// Cgroup id, where known.
     pub cgroup_id: Option<u64>,
+    /// Whether these belonged to the tree that is followed.
+    pub followed: bool,
     /// Exited processes.
     pub processes: u64,
     /// Exited tasks (threads), leaders included.

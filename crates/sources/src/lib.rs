@@ -8,6 +8,7 @@
 
 #[cfg(feature = "bpf")]
 mod bpf;
+pub mod cgroupfs;
 #[cfg(feature = "bpf")]
 mod clock;
 pub mod details;
@@ -21,6 +22,8 @@ pub mod source;
 #[cfg(feature = "bpf")]
 pub mod syscalls;
 pub mod system;
+#[cfg(feature = "bpf")]
+pub mod tree;
 #[cfg(feature = "bpf")]
 pub mod waits;
 #[cfg(feature = "bpf")]

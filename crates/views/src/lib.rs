@@ -12,6 +12,7 @@ pub mod json;
 pub mod plan;
 pub mod prstat;
 pub mod reference;
+pub mod run;
 pub mod table;
 pub mod waits;
 pub mod wakes;

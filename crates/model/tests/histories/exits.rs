@@ -67,6 +67,7 @@ impl Exits {
 
 fn empty(account: u64, gone: &Gone) -> ExitSample {
     ExitSample {
+        followed: false,
         account: AccountId(account),
         of: gone.of,
         ancestors: gone.ancestors,

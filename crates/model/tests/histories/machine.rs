@@ -302,6 +302,7 @@ fn empty_cpu(cpu: u32) -> CpuSample {
 
 fn sample(account: u64, task: &Task) -> TaskSample {
     TaskSample {
+        followed: false,
         account: AccountId(account),
         key: task.key,
         ident: Ident { ppid: task.parent, comm: task.comm, ..Ident::default() },

@@ -151,6 +151,7 @@ impl Globals {
     write_global!(set_read_epoch, read_epoch, u32);
     write_global!(set_seeded, seeded, u32);
     write_global!(set_watch_tgid, watch_tgid, u32);
+    write_global!(set_mark_children_of, mark_children_of, u32);
     write_global!(set_split_run, split_run, u32);
     write_global!(set_lead_ns, lead_ns, u64);
     read_global!(boundary_t, [u64; 2]);

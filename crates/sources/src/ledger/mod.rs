@@ -92,6 +92,7 @@ pub struct Ledger {
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
+    follows: bool,
     seeded_without_slot: u64,
 }
 
@@ -136,6 +137,7 @@ impl Ledger {
             errors: ErrorCounts::default(),
             steal,
             watch: None,
+            follows: false,
             seeded_without_slot: 0,
         })
     }
@@ -148,6 +150,13 @@ impl Ledger {
     /// The calibrated cost of one event in ns, once known.
     pub fn ns_per_event(&self) -> Option<f64> {
         self.cost.ns_per_event()
+    }
+
+    /// From now on the children of this process are followed, with everyone who descends from them:
+    /// their samples say so, and while no process is watched, CPUs count their time as watched.
+    pub fn follow_children(&mut self) {
+        self.kernel.globals.set_mark_children_of(std::process::id());
+        self.follows = true;
     }
 
     fn watch(&mut self, tgid: Option<u32>) {
@@ -226,7 +235,8 @@ impl Source for Ledger {
             gone: changes.gone,
             exited,
             cpus,
-            watch: self.watch,
+            // 0: the tree that is followed.
+            watch: self.watch.or(self.follows.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
             system: System::default(),

@@ -71,6 +71,7 @@ struct View {
     kstate: u32,
     born: u64,
     since: u64,
+    marked: bool,
     id: ex_ident,
     cum: ex_cum,
 }
@@ -147,6 +148,7 @@ impl TaskReader {
             since_ns: view.born,
             last_cpu: Some(view.cpu),
             threads: None,
+            followed: view.marked,
             counters: counters(&view.cum, self.measured),
         }
     }
@@ -186,6 +188,7 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
         kstate: slot.kstate,
         born: slot.born,
         since: slot.since,
+        marked: slot.marked != 0,
         id: slot.id,
         cum: slot.cum,
     };
@@ -214,6 +217,7 @@ fn zombie_sample(view: &View, account: u64) -> TaskSample {
         letter: 'Z',
         since_ns: view.since,
         last_cpu: Some(view.cpu),
+        followed: view.marked,
         threads: None,
         counters: Counters::zero(),
     }

@@ -98,6 +98,7 @@ const fn task(
 
 fn tasks(ledger: bool, n: u64) -> Vec<TaskSample> {
     let sample = |(i, t): (usize, &Task)| TaskSample {
+        followed: false,
         account: AccountId(i as u64 + 1),
         key: TaskKey { tgid: t.key.0, tid: t.key.1, start_ns: 50 * SECOND + i as u64 },
         ident: Ident {
@@ -125,6 +126,7 @@ fn exited() -> ExitSample {
     let mut ancestors = [ProcessRef::default(); 8];
     ancestors[0] = ProcessRef { tgid: 22_417, start_ns: 50 * SECOND + 2 };
     ExitSample {
+        followed: false,
         account: AccountId(900),
         of: ProcessRef::default(),
         ancestors,

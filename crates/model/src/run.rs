@@ -1,0 +1,192 @@
+//! What one run of a command came to: the clock, the kernel's own counts, and the ledger's for the
+//! whole tree of its descendants.
+
+use crate::counters::{Counter, Counters};
+use crate::key::Comm;
+use std::collections::BTreeMap;
+
+/// Exited processes of one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exited {
+    /// How many.
+    pub processes: u64,
+    /// Their CPU time, ns.
+    pub run_ns: u64,
+}
+
+/// What a tree of descendants did, from the ledger.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    /// Sums over all its threads.
+    pub delta: Counters,
+    /// Their lives, ns.
+    pub life_ns: u64,
+    /// Exited processes by name.
+    pub exited: BTreeMap<Comm, Exited>,
+    /// Time on each CPU it ran on, ns.
+    pub cpus: BTreeMap<u32, u64>,
+    /// Tasks that lived when it ended.
+    pub living: u64,
+    /// Whether every window was exact.
+    pub exact: bool,
+    /// CPU time that has nobody's name, ns: some of it may be the tree's.
+    pub unnamed_ns: u64,
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree {
+            delta: Counters::zero(),
+            life_ns: 0,
+            exited: BTreeMap::new(),
+            cpus: BTreeMap::new(),
+            living: 0,
+            exact: true,
+            unnamed_ns: 0,
+        }
+    }
+}
+
+impl Tree {
+    /// CPU time of all of it, ns.
+    pub fn run_ns(&self) -> u64 {
+        self.delta.get(Counter::RunNs).unwrap_or(0)
+    }
+
+    /// Processes that exited.
+    pub fn processes(&self) -> u64 {
+        self.exited.values().map(|e| e.processes).sum()
+    }
+
+    /// CPU time it would have used if it had never waited for a CPU or a quota, ns.
+    pub fn wanted_ns(&self) -> u64 {
+        let of = |c| self.delta.get(c).unwrap_or(0);
+        self.run_ns() + of(Counter::LatNs) + of(Counter::ThrottleNs)
+    }
+}
+
+/// What wait4(2) says of the command and of those descendants that were waited for (getrusage(2)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rusage {
+    /// User time, ns.
+    pub user_ns: u64,
+    /// System time, ns.
+    pub system_ns: u64,
+    /// The largest resident set of any of them, KiB.
+    pub max_resident_kib: u64,
+    /// Faults without I/O.
+    pub minor_faults: u64,
+    /// Faults with I/O.
+    pub major_faults: u64,
+    /// Blocks of 512 bytes read.
+    pub blocks_in: u64,
+    /// Blocks written.
+    pub blocks_out: u64,
+    /// Voluntary context switches.
+    pub vcx: u64,
+    /// Involuntary ones.
+    pub icx: u64,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By this signal.
+    Killed(i32),
+}
+
+impl End {
+    /// The status a shell would report.
+    pub fn status(self) -> i32 {
+        match self {
+            End::Exited(status) => status,
+            End::Killed(signal) => 128 + signal,
+        }
+    }
+}
+
+/// What the kernel says of a control group over a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuStat {
+    /// CPU time of its tasks and of all groups below, ns.
+    pub usage_ns: Option<u64>,
+    /// In user mode, ns.
+    pub user_ns: Option<u64>,
+    /// In the kernel, ns.
+    pub system_ns: Option<u64>,
+    /// Periods of its quota in which someone wanted to run.
+    pub nr_periods: Option<u64>,
+    /// Those in which the quota was used up.
+    pub nr_throttled: Option<u64>,
+    /// How long it was throttled, over CPUs, ns.
+    pub throttled_ns: Option<u64>,
+}
+
+impl CpuStat {
+    /// What came on top of `before`.
+    pub fn since(&self, before: &CpuStat) -> CpuStat {
+        let minus = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
+        CpuStat {
+            usage_ns: minus(self.usage_ns, before.usage_ns),
+            user_ns: minus(self.user_ns, before.user_ns),
+            system_ns: minus(self.system_ns, before.system_ns),
+            nr_periods: minus(self.nr_periods, before.nr_periods),
+            nr_throttled: minus(self.nr_throttled, before.nr_throttled),
+            throttled_ns: minus(self.throttled_ns, before.throttled_ns),
+        }
+    }
+}
+
+/// The control group a run had.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Its name below the root of its hierarchy.
+    pub path: String,
+    /// What it used.
+    pub stat: CpuStat,
+    /// CPUs its quota allows; `None`: no quota.
+    pub allowed_cpus: Option<f64>,
+    /// Whether nobody else was in it.
+    pub own: bool,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The command and its arguments.
+    pub command: Vec<String>,
+    /// How it ended.
+    pub end: End,
+    /// By the clock, ns.
+    pub elapsed_ns: u64,
+    /// By wait4(2).
+    pub rusage: Rusage,
+    /// By the ledger; else why there is none, in one line.
+    pub tree: Result<Tree, String>,
+    /// The control group, if it had one of its own or joined one.
+    pub group: Option<Group>,
+}
+
+impl Report {
+    /// User and system time, ns: of the whole tree where the ledger knows, else of those that were
+    /// waited for.
+    pub fn user_system_ns(&self) -> (u64, u64) {
+        let tree = self.tree.as_ref().ok();
+        let split = tree.and_then(|tree| {
+            let of = |c| tree.delta.get(c);
+            let (user, system) = (of(Counter::UserNs)?, of(Counter::SystemNs)?);
+            (user + system == tree.run_ns()).then_some((user, system))
+        });
+        split.unwrap_or((self.rusage.user_ns, self.rusage.system_ns))
+    }
+
+    /// CPU time, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        match &self.tree {
+            Ok(tree) => tree.run_ns(),
+            Err(_) => self.rusage.user_ns + self.rusage.system_ns,
+        }
+    }
+}

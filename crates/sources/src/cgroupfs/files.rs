@@ -1,0 +1,115 @@
+//! What a group's files say.
+
+use super::limits::{weight_of_shares, Max};
+use super::{failed, CgroupError, Hierarchy, Version};
+use exactop_model::run::CpuStat;
+use std::fs;
+use std::path::Path;
+
+/// Ticks of cpuacct.stat a second (USER_HZ of include/asm-generic/param.h).
+const USER_HZ: u64 = 100;
+
+impl Hierarchy {
+    /// What a group has used.
+    pub fn cpu_stat(&self, directory: &Path) -> CpuStat {
+        let text = |dir: &Path, file: &str| fs::read_to_string(dir.join(file)).unwrap_or_default();
+        let stat = text(directory, "cpu.stat");
+        let periods = CpuStat {
+            nr_periods: figure(&stat, "nr_periods"),
+            nr_throttled: figure(&stat, "nr_throttled"),
+            ..CpuStat::default()
+        };
+        if self.version == Version::V2 {
+            let us = |name| figure(&stat, name).map(|us| us * 1000);
+            return CpuStat {
+                usage_ns: us("usage_usec"),
+                user_ns: us("user_usec"),
+                system_ns: us("system_usec"),
+                throttled_ns: us("throttled_usec"),
+                ..periods
+            };
+        }
+        let Some(accounting) = self.accounting_of(directory) else {
+            return CpuStat { throttled_ns: figure(&stat, "throttled_time"), ..periods };
+        };
+        let ticks = text(&accounting, "cpuacct.stat");
+        let ns = |name| figure(&ticks, name).map(|n| n * (1_000_000_000 / USER_HZ));
+        CpuStat {
+            usage_ns: text(&accounting, "cpuacct.usage").trim().parse().ok(),
+            user_ns: ns("user"),
+            system_ns: ns("system"),
+            throttled_ns: figure(&stat, "throttled_time"),
+            ..periods
+        }
+    }
+
+    /// The weight, 1 to 10000, 100 by default; v1's shares in its terms. `None` at the root.
+    pub fn weight(&self, directory: &Path) -> Option<u64> {
+        let read = |file| fs::read_to_string(directory.join(file)).ok()?.trim().parse().ok();
+        match self.version {
+            Version::V2 => read("cpu.weight"),
+            Version::V1 => read("cpu.shares").map(weight_of_shares),
+        }
+    }
+
+    /// The quota. `None` at the root.
+    pub fn max(&self, directory: &Path) -> Option<Max> {
+        let read = |file| fs::read_to_string(directory.join(file)).ok();
+        match self.version {
+            Version::V2 => Max::from_file(&read("cpu.max")?),
+            Version::V1 => {
+                let number = |text: String| text.trim().parse::<i64>().ok();
+                let quota = number(read("cpu.cfs_quota_us")?)?;
+                let period_us = u64::try_from(number(read("cpu.cfs_period_us")?)?).ok()?;
+                Some(Max { quota_us: u64::try_from(quota).ok(), period_us })
+            }
+        }
+    }
+
+    /// Sets the weight.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn set_weight(&self, directory: &Path, weight: u64) -> Result<(), CgroupError> {
+        match self.version {
+            Version::V2 => write(directory, "cpu.weight", &weight.to_string()),
+            Version::V1 => {
+                let shares = super::limits::shares_of_weight(weight);
+                write(directory, "cpu.shares", &shares.to_string())
+            }
+        }
+    }
+
+    /// Sets the quota.
+    ///
+    /// # Errors
+    /// What the kernel says: a group of v1 may not have more than those above it.
+    pub fn set_max(&self, directory: &Path, max: Max) -> Result<(), CgroupError> {
+        if self.version == Version::V2 {
+            return write(directory, "cpu.max", &max.to_string());
+        }
+        // A quota that is shorter than the period's limit is refused, so the quota goes first.
+        write(directory, "cpu.cfs_quota_us", "-1")?;
+        write(directory, "cpu.cfs_period_us", &max.period_us.to_string())?;
+        let quota = max.quota_us.map_or("-1".into(), |us| us.to_string());
+        write(directory, "cpu.cfs_quota_us", &quota)
+    }
+
+    /// PIDs of the processes in a group, not below it.
+    pub fn processes(directory: &Path) -> Vec<u32> {
+        let text = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+/// Writes a file of a group.
+pub(super) fn write(directory: &Path, file: &str, value: &str) -> Result<(), CgroupError> {
+    let path = directory.join(file);
+    fs::write(&path, value).map_err(|error| failed(&format!("write {value} to"), path, error))
+}
+
+/// A line `name figure`.
+fn figure(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    line.trim().parse().ok()
+}

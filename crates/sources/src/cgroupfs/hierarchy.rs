@@ -1,0 +1,148 @@
+//! Where the cpu controller's groups are.
+
+use super::CgroupError;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Which of the two interfaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Version 1: each controller in a hierarchy of its own.
+    V1,
+    /// Version 2: one hierarchy.
+    V2,
+}
+
+/// The hierarchy that has the cpu controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hierarchy {
+    /// Its interface.
+    pub version: Version,
+    /// Where its root is seen.
+    pub root: PathBuf,
+    /// The same for cpuacct, in v1.
+    pub accounting: Option<PathBuf>,
+    /// This process's group in it, below the root: `/` or `/a/b`.
+    pub own: PathBuf,
+}
+
+/// A line of mountinfo (proc_pid_mountinfo(5)).
+struct Mount<'a> {
+    root: &'a str,
+    point: &'a str,
+    kind: &'a str,
+    options: &'a str,
+}
+
+fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
+    mountinfo.lines().filter_map(|line| {
+        let (head, tail) = line.split_once(" - ")?;
+        let head: Vec<&str> = head.split(' ').collect();
+        let tail: Vec<&str> = tail.split(' ').collect();
+        Some(Mount {
+            root: head.get(3)?,
+            point: head.get(4)?,
+            kind: tail.first()?,
+            options: tail.get(2)?,
+        })
+    })
+}
+
+impl Hierarchy {
+    /// That of this machine.
+    ///
+    /// # Errors
+    /// [`CgroupError::NoController`].
+    pub fn of_this_machine() -> Result<Hierarchy, CgroupError> {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        Hierarchy::from(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+    }
+
+    /// From the texts of /proc/self/mountinfo and /proc/self/cgroup.
+    ///
+    /// # Errors
+    /// [`CgroupError::NoController`].
+    pub fn from(mountinfo: &str, groups: &str) -> Result<Hierarchy, CgroupError> {
+        let v1 = |controller: &str| {
+            mounts(mountinfo)
+                .find(|m| m.kind == "cgroup" && m.options.split(',').any(|o| o == controller))
+        };
+        if let Some(mount) = v1("cpu") {
+            return Ok(Hierarchy {
+                version: Version::V1,
+                root: mount.point.into(),
+                accounting: v1("cpuacct").map(|m| m.point.into()),
+                own: own(groups, Some("cpu"), mount.root),
+            });
+        }
+        let v2 = mounts(mountinfo).filter(|m| m.kind == "cgroup2");
+        let with_cpu = |mount: &Mount| {
+            let file = Path::new(mount.point).join("cgroup.controllers");
+            let controllers = fs::read_to_string(file).unwrap_or_default();
+            controllers.split_whitespace().any(|c| c == "cpu")
+        };
+        let mount = v2.into_iter().find(with_cpu).ok_or(CgroupError::NoController {
+            advice: "a kernel with CONFIG_CGROUP_SCHED, and cgroup2 mounted at /sys/fs/cgroup",
+        })?;
+        Ok(Hierarchy {
+            version: Version::V2,
+            root: mount.point.into(),
+            accounting: None,
+            own: own(groups, None, mount.root),
+        })
+    }
+
+    /// The directory of a group: as in /proc/PID/cgroup (`/a/b`), below the root (`a/b`), or where
+    /// it is mounted.
+    ///
+    /// # Errors
+    /// [`CgroupError::NoGroup`].
+    pub fn directory(&self, path: &Path) -> Result<PathBuf, CgroupError> {
+        let below = path.strip_prefix(&self.root).or_else(|_| path.strip_prefix("/"));
+        let dir = self.root.join(below.unwrap_or(path));
+        let climbs = path.components().any(|c| c == std::path::Component::ParentDir);
+        match dir.join("cgroup.procs").exists() && !climbs {
+            true => Ok(dir),
+            false => Err(CgroupError::NoGroup { path: path.into() }),
+        }
+    }
+
+    /// The directory of this process's group.
+    pub fn own_directory(&self) -> PathBuf {
+        self.root.join(self.own.strip_prefix("/").unwrap_or(&self.own))
+    }
+
+    /// A group's directory in cpuacct's hierarchy, where that is another one.
+    pub fn accounting_of(&self, directory: &Path) -> Option<PathBuf> {
+        let below = directory.strip_prefix(&self.root).ok()?;
+        Some(self.accounting.as_ref()?.join(below))
+    }
+
+    /// A group's name below the root: `/` or `/a/b`.
+    pub fn name(&self, directory: &Path) -> PathBuf {
+        Path::new("/").join(directory.strip_prefix(&self.root).unwrap_or(directory))
+    }
+
+    /// The kernel's id of a group: its inode number, which is what the ledger has too.
+    pub fn id(directory: &Path) -> Option<u64> {
+        fs::metadata(directory).ok().map(|m| m.ino())
+    }
+}
+
+/// This process's group: the line of v2 begins with `0::`, one of v1 names its controllers. A group
+/// outside of what is mounted (a container's) counts as the root.
+fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
+    let line = groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':');
+        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let ours = match controller {
+            Some(controller) => controllers.split(',').any(|c| c == controller),
+            None => number == "0" && controllers.is_empty(),
+        };
+        ours.then_some(path)
+    });
+    let path = line.unwrap_or("/");
+    let below = path.strip_prefix(mounted.trim_end_matches('/')).unwrap_or("/");
+    Path::new("/").join(below.trim_start_matches('/'))
+}

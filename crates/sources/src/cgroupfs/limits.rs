@@ -1,0 +1,110 @@
+//! What a group may use: weights and quotas, as people write them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The range of cpu.weight.
+pub const MIN_WEIGHT: u64 = 1;
+/// The range of cpu.weight.
+pub const MAX_WEIGHT: u64 = 10_000;
+
+/// Periods the kernel takes, us (kernel/sched/core.c, max_cfs_quota_period and its least).
+const PERIODS_US: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
+/// The least quota, us.
+const LEAST_QUOTA_US: u64 = 1_000;
+/// The kernel's own period.
+const PERIOD_US: u64 = 100_000;
+
+/// Shares of 1024 are a weight of 100, as systemd has it; 2 to 262144.
+pub fn shares_of_weight(weight: u64) -> u64 {
+    (weight * 1024 / 100).clamp(2, 262_144)
+}
+
+/// The weight nearest to v1's shares.
+pub fn weight_of_shares(shares: u64) -> u64 {
+    ((shares * 100 + 512) / 1024).clamp(MIN_WEIGHT, MAX_WEIGHT)
+}
+
+/// A quota of CPU time for each period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Max {
+    /// CPU time a period, us; `None`: no limit.
+    pub quota_us: Option<u64>,
+    /// The period, us.
+    pub period_us: u64,
+}
+
+/// A quota that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MaxError {
+    /// Not understood.
+    #[error("write per cent of a CPU (40%), microseconds (40000 or 400000/1000000), or max")]
+    Text,
+    /// A period out of range.
+    #[error("a period of {0} us: the kernel takes 1000 to 1000000")]
+    Period(u64),
+    /// A quota that is too small.
+    #[error(
+        "a quota of {0} us: the kernel takes 1000 or more; a longer period allows smaller shares"
+    )]
+    Quota(u64),
+}
+
+impl Max {
+    /// No limit.
+    pub const NONE: Max = Max { quota_us: None, period_us: PERIOD_US };
+
+    /// CPUs it allows; `None`: all.
+    pub fn cpus(&self) -> Option<f64> {
+        self.quota_us.map(|us| us as f64 / self.period_us as f64)
+    }
+
+    /// From cpu.max: `40000 100000` or `max 100000`.
+    pub(super) fn from_file(text: &str) -> Option<Max> {
+        let (quota, period) = text.trim().split_once(' ')?;
+        let quota_us = match quota {
+            "max" => None,
+            us => Some(us.parse().ok()?),
+        };
+        Some(Max { quota_us, period_us: period.parse().ok()? })
+    }
+}
+
+impl FromStr for Max {
+    type Err = MaxError;
+
+    fn from_str(text: &str) -> Result<Max, MaxError> {
+        let (quota, period) = match text.split_once('/') {
+            Some((quota, period)) => (quota, period.parse().map_err(|_| MaxError::Text)?),
+            None => (text, PERIOD_US),
+        };
+        if !PERIODS_US.contains(&period) {
+            return Err(MaxError::Period(period));
+        }
+        let quota_us = match quota.strip_suffix('%') {
+            None if quota == "max" => return Ok(Max { quota_us: None, period_us: period }),
+            None => quota.parse().map_err(|_| MaxError::Text)?,
+            Some(percent) => {
+                let percent: f64 = percent.trim().parse().map_err(|_| MaxError::Text)?;
+                if !(percent > 0.0 && percent <= 1e6) {
+                    return Err(MaxError::Text);
+                }
+                (period as f64 * percent / 100.0).round() as u64
+            }
+        };
+        match quota_us {
+            us if us < LEAST_QUOTA_US => Err(MaxError::Quota(us)),
+            us => Ok(Max { quota_us: Some(us), period_us: period }),
+        }
+    }
+}
+
+impl fmt::Display for Max {
+    /// As cpu.max has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.quota_us {
+            Some(us) => write!(f, "{us} {}", self.period_us),
+            None => write!(f, "max {}", self.period_us),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Control groups as files: where the cpu controller is, what its groups used and may use, and
+//! groups of our own (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/).
+
+mod files;
+mod hierarchy;
+mod limits;
+mod transient;
+
+#[cfg(test)]
+mod tests;
+
+pub use exactop_model::run::CpuStat;
+pub use hierarchy::{Hierarchy, Version};
+pub use limits::{Max, MaxError, MAX_WEIGHT, MIN_WEIGHT};
+pub use transient::{doors, Transient};
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why something about a group cannot be had or done.
+#[derive(Debug, thiserror::Error)]
+pub enum CgroupError {
+    /// No hierarchy has the cpu controller.
+    #[error("no cgroup hierarchy with the cpu controller is mounted: {advice}")]
+    NoController {
+        /// What would help.
+        advice: &'static str,
+    },
+    /// No group above this one hands out the controller.
+    #[error(
+        "no cgroup above this one hands out the cpu controller ({}): as root, echo +cpu > \
+         cgroup.subtree_control there, or run it under systemd-run --scope -p Delegate=yes",
+        top.display()
+    )]
+    NotHandedOut {
+        /// The highest group looked at.
+        top: PathBuf,
+    },
+    /// No such group.
+    #[error("no cgroup {}: 'exactop cgroups' lists them", path.display())]
+    NoGroup {
+        /// As it was asked for.
+        path: PathBuf,
+    },
+    /// A file of a group refuses.
+    #[error("cannot {what} {}: {error}{}", path.display(), permit(error))]
+    File {
+        /// What was tried: read, write VALUE to, make, remove.
+        what: String,
+        /// The file or directory.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
+/// What would permit it, if that is what is missing.
+fn permit(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            " (run as root, or have the group delegated to this user: systemd-run --user --scope)"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => " (the hierarchy is mounted read-only)",
+        _ => "",
+    }
+}
+
+fn failed(what: &str, path: impl Into<PathBuf>, error: io::Error) -> CgroupError {
+    CgroupError::File { what: what.into(), path: path.into(), error }
+}

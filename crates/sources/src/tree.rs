@@ -1,0 +1,103 @@
+//! Everything that descends from a process, added up over its whole life: also what was daemonised,
+//! double-forked, reaped by nobody, or orphaned, because descent is inherited at birth.
+
+use crate::error::SourceError;
+use crate::ledger::{Ledger, Options};
+use crate::source::{Request, Source, SplitOptions, SplitPolicy};
+use exactop_model::run::Tree as Totals;
+use exactop_model::{Book, Counter, Needs, Window};
+
+fn add(totals: &mut Totals, window: &Window) {
+    for task in window.tasks.iter().filter(|t| t.sample.followed) {
+        totals.delta.add(&task.delta);
+        totals.life_ns += task.life_ns;
+    }
+    for group in window.exited.iter().filter(|e| e.sample.followed) {
+        totals.delta.add(&group.delta);
+        totals.life_ns += group.life_ns;
+        let name = totals.exited.entry(group.sample.comm).or_default();
+        name.processes += group.processes;
+        name.run_ns += group.delta.get(Counter::RunNs).unwrap_or(0);
+    }
+    for cpu in &window.cpus {
+        if let Some(ns) = cpu.time.watched_ns.filter(|&ns| ns > 0) {
+            *totals.cpus.entry(cpu.time.cpu).or_default() += ns;
+        }
+        totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.nameless_ns;
+    }
+    totals.exact &= window.errors.inexact() == 0 && window.cpus.iter().all(|c| c.residual_ns == 0);
+}
+
+/// A ledger that follows a tree.
+pub struct Tree {
+    ledger: Ledger,
+    book: Book,
+    request: Request,
+    totals: Totals,
+}
+
+impl Tree {
+    /// Attaches the ledger; user time is told from system time exactly if asked.
+    ///
+    /// # Errors
+    /// Why there is no ledger.
+    pub fn open(exact_split: bool) -> Result<Tree, SourceError> {
+        let policy = if exact_split { SplitPolicy::Exact } else { SplitPolicy::Sampled };
+        let split = SplitOptions { policy, irq: SplitPolicy::Sampled, ..SplitOptions::default() };
+        let ledger = Ledger::open(&Options { split, calibrate: false, ..Options::default() })?;
+        let request = Request { needs: Needs::NONE, watch: None };
+        let mut tree = Tree { ledger, book: Book::new(), request, totals: Totals::default() };
+        tree.ledger.follow_children();
+        tree.advance()?;
+        Ok(tree)
+    }
+
+    /// Ends a window and adds it up. Windows should not be longer than a second or two: the slots of
+    /// the dead get free only when their window was read.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn advance(&mut self) -> Result<(), SourceError> {
+        let snapshot = self.ledger.snapshot(&self.request)?;
+        if let Some(window) = self.book.advance(snapshot) {
+            add(&mut self.totals, &window);
+            add_sleepers(&mut self.totals, &self.book, &window);
+        }
+        Ok(())
+    }
+
+    /// Forgets what was so far.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn begin_again(&mut self) -> Result<(), SourceError> {
+        self.advance()?;
+        self.totals = Totals::default();
+        Ok(())
+    }
+
+    /// What the tree did up to the last window's end.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+}
+
+/// Tasks of the tree that did nothing in the window were in their state all the while.
+fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window) {
+    let changed: std::collections::HashSet<_> =
+        window.tasks.iter().map(|t| t.sample.account).collect();
+    totals.living = 0;
+    for account in book.processes().flat_map(|(_, process)| process.tasks.iter().copied()) {
+        if !book.task(account).is_some_and(|sample| sample.followed) {
+            continue;
+        }
+        totals.living += 1;
+        if changed.contains(&account) {
+            continue;
+        }
+        if let Some(still) = book.still(account, window.t0_ns) {
+            totals.delta.add(&still.delta);
+            totals.life_ns += still.life_ns;
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! A run's report: in words, as POSIX has it, in GNU time's letters, as JSON.
+
+pub mod gnu;
+
+use exactop_model::format::size;
+use exactop_model::run::{Group, Report, Tree};
+use exactop_model::text::escape_str;
+use exactop_model::Counter;
+use serde_json::{json, Value};
+
+/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+pub const SCHEMA: u32 = 1;
+
+/// Names of exited processes that are shown.
+const NAMES: usize = 6;
+
+/// The states as prstat names them, in its order.
+const STATES: [(&str, Counter); 12] = [
+    ("USR", Counter::UserNs),
+    ("SYS", Counter::SystemNs),
+    ("STL", Counter::StealNs),
+    ("TFL", Counter::TextFaultNs),
+    ("DFL", Counter::DataFaultNs),
+    ("LCK", Counter::LockNs),
+    ("SLP", Counter::SleepNs),
+    ("BLK", Counter::BlockNs),
+    ("LAT", Counter::LatNs),
+    ("THR", Counter::ThrottleNs),
+    ("STP", Counter::StopNs),
+    ("IRQ", Counter::IrqNs),
+];
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+/// `1,204`.
+fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// As POSIX has it (time(1p), -p).
+pub fn posix(report: &Report) -> String {
+    let (user, system) = report.user_system_ns();
+    format!(
+        "real {:.2}\nuser {:.2}\nsys {:.2}\n",
+        seconds(report.elapsed_ns),
+        seconds(user),
+        seconds(system)
+    )
+}
+
+/// For people.
+pub fn text(report: &Report) -> String {
+    let mut lines = vec![times(report)];
+    match &report.tree {
+        Ok(tree) => lines.extend(tree_lines(report, tree)),
+        Err(why) => {
+            lines.push(usage(report));
+            lines.push(named(
+                "not known",
+                format!(
+                    "microstates, exited processes, what nobody waited for: {}",
+                    escape_str(why)
+                ),
+            ));
+        }
+    }
+    if let Some(group) = &report.group {
+        lines.extend(group_lines(report, group));
+    }
+    lines.iter().map(|line| line.clone() + "\n").collect()
+}
+
+fn named(name: &str, text: String) -> String {
+    format!("{name:<21} {text}")
+}
+
+fn times(report: &Report) -> String {
+    let (user, system) = report.user_system_ns();
+    let cpu = report.cpu_ns();
+    let percent = 100.0 * cpu as f64 / report.elapsed_ns.max(1) as f64;
+    let processes = match &report.tree {
+        Ok(tree) => {
+            let exited = tree.processes();
+            let s = if exited == 1 { "" } else { "es" };
+            let living = match tree.living {
+                0 => String::new(),
+                n => format!(", {} threads live on", thousands(n)),
+            };
+            format!("   {} process{s} exited{living}", thousands(exited))
+        }
+        Err(_) => String::new(),
+    };
+    format!(
+        "elapsed {:.2} s   cpu {:.2} s ({percent:.1} %)   user {:.2}   system {:.2}{processes}",
+        seconds(report.elapsed_ns),
+        seconds(cpu),
+        seconds(user),
+        seconds(system),
+    )
+}
+
+fn usage(report: &Report) -> String {
+    let usage = &report.rusage;
+    named(
+        "of those waited for",
+        format!(
+            "max resident {}   faults {} minor {} major   switches {} voluntary {} involuntary",
+            size(usage.max_resident_kib * 1024),
+            thousands(usage.minor_faults),
+            thousands(usage.major_faults),
+            thousands(usage.vcx),
+            thousands(usage.icx),
+        ),
+    )
+}
+
+fn tree_lines(report: &Report, tree: &Tree) -> Vec<String> {
+    let of = |c| tree.delta.get(c);
+    let count = |c| of(c).map_or("-".into(), thousands);
+    let share = |ns: u64| format!("{:.1}", 100.0 * ns as f64 / tree.life_ns.max(1) as f64);
+    let states = STATES.iter().filter_map(|&(name, counter)| {
+        let ns = of(counter).filter(|&ns| ns > 0)?;
+        Some(format!("{name} {}", share(ns)))
+    });
+    let mut lines = vec![
+        named("time of all threads", states.collect::<Vec<_>>().join("  ")),
+        named(
+            "counts",
+            format!(
+                "max resident {}   faults {} minor {} major   switches {} voluntary {} involuntary",
+                size(report.rusage.max_resident_kib * 1024),
+                count(Counter::MinorFaults),
+                count(Counter::MajorFaults),
+                count(Counter::Vcx),
+                count(Counter::Icx),
+            ),
+        ),
+        named("waited", waited(tree)),
+    ];
+    lines.extend(ran_on(tree));
+    lines.extend(exited(tree));
+    if !tree.exact {
+        lines.push(named("not exact", "events were missed: see exactop doctor".into()));
+    }
+    lines
+}
+
+fn waited(tree: &Tree) -> String {
+    let of = |c| seconds(tree.delta.get(c).unwrap_or(0));
+    format!(
+        "{:.3} s for a CPU (LAT)   {:.3} s for a new quota (THR)",
+        of(Counter::LatNs),
+        of(Counter::ThrottleNs)
+    )
+}
+
+fn ran_on(tree: &Tree) -> Option<String> {
+    let total: u64 = tree.cpus.values().sum();
+    let share = |(cpu, ns): (&u32, &u64)| {
+        format!("cpu{cpu} {:.1} %", 100.0 * *ns as f64 / total.max(1) as f64)
+    };
+    let shares: Vec<String> = tree.cpus.iter().map(share).collect();
+    let migrations = tree.delta.get(Counter::Migrations).map_or("-".into(), thousands);
+    let text = format!("{}   {migrations} migrations", shares.join("  "));
+    (!shares.is_empty()).then(|| named("ran on", text))
+}
+
+fn exited(tree: &Tree) -> Option<String> {
+    let mut names: Vec<_> = tree.exited.iter().filter(|(_, e)| e.processes > 0).collect();
+    names.sort_by_key(|(comm, e)| (std::cmp::Reverse(e.run_ns), **comm));
+    let shown = names.iter().take(NAMES).map(|(comm, e)| {
+        format!("{comm} × {}  {:.2} s", thousands(e.processes), seconds(e.run_ns))
+    });
+    let mut text = shown.collect::<Vec<_>>().join(" · ");
+    if names.len() > NAMES {
+        text += &format!(" · {} more names", names.len() - NAMES);
+    }
+    (!names.is_empty()).then(|| named("exited", text))
+}
+
+fn group_lines(report: &Report, group: &Group) -> Vec<String> {
+    let mut lines = Vec::new();
+    let stat = &group.stat;
+    if let (Ok(tree), Some(allowed)) = (&report.tree, group.allowed_cpus) {
+        let wanted = tree.wanted_ns() as f64 / report.elapsed_ns.max(1) as f64;
+        let periods = match (stat.nr_throttled, stat.nr_periods) {
+            (Some(throttled), Some(periods)) => {
+                format!("throttled in {throttled} of {periods} periods")
+            }
+            _ => "periods not known".into(),
+        };
+        let thread_s = seconds(tree.delta.get(Counter::ThrottleNs).unwrap_or(0));
+        lines.push(named(
+            "quota",
+            format!(
+                "asked for {wanted:.2} CPUs, allowed {allowed:.2}: {periods}, {thread_s:.2} s of \
+                 thread time"
+            ),
+        ));
+    }
+    let known = |ns: Option<u64>| ns.map_or("-".into(), |ns| format!("{:.3} s", seconds(ns)));
+    let mut text = format!(
+        "usage {}   user {}   system {}   throttled {}",
+        known(stat.usage_ns),
+        known(stat.user_ns),
+        known(stat.system_ns),
+        known(stat.throttled_ns)
+    );
+    if let (Ok(tree), Some(usage), true) = (&report.tree, stat.usage_ns, group.own) {
+        let apart = tree.run_ns().abs_diff(usage) as f64 / usage.max(1) as f64;
+        text +=
+            &format!("   ledger {:.3} s ({:.2} % apart)", seconds(tree.run_ns()), 100.0 * apart);
+    }
+    lines.push(named("cpu.stat", text));
+    lines
+}
+
+/// One JSON object.
+pub fn json(report: &Report) -> Value {
+    let (user_ns, system_ns) = report.user_system_ns();
+    let usage = &report.rusage;
+    json!({
+        "schema": { "name": "exactop.run", "version": SCHEMA },
+        "command": report.command,
+        "exit_status": report.end.status(),
+        "elapsed_ns": report.elapsed_ns,
+        "cpu_ns": report.cpu_ns(),
+        "user_ns": user_ns,
+        "system_ns": system_ns,
+        "waited_for": {
+            "user_ns": usage.user_ns,
+            "system_ns": usage.system_ns,
+            "max_resident_kib": usage.max_resident_kib,
+            "minor_faults": usage.minor_faults,
+            "major_faults": usage.major_faults,
+            "blocks_in": usage.blocks_in,
+            "blocks_out": usage.blocks_out,
+            "vcx": usage.vcx,
+            "icx": usage.icx,
+        },
+        "tree": report.tree.as_ref().ok().map(tree_json),
+        "tree_missing": report.tree.as_ref().err(),
+        "cgroup": report.group.as_ref().map(group_json),
+    })
+}
+
+fn tree_json(tree: &Tree) -> Value {
+    let counters: serde_json::Map<String, Value> =
+        Counter::ALL.iter().map(|&c| (c.info().id.into(), tree.delta.get(c).into())).collect();
+    let exited: Vec<Value> = tree
+        .exited
+        .iter()
+        .map(|(comm, e)| {
+            json!({ "comm": comm.to_string(), "processes": e.processes, "run_ns": e.run_ns })
+        })
+        .collect();
+    let cpus: Vec<Value> =
+        tree.cpus.iter().map(|(cpu, ns)| json!({ "cpu": cpu, "run_ns": ns })).collect();
+    json!({
+        "life_ns": tree.life_ns,
+        "counters": counters,
+        "exited": exited,
+        "cpus": cpus,
+        "living_threads": tree.living,
+        "exact": tree.exact,
+        "unnamed_ns": tree.unnamed_ns,
+    })
+}
+
+fn group_json(group: &Group) -> Value {
+    let stat = &group.stat;
+    json!({
+        "path": escape_str(&group.path),
+        "own": group.own,
+        "allowed_cpus": group.allowed_cpus,
+        "usage_ns": stat.usage_ns,
+        "user_ns": stat.user_ns,
+        "system_ns": stat.system_ns,
+        "nr_periods": stat.nr_periods,
+        "nr_throttled": stat.nr_throttled,
+        "throttled_ns": stat.throttled_ns,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! Golden reports.
+
+use super::*;
+use exactop_model::run::{CpuStat, End, Exited, Rusage};
+use exactop_model::{Comm, Counters};
+
+fn report() -> Report {
+    let mut delta = Counters::zero();
+    for (counter, ns) in [
+        (Counter::RunNs, 8_720_000_000),
+        (Counter::UserNs, 8_690_000_000),
+        (Counter::SystemNs, 30_000_000),
+        (Counter::LatNs, 576_000_000),
+        (Counter::ThrottleNs, 34_500_000_000),
+        (Counter::SleepNs, 4_180_000_000),
+        (Counter::Vcx, 12_345),
+        (Counter::Migrations, 14),
+    ] {
+        delta.set(counter, ns);
+    }
+    delta.forget(Counter::IrqNs);
+    let exited = [(b"cc1" as &[u8], 1204, 6_810_000_000), (b"e\x1bvil", 3, 310_000_000)];
+    let tree = Tree {
+        delta,
+        life_ns: 47_976_000_000,
+        exited: exited
+            .into_iter()
+            .map(|(name, processes, run_ns)| (Comm::new(name), Exited { processes, run_ns }))
+            .collect(),
+        cpus: [(0, 6_000_000_000), (1, 2_720_000_000)].into(),
+        ..Tree::default()
+    };
+    Report {
+        command: vec!["make".into(), "-j2".into()],
+        end: End::Exited(2),
+        elapsed_ns: 21_800_000_000,
+        rusage: Rusage {
+            user_ns: 8_000_000_000,
+            system_ns: 20_000_000,
+            max_resident_kib: 7248,
+            minor_faults: 1560,
+            vcx: 9,
+            icx: 8,
+            ..Rusage::default()
+        },
+        tree: Ok(tree),
+        group: Some(Group {
+            path: "/exactop-run-7".into(),
+            stat: CpuStat {
+                usage_ns: Some(8_722_000_000),
+                nr_periods: Some(218),
+                nr_throttled: Some(217),
+                throttled_ns: Some(13_100_000_000),
+                ..CpuStat::default()
+            },
+            allowed_cpus: Some(0.4),
+            own: true,
+        }),
+    }
+}
+
+fn without_ledger() -> Report {
+    Report { tree: Err("not permitted to load BPF programs".into()), group: None, ..report() }
+}
+
+#[test]
+fn in_words() {
+    insta::assert_snapshot!(text(&report()));
+}
+
+#[test]
+fn in_words_without_the_ledger() {
+    insta::assert_snapshot!(text(&without_ledger()));
+}
+
+#[test]
+fn as_json() {
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json(&report())).unwrap());
+}
+
+#[test]
+fn as_posix_has_it() {
+    assert_eq!(posix(&report()), "real 21.80\nuser 8.69\nsys 0.03\n");
+    assert_eq!(posix(&without_ledger()), "real 21.80\nuser 8.00\nsys 0.02\n");
+}
+
+#[test]
+fn in_letters() {
+    let text = |format: &str| gnu::text(format, &report());
+    let head = "Command exited with non-zero status 2\n";
+    assert_eq!(
+        text("%e %E %U\\t%P %M %C %x%%"),
+        Ok(format!("{head}21.80 0:21.80 8.69\t40% 7248 make -j2 2%\n"))
+    );
+    assert!(text("%q").is_err() && text("%").is_err() && text("\\q").is_err());
+    let killed = Report { end: End::Killed(9), elapsed_ns: 3_723_000_000_000, ..report() };
+    assert_eq!(
+        gnu::text("%E %x", &killed),
+        Ok("Command terminated by signal 9\n1:02:03 137\n".into())
+    );
+    for letter in "CDEFIKMOPRSUWXZcekprstwx%".chars() {
+        assert!(text(&format!("%{letter}")).is_ok(), "{letter}");
+    }
+}
+
+#[test]
+fn large_numbers_have_commas() {
+    let texts = [0, 999, 1000, 1_234_567].map(thousands);
+    assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
+}
