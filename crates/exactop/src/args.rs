@@ -77,6 +77,10 @@ pub enum Command {
     #[cfg(feature = "bpf")]
     #[command(after_help = crate::waits::NOTES)]
     Waits(crate::waits::Command),
+    /// Run a command under scheduling conditions and say what all of its descendants used
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::run::NOTES)]
+    Run(Box<crate::run::Command>),
     /// Run a workload of known behaviour to look at
     Load {
         /// Which.

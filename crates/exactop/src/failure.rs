@@ -22,6 +22,9 @@ pub enum Failure {
     Signal(i32),
     /// What there is to say was said already.
     Told,
+    /// A command that was run for someone decides the exit status; one line if it could not be.
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
+    Ended(u8, Option<String>),
     /// What --check asks for was found.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Found,
@@ -66,6 +69,12 @@ pub fn report(failure: &Failure) -> ExitCode {
         }
         Failure::Signal(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(FAILED)),
         Failure::Told => ExitCode::from(FAILED),
+        Failure::Ended(status, why) => {
+            if let Some(why) = why {
+                complain(why);
+            }
+            ExitCode::from(*status)
+        }
         Failure::Found => ExitCode::from(FOUND),
     }
 }

@@ -16,6 +16,8 @@ mod on_demand;
 mod output;
 mod prstat;
 #[cfg(feature = "bpf")]
+mod run;
+#[cfg(feature = "bpf")]
 mod syscalls;
 mod users;
 mod values;
@@ -65,6 +67,8 @@ fn run() -> Result<(), Failure> {
         Some(Command::Wakeups(command)) => wakeups::run(&command),
         #[cfg(feature = "bpf")]
         Some(Command::Waits(command)) => waits::run(&command),
+        #[cfg(feature = "bpf")]
+        Some(Command::Run(command)) => run::run(&command),
         Some(Command::Load { load }) => load::run(&load),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),

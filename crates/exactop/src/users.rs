@@ -17,6 +17,22 @@ fn named(name: &str, passwd: &[u8]) -> Option<u32> {
     })
 }
 
+/// The group and the name of a user by number.
+#[cfg(feature = "bpf")]
+pub fn group_and_name(uid: u32) -> Option<(u32, Vec<u8>)> {
+    numbered(uid, &fs::read("/etc/passwd").ok()?)
+}
+
+#[cfg(feature = "bpf")]
+fn numbered(uid: u32, passwd: &[u8]) -> Option<(u32, Vec<u8>)> {
+    let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<u32>().ok();
+    passwd.split(|&b| b == b'\n').find_map(|line| {
+        let mut fields = line.split(|&b| b == b':');
+        let (name, _, id, gid) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        (number(id)? == uid).then(|| Some((number(gid)?, name.to_vec())))?
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +44,7 @@ mod tests {
         assert_eq!(named("pg", passwd), Some(70));
         assert_eq!(named("p", passwd), None);
         assert_eq!(id("1234"), Some(1234));
+        #[cfg(feature = "bpf")]
+        assert_eq!(numbered(70, passwd), Some((70, b"pg".to_vec())));
     }
 }

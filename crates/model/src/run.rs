@@ -53,6 +53,13 @@ impl Tree {
         self.delta.get(Counter::RunNs).unwrap_or(0)
     }
 
+    /// User and system time, ns, if they were measured at the system calls.
+    pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
+        let of = |c| self.delta.get(c);
+        let (user, system) = (of(Counter::UserNs)?, of(Counter::SystemNs)?);
+        (user + system == self.run_ns()).then_some((user, system))
+    }
+
     /// Processes that exited.
     pub fn processes(&self) -> u64 {
         self.exited.values().map(|e| e.processes).sum()
@@ -163,6 +170,9 @@ pub struct Report {
     pub elapsed_ns: u64,
     /// By wait4(2).
     pub rusage: Rusage,
+    /// The kernel passes on the resident set of whoever starts a command, KiB: a largest one below
+    /// this is not the command's.
+    pub resident_floor_kib: u64,
     /// By the ledger; else why there is none, in one line.
     pub tree: Result<Tree, String>,
     /// The control group, if it had one of its own or joined one.
@@ -171,15 +181,28 @@ pub struct Report {
 
 impl Report {
     /// User and system time, ns: of the whole tree where the ledger knows, else of those that were
-    /// waited for.
+    /// waited for. The ledger's time is split by the kernel's ticks unless it was measured.
     pub fn user_system_ns(&self) -> (u64, u64) {
-        let tree = self.tree.as_ref().ok();
-        let split = tree.and_then(|tree| {
-            let of = |c| tree.delta.get(c);
-            let (user, system) = (of(Counter::UserNs)?, of(Counter::SystemNs)?);
-            (user + system == tree.run_ns()).then_some((user, system))
-        });
-        split.unwrap_or((self.rusage.user_ns, self.rusage.system_ns))
+        let (user, system) = (self.rusage.user_ns, self.rusage.system_ns);
+        let Ok(tree) = &self.tree else { return (user, system) };
+        if let Some(exact) = tree.exact_split_ns() {
+            return exact;
+        }
+        let of = |c| tree.delta.get(c).unwrap_or(0);
+        let (ticks_user, ticks) = match of(Counter::UtimeNs) + of(Counter::StimeNs) {
+            0 => (user, user + system),
+            both => (of(Counter::UtimeNs), both),
+        };
+        let run = tree.run_ns();
+        let part = (u128::from(run) * u128::from(ticks_user)).checked_div(ticks.into());
+        let user = part.map_or(0, |part| u64::try_from(part).unwrap_or(run));
+        (user, run - user)
+    }
+
+    /// The largest resident set, KiB; `None` where it cannot be told from that of whoever started
+    /// the command.
+    pub fn max_resident_kib(&self) -> Option<u64> {
+        Some(self.rusage.max_resident_kib).filter(|&kib| kib > self.resident_floor_kib)
     }
 
     /// CPU time, ns.

@@ -5,7 +5,8 @@ use crate::error::SourceError;
 use crate::ledger::{Ledger, Options};
 use crate::source::{Request, Source, SplitOptions, SplitPolicy};
 use exactop_model::run::Tree as Totals;
-use exactop_model::{Book, Counter, Needs, Window};
+use exactop_model::{AccountId, Book, Comm, Counter, MicroState, Needs, Window};
+use rustc_hash::FxHashMap;
 
 fn add(totals: &mut Totals, window: &Window) {
     for task in window.tasks.iter().filter(|t| t.sample.followed) {
@@ -34,6 +35,8 @@ pub struct Tree {
     book: Book,
     request: Request,
     totals: Totals,
+    /// What those of the tree who live have used in windows that are over, ns, and their names.
+    earlier: FxHashMap<AccountId, (Comm, u64)>,
 }
 
 impl Tree {
@@ -46,7 +49,13 @@ impl Tree {
         let split = SplitOptions { policy, irq: SplitPolicy::Sampled, ..SplitOptions::default() };
         let ledger = Ledger::open(&Options { split, calibrate: false, ..Options::default() })?;
         let request = Request { needs: Needs::NONE, watch: None };
-        let mut tree = Tree { ledger, book: Book::new(), request, totals: Totals::default() };
+        let mut tree = Tree {
+            ledger,
+            book: Book::new(),
+            request,
+            totals: Totals::default(),
+            earlier: FxHashMap::default(),
+        };
         tree.ledger.follow_children();
         tree.advance()?;
         Ok(tree)
@@ -62,8 +71,30 @@ impl Tree {
         if let Some(window) = self.book.advance(snapshot) {
             add(&mut self.totals, &window);
             add_sleepers(&mut self.totals, &self.book, &window);
+            self.remember(&window);
         }
         Ok(())
+    }
+
+    /// An exited group holds what its tasks used in the window they died in. What they used before
+    /// goes to the name of their process.
+    fn remember(&mut self, window: &Window) {
+        for task in window.tasks.iter().filter(|t| t.sample.followed) {
+            let leader = self.book.process(task.sample.key.tgid).and_then(|p| p.leader);
+            let leader = leader.and_then(|leader| self.book.task(leader));
+            let comm = leader.map_or(task.sample.ident.comm, |leader| leader.ident.comm);
+            let (name, run_ns) = self.earlier.entry(task.sample.account).or_insert((comm, 0));
+            *name = comm;
+            *run_ns += task.delta.get(Counter::RunNs).unwrap_or(0);
+        }
+        let (book, exited) = (&self.book, &mut self.totals.exited);
+        self.earlier.retain(|&account, &mut (comm, run_ns)| {
+            let lives = book.task(account).is_some();
+            if !lives {
+                exited.entry(comm).or_default().run_ns += run_ns;
+            }
+            lives
+        });
     }
 
     /// Forgets what was so far.
@@ -73,6 +104,7 @@ impl Tree {
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
         self.totals = Totals::default();
+        self.earlier.clear();
         Ok(())
     }
 
@@ -88,10 +120,9 @@ fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window) {
         window.tasks.iter().map(|t| t.sample.account).collect();
     totals.living = 0;
     for account in book.processes().flat_map(|(_, process)| process.tasks.iter().copied()) {
-        if !book.task(account).is_some_and(|sample| sample.followed) {
-            continue;
-        }
-        totals.living += 1;
+        let Some(sample) = book.task(account).filter(|sample| sample.followed) else { continue };
+        // The dead whom nobody has reaped yet live no more.
+        totals.living += u64::from(sample.state != MicroState::Zombie);
         if changed.contains(&account) {
             continue;
         }

@@ -10,5 +10,7 @@ mod on_demand;
 mod prstat;
 mod refused;
 mod run;
+#[cfg(feature = "bpf")]
+mod timed;
 mod tree;
 mod windows;

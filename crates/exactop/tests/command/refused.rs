@@ -6,6 +6,16 @@ use crate::tree::tree;
 /// Arguments, and words the one line must contain.
 const REFUSED: &[(&[&str], &str)] = &[
     (&["--irq", "maybe"], "auto, on, off"),
+    (&["run", "--weight", "0", "true"], "1 to 10000"),
+    (&["run", "--max", "much", "true"], "40%"),
+    (&["run", "--max", "10/5", "true"], "period of 5 us"),
+    (&["run", "--cpus", "x", "true"], "0,2,4-7"),
+    (&["run", "--sched", "fifo", "true"], "fifo:PRIORITY"),
+    (&["run", "--env", "A", "true"], "NAME=VALUE"),
+    (&["run", "--nice", "x", "true"], "'x'"),
+    (&["run", "--cgroup", "/", "--max", "1%", "true"], "cannot be used with"),
+    (&["run", "-p", "-q", "true"], "cannot be used with"),
+    (&["run"], "<COMMAND>"),
     (&["syscalls", "clsoe"], "did you mean close?"),
     (&["syscalls", "qqqqqqqqqq"], "syscalls(2) lists them"),
     (&["syscalls", "0"], "interval '0'"),

@@ -34,6 +34,14 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
+/// With as many digits as make sense.
+fn short(ns: u64) -> String {
+    match ns {
+        0..10_000_000_000 => format!("{:.3}", seconds(ns)),
+        _ => format!("{:.2}", seconds(ns)),
+    }
+}
+
 /// `1,204`.
 fn thousands(n: u64) -> String {
     let digits = n.to_string();
@@ -88,12 +96,15 @@ fn times(report: &Report) -> String {
     let (user, system) = report.user_system_ns();
     let cpu = report.cpu_ns();
     let percent = 100.0 * cpu as f64 / report.elapsed_ns.max(1) as f64;
+    let exact = report.tree.as_ref().map_or(true, |tree| tree.exact_split_ns().is_some());
+    let tilde = if exact { "" } else { "~" };
     let processes = match &report.tree {
         Ok(tree) => {
             let exited = tree.processes();
             let s = if exited == 1 { "" } else { "es" };
             let living = match tree.living {
                 0 => String::new(),
+                1 => ", 1 thread lives on".into(),
                 n => format!(", {} threads live on", thousands(n)),
             };
             format!("   {} process{s} exited{living}", thousands(exited))
@@ -101,12 +112,19 @@ fn times(report: &Report) -> String {
         Err(_) => String::new(),
     };
     format!(
-        "elapsed {:.2} s   cpu {:.2} s ({percent:.1} %)   user {:.2}   system {:.2}{processes}",
-        seconds(report.elapsed_ns),
-        seconds(cpu),
-        seconds(user),
-        seconds(system),
+        "elapsed {} s   cpu {} s ({percent:.1} %)   user {tilde}{}   system {tilde}{}{processes}",
+        short(report.elapsed_ns),
+        short(cpu),
+        short(user),
+        short(system),
     )
+}
+
+fn resident(report: &Report) -> String {
+    match report.max_resident_kib() {
+        Some(kib) => size(kib * 1024),
+        None => format!("at most {}", size(report.resident_floor_kib * 1024)),
+    }
 }
 
 fn usage(report: &Report) -> String {
@@ -115,7 +133,7 @@ fn usage(report: &Report) -> String {
         "of those waited for",
         format!(
             "max resident {}   faults {} minor {} major   switches {} voluntary {} involuntary",
-            size(usage.max_resident_kib * 1024),
+            resident(report),
             thousands(usage.minor_faults),
             thousands(usage.major_faults),
             thousands(usage.vcx),
@@ -128,9 +146,16 @@ fn tree_lines(report: &Report, tree: &Tree) -> Vec<String> {
     let of = |c| tree.delta.get(c);
     let count = |c| of(c).map_or("-".into(), thousands);
     let share = |ns: u64| format!("{:.1}", 100.0 * ns as f64 / tree.life_ns.max(1) as f64);
+    let (user, system) = report.user_system_ns();
+    let tilde = if tree.exact_split_ns().is_some() { "" } else { "~" };
     let states = STATES.iter().filter_map(|&(name, counter)| {
-        let ns = of(counter).filter(|&ns| ns > 0)?;
-        Some(format!("{name} {}", share(ns)))
+        let (mark, ns) = match counter {
+            Counter::UserNs => (tilde, Some(user)),
+            Counter::SystemNs => (tilde, Some(system)),
+            other => ("", of(other)),
+        };
+        let ns = ns.filter(|&ns| ns > 0)?;
+        Some(format!("{mark}{name} {}", share(ns)))
     });
     let mut lines = vec![
         named("time of all threads", states.collect::<Vec<_>>().join("  ")),
@@ -138,7 +163,7 @@ fn tree_lines(report: &Report, tree: &Tree) -> Vec<String> {
             "counts",
             format!(
                 "max resident {}   faults {} minor {} major   switches {} voluntary {} involuntary",
-                size(report.rusage.max_resident_kib * 1024),
+                resident(report),
                 count(Counter::MinorFaults),
                 count(Counter::MajorFaults),
                 count(Counter::Vcx),
@@ -178,9 +203,10 @@ fn ran_on(tree: &Tree) -> Option<String> {
 fn exited(tree: &Tree) -> Option<String> {
     let mut names: Vec<_> = tree.exited.iter().filter(|(_, e)| e.processes > 0).collect();
     names.sort_by_key(|(comm, e)| (std::cmp::Reverse(e.run_ns), **comm));
-    let shown = names.iter().take(NAMES).map(|(comm, e)| {
-        format!("{comm} × {}  {:.2} s", thousands(e.processes), seconds(e.run_ns))
-    });
+    let shown = names
+        .iter()
+        .take(NAMES)
+        .map(|(comm, e)| format!("{comm} × {}  {} s", thousands(e.processes), short(e.run_ns)));
     let mut text = shown.collect::<Vec<_>>().join(" · ");
     if names.len() > NAMES {
         text += &format!(" · {} more names", names.len() - NAMES);
@@ -237,6 +263,8 @@ pub fn json(report: &Report) -> Value {
         "cpu_ns": report.cpu_ns(),
         "user_ns": user_ns,
         "system_ns": system_ns,
+        "split_is_exact": report.tree.as_ref().is_ok_and(|t| t.exact_split_ns().is_some()),
+        "max_resident_kib": report.max_resident_kib(),
         "waited_for": {
             "user_ns": usage.user_ns,
             "system_ns": usage.system_ns,

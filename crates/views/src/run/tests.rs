@@ -43,6 +43,7 @@ fn report() -> Report {
             icx: 8,
             ..Rusage::default()
         },
+        resident_floor_kib: 4000,
         tree: Ok(tree),
         group: Some(Group {
             path: "/exactop-run-7".into(),

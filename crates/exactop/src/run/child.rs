@@ -1,0 +1,175 @@
+//! The command as a child: everything that must be so before it begins.
+
+use super::condition::Sched;
+use super::Command;
+use crate::users;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command as Process};
+
+/// Why there is no child: the exit status, and one line.
+pub struct NotStarted(pub u8, pub String);
+
+/// Found, but it could not be run; not found (as in env(1) and every shell).
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Whom to run as.
+struct User {
+    uid: u32,
+    gid: u32,
+    groups: Vec<libc::gid_t>,
+}
+
+/// Starts it. `doors` are files of its control group.
+///
+/// # Errors
+/// With the exit status that says which kind.
+pub fn start(command: &Command, doors: Vec<File>) -> Result<Child, NotStarted> {
+    let ours = |why: String| NotStarted(super::OURS, why);
+    let (program, arguments) = command
+        .command
+        .split_first()
+        .unwrap_or_else(|| unreachable!("the command line requires a command"));
+    let user = command.user.as_deref().map(user).transpose().map_err(ours)?;
+    let mut process = Process::new(program);
+    process.args(arguments).envs(command.env.iter().cloned());
+    if let Some(dir) = &command.chdir {
+        if !dir.is_dir() {
+            return Err(ours(format!("--chdir {}: no such directory", dir.display())));
+        }
+        process.current_dir(dir);
+    }
+    let before = Before {
+        doors,
+        nice: command.condition.niceness().map(|(nice, _)| nice),
+        cpus: command.condition.cpus.clone().map(|cpus| cpus.0),
+        sched: command.condition.sched,
+        user,
+        gate: command.gate,
+    };
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    unsafe { process.pre_exec(move || before.run()) };
+    process.spawn().map_err(|error| why(program.to_string_lossy().as_ref(), &error))
+}
+
+/// What kept it from starting. The steps before exec mark their errors.
+fn why(program: &str, error: &io::Error) -> NotStarted {
+    match error.raw_os_error().map(|code| code / STEP) {
+        Some(step @ 1..) if (step as usize) <= STEPS.len() => {
+            let what = STEPS[step as usize - 1];
+            let errno = error.raw_os_error().unwrap_or(0) % STEP;
+            let reason = io::Error::from_raw_os_error(errno);
+            NotStarted(super::OURS, format!("{what}: {reason}"))
+        }
+        _ if error.kind() == io::ErrorKind::NotFound => {
+            NotStarted(NOT_FOUND, format!("{program}: not found"))
+        }
+        _ => NotStarted(CANNOT_RUN, format!("cannot run {program}: {error}")),
+    }
+}
+
+/// Errors of the steps come back as their errno plus their number times this: an errno is smaller
+/// (include/linux/err.h, MAX_ERRNO).
+const STEP: i32 = 4096;
+
+/// The steps in their order.
+const STEPS: [&str; 5] = [
+    "cannot join the control group",
+    "--sched is refused (run as root, or raise RLIMIT_RTPRIO)",
+    "--nice is refused (a lower niceness needs root or RLIMIT_NICE)",
+    "--cpus is refused",
+    "--user is refused (run as root)",
+];
+
+/// What the child does before it becomes the command.
+struct Before {
+    doors: Vec<File>,
+    nice: Option<i32>,
+    cpus: Option<Vec<usize>>,
+    sched: Option<Sched>,
+    user: Option<User>,
+    gate: bool,
+}
+
+impl Before {
+    fn run(&self) -> io::Result<()> {
+        marked(1, self.doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
+        if let Some(sched) = self.sched {
+            let (policy, priority) = sched.numbers();
+            let parameters = libc::sched_param { sched_priority: priority };
+            // SAFETY: the structure lives until the call returns.
+            marked(2, answer(unsafe { libc::sched_setscheduler(0, policy, &parameters) }))?;
+        }
+        if let Some(nice) = self.nice {
+            // SAFETY: takes numbers.
+            marked(3, answer(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))?;
+        }
+        if let Some(cpus) = &self.cpus {
+            let mut set = rustix::thread::CpuSet::new();
+            cpus.iter().for_each(|&cpu| set.set(cpu));
+            marked(4, rustix::thread::sched_setaffinity(None, &set).map_err(Into::into))?;
+        }
+        if let Some(user) = &self.user {
+            marked(5, user.become_them())?;
+        }
+        if self.gate {
+            wait_for_enter();
+        }
+        Ok(())
+    }
+}
+
+fn answer(code: libc::c_int) -> io::Result<()> {
+    match code {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Says which step it was.
+fn marked(step: i32, result: io::Result<()>) -> io::Result<()> {
+    result.map_err(|error| {
+        io::Error::from_raw_os_error(step * STEP + error.raw_os_error().unwrap_or(libc::EIO))
+    })
+}
+
+impl User {
+    fn become_them(&self) -> io::Result<()> {
+        // SAFETY: the list lives until the call returns; the others take numbers.
+        unsafe {
+            answer(libc::setgroups(self.groups.len(), self.groups.as_ptr()))?;
+            answer(libc::setgid(self.gid))?;
+            answer(libc::setuid(self.uid))
+        }
+    }
+}
+
+/// Nothing begins before someone is ready.
+fn wait_for_enter() {
+    let pid = std::process::id();
+    let mut text = [0u8; 64];
+    let mut room = &mut text[..];
+    // Written into an array: nothing may be allocated here.
+    let _ = write!(room, "PID: {pid}\npress Enter to go on\n");
+    let left = room.len();
+    let written = text.len() - left;
+    let _ = io::stderr().write_all(&text[..written]);
+    let mut byte = [0u8];
+    // SAFETY: one byte into an array of one.
+    while unsafe { libc::read(0, byte.as_mut_ptr().cast(), 1) } == 1 && byte[0] != b'\n' {}
+}
+
+fn user(name: &str) -> Result<User, String> {
+    let unknown = || format!("--user {name}: no such user in /etc/passwd");
+    let uid = users::id(name).ok_or_else(unknown)?;
+    let (gid, name) = users::group_and_name(uid).ok_or_else(unknown)?;
+    let name = std::ffi::CString::new(name).map_err(|_| unknown())?;
+    let mut groups = vec![0; 256];
+    let mut count = groups.len() as libc::c_int;
+    // SAFETY: room for `count` groups.
+    let found = unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count) };
+    groups.truncate(if found < 0 { 0 } else { usize::try_from(count).unwrap_or(0) });
+    Ok(User { uid, gid, groups })
+}

@@ -1,0 +1,185 @@
+//! Under which scheduling conditions a command runs.
+
+use crate::failure::Failure;
+use clap::Args;
+use exactop_sources::cgroupfs::{Max, MAX_WEIGHT, MIN_WEIGHT};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// Scheduling conditions.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Condition {
+    /// Niceness, -20 to 19; what is beyond is clamped, as nice(1) does
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub nice: Option<i64>,
+    /// Only on these CPUs, as in taskset -c: 0,2,4-7 or 0-10:2
+    #[arg(long, value_name = "LIST")]
+    pub cpus: Option<Cpus>,
+    /// Scheduling policy: other, batch, idle, fifo:PRIORITY or rr:PRIORITY
+    #[arg(long, value_name = "POLICY")]
+    pub sched: Option<Sched>,
+    /// In a control group of its own with this cpu.weight, 1 to 10000
+    #[arg(long, value_name = "W", value_parser = weight, conflicts_with = "cgroup")]
+    pub weight: Option<u64>,
+    /// In a control group of its own with this quota: 40%, 400000/1000000 (microseconds) or max
+    #[arg(long, value_name = "QUOTA[/PERIOD]", conflicts_with = "cgroup")]
+    pub max: Option<Max>,
+    /// In this control group, which must exist
+    #[arg(long, value_name = "PATH")]
+    pub cgroup: Option<PathBuf>,
+}
+
+/// A weight of cpu.weight.
+pub fn weight(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
+        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}; 100 is usual")),
+    }
+}
+
+/// CPUs by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+/// More than any machine has (CPU_SETSIZE of sched.h).
+const CPUS: usize = 1024;
+
+impl FromStr for Cpus {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Cpus, String> {
+        let wrong = || format!("'{text}': write numbers and ranges such as 0,2,4-7 or 0-10:2");
+        let mut cpus = Vec::new();
+        for part in text.split(',') {
+            let (range, step) = part.split_once(':').unwrap_or((part, "1"));
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+            let (first, last, step) = (number(first)?, number(last)?, number(step)?);
+            if first > last
+                || step == 0
+                || last >= CPUS
+                || (part.contains(':') && !range.contains('-'))
+            {
+                return Err(wrong());
+            }
+            cpus.extend((first..=last).step_by(step));
+        }
+        cpus.sort_unstable();
+        cpus.dedup();
+        Ok(Cpus(cpus))
+    }
+}
+
+/// A scheduling policy (sched(7)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sched {
+    /// SCHED_OTHER
+    Other,
+    /// SCHED_BATCH
+    Batch,
+    /// SCHED_IDLE
+    Idle,
+    /// SCHED_FIFO with its priority
+    Fifo(i32),
+    /// SCHED_RR with its priority
+    RoundRobin(i32),
+}
+
+impl FromStr for Sched {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sched, String> {
+        let (policy, priority) = match text.split_once(':') {
+            Some((policy, priority)) => (policy, Some(priority)),
+            None => (text, None),
+        };
+        let real_time = || match priority.map(str::parse) {
+            Some(Ok(priority @ 1..=99)) => Ok(priority),
+            _ => Err(format!("write {policy}:PRIORITY with a priority of 1 to 99")),
+        };
+        match (policy, priority) {
+            ("other", None) => Ok(Sched::Other),
+            ("batch", None) => Ok(Sched::Batch),
+            ("idle", None) => Ok(Sched::Idle),
+            ("fifo", _) => real_time().map(Sched::Fifo),
+            ("rr", _) => real_time().map(Sched::RoundRobin),
+            _ => Err("write other, batch, idle, fifo:PRIORITY or rr:PRIORITY".into()),
+        }
+    }
+}
+
+impl Sched {
+    /// The policy's number and the static priority.
+    pub fn numbers(self) -> (i32, i32) {
+        match self {
+            Sched::Other => (libc::SCHED_OTHER, 0),
+            Sched::Batch => (libc::SCHED_BATCH, 0),
+            Sched::Idle => (libc::SCHED_IDLE, 0),
+            Sched::Fifo(priority) => (libc::SCHED_FIFO, priority),
+            Sched::RoundRobin(priority) => (libc::SCHED_RR, priority),
+        }
+    }
+}
+
+impl Condition {
+    /// The niceness as the kernel takes it, and whether that is another than was asked for.
+    pub fn niceness(&self) -> Option<(i32, bool)> {
+        let asked = self.nice?;
+        let clamped = asked.clamp(-20, 19);
+        Some((clamped as i32, clamped != asked))
+    }
+
+    /// Whether a group of its own is needed.
+    pub fn wants_group(&self) -> bool {
+        self.weight.is_some() || self.max.is_some()
+    }
+
+    /// CPUs that are asked for must be there and allowed.
+    ///
+    /// # Errors
+    /// The CPUs that may be used.
+    pub fn check(&self) -> Result<(), Failure> {
+        let Some(cpus) = &self.cpus else { return Ok(()) };
+        let allowed = rustix::thread::sched_getaffinity(None).map_err(std::io::Error::from)?;
+        if cpus.0.iter().any(|&cpu| allowed.is_set(cpu)) {
+            return Ok(());
+        }
+        let there: Vec<String> =
+            (0..CPUS).filter(|&cpu| allowed.is_set(cpu)).map(|cpu| cpu.to_string()).collect();
+        Err(Failure::usage(format!(
+            "--cpus: none of these CPUs may be used here: choose among {}",
+            there.join(",")
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_as_tasksets() {
+        let cpus = |text: &str| text.parse::<Cpus>().map(|c| c.0);
+        assert_eq!(cpus("0"), Ok(vec![0]));
+        assert_eq!(cpus("3,1,1"), Ok(vec![1, 3]));
+        assert_eq!(cpus("0,2,4-7"), Ok(vec![0, 2, 4, 5, 6, 7]));
+        assert_eq!(cpus("0-10:5"), Ok(vec![0, 5, 10]));
+        for wrong in ["", "x", "1-", "3-1", "1:2", "0-4:0", "-1", "1024", "1,,2"] {
+            assert!(cpus(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn policies_and_niceness_are_read() {
+        assert_eq!("batch".parse(), Ok(Sched::Batch));
+        assert_eq!("fifo:99".parse::<Sched>().map(Sched::numbers), Ok((libc::SCHED_FIFO, 99)));
+        assert_eq!("rr:1".parse(), Ok(Sched::RoundRobin(1)));
+        for wrong in ["", "fifo", "rr:0", "fifo:100", "idle:1", "deadline"] {
+            assert!(wrong.parse::<Sched>().is_err(), "{wrong}");
+        }
+        let nice = |n| Condition { nice: Some(n), ..Condition::default() }.niceness();
+        assert_eq!(nice(5), Some((5, false)));
+        assert_eq!((nice(20), nice(-21)), (Some((19, true)), Some((-20, true))));
+        assert!(weight("0").is_err() && weight("10001").is_err() && weight("10000") == Ok(10_000));
+    }
+}

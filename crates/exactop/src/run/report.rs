@@ -1,0 +1,78 @@
+//! Where a run's report goes.
+
+use crate::failure::Failure;
+use crate::output;
+use exactop_model::run::{End, Report, Rusage};
+use exactop_views::run::{self, gnu};
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// How it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format<'a> {
+    /// Not at all.
+    None,
+    /// For people.
+    Words,
+    /// real, user, sys.
+    Posix,
+    /// GNU time's letters.
+    Letters(&'a str),
+}
+
+/// Whether a format has only known letters.
+///
+/// # Errors
+/// The one that is not.
+pub fn check_format(format: &str) -> Result<(), Failure> {
+    let nothing = Report {
+        command: Vec::new(),
+        end: End::Exited(0),
+        elapsed_ns: 0,
+        rusage: Rusage::default(),
+        resident_floor_kib: 0,
+        tree: Err(String::new()),
+        group: None,
+    };
+    gnu::text(format, &nothing)
+        .map(|_| ())
+        .map_err(|why| Failure::usage(format!("--format: {why}")))
+}
+
+/// Writes the report and the JSON.
+///
+/// # Errors
+/// When one cannot be written; the other is.
+pub fn write(
+    report: &Report,
+    format: Format,
+    to: Option<&Path>,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    let text = match format {
+        Format::None => String::new(),
+        Format::Words => run::text(report),
+        Format::Posix => run::posix(report),
+        Format::Letters(letters) => gnu::text(letters, report).map_err(Failure::usage)?,
+    };
+    let written = match to {
+        _ if text.is_empty() => Ok(()),
+        Some(path) => file(path, &text),
+        None => std::io::stderr().write_all(text.as_bytes()).map_err(Failure::from),
+    };
+    if let Some(path) = json {
+        let text = format!("{}\n", run::json(report));
+        if path == Path::new("-") {
+            output::print(text)?;
+        } else {
+            file(path, &text)?;
+        }
+    }
+    written
+}
+
+fn file(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::failed(format!("cannot write {}: {error}", path.display()));
+    fs::write(path, text).map_err(failed)
+}

@@ -1,0 +1,205 @@
+//! One run, from the fork to the report.
+
+use super::child::{self, NotStarted};
+use super::group::Group;
+use super::Command;
+use exactop_model::run::{End, Report, Rusage, Tree};
+use exactop_sources::SourceError;
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// How often a window of the ledger is ended while the command runs: the places of the dead are
+/// free for others only then.
+const WINDOW: Duration = Duration::from_millis(500);
+
+/// Why there is no report.
+pub enum Failed {
+    /// The command did not start: the exit status and one line.
+    Start(u8, String),
+    /// Something of ours.
+    Ours(String),
+}
+
+impl From<NotStarted> for Failed {
+    fn from(NotStarted(status, why): NotStarted) -> Failed {
+        Failed::Start(status, why)
+    }
+}
+
+fn ours(error: impl std::fmt::Display) -> Failed {
+    Failed::Ours(error.to_string())
+}
+
+/// Runs the command to its end.
+///
+/// # Errors
+/// Why it did not run.
+pub fn run(command: &Command) -> Result<Report, Failed> {
+    if let Some((nice, true)) = command.condition.niceness() {
+        eprintln!(
+            "exactop: niceness {} is out of range: {nice} it is",
+            command.condition.nice.unwrap_or(0)
+        );
+    }
+    let mut group = Group::of(&command.condition).map_err(ours)?;
+    let doors = group.as_ref().map_or(Ok(Vec::new()), Group::doors).map_err(ours)?;
+    let mut follower = Follower::open(command.exact_split);
+    let resident_floor_kib = own_resident_kib();
+    let mut began = Instant::now();
+    let child = child::start(command, doors)?;
+    if command.gate {
+        // What it waited for someone does not count.
+        began = Instant::now();
+        follower.begin_again();
+        if let Some(group) = &mut group {
+            group.begin_again();
+        }
+    }
+    let ignored = Ignored::new();
+    let ended = follow(child.id(), &mut follower).map_err(ours);
+    let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    follower.advance();
+    drop(ignored);
+    let (end, rusage) = ended?;
+    let group = group.map(|group| {
+        let (report, left) = group.report();
+        if left > 0 {
+            eprintln!(
+                "exactop: {left} processes of the command still run in {}: the next exactop run \
+                 removes it",
+                exactop_model::text::escape_str(&report.path)
+            );
+        }
+        report
+    });
+    let words = command.command.iter().map(|word| word.to_string_lossy().into_owned());
+    Ok(Report {
+        command: words.collect(),
+        end,
+        elapsed_ns,
+        rusage,
+        resident_floor_kib,
+        tree: follower.finish(),
+        group,
+    })
+}
+
+/// Waits for the child, a window of the ledger at a time.
+fn follow(pid: u32, follower: &mut Follower) -> io::Result<(End, Rusage)> {
+    let raw = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
+    let exits: OwnedFd = pidfd_open(raw, PidfdFlags::empty())?;
+    loop {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: WINDOW.as_nanos() as i64 };
+        let mut fds = [PollFd::new(&exits, PollFlags::IN)];
+        match poll(&mut fds, Some(&timeout)) {
+            Ok(0) => follower.advance(),
+            Ok(_) => return wait4(pid),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The largest resident set of this process so far, KiB, and a little for what comes before exec.
+fn own_resident_kib() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: room for the answer, which is read only if it was given.
+    let usage = unsafe {
+        let known = libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) == 0;
+        known.then(|| usage.assume_init())
+    };
+    usage.map_or(0, |usage| rusage(&usage).max_resident_kib + 256)
+}
+
+/// Reaps it; what it and those it waited for used.
+fn wait4(pid: u32) -> io::Result<(End, Rusage)> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    loop {
+        // SAFETY: room for both answers.
+        match unsafe { libc::wait4(pid as i32, &mut status, 0, usage.as_mut_ptr()) } {
+            -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            -1 => return Err(io::Error::last_os_error()),
+            _ => break,
+        }
+    }
+    // SAFETY: filled by the call that succeeded.
+    let usage = unsafe { usage.assume_init() };
+    let end = match libc::WIFSIGNALED(status) {
+        true => End::Killed(libc::WTERMSIG(status)),
+        false => End::Exited(libc::WEXITSTATUS(status)),
+    };
+    Ok((end, rusage(&usage)))
+}
+
+fn rusage(usage: &libc::rusage) -> Rusage {
+    let ns = |t: libc::timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000;
+    let count = |n: libc::c_long| u64::try_from(n).unwrap_or(0);
+    Rusage {
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        max_resident_kib: count(usage.ru_maxrss),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+        blocks_in: count(usage.ru_inblock),
+        blocks_out: count(usage.ru_oublock),
+        vcx: count(usage.ru_nvcsw),
+        icx: count(usage.ru_nivcsw),
+    }
+}
+
+/// While the command runs, a Ctrl-C is for it (as in time(1)).
+struct Ignored([libc::sighandler_t; 2]);
+
+const FOR_THE_COMMAND: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
+
+impl Ignored {
+    fn new() -> Ignored {
+        // SAFETY: ignoring a signal runs no code of ours.
+        Ignored(FOR_THE_COMMAND.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) }))
+    }
+}
+
+impl Drop for Ignored {
+    fn drop(&mut self) {
+        for (signal, handler) in FOR_THE_COMMAND.into_iter().zip(self.0) {
+            // SAFETY: what was there before.
+            unsafe { libc::signal(signal, handler) };
+        }
+    }
+}
+
+/// The ledger following the command's tree, or why it does not.
+struct Follower(Result<Box<exactop_sources::tree::Tree>, String>);
+
+impl Follower {
+    fn open(exact_split: bool) -> Follower {
+        Follower(
+            exactop_sources::tree::Tree::open(exact_split).map(Box::new).map_err(|e| e.to_string()),
+        )
+    }
+
+    /// What fails in the middle makes the rest unknown, not the run fail.
+    fn with(&mut self, act: impl Fn(&mut exactop_sources::tree::Tree) -> Result<(), SourceError>) {
+        let failed = self.0.as_mut().ok().and_then(|tree| act(tree).err());
+        if let Some(error) = failed {
+            self.0 = Err(error.to_string());
+        }
+    }
+
+    fn advance(&mut self) {
+        self.with(exactop_sources::tree::Tree::advance);
+    }
+
+    fn begin_again(&mut self) {
+        self.with(exactop_sources::tree::Tree::begin_again);
+    }
+
+    fn finish(self) -> Result<Tree, String> {
+        self.0.map(|tree| tree.totals().clone())
+    }
+}

@@ -1,0 +1,252 @@
+//! `exactop run`: statuses, trees that lose their children, control groups, formats.
+
+use crate::run::{command, done, run};
+use serde_json::Value;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Whether the parts that need the ledger are left out on purpose.
+fn left_out() -> bool {
+    std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some()
+}
+
+fn json(args: &[&str]) -> Value {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("report.json");
+    let path = path.to_str().expect("UTF-8");
+    let done = run(&[&["run", "-q", "--json", path], args].concat());
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{}", done.out);
+    serde_json::from_str(&std::fs::read_to_string(path).expect("the report")).expect("JSON")
+}
+
+fn ns(object: &Value, key: &str) -> u64 {
+    object[key].as_u64().unwrap_or_else(|| panic!("{key}: {object}"))
+}
+
+#[test]
+fn it_ends_as_the_command_ends() {
+    for (args, status) in [
+        (&["true"][..], 0),
+        (&["--", "sh", "-c", "exit 3"], 3),
+        (&["sh", "-c", "kill -9 $$"], 137),
+        (&["sh", "-c", "kill -15 $$"], 143),
+        (&["no-such-command-anywhere"], 127),
+        (&["/etc/passwd"], 126),
+        (&["--chdir", "/no/such/dir", "true"], 125),
+        (&["--user", "no-such-user", "true"], 125),
+        (&["--cgroup", "/no/such/group", "true"], 125),
+    ] {
+        let done = run(&[&["run", "-q"], args].concat());
+        assert_eq!(done.code, Some(status), "{args:?}: {}", done.err);
+        let complains = [125, 126, 127].contains(&status);
+        assert_eq!(done.err.lines().count(), usize::from(complains), "{args:?}: {}", done.err);
+    }
+}
+
+#[test]
+fn standard_streams_directory_and_environment_are_the_commands() {
+    let mut process = command(&[
+        "run",
+        "-q",
+        "--chdir",
+        "/",
+        "--env",
+        "A=b c",
+        "--",
+        "sh",
+        "-c",
+        "cat; pwd; echo $A; echo err >&2",
+    ]);
+    let mut child = process
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    child.stdin.take().expect("a pipe").write_all(b"in\n").expect("written");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "in\n/\nb c\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "err\n");
+}
+
+#[test]
+fn each_format_says_what_it_should() {
+    let posix = run(&["run", "-p", "true"]).err;
+    let words: Vec<&str> = posix.split_whitespace().collect();
+    assert_eq!((words[0], words[2], words[4], words.len()), ("real", "user", "sys", 6), "{posix}");
+    let letters = run(&["run", "-f", "%C=%x\\t%%", "--", "echo", "a\x1bb"]);
+    assert!(letters.err.ends_with("echo a\\x1bb=0\t%\n"), "{}", letters.err);
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("report");
+    let done = run(&["run", "-o", path.to_str().expect("UTF-8"), "true"]);
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    let text = std::fs::read_to_string(&path).expect("the report");
+    assert!(text.starts_with("elapsed ") && text.contains(" cpu "), "{text}");
+    let full = run(&["run", "-o", "/dev/full", "true"]);
+    assert_eq!(full.code, Some(125));
+    assert!(full.err.contains("cannot write /dev/full"), "{}", full.err);
+}
+
+#[test]
+fn the_gate_opens_at_enter() {
+    let mut process = command(&["run", "-q", "--gate", "--", "echo", "gone"]);
+    let mut child = process
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(child.try_wait().expect("a status").is_none(), "it waits");
+    child.stdin.take().expect("a pipe").write_all(b"\n").expect("written");
+    let output = child.wait_with_output().expect("an end");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "gone\n");
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("PID: "));
+}
+
+#[test]
+fn niceness_cpus_and_policy_are_set_and_clamped() {
+    let of = |args: &[&str], script: &str| {
+        let done = run(&[&["run", "-q"], args, &["--", "sh", "-c", script]].concat());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        (done.out.trim().to_string(), done.err)
+    };
+    assert_eq!(of(&["--nice", "5"], "nice").0, "5");
+    let (nice, said) = of(&["--nice", "25"], "nice");
+    assert_eq!(
+        (nice.as_str(), said.as_str()),
+        ("19", "exactop: niceness 25 is out of range: 19 it is\n")
+    );
+    let stat = "cut -d')' -f2 /proc/self/stat | cut -d' ' -f40";
+    assert_eq!(of(&["--sched", "batch"], stat).0, "3", "SCHED_BATCH");
+    let allowed = "grep Cpus_allowed_list /proc/self/status | cut -f2";
+    assert_eq!(of(&["--cpus", "0"], allowed).0, "0");
+    let done = run(&["run", "--cpus", "1023", "true"]);
+    assert_eq!(done.code, Some(125));
+    assert!(done.err.contains("choose among 0"), "{}", done.err);
+}
+
+#[test]
+fn no_child_is_lost() {
+    if left_out() {
+        return;
+    }
+    let me = env!("CARGO_BIN_EXE_exactop");
+    let dir = tempfile::tempdir().expect("a directory");
+    let at = dir.path().to_str().expect("UTF-8");
+    // A daemon in a session of its own, an orphan, and one nobody waits for.
+    let script = format!(
+        "work() {{ exec {me} load spin --threads 1 --duration 0.5 --json >{at}/$1 2>/dev/null; }}
+         (setsid sh -c '{me} load spin --threads 1 --duration 0.5 --json >{at}/a 2>/dev/null' &)
+         (work b &)
+         work c &
+         sleep 2.5"
+    );
+    let report = json(&["--", "sh", "-c", &script]);
+    let of = |name: &str| {
+        let text = std::fs::read_to_string(dir.path().join(name)).expect("its word");
+        let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+        last["cpu_ns"][0].as_u64().expect("its CPU time")
+    };
+    let said: u64 = ["a", "b", "c"].into_iter().map(of).sum();
+    let counted = ns(&report, "cpu_ns");
+    println!("they say {said} ns, exactop says {counted} ns");
+    assert!(counted >= said, "{counted} {said}");
+    // Starting three programs and a shell takes some milliseconds.
+    assert!(counted <= said + said / 10 + 300_000_000, "{counted} {said}");
+    let waited = &report["waited_for"];
+    let waited = ns(waited, "user_ns") + ns(waited, "system_ns");
+    assert!(waited < said / 2, "wait4(2) knows of few: {waited} of {said}");
+    assert!(ns(&report["tree"]["counters"], "dispatches") > 0);
+    assert_eq!(report["tree"]["living_threads"], 0);
+}
+
+/// Where groups are made here; `None` if they cannot be.
+fn groups() -> Option<PathBuf> {
+    let dir = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(PathBuf::from);
+    let dir = dir.into_iter().find(|dir| dir.join("cgroup.procs").exists())?;
+    let probe = dir.join(format!("exactop-test-probe-{}", std::process::id()));
+    std::fs::create_dir(&probe).ok()?;
+    std::fs::remove_dir(&probe).ok()?;
+    Some(dir)
+}
+
+fn ours(dir: &PathBuf) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).expect("groups").flatten();
+    let is_ours = |path: &PathBuf| path.to_string_lossy().contains("exactop-run-");
+    entries.map(|e| e.path()).filter(is_ours).collect()
+}
+
+#[test]
+fn a_quota_holds_and_the_kernel_agrees() {
+    let Some(dir) = groups().filter(|_| !left_out()) else { return };
+    let me = env!("CARGO_BIN_EXE_exactop");
+    let spin = [me, "load", "spin", "--threads", "2", "--duration", "2"];
+    let report = {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("r");
+        let path = path.to_str().expect("UTF-8");
+        let args = ["run", "-q", "--json", path, "--max", "40%", "--weight", "200", "--"];
+        let done = run(&[&args[..], &spin].concat());
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        let text = std::fs::read_to_string(path).expect("the report");
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    let group = &report["cgroup"];
+    let share = ns(&report, "cpu_ns") as f64 / ns(&report, "elapsed_ns") as f64;
+    println!("{share:.3} of a CPU; {group}");
+    assert!(share < 0.48, "0.4 are allowed, and one period more at the end");
+    assert_eq!(group["allowed_cpus"], 0.4);
+    assert!(ns(group, "nr_throttled") > 0 && ns(group, "nr_throttled") <= ns(group, "nr_periods"));
+    let (usage, ledger) = (ns(group, "usage_ns"), ns(&report, "cpu_ns"));
+    assert!(usage.abs_diff(ledger) < usage / 50, "cpu.stat {usage}, ledger {ledger}");
+    assert!(ns(&report["tree"]["counters"], "throttle_ns") > 0);
+    let path = group["path"].as_str().expect("its name").trim_start_matches('/');
+    assert!(!dir.join(path).exists(), "it is gone");
+}
+
+#[test]
+fn what_a_killed_one_left_behind_the_next_removes() {
+    let Some(dir) = groups() else { return };
+    let mut child = command(&["run", "-q", "--weight", "50", "--", "sleep", "1000"])
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    let pid = child.id();
+    let patience = Instant::now() + Duration::from_secs(30);
+    let mine =
+        || ours(&dir).into_iter().find(|p| p.to_string_lossy().contains(&format!("-{pid}-")));
+    let members =
+        |group: &PathBuf| std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    while mine().is_none_or(|group| members(&group).is_empty()) {
+        assert!(Instant::now() < patience, "no group");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let group = mine().expect("its group");
+    let sleeper = members(&group).trim().to_string();
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+    assert!(group.exists(), "nobody was there to remove it");
+    assert_eq!(run(&["run", "-q", "--weight", "50", "true"]).code, Some(0));
+    let _ = Command::new("kill").args(["-9", &sleeper]).status();
+    assert!(!group.exists(), "{}", group.display());
+}
+
+#[test]
+fn without_the_ledger_the_report_names_what_is_missing() {
+    // In a PID namespace of its own there is no ledger.
+    let me = env!("CARGO_BIN_EXE_exactop");
+    let mut process = Command::new("unshare");
+    process.args(["--pid", "--fork", "--mount-proc", me, "run", "--", "sh", "-c", "exit 4"]);
+    process.stdin(Stdio::null());
+    let done = done(process);
+    if done.err.contains("unshare") {
+        eprintln!("left out: no namespace can be made: {}", done.err);
+        return;
+    }
+    assert_eq!(done.code, Some(4), "{}", done.err);
+    assert!(done.err.contains("not known") && done.err.contains("PID namespace"), "{}", done.err);
+    assert!(done.err.starts_with("elapsed "), "{}", done.err);
+}
