@@ -81,6 +81,9 @@ pub enum Command {
     #[cfg(feature = "bpf")]
     #[command(after_help = crate::run::NOTES)]
     Run(Box<crate::run::Command>),
+    /// Show what control groups use, want and are kept from; set what they may use
+    #[command(after_help = crate::cgroups::NOTES)]
+    Cgroups(Box<crate::cgroups::Command>),
     /// Run a workload of known behaviour to look at
     Load {
         /// Which.

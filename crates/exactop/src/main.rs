@@ -2,6 +2,7 @@
 
 mod args;
 mod batch;
+mod cgroups;
 mod config;
 mod doctor;
 mod failure;
@@ -11,7 +12,6 @@ mod live;
 mod load;
 mod manual;
 mod nearest;
-#[cfg(feature = "bpf")]
 mod on_demand;
 mod output;
 mod prstat;
@@ -69,6 +69,7 @@ fn run() -> Result<(), Failure> {
         Some(Command::Waits(command)) => waits::run(&command),
         #[cfg(feature = "bpf")]
         Some(Command::Run(command)) => run::run(&command),
+        Some(Command::Cgroups(command)) => cgroups::run(&command),
         Some(Command::Load { load }) => load::run(&load),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),

@@ -9,6 +9,7 @@
 pub mod books_text;
 pub mod call_nr;
 pub mod calls;
+pub mod cgroups;
 pub mod columns;
 pub mod counters;
 pub mod errors;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod calls;
+pub mod cgroups;
 pub mod csv;
 mod grid;
 pub mod header;

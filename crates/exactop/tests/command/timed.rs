@@ -250,3 +250,73 @@ fn without_the_ledger_the_report_names_what_is_missing() {
     assert!(done.err.contains("not known") && done.err.contains("PID namespace"), "{}", done.err);
     assert!(done.err.starts_with("elapsed "), "{}", done.err);
 }
+
+#[test]
+fn groups_are_listed_set_and_explained() {
+    let Some(_) = groups().filter(|_| !left_out()) else { return };
+    let me = env!("CARGO_BIN_EXE_exactop");
+    let mut child = command(&[
+        "run",
+        "-q",
+        "--max",
+        "30%",
+        "--",
+        me,
+        "load",
+        "spin",
+        "--threads",
+        "2",
+        "--duration",
+        "30",
+    ])
+    .stdout(Stdio::null())
+    .stderr(Stdio::null())
+    .spawn()
+    .expect("the command starts");
+    let pid = child.id();
+    std::thread::sleep(Duration::from_millis(1500));
+    let listed = run(&["cgroups", "--json", "1", "1"]).fine();
+    let window: Value = serde_json::from_str(&listed).expect("JSON");
+    let rows = window["groups"].as_array().expect("rows");
+    let is_ours =
+        |row: &&Value| row["path"].as_str().is_some_and(|p| p.contains(&format!("-{pid}-")));
+    let group = rows.iter().find(is_ours).expect("its group");
+    println!("{group}");
+    let (kernel, ledger) = (ns(group, "usage_ns"), ns(group, "ledger_run_ns"));
+    assert!(kernel.abs_diff(ledger) < 60_000_000, "within a period's slice: {kernel} {ledger}");
+    assert_eq!((&group["allowed_cpus"], &group["processes"]), (&0.3.into(), &1.into()));
+    assert!(ns(group, "ledger_throttle_ns") > 0 && ns(group, "nr_throttled") > 0);
+    let words = group["words"].as_str().expect("words");
+    assert!(words.contains("may use 0.3, waited throttled "), "{words}");
+    let root = &rows[0];
+    assert_eq!(root["path"], "/");
+    assert!(ns(root, "ledger_run_ns") >= ledger);
+
+    let path = group["path"].as_str().expect("its name");
+    let set = run(&["cgroups", "set", path, "--weight", "500", "--max", "60000/200000"]).fine();
+    assert!(set.contains("before: weight 100, max 30000 100000"), "{set}");
+    assert!(set.contains("after:  weight 500, max 60000 200000"), "{set}");
+    let text = run(&["cgroups", "0.5", "1", "-n", "100"]).fine();
+    assert!(text.contains(path.trim_start_matches('/')) && text.contains("LEDGER%"), "{text}");
+    let csv = run(&["cgroups", "--csv", "0.3", "1"]).fine();
+    assert!(csv.starts_with("t0_ns,t1_ns,path,usage_ns") && csv.contains(path), "{csv}");
+    let _ = Command::new("pkill").args(["-P", &pid.to_string()]).status();
+    child.wait().expect("an end");
+}
+
+#[test]
+fn groups_that_are_not_there_or_limits_that_cannot_be_are_one_line() {
+    for (args, status, words) in [
+        (&["set", "/no/such/group", "--weight", "5"][..], 1, "no cgroup /no/such/group"),
+        (&["set", "/x"], 2, "--weight"),
+        (&["set", "/x", "--weight", "0"], 2, "1 to 10000"),
+        (&["set", "/x", "--max", "9"], 2, "9 us"),
+        (&["-p", "1"], 2, "groups are of many processes"),
+        (&["x"], 2, "interval 'x'"),
+    ] {
+        let done = run(&[&["cgroups"], args].concat());
+        assert_eq!((done.code, done.out.as_str()), (Some(status), ""), "{args:?}: {}", done.err);
+        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
+        assert!(done.err.contains(words), "{args:?}: {}", done.err);
+    }
+}

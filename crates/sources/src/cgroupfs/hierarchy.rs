@@ -23,6 +23,8 @@ pub struct Hierarchy {
     pub root: PathBuf,
     /// The same for cpuacct, in v1.
     pub accounting: Option<PathBuf>,
+    /// The same for cpuset, in v1.
+    pub cpusets: Option<PathBuf>,
     /// This process's group in it, below the root: `/` or `/a/b`.
     pub own: PathBuf,
 }
@@ -73,6 +75,7 @@ impl Hierarchy {
                 version: Version::V1,
                 root: mount.point.into(),
                 accounting: v1("cpuacct").map(|m| m.point.into()),
+                cpusets: v1("cpuset").map(|m| m.point.into()),
                 own: own(groups, Some("cpu"), mount.root),
             });
         }
@@ -89,6 +92,7 @@ impl Hierarchy {
             version: Version::V2,
             root: mount.point.into(),
             accounting: None,
+            cpusets: None,
             own: own(groups, None, mount.root),
         })
     }

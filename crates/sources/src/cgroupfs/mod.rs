@@ -4,7 +4,9 @@
 mod files;
 mod hierarchy;
 mod limits;
+mod listing;
 mod transient;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +15,7 @@ pub use exactop_model::run::CpuStat;
 pub use hierarchy::{Hierarchy, Version};
 pub use limits::{Max, MaxError, MAX_WEIGHT, MIN_WEIGHT};
 pub use transient::{doors, Transient};
+pub use watch::Watch;
 
 use std::io;
 use std::path::PathBuf;

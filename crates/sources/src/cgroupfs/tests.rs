@@ -47,6 +47,7 @@ fn v2(files: &[(&str, &str)]) -> (tempfile::TempDir, Hierarchy) {
         version: Version::V2,
         root: dir.path().into(),
         accounting: None,
+        cpusets: None,
         own: "/a/b".into(),
     };
     (dir, hierarchy)

@@ -1,0 +1,69 @@
+//! All groups with what their files say, once.
+
+use super::Hierarchy;
+use exactop_model::cgroups::GroupSample;
+use exactop_model::text::escape;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Groups beyond which there is a loop or a fault.
+const MOST: usize = 100_000;
+
+impl Hierarchy {
+    /// Every group, the root first. One that goes while it is read is left out.
+    pub fn groups(&self) -> Vec<GroupSample> {
+        let mut groups = Vec::new();
+        let mut left = vec![self.root.clone()];
+        while let Some(directory) = left.pop() {
+            if groups.len() >= MOST {
+                break;
+            }
+            groups.extend(self.group(&directory));
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let below = entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+            left.extend(below.map(|e| e.path()));
+        }
+        groups
+    }
+
+    fn group(&self, directory: &Path) -> Option<GroupSample> {
+        let id = Hierarchy::id(directory)?;
+        let max = self.max(directory);
+        let pressure = fs::read_to_string(directory.join("cpu.pressure")).unwrap_or_default();
+        Some(GroupSample {
+            name: escape(self.name(directory).as_os_str().as_bytes()).into(),
+            id: Some(id),
+            stat: self.cpu_stat(directory),
+            weight: self.weight(directory),
+            max: max.map(|max| max.to_string()),
+            allowed_cpus: max.and_then(|max| max.cpus()),
+            cpus: self.effective_cpus(directory),
+            pressure_some_ns: total(&pressure, "some"),
+            pressure_full_ns: total(&pressure, "full"),
+            processes: fs::read(directory.join("cgroup.procs"))
+                .ok()
+                .map(|text| text.iter().filter(|&&b| b == b'\n').count() as u64),
+        })
+    }
+
+    /// cpuset.cpus.effective; in v1 of the group of the same name in cpuset's hierarchy, if there.
+    fn effective_cpus(&self, directory: &Path) -> Option<String> {
+        let read = |dir: PathBuf, file| {
+            let text = fs::read_to_string(dir.join(file)).ok()?;
+            Some(text.trim().to_string()).filter(|cpus| !cpus.is_empty())
+        };
+        read(directory.into(), "cpuset.cpus.effective").or_else(|| {
+            let below = directory.strip_prefix(&self.root).ok()?;
+            read(self.cpusets.as_ref()?.join(below), "cpuset.effective_cpus")
+        })
+    }
+}
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, in microseconds
+/// (Documentation/accounting/psi.rst).
+fn total(pressure: &str, line: &str) -> Option<u64> {
+    let line = pressure.lines().find(|l| l.starts_with(line))?;
+    let (_, total) = line.rsplit_once("total=")?;
+    Some(total.trim().parse::<u64>().ok()? * 1000)
+}

@@ -1,0 +1,276 @@
+//! Control groups as text, JSON lines and CSV, and what a limit costs in words.
+
+use crate::{csv, grid};
+use exactop_model::cgroups::{GroupRow, Groups};
+use exactop_model::format::duration;
+use serde_json::{json, Value};
+
+/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+pub const SCHEMA: u32 = 1;
+
+/// Throttled for less than this part of the time it wanted to run, a group's quota goes unmentioned.
+const WORTH_A_WORD: f64 = 0.01;
+
+/// For people: the tree, then what limits cost; at most `rows` groups.
+pub fn text(groups: &Groups, rows: usize) -> String {
+    let seconds = groups.length_ns() as f64 / 1e9;
+    let mut out = format!("Window {seconds:.3} s, {} groups\n", groups.rows.len());
+    if let Some(why) = &groups.no_ledger {
+        out += &format!("LEDGER%, LAT%, THR% and EXITED are not known: {why}\n");
+    }
+    let heading = [
+        "%CPU",
+        "LEDGER%",
+        "%USR",
+        "%SYS",
+        "SHARE",
+        "LAT%",
+        "THR%",
+        "THROTTLED",
+        "PERIODS",
+        "WEIGHT",
+        "MAX",
+        "CPUS",
+        "PSI%",
+        "PROCS",
+        "EXITED",
+        "GROUP",
+    ];
+    let lines = groups.rows.iter().take(rows).map(|row| line(groups, row)).collect();
+    out += &grid::text(&heading, &["GROUP"], lines);
+    out += &grid::left_out(groups.rows.len(), rows);
+    for words in groups.rows.iter().filter_map(|row| cost(groups, row)) {
+        out += &(words + "\n");
+    }
+    out
+}
+
+fn line(groups: &Groups, row: &GroupRow) -> Vec<String> {
+    let window = groups.length_ns().max(1) as f64;
+    let pct =
+        |ns: Option<u64>| ns.map_or("-".into(), |ns| format!("{:.1}", 100.0 * ns as f64 / window));
+    let stat = &row.stat;
+    let ledger = row.ledger.as_ref();
+    let machine = window * f64::from(groups.cpus.max(1));
+    let used = ledger.map(|l| l.run_ns).or(stat.usage_ns);
+    let periods = match (stat.nr_throttled, stat.nr_periods) {
+        (Some(throttled), Some(periods)) => format!("{throttled}/{periods}"),
+        _ => "-".into(),
+    };
+    let some = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
+    let allowed = match (row.sample.allowed_cpus, &row.sample.max) {
+        (Some(cpus), _) => format!("{cpus:.2}"),
+        (None, Some(_)) => "max".into(),
+        (None, None) => "-".into(),
+    };
+    let name = row.sample.name.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/");
+    let meaning = row.meaning.as_ref().map_or(String::new(), |m| format!("  ({m})"));
+    vec![
+        pct(stat.usage_ns),
+        pct(ledger.map(|l| l.run_ns)),
+        pct(stat.user_ns),
+        pct(stat.system_ns),
+        used.map_or("-".into(), |ns| format!("{:.1}", 100.0 * ns as f64 / machine)),
+        pct(ledger.map(|l| l.lat_ns)),
+        pct(ledger.map(|l| l.throttle_ns)),
+        stat.throttled_ns.map_or("-".into(), duration),
+        periods,
+        some(row.sample.weight),
+        allowed,
+        row.sample.cpus.clone().unwrap_or("-".into()),
+        pct(row.pressure_some_ns),
+        some(row.processes),
+        some(ledger.map(|l| l.exited)),
+        format!("{}{name}{meaning}", "  ".repeat(row.depth)),
+    ]
+}
+
+/// `group /x asked for 1.9 CPUs, may use 0.4, waited throttled 78 % of the time`, where a quota was
+/// felt.
+pub fn cost(groups: &Groups, row: &GroupRow) -> Option<String> {
+    let (allowed, ledger) = (row.sample.allowed_cpus?, row.ledger.as_ref()?);
+    let wanted = ledger.wanted_ns();
+    let throttled = ledger.throttle_ns as f64 / wanted.max(1) as f64;
+    (throttled >= WORTH_A_WORD).then(|| {
+        let cpus = |ns: u64| ns as f64 / groups.length_ns().max(1) as f64;
+        format!(
+            "group {} asked for {:.1} CPUs, may use {allowed:.1}, waited throttled {:.0} % of the \
+             time",
+            row.sample.name,
+            cpus(wanted),
+            100.0 * throttled
+        )
+    })
+}
+
+/// One JSON object on one line.
+pub fn json(groups: &Groups) -> String {
+    let rows: Vec<Value> = groups
+        .rows
+        .iter()
+        .map(|row| {
+            let (stat, ledger) = (&row.stat, row.ledger.as_ref());
+            json!({
+                "path": row.sample.name,
+                "id": row.sample.id,
+                "meaning": row.meaning,
+                "usage_ns": stat.usage_ns,
+                "user_ns": stat.user_ns,
+                "system_ns": stat.system_ns,
+                "nr_periods": stat.nr_periods,
+                "nr_throttled": stat.nr_throttled,
+                "throttled_ns": stat.throttled_ns,
+                "ledger_run_ns": ledger.map(|l| l.run_ns),
+                "ledger_lat_ns": ledger.map(|l| l.lat_ns),
+                "ledger_throttle_ns": ledger.map(|l| l.throttle_ns),
+                "exited_tasks": ledger.map(|l| l.exited),
+                "weight": row.sample.weight,
+                "max": row.sample.max,
+                "allowed_cpus": row.sample.allowed_cpus,
+                "effective_cpus": row.sample.cpus,
+                "pressure_some_ns": row.pressure_some_ns,
+                "pressure_full_ns": row.pressure_full_ns,
+                "processes": row.processes,
+                "words": cost(groups, row),
+            })
+        })
+        .collect();
+    let object = json!({
+        "schema": SCHEMA,
+        "window": { "t0_ns": groups.t0_ns, "t1_ns": groups.t1_ns, "cpus": groups.cpus },
+        "no_ledger": groups.no_ledger,
+        "groups": rows,
+    });
+    format!("{object}\n")
+}
+
+/// CSV's header line.
+pub fn csv_header() -> Vec<u8> {
+    let names = [
+        "t0_ns",
+        "t1_ns",
+        "path",
+        "usage_ns",
+        "user_ns",
+        "system_ns",
+        "nr_periods",
+        "nr_throttled",
+        "throttled_ns",
+        "ledger_run_ns",
+        "ledger_lat_ns",
+        "ledger_throttle_ns",
+        "exited_tasks",
+        "weight",
+        "max",
+        "allowed_cpus",
+        "effective_cpus",
+        "pressure_some_ns",
+        "pressure_full_ns",
+        "processes",
+    ];
+    let mut out = Vec::new();
+    csv::line(&mut out, &names.map(String::from));
+    out
+}
+
+/// A line for each group.
+pub fn csv(groups: &Groups) -> Vec<u8> {
+    let mut out = Vec::new();
+    let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
+    for row in &groups.rows {
+        let (stat, ledger) = (&row.stat, row.ledger.as_ref());
+        let fields = [
+            groups.t0_ns.to_string(),
+            groups.t1_ns.to_string(),
+            row.sample.name.clone(),
+            some(stat.usage_ns),
+            some(stat.user_ns),
+            some(stat.system_ns),
+            some(stat.nr_periods),
+            some(stat.nr_throttled),
+            some(stat.throttled_ns),
+            some(ledger.map(|l| l.run_ns)),
+            some(ledger.map(|l| l.lat_ns)),
+            some(ledger.map(|l| l.throttle_ns)),
+            some(ledger.map(|l| l.exited)),
+            some(row.sample.weight),
+            row.sample.max.clone().unwrap_or_default(),
+            row.sample.allowed_cpus.map_or(String::new(), |cpus| cpus.to_string()),
+            row.sample.cpus.clone().unwrap_or_default(),
+            some(row.pressure_some_ns),
+            some(row.pressure_full_ns),
+            some(row.processes),
+        ];
+        csv::line(&mut out, &fields);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::cgroups::{rows, GroupSample, GroupUse};
+    use exactop_model::run::CpuStat;
+
+    fn window(with_ledger: bool) -> Groups {
+        let sample = |name: &str, id, usage_ns: u64| GroupSample {
+            name: name.into(),
+            id: Some(id),
+            stat: CpuStat {
+                usage_ns: Some(usage_ns),
+                user_ns: Some(usage_ns),
+                system_ns: Some(0),
+                nr_periods: Some(usage_ns / 40_000_000),
+                nr_throttled: Some(usage_ns / 41_000_000),
+                throttled_ns: Some(usage_ns),
+            },
+            weight: Some(100),
+            max: Some(if id == 2 { "40000 100000" } else { "max 100000" }.into()),
+            allowed_cpus: (id == 2).then_some(0.4),
+            cpus: Some("0-1".into()),
+            processes: Some(3),
+            ..GroupSample::default()
+        };
+        let root = |usage_ns| GroupSample {
+            stat: CpuStat { usage_ns: Some(usage_ns), ..CpuStat::default() },
+            weight: None,
+            max: None,
+            cpus: None,
+            ..sample("/", 1, 0)
+        };
+        let before = [root(0), sample("/capped", 2, 0), sample("/nginx.service", 3, 0)];
+        let after = [
+            root(1_000_000_000),
+            sample("/capped", 2, 400_000_000),
+            sample("/nginx.service", 3, 600_000_000),
+        ];
+        let used = |run_ns, throttle_ns| GroupUse { run_ns, throttle_ns, lat_ns: 1, exited: 2 };
+        let uses = [(2, used(399_999_999, 1_500_000_000)), (3, used(600_000_001, 0))]
+            .into_iter()
+            .collect();
+        Groups {
+            t0_ns: 0,
+            t1_ns: 1_000_000_000,
+            cpus: 2,
+            no_ledger: (!with_ledger).then(|| "not permitted".into()),
+            rows: rows(&before, &after, with_ledger.then_some(&uses)),
+        }
+    }
+
+    #[test]
+    fn text_says_what_a_limit_costs() {
+        insta::assert_snapshot!(text(&window(true), 20));
+    }
+
+    #[test]
+    fn text_without_a_ledger() {
+        insta::assert_snapshot!(text(&window(false), 2));
+    }
+
+    #[test]
+    fn json_and_csv_say_the_same() {
+        insta::assert_snapshot!(json(&window(true)));
+        let both = [csv_header(), csv(&window(true))].concat();
+        insta::assert_snapshot!(String::from_utf8(both).unwrap());
+    }
+}
