@@ -5,10 +5,11 @@ use crate::on_demand::{self, Look, Windows};
 use crate::output;
 use clap::{Args, Subcommand};
 use exactop_model::cgroups::Groups;
+use exactop_model::limits::{weight, Max};
 use exactop_model::text::escape_str;
-use exactop_sources::cgroupfs::{Hierarchy, Max, Watch, MAX_WEIGHT, MIN_WEIGHT};
+use exactop_sources::cgroupfs::{CgroupError, Hierarchy, Watch};
 use exactop_views::cgroups;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What to do with groups.
 #[derive(Debug, Args)]
@@ -49,14 +50,6 @@ struct Set {
     max: Option<Max>,
 }
 
-/// A weight of cpu.weight.
-fn weight(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
-        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}; 100 is usual")),
-    }
-}
-
 /// What the columns mean, for --help.
 pub const NOTES: &str = "\
 %CPU, %USR, %SYS: by the kernel's count of the group (cpu.stat; v1: cpuacct). LEDGER%: the same by the
@@ -80,23 +73,36 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     look.show(pace, || Watch::open().map(Source).map_err(Failure::failed)).map(|_| ())
 }
 
-fn change(set: &Set) -> Result<(), Failure> {
-    let hierarchy = Hierarchy::of_this_machine().map_err(Failure::failed)?;
-    let directory = hierarchy.directory(&set.path).map_err(Failure::failed)?;
+fn change(options: &Set) -> Result<(), Failure> {
+    let (name, before, after) =
+        set(&options.path, options.weight, options.max).map_err(Failure::failed)?;
+    output::print(format!("{name}\nbefore: {before}\nafter:  {after}\n"))
+}
+
+/// Sets what a group may use: its name, and its limits before and after.
+///
+/// # Errors
+/// When there is no such group, or the kernel refuses.
+pub fn set(
+    path: &Path,
+    weight: Option<u64>,
+    max: Option<Max>,
+) -> Result<(String, String, String), CgroupError> {
+    let hierarchy = Hierarchy::of_this_machine()?;
+    let directory = hierarchy.directory(path)?;
     let limits = || {
         let weight = hierarchy.weight(&directory).map_or("-".into(), |w| w.to_string());
         let max = hierarchy.max(&directory).map_or("-".into(), |max| max.to_string());
         format!("weight {weight}, max {max}")
     };
     let before = limits();
-    if let Some(weight) = set.weight {
-        hierarchy.set_weight(&directory, weight).map_err(Failure::failed)?;
+    if let Some(weight) = weight {
+        hierarchy.set_weight(&directory, weight)?;
     }
-    if let Some(max) = set.max {
-        hierarchy.set_max(&directory, max).map_err(Failure::failed)?;
+    if let Some(max) = max {
+        hierarchy.set_max(&directory, max)?;
     }
-    let name = escape_str(&hierarchy.name(&directory).to_string_lossy());
-    output::print(format!("{name}\nbefore: {before}\nafter:  {}\n", limits()))
+    Ok((escape_str(&hierarchy.name(&directory).to_string_lossy()), before, limits()))
 }
 
 struct Source(Watch);

@@ -1,9 +1,12 @@
 //! What the live view has done for it: signals, nice values, keeping the settings.
 
-use crate::{config, users};
+use crate::{cgroups, config, users};
+use exactop_model::limits::Max;
+use exactop_tui::app::groups::Limit;
 use exactop_tui::{Host, Settings};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, Signal};
+use std::path::Path;
 
 /// The real machine.
 pub struct Machine;
@@ -20,6 +23,14 @@ impl Host for Machine {
     fn renice(&mut self, pid: u32, nice: i32) -> Result<(), String> {
         process::setpriority_process(Some(target(pid)?), nice)
             .map_err(|error| format!("cannot renice {pid} to {nice}: {}", reason(error)))
+    }
+
+    fn limit(&mut self, limit: &Limit) -> Result<String, String> {
+        let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
+        let max = max.map_err(|why| why.to_string())?;
+        cgroups::set(Path::new(&limit.group), limit.weight, max)
+            .map(|(_, before, after)| format!("{before} -> {after}"))
+            .map_err(|error| error.to_string())
     }
 
     fn save(&mut self, settings: &Settings) -> Result<String, String> {

@@ -14,6 +14,8 @@ pub struct Ask {
     pub needs: Needs,
     /// The process whose CPUs are to be known in the next window (its page is open).
     pub watch: Option<u32>,
+    /// Control groups are on the screen.
+    pub groups: bool,
 }
 
 /// Frames, one window after the other.

@@ -1,5 +1,6 @@
 //! A window arranged for looking at: rows for tasks or processes, exited groups, CPUs, the books.
 
+use crate::cgroups::Groups;
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{AccountId, Ident, TaskKey};
@@ -225,6 +226,8 @@ pub struct Frame {
     /// What the watched process waited for, where that can be timed; from the window after the one
     /// in which it was first watched.
     pub waits: Option<Waits>,
+    /// Control groups, where asked for and there; from the window after the first asked for.
+    pub groups: Option<Groups>,
 }
 
 impl Frame {
@@ -297,6 +300,7 @@ impl Frame {
             processes: book.process_census(),
             tasks: book.census(),
             waits: None,
+            groups: None,
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),

@@ -9,6 +9,10 @@ use exactop_tui::{run, Host, Settings};
 struct Pretend;
 
 impl Host for Pretend {
+    fn limit(&mut self, limit: &exactop_tui::app::groups::Limit) -> Result<String, String> {
+        Ok(format!("{} is only pretended", limit.in_words()))
+    }
+
     fn signal(&mut self, pid: u32, _signal: i32) -> Result<(), String> {
         Err(format!("PID {pid} is made up"))
     }

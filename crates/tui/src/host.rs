@@ -1,5 +1,6 @@
 //! What the live view asks of the program around it, and how it ends.
 
+use crate::app::groups::Limit;
 use crate::settings::Settings;
 
 /// The things a view must not do by itself. Every error is one line for a person.
@@ -15,6 +16,12 @@ pub trait Host {
     /// # Errors
     /// Why it could not be set.
     fn renice(&mut self, pid: u32, nice: i32) -> Result<(), String>;
+
+    /// Sets what a control group may use; says what was before and what is now.
+    ///
+    /// # Errors
+    /// Why it could not be set.
+    fn limit(&mut self, limit: &Limit) -> Result<String, String>;
 
     /// Keeps the settings for the next start; says where.
     ///

@@ -123,6 +123,7 @@ bindings! {
         PerCpu: [ch('1')], "a bar for each CPU";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
+        Groups: [ch('g')], "control groups: what they use, want and may use";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
     }
     Rows {
@@ -149,7 +150,7 @@ bindings! {
         Down: [on(KeyCode::Down)], "select the row below";
         PageUp: [on(KeyCode::PageUp), ctrl('b')], "a page up";
         PageDown: [on(KeyCode::PageDown), ctrl('f')], "a page down";
-        Home: [on(KeyCode::Home), ch('g')], "the first row";
+        Home: [on(KeyCode::Home)], "the first row";
         End: [on(KeyCode::End), ch('G')], "the last row";
         ScrollLeft: [on(KeyCode::Left)], "columns to the left";
         ScrollRight: [on(KeyCode::Right)], "columns to the right, then along the command";
@@ -158,6 +159,8 @@ bindings! {
     Act {
         Kill: [ch('k')], "send a signal to a process (asks first)";
         Renice: [ch('r')], "change a nice value (asks first)";
+        Weight: [ch('w')], "on the page of groups: set a group's weight (asks first)";
+        Limit: [ch('x')], "on the page of groups: set a group's quota (asks first)";
     }
     Program {
         Refresh: [ch(' ')], "look now";

@@ -139,6 +139,10 @@ impl View<'_> {
                 }
                 Err(why) => self.app.complain(why),
             },
+            Action::SetGroup(limit) => {
+                let result = self.host.limit(&limit);
+                self.app.limited(&limit, result);
+            }
             Action::LookUpUser(text) => {
                 look_up_user(&mut self.app, self.host, &text);
                 self.rearrange();

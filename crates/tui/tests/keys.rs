@@ -32,7 +32,7 @@ fn look(app: &mut App) {
 
 fn event(app: &mut App, event: Event) -> Action {
     let action = app.on_event(&event);
-    if action == Action::Rearrange {
+    if matches!(action, Action::Rearrange | Action::Refresh) {
         let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
         app.accept(feed.same_frame(&app.ask()).unwrap());
     }
@@ -387,4 +387,36 @@ fn idle_rows_are_hidden_but_not_their_time() {
         At::Live(i) => frame.rows[i].delta.get(Counter::RunNs) > Some(0),
         At::Exited(_) => true,
     }));
+}
+
+#[test]
+fn a_groups_limits_are_asked_for_confirmed_and_set() {
+    use exactop_tui::app::groups::Limit;
+    let mut app = app();
+    let batch = "/system.slice/batch.service".to_string();
+    let limit = |weight, max: Option<&str>| {
+        Action::SetGroup(Limit { group: batch.clone(), weight, max: max.map(String::from) })
+    };
+    keys(&mut app, "g");
+    assert!(app.ask().groups, "they are on the screen");
+    key(&mut app, KeyCode::End);
+    keys(&mut app, "w500\n");
+    assert!(app.prompt().unwrap().head().contains("give /system.slice/batch.service weight 500?"));
+    assert_eq!(keys(&mut app, "y"), limit(Some(500), None));
+    keys(&mut app, "x50%\n");
+    assert_eq!(keys(&mut app, "n"), Action::Draw, "the person thought better of it");
+    keys(&mut app, "x50%\n");
+    assert_eq!(keys(&mut app, "y"), limit(None, Some("50%")));
+    for (bad, why) in [("w0\n", "1 to 10000"), ("xmuch\n", "per cent"), ("x5\n", "5 us")] {
+        keys(&mut app, bad);
+        assert!(app.prompt().is_none() && message(&app).contains(why), "{bad}");
+    }
+    key(&mut app, KeyCode::Home);
+    keys(&mut app, "w");
+    assert!(message(&app).contains("/ has no limits"), "the root has none");
+    let set = Limit { group: batch, weight: Some(5), max: None };
+    app.limited(&set, Ok("weight 100 -> weight 5".into()));
+    assert!(message(&app).ends_with("weight 100 -> weight 5"));
+    keys(&mut app, "g");
+    assert!(!app.ask().groups, "back at the table");
 }

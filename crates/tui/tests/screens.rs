@@ -32,7 +32,7 @@ fn press(app: &mut App, keys: &[KeyCode]) {
     let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
     for &code in keys {
         let event = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
-        if app.on_event(&event) == Action::Rearrange {
+        if matches!(app.on_event(&event), Action::Rearrange | Action::Refresh) {
             app.accept(feed.same_frame(&app.ask()).unwrap());
         }
         app.look(&mut |rows, needs| fixture::details(rows, needs));
@@ -117,6 +117,21 @@ fn microstates_with_bars_at_140x24() {
 fn process_page_in_microstates_at_160x30() {
     let mut app = app(160, 30, microstates());
     press(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn groups_at_80x24() {
+    let mut app = app(80, 24, Settings::default());
+    press(&mut app, &[KeyCode::Char('g')]);
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn groups_at_160x30_with_a_limit_asked_about() {
+    let mut app = app(160, 30, Settings::default());
+    let keys = [KeyCode::Char('g'), KeyCode::End, KeyCode::Char('x')];
+    press(&mut app, &keys);
     insta::assert_snapshot!(picture(&app));
 }
 

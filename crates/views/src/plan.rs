@@ -68,7 +68,12 @@ impl Plan {
         let still = if self.selection.hide_idle { Still::Hide } else { Still::All };
         let options = FrameOptions { threads: self.threads, still, threads_of: None };
         let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
-        Ask { options, needs: rows | self.choosing_needs() | self.showing_needs(), watch: None }
+        Ask {
+            options,
+            needs: rows | self.choosing_needs() | self.showing_needs(),
+            watch: None,
+            groups: false,
+        }
     }
 
     /// What must be known of every row before any can be left out.

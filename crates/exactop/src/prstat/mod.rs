@@ -116,7 +116,12 @@ struct Reports<'a> {
 
 impl Reports<'_> {
     fn show_all(&mut self, feed: &mut dyn Feed) -> Result<(), Failure> {
-        let ask = Ask { options: self.look.options(), needs: self.look.needs(), watch: None };
+        let ask = Ask {
+            options: self.look.options(),
+            needs: self.look.needs(),
+            watch: None,
+            groups: false,
+        };
         feed.next_frame(&ask).map_err(Failure::failed)?;
         let interval = Duration::from_secs(self.options.interval.unwrap_or(INTERVAL_S).into());
         let interval = interval.max(SHORTEST);

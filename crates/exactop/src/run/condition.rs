@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use exactop_sources::cgroupfs::{Max, MAX_WEIGHT, MIN_WEIGHT};
+use exactop_model::limits::{weight, Max};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -27,14 +27,6 @@ pub struct Condition {
     /// In this control group, which must exist
     #[arg(long, value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
-}
-
-/// A weight of cpu.weight.
-pub fn weight(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
-        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}; 100 is usual")),
-    }
 }
 
 /// CPUs by number.

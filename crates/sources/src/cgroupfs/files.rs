@@ -1,7 +1,7 @@
 //! What a group's files say.
 
-use super::limits::{weight_of_shares, Max};
 use super::{failed, CgroupError, Hierarchy, Version};
+use exactop_model::limits::{shares_of_weight, weight_of_shares, Max};
 use exactop_model::run::CpuStat;
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ impl Hierarchy {
         match self.version {
             Version::V2 => write(directory, "cpu.weight", &weight.to_string()),
             Version::V1 => {
-                let shares = super::limits::shares_of_weight(weight);
+                let shares = shares_of_weight(weight);
                 write(directory, "cpu.shares", &shares.to_string())
             }
         }

@@ -32,7 +32,7 @@ impl Hierarchy {
         let max = self.max(directory);
         let pressure = fs::read_to_string(directory.join("cpu.pressure")).unwrap_or_default();
         Some(GroupSample {
-            name: escape(self.name(directory).as_os_str().as_bytes()).into(),
+            name: escape(self.name(directory).as_os_str().as_bytes()),
             id: Some(id),
             stat: self.cpu_stat(directory),
             weight: self.weight(directory),

@@ -3,7 +3,6 @@
 
 mod files;
 mod hierarchy;
-mod limits;
 mod listing;
 mod transient;
 mod watch;
@@ -11,9 +10,9 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+pub use exactop_model::limits::{Max, MaxError};
 pub use exactop_model::run::CpuStat;
 pub use hierarchy::{Hierarchy, Version};
-pub use limits::{Max, MaxError, MAX_WEIGHT, MIN_WEIGHT};
 pub use transient::{doors, Transient};
 pub use watch::Watch;
 

@@ -1,7 +1,7 @@
 //! Hierarchies from recorded texts, limits at their edges, files of made-up groups.
 
-use super::limits::{shares_of_weight, weight_of_shares};
 use super::*;
+use exactop_model::limits::{shares_of_weight, weight_of_shares};
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
+mod groups;
 #[cfg(test)]
 mod tests;
 mod watched;
@@ -14,6 +15,7 @@ use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, SourceKind, TaskKey,
     Window,
 };
+use groups::WatchedGroups;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use watched::Watched;
@@ -95,6 +97,7 @@ pub struct Session {
     /// The descriptors they keep open.
     held: Held,
     watched: Watched,
+    groups: WatchedGroups,
 }
 
 impl Session {
@@ -122,6 +125,7 @@ impl Session {
             read: FxHashMap::default(),
             held: Held::default(),
             watched: Watched::default(),
+            groups: WatchedGroups::default(),
         }
     }
 
@@ -227,12 +231,18 @@ impl Feed for Session {
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         let request = Request { needs: ask.needs, watch: ask.watch };
         self.advance(&request).map_err(|error| error.to_string())?;
+        let exact = self.provenance().source == SourceKind::Ledger;
+        match self.window.as_ref().filter(|_| ask.groups) {
+            Some(window) => self.groups.advance(window, &self.book, exact),
+            None => self.groups = WatchedGroups::default(),
+        }
         Ok(self.same_frame(ask))
     }
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
         frame.waits = self.watched.waits.clone();
+        frame.groups = self.groups.groups.clone();
         Some(frame)
     }
 

@@ -38,6 +38,7 @@ impl App {
             options: FrameOptions { threads, still: self.still(), threads_of: page },
             needs,
             watch: page,
+            groups: matches!(self.page, Page::Groups(_)),
         }
     }
 

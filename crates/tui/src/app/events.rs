@@ -66,6 +66,12 @@ impl App {
                     _ => self.close_page_on(command),
                 }
             }
+            Page::Groups(_) => match self.on_groups(command) {
+                Action::Draw if self.prompt.is_none() && self.message.is_none() => {
+                    self.close_page_on(command)
+                }
+                action => action,
+            },
             Page::Fields(_) => Action::Draw,
         }
     }
@@ -73,6 +79,7 @@ impl App {
     fn close_page_on(&mut self, command: Command) -> Action {
         let closes = matches!(command, Command::Back | Command::Quit)
             || matches!((&self.page, command), (Page::Help(_), Command::Help))
+            || matches!((&self.page, command), (Page::Groups(_), Command::Groups))
             || matches!((&self.page, command), (Page::Process(_), Command::Open));
         match command {
             _ if closes => {
@@ -154,6 +161,7 @@ impl App {
                 Action::Draw
             }
             Command::Open => self.open_process(),
+            Command::Groups => self.open_groups(),
             Command::Help => {
                 self.page = Page::Help(0);
                 Action::Draw
@@ -280,6 +288,10 @@ impl App {
         };
         match &mut self.page {
             Page::Table => self.scroll(step),
+            Page::Groups(_) => {
+                self.move_group(step);
+                Action::Draw
+            }
             Page::Help(top) | Page::Process(ProcessPage { top, .. }) => {
                 *top = top.saturating_add_signed(step);
                 Action::Draw

@@ -6,6 +6,7 @@ pub mod ask;
 pub mod events;
 pub mod fields;
 mod forest;
+pub mod groups;
 pub mod looking;
 pub mod process;
 pub mod prompt;
@@ -22,6 +23,7 @@ use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use exactop_model::Frame;
 use fields::Fields;
+use groups::{GroupsPage, Limit};
 use process::ProcessPage;
 use prompt::Prompt;
 use shown::Shown;
@@ -53,6 +55,8 @@ pub enum Action {
     },
     /// Find out a user's id; the answer goes to [`App::set_user`]. Without `!`.
     LookUpUser(String),
+    /// Set what a control group may use.
+    SetGroup(Limit),
     /// Keep the settings.
     Save,
     /// Stop until a shell brings the program back.
@@ -72,6 +76,8 @@ pub enum Page {
     Help(usize),
     /// The column chooser.
     Fields(Fields),
+    /// Control groups.
+    Groups(GroupsPage),
 }
 
 /// A line for the person, until the next key.

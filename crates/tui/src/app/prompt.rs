@@ -1,8 +1,10 @@
 //! Questions on the status line: what is asked, what an answer means.
 
+use super::groups::Limit;
 use crate::editor::Editor;
 use crate::settings::parse_interval;
 use crate::signals;
+use exactop_model::limits::{self, Max};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +29,12 @@ pub enum Question {
     ReniceValue(Target),
     /// Really?
     ReniceConfirm(Target, i32),
+    /// Which weight for this group.
+    GroupWeight(String),
+    /// Which quota.
+    GroupMax(String),
+    /// Really?
+    GroupConfirm(Limit),
 }
 
 /// The process a question is about.
@@ -83,6 +91,8 @@ pub enum Answer {
     Signal(Target, i32),
     /// Set it.
     Renice(Target, i32),
+    /// Set it.
+    Limit(Limit),
     /// The person thought better of it.
     Nothing,
     /// The answer cannot be used.
@@ -109,7 +119,10 @@ impl Prompt {
 
     /// Whether one key answers it.
     pub fn is_yes_no(&self) -> bool {
-        matches!(self.question, Question::KillConfirm(..) | Question::ReniceConfirm(..))
+        matches!(
+            self.question,
+            Question::KillConfirm(..) | Question::ReniceConfirm(..) | Question::GroupConfirm(..)
+        )
     }
 
     /// The text left of the answer.
@@ -138,7 +151,11 @@ impl Prompt {
             Question::KillPid | Question::RenicePid => pid(self.question.clone(), &or_default()),
             Question::KillSignal(target) => kill_confirm(target, &or_default()),
             Question::ReniceValue(target) => renice_confirm(target, &or_default()),
-            Question::KillConfirm(..) | Question::ReniceConfirm(..) => self.decide(false),
+            Question::GroupWeight(group) => group_weight(group, &or_default()),
+            Question::GroupMax(group) => group_max(group, &or_default()),
+            Question::KillConfirm(..)
+            | Question::ReniceConfirm(..)
+            | Question::GroupConfirm(..) => self.decide(false),
         }
     }
 
@@ -147,6 +164,7 @@ impl Prompt {
         match &self.question {
             Question::KillConfirm(target, signal) if yes => Answer::Signal(target.clone(), *signal),
             Question::ReniceConfirm(target, nice) if yes => Answer::Renice(target.clone(), *nice),
+            Question::GroupConfirm(limit) if yes => Answer::Limit(limit.clone()),
             _ => Answer::Nothing,
         }
     }
@@ -169,6 +187,27 @@ fn kill_confirm(target: &Target, text: &str) -> Answer {
         }
         Err(why) => Answer::Bad(why),
     }
+}
+
+fn group_weight(group: &str, text: &str) -> Answer {
+    match limits::weight(text) {
+        Ok(weight) => limit_confirm(Limit { group: group.into(), weight: Some(weight), max: None }),
+        Err(_) if text.is_empty() => Answer::Nothing,
+        Err(why) => Answer::Bad(why),
+    }
+}
+
+fn group_max(group: &str, text: &str) -> Answer {
+    match text.parse::<Max>() {
+        Ok(_) => limit_confirm(Limit { group: group.into(), weight: None, max: Some(text.into()) }),
+        Err(_) if text.is_empty() => Answer::Nothing,
+        Err(why) => Answer::Bad(why.to_string()),
+    }
+}
+
+fn limit_confirm(limit: Limit) -> Answer {
+    let label = format!("give {} {}?", limit.group, limit.in_words());
+    Answer::Ask(Prompt::new(Question::GroupConfirm(limit), label, None))
 }
 
 fn renice_confirm(target: &Target, text: &str) -> Answer {

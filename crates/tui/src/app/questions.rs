@@ -119,6 +119,7 @@ impl App {
             Answer::Signal(target, _) | Answer::Renice(target, _) => {
                 self.complain(format!("PID {} is another process by now: nothing done", target.pid))
             }
+            Answer::Limit(limit) => return Action::SetGroup(limit),
             Answer::Bad(why) => self.complain(why),
             Answer::Nothing => {}
         }

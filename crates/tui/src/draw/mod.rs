@@ -3,6 +3,7 @@
 mod books;
 mod cpus;
 mod fields;
+mod groups;
 pub mod header;
 mod help;
 mod process;
@@ -59,8 +60,9 @@ fn draw_page(
         Page::Fields(fields) => fields::draw(fields, theme, buf),
         Page::Table => {}
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
+        Page::Groups(_) => groups::draw(app, frame, &screen, theme, buf),
     }
-    if matches!(app.page(), Page::Process(_)) {
+    if matches!(app.page(), Page::Process(_) | Page::Groups(_)) {
         header::draw(app, frame, &screen, theme, buf);
         return status::draw(app, frame, screen.status_y, theme, buf);
     }

@@ -35,19 +35,45 @@ pub struct Max {
 }
 
 /// A quota that is none.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MaxError {
     /// Not understood.
-    #[error("write per cent of a CPU (40%), microseconds (40000 or 400000/1000000), or max")]
     Text,
     /// A period out of range.
-    #[error("a period of {0} us: the kernel takes 1000 to 1000000")]
     Period(u64),
     /// A quota that is too small.
-    #[error(
-        "a quota of {0} us: the kernel takes 1000 or more; a longer period allows smaller shares"
-    )]
     Quota(u64),
+}
+
+impl fmt::Display for MaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MaxError::Text => f.write_str(
+                "write per cent of a CPU (40%), microseconds (40000 or 400000/1000000), or max",
+            ),
+            MaxError::Period(us) => {
+                write!(f, "a period of {us} us: the kernel takes 1000 to 1000000")
+            }
+            MaxError::Quota(us) => write!(
+                f,
+                "a quota of {us} us: the kernel takes 1000 or more; a longer period allows smaller \
+                 shares"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for MaxError {}
+
+/// Reads a weight.
+///
+/// # Errors
+/// What may be written.
+pub fn weight(text: &str) -> Result<u64, String> {
+    match text.trim().parse() {
+        Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
+        _ => Err(format!("write a weight of {MIN_WEIGHT} to {MAX_WEIGHT}; 100 is usual")),
+    }
 }
 
 impl Max {
@@ -60,7 +86,7 @@ impl Max {
     }
 
     /// From cpu.max: `40000 100000` or `max 100000`.
-    pub(super) fn from_file(text: &str) -> Option<Max> {
+    pub fn from_file(text: &str) -> Option<Max> {
         let (quota, period) = text.trim().split_once(' ')?;
         let quota_us = match quota {
             "max" => None,

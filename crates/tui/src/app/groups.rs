@@ -1,0 +1,109 @@
+//! The page of control groups: which one is selected, and what is asked about it.
+
+use super::prompt::{Prompt, Question};
+use super::{Action, App, Page};
+use crate::keys::Command;
+use exactop_model::cgroups::GroupRow;
+
+/// A limit that someone wants to set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The group's name below the root of its hierarchy.
+    pub group: String,
+    /// Its new weight.
+    pub weight: Option<u64>,
+    /// Its new quota, as cpu.max has it or as people write it.
+    pub max: Option<String>,
+}
+
+impl Limit {
+    /// `weight 500` or `quota 40%`.
+    pub fn in_words(&self) -> String {
+        match (self.weight, &self.max) {
+            (Some(weight), _) => format!("weight {weight}"),
+            (None, Some(max)) => format!("quota {max}"),
+            (None, None) => "nothing".into(),
+        }
+    }
+}
+
+/// Which group is selected, by name: the order changes with every window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupsPage {
+    /// The selected group; the root at first.
+    pub selected: Option<String>,
+}
+
+impl App {
+    fn group_rows(&self) -> &[GroupRow] {
+        self.frame.as_ref().and_then(|f| f.groups.as_ref()).map_or(&[], |g| &g.rows)
+    }
+
+    /// The line of the selected group.
+    pub(crate) fn selected_group(&self) -> usize {
+        let Page::Groups(page) = &self.page else { return 0 };
+        let is_it = |row: &GroupRow| Some(&row.sample.name) == page.selected.as_ref();
+        self.group_rows().iter().position(is_it).unwrap_or(0)
+    }
+
+    pub(super) fn open_groups(&mut self) -> Action {
+        self.page = Page::Groups(GroupsPage::default());
+        Action::Refresh
+    }
+
+    pub(super) fn on_groups(&mut self, command: Command) -> Action {
+        let screen = isize::from(self.size.1 as i16) / 2;
+        match command {
+            Command::Up => self.move_group(-1),
+            Command::Down => self.move_group(1),
+            Command::PageUp => self.move_group(-screen),
+            Command::PageDown => self.move_group(screen),
+            Command::Home => self.move_group(isize::MIN / 2),
+            Command::End => self.move_group(isize::MAX / 2),
+            Command::Weight | Command::Limit => return self.ask_limit(command),
+            _ => {}
+        }
+        Action::Draw
+    }
+
+    pub(super) fn move_group(&mut self, by: isize) {
+        let last = self.group_rows().len().saturating_sub(1) as isize;
+        let at = (self.selected_group() as isize).saturating_add(by).clamp(0, last);
+        let name = self.group_rows().get(at as usize).map(|row| row.sample.name.clone());
+        if let Page::Groups(page) = &mut self.page {
+            page.selected = name;
+        }
+    }
+
+    fn ask_limit(&mut self, command: Command) -> Action {
+        let Some(row) = self.group_rows().get(self.selected_group()) else {
+            self.complain("no groups yet: they are there from the next window on");
+            return Action::Draw;
+        };
+        let group = row.sample.name.clone();
+        let weight = row.sample.weight.map(|weight| weight.to_string());
+        let max = row.sample.max.clone().map(|max| max.replace(' ', "/"));
+        if weight.is_none() && max.is_none() {
+            self.complain(format!("{group} has no limits to set"));
+            return Action::Draw;
+        }
+        self.ask_person(match command {
+            Command::Weight => {
+                let label = format!("weight of {group}, 1 to 10000");
+                Prompt::new(Question::GroupWeight(group), label, weight)
+            }
+            _ => {
+                let label = format!("quota of {group}: 40%, 40000/100000 or max");
+                Prompt::new(Question::GroupMax(group), label, max)
+            }
+        })
+    }
+
+    /// Says how setting a limit went: before and after.
+    pub fn limited(&mut self, limit: &Limit, result: Result<String, String>) {
+        match result {
+            Ok(change) => self.say(format!("{}: {change}", limit.group)),
+            Err(why) => self.complain(why),
+        }
+    }
+}
