@@ -59,6 +59,7 @@ pub fn pace(numbers: &[String]) -> Result<Pace, Failure> {
 }
 
 /// Whether a word on the command line is meant as interval or count.
+#[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 pub fn is_number(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
 }
@@ -84,6 +85,7 @@ impl Look {
     ///
     /// # Errors
     /// The first that is not.
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     pub fn check(&self) -> Result<(), Failure> {
         let gone = |pid: &&u32| !Path::new(&format!("/proc/{pid}")).exists();
         match self.pid.iter().find(gone) {
