@@ -25,6 +25,7 @@ pub mod provenance;
 pub mod run;
 pub mod snapshot;
 pub mod sort;
+pub mod statistics;
 pub mod system;
 pub mod text;
 pub mod value;

@@ -1,6 +1,6 @@
 //! The command as a child: everything that must be so before it begins.
 
-use super::condition::Sched;
+use super::condition::{Condition, Sched};
 use super::Command;
 use crate::users;
 use std::fs::File;
@@ -26,7 +26,11 @@ struct User {
 ///
 /// # Errors
 /// With the exit status that says which kind.
-pub fn start(command: &Command, doors: Vec<File>) -> Result<Child, NotStarted> {
+pub fn start(
+    command: &Command,
+    condition: &Condition,
+    doors: Vec<File>,
+) -> Result<Child, NotStarted> {
     let ours = |why: String| NotStarted(super::OURS, why);
     let (program, arguments) = command
         .command
@@ -43,9 +47,9 @@ pub fn start(command: &Command, doors: Vec<File>) -> Result<Child, NotStarted> {
     }
     let before = Before {
         doors,
-        nice: command.condition.niceness().map(|(nice, _)| nice),
-        cpus: command.condition.cpus.clone().map(|cpus| cpus.0),
-        sched: command.condition.sched,
+        nice: condition.niceness().map(|(nice, _)| nice),
+        cpus: condition.cpus.clone().map(|cpus| cpus.0),
+        sched: condition.sched,
         user,
         gate: command.gate,
     };

@@ -145,6 +145,64 @@ impl Condition {
     }
 }
 
+/// A condition with what it was written as.
+#[derive(Clone, Debug)]
+pub struct Labelled {
+    /// As written.
+    pub label: String,
+    /// What that means.
+    pub condition: Condition,
+}
+
+/// Reads `nice=5 cpus=0`.
+///
+/// # Errors
+/// The word that is not understood.
+pub fn parse(text: &str) -> Result<Labelled, String> {
+    let mut condition = Condition::default();
+    for word in text.split_whitespace() {
+        let unknown =
+            || format!("'{word}': write nice, cpus, sched, weight, max or cgroup, = and a value");
+        let (name, value) = word.split_once('=').ok_or_else(unknown)?;
+        let wrong = |why: String| format!("'{word}': {why}");
+        match name {
+            "nice" => {
+                let nice = value.parse().map_err(|_| wrong("not a number".into()))?;
+                condition.nice = Some(nice);
+            }
+            "cpus" => condition.cpus = Some(value.parse().map_err(wrong)?),
+            "sched" => condition.sched = Some(value.parse().map_err(wrong)?),
+            "weight" => condition.weight = Some(weight(value).map_err(wrong)?),
+            "max" => {
+                let max = value.parse::<Max>().map_err(|why| wrong(why.to_string()))?;
+                condition.max = Some(max);
+            }
+            "cgroup" => condition.cgroup = Some(value.into()),
+            _ => return Err(unknown()),
+        }
+    }
+    match condition.cgroup.is_some() && condition.wants_group() {
+        true => {
+            Err(format!("'{text}': weight and max make a group of their own, cgroup joins one"))
+        }
+        false => Ok(Labelled { label: text.into(), condition }),
+    }
+}
+
+impl Condition {
+    /// This, and for what it does not say, the other.
+    pub fn or(&self, other: &Condition) -> Condition {
+        Condition {
+            nice: self.nice.or(other.nice),
+            cpus: self.cpus.clone().or_else(|| other.cpus.clone()),
+            sched: self.sched.or(other.sched),
+            weight: self.weight.or(other.weight),
+            max: self.max.or(other.max),
+            cgroup: self.cgroup.clone().or_else(|| other.cgroup.clone()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,5 +231,20 @@ mod tests {
         assert_eq!(nice(5), Some((5, false)));
         assert_eq!((nice(20), nice(-21)), (Some((19, true)), Some((-20, true))));
         assert!(weight("0").is_err() && weight("10001").is_err() && weight("10000") == Ok(10_000));
+    }
+
+    #[test]
+    fn conditions_are_read_and_completed() {
+        let read = |text: &str| parse(text).map(|l| l.condition);
+        let both = read("nice=5 cpus=0 max=40%").unwrap();
+        assert_eq!((both.nice, both.max.and_then(|m| m.quota_us)), (Some(5), Some(40_000)));
+        let other = Condition { nice: Some(1), sched: Some(Sched::Batch), ..Condition::default() };
+        let sum = both.or(&other);
+        assert_eq!((sum.nice, sum.sched), (Some(5), Some(Sched::Batch)));
+        assert!(read("").is_ok(), "nothing else than what holds for all");
+        for wrong in ["nice", "nice=x", "speed=1", "cpus=x", "weight=0", "max=1", "cgroup=/ max=1%"]
+        {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod child;
 mod condition;
 mod group;
+mod repeat;
 mod report;
 mod watch;
 
@@ -50,6 +51,16 @@ pub struct Command {
     /// No report but the JSON
     #[arg(short, long)]
     quiet: bool,
+    /// Run it so many times and report medians with 95 % intervals
+    #[arg(long, value_name = "N", value_parser = crate::values::count, conflicts_with_all = ["posix", "format", "gate"])]
+    repeat: Option<u64>,
+    /// With --repeat: runs before those that count, under each condition
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat")]
+    warmup: u64,
+    /// With --repeat: conditions to compare, in turns, such as 'nice=0' 'nice=5 cpus=0'; what is
+    /// given beside them holds for all
+    #[arg(long, value_name = "CONDITION", num_args = 1.., requires = "repeat", value_parser = condition::parse)]
+    compare: Vec<condition::Labelled>,
     /// The command and its arguments
     #[arg(
         required = true,
@@ -73,7 +84,8 @@ could not be run, 127 it was not found.
 Examples:
   exactop run make -j2
   exactop run --max 40% -- make -j2        40 % of a CPU
-  exactop run --nice 5 --cpus 0 --json r.json -- ./work";
+  exactop run --nice 5 --cpus 0 --json r.json -- ./work
+  exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
 
 /// Something failed before or beside the command (as in env(1), timeout(1)).
 const OURS: u8 = 125;
@@ -91,7 +103,10 @@ fn variable(text: &str) -> Result<(String, String), String> {
 /// Always: with the command's own exit status if all went well.
 pub fn run(command: &Command) -> Result<(), Failure> {
     ours(checked(command))?;
-    let report = match watch::run(command) {
+    if let Some(times) = command.repeat {
+        return repeat::run(command, times);
+    }
+    let report = match watch::run(command, &command.condition) {
         Ok(report) => report,
         Err(watch::Failed::Start(status, why)) => return Err(Failure::Ended(status, Some(why))),
         Err(watch::Failed::Ours(why)) => return Err(Failure::Ended(OURS, Some(why))),
@@ -115,7 +130,8 @@ fn checked(command: &Command) -> Result<(), Failure> {
     if let Some(format) = &command.format {
         report::check_format(format)?;
     }
-    command.condition.check()
+    let compared = command.compare.iter().map(|c| &c.condition);
+    compared.chain([&command.condition]).try_for_each(Condition::check)
 }
 
 fn tell(command: &Command, report: &Report) -> Result<(), Failure> {

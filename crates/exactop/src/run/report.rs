@@ -56,18 +56,28 @@ pub fn write(
         Format::Posix => run::posix(report),
         Format::Letters(letters) => gnu::text(letters, report).map_err(Failure::usage)?,
     };
+    put(&text, to, &format!("{}\n", run::json(report)), json)
+}
+
+/// Puts the words and the JSON where they belong.
+///
+/// # Errors
+/// When one cannot be written; the other is.
+pub fn put(
+    text: &str,
+    to: Option<&Path>,
+    object: &str,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
     let written = match to {
         _ if text.is_empty() => Ok(()),
-        Some(path) => file(path, &text),
+        Some(path) => file(path, text),
         None => std::io::stderr().write_all(text.as_bytes()).map_err(Failure::from),
     };
-    if let Some(path) = json {
-        let text = format!("{}\n", run::json(report));
-        if path == Path::new("-") {
-            output::print(text)?;
-        } else {
-            file(path, &text)?;
-        }
+    match json {
+        Some(path) if path == Path::new("-") => output::print(object)?,
+        Some(path) => file(path, object)?,
+        None => {}
     }
     written
 }

@@ -1,6 +1,7 @@
 //! One run, from the fork to the report.
 
 use super::child::{self, NotStarted};
+use super::condition::Condition;
 use super::group::Group;
 use super::Command;
 use exactop_model::run::{End, Report, Rusage, Tree};
@@ -34,23 +35,23 @@ fn ours(error: impl std::fmt::Display) -> Failed {
     Failed::Ours(error.to_string())
 }
 
-/// Runs the command to its end.
+/// Runs the command to its end under these conditions.
 ///
 /// # Errors
 /// Why it did not run.
-pub fn run(command: &Command) -> Result<Report, Failed> {
-    if let Some((nice, true)) = command.condition.niceness() {
+pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
+    if let Some((nice, true)) = condition.niceness() {
         eprintln!(
             "exactop: niceness {} is out of range: {nice} it is",
-            command.condition.nice.unwrap_or(0)
+            condition.nice.unwrap_or(0)
         );
     }
-    let mut group = Group::of(&command.condition).map_err(ours)?;
+    let mut group = Group::of(condition).map_err(ours)?;
     let doors = group.as_ref().map_or(Ok(Vec::new()), Group::doors).map_err(ours)?;
     let mut follower = Follower::open(command.exact_split);
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
-    let child = child::start(command, doors)?;
+    let child = child::start(command, condition, doors)?;
     if command.gate {
         // What it waited for someone does not count.
         began = Instant::now();

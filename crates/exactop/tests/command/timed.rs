@@ -320,3 +320,42 @@ fn groups_that_are_not_there_or_limits_that_cannot_be_are_one_line() {
         assert!(done.err.contains(words), "{args:?}: {}", done.err);
     }
 }
+
+#[test]
+fn repeated_runs_are_interleaved_and_summed_up() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
+    let (order, report) = (path("order"), path("report"));
+    let script = format!("nice >>{order}; exit 0");
+    let args = [
+        "run",
+        "--repeat",
+        "2",
+        "--warmup",
+        "1",
+        "--json",
+        &report,
+        "--compare",
+        "nice=0",
+        "nice=7",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let done = run(&args);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.starts_with("2 runs each") && done.err.contains("nice=7"), "{}", done.err);
+    let order = std::fs::read_to_string(order).expect("who ran");
+    assert_eq!(order, "0\n7\n7\n0\n0\n7\n");
+    let text = std::fs::read_to_string(&report).expect("the report");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let conditions = all["conditions"].as_array().expect("conditions");
+    assert_eq!(conditions.len(), 2);
+    for condition in conditions {
+        assert_eq!(condition["runs"].as_array().map(Vec::len), Some(2));
+        assert!(condition["summary"]["elapsed_s"]["median"].as_f64() > Some(0.0));
+    }
+    let failed = run(&["run", "-q", "--repeat", "2", "--", "sh", "-c", "exit 9"]);
+    assert_eq!(failed.code, Some(9));
+}

@@ -1,6 +1,7 @@
 //! A run's report: in words, as POSIX has it, in GNU time's letters, as JSON.
 
 pub mod gnu;
+pub mod repeat;
 
 use exactop_model::format::size;
 use exactop_model::run::{Group, Report, Tree};

@@ -109,3 +109,25 @@ fn large_numbers_have_commas() {
     let texts = [0, 999, 1000, 1_234_567].map(thousands);
     assert_eq!(texts, ["0", "999", "1,000", "1,234,567"]);
 }
+
+#[test]
+fn repeated_runs_have_medians_intervals_and_ratios() {
+    use repeat::Series;
+    let run = |ms: u64| Report { elapsed_ns: ms * 1_000_000, ..report() };
+    let series = |label: &str, times: &[u64]| Series {
+        label: label.into(),
+        runs: times.iter().map(|&ms| run(ms)).collect(),
+    };
+    let all = [
+        series("nice=0", &[1000, 1010, 990, 1005, 995, 1000]),
+        series("nice=5", &[2000, 2020, 1980, 2010, 1990, 2002]),
+    ];
+    insta::assert_snapshot!(repeat::text(&all));
+    let few = [series("", &[10, 20])];
+    let text = repeat::text(&few);
+    assert!(text.contains("0.015 ") && text.contains("six runs"), "{text}");
+    let json = repeat::json(&all);
+    assert_eq!(json["conditions"][1]["ratio_to_first"]["elapsed"]["median"], 2.0);
+    assert_eq!(json["conditions"][0]["summary"]["elapsed_s"]["median"], 1.0);
+    assert_eq!(json["conditions"][0]["runs"].as_array().map(Vec::len), Some(6));
+}
