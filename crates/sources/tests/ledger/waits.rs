@@ -91,7 +91,9 @@ fn the_hog_is_who_ran_instead() {
     let longest = row.preempted.max_ns.max(row.woken.max_ns).expect("it waited");
     assert!(ours.abs_diff(waited) <= 2 * longest + waited / 50, "{ours} {waited} {longest}");
     let instead: u64 = row.ran_instead.iter().map(|o| o.amount).sum();
-    assert!(instead <= ours && instead * 10 >= ours * 9, "{instead} of {ours} has a name");
+    // The two tables are read one after the other: a wait at each end may be in one of them only.
+    assert!(instead <= ours + longest, "{instead} of {ours}, {longest}");
+    assert!(instead + longest >= ours - ours / 10, "{instead} of {ours} has a name, {longest}");
     let by_hog: u64 =
         row.ran_instead.iter().filter(|o| o.who.tgid == hog.pid()).map(|o| o.amount).sum();
     // Others may want that CPU too; nobody else is made to.
