@@ -13,6 +13,19 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/*
+ * A cgroup on a CPU gets a new quota. Not everywhere: fentry needs ftrace's direct calls.
+ * First in the object, so that a kernel that refuses it does so before it has checked the others.
+ */
+SEC("?fentry/unthrottle_cfs_rq")
+int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
+{
+	__u64 key = (__u64)cfs_rq, now = bpf_ktime_get_ns();
+
+	bpf_map_update_elem(&unthrottled, &key, &now, BPF_ANY);
+	return 0;
+}
+
 /* ---- the always-on programs ---- */
 
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
@@ -440,16 +453,6 @@ int BPF_PROG(on_waking, struct task_struct *p)
 
 	if (s)
 		__sync_fetch_and_add(&s->cum.given, 1);
-	return 0;
-}
-
-/* A cgroup on a CPU gets a new quota. Not everywhere: fentry needs ftrace's direct calls. */
-SEC("?fentry/unthrottle_cfs_rq")
-int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
-{
-	__u64 key = (__u64)cfs_rq, now = bpf_ktime_get_ns();
-
-	bpf_map_update_elem(&unthrottled, &key, &now, BPF_ANY);
 	return 0;
 }
 
