@@ -21,9 +21,20 @@ tests_on() {
         -- "$tests" --test-threads=1
 }
 
+# A quota in a control group of version 2, and the kernel's word for it.
+quota_on() {
+    local report
+    report=$(cargo xtask vm --kernel "$1" -- target/debug/exactop run --max 40% --weight 200 -- \
+        /test/exactop load spin --threads 2 --duration 4 2>&1)
+    echo "$report"
+    grep -q 'allowed 0.40: throttled in [1-9]' <<<"$report" ||
+        { echo "exactop: no throttling on $1" >&2; return 1; }
+}
+
 for kernel in $series; do
     cargo xtask vm --kernel "$kernel" -- target/debug/exactop doctor
     cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source ledger --once -d 1
+    quota_on "$kernel"
     if ! tests_on "$kernel"; then
         echo "== the tests failed on $kernel: once more" >&2
         tests_on "$kernel"
