@@ -359,3 +359,27 @@ fn repeated_runs_are_interleaved_and_summed_up() {
     let failed = run(&["run", "-q", "--repeat", "2", "--", "sh", "-c", "exit 9"]);
     assert_eq!(failed.code, Some(9));
 }
+
+#[test]
+fn ten_thousand_children_are_counted() {
+    if left_out() {
+        return;
+    }
+    let script = "i=0; while [ $i -lt 5000 ]; do /bin/true; i=$((i+1)); done";
+    let both = format!("({script}) & ({script}) & wait");
+    let report = json(&["--", "sh", "-c", &both]);
+    let exited = report["tree"]["exited"].as_array().expect("names");
+    let of = |name: &str| {
+        let named = exited.iter().find(|e| e["comm"] == name);
+        named.map_or(0, |e| ns(e, "processes"))
+    };
+    // A kernel that hides switches (docs/accuracy.md) takes the names of a few; it invents none.
+    assert!((9_900..=10_000).contains(&of("true")), "{exited:?}");
+    assert!((1..=3).contains(&of("sh")), "{exited:?}");
+    // The kernel counts in ticks or less; wait4(2) knows of all of these.
+    let waited = &report["waited_for"];
+    let waited = ns(waited, "user_ns") + ns(waited, "system_ns");
+    let counted = ns(&report, "cpu_ns");
+    println!("ledger {counted} ns, wait4 {waited} ns");
+    assert!(counted.abs_diff(waited) < counted / 3, "{counted} {waited}");
+}

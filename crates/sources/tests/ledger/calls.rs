@@ -37,7 +37,10 @@ fn work() -> u32 {
         thread::sleep(Duration::from_millis(30));
         rustix::thread::gettid().as_raw_nonzero().get() as u32
     });
-    worker.join().expect("joined")
+    let tid = worker.join().expect("joined");
+    // Whoever joins a thread may be ahead of its end: the kernel wakes them on its way out.
+    thread::sleep(Duration::from_millis(100));
+    tid
 }
 
 #[test]
