@@ -32,8 +32,8 @@ pub struct Fan {
     pub calls: u64,
     /// How many they woke in all.
     pub wakes: u64,
-    /// The most that one of them woke.
-    pub most: u64,
+    /// The most that one of them woke; `None` where that fell between two windows.
+    pub most: Option<u64>,
     /// As in [`Edge`].
     pub chains: u64,
     /// As in [`Edge`].
@@ -144,7 +144,7 @@ mod tests {
             nr: CallNr(202),
             calls,
             wakes,
-            most: wakes,
+            most: Some(wakes),
             chains,
             unproductive,
             unproductive_ns: 29_000_000,

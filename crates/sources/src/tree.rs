@@ -10,6 +10,12 @@ use rustc_hash::FxHashMap;
 
 fn add(totals: &mut Totals, window: &Window) {
     for task in window.tasks.iter().filter(|t| t.sample.followed) {
+        // First seen after its first window: what it did is not known, and must not make the whole
+        // sum unknown.
+        if task.delta.get(Counter::RunNs).is_none() {
+            totals.exact = false;
+            continue;
+        }
         totals.delta.add(&task.delta);
         totals.life_ns += task.life_ns;
     }

@@ -174,6 +174,10 @@ fn user(name: &str) -> Result<User, String> {
     let mut count = groups.len() as libc::c_int;
     // SAFETY: room for `count` groups.
     let found = unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count) };
-    groups.truncate(if found < 0 { 0 } else { usize::try_from(count).unwrap_or(0) });
+    // Fewer groups than the user has would be another user.
+    match usize::try_from(count) {
+        Ok(count) if found >= 0 => groups.truncate(count),
+        _ => return Err(format!("--user: in more groups than {}", groups.len())),
+    }
     Ok(User { uid, gid, groups })
 }

@@ -159,7 +159,7 @@ impl Wakeups {
             nr: CallNr(key.nr),
             calls: fan.calls,
             wakes: fan.wakes,
-            most: most.unwrap_or(0),
+            most,
             chains: fan.chains,
             unproductive: fan.unproductive,
             unproductive_ns: fan.unproductive_ns,
