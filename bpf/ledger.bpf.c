@@ -8,6 +8,7 @@
  * were at T, and charges the rest. Nothing that sleeps through T is touched: the reader knows that
  * it was in its state until T.
  */
+#include "on_switch.h"
 #include "switch.h"
 #include "vectors.h"
 
@@ -75,27 +76,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
-{
-	return handle_switch(preempt, prev, next, prev_state);
-}
-
-/* Before 5.18 the tracepoint has no prev_state; the field may have changed since (a race). */
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,
-	     struct task_struct *next)
-{
-	struct task_struct___before_5_14 *old = (void *)prev;
-	unsigned int state;
-
-	if (bpf_core_field_exists(prev->__state))
-		state = prev->__state;
-	else
-		state = BPF_CORE_READ(old, state);
-	return handle_switch(preempt, prev, next, state);
-}
+ON_SWITCH(handle_switch)
 
 /*
  * sched_wakeup and not sched_waking: only the former is ordered with the task's own switch-out

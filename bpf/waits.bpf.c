@@ -7,6 +7,7 @@
  */
 #include "chosen.h"
 #include "interrupt.h"
+#include "on_switch.h"
 #include "waits.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -211,26 +212,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	return 0;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
-{
-	return handle_switch(preempt, prev, next, prev_state);
-}
-
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,
-	     struct task_struct *next)
-{
-	struct task_struct___before_5_14 *old = (void *)prev;
-	unsigned int state;
-
-	if (bpf_core_field_exists(prev->__state))
-		state = prev->__state;
-	else
-		state = BPF_CORE_READ(old, state);
-	return handle_switch(preempt, prev, next, state);
-}
+ON_SWITCH(handle_switch)
 
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The two shapes of sched_switch; the reader loads the one that this kernel has. */
+#ifndef EXACTOP_ON_SWITCH_H
+#define EXACTOP_ON_SWITCH_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+/*
+ * Defines the programs that call handle(preempt, prev, next, prev_state). Before 5.18 the tracepoint
+ * has no prev_state; the field may have changed since (a race).
+ */
+#define ON_SWITCH(handle)                                                                          \
+	SEC("?tp_btf/sched_switch")                                                                \
+	int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next,  \
+		     unsigned int prev_state)                                                      \
+	{                                                                                          \
+		return handle(preempt, prev, next, prev_state);                                    \
+	}                                                                                          \
+                                                                                                   \
+	SEC("?tp_btf/sched_switch")                                                                \
+	int BPF_PROG(on_switch_before_5_18, bool preempt, struct task_struct *prev,                \
+		     struct task_struct *next)                                                     \
+	{                                                                                          \
+		struct task_struct___before_5_14 *old = (void *)prev;                              \
+		unsigned int state;                                                                \
+                                                                                                   \
+		if (bpf_core_field_exists(prev->__state))                                          \
+			state = prev->__state;                                                     \
+		else                                                                               \
+			state = BPF_CORE_READ(old, state);                                         \
+		return handle(preempt, prev, next, state);                                         \
+	}
+
+#endif
