@@ -507,6 +507,7 @@ int flush(void *ctx)
 		cross(c, mine, index, b, task);
 		take_in(c, mine, now);
 		mine->cpu = cpu;
+		mine->sum_exec = task->se.sum_exec_runtime;
 		mine->state = EX_RUN;
 		c->cur = index;
 	}

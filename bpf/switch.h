@@ -195,8 +195,7 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	s->since = now;
 	s->state = EX_RUN;
 	set_mode(s, next);
-	if (s->left_unseen)
-		s->sum_exec = next->se.sum_exec_runtime;
+	s->sum_exec = next->se.sum_exec_runtime;
 	if (is_watched(s))
 		c->cum.watched_dispatches++;
 }
@@ -225,7 +224,6 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	else
 		state = BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 	close_segment(c, s, NULL, at, b);
-	s->left_unseen = 1;
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);
 	if (s->state == EX_DEAD) {

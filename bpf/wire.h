@@ -95,8 +95,8 @@ struct ex_slot {
 	__u32 snap_kstate;
 	__u32 exit_flags;
 	struct ex_ident id;
-	__u64 sum_exec;	   /* sum_exec_runtime at the last switch-in, if unseen before */
-	__u32 left_unseen; /* its switch-out was not seen at least once */
+	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
+	__u32 spare;
 	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */

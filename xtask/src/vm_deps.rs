@@ -3,8 +3,9 @@
 use anyhow::{bail, Context, Result};
 use std::process::{Command, ExitCode};
 
-/// What the VM runs on: the emulator, and the one program its init is made of.
-const PACKAGES: [&str; 2] = ["qemu-system-x86", "busybox-static"];
+/// What the VM runs on: the emulator, the one program its init is made of, and what a guest that
+/// systemd runs is made of.
+const PACKAGES: [&str; 4] = ["qemu-system-x86", "busybox-static", "systemd", "dbus-daemon"];
 
 /// Install what `vm` needs (as root), or print the line that does.
 #[derive(clap::Args)]

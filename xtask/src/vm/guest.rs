@@ -15,6 +15,8 @@ pub struct Guest {
     pub command: Vec<String>,
     /// `NAME=VALUE` pairs for the program.
     pub env: Vec<String>,
+    /// Systemd is its first program, not a script.
+    pub systemd: bool,
     /// What no program prints by accident: it marks the lines that are the init's own.
     pub token: String,
 }
@@ -32,7 +34,7 @@ impl Guest {
         for pair in env {
             ensure!(pair.contains('='), "--env {pair}: expected NAME=VALUE");
         }
-        Ok(Self { files: placed, command, env: env.to_vec(), token: token() })
+        Ok(Self { files: placed, command, env: env.to_vec(), systemd: false, token: token() })
     }
 
     /// The command as a line for the guest's shell.

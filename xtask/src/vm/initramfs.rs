@@ -1,7 +1,7 @@
 //! The guest's file system: busybox, an init, and what the run needs, in one archive.
 
 use super::guest::Guest;
-use super::{libraries, newc::Archive};
+use super::{libraries, newc::Archive, systemd};
 use crate::vm_deps;
 use anyhow::{bail, Context, Result};
 use std::fs::{self, File};
@@ -12,6 +12,12 @@ use std::path::{Path, PathBuf};
 
 /// The guest's first program; `@TOKEN@` and `@COMMAND@` are filled in for each run.
 const INIT: &str = include_str!("init.sh");
+
+/// Root, the bus's own user, and one without rights.
+const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n\
+                      messagebus:x:100:100::/nonexistent:/bin/false\n\
+                      user:x:1000:1000:user:/tmp:/bin/sh\n";
+const GROUP: &str = "root:x:0:\nmessagebus:x:100:\nuser:x:1000:\n";
 
 /// Mount points and places a program may expect.
 const DIRECTORIES: [&str; 8] = ["/proc", "/sys", "/dev", "/tmp", "/run", "/root", "/etc", "/test"];
@@ -39,15 +45,37 @@ pub fn build(guest: &Guest, cache: &Path) -> Result<Image> {
     archive.device("/dev/console", 5, 1)?;
     archive.device("/dev/null", 1, 3)?;
     add(&mut archive, &busybox()?, "/bin/busybox")?;
-    archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
-    archive.file("/etc/group", 0o644, b"root:x:0:\n")?;
-    let init = INIT.replace("@TOKEN@", &guest.token).replace("@COMMAND@", &guest.shell_line());
-    archive.file("/init", 0o755, init.as_bytes())?;
+    archive.file("/etc/passwd", 0o644, PASSWD.as_bytes())?;
+    archive.file("/etc/group", 0o644, GROUP.as_bytes())?;
+    match guest.systemd {
+        true => with_systemd(&mut archive, guest)?,
+        false => {
+            let init = INIT.replace("@TOKEN@", &guest.token);
+            let init = init.replace("@COMMAND@", &guest.shell_line());
+            archive.file("/init", 0o755, init.as_bytes())?;
+        }
+    }
     for (host, place) in &guest.files {
         add(&mut archive, host, place)?;
     }
     let image = archive.finish().context("writing the initramfs")?;
     Ok(Image(image.into_inner().context("writing the initramfs")?))
+}
+
+/// Systemd for the first program, and what it needs.
+fn with_systemd(archive: &mut Archive<BufWriter<File>>, guest: &Guest) -> Result<()> {
+    archive.file("/init", 0o755, systemd::INIT.as_bytes())?;
+    archive.file("/command.sh", 0o755, systemd::command(guest).as_bytes())?;
+    for file in systemd::files()? {
+        add(archive, file, &file.to_string_lossy())?;
+    }
+    for (name, text) in systemd::UNITS {
+        archive.file(&format!("/etc/systemd/system/{name}"), 0o644, text.as_bytes())?;
+    }
+    for (name, text) in systemd::USER_UNITS {
+        archive.file(&format!("/etc/systemd/user/{name}"), 0o644, text.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn busybox() -> Result<PathBuf> {

@@ -10,6 +10,7 @@ mod kernel;
 mod libraries;
 mod newc;
 mod qemu;
+mod systemd;
 
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};
@@ -56,6 +57,9 @@ pub struct Args {
     /// An environment variable for the program.
     #[arg(long = "env", value_name = "NAME=VALUE")]
     env: Vec<String>,
+    /// Boot systemd, with a system bus and a user's manager (user 1000).
+    #[arg(long)]
+    systemd: bool,
     /// Ask apt for a newer kernel of the series instead of using the one already here.
     #[arg(long)]
     refresh: bool,
@@ -81,6 +85,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
 fn run_on(series: &str, args: &Args, cache: &Path) -> Result<u8> {
     let kernel = kernel::find(series, &cache.join("kernels"), args.refresh)?;
     let guest = guest::Guest::new(&args.command, &args.files, &args.env)?;
+    let guest = guest::Guest { systemd: args.systemd, ..guest };
     let initrd = initramfs::build(&guest, cache)?;
     let machine = qemu::Machine {
         kernel: &kernel.image,

@@ -1,8 +1,10 @@
 //! The command as a child: everything that must be so before it begins.
 
 use super::condition::{Condition, Sched};
+use super::summons::{self, Waiting};
 use super::Command;
 use crate::users;
+use exactop_sources::cgroupfs::Entrance;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -22,15 +24,48 @@ struct User {
     groups: Vec<libc::gid_t>,
 }
 
-/// Starts it. `doors` are files of its control group.
+/// Starts it, in the group that `entrance` leads to.
 ///
 /// # Errors
 /// With the exit status that says which kind.
 pub fn start(
     command: &Command,
     condition: &Condition,
-    doors: Vec<File>,
+    entrance: Option<Entrance>,
 ) -> Result<Child, NotStarted> {
+    let ours = |why: String| NotStarted(super::OURS, why);
+    let name = command.command.first().map(|name| name.to_string_lossy());
+    let why = |error| why(name.as_deref().unwrap_or_default(), &error);
+    match entrance {
+        Some(Entrance::Taken(scope)) => {
+            let (summoner, waiting) = summons::pair().map_err(|error| ours(error.to_string()))?;
+            let mut process = prepare(command, condition, Vec::new(), Some(waiting))?;
+            std::thread::scope(|threads| {
+                let served = threads.spawn(|| summoner.serve(scope));
+                let child = process.spawn();
+                // With it goes our copy of the child's ends, or the other would wait for ever.
+                drop(process);
+                match served.join() {
+                    Ok(Ok(())) => child.map_err(why),
+                    Ok(Err(refused)) => Err(ours(refused.to_string())),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })
+        }
+        Some(Entrance::Doors(doors)) => {
+            prepare(command, condition, doors, None)?.spawn().map_err(why)
+        }
+        None => prepare(command, condition, Vec::new(), None)?.spawn().map_err(why),
+    }
+}
+
+/// Everything but the fork.
+fn prepare(
+    command: &Command,
+    condition: &Condition,
+    doors: Vec<File>,
+    summons: Option<Waiting>,
+) -> Result<Process, NotStarted> {
     let ours = |why: String| NotStarted(super::OURS, why);
     let (program, arguments) = command
         .command
@@ -47,6 +82,7 @@ pub fn start(
     }
     let before = Before {
         doors,
+        summons,
         nice: condition.niceness().map(|(nice, _)| nice),
         cpus: condition.cpus.clone().map(|cpus| cpus.0),
         sched: condition.sched,
@@ -55,7 +91,7 @@ pub fn start(
     };
     // SAFETY: between fork and exec only system calls are made; nothing is allocated.
     unsafe { process.pre_exec(move || before.run()) };
-    process.spawn().map_err(|error| why(program.to_string_lossy().as_ref(), &error))
+    Ok(process)
 }
 
 /// What kept it from starting. The steps before exec mark their errors.
@@ -90,6 +126,7 @@ const STEPS: [&str; 5] = [
 /// What the child does before it becomes the command.
 struct Before {
     doors: Vec<File>,
+    summons: Option<Waiting>,
     nice: Option<i32>,
     cpus: Option<Vec<usize>>,
     sched: Option<Sched>,
@@ -100,6 +137,7 @@ struct Before {
 impl Before {
     fn run(&self) -> io::Result<()> {
         marked(1, self.doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
+        marked(1, self.summons.as_ref().map_or(Ok(()), Waiting::wait))?;
         if let Some(sched) = self.sched {
             let (policy, priority) = sched.numbers();
             let parameters = libc::sched_param { sched_priority: priority };

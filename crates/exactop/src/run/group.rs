@@ -2,8 +2,7 @@
 
 use super::condition::Condition;
 use exactop_model::run::{CpuStat, Group as Report};
-use exactop_sources::cgroupfs::{doors, CgroupError, Hierarchy, Max, Transient};
-use std::fs::File;
+use exactop_sources::cgroupfs::{doors, CgroupError, Entrance, Hierarchy, Max, Own, Wanted};
 use std::path::{Path, PathBuf};
 
 /// A group, made or joined.
@@ -13,7 +12,7 @@ pub struct Group {
     before: CpuStat,
     max: Option<Max>,
     /// Removed when this is dropped.
-    own: Option<Transient>,
+    own: Option<Own>,
 }
 
 impl Group {
@@ -29,26 +28,27 @@ impl Group {
         let (directory, own) = match &condition.cgroup {
             Some(path) => (hierarchy.directory(path)?, None),
             None => {
-                let own = Transient::new(&hierarchy)?;
+                let wanted = Wanted { weight: condition.weight, max: condition.max };
+                let own = Own::new(&hierarchy, &wanted)?;
+                if let Some(why) = own.refused() {
+                    eprintln!("exactop: {why}: the group is made without it");
+                }
                 (own.directory().to_path_buf(), Some(own))
             }
         };
-        if let Some(weight) = condition.weight {
-            hierarchy.set_weight(&directory, weight)?;
-        }
-        if let Some(max) = condition.max {
-            hierarchy.set_max(&directory, max)?;
-        }
         let (before, max) = (hierarchy.cpu_stat(&directory), hierarchy.max(&directory));
         Ok(Some(Group { hierarchy, directory, before, max, own }))
     }
 
-    /// Files that the command writes `0` to before it begins.
+    /// How the command gets into it.
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn doors(&self) -> Result<Vec<File>, CgroupError> {
-        doors(&self.hierarchy, &self.directory)
+    pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
+        match &self.own {
+            Some(own) => own.entrance(),
+            None => doors(&self.hierarchy, &self.directory).map(Entrance::Doors),
+        }
     }
 
     /// From now on.
@@ -56,15 +56,20 @@ impl Group {
         self.before = self.hierarchy.cpu_stat(&self.directory);
     }
 
-    /// What it used, and how many of ours are still in it.
-    pub fn report(&self) -> (Report, usize) {
-        let report = Report {
+    /// What it used.
+    pub fn report(&self) -> Report {
+        Report {
             path: name(&self.hierarchy, &self.directory),
             stat: self.hierarchy.cpu_stat(&self.directory).since(&self.before),
             allowed_cpus: self.max.and_then(|max| max.cpus()),
             own: self.own.is_some(),
-        };
-        (report, self.own.as_ref().map_or(0, |own| own.processes().len()))
+        }
+    }
+
+    /// How many of the command's processes still run in a group of ours, and what becomes of it.
+    pub fn left(&self) -> Option<(usize, &'static str)> {
+        let own = self.own.as_ref()?;
+        Some((own.processes().len(), own.remover())).filter(|(left, _)| *left > 0)
     }
 }
 

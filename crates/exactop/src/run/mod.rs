@@ -5,6 +5,7 @@ mod condition;
 mod group;
 mod repeat;
 mod report;
+mod summons;
 mod watch;
 
 use crate::failure::Failure;

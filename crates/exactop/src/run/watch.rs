@@ -47,11 +47,11 @@ pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
         );
     }
     let mut group = Group::of(condition).map_err(ours)?;
-    let doors = group.as_ref().map_or(Ok(Vec::new()), Group::doors).map_err(ours)?;
     let mut follower = Follower::open(command.exact_split);
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
-    let child = child::start(command, condition, doors)?;
+    let entrance = group.as_ref().map(Group::entrance).transpose().map_err(ours)?;
+    let child = child::start(command, condition, entrance)?;
     if command.gate {
         // What it waited for someone does not count.
         began = Instant::now();
@@ -67,11 +67,10 @@ pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
     drop(ignored);
     let (end, rusage) = ended?;
     let group = group.map(|group| {
-        let (report, left) = group.report();
-        if left > 0 {
+        let report = group.report();
+        if let Some((left, what)) = group.left() {
             eprintln!(
-                "exactop: {left} processes of the command still run in {}: the next exactop run \
-                 removes it",
+                "exactop: {left} processes of the command still run in {}: {what}",
                 exactop_model::text::escape_str(&report.path)
             );
         }

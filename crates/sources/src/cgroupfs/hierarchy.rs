@@ -112,6 +112,13 @@ impl Hierarchy {
         }
     }
 
+    /// The directory of a process's group, if that process is there.
+    pub fn directory_of(&self, pid: u32) -> Option<PathBuf> {
+        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+        let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        Hierarchy::from(&mountinfo, &groups).ok().map(|of_it| of_it.own_directory())
+    }
+
     /// The directory of this process's group.
     pub fn own_directory(&self) -> PathBuf {
         self.root.join(self.own.strip_prefix("/").unwrap_or(&self.own))

@@ -4,6 +4,8 @@
 mod files;
 mod hierarchy;
 mod listing;
+mod own;
+mod scope;
 mod transient;
 mod watch;
 
@@ -13,6 +15,8 @@ mod tests;
 pub use exactop_model::limits::{Max, MaxError};
 pub use exactop_model::run::CpuStat;
 pub use hierarchy::{Hierarchy, Version};
+pub use own::{Entrance, Own, Wanted};
+pub use scope::Scope;
 pub use transient::{doors, Transient};
 pub use watch::Watch;
 
@@ -43,6 +47,22 @@ pub enum CgroupError {
     NoGroup {
         /// As it was asked for.
         path: PathBuf,
+    },
+    /// Systemd refuses.
+    #[error("systemd does not {what}: {why}")]
+    Systemd {
+        /// What was asked of it.
+        what: &'static str,
+        /// Its answer.
+        why: String,
+    },
+    /// Neither systemd nor this process may make a group.
+    #[error("{systemd}; without it, {here}")]
+    NoWay {
+        /// Why systemd does not.
+        systemd: Box<CgroupError>,
+        /// Why it cannot be made here.
+        here: Box<CgroupError>,
     },
     /// A file of a group refuses.
     #[error("cannot {what} {}: {error}{}", path.display(), permit(error))]

@@ -18,16 +18,15 @@ pub struct Transient {
 }
 
 impl Transient {
-    /// Makes a group where this process may: in v1 below its own, in v2, where a group with
+    /// Makes a group of this [`name`] where this process may: in v1 below its own, in v2, where a group with
     /// processes has no groups with controllers, beside it or above.
     ///
     /// # Errors
     /// Why there can be none, and what would permit it.
-    pub fn new(hierarchy: &Hierarchy) -> Result<Transient, CgroupError> {
+    pub fn new(hierarchy: &Hierarchy, name: &str) -> Result<Transient, CgroupError> {
         let parent = parent(hierarchy)?;
         clean(hierarchy, &parent);
-        let me = std::process::id();
-        let directory = parent.join(format!("{PREFIX}{me}-{}", start_time(me).unwrap_or(0)));
+        let directory = parent.join(name);
         make(&directory)?;
         let group = Transient { hierarchy: hierarchy.clone(), directory };
         if let Some(accounting) = group.accounting() {
@@ -104,6 +103,12 @@ fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
     let inside = |dir: &&Path| dir.starts_with(&hierarchy.root);
     let found = own.ancestors().take_while(inside).find(hands_out).map(Path::to_path_buf);
     found.ok_or_else(|| CgroupError::NotHandedOut { top: hierarchy.root.clone() })
+}
+
+/// What a group of this process is called, so that another knows when it is left behind.
+pub fn name() -> String {
+    let me = std::process::id();
+    format!("{PREFIX}{me}-{}", start_time(me).unwrap_or(0))
 }
 
 /// Removes groups of exactops that are gone. Processes that are still in one go to the group above,

@@ -1,0 +1,98 @@
+//! A child that waits, before it becomes the command, until someone has put it into its group.
+
+use exactop_sources::cgroupfs::{CgroupError, Scope};
+use rustix::io::Errno;
+use rustix::pipe::{pipe_with, PipeFlags};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+/// The byte that lets the child go on; without it, it must not.
+const GO: u8 = 1;
+
+/// The child's side. The child tells its PID and waits.
+pub struct Waiting {
+    tell: OwnedFd,
+    go: OwnedFd,
+    /// Our ends, which the child inherits: as long as it had them open it would not see us die.
+    ours: [RawFd; 2],
+}
+
+/// Our side.
+pub struct Summoner {
+    told: File,
+    go: File,
+}
+
+/// Both sides.
+///
+/// # Errors
+/// No file descriptors left.
+pub fn pair() -> io::Result<(Summoner, Waiting)> {
+    let (told, tell) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (wait, go) = pipe_with(PipeFlags::CLOEXEC)?;
+    let ours = [told.as_raw_fd(), go.as_raw_fd()];
+    let waiting = Waiting { tell, go: wait, ours };
+    Ok((Summoner { told: told.into(), go: go.into() }, waiting))
+}
+
+impl Waiting {
+    /// Between fork and exec: only system calls.
+    pub fn wait(&self) -> io::Result<()> {
+        for end in self.ours {
+            // SAFETY: the child's copies, which nothing in the child uses.
+            unsafe { libc::close(end) };
+        }
+        rustix::io::write(&self.tell, &std::process::id().to_ne_bytes())?;
+        let mut answer = [0];
+        loop {
+            match rustix::io::read(&self.go, &mut answer) {
+                Err(Errno::INTR) => {}
+                Ok(1) if answer == [GO] => return Ok(()),
+                Ok(_) => return Err(Errno::PERM.into()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Summoner {
+    /// Waits for the child, has it put into the scope, and lets it go on. A child that never came
+    /// to tell its PID has said why elsewhere.
+    pub fn serve(mut self, scope: &Scope) -> Result<(), CgroupError> {
+        let mut pid = [0; 4];
+        if self.told.read_exact(&mut pid).is_err() {
+            return Ok(());
+        }
+        scope.take_in(u32::from_ne_bytes(pid))?;
+        // A child that was killed meanwhile is found by whoever waits for it.
+        let _ = self.go.write_all(&[GO]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_word_the_child_does_not_go_on() {
+        let (summoner, mut waiting) = pair().unwrap();
+        waiting.ours = [-1, -1];
+        drop(summoner);
+        let error = waiting.wait().unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EPIPE), "nobody reads the PID");
+    }
+
+    #[test]
+    fn with_the_word_it_goes_on() {
+        let (mut summoner, mut waiting) = pair().unwrap();
+        waiting.ours = [-1, -1];
+        summoner.go.write_all(&[GO]).unwrap();
+        waiting.wait().unwrap();
+        let mut pid = [0; 4];
+        summoner.told.read_exact(&mut pid).unwrap();
+        assert_eq!(u32::from_ne_bytes(pid), std::process::id());
+        drop(summoner);
+    }
+}

@@ -1,0 +1,110 @@
+//! A group of our own for one run: systemd's where that runs, else one made here.
+
+use super::scope::{systemd_runs, Scope};
+use super::transient::{self, Transient};
+use super::{CgroupError, Hierarchy, Max};
+use std::fs::File;
+use std::path::Path;
+
+/// What a group is to be limited to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its weight, 1 to 10000.
+    pub weight: Option<u64>,
+    /// Its quota.
+    pub max: Option<Max>,
+}
+
+/// A group that goes when this is dropped, or with its last process.
+#[derive(Debug)]
+pub enum Own {
+    /// Systemd's.
+    Scope(Scope),
+    /// Made here; and why systemd did not, where it runs.
+    Made(Transient, Option<Box<CgroupError>>),
+}
+
+/// How a process gets into a group.
+#[derive(Debug)]
+pub enum Entrance<'a> {
+    /// It writes `0` into each of these files.
+    Doors(Vec<File>),
+    /// It waits until systemd has put it there.
+    Taken(&'a Scope),
+}
+
+impl Own {
+    /// Makes one and limits it. Where systemd refuses, it is tried without it: a group may have
+    /// been handed to this process by other means.
+    ///
+    /// # Errors
+    /// Why there can be none, and what would permit it.
+    pub fn new(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Own, CgroupError> {
+        let name = transient::name();
+        if !systemd_runs() {
+            return Ok(Own::Made(made(hierarchy, &name, wanted)?, None));
+        }
+        let systemd = match Scope::new(hierarchy, &name, wanted) {
+            Ok(scope) => return Ok(Own::Scope(scope)),
+            Err(error) => Box::new(error),
+        };
+        match made(hierarchy, &name, wanted) {
+            Ok(group) => Ok(Own::Made(group, Some(systemd))),
+            Err(here) => Err(CgroupError::NoWay { systemd, here: Box::new(here) }),
+        }
+    }
+
+    /// Why it is not systemd's, where systemd runs.
+    pub fn refused(&self) -> Option<&CgroupError> {
+        match self {
+            Own::Scope(_) => None,
+            Own::Made(_, refused) => refused.as_deref(),
+        }
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        match self {
+            Own::Scope(scope) => scope.directory(),
+            Own::Made(group, _) => group.directory(),
+        }
+    }
+
+    /// How the command gets in.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn entrance(&self) -> Result<Entrance<'_>, CgroupError> {
+        match self {
+            Own::Scope(scope) => Ok(Entrance::Taken(scope)),
+            Own::Made(group, _) => group.doors().map(Entrance::Doors),
+        }
+    }
+
+    /// Processes of the command that are in it.
+    pub fn processes(&self) -> Vec<u32> {
+        match self {
+            Own::Scope(scope) => scope.processes(),
+            Own::Made(group, _) => group.processes(),
+        }
+    }
+
+    /// Who removes it if processes stay in it.
+    pub fn remover(&self) -> &'static str {
+        match self {
+            Own::Scope(_) => "systemd removes it when they have ended",
+            Own::Made(..) => "the next exactop run removes it",
+        }
+    }
+}
+
+fn made(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Transient, CgroupError> {
+    let group = Transient::new(hierarchy, name)?;
+    if let Some(weight) = wanted.weight {
+        hierarchy.set_weight(group.directory(), weight)?;
+    }
+    if let Some(max) = wanted.max {
+        hierarchy.set_max(group.directory(), max)?;
+    }
+    Ok(group)
+}

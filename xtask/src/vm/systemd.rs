@@ -1,0 +1,53 @@
+//! A guest that systemd runs, with a system bus and a user whose manager hands out the cpu
+//! controller: what programs that ask systemd for something meet on most machines.
+//!
+//! The units are our own few, so that the guest is up in seconds; the programs are this machine's.
+
+use super::guest::Guest;
+use anyhow::{ensure, Result};
+use std::path::Path;
+
+/// The guest's first program: it makes room for systemd, and becomes it.
+pub const INIT: &str = include_str!("systemd/init.sh");
+
+/// What the run is, inside.
+pub const COMMAND: &str = include_str!("systemd/command.sh");
+
+/// This machine's programs and settings that the guest gets.
+const FILES: [&str; 5] = [
+    "/lib/systemd/systemd",
+    "/usr/bin/dbus-daemon",
+    "/usr/share/dbus-1/system.conf",
+    "/usr/share/dbus-1/session.conf",
+    "/usr/share/dbus-1/system.d/org.freedesktop.systemd1.conf",
+];
+
+/// Units of the system.
+pub const UNITS: [(&str, &str); 5] = [
+    ("default.target", include_str!("systemd/default.target")),
+    ("dbus.socket", include_str!("systemd/dbus.socket")),
+    ("dbus.service", include_str!("systemd/dbus.service")),
+    ("user-manager.service", include_str!("systemd/user-manager.service")),
+    ("command.service", include_str!("systemd/command.service")),
+];
+
+/// Units of the user.
+pub const USER_UNITS: [(&str, &str); 3] = [
+    ("default.target", include_str!("systemd/user-default.target")),
+    ("dbus.socket", include_str!("systemd/user-dbus.socket")),
+    ("dbus.service", include_str!("systemd/user-dbus.service")),
+];
+
+/// The files of this machine, which must be there.
+pub fn files() -> Result<Vec<&'static Path>> {
+    let files: Vec<&Path> = FILES.iter().map(Path::new).collect();
+    for file in &files {
+        ensure!(file.exists(), "{} is missing: {}", file.display(), crate::vm_deps::apt_line());
+    }
+    Ok(files)
+}
+
+/// The script that runs the command.
+pub fn command(guest: &Guest) -> String {
+    COMMAND.replace("@TOKEN@", &guest.token).replace("@COMMAND@", &guest.shell_line())
+}
