@@ -7,36 +7,47 @@ cd "$(dirname "$0")/.."
 series=${1:-all}
 
 cargo build -p exactop -p exactop-lab
-tests=$(cargo test -p exactop-sources --test ledger --no-run 2>&1 |
-    sed -n 's/.*Executable .*(\(.*\))$/\1/p')
-[[ -x $tests ]] || { echo "exactop: cannot find the ledger's test program" >&2; exit 1; }
+# The program of a package's tests.
+program_of() {
+    local program
+    program=$(cargo test -p "$1" --test "$2" --no-run 2>&1 |
+        sed -n 's/.*Executable .*(\(.*\))$/\1/p')
+    [[ -x $program ]] || { echo "exactop: cannot find the program of the tests $2" >&2; exit 1; }
+    echo "$program"
+}
+ledger=$(program_of exactop-sources ledger)
+shares=$(program_of exactop shares)
 
 [[ $series == all ]] && series="6.1 6.12"
 
-# An emulated machine's CPUs stand still whenever its host is busy, and timings with them: a kernel
-# whose tests fail is tested once more, from the boot on. Twice is a failure.
-tests_on() {
+ledger_on() {
     cargo xtask vm --kernel "$1" --timeout 600 --file target/debug/exactop-lab-worker \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_LAB_WORKER=/test/exactop-lab-worker \
-        -- "$tests" --test-threads=1
+        -- "$ledger" --test-threads=1
 }
 
-# A quota in a control group of version 2, and the kernel's word for it.
-quota_on() {
-    local report
-    report=$(cargo xtask vm --kernel "$1" -- target/debug/exactop run --max 40% --weight 200 -- \
-        /test/exactop load spin --threads 2 --duration 4 2>&1)
-    echo "$report"
-    grep -q 'allowed 0.40: throttled in [1-9]' <<<"$report" ||
-        { echo "exactop: no throttling on $1" >&2; return 1; }
+# What a niceness, a weight and a quota give, in control groups of version 2.
+shares_on() {
+    cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop \
+        --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture
+}
+
+# Groups that systemd makes.
+systemd_on() {
+    cargo xtask vm --systemd --kernel "$1" --file target/debug/exactop \
+        --file scripts/guest-systemd.sh -- sh /test/guest-systemd.sh
+}
+
+# An emulated machine's CPUs stand still whenever its host is busy, and timings with them: what
+# fails is tried once more, from the boot on. Twice is a failure.
+twice() {
+    "$@" || { echo "== $* failed: once more" >&2; "$@"; }
 }
 
 for kernel in $series; do
     cargo xtask vm --kernel "$kernel" -- target/debug/exactop doctor
     cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source ledger --once -d 1
-    quota_on "$kernel"
-    if ! tests_on "$kernel"; then
-        echo "== the tests failed on $kernel: once more" >&2
-        tests_on "$kernel"
-    fi
+    twice systemd_on "$kernel"
+    twice shares_on "$kernel"
+    twice ledger_on "$kernel"
 done

@@ -5,6 +5,7 @@
 //! with another. A tool that is not installed is missing in the tables, never 0.
 
 mod bpf_stats;
+mod build;
 mod cost;
 mod cpu_time;
 mod empty;
@@ -39,14 +40,16 @@ enum What {
     Switches,
     /// What each group of programs costs, beside perf and strace
     Groups,
+    /// What `exactop run` costs a build, beside time(1)
+    Build,
     /// From start to the first frame
     Start,
     /// The program file
     Size,
 }
 
-const ALL: [What; 6] =
-    [What::Cost, What::Named, What::Switches, What::Groups, What::Start, What::Size];
+const ALL: [What; 7] =
+    [What::Cost, What::Named, What::Switches, What::Groups, What::Build, What::Start, What::Size];
 
 /// Measure the cost of looking, beside other tops.
 ///
@@ -102,7 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     if !rustix::process::geteuid().is_root() {
         bail!("the ledger needs root: run as root");
     }
-    let built = build(args.exactop.is_none())?;
+    let built = programs(args.exactop.is_none())?;
     let exactop = args.exactop.clone().unwrap_or_else(|| built.join("exactop"));
     std::env::set_var(exactop_lab::worker::WORKER_VARIABLE, built.join("exactop-lab-worker"));
     let bench = Bench { exactop, quick: args.quick, apart: args.apart, rounds: args.rounds };
@@ -127,6 +130,7 @@ impl What {
             What::Named => "named",
             What::Switches => "switches",
             What::Groups => "groups",
+            What::Build => "build",
             What::Start => "start",
             What::Size => "size",
         }
@@ -140,13 +144,14 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
         What::Named => named::measure(bench),
         What::Switches => switches::measure(bench),
         What::Groups => groups::measure(bench),
+        What::Build => build::measure(bench),
         What::Start => first_frame::measure(bench),
         What::Size => file_size::measure(bench),
     }
 }
 
 /// Builds the release programs; the directory they are in.
-fn build(exactop_too: bool) -> Result<PathBuf> {
+fn programs(exactop_too: bool) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.args(["build", "--release", "-p", "exactop-lab"]);
     if exactop_too {

@@ -56,11 +56,7 @@ impl Scope {
     ///
     /// # Errors
     /// What systemd says, and what would permit it.
-    pub fn new(
-        hierarchy: &Hierarchy,
-        name: &str,
-        wanted: &Wanted,
-    ) -> Result<Scope, CgroupError> {
+    pub fn new(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Scope, CgroupError> {
         let mut keeper = Command::new("cat");
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let keeper = keeper.spawn().map_err(|error| refused("keep a scope with cat(1)", error))?;

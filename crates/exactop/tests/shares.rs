@@ -1,0 +1,199 @@
+//! What a niceness, a weight and a quota give, seen by the ledger while two tasks want one CPU. Runs
+//! where control groups of either version can be made, and in emulated machines, where the program
+//! is the one that EXACTOP_PROGRAM names.
+#![cfg(feature = "bpf")]
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// One test at a time: they measure who gets a CPU.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// `None` where the parts that need the ledger are left out on purpose.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
+    (!left_out).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+fn program() -> String {
+    std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
+}
+
+/// The CPU that they want: the last one that may be used, as the first serves interrupts.
+fn cpu() -> String {
+    let text = std::fs::read_to_string("/proc/self/status").expect("a status");
+    let allowed = text.lines().find(|l| l.starts_with("Cpus_allowed_list")).expect("the CPUs");
+    allowed.rsplit(['-', ',', '\t']).next().expect("a number").trim().to_string()
+}
+
+/// A busy loop under `exactop run`, and its PID.
+struct Spinner {
+    run: Child,
+    pid: u64,
+}
+
+impl Spinner {
+    fn start(conditions: &[&str]) -> Spinner {
+        let program = program();
+        let mut run = Command::new(&program)
+            .args(["run", "-q"])
+            .args(conditions)
+            .args(["--", &program, "load", "spin", "--duration", "60"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        let out = run.stderr.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut line).expect("its first line");
+        let pid = line.split("process ").nth(1).and_then(|rest| rest.split(';').next());
+        let pid = pid.and_then(|pid| pid.parse().ok()).unwrap_or_else(|| panic!("no PID: {line}"));
+        Spinner { run, pid }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        let pid = rustix::process::Pid::from_raw(self.pid as i32).expect("a PID");
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        let _ = self.run.wait();
+    }
+}
+
+/// One window of the ledger.
+fn window(seconds: &str) -> Value {
+    let output = Command::new(program())
+        .args(["--source", "ledger", "--once", "--json", "-d", seconds])
+        .stdin(Stdio::null())
+        .output()
+        .expect("a window");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn run_ns(window: &Value, spinner: &Spinner) -> f64 {
+    let tasks = window["tasks"].as_array().expect("tasks");
+    let row = tasks.iter().find(|task| task["pid"] == spinner.pid);
+    row.and_then(|row| row["run_ns"].as_f64()).unwrap_or(0.0)
+}
+
+/// The share of the first, per cent of what both had; the later one is started first.
+fn share(first: &[&str], second: &[&str], seconds: &str) -> f64 {
+    let cpu = cpu();
+    let second = Spinner::start(&[second, &["--cpus", &cpu]].concat());
+    let first = Spinner::start(&[first, &["--cpus", &cpu]].concat());
+    let window = window(seconds);
+    let (one, other) = (run_ns(&window, &first), run_ns(&window, &second));
+    let wanted = window["window"]["t1_ns"].as_f64().zip(window["window"]["t0_ns"].as_f64());
+    let share = 100.0 * one / (one + other);
+    let used = wanted.map_or(0.0, |(t1, t0)| 100.0 * (one + other) / (t1 - t0));
+    println!("{share:.2} % of {used:.1} % of CPU {cpu}");
+    assert!(used > 50.0, "they had {used:.1} % of the CPU: something else wanted it");
+    share
+}
+
+fn is_about(share: f64, expected: f64, within: f64) {
+    assert!((share - expected).abs() <= within, "{share:.2} %, not {expected} +- {within}");
+}
+
+#[test]
+fn a_level_of_niceness_is_worth_a_quarter() {
+    let Some(_alone) = alone() else { return };
+    // Weights 1024 : 820 and 1277 : 1024 (sched_prio_to_weight of kernel/sched/core.c).
+    is_about(share(&["--nice", "0"], &["--nice", "1"], "4"), 55.53, 1.0);
+    is_about(share(&["--nice", "-1"], &["--nice", "0"], "4"), 55.50, 1.0);
+}
+
+#[test]
+fn the_ends_of_niceness_are_all_and_nothing() {
+    let Some(_alone) = alone() else { return };
+    // The least turn of the other one, a tick or two, is a thousandth of some seconds.
+    let share = share(&["--nice", "-20"], &["--nice", "19"], "12");
+    assert!(share >= 99.9, "{share:.3} %");
+}
+
+#[test]
+fn a_weight_of_500_beside_100_is_five_sixths() {
+    let Some(_alone) = alone() else { return };
+    is_about(share(&["--weight", "500"], &["--weight", "100"], "4"), 83.33, 1.0);
+}
+
+#[test]
+fn a_quota_of_four_tenths_is_four_tenths() {
+    let Some(_alone) = alone() else { return };
+    let spinner = Spinner::start(&["--max", "40%"]);
+    let window = window("5");
+    let length = window["window"]["t1_ns"].as_f64().zip(window["window"]["t0_ns"].as_f64());
+    let length = length.map(|(t1, t0)| t1 - t0).expect("a length");
+    let share = 100.0 * run_ns(&window, &spinner) / length;
+    println!("{share:.2} % of a CPU");
+    is_about(share, 40.0, 1.0);
+}
+
+/// CPU time of a process's threads so far (/proc/PID/task/TID/schedstat, proc(5)), seconds.
+fn ran(pid: u64) -> f64 {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let ns = threads.flatten().map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).expect("it runs");
+        let ns: Option<f64> = text.split(' ').next().and_then(|ns| ns.parse().ok());
+        ns.unwrap_or_else(|| panic!("no nanoseconds: {text}"))
+    });
+    ns.sum::<f64>() / 1e9
+}
+
+/// Waits for the next time that a throttled task may run again: when, and what it had by then.
+fn next_period(pid: u64) -> (Instant, f64) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    let (mut before, mut since) = (ran(pid), Instant::now());
+    loop {
+        std::thread::sleep(Duration::from_millis(2));
+        let now = ran(pid);
+        if now > before {
+            if since.elapsed() > Duration::from_millis(300) {
+                return (Instant::now(), before);
+            }
+            (before, since) = (now, Instant::now());
+        }
+        assert!(Instant::now() < patience, "it is never throttled");
+    }
+}
+
+#[test]
+fn a_period_of_a_second_gives_its_quota_each_time() {
+    let Some(_alone) = alone() else { return };
+    let spinner = Spinner::start(&["--max", "400000/1000000"]);
+    // From the start of one period to the start of another, so that no part of one counts.
+    let (began, first) = next_period(spinner.pid);
+    let mut end = (began, first);
+    for _ in 0..10 {
+        end = next_period(spinner.pid);
+    }
+    let share = 100.0 * (end.1 - first) / (end.0 - began).as_secs_f64();
+    println!("{share:.2} % of a CPU in ten periods");
+    is_about(share, 40.0, 1.0);
+}
+
+#[test]
+fn niceness_above_nought_lands_under_ni() {
+    let Some(_alone) = alone() else { return };
+    let cpu = cpu();
+    for (nice, is_nice) in [("-20", false), ("-1", false), ("0", false), ("1", true), ("19", true)]
+    {
+        let _spinner = Spinner::start(&["--nice", nice, "--cpus", &cpu]);
+        let window = window("2");
+        let cpus = window["cpus"].as_array().expect("CPUs");
+        let of = cpus
+            .iter()
+            .find(|of| of["cpu"] == cpu.parse::<u64>().expect("a number"))
+            .expect("the CPU");
+        let ticks = |kind: &str| of["ticks"][kind].as_f64().expect("ticks");
+        let (user, ni) = (ticks("user"), ticks("nice"));
+        println!("niceness {nice}: us {user}, ni {ni}");
+        let (more, less) = if is_nice { (ni, user) } else { (user, ni) };
+        assert!(more > 100.0 && less < 0.1 * more, "niceness {nice}: us {user}, ni {ni}");
+    }
+}

@@ -1,0 +1,115 @@
+//! What `exactop run` costs a build of a C project, beside time(1).
+
+use super::peers;
+use super::report::{Check, Section};
+use super::running::{Running, Surface};
+use super::spread::Spread;
+use super::table::Table;
+use super::Bench;
+use anyhow::{bail, Context, Result};
+use serde_json::{json, Value};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 11;
+/// The largest ratio of the medians that is good enough.
+const AT_MOST: f64 = 1.02;
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Both in turns, beginning with the other one each time.
+pub fn measure(bench: &Bench) -> Result<Section> {
+    let Some(time) = peers::find("time") else { bail!("time(1) is not installed") };
+    let project = Project::new()?;
+    let time: Vec<String> = vec![time.display().to_string(), "-o".into(), "/dev/null".into()];
+    let run: Vec<String> = vec![bench.exactop.display().to_string(), "run".into(), "-q".into()];
+    let fronts = [time, run];
+    let mut seconds = [Spread::default(), Spread::default()];
+    // The first build fills the page cache.
+    project.build(&[])?;
+    for round in 0..bench.rounds(ROUNDS) {
+        eprintln!("bench: build, round {}", round + 1);
+        for turn in 0..2 {
+            let which = (round + turn) % 2;
+            seconds[which].add(project.build(&fronts[which])?);
+        }
+    }
+    Ok(section(&seconds))
+}
+
+/// The C sources that the build of the ledger needs too, in a directory of their own.
+struct Project(tempfile::TempDir);
+
+impl Project {
+    fn new() -> Result<Project> {
+        let dir = tempfile::tempdir().context("making a directory")?;
+        let sources = sources()?;
+        let copied = Command::new("cp").arg("-r").arg(&sources).arg(dir.path()).status();
+        if !copied.context("running cp")?.success() {
+            bail!("cannot copy {}", sources.display());
+        }
+        Ok(Project(dir))
+    }
+
+    /// Builds all of it behind `front`; seconds.
+    fn build(&self, front: &[String]) -> Result<f64> {
+        let make = |words: &[String]| {
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]).current_dir(self.0.path().join("libbpf/src"));
+            command.stderr(Stdio::null());
+            Running::start(&mut command, Surface::Pipe)?.finish(PATIENCE)
+        };
+        make(&["make", "clean"].map(String::from))?;
+        let words: Vec<String> =
+            front.iter().cloned().chain(["make", "-j2"].map(String::from)).collect();
+        let began = Instant::now();
+        make(&words)?;
+        Ok(began.elapsed().as_secs_f64())
+    }
+}
+
+/// Where cargo keeps libbpf's sources.
+fn sources() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--all-features"])
+        .output()
+        .context("running cargo metadata")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+    let packages = metadata["packages"].as_array().context("no packages")?;
+    let package = packages.iter().find(|package| package["name"] == "libbpf-sys");
+    let manifest = package.and_then(|package| package["manifest_path"].as_str());
+    let manifest = Path::new(manifest.context("libbpf-sys is not among the packages")?);
+    Ok(manifest.with_file_name("libbpf"))
+}
+
+fn section(seconds: &[Spread; 2]) -> Section {
+    let [time, run] = seconds;
+    let ratio = run.median().zip(time.median()).map(|(run, time)| run / time);
+    let paired = run.over(time);
+    let mut table = Table::new(["make -j2", "seconds", "ratio, pair by pair"]);
+    table.row(["time make -j2".into(), time.text(2), String::new()]);
+    table.row(["exactop run -q make -j2".into(), run.text(2), paired.text(3)]);
+    let check = Check {
+        target: "the ratio of the medians is at most 1.02".into(),
+        found: ratio.map_or("missing".into(), |ratio| format!("{ratio:.3}")),
+        met: ratio.map(|ratio| ratio <= AT_MOST),
+    };
+    Section {
+        name: "build",
+        title: "A build under exactop run".into(),
+        how:
+            "The C sources of libbpf, built from nothing on two CPUs, by the clock, in turns with \
+              GNU time: the ledger's start and end included."
+                .into(),
+        commands: ["/usr/bin/time -o /dev/null make -j2", "exactop run -q make -j2"]
+            .map(String::from)
+            .to_vec(),
+        tables: vec![table],
+        checks: vec![check],
+        json: json!({
+            "time_s": time.json(), "exactop_run_s": run.json(), "ratio_of_medians": ratio,
+            "ratio_paired": paired.json(),
+        }),
+    }
+}
