@@ -48,6 +48,8 @@ struct signal_struct {
 
 struct rq {
 	__u64 clock;
+	__u64 clock_task;
+	int cpu;
 	__u64 prev_steal_time_rq;
 };
 
@@ -68,11 +70,15 @@ struct thread_info {
 
 struct sched_entity {
 	__u64 sum_exec_runtime;
+	__u64 exec_start;
+	__u64 nr_migrations;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
 };
 
 struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
 	__u64 last_arrival;
 	__u64 last_queued;
 };
@@ -93,6 +99,8 @@ struct task_struct {
 	__u64 start_boottime;
 	char comm[16];
 	bool throttled;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	struct sched_entity se;
@@ -119,6 +127,8 @@ struct bpf_local_storage_map {
 
 struct bpf_iter_meta {
 	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
 };
 
 struct bpf_iter__task {

@@ -542,10 +542,7 @@ int seed(struct bpf_iter__task *ctx)
 	list_dirty(READ_ONCE(epoch), index);
 	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
 	/* From here events see the slot; only if none came, what the task looks like counts. */
-	if (bpf_core_field_exists(task->__state))
-		state = task->__state;
-	else
-		state = BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+	state = state_of(task);
 	s->kstate = state;
 	if (task->exit_state) {
 		s->kstate = task->exit_state;

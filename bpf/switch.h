@@ -6,19 +6,7 @@
 #include "exits.h"
 #include "locks.h"
 #include "slots.h"
-
-static __always_inline __u32 off_cpu_state(bool preempt, unsigned int prev_state)
-{
-	if (preempt || !prev_state)
-		return EX_LAT_PREEMPT;
-	if (prev_state & TASK_DEAD)
-		return EX_DEAD;
-	if (prev_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT | TASK_FROZEN))
-		return EX_STOP;
-	if (prev_state & (TASK_UNINTERRUPTIBLE | TASK_RTLOCK_WAIT))
-		return prev_state & TASK_NOLOAD ? EX_SLEEP : EX_BLOCK;
-	return EX_SLEEP;
-}
+#include "state.h"
 
 /*
  * The system call a task is in: pt_regs at the top of its kernel stack hold its number in orig_ax,
@@ -219,10 +207,7 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	struct boundary b = last_boundary(at);
 	unsigned int state;
 
-	if (bpf_core_field_exists(task->__state))
-		state = BPF_CORE_READ(task, __state);
-	else
-		state = BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
+	state = state_of(task);
 	close_segment(c, s, NULL, at, b);
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);

@@ -61,35 +61,6 @@ static __always_inline __u32 account_of(struct ex_slot *s)
 	return s->mode;
 }
 
-/* Not sched_task_group: autogroup puts a group there that is no cgroup. */
-static __always_inline __u64 cgroup_id(struct task_struct *task)
-{
-	struct css_set *set = task->cgroups;
-	struct cgroup_subsys_state *css = NULL;
-	unsigned long at = (unsigned long)__builtin_preserve_access_index(&set->subsys);
-
-	if (!cgroup_of_cpu_controller)
-		return set->dfl_cgrp->kn->id;
-	at += bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) * sizeof(css);
-	bpf_probe_read_kernel(&css, sizeof(css), (void *)at);
-	return BPF_CORE_READ(css, cgroup, kn, id);
-}
-
-static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
-{
-	id->tgid = task->tgid;
-	id->tid = task->pid;
-	id->ppid = task->real_parent->tgid;
-	id->uid = task->cred->euid.val;
-	id->start = task->start_boottime;
-	id->cgroup = cgroup_id(task);
-	bpf_probe_read_kernel(id->comm, sizeof(id->comm), task->comm);
-	id->nice = task->static_prio - 120;
-	id->prio = task->prio;
-	id->policy = task->policy;
-	id->flags = task->flags;
-}
-
 static __always_inline void list_dirty(__u32 e, __u32 index)
 {
 	__u32 n = __sync_fetch_and_add(&dirty_n[e & 1], 1);

@@ -8,6 +8,8 @@
 #ifndef EXACTOP_WIRE_H
 #define EXACTOP_WIRE_H
 
+#include "identity.h"
+
 /*
  * The state of a task. The timed ones are also the index of their time in ex_cum.ns, where STEAL
  * and IRQ have a place too: they are carved out of the time on a CPU. A task on a CPU is in EX_RUN;
@@ -56,21 +58,6 @@ struct ex_cum {
 	__u64 min_flt;	/* task_struct.min_flt */
 	__u64 maj_flt;
 	__u64 spare[4];
-};
-
-/* Who it is, as of the first event in the present window. */
-struct ex_ident {
-	__u32 tgid;
-	__u32 tid;
-	__u32 ppid;
-	__u32 uid;
-	__u64 start; /* start_boottime */
-	__u64 cgroup;
-	char comm[16];
-	__s32 nice;
-	__s32 prio;
-	__u32 policy;
-	__u32 flags; /* PF_* */
 };
 
 /*

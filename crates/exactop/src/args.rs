@@ -111,11 +111,15 @@ pub enum Shell {
 /// Where the figures come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Source {
-    /// The ledger where it can be had, else procfs
+    /// The first of the others that can be had
     #[default]
     Auto,
-    /// BPF, exact; needs privileges
+    /// BPF events, exact; needs privileges
     Ledger,
+    /// The kernel's own counters, read by a BPF iterator; needs privileges
+    Snapshot,
+    /// Netlink, with a record of each exit; needs CAP_NET_ADMIN
+    Taskstats,
     /// /proc: ticks, for anyone
     Procfs,
 }

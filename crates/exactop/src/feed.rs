@@ -26,7 +26,7 @@ pub fn from(
     split: SplitOptions,
 ) -> Result<Box<dyn Feed>, Failure> {
     let session = match (root, source) {
-        (Some(_), Source::Ledger) => {
+        (Some(_), Source::Ledger | Source::Snapshot | Source::Taskstats) => {
             return Err(Failure::usage("--proc-root is for the source procfs only"))
         }
         (Some(root), _) => at(root),
@@ -49,6 +49,8 @@ fn choice(source: Source) -> Choice {
     match source {
         Source::Auto => Choice::Auto,
         Source::Ledger => Choice::Ledger,
+        Source::Snapshot => Choice::Snapshot,
+        Source::Taskstats => Choice::Taskstats,
         Source::Procfs => Choice::Procfs,
     }
 }

@@ -73,6 +73,13 @@ counters! {
     Signals, "signals", Count, "Signals delivered.";
     MinorFaults, "minor_faults", Count, "Page faults without I/O (task_struct.min_flt).";
     MajorFaults, "major_faults", Count, "Page faults with I/O (task_struct.maj_flt).";
+    BlkioDelayNs, "blkio_delay_ns", Ns, "Time waiting for synchronous block I/O (delay accounting).";
+    SwapinDelayNs, "swapin_delay_ns", Ns, "Time waiting for pages to be swapped in (delay accounting).";
+    ReclaimDelayNs, "reclaim_delay_ns", Ns, "Time waiting for memory to be reclaimed (delay accounting).";
+    ThrashingDelayNs, "thrashing_delay_ns", Ns, "Time waiting for pages that were evicted a moment ago (delay accounting).";
+    CompactDelayNs, "compact_delay_ns", Ns, "Time waiting for memory to be compacted (delay accounting).";
+    WpcopyDelayNs, "wpcopy_delay_ns", Ns, "Time waiting for pages to be copied on write (delay accounting).";
+    IrqDelayNs, "irq_delay_ns", Ns, "Time taken by interrupts (delay accounting, with CONFIG_IRQ_TIME_ACCOUNTING).";
 }
 
 impl Counter {
@@ -96,7 +103,7 @@ impl Counter {
 /// One set of counters; each is known or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
-    known: u32,
+    known: u64,
     values: [u64; Counter::COUNT],
 }
 
@@ -119,7 +126,7 @@ impl Counters {
 
     /// The value, if known.
     pub fn get(&self, counter: Counter) -> Option<u64> {
-        (self.known & (1 << counter as u32) != 0).then_some(self.values[counter as usize])
+        (self.known & (1 << counter as u64) != 0).then_some(self.values[counter as usize])
     }
 
     /// Makes a counter known.
@@ -130,13 +137,13 @@ impl Counters {
 
     /// Makes a counter unknown.
     pub fn forget(&mut self, counter: Counter) {
-        self.known &= !(1 << counter as u32);
+        self.known &= !(1 << counter as u64);
         self.values[counter as usize] = 0;
     }
 
     /// Adds to a known counter; an unknown one stays unknown.
     pub fn bump(&mut self, counter: Counter, by: u64) {
-        if self.known & (1 << counter as u32) != 0 {
+        if self.known & (1 << counter as u64) != 0 {
             self.values[counter as usize] = self.values[counter as usize].wrapping_add(by);
         }
     }

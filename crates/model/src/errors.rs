@@ -44,6 +44,7 @@ errors! {
     Backwards, "backwards", true, "A cumulative counter ran backwards between two snapshots.";
     Torn, "torn", true, "A record could not be read consistently.";
     Late, "late", true, "The reader was held up while it published a window's end.";
+    LostExit, "lost_exits", true, "A record of an exited task did not arrive; its time went to the unnamed account.";
     Offline, "offline_flush", false, "A CPU went offline while a window was being closed.";
 }
 

@@ -271,7 +271,8 @@ pub struct FrameOptions {
 impl Frame {
     /// Arranges a window. `book` is the one that yielded it, not advanced since.
     pub fn new(window: &Window, book: &Book, options: &FrameOptions) -> Frame {
-        let sees_exits = window.end.provenance.source == SourceKind::Ledger;
+        let source = window.end.provenance.source;
+        let sees_exits = source.sees_exits();
         let mut builder =
             Builder { window, book, sees_exits, rows: Vec::new(), at: FxHashMap::default() };
         let exited = builder.exited_rows(options.threads);
@@ -289,7 +290,7 @@ impl Frame {
             t1_ns: window.t1_ns,
             exact: books.residual_ns == 0
                 && window.errors.inexact() == 0
-                && sees_exits
+                && source.keeps_books()
                 && window.cpus.iter().all(|c| c.residual_ns == 0),
             books,
             errors: window.errors,
@@ -584,11 +585,11 @@ fn balance(window: &Window) -> Books {
         offline_ns: cpus().map(|c| c.offline_ns).fold(0, u64::wrapping_add),
         residual_ns: 0,
     };
-    if window.end.provenance.source == SourceKind::Procfs {
+    if !window.end.provenance.source.keeps_books() {
         // /proc/stat says how long the CPUs were busy; what no visible task accounts for has no
         // name. Ticks are coarse, so the named part may exceed it: that shows as a residual.
         let busy = cpus().map(|c| c.task_ns).fold(0, u64::wrapping_add);
-        books.unnamed_ns = busy.saturating_sub(books.tasks_ns);
+        books.unnamed_ns = busy.saturating_sub(books.tasks_ns + books.exited_ns);
     }
     let sum = [
         books.tasks_ns,

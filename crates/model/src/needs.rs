@@ -39,6 +39,11 @@ impl Needs {
         self.0 & other.0 == other.0
     }
 
+    /// This set without all of `other`.
+    pub const fn without(self, other: Needs) -> Needs {
+        Needs(self.0 & !other.0)
+    }
+
     /// Both sets together, in constants.
     pub const fn with(self, other: Needs) -> Needs {
         Needs(self.0 | other.0)

@@ -9,6 +9,10 @@ pub enum SourceKind {
     Ledger,
     /// /proc, read by anyone: sampled by ticks, blind between two looks.
     Procfs,
+    /// The kernel's own counters of who changed, in one read by a BPF task iterator.
+    Snapshot,
+    /// Generic netlink: a record a task when asked, and one from each that exits.
+    Taskstats,
 }
 
 impl SourceKind {
@@ -17,7 +21,20 @@ impl SourceKind {
         match self {
             SourceKind::Ledger => "ledger",
             SourceKind::Procfs => "procfs",
+            SourceKind::Snapshot => "snapshot",
+            SourceKind::Taskstats => "taskstats",
         }
+    }
+
+    /// Whether it hears of tasks that exit between two looks.
+    pub const fn sees_exits(self) -> bool {
+        matches!(self, SourceKind::Ledger | SourceKind::Taskstats)
+    }
+
+    /// Whether the CPUs' accounts come from the tasks' own events, so that they close to the
+    /// nanosecond; else from the ticks of /proc/stat.
+    pub const fn keeps_books(self) -> bool {
+        matches!(self, SourceKind::Ledger)
     }
 }
 

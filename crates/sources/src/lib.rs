@@ -1,7 +1,9 @@
 //! Where exactop's figures come from.
 //!
 //! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and says per field how good
-//! it is: [`ledger`] (BPF, exact, needs privileges) and [`procfs`] (ticks, for anyone, anywhere).
+//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot` (the kernel's own counters by a
+//! BPF task iterator), [`taskstats`] (netlink, with a record of each exit) and [`procfs`] (ticks, for
+//! anyone, anywhere).
 //! Beside them, `syscalls`, `wakeups` and `waits` are BPF programs that are attached only while
 //! someone looks. [`session`] puts a source, the book and the readers of details together as a
 //! [`Feed`](exactop_model::Feed).
@@ -18,10 +20,13 @@ pub mod ledger;
 pub mod probe;
 pub mod procfs;
 pub mod session;
+#[cfg(feature = "bpf")]
+pub mod snapshot;
 pub mod source;
 #[cfg(feature = "bpf")]
 pub mod syscalls;
 pub mod system;
+pub mod taskstats;
 #[cfg(feature = "bpf")]
 pub mod tree;
 #[cfg(feature = "bpf")]

@@ -5,4 +5,5 @@ pub(crate) mod interrupts;
 pub(crate) mod on_demand;
 pub(crate) mod refusal;
 pub(crate) mod tally;
+pub(crate) mod task;
 pub(crate) mod told;

@@ -96,7 +96,7 @@ fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Res
 }
 
 /// Whether cgroup v1 has the cpu controller: then its groups, not v2's, are those that count.
-fn cpu_controller_is_v1() -> bool {
+pub fn cpu_controller_is_v1() -> bool {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     mounts.lines().any(|line| {
         let Some((_, tail)) = line.split_once(" - cgroup ") else { return false };

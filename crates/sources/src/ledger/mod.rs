@@ -9,7 +9,7 @@ mod cost;
 mod cpus;
 mod exits;
 mod kernel_side;
-mod load;
+pub(crate) mod load;
 mod maps;
 mod optional;
 mod tasks;

@@ -3,25 +3,10 @@
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
 use super::skel::types::{ex_cum, ex_ident, ex_slot};
-use exactop_model::{AccountId, Comm, Counter, Counters, Ident, MicroState, TaskKey, TaskSample};
+pub use crate::bpf::task::comm;
+use crate::bpf::task::{letter, micro_state, raw_ident, state};
+use exactop_model::{AccountId, Counter, Counters, MicroState, TaskSample};
 
-/// enum ex_state of bpf/wire.h.
-mod state {
-    pub const RUN: u32 = 1;
-    pub const LAT: u32 = 4;
-    pub const SLEEP: u32 = 5;
-    pub const BLOCK: u32 = 6;
-    pub const STOP: u32 = 7;
-    pub const LAT_PREEMPT: u32 = 8;
-    pub const LOCK: u32 = 9;
-    pub const TEXT_FAULT: u32 = 10;
-    pub const DATA_FAULT: u32 = 11;
-    pub const THROTTLE: u32 = 12;
-    pub const DEAD: u32 = 18;
-}
-
-/// PF_KTHREAD of include/linux/sched.h.
-const PF_KTHREAD: u32 = 0x0020_0000;
 /// EXIT_ZOMBIE of include/linux/sched.h.
 const EXIT_ZOMBIE: u32 = 0x20;
 /// A dead task counts as a zombie when its parent has let it lie for so long; before, it is
@@ -141,8 +126,8 @@ impl TaskReader {
     fn sample(&self, view: &View) -> TaskSample {
         TaskSample {
             account: AccountId(view.serial),
-            key: key(&view.id),
-            ident: ident(&view.id),
+            key: raw_ident!(&view.id).key(),
+            ident: raw_ident!(&view.id).ident(),
             state: micro_state(view.state),
             letter: letter(view.state, view.kstate),
             since_ns: view.born,
@@ -211,8 +196,8 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
 fn zombie_sample(view: &View, account: u64) -> TaskSample {
     TaskSample {
         account: AccountId(account),
-        key: key(&view.id),
-        ident: ident(&view.id),
+        key: raw_ident!(&view.id).key(),
+        ident: raw_ident!(&view.id).ident(),
         state: MicroState::Zombie,
         letter: 'Z',
         since_ns: view.since,
@@ -220,62 +205,6 @@ fn zombie_sample(view: &View, account: u64) -> TaskSample {
         followed: view.marked,
         threads: None,
         counters: Counters::zero(),
-    }
-}
-
-fn key(id: &ex_ident) -> TaskKey {
-    TaskKey { tgid: id.tgid, tid: id.tid, start_ns: id.start }
-}
-
-/// A command name out of the kernel's array.
-pub fn comm(bytes: [i8; 16]) -> Comm {
-    Comm::new(&bytes.map(|b| b as u8))
-}
-
-fn ident(id: &ex_ident) -> Ident {
-    Ident {
-        ppid: id.ppid,
-        comm: comm(id.comm),
-        uid: id.uid,
-        cgroup_id: (id.cgroup != 0).then_some(id.cgroup),
-        nice: id.nice,
-        prio: id.prio,
-        policy: id.policy,
-        kthread: id.flags & PF_KTHREAD != 0,
-    }
-}
-
-fn micro_state(state: u32) -> MicroState {
-    match state {
-        state::RUN => MicroState::Run,
-        state::LAT => MicroState::Lat,
-        state::LAT_PREEMPT => MicroState::LatPreempt,
-        state::THROTTLE => MicroState::Throttle,
-        state::LOCK => MicroState::Lock,
-        state::TEXT_FAULT => MicroState::TextFault,
-        state::DATA_FAULT => MicroState::DataFault,
-        state::SLEEP => MicroState::Sleep,
-        state::BLOCK => MicroState::Block,
-        state::STOP => MicroState::Stop,
-        _ => MicroState::Unknown,
-    }
-}
-
-/// The letter top would show (proc_pid_stat(5)); `kstate` are the bits of task_struct.__state.
-fn letter(state: u32, kstate: u32) -> char {
-    let asleep = matches!(
-        state,
-        state::SLEEP | state::LOCK | state::TEXT_FAULT | state::DATA_FAULT | state::BLOCK
-    );
-    match state {
-        // TASK_UNINTERRUPTIBLE without TASK_NOLOAD.
-        _ if asleep && kstate & 0x402 == 0x2 => 'D',
-        state::STOP if kstate & 0x8 != 0 => 't',
-        state::STOP => 'T',
-        // TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD.
-        _ if asleep && kstate & 0x402 == 0x402 => 'I',
-        _ if asleep => 'S',
-        _ => 'R',
     }
 }
 
@@ -335,26 +264,6 @@ pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn letters_are_tops() {
-        let shown: String = [
-            (state::RUN, 0),
-            (state::LAT, 0),
-            (state::SLEEP, 0x1),
-            (state::SLEEP, 0x2001),
-            (state::SLEEP, 0x402),
-            (state::BLOCK, 0x2),
-            (state::STOP, 0x104),
-            (state::STOP, 0x8),
-            (state::LOCK, 0x2001),
-            (state::DATA_FAULT, 0x2),
-        ]
-        .map(|(state, kstate)| letter(state, kstate))
-        .iter()
-        .collect();
-        assert_eq!(shown, "RRSSIDTtSD");
-    }
 
     #[test]
     fn a_slot_that_crossed_t_is_read_from_its_copy_and_a_sleeper_is_charged() {

@@ -1,8 +1,62 @@
 //! The accounts of the CPUs, made of /proc/stat's ticks.
 
-use super::ticks::Ticks;
+use super::files::KeptFile;
+use super::kernel_stat::KernelStat;
+use super::ticks::{Now, Ticks};
+use crate::error::SourceError;
 use exactop_model::system::StatTicks;
 use exactop_model::CpuSample;
+use std::path::Path;
+
+/// /proc/stat, kept open, and the clock.
+pub(crate) struct CpuReader {
+    stat: KeptFile,
+    accounts: CpuAccounts,
+    ticks: Ticks,
+    pub(super) clock: Box<dyn FnMut() -> Now + Send>,
+}
+
+/// The CPUs at an instant.
+pub(crate) struct CpusNow {
+    /// When.
+    pub now: Now,
+    /// Their accounts.
+    pub cpus: Vec<CpuSample>,
+    /// Forks since boot.
+    pub forks: Option<u64>,
+    /// Figures that stepped back.
+    pub back: u64,
+}
+
+impl CpuReader {
+    /// On a /proc.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] when `stat` in it cannot be opened.
+    pub fn open(root: &Path) -> Result<CpuReader, SourceError> {
+        Ok(CpuReader {
+            stat: KeptFile::open(root.join("stat"))?,
+            accounts: CpuAccounts::default(),
+            ticks: Ticks::of_this_system(),
+            clock: Box::new(Now::read),
+        })
+    }
+
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] and [`SourceError::Parse`].
+    pub fn read(&mut self) -> Result<CpusNow, SourceError> {
+        let now = (self.clock)();
+        let (accounts, ticks) = (&mut self.accounts, self.ticks);
+        let (cpus, back, forks) = self.stat.read(KernelStat::EXPECTED, |text| {
+            let stat = KernelStat::parse(text)?;
+            let (cpus, back) = accounts.advance(&stat.cpus, ticks)?;
+            Some((cpus, back, stat.forks))
+        })?;
+        Ok(CpusNow { now, cpus, forks, back })
+    }
+}
 
 /// The CPUs as of the snapshot before.
 #[derive(Default)]

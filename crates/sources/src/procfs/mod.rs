@@ -29,13 +29,13 @@ pub(crate) use task_stat::TaskStat;
 
 use crate::error::SourceError;
 use crate::source::{Request, Source};
-use cpus::CpuAccounts;
+pub(crate) use cpus::{CpuReader, CpusNow};
 use exactop_model::system::System;
 use exactop_model::{snapshot::CostSample, text, Counter};
 use exactop_model::{
-    CpuSample, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
+    ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
-use files::{Budget, KeptFile};
+use files::Budget;
 use listing::Listing;
 use std::path::{Path, PathBuf};
 use tasks::{Look, NoRow, TaskPath, TaskTable};
@@ -45,11 +45,9 @@ use ticks::{Now, Ticks};
 pub struct Procfs {
     root: PathBuf,
     listing: Listing,
-    stat: KeptFile,
     tasks: TaskTable,
-    cpus: CpuAccounts,
+    cpus: CpuReader,
     ticks: Ticks,
-    clock: Box<dyn FnMut() -> Now + Send>,
     threads: bool,
     errors: ErrorCounts,
     provenance: Provenance,
@@ -71,11 +69,9 @@ impl Procfs {
         Ok(Procfs {
             root: root.into(),
             listing,
-            stat: KeptFile::open(root.join("stat"))?,
             tasks: TaskTable::new(Budget::of_this_process()),
-            cpus: CpuAccounts::default(),
+            cpus: CpuReader::open(root)?,
             ticks: Ticks::of_this_system(),
-            clock: Box::new(Now::read),
             threads: false,
             errors: ErrorCounts::default(),
             provenance: provenance(),
@@ -89,19 +85,6 @@ impl Procfs {
     pub fn because(mut self, reason: impl AsRef<str>) -> Procfs {
         self.provenance.reason = Some(text::escape_str(reason.as_ref()));
         self
-    }
-
-    /// The CPUs, the instant they were read, and forks since boot.
-    fn read_cpus(&mut self) -> Result<(Now, Vec<CpuSample>, Option<u64>), SourceError> {
-        let now = (self.clock)();
-        let (accounts, ticks) = (&mut self.cpus, self.ticks);
-        let (cpus, back, forks) = self.stat.read(KernelStat::EXPECTED, |text| {
-            let stat = KernelStat::parse(text)?;
-            let (cpus, back) = accounts.advance(&stat.cpus, ticks)?;
-            Some((cpus, back, stat.forks))
-        })?;
-        self.errors.add(ErrorKind::Backwards, back);
-        Ok((now, cpus, forks))
     }
 
     fn read_tasks(&mut self, needs: Needs, now: Now) -> Result<Vec<TaskSample>, SourceError> {
@@ -161,7 +144,8 @@ impl Source for Procfs {
     /// # Errors
     /// [`SourceError::Read`] and [`SourceError::Parse`], for /proc itself and /proc/stat only.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        let (now, cpus, forks) = self.read_cpus()?;
+        let CpusNow { now, cpus, forks, back } = self.cpus.read()?;
+        self.errors.add(ErrorKind::Backwards, back);
         let tasks = self.read_tasks(request.needs, now)?;
         Ok(Snapshot {
             at_ns: now.monotonic_ns,

@@ -11,6 +11,7 @@ use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
+use crate::taskstats::Taskstats;
 use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, SourceKind, TaskKey,
     Window,
@@ -26,11 +27,16 @@ const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::U
 /// Which source to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// The ledger, or procfs where the ledger cannot be had; the provenance says why.
+    /// The first of the others that works here, in their order; the provenance says why not the
+    /// ledger.
     #[default]
     Auto,
     /// The ledger or nothing.
     Ledger,
+    /// The task iterator or nothing.
+    Snapshot,
+    /// Taskstats or nothing.
+    Taskstats,
     /// /proc.
     Procfs,
 }
@@ -38,18 +44,35 @@ pub enum Choice {
 /// Opens a session on this machine.
 ///
 /// # Errors
-/// `Auto` and `Procfs`: when /proc cannot be read. `Ledger`: what the ledger could not get.
+/// `Auto` and `Procfs`: when /proc cannot be read. The others: what they could not get.
 pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError> {
-    let root = Path::new("/proc");
-    let source: Box<dyn Source> = match choice {
-        Choice::Procfs => Box::new(Procfs::open(root)?),
-        Choice::Ledger => ledger(split)?,
-        Choice::Auto => match ledger(split) {
-            Ok(source) => source,
-            Err(why) => Box::new(Procfs::open(root)?.because(why.to_string())),
-        },
-    };
-    Session::new(source, root)
+    Session::new(source(choice, split)?, Path::new("/proc"))
+}
+
+/// Opens a source of this machine.
+///
+/// # Errors
+/// As [`open`].
+pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
+    match choice {
+        Choice::Procfs => Ok(Box::new(Procfs::open(Path::new("/proc"))?)),
+        Choice::Taskstats => Ok(Box::new(Taskstats::open()?)),
+        Choice::Ledger => ledger(split),
+        Choice::Snapshot => iterated(None),
+        Choice::Auto => {
+            let why = match ledger(split) {
+                Ok(source) => return Ok(source),
+                Err(why) => why.to_string(),
+            };
+            if let Ok(source) = iterated(Some(&why)) {
+                return Ok(source);
+            }
+            if let Ok(source) = Taskstats::open() {
+                return Ok(Box::new(source.because(&why)));
+            }
+            Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
+        }
+    }
 }
 
 #[cfg(feature = "bpf")]
@@ -58,12 +81,31 @@ fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
     Ok(Box::new(Ledger::open(&Options { split, ..Options::default() })?))
 }
 
+#[cfg(feature = "bpf")]
+fn iterated(why: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
+    let source = crate::snapshot::Iterated::open()?;
+    Ok(Box::new(match why {
+        Some(why) => source.because(why),
+        None => source,
+    }))
+}
+
 #[cfg(not(feature = "bpf"))]
 fn ledger(_: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    Err(SourceError::Unavailable {
-        what: "this exactop was built without the BPF ledger".into(),
+    Err(without_bpf())
+}
+
+#[cfg(not(feature = "bpf"))]
+fn iterated(_: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
+    Err(without_bpf())
+}
+
+#[cfg(not(feature = "bpf"))]
+fn without_bpf() -> SourceError {
+    SourceError::Unavailable {
+        what: "this exactop was built without BPF".into(),
         advice: "build it with the feature 'bpf' for exact accounting".into(),
-    })
+    }
 }
 
 /// How long details of a process that did nothing are kept. Without it doing anything only others

@@ -101,14 +101,14 @@ fn cost_text(frame: &Frame) -> String {
     match (cost.bpf_ns, frame.provenance.source) {
         (Some(bpf), _) => format!("cost {:.2} %", percent(cost.user_ns + bpf)),
         (None, SourceKind::Ledger) => format!("cost {:.2} % + bpf -", percent(cost.user_ns)),
-        (None, SourceKind::Procfs) => format!("cost {:.2} %", percent(cost.user_ns)),
+        (None, _) => format!("cost {:.2} %", percent(cost.user_ns)),
     }
 }
 
 /// Who measures, how long the window is, and whether the books close; if not, why.
 pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let window = format!(" · window {} s · ", seconds(frame.length_ns()));
-    let samples = frame.provenance.source == SourceKind::Procfs;
+    let samples = !frame.provenance.source.keeps_books();
     let source = frame.provenance.source.name();
     let who = if samples { format!("{source} ~ samples") } else { source.into() };
     let piece = Piece::new(9, theme, Ink::Plain, who).and(theme, Ink::Plain, window);

@@ -75,9 +75,13 @@ fn books(source: SourceKind) -> &'static str {
              right of the = sign, to the last digit. Every account is charged by its own events, \
              none is a remainder; were something missing, it would show as the residual."
         }
-        SourceKind::Procfs => {
+        SourceKind::Procfs | SourceKind::Snapshot => {
             "The line CPU is a balance of the kernel's tick counts: it is as coarse as a tick, \
              and what exited between two looks is in the unnamed account."
+        }
+        SourceKind::Taskstats => {
+            "The line CPU is a balance of the kernel's tick counts: it is as coarse as a tick. What \
+             exited left a record; what a task's own end cost is in the unnamed account."
         }
     }
 }

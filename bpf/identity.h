@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Who a task is, for every program that tells it. */
+#ifndef EXACTOP_IDENTITY_H
+#define EXACTOP_IDENTITY_H
+
+#include "kernel.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+/* Set before loading: the cpu controller is of cgroup v1. */
+extern const volatile bool cgroup_of_cpu_controller;
+
+/* Who it is, as of the first event in the present window. */
+struct ex_ident {
+	__u32 tgid;
+	__u32 tid;
+	__u32 ppid;
+	__u32 uid;
+	__u64 start; /* start_boottime */
+	__u64 cgroup;
+	char comm[16];
+	__s32 nice;
+	__s32 prio;
+	__u32 policy;
+	__u32 flags; /* PF_* */
+};
+
+/* Not sched_task_group: autogroup puts a group there that is no cgroup. */
+static __always_inline __u64 cgroup_id(struct task_struct *task)
+{
+	struct css_set *set = task->cgroups;
+	struct cgroup_subsys_state *css = NULL;
+	unsigned long at = (unsigned long)__builtin_preserve_access_index(&set->subsys);
+
+	if (!cgroup_of_cpu_controller)
+		return set->dfl_cgrp->kn->id;
+	at += bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id) * sizeof(css);
+	bpf_probe_read_kernel(&css, sizeof(css), (void *)at);
+	return BPF_CORE_READ(css, cgroup, kn, id);
+}
+
+static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
+{
+	id->tgid = task->tgid;
+	id->tid = task->pid;
+	id->ppid = task->real_parent->tgid;
+	id->uid = task->cred->euid.val;
+	id->start = task->start_boottime;
+	id->cgroup = cgroup_id(task);
+	bpf_probe_read_kernel(id->comm, sizeof(id->comm), task->comm);
+	id->nice = task->static_prio - 120;
+	id->prio = task->prio;
+	id->policy = task->policy;
+	id->flags = task->flags;
+}
+
+#endif

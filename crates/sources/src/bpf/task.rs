@@ -1,0 +1,142 @@
+//! How programs tell of a task: its state, its name, who it is.
+
+use exactop_model::{Comm, Ident, MicroState, TaskKey};
+
+/// enum ex_state of bpf/wire.h.
+pub mod state {
+    pub const RUN: u32 = 1;
+    pub const LAT: u32 = 4;
+    pub const SLEEP: u32 = 5;
+    pub const BLOCK: u32 = 6;
+    pub const STOP: u32 = 7;
+    pub const LAT_PREEMPT: u32 = 8;
+    pub const LOCK: u32 = 9;
+    pub const TEXT_FAULT: u32 = 10;
+    pub const DATA_FAULT: u32 = 11;
+    pub const THROTTLE: u32 = 12;
+    pub const DEAD: u32 = 18;
+}
+
+/// PF_KTHREAD of include/linux/sched.h.
+const PF_KTHREAD: u32 = 0x0020_0000;
+/// `struct ex_ident` of bpf/identity.h, of which each object has a Rust type of its own.
+pub struct RawIdent {
+    pub tgid: u32,
+    pub tid: u32,
+    pub ppid: u32,
+    pub uid: u32,
+    pub start: u64,
+    pub cgroup: u64,
+    pub comm: [i8; 16],
+    pub nice: i32,
+    pub prio: i32,
+    pub policy: u32,
+    pub flags: u32,
+}
+
+/// A [`RawIdent`] out of an object's own type.
+macro_rules! raw_ident {
+    ($id:expr) => {{
+        let id = $id;
+        $crate::bpf::task::RawIdent {
+            tgid: id.tgid,
+            tid: id.tid,
+            ppid: id.ppid,
+            uid: id.uid,
+            start: id.start,
+            cgroup: id.cgroup,
+            comm: id.comm,
+            nice: id.nice,
+            prio: id.prio,
+            policy: id.policy,
+            flags: id.flags,
+        }
+    }};
+}
+pub(crate) use raw_ident;
+
+impl RawIdent {
+    /// How a person names it.
+    pub fn key(&self) -> TaskKey {
+        TaskKey { tgid: self.tgid, tid: self.tid, start_ns: self.start }
+    }
+
+    /// Who it is.
+    pub fn ident(&self) -> Ident {
+        Ident {
+            ppid: self.ppid,
+            comm: comm(self.comm),
+            uid: self.uid,
+            cgroup_id: (self.cgroup != 0).then_some(self.cgroup),
+            nice: self.nice,
+            prio: self.prio,
+            policy: self.policy,
+            kthread: self.flags & PF_KTHREAD != 0,
+        }
+    }
+}
+
+/// A command name out of the kernel's array.
+pub fn comm(bytes: [i8; 16]) -> Comm {
+    Comm::new(&bytes.map(|b| b as u8))
+}
+
+/// A state as views know it.
+pub fn micro_state(state: u32) -> MicroState {
+    match state {
+        state::RUN => MicroState::Run,
+        state::LAT => MicroState::Lat,
+        state::LAT_PREEMPT => MicroState::LatPreempt,
+        state::THROTTLE => MicroState::Throttle,
+        state::LOCK => MicroState::Lock,
+        state::TEXT_FAULT => MicroState::TextFault,
+        state::DATA_FAULT => MicroState::DataFault,
+        state::SLEEP => MicroState::Sleep,
+        state::BLOCK => MicroState::Block,
+        state::STOP => MicroState::Stop,
+        _ => MicroState::Unknown,
+    }
+}
+
+/// The letter top would show (proc_pid_stat(5)); `kstate` are the bits of task_struct.__state.
+pub fn letter(state: u32, kstate: u32) -> char {
+    let asleep = matches!(
+        state,
+        state::SLEEP | state::LOCK | state::TEXT_FAULT | state::DATA_FAULT | state::BLOCK
+    );
+    match state {
+        // TASK_UNINTERRUPTIBLE without TASK_NOLOAD.
+        _ if asleep && kstate & 0x402 == 0x2 => 'D',
+        state::STOP if kstate & 0x8 != 0 => 't',
+        state::STOP => 'T',
+        // TASK_IDLE is TASK_UNINTERRUPTIBLE | TASK_NOLOAD.
+        _ if asleep && kstate & 0x402 == 0x402 => 'I',
+        _ if asleep => 'S',
+        _ => 'R',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_are_tops() {
+        let shown: String = [
+            (state::RUN, 0),
+            (state::LAT, 0),
+            (state::SLEEP, 0x1),
+            (state::SLEEP, 0x2001),
+            (state::SLEEP, 0x402),
+            (state::BLOCK, 0x2),
+            (state::STOP, 0x104),
+            (state::STOP, 0x8),
+            (state::LOCK, 0x2001),
+            (state::DATA_FAULT, 0x2),
+        ]
+        .map(|(state, kstate)| letter(state, kstate))
+        .iter()
+        .collect();
+        assert_eq!(shown, "RRSSIDTtSD");
+    }
+}

@@ -1,0 +1,216 @@
+//! Everyone's own counters in one read by a BPF task iterator, filtered in the kernel to those that
+//! did something (bpf/snapshot.bpf.c). Nothing is attached between two reads.
+//!
+//! What it sees, and what not:
+//! - CPU time in nanoseconds (`sum_exec_runtime`), with credit for what is on a CPU, up to one
+//!   instant for all; a task that was switched within the microseconds the read takes may be off by
+//!   as much;
+//! - run-queue wait, the present one included; context switches, faults, migrations; user and
+//!   system time as the kernel counts them, in ticks on most;
+//! - tasks that were born and died between two reads: never. Their time is in the unnamed account,
+//!   as is what a task did after the last read before it died;
+//! - the CPUs' time comes from /proc/stat, in ticks: the books close to some of these.
+
+/// Generated from bpf/snapshot.bpf.c by the build script.
+#[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/snapshot.skel.rs"));
+}
+
+use crate::bpf::task::{letter, micro_state, raw_ident, state};
+use crate::bpf::{refusal, tally::Plain, told};
+use crate::error::SourceError;
+use crate::ledger::load::cpu_controller_is_v1;
+use crate::procfs::{CpuReader, CpusNow};
+use crate::source::{Request, Source};
+use exactop_model::snapshot::CostSample;
+use exactop_model::system::System;
+use exactop_model::{
+    AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality, Snapshot,
+    SourceKind, TaskSample,
+};
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::OpenObject;
+use rustc_hash::FxHashSet;
+use skel::types::{ex_shot, ex_there};
+use skel::{SnapshotSkel, SnapshotSkelBuilder};
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+// SAFETY: plain integers; the paddings are fields of their own.
+unsafe impl Plain for ex_shot {}
+unsafe impl Plain for ex_there {}
+
+/// The source that asks the kernel for who changed.
+pub struct Iterated {
+    skel: SnapshotSkel<'static>,
+    cpus: CpuReader,
+    /// Accounts that were there at the last read.
+    there: FxHashSet<u64>,
+    errors: ErrorCounts,
+    provenance: Provenance,
+}
+
+impl Iterated {
+    /// Loads the iterator.
+    ///
+    /// # Errors
+    /// [`SourceError::Unavailable`] with the reason and what would help.
+    pub fn open() -> Result<Iterated, SourceError> {
+        refusal::check_before()?;
+        refusal::listen();
+        let skel = load().map_err(|error| refusal::refused("the snapshot's", &error))?;
+        Ok(Iterated {
+            skel,
+            cpus: CpuReader::open(Path::new("/proc"))?,
+            there: FxHashSet::default(),
+            errors: ErrorCounts::default(),
+            provenance: provenance(),
+        })
+    }
+
+    /// Says why this source and not a better one, in one line.
+    pub fn because(mut self, reason: &str) -> Self {
+        let reason = exactop_model::text::escape_str(reason);
+        self.provenance.reason = Some(match self.provenance.reason.take() {
+            Some(own) => format!("{reason}; {own}"),
+            None => reason,
+        });
+        self
+    }
+
+    fn set_instant(&mut self, at_ns: u64) {
+        if let Some(bss) = self.skel.maps.bss_data.as_mut() {
+            // SAFETY: a word that the program only reads.
+            unsafe { std::ptr::write_volatile(&raw mut bss.at, at_ns) };
+        }
+    }
+
+    /// Tasks there were in the last read, and those that could not be remembered.
+    fn counted(&self) -> (u64, u64) {
+        let bss = self.skel.maps.bss_data.as_deref().expect("the object has globals");
+        // SAFETY: plain data that is always mapped; nobody else runs the program.
+        unsafe {
+            (
+                std::ptr::read_volatile(&raw const bss.alive),
+                std::ptr::read_volatile(&raw const bss.unknown),
+            )
+        }
+    }
+
+    /// Who is not there any more. All are listed only if the number says that someone went.
+    fn gone(&mut self, shots: &[ex_shot]) -> Result<Vec<AccountId>, SourceError> {
+        self.there.extend(shots.iter().map(|shot| shot.serial));
+        let (alive, unknown) = self.counted();
+        self.errors.add(ErrorKind::NoStorage, unknown);
+        if self.there.len() as u64 == alive {
+            return Ok(Vec::new());
+        }
+        let there = told::by::<ex_there>(&self.skel.progs.there)?;
+        let now: FxHashSet<u64> = there.iter().map(|one| one.serial).collect();
+        let gone = self.there.difference(&now).map(|&serial| AccountId(serial)).collect();
+        self.there = now;
+        Ok(gone)
+    }
+}
+
+fn load() -> libbpf_rs::Result<SnapshotSkel<'static>> {
+    // The skeleton borrows its storage; a source lives about as long as the process does.
+    let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = SnapshotSkelBuilder::default().open(storage)?;
+    if let Some(rodata) = open.maps.rodata_data.as_mut() {
+        rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
+    }
+    open.load()
+}
+
+impl Source for Iterated {
+    /// The instant is the one at which the CPUs were read; what is on a CPU is credited up to it.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] for /proc/stat, [`SourceError::Kernel`] for the iterator.
+    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
+        let CpusNow { now, cpus, forks, back } = self.cpus.read()?;
+        self.errors.add(ErrorKind::Backwards, back);
+        self.set_instant(now.monotonic_ns);
+        // Updates the clock of our run queue, by which the program sets its own.
+        std::thread::yield_now();
+        let shots = told::by::<ex_shot>(&self.skel.progs.changed)?;
+        let gone = self.gone(&shots)?;
+        let sample = |shot: &ex_shot| sample(shot, now.suspended_ns, now.monotonic_ns);
+        Ok(Snapshot {
+            at_ns: now.monotonic_ns,
+            provenance: self.provenance.clone(),
+            complete: false,
+            tasks: shots.iter().map(sample).collect(),
+            gone,
+            exited: Vec::new(),
+            cpus,
+            watch: None,
+            born: forks,
+            errors: self.errors,
+            system: System::default(),
+            cost: CostSample::default(),
+        })
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+fn sample(shot: &ex_shot, suspended_ns: u64, now_ns: u64) -> TaskSample {
+    let id = raw_ident!(&shot.id);
+    let dead = shot.state == state::DEAD;
+    TaskSample {
+        account: AccountId(shot.serial),
+        key: id.key(),
+        ident: id.ident(),
+        state: if dead { MicroState::Zombie } else { micro_state(shot.state) },
+        letter: if dead { 'Z' } else { letter(shot.state, shot.kstate) },
+        since_ns: id.start.saturating_sub(suspended_ns).min(now_ns),
+        last_cpu: Some(shot.cpu),
+        threads: None,
+        followed: false,
+        counters: counters(shot),
+    }
+}
+
+fn counters(shot: &ex_shot) -> Counters {
+    let mut counters = Counters::unknown();
+    for (counter, value) in [
+        (Counter::RunNs, shot.run),
+        (Counter::LatNs, shot.run_delay),
+        (Counter::UtimeNs, shot.utime),
+        (Counter::StimeNs, shot.stime),
+        (Counter::Dispatches, shot.dispatches),
+        (Counter::Vcx, shot.vcx),
+        (Counter::Icx, shot.icx),
+        (Counter::MinorFaults, shot.min_flt),
+        (Counter::MajorFaults, shot.maj_flt),
+        (Counter::Migrations, shot.migrations),
+    ] {
+        counters.set(counter, value);
+    }
+    counters
+}
+
+fn provenance() -> Provenance {
+    let mut provenance = Provenance::new(SourceKind::Snapshot);
+    for counter in [
+        Counter::Dispatches,
+        Counter::Vcx,
+        Counter::Icx,
+        Counter::MinorFaults,
+        Counter::MajorFaults,
+        Counter::Migrations,
+    ] {
+        provenance.counters[counter as usize] = Quality::Exact;
+    }
+    for counter in [Counter::RunNs, Counter::LatNs, Counter::UtimeNs, Counter::StimeNs] {
+        provenance.counters[counter as usize] = Quality::Sampled;
+    }
+    provenance.irq = Quality::Sampled;
+    provenance.steal = Quality::Sampled;
+    provenance
+}

@@ -1,0 +1,312 @@
+//! From exit records to groups of exited tasks: what each did since it was seen last, under its
+//! parent. Pure: records and processes in, groups out.
+
+use super::messages::Records;
+use super::record::Record;
+use exactop_model::snapshot::{ExitSample, ProcessRef};
+use exactop_model::{AccountId, Comm, Counter, Counters, TaskSample};
+use rustc_hash::FxHashMap;
+
+/// Accounts of groups begin here; those of tasks are counted from 1.
+const FIRST_ACCOUNT: u64 = 1 << 62;
+
+/// Two clocks and a tick lie between a start as /proc has it and one worked out from a record.
+const SLACK_NS: u64 = 50_000_000;
+
+/// When a window is closed, on two clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Instant {
+    /// CLOCK_MONOTONIC, ns.
+    pub monotonic_ns: u64,
+    /// CLOCK_BOOTTIME, ns: start times are on it.
+    pub boottime_ns: u64,
+}
+
+/// A process or thread as it was seen last.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    process: ProcessRef,
+    ppid: u32,
+    counters: Counters,
+}
+
+/// What its records say of a process that is on its way out.
+#[derive(Clone, Debug, Default)]
+struct Going {
+    /// The thread that was the last, or, of a process of one thread, its only one.
+    last: Option<Record>,
+    /// The sum over its threads, of a process that had several.
+    sum: Option<Record>,
+    threads: u64,
+    user_ns: u64,
+    system_ns: u64,
+}
+
+/// All exited groups so far, and who is on the way.
+#[derive(Default)]
+pub struct Exits {
+    seen: FxHashMap<u32, Seen>,
+    going: FxHashMap<u32, Going>,
+    groups: FxHashMap<(ProcessRef, ProcessRef, Comm), ExitSample>,
+    before: Option<Instant>,
+    threads: bool,
+}
+
+impl Exits {
+    /// Takes the records that came since the call before and the tasks as they are now: one a
+    /// process, or one a thread.
+    pub fn advance(
+        &mut self,
+        records: Vec<Records>,
+        tasks: &[TaskSample],
+        threads: bool,
+        now: Instant,
+    ) {
+        let again = self.threads != threads || self.before.is_none();
+        let seen: FxHashMap<u32, Seen> = tasks.iter().map(|task| (task.key.tid, see(task))).collect();
+        if !again {
+            for record in records {
+                self.take(record, threads, now);
+            }
+            match threads {
+                true => self.post_threads(&seen, now),
+                false => self.post_processes(&seen, now),
+            }
+        } else {
+            self.going.clear();
+        }
+        (self.seen, self.threads, self.before) = (seen, threads, Some(now));
+    }
+
+    /// All groups, cumulative.
+    pub fn samples(&self) -> Vec<ExitSample> {
+        self.groups.values().copied().collect()
+    }
+
+    fn take(&mut self, records: Records, threads: bool, _: Instant) {
+        let Some(record) = records.thread else { return };
+        let tgid = record.tgid.unwrap_or(record.pid);
+        let going = self.going.entry(if threads { record.pid } else { tgid }).or_default();
+        going.threads += 1;
+        going.user_ns += record.user_ns;
+        going.system_ns += record.system_ns;
+        going.sum = records.process.map(|(_, sum)| sum).or(going.sum.take());
+        // Before version 12 nothing says who is the last; whoever leads mostly is.
+        if record.last.unwrap_or(record.pid == tgid) || threads {
+            going.last = Some(record);
+        }
+    }
+
+    /// Posts processes whose last thread has exited. As long as one is still listed it is a zombie,
+    /// which keeps its time in its own row.
+    fn post_processes(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
+        let done = |tgid: &u32, going: &Going| {
+            let started = going.last.as_ref().map(|last| start_of(last, at));
+            started.is_some_and(|start| !is_there(now, *tgid, start))
+        };
+        let gone: Vec<u32> =
+            self.going.iter().filter(|(tgid, going)| done(tgid, going)).map(|(&t, _)| t).collect();
+        let chain = Chain { now, before: &self.seen, going: &self.going };
+        let mut posts = Vec::new();
+        for tgid in &gone {
+            let Some(going) = self.going.get(tgid) else { continue };
+            let Some(last) = &going.last else { continue };
+            let sum = going.sum.as_ref().unwrap_or(last);
+            let mut total = of_record(sum);
+            total.set(Counter::UtimeNs, going.user_ns);
+            total.set(Counter::StimeNs, going.system_ns);
+            let Some(delta) = self.since_seen(*tgid, last, &total, at) else { continue };
+            let life_ns = self.life_in_window(last, at);
+            posts.push((chain.of(last.ppid), ProcessRef::default(), last.comm, delta, life_ns, 1, going.threads));
+        }
+        for tgid in gone {
+            self.going.remove(&tgid);
+        }
+        for (ancestors, of, comm, delta, life_ns, processes, tasks) in posts {
+            self.post(ancestors, of, comm, &delta, life_ns, processes, tasks);
+        }
+    }
+
+    /// Posts threads; those of a process that lives on to that process.
+    fn post_threads(&mut self, now: &FxHashMap<u32, Seen>, at: Instant) {
+        let going = std::mem::take(&mut self.going);
+        let chain = Chain { now, before: &self.seen, going: &going };
+        let mut posts = Vec::new();
+        let mut stay = FxHashMap::default();
+        for (&tid, one) in &going {
+            let Some(last) = &one.last else { continue };
+            let start = start_of(last, at);
+            if is_there(now, tid, start) {
+                stay.insert(tid, one.clone());
+                continue;
+            }
+            let tgid = last.tgid.unwrap_or(last.pid);
+            let lives = now.get(&tgid).filter(|_| tgid != tid).map(|seen| seen.process);
+            let Some(delta) = self.since_seen(tid, last, &of_record(last), at) else { continue };
+            let processes = u64::from(last.last.unwrap_or(tid == tgid) && lives.is_none());
+            let life_ns = self.life_in_window(last, at);
+            let of = lives.unwrap_or_default();
+            posts.push((chain.of(last.ppid), of, last.comm, delta, life_ns, processes, 1));
+        }
+        for (ancestors, of, comm, delta, life_ns, processes, tasks) in posts {
+            self.post(ancestors, of, comm, &delta, life_ns, processes, tasks);
+        }
+        self.going = stay;
+    }
+
+    /// What a total says beyond what was seen. `None`: it lived before and was not seen then, so
+    /// nobody knows.
+    fn since_seen(&self, id: u32, last: &Record, total: &Counters, at: Instant) -> Option<Counters> {
+        let start = start_of(last, at);
+        if let Some(seen) = self.seen.get(&id).filter(|seen| is_same(seen, start)) {
+            let mut delta = Counters::unknown();
+            for &counter in Counter::ALL {
+                // Ticks in /proc are coarser than what a record says: a little may be missing.
+                if let Some(now) = total.get(counter) {
+                    delta.set(counter, now.saturating_sub(seen.counters.get(counter).unwrap_or(0)));
+                }
+            }
+            return Some(delta);
+        }
+        let before = self.before.map_or(0, |before| before.boottime_ns);
+        (start + SLACK_NS >= before).then_some(*total)
+    }
+
+    fn life_in_window(&self, last: &Record, at: Instant) -> u64 {
+        let before = self.before.map_or(at.monotonic_ns, |before| before.monotonic_ns);
+        last.elapsed_ns.min(at.monotonic_ns - before)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn post(
+        &mut self,
+        ancestors: [ProcessRef; 8],
+        of: ProcessRef,
+        comm: Comm,
+        delta: &Counters,
+        life_ns: u64,
+        processes: u64,
+        tasks: u64,
+    ) {
+        let account = AccountId(FIRST_ACCOUNT + self.groups.len() as u64);
+        let group = self.groups.entry((ancestors[0], of, comm)).or_insert(ExitSample {
+            account,
+            of,
+            ancestors,
+            comm,
+            cgroup_id: None,
+            followed: false,
+            processes: 0,
+            tasks: 0,
+            life_ns: 0,
+            counters: known(delta),
+        });
+        group.processes += processes;
+        group.tasks += tasks;
+        group.life_ns += life_ns;
+        group.counters.add(delta);
+    }
+}
+
+/// Zero where the other is known.
+fn known(of: &Counters) -> Counters {
+    let mut zero = Counters::unknown();
+    for &counter in Counter::ALL {
+        if of.get(counter).is_some() {
+            zero.set(counter, 0);
+        }
+    }
+    zero
+}
+
+fn see(task: &TaskSample) -> Seen {
+    let process = ProcessRef { tgid: task.key.tgid, start_ns: task.key.start_ns };
+    Seen { process, ppid: task.ident.ppid, counters: task.counters }
+}
+
+/// When it began, CLOCK_BOOTTIME; up to a window too late, as nobody knows when in the window the
+/// record came.
+fn start_of(record: &Record, at: Instant) -> u64 {
+    at.boottime_ns.saturating_sub(record.elapsed_ns)
+}
+
+/// Whether the one that was seen is the one that began about then or, the record being older than
+/// we know, before.
+fn is_same(seen: &Seen, start: u64) -> bool {
+    seen.process.start_ns <= start + SLACK_NS
+}
+
+fn is_there(now: &FxHashMap<u32, Seen>, id: u32, start: u64) -> bool {
+    now.get(&id).is_some_and(|seen| is_same(seen, start))
+}
+
+/// Who descends from whom, now, before, and among those that just went.
+struct Chain<'a> {
+    now: &'a FxHashMap<u32, Seen>,
+    before: &'a FxHashMap<u32, Seen>,
+    going: &'a FxHashMap<u32, Going>,
+}
+
+impl Chain<'_> {
+    /// A parent and those above it, nearest first.
+    fn of(&self, parent: u32) -> [ProcessRef; 8] {
+        let mut chain = [ProcessRef::default(); 8];
+        let mut next = parent;
+        for link in &mut chain {
+            if next == 0 {
+                break;
+            }
+            let (process, ppid) = if let Some(seen) = self.now.get(&next) {
+                (seen.process, seen.ppid)
+            } else if let Some(last) = self.going.get(&next).and_then(|going| going.last.as_ref()) {
+                (ProcessRef { tgid: next, start_ns: 0 }, last.ppid)
+            } else if let Some(seen) = self.before.get(&next) {
+                (seen.process, seen.ppid)
+            } else {
+                (ProcessRef { tgid: next, start_ns: 0 }, 0)
+            };
+            *link = process;
+            next = ppid;
+        }
+        chain
+    }
+}
+
+/// All that a record tells in our terms.
+pub fn of_record(record: &Record) -> Counters {
+    let mut counters = Counters::unknown();
+    for (counter, value) in [
+        (Counter::RunNs, record.run_ns),
+        (Counter::LatNs, record.delays.cpu_ns),
+        (Counter::UtimeNs, record.user_ns),
+        (Counter::StimeNs, record.system_ns),
+        (Counter::Dispatches, record.dispatches),
+        (Counter::MinorFaults, record.faults.0),
+        (Counter::MajorFaults, record.faults.1),
+    ] {
+        counters.set(counter, value);
+    }
+    if let Some((voluntary, involuntary)) = record.switches {
+        counters.set(Counter::Vcx, voluntary);
+        counters.set(Counter::Icx, involuntary);
+    }
+    counters
+}
+
+/// The delays, which say something only while they are counted.
+pub fn set_delays(counters: &mut Counters, record: &Record) {
+    let delays = &record.delays;
+    for (counter, value) in [
+        (Counter::BlkioDelayNs, Some(delays.blkio_ns)),
+        (Counter::SwapinDelayNs, Some(delays.swapin_ns)),
+        (Counter::ReclaimDelayNs, delays.reclaim_ns),
+        (Counter::ThrashingDelayNs, delays.thrashing_ns),
+        (Counter::CompactDelayNs, delays.compact_ns),
+        (Counter::WpcopyDelayNs, delays.wpcopy_ns),
+        (Counter::IrqDelayNs, delays.irq_ns),
+    ] {
+        if let Some(value) = value {
+            counters.set(counter, value);
+        }
+    }
+}
