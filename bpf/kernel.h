@@ -44,6 +44,8 @@ struct cred {
 struct signal_struct {
 	atomic_t live;
 	unsigned int flags;
+	__u64 cutime;
+	__u64 cstime;
 };
 
 struct rq {

@@ -34,6 +34,7 @@ struct shown {
 	__u64 sum_exec;
 	__u64 switches;
 	__u64 run;
+	__u64 of_children;
 	__u32 state;
 	__u32 was_on_cpu;
 };
@@ -59,6 +60,8 @@ struct ex_shot {
 	__u64 min_flt;
 	__u64 maj_flt;
 	__u64 migrations;
+	__u64 cutime; /* of the process, told by its leader */
+	__u64 cstime;
 	__u32 state; /* enum ex_state */
 	__u32 kstate; /* its bits; exit_state of the dead */
 	__u32 cpu;
@@ -133,6 +136,10 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 	shot->min_flt = task->min_flt;
 	shot->maj_flt = task->maj_flt;
 	shot->migrations = task->se.nr_migrations;
+	if (task->pid == task->tgid) {
+		shot->cutime = task->signal->cutime;
+		shot->cstime = task->signal->cstime;
+	}
 	shot->cpu = task->se.cfs_rq->rq->cpu;
 	/* Never back: the clocks are read a little apart. */
 	shot->run = s->sum_exec + (task->on_cpu ? credit(task, now) : 0);
@@ -148,7 +155,7 @@ int changed(struct bpf_iter__task *ctx)
 	struct seq_file *seq = ctx->meta->seq;
 	struct ex_shot shot = {};
 	struct shown *s;
-	__u64 switches, sum_exec, now = at;
+	__u64 switches, sum_exec, of_children = 0, now = at;
 	__u32 kstate, state, on_cpu;
 
 	if (ctx->meta->seq_num == 0) {
@@ -169,14 +176,18 @@ int changed(struct bpf_iter__task *ctx)
 	switches = task->nvcsw + task->nivcsw;
 	sum_exec = task->se.sum_exec_runtime;
 	on_cpu = task->on_cpu;
+	/* Any of its threads may have waited for a child. */
+	if (task->pid == task->tgid)
+		of_children = task->signal->cutime + task->signal->cstime;
 	if (s->serial && s->sum_exec == sum_exec && s->switches == switches &&
-	    s->state == state && !on_cpu && !s->was_on_cpu)
+	    s->state == state && s->of_children == of_children && !on_cpu && !s->was_on_cpu)
 		return 0;
 	if (!s->serial)
 		s->serial = ++last_serial;
 	s->sum_exec = sum_exec;
 	s->switches = switches;
 	s->state = state;
+	s->of_children = of_children;
 	s->was_on_cpu = on_cpu;
 	shoot(&shot, task, s, now);
 	shot.state = state;

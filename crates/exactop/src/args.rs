@@ -65,6 +65,9 @@ pub enum Command {
     /// What illumos's prstat(8) shows, microstates (-m) of threads (-L) included
     #[command(disable_help_flag = true, after_help = prstat::NOTES)]
     Prstat(Box<prstat::Options>),
+    /// The precise top: CPU time by kind with that of children, and its sum, window after window
+    #[command(after_help = PTOP_NOTES)]
+    Ptop(Box<Ptop>),
     /// Count and time system calls, by call, process or thread
     #[cfg(feature = "bpf")]
     #[command(after_help = crate::syscalls::NOTES)]
@@ -98,6 +101,30 @@ pub enum Command {
         shell: Shell,
     },
 }
+
+/// The precise top.
+#[derive(Debug, clap::Args)]
+pub struct Ptop {
+    #[command(flatten)]
+    pub watch: Watch,
+    /// Show at most this many rows; the sum is of all
+    #[arg(long, value_name = "N")]
+    pub rows: Option<usize>,
+    /// Seconds a window is long
+    #[arg(value_parser = values::seconds, conflicts_with = "delay", default_value = "2")]
+    pub interval: f64,
+    /// Windows to print, then exit
+    #[arg(value_parser = values::count, conflicts_with = "iterations")]
+    pub count: Option<u64>,
+}
+
+const PTOP_NOTES: &str = "\
+user, sys and ste (steal) are the process's own, cuser, csys and cste those of its children. In the
+ledger and in taskstats these are descendants that exited in the window, with what they took in it,
+waited for or not; in snapshot and procfs they are the kernel's count of children that were waited
+for in the window, with all their lives. V:V:S is the sum: in the ledger, on a busy machine, the
+CPUs times 100 %. Names in brackets are not processes: what exited and has no ancestor that lives,
+time without a name, interrupts. exactop --preset ptop shows the same columns live.";
 
 /// Shells with completions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -221,6 +248,13 @@ pub struct Watch {
     /// Show these columns, separated by commas; 'exactop columns' lists them
     #[arg(long, value_name = "LIST", value_parser = values::columns, allow_hyphen_values = true)]
     pub columns: Option<Columns>,
+    /// At most so many rows of the precise top.
+    #[arg(skip)]
+    pub rows: Option<usize>,
+    /// The columns and the order of this name: top, prstat, ptop, or one of your own below
+    /// [presets] in the configuration
+    #[arg(long, value_name = "NAME", conflicts_with = "columns")]
+    pub preset: Option<String>,
     /// Where the figures come from
     #[arg(long, value_enum, default_value_t)]
     pub source: Source,

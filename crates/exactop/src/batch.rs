@@ -3,10 +3,11 @@
 use crate::args::Watch;
 use crate::failure::Failure;
 use crate::output::Signals;
+use crate::preset;
 use crate::values::MAX_WIDTH;
 use exactop_model::Feed;
 use exactop_views::table::TextOptions;
-use exactop_views::{csv, json, table, Page, Plan};
+use exactop_views::{csv, json, ptop, table, Page, Plan};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 pub enum Format {
     /// For people.
     Text(TextOptions),
+    /// The precise top's table, with at most so many rows.
+    Precise(Option<usize>),
     /// A line each.
     Json,
     /// A line for each row.
@@ -29,6 +32,9 @@ impl Format {
         }
         if watch.csv {
             return Format::Csv;
+        }
+        if watch.preset.as_deref() == Some(preset::PRECISE) {
+            return Format::Precise(watch.rows);
         }
         let from_environment = || {
             let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
@@ -55,11 +61,12 @@ impl Format {
     fn window(self, page: &Page, first: bool) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
         match self {
-            Format::Text(_) if !first => out.push(b'\n'),
+            Format::Text(_) | Format::Precise(_) if !first => out.push(b'\n'),
             _ => {}
         }
         match self {
             Format::Text(options) => table::write(&mut out, page, &options)?,
+            Format::Precise(rows) => ptop::write(&mut out, page, rows)?,
             Format::Json => json::write(&mut out, page)?,
             Format::Csv => csv::write(&mut out, page)?,
         }

@@ -4,6 +4,7 @@ use crate::args::Watch;
 use crate::config;
 use crate::failure::Failure;
 use crate::host::Machine;
+use crate::preset;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
 use exactop_tui::{ExitReason, Settings, TuiError};
 use std::io::{self, IsTerminal};
@@ -16,6 +17,13 @@ pub fn settings(watch: &Watch) -> Result<Settings, Failure> {
     let mut settings = config::load()?;
     if let Some(seconds) = watch.delay {
         settings.interval_s = seconds;
+    }
+    if let Some(name) = &watch.preset {
+        let preset = preset::named(name)?;
+        settings.microstates = false;
+        settings.columns = preset.columns.iter().map(|c| c.id.into()).collect();
+        settings.sort = preset.sort.id.into();
+        settings.reverse = false;
     }
     if let Some(columns) = &watch.columns {
         settings.microstates = false;

@@ -14,6 +14,7 @@ mod manual;
 mod nearest;
 mod on_demand;
 mod output;
+mod preset;
 mod prstat;
 #[cfg(feature = "bpf")]
 mod run;
@@ -26,11 +27,10 @@ mod waits;
 #[cfg(feature = "bpf")]
 mod wakeups;
 
-use args::{Cli, Command, Shell, Watch};
+use args::{Cli, Command, Ptop, Shell, Watch};
 use clap::{CommandFactory, Parser};
-use exactop_model::columns::{self, COLUMNS, TOP};
+use exactop_model::columns::{COLUMNS, TOP};
 use exactop_model::sort::SortBy;
-use exactop_model::Column;
 use exactop_views::{json, reference, Plan, Selection, User};
 use failure::Failure;
 use std::process::ExitCode;
@@ -61,6 +61,7 @@ fn run() -> Result<(), Failure> {
         Some(Command::Columns { .. }) => output::print(reference::text()),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Prstat(options)) => prstat::run(&options),
+        Some(Command::Ptop(options)) => ptop(*options),
         #[cfg(feature = "bpf")]
         Some(Command::Syscalls(command)) => syscalls::run(&command),
         #[cfg(feature = "bpf")]
@@ -110,17 +111,35 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
 
 const DEFAULT_DELAY_S: f64 = 2.0;
 
+/// The precise top is batch mode with columns of its own.
+fn ptop(options: Ptop) -> Result<(), Failure> {
+    let mut watch = options.watch;
+    if watch.preset.is_some() || watch.columns.is_some() {
+        return Err(Failure::usage(
+            "ptop has columns of its own: leave --preset and --columns out",
+        ));
+    }
+    watch.batch = true;
+    watch.preset = Some(preset::PRECISE.into());
+    watch.delay = watch.delay.or(Some(options.interval));
+    watch.iterations = watch.iterations.or(options.count);
+    watch.rows = options.rows;
+    self::watch(&watch)
+}
+
 /// What the options ask of every printed window.
 fn plan(watch: &Watch) -> Result<Plan, Failure> {
-    let columns = match &watch.columns {
-        Some(columns) => columns.0.clone(),
-        None if watch.json || watch.csv => json::default_columns(),
-        None => named(TOP),
+    let preset = watch.preset.as_deref().map(preset::named).transpose()?;
+    let columns = match (&watch.columns, &preset) {
+        (Some(columns), _) => columns.0.clone(),
+        (None, Some(preset)) => preset.columns.clone(),
+        (None, None) if watch.json || watch.csv => json::default_columns(),
+        (None, None) => preset::known(TOP),
     };
-    let by_cpu = || SortBy::column(named(&["cpu_pct"])[0]);
+    let natural = || SortBy::column(preset.map_or(preset::known(&["cpu_pct"])[0], |p| p.sort));
     Ok(Plan {
         columns,
-        sort: watch.sort.map_or_else(by_cpu, |field| field.0),
+        sort: watch.sort.map_or_else(natural, |field| field.0),
         threads: watch.threads,
         command_line: watch.command_line,
         selection: Selection {
@@ -130,11 +149,6 @@ fn plan(watch: &Watch) -> Result<Plan, Failure> {
             filters: watch.filter.clone(),
         },
     })
-}
-
-/// Columns that are there for certain.
-fn named(ids: &[&str]) -> Vec<&'static Column> {
-    ids.iter().map(|id| columns::find(id).unwrap_or(&COLUMNS[0])).collect()
 }
 
 fn user(watch: &Watch) -> Result<Option<User>, Failure> {

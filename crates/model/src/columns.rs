@@ -67,6 +67,8 @@ pub struct Context {
     pub command_line: bool,
     /// Physical memory in bytes, for %MEM.
     pub memory_total: Option<u64>,
+    /// The window's end on the clock of start times, ns since boot.
+    pub boottime_ns: Option<u64>,
 }
 
 impl Context {
@@ -177,6 +179,20 @@ pub const TOP: &[&str] = &[
     "command",
 ];
 
+/// The precise top's columns (ptop): CPU time by kind, its own and its children's.
+pub const PTOP: &[&str] = &[
+    "pid",
+    "usr_pct",
+    "sys_pct",
+    "stl_pct",
+    "cusr_pct",
+    "csys_pct",
+    "cstl_pct",
+    "total_pct",
+    "elapsed",
+    "command",
+];
+
 /// The microstates view's columns: prstat's, with the states Linux has beside.
 pub const MICROSTATES: &[&str] = &[
     "pid", "ms_usr", "ms_sys", "ms_dfl", "ms_lck", "ms_slp", "ms_blk", "ms_lat", "ms_thr",
@@ -186,6 +202,9 @@ pub const MICROSTATES: &[&str] = &[
 const TICKS: &str = "ledger: run_ns x the kernel's tick-sampled user:system ratio (~) / procfs: \
                      utime and stime of /proc/PID/stat (ticks)";
 const IRQS: &str = "ledger: tracepoints of irq and irq_vectors, while attached (--irq) / procfs: -";
+const CHILDREN: &str = "ledger: exited groups / taskstats: exit records / snapshot, procfs: \
+                        signal_struct.cutime and cstime";
+const DELAYS: &str = "taskstats, while the sysctl kernel.task_delayacct is 1 / others: -";
 const STAT: &str = "/proc/PID/stat";
 const STATES: &str =
     "ledger: sched_switch, sched_wakeup, pt_regs.orig_ax, sys_enter and sys_exit / \
@@ -432,6 +451,70 @@ pub const COLUMNS: &[Column] = &[
                CPU.",
         source: "ledger: rq.prev_steal_time_rq where the kernel has it / procfs: -",
         value: |row, ctx| ctx.cpu_share(row.delta.get(Counter::StealNs)),
+    },
+    Column {
+        id: "cusr_pct",
+        title: "CUSR",
+        unit: Unit::Pct,
+        kind: Kind::User,
+        needs: Needs::NONE,
+        help: "User time of children, per cent of one CPU. Ledger and taskstats: of descendants \
+               that exited in the window, what they took in it. Snapshot and procfs: of children \
+               waited for in the window, the kernel's count of their whole lives, so it may be far \
+               above 100.",
+        source: CHILDREN,
+        value: |row, ctx| children(row, ctx, |(user, _)| user),
+    },
+    Column {
+        id: "csys_pct",
+        title: "CSYS",
+        unit: Unit::Pct,
+        kind: Kind::System,
+        needs: Needs::NONE,
+        help: "System time of children, per cent of one CPU; see cusr_pct.",
+        source: CHILDREN,
+        value: |row, ctx| children(row, ctx, |(_, system)| system),
+    },
+    Column {
+        id: "cstl_pct",
+        title: "CSTL",
+        unit: Unit::Pct,
+        kind: Kind::Steal,
+        needs: Needs::NONE,
+        help: "Time the hypervisor took from descendants that exited in the window, per cent of \
+               one CPU.",
+        source: "ledger: exited groups / others: -",
+        value: |row, ctx| match row.kind {
+            RowKind::Exited => Value::Missing(Missing::NotApplicable),
+            _ => ctx.cpu_share(row.children.and_then(|c| c.get(Counter::StealNs))),
+        },
+    },
+    Column {
+        id: "total_pct",
+        title: "TOTAL",
+        unit: Unit::Pct,
+        kind: Kind::Cpu,
+        needs: Needs::NONE,
+        help: "%CPU, %STL and both of the children, per cent of one CPU: what the row took from \
+               the CPUs in the window.",
+        source: "the sum of the others, as far as they are known",
+        value: |row, ctx| ctx.cpu_share(row.taken_ns()),
+    },
+    Column {
+        id: "elapsed",
+        title: "ELAP+",
+        unit: Unit::Time,
+        kind: Kind::Identity,
+        needs: Needs::NONE,
+        help: "Time since it was started, minutes:seconds.hundredths.",
+        source: "task_struct.start_boottime and the window's end",
+        value: |row, ctx| match (row.kind, ctx.boottime_ns) {
+            (RowKind::Exited, _) => Value::Missing(Missing::NotApplicable),
+            (_, boottime_ns) => Value::ns(
+                boottime_ns.map(|now| now.saturating_sub(row.key.start_ns)),
+                Missing::Source,
+            ),
+        },
     },
     Column {
         id: "lat_pct",
@@ -768,6 +851,13 @@ pub const COLUMNS: &[Column] = &[
     counter_column!("sleep_ns", "SLEEP_NS", Ns, Sleep, SleepNs, NONE, EVENTS),
     counter_column!("block_ns", "BLOCK_NS", Ns, Sleep, BlockNs, NONE, EVENTS),
     counter_column!("stop_ns", "STOP_NS", Ns, Sleep, StopNs, NONE, EVENTS),
+    counter_column!("blkio_delay_ns", "DLY_BLK", Ns, Sleep, BlkioDelayNs, NONE, DELAYS),
+    counter_column!("swapin_delay_ns", "DLY_SWAP", Ns, Sleep, SwapinDelayNs, NONE, DELAYS),
+    counter_column!("reclaim_delay_ns", "DLY_RECL", Ns, Memory, ReclaimDelayNs, NONE, DELAYS),
+    counter_column!("thrashing_delay_ns", "DLY_THRA", Ns, Memory, ThrashingDelayNs, NONE, DELAYS),
+    counter_column!("compact_delay_ns", "DLY_COMP", Ns, Memory, CompactDelayNs, NONE, DELAYS),
+    counter_column!("wpcopy_delay_ns", "DLY_WPC", Ns, Memory, WpcopyDelayNs, NONE, DELAYS),
+    counter_column!("irq_delay_ns", "DLY_IRQ", Ns, System, IrqDelayNs, NONE, DELAYS),
     Column {
         id: "user_ns",
         title: "USER_NS",
@@ -869,6 +959,14 @@ fn split(row: &Row, ctx: &Context, part: fn((u64, u64)) -> u64) -> Value {
     match row.split_ns() {
         Ok(both) => ctx.cpu_share(Some(part(both))),
         Err(missing) => Value::Missing(missing),
+    }
+}
+
+fn children(row: &Row, ctx: &Context, part: fn((u64, u64)) -> u64) -> Value {
+    match (row.kind, row.children_split_ns()) {
+        (RowKind::Exited, _) => Value::Missing(Missing::NotApplicable),
+        (_, Ok(both)) => ctx.cpu_share(Some(part(both))),
+        (_, Err(missing)) => Value::Missing(missing),
     }
 }
 

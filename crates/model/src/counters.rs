@@ -73,6 +73,8 @@ counters! {
     Signals, "signals", Count, "Signals delivered.";
     MinorFaults, "minor_faults", Count, "Page faults without I/O (task_struct.min_flt).";
     MajorFaults, "major_faults", Count, "Page faults with I/O (task_struct.maj_flt).";
+    CutimeNs, "cutime_tick_ns", Ns, "User time of the process's children that it waited for, whole lives (signal_struct.cutime).";
+    CstimeNs, "cstime_tick_ns", Ns, "System time of the process's children that it waited for, whole lives (signal_struct.cstime).";
     BlkioDelayNs, "blkio_delay_ns", Ns, "Time waiting for synchronous block I/O (delay accounting).";
     SwapinDelayNs, "swapin_delay_ns", Ns, "Time waiting for pages to be swapped in (delay accounting).";
     ReclaimDelayNs, "reclaim_delay_ns", Ns, "Time waiting for memory to be reclaimed (delay accounting).";

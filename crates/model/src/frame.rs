@@ -134,25 +134,59 @@ impl Row {
         if let Some(exact) = self.exact_split_ns() {
             return Ok(exact);
         }
-        let ticks = |c: &Counters| {
-            c.get(Counter::UtimeNs).zip(c.get(Counter::StimeNs)).filter(|(u, s)| u + s > 0)
-        };
         if run == 0 {
             return Ok((0, 0));
         }
         let known = self.delta.get(Counter::UtimeNs).is_some();
         let missing = if known { Missing::NoTick } else { Missing::Source };
-        let (u, s) = ticks(&self.delta).or_else(|| ticks(&self.total)).ok_or(missing)?;
-        let user = (run as u128 * u as u128 / (u as u128 + s as u128)) as u64;
-        Ok((user, run - user))
+        by_ticks(run, &self.delta).or_else(|| by_ticks(run, &self.total)).ok_or(missing)
     }
 
     /// User and system time where both were measured for the whole window.
     pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
-        let part = |c| self.delta.get(c);
-        let (user, system) = part(Counter::UserNs).zip(part(Counter::SystemNs))?;
-        (part(Counter::RunNs) == Some(user + system)).then_some((user, system))
+        exact_split_ns(&self.delta)
     }
+
+    /// All that it and its children took from the CPUs in the window: executed and stolen. Where
+    /// there is no figure for children or steal, without it.
+    pub fn taken_ns(&self) -> Option<u64> {
+        let steal = |of: &Counters| of.get(Counter::StealNs).unwrap_or(0);
+        let own = self.delta.get(Counter::RunNs)? + steal(&self.delta);
+        let children = match &self.children {
+            Some(children) => children.get(Counter::RunNs).unwrap_or(0) + steal(children),
+            None => self.children_split_ns().map_or(0, |(user, system)| user + system),
+        };
+        Some(own + children)
+    }
+
+    /// User and system time of its children: of those that exited in the window, by when they did
+    /// so, where the source sees that; else of those that it waited for in the window, whole lives.
+    pub fn children_split_ns(&self) -> Result<(u64, u64), Missing> {
+        let Some(children) = &self.children else {
+            let waited = self.delta.get(Counter::CutimeNs).zip(self.delta.get(Counter::CstimeNs));
+            return waited.ok_or(Missing::Source);
+        };
+        let run = children.get(Counter::RunNs).ok_or(Missing::Source)?;
+        match exact_split_ns(children) {
+            Some(exact) => Ok(exact),
+            None if run == 0 => Ok((0, 0)),
+            None => by_ticks(run, children).ok_or(Missing::NoTick),
+        }
+    }
+}
+
+fn exact_split_ns(counters: &Counters) -> Option<(u64, u64)> {
+    let part = |c| counters.get(c);
+    let (user, system) = part(Counter::UserNs).zip(part(Counter::SystemNs))?;
+    (part(Counter::RunNs) == Some(user + system)).then_some((user, system))
+}
+
+/// CPU time split by the kernel's ticks, if any hit.
+fn by_ticks(run: u64, counters: &Counters) -> Option<(u64, u64)> {
+    let both = counters.get(Counter::UtimeNs).zip(counters.get(Counter::StimeNs));
+    let (u, s) = both.filter(|(u, s)| u + s > 0)?;
+    let user = (u128::from(run) * u128::from(u) / (u128::from(u) + u128::from(s))) as u64;
+    Some((user, run - user))
 }
 
 /// The window's balance: where the CPUs' time went. The sum of all accounts and the residual is
@@ -234,6 +268,11 @@ impl Frame {
     /// The window's length.
     pub fn length_ns(&self) -> u64 {
         self.t1_ns - self.t0_ns
+    }
+
+    /// The window's end on the clock of start times (CLOCK_BOOTTIME), ns.
+    pub fn boottime_ns(&self) -> Option<u64> {
+        self.system.uptime_s.map(|seconds| (seconds * 1e9) as u64)
     }
 
     /// Whether a source that can measure user and system time at the system calls did not in this
@@ -321,6 +360,19 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// Zero of what the source measures.
+    fn nothing_yet(&self) -> Counters {
+        let provenance = &self.window.end.provenance;
+        let mut zero = Counters::zero();
+        for &counter in Counter::ALL {
+            let measured = provenance.of(counter) != Quality::Missing;
+            if !measured && !provenance.source.keeps_books() {
+                zero.forget(counter);
+            }
+        }
+        zero
+    }
+
     fn row(&self, kind: RowKind, task: &TaskDelta) -> Row {
         Row {
             kind,
@@ -336,7 +388,7 @@ impl Builder<'_> {
             life_ns: task.life_ns,
             delta: task.delta,
             total: task.sample.counters,
-            children: self.sees_exits.then(Counters::zero),
+            children: self.sees_exits.then(|| self.nothing_yet()),
             detail: Detail::default(),
         }
     }

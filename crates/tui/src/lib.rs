@@ -20,4 +20,4 @@ mod terminal;
 pub use app::{Action, App};
 pub use host::{ExitReason, Host, TuiError};
 pub use run::run;
-pub use settings::{parse_interval, ColorMode, Settings};
+pub use settings::{parse_interval, ColorMode, Preset, Settings};

@@ -4,6 +4,7 @@ use exactop_model::columns::{self, Column};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// When to use colours.
@@ -55,6 +56,19 @@ pub struct Settings {
     pub color: ColorMode,
     /// Take mouse clicks. The terminal's own selection then needs the Shift key.
     pub mouse: bool,
+    /// Sets of columns by name, for `--preset`.
+    pub presets: BTreeMap<String, Preset>,
+}
+
+/// A set of columns and an order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// Ids of the columns, in the order of the screen.
+    pub columns: Vec<String>,
+    /// Id of the column to sort by; without it %CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<String>,
 }
 
 impl Default for Settings {
@@ -76,7 +90,18 @@ impl Default for Settings {
             filters: Vec::new(),
             color: ColorMode::Auto,
             mouse: true,
+            presets: BTreeMap::new(),
         }
+    }
+}
+
+impl Preset {
+    fn check(&self, name: &str) -> Result<(), String> {
+        if self.columns.is_empty() {
+            return Err(format!("presets.{name}.columns: the list is empty"));
+        }
+        let ids = self.columns.iter().chain(&self.sort);
+        ids.map(|id| find(id)).try_for_each(|found| found.map(|_| ()))
     }
 }
 
@@ -95,6 +120,7 @@ impl Settings {
             }
             list.iter().try_for_each(|id| find(id).map(|_| ()))?;
         }
+        self.presets.iter().try_for_each(|(name, preset)| preset.check(name))?;
         self.sort_by()?;
         self.filter_list()?;
         Ok(())

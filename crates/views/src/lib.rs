@@ -12,6 +12,7 @@ pub mod header;
 pub mod json;
 pub mod plan;
 pub mod prstat;
+pub mod ptop;
 pub mod reference;
 pub mod run;
 pub mod table;

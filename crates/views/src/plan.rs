@@ -60,6 +60,8 @@ pub struct Page {
     pub sort: SortBy,
     /// Rows are threads.
     pub threads: bool,
+    /// Nobody was left out, but rows that did nothing.
+    pub is_whole: bool,
 }
 
 impl Plan {
@@ -106,6 +108,7 @@ impl Plan {
             of_machine: false,
             command_line: self.command_line,
             memory_total: frame.system.memory.map(|m| m.total),
+            boottime_ns: frame.boottime_ns(),
         };
         let mut rows = std::mem::take(&mut frame.rows);
         let mut exited = std::mem::take(&mut frame.exited);
@@ -124,6 +127,7 @@ impl Plan {
             exited,
             sort: self.sort,
             threads: self.threads,
+            is_whole: self.selection.is_all(),
         }
     }
 }
@@ -137,6 +141,11 @@ fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
 }
 
 impl Selection {
+    /// Whether everyone who did something is wanted.
+    fn is_all(&self) -> bool {
+        self.pids.is_empty() && self.user.is_none() && self.filters.is_empty()
+    }
+
     fn has(&self, row: &Row) -> bool {
         self.has_pid(row) && self.has_user(row) && !(self.hide_idle && is_idle(row))
     }

@@ -178,6 +178,8 @@ fn provenance() -> Provenance {
         Counter::LatNs,
         Counter::Vcx,
         Counter::Icx,
+        Counter::CutimeNs,
+        Counter::CstimeNs,
     ] {
         provenance.counters[counter as usize] = Quality::Sampled;
     }

@@ -21,6 +21,10 @@ pub(crate) struct TaskStat {
     pub utime_ticks: u64,
     /// 15: system time, ticks.
     pub stime_ticks: u64,
+    /// 16: user time of children that were waited for, ticks; the process's also for a thread.
+    pub cutime_ticks: u64,
+    /// 17: their system time, ticks.
+    pub cstime_ticks: u64,
     /// 18: kernel priority as `task_struct.prio` counts it (the file has it 100 lower).
     pub prio: i32,
     /// 19: nice value.
@@ -62,6 +66,9 @@ impl TaskStat {
             9 => self.kthread = number::<u64>(field)? & PF_KTHREAD != 0,
             14 => self.utime_ticks = number(field)?,
             15 => self.stime_ticks = number(field)?,
+            // Signed in the manual, and never negative.
+            16 => self.cutime_ticks = number(field)?,
+            17 => self.cstime_ticks = number(field)?,
             18 => self.prio = number::<i32>(field)?.checked_add(100)?,
             19 => self.nice = number(field)?,
             20 => self.threads = number(field)?,
@@ -117,6 +124,8 @@ mod tests {
             kthread: false,
             utime_ticks: 7,
             stime_ticks: 3,
+            cutime_ticks: 0,
+            cstime_ticks: 0,
             prio: 120,
             nice: 0,
             threads: 1,

@@ -118,6 +118,9 @@ impl TaskTable {
             entry.new_owner(AccountId(*accounts), stat.start_ticks, budget);
         }
         let mut counters = tick_counters(&stat, look.ticks).ok_or(NoRow::Torn)?;
+        if id.tid.is_none_or(|tid| tid == id.tgid) {
+            child_counters(&stat, look.ticks, &mut counters).ok_or(NoRow::Torn)?;
+        }
         if look.needs.has(Needs::SCHEDSTAT) {
             // Without CONFIG_SCHED_INFO there is no such file: the wait stays unknown.
             let text = entry.schedstat.read(look.root, || id.file(path, "schedstat"), budget, buf);
@@ -233,6 +236,13 @@ fn tick_counters(stat: &TaskStat, ticks: Ticks) -> Option<Counters> {
     counters.set(Counter::StimeNs, stime_ns);
     counters.set(Counter::RunNs, ticks.cpu_ns(stat)?);
     Some(counters)
+}
+
+/// What a process's children took that it waited for.
+fn child_counters(stat: &TaskStat, ticks: Ticks, counters: &mut Counters) -> Option<()> {
+    counters.set(Counter::CutimeNs, ticks.to_ns(stat.cutime_ticks)?);
+    counters.set(Counter::CstimeNs, ticks.to_ns(stat.cstime_ticks)?);
+    Some(())
 }
 
 /// Enters the switches and yields the effective user.

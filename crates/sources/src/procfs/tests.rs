@@ -16,7 +16,7 @@ fn fake() -> (FakeProc, Procfs, Arc<AtomicU64>) {
     let mut source = Procfs::open(proc.root()).unwrap();
     let clock = Arc::new(AtomicU64::new(T0_NS));
     let hand = clock.clone();
-    source.clock =
+    source.cpus.clock =
         Box::new(move || Now { monotonic_ns: hand.load(Ordering::Relaxed), suspended_ns: 0 });
     (proc, source, clock)
 }

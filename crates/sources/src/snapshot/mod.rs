@@ -26,8 +26,8 @@ use crate::source::{Request, Source};
 use exactop_model::snapshot::CostSample;
 use exactop_model::system::System;
 use exactop_model::{
-    AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality, Snapshot,
-    SourceKind, TaskSample,
+    AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality,
+    Snapshot, SourceKind, TaskSample,
 };
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::OpenObject;
@@ -192,6 +192,9 @@ fn counters(shot: &ex_shot) -> Counters {
     ] {
         counters.set(counter, value);
     }
+    // The process's, told by its leader; the sum over threads is right then.
+    counters.set(Counter::CutimeNs, shot.cutime);
+    counters.set(Counter::CstimeNs, shot.cstime);
     counters
 }
 
@@ -207,7 +210,14 @@ fn provenance() -> Provenance {
     ] {
         provenance.counters[counter as usize] = Quality::Exact;
     }
-    for counter in [Counter::RunNs, Counter::LatNs, Counter::UtimeNs, Counter::StimeNs] {
+    for counter in [
+        Counter::RunNs,
+        Counter::LatNs,
+        Counter::UtimeNs,
+        Counter::StimeNs,
+        Counter::CutimeNs,
+        Counter::CstimeNs,
+    ] {
         provenance.counters[counter as usize] = Quality::Sampled;
     }
     provenance.irq = Quality::Sampled;

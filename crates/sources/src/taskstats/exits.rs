@@ -63,7 +63,8 @@ impl Exits {
         now: Instant,
     ) {
         let again = self.threads != threads || self.before.is_none();
-        let seen: FxHashMap<u32, Seen> = tasks.iter().map(|task| (task.key.tid, see(task))).collect();
+        let seen: FxHashMap<u32, Seen> =
+            tasks.iter().map(|task| (task.key.tid, see(task))).collect();
         if !again {
             for record in records {
                 self.take(record, threads, now);
@@ -111,13 +112,23 @@ impl Exits {
         for tgid in &gone {
             let Some(going) = self.going.get(tgid) else { continue };
             let Some(last) = &going.last else { continue };
-            let sum = going.sum.as_ref().unwrap_or(last);
-            let mut total = of_record(sum);
+            let mut total = match &going.sum {
+                Some(sum) => of_record(sum),
+                None => of_exit(last),
+            };
             total.set(Counter::UtimeNs, going.user_ns);
             total.set(Counter::StimeNs, going.system_ns);
             let Some(delta) = self.since_seen(*tgid, last, &total, at) else { continue };
             let life_ns = self.life_in_window(last, at);
-            posts.push((chain.of(last.ppid), ProcessRef::default(), last.comm, delta, life_ns, 1, going.threads));
+            posts.push((
+                chain.of(last.ppid),
+                ProcessRef::default(),
+                last.comm,
+                delta,
+                life_ns,
+                1,
+                going.threads,
+            ));
         }
         for tgid in gone {
             self.going.remove(&tgid);
@@ -142,7 +153,7 @@ impl Exits {
             }
             let tgid = last.tgid.unwrap_or(last.pid);
             let lives = now.get(&tgid).filter(|_| tgid != tid).map(|seen| seen.process);
-            let Some(delta) = self.since_seen(tid, last, &of_record(last), at) else { continue };
+            let Some(delta) = self.since_seen(tid, last, &of_exit(last), at) else { continue };
             let processes = u64::from(last.last.unwrap_or(tid == tgid) && lives.is_none());
             let life_ns = self.life_in_window(last, at);
             let of = lives.unwrap_or_default();
@@ -156,7 +167,13 @@ impl Exits {
 
     /// What a total says beyond what was seen. `None`: it lived before and was not seen then, so
     /// nobody knows.
-    fn since_seen(&self, id: u32, last: &Record, total: &Counters, at: Instant) -> Option<Counters> {
+    fn since_seen(
+        &self,
+        id: u32,
+        last: &Record,
+        total: &Counters,
+        at: Instant,
+    ) -> Option<Counters> {
         let start = start_of(last, at);
         if let Some(seen) = self.seen.get(&id).filter(|seen| is_same(seen, start)) {
             let mut delta = Counters::unknown();
@@ -289,6 +306,18 @@ pub fn of_record(record: &Record) -> Counters {
     if let Some((voluntary, involuntary)) = record.switches {
         counters.set(Counter::Vcx, voluntary);
         counters.set(Counter::Icx, involuntary);
+    }
+    counters
+}
+
+/// The same for the record of an exit. The kernel has not counted what the task ran since its last
+/// tick or switch, which for most short-lived ones is all. But one that never gave up the CPU
+/// itself either ran or waited for a CPU, all its life.
+fn of_exit(record: &Record) -> Counters {
+    let mut counters = of_record(record);
+    if record.switches.is_some_and(|(voluntary, _)| voluntary == 0) {
+        let ran = record.elapsed_ns.saturating_sub(record.delays.cpu_ns);
+        counters.set(Counter::RunNs, record.run_ns.max(ran));
     }
     counters
 }

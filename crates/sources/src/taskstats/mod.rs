@@ -11,7 +11,9 @@
 //!   a tick behind;
 //! - user and system time are those of /proc/PID/stat, in ticks: a process's record sums only its
 //!   living threads;
-//! - an exited task's record is cut when it begins to exit: what its own end costs is unnamed;
+//! - an exited task's record is cut when it begins to exit: what its own end costs is unnamed, and
+//!   so is what it ran since its last tick or switch, unless it never gave up the CPU: then its life
+//!   less its run-queue wait is its CPU time;
 //! - the delays are `-` while the sysctl kernel.task_delayacct is 0, and 0 for tasks that were born
 //!   before it was set.
 
@@ -99,7 +101,8 @@ impl Taskstats {
             }
             for task in batch.iter_mut() {
                 let bytes = self.kernel.receive();
-                let bytes = bytes.map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
+                let bytes =
+                    bytes.map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
                 if !enter(task, answer(bytes), delays) {
                     self.errors.add(ErrorKind::Torn, 1);
                 }
@@ -177,7 +180,8 @@ impl Source for Taskstats {
 /// Asks for this process's own record.
 fn permitted(kernel: &mut Kernel, family: u16) -> Result<(), SourceError> {
     kernel.ask(Ask::Process(std::process::id()), family)?;
-    let bytes = kernel.receive().map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
+    let bytes =
+        kernel.receive().map_err(|error| SourceError::Kernel { what: "taskstats", error })?;
     match answer(bytes) {
         Answer::Records(_) => Ok(()),
         Answer::Refused(errno) => Err(refused(errno)),

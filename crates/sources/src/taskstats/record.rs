@@ -6,8 +6,6 @@
 
 use exactop_model::Comm;
 
-/// The newest version whose fields are known here. A newer one only adds at its end.
-pub const NEWEST: u16 = 17;
 /// The one whose layout differs.
 const BROKEN: u16 = 15;
 /// Length of version 14, to which 15 added in the middle.

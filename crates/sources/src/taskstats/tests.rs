@@ -1,1 +1,260 @@
+//! Records of several versions, messages, and drawn sequences of exits.
 
+use super::exits::{of_record, Exits, Instant};
+use super::messages::{answer, Answer, Ask, Records};
+use super::record::{Malformed, Record};
+use super::{cpu_list, Taskstats};
+use crate::source::{Request, Source};
+use exactop_model::{
+    AccountId, Comm, Counter, Counters, ErrorKind, Ident, MicroState, TaskKey, TaskSample,
+};
+use std::process::Command;
+
+/// A structure of a version as the kernel lays it out, with numbers that tell which field they are.
+fn structure(version: u16, length: usize, inserted: usize) -> Vec<u8> {
+    const TOTALS: [usize; 8] = [24, 40, 56, 320, 336, 360, 408, 424];
+    let mut bytes = vec![0; length];
+    let mut put = |at: usize, value: &[u8]| {
+        let at = at + inserted * TOTALS.iter().filter(|&&total| total < at).count();
+        if at + value.len() <= length {
+            bytes[at..at + value.len()].copy_from_slice(value);
+        }
+    };
+    put(0, &version.to_ne_bytes());
+    put(8, &[0x20, 5]);
+    for at in [16, 24, 40, 56, 72, 144, 152, 160, 168, 176, 272, 280, 320, 336, 360, 408, 424] {
+        put(at, &(at as u64).to_ne_bytes());
+    }
+    put(80, b"a name\0");
+    for (at, value) in [(120, 1000u32), (128, 77), (132, 7), (368, 70)] {
+        put(at, &value.to_ne_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn fields_are_where_their_version_has_them() {
+    // Lengths of struct taskstats: version 8 to 17 (include/uapi/linux/taskstats.h).
+    for (version, length, inserted) in [
+        (8, 328, 0),
+        (9, 344, 0),
+        (10, 352, 0),
+        (11, 368, 0),
+        (12, 400, 0),
+        (13, 416, 0),
+        (14, 432, 0),
+        (15, 432 + 8 * 16, 16),
+        (16, 432 + 8 * 16, 0),
+        (17, 432 + 8 * 32, 0),
+        (18, 2000, 0),
+    ] {
+        let record = Record::parse(&structure(version, length, inserted)).expect("a record");
+        let what = format!("version {version}: {record:?}");
+        assert_eq!((record.pid, record.ppid, record.uid), (77, 7, 1000), "{what}");
+        assert_eq!((record.comm, record.nice), (Comm::new(b"a name"), 5), "{what}");
+        assert_eq!((record.run_ns, record.user_ns, record.dispatches), (72, 152_000, 16), "{what}");
+        assert_eq!((record.faults, record.switches), ((168, 176), Some((272, 280))), "{what}");
+        let delays = &record.delays;
+        assert_eq!((delays.cpu_ns, delays.blkio_ns, delays.swapin_ns), (24, 40, 56), "{what}");
+        let since = |first: u16, value| (version >= first).then_some(value);
+        assert_eq!(delays.reclaim_ns, since(8, 320), "{what}");
+        assert_eq!(delays.thrashing_ns, since(9, 336), "{what}");
+        assert_eq!(delays.compact_ns, since(11, 360), "{what}");
+        assert_eq!(delays.wpcopy_ns, since(13, 408), "{what}");
+        assert_eq!(delays.irq_ns, since(14, 424), "{what}");
+        assert_eq!(record.tgid, since(12, 70).map(|tgid| tgid as u32), "{what}");
+        assert_eq!(record.last, (version >= 12).then_some(true), "{what}");
+    }
+}
+
+#[test]
+fn what_is_no_record_is_refused() {
+    assert_eq!(Record::parse(&[]), Err(Malformed { version: 0, length: 0 }));
+    assert!(Record::parse(&structure(1, 80, 0)).is_err(), "basic accounting came with version 2");
+    assert!(Record::parse(&structure(14, 100, 0)).is_err(), "cut");
+    assert!(Record::parse(&vec![0; 500]).is_err(), "nothing but zeros");
+}
+
+/// Messages as the kernel of the development machine (version 16) sent them, cut to what is read.
+#[test]
+fn a_damaged_message_is_told_from_a_refusal() {
+    let mut refusal = vec![0; 36];
+    refusal[..4].copy_from_slice(&36u32.to_ne_bytes());
+    refusal[4..6].copy_from_slice(&2u16.to_ne_bytes());
+    refusal[16..20].copy_from_slice(&(-libc::ESRCH).to_ne_bytes());
+    assert_eq!(answer(&refusal), Answer::Refused(libc::ESRCH));
+    assert_eq!(answer(&[]), Answer::Damaged);
+    assert_eq!(answer(&refusal[..10]), Answer::Damaged);
+    let request = Ask::Process(1234).bytes(30);
+    assert_eq!(answer(&request), Answer::Damaged, "a question is no answer");
+    let id = 1234u32.to_ne_bytes();
+    assert!(request.windows(4).any(|bytes| bytes == id), "{request:?}");
+    assert_eq!((cpu_list("0-2,5"), cpu_list("x")), (Some(vec![0, 1, 2, 5]), None));
+}
+
+const S: u64 = 1_000_000_000;
+
+fn record(pid: u32, tgid: u32, ppid: u32, run_ns: u64, elapsed_ns: u64) -> Record {
+    let mut record = Record::parse(&structure(16, 560, 0)).expect("a record");
+    (record.pid, record.tgid, record.ppid) = (pid, Some(tgid), ppid);
+    (record.run_ns, record.elapsed_ns, record.last) = (run_ns, elapsed_ns, Some(pid == tgid));
+    (record.user_ns, record.system_ns) = (run_ns, 0);
+    record
+}
+
+fn one(record: Record) -> Records {
+    Records { sequence: 0, thread: Some(record), process: None }
+}
+
+fn task(pid: u32, ppid: u32, start_ns: u64, run_ns: u64) -> TaskSample {
+    let mut counters = Counters::unknown();
+    counters.set(Counter::RunNs, run_ns);
+    counters.set(Counter::UtimeNs, run_ns);
+    TaskSample {
+        account: AccountId(pid.into()),
+        key: TaskKey { tgid: pid, tid: pid, start_ns },
+        ident: Ident { ppid, ..Ident::default() },
+        state: MicroState::Unknown,
+        letter: 'S',
+        since_ns: start_ns,
+        last_cpu: None,
+        threads: Some(1),
+        followed: false,
+        counters,
+    }
+}
+
+fn at(seconds: u64) -> Instant {
+    Instant { monotonic_ns: seconds * S, boottime_ns: seconds * S }
+}
+
+fn run_of(exits: &Exits) -> (u64, u64) {
+    let all = exits.samples();
+    let run = all.iter().map(|e| e.counters.get(Counter::RunNs).expect("known")).sum();
+    (run, all.iter().map(|e| e.processes).sum())
+}
+
+#[test]
+fn an_exit_counts_what_came_since_it_was_seen() {
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[task(1, 0, 0, 0), task(5, 1, S, 3 * S)], false, at(10));
+    // It had 3 s, and 4 s at its end; another was born and died in between.
+    let gone = vec![one(record(5, 5, 1, 4 * S, 10 * S)), one(record(6, 6, 5, S / 2, S))];
+    exits.advance(gone, &[task(1, 0, 0, 0)], false, at(11));
+    assert_eq!(run_of(&exits), (S + S / 2, 2));
+    let of_child = exits.samples().into_iter().find(|e| e.ancestors[0].tgid == 5).expect("6");
+    assert_eq!(of_child.ancestors[1].tgid, 1, "the parent that went too leads on to its own");
+    assert_eq!(of_child.life_ns, S);
+}
+
+#[test]
+fn a_zombie_keeps_its_time_until_it_is_gone() {
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
+    let zombie = task(5, 1, S, 4 * S);
+    exits.advance(vec![one(record(5, 5, 1, 4 * S, 9 * S))], &[zombie], false, at(11));
+    assert_eq!(run_of(&exits), (0, 0), "its row has it");
+    exits.advance(Vec::new(), &[], false, at(12));
+    assert_eq!(run_of(&exits), (0, 1), "nothing came on top, but it exited");
+}
+
+#[test]
+fn a_pid_that_has_a_new_owner_is_another() {
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
+    let next = task(5, 1, 10 * S + S / 2, 0);
+    exits.advance(vec![one(record(5, 5, 1, 4 * S, 9 * S))], &[next], false, at(11));
+    assert_eq!(run_of(&exits), (S, 1));
+    // One that lived before and was never seen: nobody knows what of it was in the window.
+    exits.advance(vec![one(record(9, 9, 1, 4 * S, 9 * S))], &[next], false, at(12));
+    assert_eq!(run_of(&exits), (S, 1));
+}
+
+#[test]
+fn threads_of_a_process_that_lives_are_its_own() {
+    let mut exits = Exits::default();
+    let leader = task(5, 1, S, S);
+    let mut thread = task(6, 1, S, 2 * S);
+    thread.key.tgid = 5;
+    exits.advance(Vec::new(), &[leader, thread], true, at(10));
+    exits.advance(vec![one(record(6, 5, 1, 3 * S, 9 * S))], &[leader], true, at(11));
+    let samples = exits.samples();
+    assert_eq!((samples[0].of.tgid, samples[0].processes, samples[0].tasks), (5, 0, 1));
+    assert_eq!(run_of(&exits), (S, 0));
+    // Seen as processes, the process's own row has the time of its threads.
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[leader], false, at(10));
+    exits.advance(vec![one(record(6, 5, 1, 3 * S, 9 * S))], &[leader], false, at(11));
+    assert!(exits.samples().is_empty());
+}
+
+#[test]
+fn a_task_that_never_gave_up_the_cpu_ran_or_waited() {
+    let mut quick = record(9, 9, 1, 0, S / 2);
+    quick.switches = Some((0, 3));
+    quick.delays.cpu_ns = S / 8;
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[], false, at(10));
+    exits.advance(vec![one(quick)], &[], false, at(11));
+    assert_eq!(run_of(&exits).0, S / 2 - S / 8);
+}
+
+/// The source on this machine, where that is permitted.
+fn here() -> Option<Taskstats> {
+    let needed = rustix::process::geteuid().is_root()
+        && std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none();
+    match Taskstats::open() {
+        Ok(source) => Some(source),
+        Err(error) if needed => panic!("{error}"),
+        Err(error) => {
+            eprintln!("left out: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn its_own_record_lies_between_two_looks_of_its_own() {
+    let Some(mut source) = here() else { return };
+    let own_ns = || {
+        let text = std::fs::read_to_string("/proc/self/schedstat").expect("schedstat");
+        text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).expect("ns")
+    };
+    let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+    let request = Request { needs: exactop_model::Needs::THREADS, ..Request::default() };
+    let before = own_ns();
+    let snapshot = source.snapshot(&request).expect("a snapshot");
+    let after = own_ns();
+    let me = snapshot.tasks.iter().find(|task| task.key.tid == tid).expect("this thread");
+    let run_ns = me.counters.get(Counter::RunNs).expect("known");
+    // What runs is up to a tick behind.
+    assert!(
+        (before.saturating_sub(10_000_000)..=after).contains(&run_ns),
+        "{before} {run_ns} {after}"
+    );
+}
+
+#[test]
+fn five_thousand_exits_leave_a_record_or_are_counted_as_lost() {
+    let Some(mut source) = here() else { return };
+    let request = Request::default();
+    source.snapshot(&request).expect("a snapshot");
+    let script = "i=0; while [ $i -lt 5000 ]; do /bin/true; i=$((i+1)); done";
+    assert!(Command::new("sh").args(["-c", script]).status().expect("sh").success());
+    let snapshot = source.snapshot(&request).expect("a snapshot");
+    let named = snapshot.exited.iter().filter(|e| e.comm == Comm::new(b"true"));
+    let (processes, run_ns) = named.fold((0, 0), |(n, ns), e| {
+        (n + e.processes, ns + e.counters.get(Counter::RunNs).unwrap_or(0))
+    });
+    let lost = snapshot.errors.get(ErrorKind::LostExit);
+    println!("{processes} of 5000 named, {lost} lost, {run_ns} ns");
+    assert!(processes + lost >= 5000, "{processes} and {lost} lost");
+    assert!(processes <= 5000 && run_ns > 0);
+}
+
+#[test]
+fn of_record_knows_what_a_record_tells() {
+    let counters = of_record(&record(5, 5, 1, 4 * S, 9 * S));
+    assert_eq!(counters.get(Counter::RunNs), Some(4 * S));
+    assert_eq!(counters.get(Counter::BlkioDelayNs), None, "delays only while they are counted");
+}

@@ -16,6 +16,7 @@ mod identity;
 mod interrupts;
 mod io_uring;
 mod microstates;
+mod sources;
 mod teardown;
 mod waits;
 mod wakes;

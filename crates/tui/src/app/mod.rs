@@ -243,6 +243,7 @@ impl App {
             of_machine: self.settings.of_machine,
             command_line: self.settings.command_line,
             memory_total: frame.and_then(|f| f.system.memory).map(|m| m.total),
+            boottime_ns: frame.and_then(Frame::boottime_ns),
         }
     }
 

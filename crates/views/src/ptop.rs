@@ -1,0 +1,205 @@
+//! The precise top of 2010: CPU time by kind, each process's own and its children's, a row of
+//! units, and a row of sums. On a busy machine the ledger's sum is the CPUs times 100 %.
+//!
+//! What belongs to no living process has rows of its own in brackets, so that nothing is missing in
+//! the sum: tasks that exited without a living ancestor, time without a name, interrupts, and what
+//! was stolen from nobody.
+
+use crate::plan::Page;
+use exactop_model::sort::{self, SortBy};
+use exactop_model::{format, Counter, Row, RowKind};
+use std::io::{self, Write};
+
+/// The figures of a row, ns; `None`: not to be had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Figures {
+    user: Option<u64>,
+    system: Option<u64>,
+    steal: Option<u64>,
+    child_user: Option<u64>,
+    child_system: Option<u64>,
+    child_steal: Option<u64>,
+    total: u64,
+}
+
+impl Figures {
+    fn of(row: &Row) -> Figures {
+        let (own, children) = (row.split_ns().ok(), row.children_split_ns().ok());
+        Figures {
+            user: own.map(|(user, _)| user),
+            system: own.map(|(_, system)| system),
+            steal: row.delta.get(Counter::StealNs),
+            child_user: children.map(|(user, _)| user),
+            child_system: children.map(|(_, system)| system),
+            child_steal: row.children.and_then(|c| c.get(Counter::StealNs)),
+            total: row.taken_ns().unwrap_or(0),
+        }
+    }
+
+    /// Of a group of exited tasks: all of it is a child's.
+    fn of_exited(row: &Row) -> Figures {
+        let Figures { user, system, steal, total, .. } = Figures::of(row);
+        Figures {
+            child_user: user,
+            child_system: system,
+            child_steal: steal,
+            total,
+            ..Figures::default()
+        }
+    }
+
+    fn add(&mut self, other: &Figures) {
+        let both = |a: &mut Option<u64>, b: Option<u64>| {
+            if let Some(b) = b {
+                *a = Some(a.unwrap_or(0) + b);
+            }
+        };
+        both(&mut self.user, other.user);
+        both(&mut self.system, other.system);
+        both(&mut self.steal, other.steal);
+        both(&mut self.child_user, other.child_user);
+        both(&mut self.child_system, other.child_system);
+        both(&mut self.child_steal, other.child_steal);
+        self.total += other.total;
+    }
+
+    fn cells(&self, window_ns: u64) -> [String; 7] {
+        let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / window_ns.max(1) as f64);
+        let cell = |ns: Option<u64>| ns.map_or("-".into(), percent);
+        [
+            cell(self.user),
+            cell(self.system),
+            cell(self.steal),
+            cell(self.child_user),
+            cell(self.child_system),
+            cell(self.child_steal),
+            percent(self.total),
+        ]
+    }
+}
+
+/// A line of the table.
+struct Line {
+    pid: String,
+    figures: Figures,
+    elapsed: String,
+    name: String,
+}
+
+impl Line {
+    fn of(row: &Row, page: &Page) -> Line {
+        let elapsed = page.context.boottime_ns.map(|now| now.saturating_sub(row.key.start_ns));
+        let id = if row.kind == RowKind::Task { row.key.tid } else { row.key.tgid };
+        Line {
+            pid: id.to_string(),
+            figures: Figures::of(row),
+            elapsed: elapsed.map_or("-".into(), hours),
+            name: name(row, page),
+        }
+    }
+
+    fn bracketed(name: &str, figures: Figures) -> Line {
+        Line { pid: "-".into(), figures, elapsed: "-".into(), name: format!("[{name}]") }
+    }
+
+    fn text(&self, window_ns: u64) -> String {
+        let mut line = format!("{:>7}", self.pid);
+        for cell in self.figures.cells(window_ns) {
+            line.push_str(&format!(" {cell:>7}"));
+        }
+        line.push_str(&format!(" {:>7} {}", self.elapsed, self.name));
+        line.trim_end().into()
+    }
+}
+
+/// `1:05`: hours and minutes.
+fn hours(ns: u64) -> String {
+    let minutes = ns / 60_000_000_000;
+    format!("{}:{:02}", minutes / 60, minutes % 60)
+}
+
+fn name(row: &Row, page: &Page) -> String {
+    let command = exactop_model::columns::find("command");
+    command.map_or_else(String::new, |c| format::cell(&(c.value)(row, &page.context), c.unit))
+}
+
+/// Prints heading, units, rows that took CPU time, at most `rows` of them, and the sum of all.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(out: &mut dyn Write, page: &Page, rows: Option<usize>) -> io::Result<()> {
+    let window_ns = page.frame.length_ns();
+    let lines = lines(page);
+    let mut sum = Figures::default();
+    lines.iter().for_each(|line| sum.add(&line.figures));
+    writeln!(out, "{}", row(HEADING))?;
+    writeln!(out, "{}", row(UNITS))?;
+    for line in lines.iter().take(rows.unwrap_or(usize::MAX)) {
+        writeln!(out, "{}", line.text(window_ns))?;
+    }
+    let elapsed = page.context.boottime_ns.map_or("-".into(), hours);
+    let sum = Line { pid: "V:V:S".into(), figures: sum, elapsed, name: String::new() };
+    writeln!(out, "{}", sum.text(window_ns))
+}
+
+const HEADING: [&str; 10] =
+    ["pid", "user", "sys", "ste", "cuser", "csys", "cste", "total", "Elap+", "Name"];
+const UNITS: [&str; 10] = ["(#)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(hm)", "(str)"];
+
+fn row([pid, rest @ ..]: [&str; 10]) -> String {
+    let mut line = format!("{pid:>7}");
+    for (at, title) in rest.iter().enumerate() {
+        match at {
+            8 => line.push_str(&format!(" {title}")),
+            _ => line.push_str(&format!(" {title:>7}")),
+        }
+    }
+    line
+}
+
+/// Rows that took CPU time, largest total first unless another order is asked for, and what belongs
+/// to nobody.
+fn lines(page: &Page) -> Vec<Line> {
+    let takes = |row: &&Row| row.taken_ns().is_some_and(|ns| ns > 0);
+    let mut rows: Vec<&Row> = page.rows.iter().filter(takes).collect();
+    sort_rows(&mut rows, page.sort, page);
+    let mut lines: Vec<Line> = rows.into_iter().map(|row| Line::of(row, page)).collect();
+    lines.extend(of_nobody(page));
+    lines
+}
+
+fn sort_rows(rows: &mut [&Row], by: SortBy, page: &Page) {
+    rows.sort_by(|a, b| {
+        let value = |row: &Row| (by.column.value)(row, &page.context);
+        sort::compare(&value(a), &value(b), by.descending).then(a.key.cmp(&b.key))
+    });
+}
+
+fn of_nobody(page: &Page) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let mut orphans = Figures::default();
+    for row in page.exited.iter().filter(|row| row.ident.ppid == 0) {
+        orphans.add(&Figures::of_exited(row));
+    }
+    let only = |total| Figures { total, ..Figures::default() };
+    let books = &page.frame.books;
+    // Part of the total of no row: %CPU leaves both out, and steal may hit an idle CPU.
+    let of_rows = |row: &Row| {
+        let own = row.delta.get(Counter::StealNs).unwrap_or(0);
+        own + row.children.and_then(|c| c.get(Counter::StealNs)).unwrap_or(0)
+    };
+    let stolen: u64 = page.rows.iter().map(of_rows).sum::<u64>() + orphans.child_steal.unwrap_or(0);
+    // Where exits are not seen, much of what has no name is in the parents' cuser and csys.
+    let unnamed = if page.frame.died.is_some() { books.unnamed_ns } else { 0 };
+    for (name, figures) in [
+        ("exited, no ancestor lives", orphans),
+        ("unnamed", only(unnamed)),
+        ("interrupts", only(books.irq_ns.unwrap_or(0))),
+        ("stolen from nobody", only(books.steal_ns.unwrap_or(0).saturating_sub(stolen))),
+    ] {
+        if figures.total > 0 && page.is_whole {
+            lines.push(Line::bracketed(name, figures));
+        }
+    }
+    lines
+}
