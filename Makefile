@@ -21,11 +21,28 @@ deps: ## Install what building and testing need (as root; else say what to run)
 .PHONY: build
 build: cargo ## Build the release binary: target/release/exactop
 	@scripts/deps.sh build
-	$(CARGO) build --release -p exactop
+	$(CARGO) build --release -p exactop --features static
 
 .PHONY: run
 run: build ## Build and start the live view (as root: the exact ledger; else procfs)
 	target/release/exactop
+
+PREFIX ?= /usr/local
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+
+.PHONY: lib
+lib: cargo ## Build libexactop: target/release/libexactop.{so,a}
+	@scripts/deps.sh build
+	$(CARGO) build --release -p exactop-capi
+
+.PHONY: install-lib
+install-lib: lib ## Install libexactop, exactop.h and exactop.pc below PREFIX (default /usr/local)
+	install -D -m 755 target/release/libexactop.so $(DESTDIR)$(PREFIX)/lib/libexactop.so
+	install -D -m 644 target/release/libexactop.a $(DESTDIR)$(PREFIX)/lib/libexactop.a
+	install -D -m 644 crates/capi/include/exactop.h $(DESTDIR)$(PREFIX)/include/exactop.h
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/capi/exactop.pc.in \
+	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/exactop.pc
 
 .PHONY: test
 test: cargo ## Run all tests (those of the ledger need root)
@@ -35,6 +52,10 @@ test: cargo ## Run all tests (those of the ledger need root)
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops
 	$(CARGO) xtask bench
+
+.PHONY: bench-ptop
+bench-ptop: cargo ## The precise top's comparison: every source of ours and other tops
+	$(CARGO) xtask bench --only ptop
 
 .PHONY: lint
 lint: cargo ## Formatting and clippy, with and without BPF; warnings are errors

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
-test=(procps tmux)
+test=(procps tmux valgrind)
 
 missing() {
     local package

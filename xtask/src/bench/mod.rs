@@ -155,7 +155,7 @@ fn programs(exactop_too: bool) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     cargo.args(["build", "--release", "-p", "exactop-lab"]);
     if exactop_too {
-        cargo.args(["-p", "exactop"]);
+        cargo.args(["-p", "exactop", "--features", "exactop/static"]);
     }
     if !cargo.status().context("running cargo")?.success() {
         bail!("the build failed");

@@ -217,7 +217,7 @@ fn here() -> Option<Taskstats> {
 fn its_own_record_lies_between_two_looks_of_its_own() {
     let Some(mut source) = here() else { return };
     let own_ns = || {
-        let text = std::fs::read_to_string("/proc/self/schedstat").expect("schedstat");
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("schedstat");
         text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).expect("ns")
     };
     let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;

@@ -1,0 +1,98 @@
+/*
+ * Opens a source, takes two snapshots, walks the tasks of the second and what happened between the
+ * two, and prints the balance:
+ *
+ *     cc walk.c $(pkg-config --cflags --libs exactop) -o walk && ./walk procfs
+ */
+#include <exactop.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int failed(const char *what)
+{
+	fprintf(stderr, "walk: %s: %s\n", what, exactop_error());
+	return 1;
+}
+
+static uint32_t kind_of(const char *name)
+{
+	const char *names[] = { "auto", "ledger", "snapshot", "taskstats", "procfs" };
+	uint32_t kind;
+
+	for (kind = 0; kind < sizeof(names) / sizeof(names[0]); kind++)
+		if (!strcmp(names[kind], name))
+			return kind;
+	return 99; /* exactop_open says that there is none */
+}
+
+static int print_tasks(const struct exactop_source *source)
+{
+	struct exactop_table *tasks;
+	struct exactop_row row;
+	size_t at, me = 0;
+
+	if (exactop_snapshot(source, &tasks))
+		return failed("snapshot");
+	for (at = 0; at < exactop_table_len(tasks); at++)
+		if (!exactop_table_row(tasks, at, &row) && row.pid == (uint32_t)getpid())
+			me++;
+	printf("%zu tasks, %zu of them this one\n", exactop_table_len(tasks), me);
+	exactop_table_free(tasks);
+	return me != 1;
+}
+
+static int print_window(const struct exactop_source *source)
+{
+	uint32_t run = (uint32_t)exactop_counter_number("run_ns");
+	struct exactop_table *window;
+	struct exactop_books books;
+	struct exactop_row row;
+	uint64_t ns, sum = 0;
+	size_t at;
+
+	if (exactop_window(source, 0, &window))
+		return failed("window");
+	for (at = 0; at < exactop_table_len(window); at++) {
+		if (exactop_table_row(window, at, &row))
+			return failed("row");
+		if (exactop_table_counter(window, at, run, &ns) == EXACTOP_OK) {
+			sum += ns;
+			if (row.pid == (uint32_t)getpid())
+				printf("this process ran %llu ns\n", (unsigned long long)ns);
+		}
+	}
+	if (exactop_table_books(window, &books))
+		return failed("books");
+	exactop_table_free(window);
+	printf("total %llu tasks %llu exited %llu rows %llu residual %lld exact %u\n",
+	       (unsigned long long)books.total_ns, (unsigned long long)books.tasks_ns,
+	       (unsigned long long)books.exited_ns, (unsigned long long)sum,
+	       (long long)books.residual_ns, books.exact);
+	return sum != books.tasks_ns + books.exited_ns;
+}
+
+int main(int argc, char **argv)
+{
+	struct exactop_source *source;
+	struct exactop_table *table;
+	volatile unsigned long work;
+	int wrong;
+
+	if (exactop_open(kind_of(argc > 1 ? argv[1] : "auto"), &source))
+		return failed("open");
+	printf("source %s\n", exactop_source_name(source));
+	if (exactop_window(source, 0, &table) != EXACTOP_NO_WINDOW)
+		return failed("a window before the second snapshot");
+	if (exactop_take(source))
+		return failed("take");
+	for (work = 0; work < 100000000; work++)
+		;
+	if (exactop_take(source))
+		return failed("take");
+	wrong = print_tasks(source) | print_window(source);
+	if (exactop_table_row(NULL, 0, NULL) != EXACTOP_ARGUMENT || !*exactop_error())
+		wrong = failed("a null pointer was taken");
+	exactop_close(source);
+	return wrong;
+}

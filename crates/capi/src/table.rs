@@ -1,0 +1,270 @@
+//! Rows to walk: everyone at an instant, or what everyone did in a window.
+
+use crate::counter;
+use crate::exactop_status::{self, *};
+use crate::{fail, guarded, null};
+use exactop_model::frame::Books;
+use exactop_model::snapshot::TaskSample;
+use exactop_model::{Book, Counters, Frame, FrameOptions, Row, RowKind, Window};
+use std::ffi::c_char;
+
+/// Rows; those of a window with its balance.
+#[allow(non_camel_case_types)]
+pub struct exactop_table {
+    rows: Vec<(exactop_row, Counters)>,
+    books: Option<exactop_books>,
+}
+
+/// What a row stands for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types)]
+pub enum exactop_row_kind {
+    /// One thread.
+    EXACTOP_TASK = 0,
+    /// A process.
+    EXACTOP_PROCESS = 1,
+    /// Tasks that exited in the window.
+    EXACTOP_EXITED = 2,
+}
+
+/// Who a row is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(non_camel_case_types)]
+pub struct exactop_row {
+    /// What it stands for: an exactop_row_kind.
+    pub kind: u32,
+    /// Process (thread group id); 0 for exited groups.
+    pub pid: u32,
+    /// Thread; of a process its leader.
+    pub tid: u32,
+    /// Parent process; of exited groups the nearest ancestor that lives, or 0.
+    pub ppid: u32,
+    /// Effective user.
+    pub uid: u32,
+    /// Processes that exited, of exited groups.
+    pub exited: u32,
+    /// Start on CLOCK_BOOTTIME, ns.
+    pub start_ns: u64,
+    /// The part of the life inside the window, of all threads; 0 in snapshots.
+    pub life_ns: u64,
+    /// Command name: raw bytes, ended by a null. May hold control characters.
+    pub comm: [c_char; 16],
+    /// R S D T t Z I, or X for exited groups.
+    pub state: c_char,
+}
+
+/// Where the CPUs' time went in a window, ns. Figures that are not measured are 0 and part of
+/// others.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(non_camel_case_types)]
+pub struct exactop_books {
+    /// Start of the window, CLOCK_MONOTONIC.
+    pub t0_ns: u64,
+    /// Its end.
+    pub t1_ns: u64,
+    /// CPUs times the window.
+    pub total_ns: u64,
+    /// Tasks that live.
+    pub tasks_ns: u64,
+    /// Tasks that exited.
+    pub exited_ns: u64,
+    /// Executing, but nobody knows who.
+    pub unnamed_ns: u64,
+    /// Interrupts.
+    pub irq_ns: u64,
+    /// Stolen by the hypervisor.
+    pub steal_ns: u64,
+    /// Idle.
+    pub idle_ns: u64,
+    /// Offline.
+    pub offline_ns: u64,
+    /// The total less all others: 0 when the books close.
+    pub residual_ns: i64,
+    /// CPUs.
+    pub cpus: u32,
+    /// 1 if nothing was missed and the source does not sample.
+    pub exact: u32,
+}
+
+impl exactop_table {
+    /// Everyone in the book.
+    pub fn of_book(book: &Book) -> exactop_table {
+        let all = book.processes().flat_map(|(_, process)| process.tasks.iter());
+        let samples = all.filter_map(|&account| book.task(account));
+        exactop_table { rows: samples.map(|s| (of_sample(s), s.counters)).collect(), books: None }
+    }
+
+    /// What everyone did.
+    pub fn of_window(window: &Window, book: &Book, options: &FrameOptions) -> exactop_table {
+        let frame = Frame::new(window, book, options);
+        let all = frame.rows.iter().chain(&frame.exited);
+        let rows = all.map(|row| (of_row(row), row.delta)).collect();
+        exactop_table { rows, books: Some(of_frame(&frame)) }
+    }
+}
+
+fn comm(name: exactop_model::Comm) -> [c_char; 16] {
+    name.0.map(|byte| byte as c_char)
+}
+
+fn of_sample(sample: &TaskSample) -> exactop_row {
+    exactop_row {
+        kind: match sample.threads {
+            Some(_) => exactop_row_kind::EXACTOP_PROCESS,
+            None => exactop_row_kind::EXACTOP_TASK,
+        } as u32,
+        pid: sample.key.tgid,
+        tid: sample.key.tid,
+        ppid: sample.ident.ppid,
+        uid: sample.ident.uid,
+        exited: 0,
+        start_ns: sample.key.start_ns,
+        life_ns: 0,
+        comm: comm(sample.ident.comm),
+        state: sample.letter as c_char,
+    }
+}
+
+fn of_row(row: &Row) -> exactop_row {
+    exactop_row {
+        kind: match row.kind {
+            RowKind::Task => exactop_row_kind::EXACTOP_TASK,
+            RowKind::Process => exactop_row_kind::EXACTOP_PROCESS,
+            RowKind::Exited => exactop_row_kind::EXACTOP_EXITED,
+        } as u32,
+        pid: row.key.tgid,
+        tid: row.key.tid,
+        ppid: row.ident.ppid,
+        uid: row.ident.uid,
+        exited: u32::try_from(row.exited_processes).unwrap_or(u32::MAX),
+        start_ns: row.key.start_ns,
+        life_ns: row.life_ns,
+        comm: comm(row.ident.comm),
+        state: row.letter as c_char,
+    }
+}
+
+fn of_frame(frame: &Frame) -> exactop_books {
+    let Books { total_ns, tasks_ns, exited_ns, unnamed_ns, idle_ns, offline_ns, .. } = frame.books;
+    exactop_books {
+        t0_ns: frame.t0_ns,
+        t1_ns: frame.t1_ns,
+        total_ns,
+        tasks_ns,
+        exited_ns,
+        unnamed_ns,
+        irq_ns: frame.books.irq_ns.unwrap_or(0),
+        steal_ns: frame.books.steal_ns.unwrap_or(0),
+        idle_ns,
+        offline_ns,
+        residual_ns: frame.books.residual_ns,
+        cpus: frame.cpus.len() as u32,
+        exact: u32::from(frame.exact),
+    }
+}
+
+/// How many rows a table has; 0 for null.
+///
+/// # Safety
+/// `table` is null or comes from this library.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_len(table: *const exactop_table) -> usize {
+    // SAFETY: null or ours.
+    unsafe { table.as_ref() }.map_or(0, |table| table.rows.len())
+}
+
+/// Who a row is.
+///
+/// # Safety
+/// `table` is null or comes from this library; `out` is a place for a row.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_row(
+    table: *const exactop_table,
+    index: usize,
+    out: *mut exactop_row,
+) -> exactop_status {
+    guarded(|| {
+        // SAFETY: null or ours.
+        let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
+            return null();
+        };
+        let Some((row, _)) = table.rows.get(index) else { return past_the_end(table, index) };
+        // SAFETY: not null, and the caller's word.
+        unsafe { out.write(*row) };
+        EXACTOP_OK
+    })
+}
+
+/// A counter of a row: cumulative in snapshots, of the window in windows. `counter` is a number of
+/// exactop_counter_number.
+///
+/// # Safety
+/// `table` is null or comes from this library; `out` is a place for a number.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_counter(
+    table: *const exactop_table,
+    index: usize,
+    counter: u32,
+    out: *mut u64,
+) -> exactop_status {
+    guarded(|| {
+        // SAFETY: null or ours.
+        let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
+            return null();
+        };
+        let Some((_, counters)) = table.rows.get(index) else { return past_the_end(table, index) };
+        let Some(which) = counter::of(counter) else {
+            return fail(EXACTOP_ARGUMENT, format!("no counter has the number {counter}"));
+        };
+        match counters.get(which) {
+            None => fail(EXACTOP_UNKNOWN, format!("this source does not know {}", which.info().id)),
+            Some(value) => {
+                // SAFETY: not null, and the caller's word.
+                unsafe { out.write(value) };
+                EXACTOP_OK
+            }
+        }
+    })
+}
+
+/// The balance of a window.
+///
+/// # Safety
+/// `table` is null or comes from this library; `out` is a place for the books.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_books(
+    table: *const exactop_table,
+    out: *mut exactop_books,
+) -> exactop_status {
+    guarded(|| {
+        // SAFETY: null or ours.
+        let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
+            return null();
+        };
+        let Some(books) = table.books else {
+            return fail(EXACTOP_NO_WINDOW, "a snapshot has no balance: ask a window");
+        };
+        // SAFETY: not null, and the caller's word.
+        unsafe { out.write(books) };
+        EXACTOP_OK
+    })
+}
+
+/// Frees a table; null is nothing.
+///
+/// # Safety
+/// `table` comes from this library and is not used any more.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_free(table: *mut exactop_table) {
+    if !table.is_null() {
+        // SAFETY: ours.
+        drop(unsafe { Box::from_raw(table) });
+    }
+}
+
+fn past_the_end(table: &exactop_table, index: usize) -> exactop_status {
+    fail(EXACTOP_ARGUMENT, format!("no row {index}: there are {}", table.rows.len()))
+}

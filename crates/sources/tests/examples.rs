@@ -1,0 +1,42 @@
+//! The examples run and print what they say.
+
+use std::process::Command;
+
+fn run(example: &str, args: &[&str]) -> String {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let output = Command::new(cargo)
+        .args(["run", "-q", "-p", "exactop-sources", "--example", example, "--"])
+        .args(args)
+        .output()
+        .expect("cargo");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}
+
+#[test]
+fn a_snapshot_is_printed() {
+    let text = run("snapshot", &["procfs"]);
+    let me = format!("{:>8} ", std::process::id());
+    assert!(text.starts_with("source procfs\n"), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with(&me)).count(), 1, "{text}");
+}
+
+#[test]
+fn a_process_is_watched() {
+    let text = run("watch", &[&std::process::id().to_string(), "2", "0.2"]);
+    assert_eq!(text.lines().filter(|line| line.contains(": ran ")).count(), 2, "{text}");
+    let gone = run("watch", &["4194304", "1", "0.1"]);
+    assert_eq!(gone, "process 4194304 is not there\n");
+}
+
+#[test]
+fn groups_are_summed() {
+    let text = run("groups", &["0.3"]);
+    let figures: Vec<f64> = text
+        .lines()
+        .map(|line| line.split_whitespace().rev().nth(4).expect("a figure").parse().expect("it"))
+        .collect();
+    let (sum, groups) = figures.split_last().expect("a sum");
+    assert!((groups.iter().sum::<f64>() - sum).abs() < 0.01 * figures.len() as f64, "{text}");
+}
