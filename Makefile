@@ -58,10 +58,11 @@ bench-ptop: cargo ## The precise top's comparison: every source of ours and othe
 	$(CARGO) xtask bench --only ptop
 
 .PHONY: lint
-lint: cargo ## Formatting and clippy, with and without BPF; warnings are errors
+lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace
 
 .PHONY: test-kernels
 test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines

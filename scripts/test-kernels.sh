@@ -17,6 +17,8 @@ program_of() {
 }
 ledger=$(program_of exactop-sources ledger)
 shares=$(program_of exactop shares)
+records=$(cargo test -p exactop-sources --lib --no-run 2>&1 |
+    sed -n 's/.*Executable .*(\(.*\))$/\1/p')
 
 [[ $series == all ]] && series="6.1 6.12"
 
@@ -30,6 +32,11 @@ ledger_on() {
 shares_on() {
     cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop \
         --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture
+}
+
+# Records of exits, in the versions that these kernels have.
+records_on() {
+    cargo xtask vm --kernel "$1" -- "$records" --test-threads=1 taskstats
 }
 
 # Groups that systemd makes.
@@ -46,7 +53,10 @@ twice() {
 
 for kernel in $series; do
     cargo xtask vm --kernel "$kernel" -- target/debug/exactop doctor
-    cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source ledger --once -d 1
+    for source in ledger snapshot taskstats; do
+        cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source "$source" --once -d 1
+    done
+    twice records_on "$kernel"
     twice systemd_on "$kernel"
     twice shares_on "$kernel"
     twice ledger_on "$kernel"

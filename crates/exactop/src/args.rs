@@ -251,8 +251,8 @@ pub struct Watch {
     /// At most so many rows of the precise top.
     #[arg(skip)]
     pub rows: Option<usize>,
-    /// The columns and the order of this name: top, prstat, ptop, or one of your own below
-    /// [presets] in the configuration
+    /// The columns and the order of this name: top, prstat, ptop, or a preset of your own in the
+    /// configuration
     #[arg(long, value_name = "NAME", conflicts_with = "columns")]
     pub preset: Option<String>,
     /// Where the figures come from

@@ -34,7 +34,7 @@ pub fn from(
     };
     match session {
         Ok(session) => Ok(Box::new(session)),
-        Err(error) if source == Source::Ledger => {
+        Err(error) if !matches!(source, Source::Auto | Source::Procfs) => {
             Err(Failure::failed(format!("{error} ('exactop doctor' says more)")))
         }
         Err(error) => Err(Failure::failed(error)),

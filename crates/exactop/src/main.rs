@@ -111,6 +111,11 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
 
 const DEFAULT_DELAY_S: f64 = 2.0;
 
+/// Whether windows are the precise top's table, which has no rows for those that did nothing.
+fn prints_precise(watch: &Watch) -> bool {
+    watch.preset.as_deref() == Some(preset::PRECISE) && !watch.json && !watch.csv
+}
+
 /// The precise top is batch mode with columns of its own.
 fn ptop(options: Ptop) -> Result<(), Failure> {
     let mut watch = options.watch;
@@ -148,6 +153,7 @@ fn plan(watch: &Watch) -> Result<Plan, Failure> {
             hide_idle: watch.hide_idle,
             filters: watch.filter.clone(),
         },
+        only_active: prints_precise(watch),
     })
 }
 

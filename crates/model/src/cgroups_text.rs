@@ -3,7 +3,7 @@
 use crate::cgroups::{GroupRow, Groups};
 use crate::format::duration;
 
-/// The columns of [`line`]; the last is the group.
+/// The columns of [`line()`]; the last is the group.
 pub const HEADING: [&str; 16] = [
     "%CPU",
     "LEDGER%",

@@ -51,8 +51,10 @@ fn window(frame: &Frame) -> String {
     let source = frame.provenance.source.name();
     let grade = if frame.exact {
         "exact"
-    } else if frame.died.is_some() {
+    } else if frame.provenance.source.keeps_books() {
         "NOT EXACT"
+    } else if frame.died.is_some() {
+        "sampled by ticks, exits by their records"
     } else {
         "sampled by ticks, blind to what exits"
     };

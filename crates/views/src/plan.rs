@@ -41,6 +41,9 @@ pub struct Plan {
     pub command_line: bool,
     /// Which rows.
     pub selection: Selection,
+    /// Only rows that did something, or whose children did, are looked at: none is made for the
+    /// others.
+    pub only_active: bool,
 }
 
 /// A frame ready to be printed: rows selected, sorted and with their details.
@@ -67,7 +70,8 @@ pub struct Page {
 impl Plan {
     /// What to ask the feed for.
     pub fn ask(&self) -> Ask {
-        let still = if self.selection.hide_idle { Still::Hide } else { Still::All };
+        let hide = self.selection.hide_idle || self.only_active;
+        let still = if hide { Still::Hide } else { Still::All };
         let options = FrameOptions { threads: self.threads, still, threads_of: None };
         let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
         Ask {

@@ -7,7 +7,7 @@ use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use exactop_model::{Column, Counter, ErrorKind, SourceKind};
 use exactop_views::table::TextOptions;
-use exactop_views::{csv, json, table, Page, Plan, Selection, User};
+use exactop_views::{csv, json, ptop, table, Page, Plan, Selection, User};
 use sample::{frame, Details};
 
 fn named(ids: &[&str]) -> Vec<&'static Column> {
@@ -21,6 +21,7 @@ fn plan(columns: Vec<&'static Column>) -> Plan {
         threads: false,
         command_line: false,
         selection: Selection::default(),
+        only_active: false,
     }
 }
 
@@ -47,6 +48,39 @@ fn a_window_of_ticks_as_text_says_so() {
     plan.command_line = true;
     let options = TextOptions { width: 60, each_cpu: true };
     insta::assert_snapshot!(text(&plan, SourceKind::Procfs, &options));
+}
+
+fn precise(plan: &Plan, source: SourceKind, rows: Option<usize>) -> String {
+    let mut out = Vec::new();
+    ptop::write(&mut out, &page(plan, source), rows).expect("memory takes it");
+    String::from_utf8(out).expect("text")
+}
+
+fn precise_plan() -> Plan {
+    let mut plan = plan(named(columns::PTOP));
+    plan.sort = SortBy::column(columns::find("total_pct").expect("a column"));
+    plan.only_active = true;
+    plan
+}
+
+#[test]
+fn the_precise_top_has_units_and_a_sum() {
+    insta::assert_snapshot!(precise(&precise_plan(), SourceKind::Ledger, None));
+    insta::assert_snapshot!(precise(&precise_plan(), SourceKind::Procfs, Some(1)));
+}
+
+#[test]
+fn the_precise_tops_sum_is_all_that_was_taken() {
+    let page = page(&precise_plan(), SourceKind::Ledger);
+    let text = precise(&precise_plan(), SourceKind::Ledger, None);
+    let sum = text.lines().last().and_then(|line| line.split_whitespace().nth(7));
+    let sum: f64 = sum.and_then(|sum| sum.parse().ok()).expect("a sum");
+    let books = &page.frame.books;
+    let taken = books.total_ns - books.idle_ns - books.offline_ns;
+    let expected = 100.0 * taken as f64 / page.frame.length_ns() as f64;
+    assert!((sum - expected).abs() < 0.01, "{sum} {expected}\n{text}{books:?}");
+    let few = precise(&precise_plan(), SourceKind::Ledger, Some(0));
+    assert_eq!(few.lines().last(), text.lines().last(), "the sum is of all rows");
 }
 
 #[test]

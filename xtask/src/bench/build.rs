@@ -38,10 +38,11 @@ pub fn measure(bench: &Bench) -> Result<Section> {
 }
 
 /// The C sources that the build of the ledger needs too, in a directory of their own.
-struct Project(tempfile::TempDir);
+pub struct Project(tempfile::TempDir);
 
 impl Project {
-    fn new() -> Result<Project> {
+    /// A copy of them.
+    pub fn new() -> Result<Project> {
         let dir = tempfile::tempdir().context("making a directory")?;
         let sources = sources()?;
         let copied = Command::new("cp").arg("-r").arg(&sources).arg(dir.path()).status();
@@ -52,7 +53,7 @@ impl Project {
     }
 
     /// Builds all of it behind `front`; seconds.
-    fn build(&self, front: &[String]) -> Result<f64> {
+    pub fn build(&self, front: &[String]) -> Result<f64> {
         let make = |words: &[String]| {
             let mut command = Command::new(&words[0]);
             command.args(&words[1..]).current_dir(self.0.path().join("libbpf/src"));

@@ -17,6 +17,7 @@ mod named;
 mod named_by;
 mod peers;
 mod pipe;
+mod ptop;
 mod report;
 mod running;
 mod spread;
@@ -42,14 +43,24 @@ enum What {
     Groups,
     /// What `exactop run` costs a build, beside time(1)
     Build,
+    /// The precise top: every source of ours and other tops
+    Ptop,
     /// From start to the first frame
     Start,
     /// The program file
     Size,
 }
 
-const ALL: [What; 7] =
-    [What::Cost, What::Named, What::Switches, What::Groups, What::Build, What::Start, What::Size];
+const ALL: [What; 8] = [
+    What::Cost,
+    What::Named,
+    What::Switches,
+    What::Groups,
+    What::Build,
+    What::Ptop,
+    What::Start,
+    What::Size,
+];
 
 /// Measure the cost of looking, beside other tops.
 ///
@@ -131,6 +142,7 @@ impl What {
             What::Switches => "switches",
             What::Groups => "groups",
             What::Build => "build",
+            What::Ptop => "ptop",
             What::Start => "start",
             What::Size => "size",
         }
@@ -145,6 +157,7 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
         What::Switches => switches::measure(bench),
         What::Groups => groups::measure(bench),
         What::Build => build::measure(bench),
+        What::Ptop => ptop::measure(bench),
         What::Start => first_frame::measure(bench),
         What::Size => file_size::measure(bench),
     }

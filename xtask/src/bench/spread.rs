@@ -23,6 +23,11 @@ impl Spread {
         }
     }
 
+    /// The largest.
+    pub fn max(&self) -> Option<f64> {
+        self.sorted().last().copied()
+    }
+
     /// All of them changed in the same way.
     pub fn map(&self, change: impl Fn(f64) -> f64) -> Spread {
         self.0.iter().copied().map(change).collect()

@@ -112,6 +112,8 @@ fn without_privileges_it_reads_proc_and_says_why() {
     let lines: Vec<&str> = text.lines().filter(|l| l.contains(why)).collect();
     assert_eq!(lines.len(), 1, "{text}");
     refused(&here.unprivileged(&["--once", "--source", "ledger"]), why);
+    refused(&here.unprivileged(&["--once", "--source", "snapshot"]), why);
+    refused(&here.unprivileged(&["--once", "--source", "taskstats"]), "CAP_NET_ADMIN");
     let doctor = here.unprivileged(&["doctor"]);
     assert_eq!((doctor.code, doctor.err.as_str()), (Some(1), ""));
     assert!(doctor.out.contains(why), "{}", doctor.out);

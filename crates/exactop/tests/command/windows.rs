@@ -52,6 +52,44 @@ fn there_is_nothing_a_terminal_obeys() {
 }
 
 #[test]
+fn the_precise_top_is_a_command_and_a_preset() {
+    let tree = tree();
+    let root = tree.path();
+    let command = run_on(root, &["ptop", "0.05", "2"]).fine();
+    let sums = command.lines().filter(|line| line.trim_start().starts_with("V:V:S"));
+    assert_eq!(sums.count(), 2, "{command}");
+    assert!(command.contains("   (hm) (str)\n"), "{command}");
+    let preset = once(&["--preset", "ptop", "-b"]);
+    assert_eq!(preset.lines().next(), command.lines().next());
+    let csv = once(&["--preset", "ptop", "--csv"]);
+    assert!(csv.lines().next().is_some_and(|head| head.contains("cusr_pct")), "{csv}");
+}
+
+#[test]
+fn presets_of_ones_own_are_in_the_configuration() {
+    let tree = tree();
+    let home = tempfile::tempdir().expect("a directory");
+    let dir = home.path().join("exactop");
+    std::fs::create_dir(&dir).expect("a directory");
+    let file = dir.join("config.toml");
+    std::fs::write(&file, "[presets.mine]\ncolumns = [\"pid\", \"comm\"]\nsort = \"pid\"\n")
+        .expect("written");
+    let with = |args: &[&str]| {
+        let mut command = command(&[&QUICK[..], args].concat());
+        command.arg("--proc-root").arg(tree.path()).env("XDG_CONFIG_HOME", home.path());
+        done(command)
+    };
+    let text = with(&["-b", "--preset", "mine"]).fine();
+    assert_eq!(table(&text)[0].trim(), "PID COMM", "{text}");
+    let refused = with(&["-b", "--preset", "yours"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("top, prstat, ptop, mine"), "{}", refused.err);
+    std::fs::write(&file, "[presets.mine]\ncolumns = [\"pidd\"]\n").expect("written");
+    let refused = with(&["-b", "--preset", "mine"]);
+    assert!(refused.err.contains("config.toml:1: no column 'pidd'"), "{}", refused.err);
+}
+
+#[test]
 fn command_lines_replace_names() {
     let text = once(&["-c", "--columns", "command"]);
     assert_eq!(table(&text)[1..], ["/sbin/init splash", "a", "\\x1b]0;pwned\\x07 --flag"]);

@@ -1,7 +1,7 @@
 //! What the worker program does: one module per workload, on a supervisor they share.
 //!
-//! A role starts its load, says so ([`desk`]), and answers requests until it is killed. It needs
-//! no orderly end of its own: the [`supervisor`] kills and reaps all of it.
+//! A role starts its load, says so (`desk`), and answers requests until it is killed. It needs
+//! no orderly end of its own: the `supervisor` kills and reaps all of it.
 
 mod auto_reaped;
 pub(crate) mod children;

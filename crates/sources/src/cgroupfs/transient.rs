@@ -18,7 +18,7 @@ pub struct Transient {
 }
 
 impl Transient {
-    /// Makes a group of this [`name`] where this process may: in v1 below its own, in v2, where a group with
+    /// Makes a group of this `name` where this process may: in v1 below its own, in v2, where a group with
     /// processes has no groups with controllers, beside it or above.
     ///
     /// # Errors

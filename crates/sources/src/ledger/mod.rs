@@ -1,8 +1,8 @@
 //! The ledger: BPF programs that charge every nanosecond at the event that ends it, and their
 //! reader.
 //!
-//! [`closing`] ends a window, [`tasks`], [`exits`] and [`cpus`] read how everything stood at its
-//! end, [`cost`] says what that took. The programs are in `bpf/ledger.bpf.c`.
+//! `closing` ends a window, `tasks`, `exits` and `cpus` read how everything stood at its
+//! end, `cost` says what that took. The programs are in `bpf/ledger.bpf.c`.
 
 mod closing;
 mod cost;

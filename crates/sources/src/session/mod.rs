@@ -103,7 +103,7 @@ fn iterated(_: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
 #[cfg(not(feature = "bpf"))]
 fn without_bpf() -> SourceError {
     SourceError::Unavailable {
-        what: "this exactop was built without BPF".into(),
+        what: "this exactop was built without the BPF ledger and snapshot".into(),
         advice: "build it with the feature 'bpf' for exact accounting".into(),
     }
 }

@@ -1,0 +1,248 @@
+//! The comparison of the 2010 "precise top" work, for today's sources: what it costs to watch a
+//! thousand sleepers, and how near the sum that each tool shows comes to a machine that is busy.
+
+use super::build::Project;
+use super::report::{Check, Section};
+use super::running::{Running, Surface};
+use super::spread::Spread;
+use super::table::Table;
+use super::{bpf_stats, cpu_time, named_by, peers, Bench};
+use anyhow::{Context, Result};
+use exactop_lab::procs::stat_field;
+use exactop_lab::workloads::{Sleepers, Spin};
+use serde_json::{json, Value};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const SLEEPERS: usize = 1_000;
+const ROUNDS: usize = 3;
+/// Refreshes of 2 s in a measurement.
+const REFRESHES: u32 = 5;
+const PATIENCE: Duration = Duration::from_secs(6);
+/// Windows of the sums, and how long each is, seconds.
+const WINDOWS: usize = 6;
+const WINDOW: u32 = 3;
+/// The ratio to top that the ledger and the snapshot are to stay below.
+const TARGET: f64 = 1.0 / 30.0;
+
+const SOURCES: [&str; 4] = ["ledger", "snapshot", "taskstats", "procfs"];
+
+/// Both tests.
+pub fn measure(bench: &Bench) -> Result<Section> {
+    let costs = costs(bench)?;
+    let sums = sums(bench)?;
+    Ok(section(&costs, &sums))
+}
+
+/// What watching cost, per cent of a CPU.
+#[derive(Default)]
+struct Cost {
+    user: Spread,
+    system: Spread,
+    bpf: Spread,
+    total: Spread,
+}
+
+fn tools() -> Vec<(String, String, Vec<String>)> {
+    let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+    let ours = SOURCES.map(|source| {
+        let arguments = words(&format!("ptop --source {source} 2"));
+        (format!("exactop ptop, {source}"), "exactop".to_string(), arguments)
+    });
+    let peers = [
+        ("top -b", "top", "-b -d 2"),
+        ("htop", "htop", "-d 20"),
+        ("atop", "atop", "2"),
+        ("pidstat", "pidstat", "2"),
+    ];
+    let peers = peers.map(|(name, program, text)| (name.into(), program.into(), words(text)));
+    ours.into_iter().chain(peers).collect()
+}
+
+fn costs(bench: &Bench) -> Result<Vec<(String, Cost)>> {
+    let _statistics = bpf_stats::Measured::on()?;
+    let _sleepers = Sleepers::start(SLEEPERS)?;
+    std::thread::sleep(Duration::from_secs(1));
+    let mut all: Vec<(String, Cost)> =
+        tools().into_iter().map(|(name, ..)| (name, Cost::default())).collect();
+    for round in 0..bench.rounds(ROUNDS) {
+        eprintln!("bench: ptop, cost, round {}", round + 1);
+        for ((_, cost), (name, program, arguments)) in all.iter_mut().zip(tools()) {
+            if let Err(error) = watch(bench, &program, &arguments, cost) {
+                eprintln!("bench: {name}: {error:#}");
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// One tool for some refreshes, alone.
+fn watch(bench: &Bench, program: &str, arguments: &[String], cost: &mut Cost) -> Result<()> {
+    let path = match program {
+        "exactop" => Some(bench.exactop.clone()),
+        peer => peers::find(peer),
+    };
+    let path = path.context("not installed")?;
+    let surface =
+        if ["htop", "atop"].contains(&program) { Surface::Terminal } else { Surface::Pipe };
+    let mut command = Command::new(path);
+    command.args(arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+    let running = Running::start(&mut command, surface)?;
+    let pid = running.pid();
+    running.after_refresh(PATIENCE);
+    let began = running.after_refresh(PATIENCE);
+    let ticks =
+        || (stat_field(pid, 14).unwrap_or(0) as f64, stat_field(pid, 15).unwrap_or(0) as f64);
+    let (cpu, bpf, before) = (cpu_time::of_process(pid)?, bpf_stats::of_process(pid), ticks());
+    let mut ended = began;
+    for _ in 0..REFRESHES {
+        ended = running.after_refresh(PATIENCE);
+    }
+    let cpu = cpu_time::of_process(pid)? - cpu;
+    let bpf = bpf.zip(bpf_stats::of_process(pid)).map_or(0, |(then, now)| now.since(then).time_ns);
+    let (user, system) = (ticks().0 - before.0, ticks().1 - before.1);
+    let pct = |ns: u64| 100.0 * ns as f64 / (ended - began).as_nanos() as f64;
+    // The kernel's own split, in ticks of 10 ms, of a time known to the nanosecond.
+    let share = if user + system > 0.0 { user / (user + system) } else { 0.5 };
+    cost.user.add(pct(cpu) * share);
+    cost.system.add(pct(cpu) * (1.0 - share));
+    cost.bpf.add(pct(bpf));
+    // An iterator runs within our own reads, so its time is in the process's already.
+    let apart = if arguments.iter().any(|word| word == "snapshot") { 0 } else { bpf };
+    cost.total.add(pct(cpu + apart));
+    Ok(())
+}
+
+/// What each tool's rows add up to in each window, per cent of the CPUs.
+fn sums(bench: &Bench) -> Result<Vec<(String, Spread)>> {
+    let cpus = std::thread::available_parallelism()?.get();
+    let _loops = Spin::start(cpus, None)?;
+    let project = Project::new()?;
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // make -j of a C project, again and again.
+        scope.spawn(|| loop {
+            if stop.load(Ordering::Relaxed) || project.build(&[]).is_err() {
+                break;
+            }
+        });
+        std::thread::sleep(Duration::from_secs(2));
+        let sums = each_sum(bench, cpus);
+        stop.store(true, Ordering::Relaxed);
+        sums
+    })
+}
+
+fn each_sum(bench: &Bench, cpus: usize) -> Result<Vec<(String, Spread)>> {
+    let windows = if bench.quick { 2 } else { WINDOWS };
+    let mut all = Vec::new();
+    for source in SOURCES {
+        eprintln!("bench: ptop, sums, {source}");
+        let mut command = Command::new(&bench.exactop);
+        let (length, count) = (WINDOW.to_string(), windows.to_string());
+        command.args(["ptop", "--source", source, "--rows", "0", &length, &count]);
+        let patience = Duration::from_secs(u64::from(WINDOW) * (windows as u64 + 2) + 10);
+        let text = Running::start(&mut command, Surface::Pipe)?.finish(patience)?;
+        let sums = text.lines().filter(|line| line.trim_start().starts_with("V:V:S"));
+        let total = |line: &str| line.split_whitespace().nth(7)?.parse::<f64>().ok();
+        let share = |line| total(line).map(|total| total / cpus as f64);
+        all.push((format!("exactop ptop, {source}"), sums.filter_map(share).collect()));
+    }
+    type Ask = fn(&Bench) -> Result<named_by::Said>;
+    // Per cent of a CPU; atop counts ticks of its window.
+    let ticks = f64::from(WINDOW) * rustix::param::clock_ticks_per_second() as f64;
+    let peers: [(&str, Ask, f64); 3] = [
+        ("top -b", named_by::top, 100.0),
+        ("htop", named_by::htop, 100.0),
+        ("atop", named_by::atop, ticks),
+    ];
+    for (name, ask, whole) in peers {
+        let mut spread = Spread::default();
+        for _ in 0..windows {
+            match ask(bench) {
+                Ok(said) => spread.add(100.0 * said.named / whole / cpus as f64),
+                Err(error) => eprintln!("bench: {name}: {error:#}"),
+            }
+        }
+        all.push((name.to_string(), spread));
+    }
+    Ok(all)
+}
+
+fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
+    let top = costs.iter().find(|(name, _)| name == "top -b").and_then(|(_, c)| c.total.median());
+    let ratio = |cost: &Cost| cost.total.median().zip(top).map(|(ours, top)| top / ours);
+    let mut first = Table::new([
+        "1,000 sleepers, % of a CPU",
+        "~user",
+        "~sys",
+        "BPF",
+        "total",
+        "top is so many times as much",
+    ]);
+    for (name, cost) in costs {
+        first.row([
+            name.clone(),
+            cost.user.text(3),
+            cost.system.text(3),
+            cost.bpf.text(3),
+            cost.total.text(3),
+            ratio(cost).map_or("-".into(), |ratio| format!("{ratio:.1}")),
+        ]);
+    }
+    let mut second =
+        Table::new(["busy machine, % of all CPUs", "sum of the rows", "off by at most"]);
+    for (name, sum) in sums {
+        let off = sum.map(|share| (share - 100.0).abs());
+        let worst = off.max().map_or("-".into(), |off| format!("{off:.2}"));
+        second.row([name.clone(), sum.text(2), worst]);
+    }
+    Section {
+        name: "ptop",
+        title: "The precise top".into(),
+        how: format!(
+            "What the precise top of 2010 measured, with today's sources. First: {SLEEPERS} sleepers, \
+             every tool alone, a window of 2 s, {REFRESHES} windows a round; user and system by the \
+             kernel's ticks (~), the total to the nanosecond, with the BPF programs' own time (the snapshot's is in system). \
+             Second: a loop on every CPU and `make -j2` of libbpf's sources again and again: what \
+             the rows of each tool add up to in windows of {WINDOW} s. A loop and make leave no CPU \
+             idle, so it should be 100; what is off has no name there, or has it twice."
+        ),
+        commands: tools()
+            .into_iter()
+            .map(|(_, program, arguments)| format!("{program} {}", arguments.join(" ")))
+            .collect(),
+        tables: vec![first, second],
+        checks: checks(costs, sums, ratio),
+        json: json!({
+            "cost": costs.iter().map(|(name, cost)| (name.clone(), json!({
+                "user_pct": cost.user.json(), "system_pct": cost.system.json(),
+                "bpf_pct": cost.bpf.json(), "total_pct": cost.total.json(),
+            }))).collect::<Value>(),
+            "sum_pct": sums.iter().map(|(name, sum)| (name.clone(), sum.json())).collect::<Value>(),
+        }),
+    }
+}
+
+fn checks(
+    costs: &[(String, Cost)],
+    sums: &[(String, Spread)],
+    ratio: impl Fn(&Cost) -> Option<f64>,
+) -> Vec<Check> {
+    let mut checks: Vec<Check> = costs[..2]
+        .iter()
+        .map(|(name, cost)| Check {
+            target: format!("{name}: at most 1/30 of top -b"),
+            found: ratio(cost).map_or("missing".into(), |ratio| format!("1/{ratio:.1}")),
+            met: ratio(cost).map(|ratio| ratio >= 1.0 / TARGET),
+        })
+        .collect();
+    let ledger = &sums[0].1;
+    checks.push(Check {
+        target: "the ledger's sum is within 0.1 % of all CPUs in every window".into(),
+        found: ledger.text(2),
+        met: ledger.map(|share| (share - 100.0).abs()).max().map(|off| off <= 0.1),
+    });
+    checks
+}
