@@ -42,12 +42,34 @@ struct Going {
     system_ns: u64,
 }
 
-/// All exited groups so far, and who is on the way.
+/// What one exited, to be added to its group.
+struct Post {
+    ancestors: [ProcessRef; 8],
+    /// The process whose thread it was, where that lives on.
+    of: ProcessRef,
+    comm: Comm,
+    delta: Counters,
+    life_ns: u64,
+    processes: u64,
+    tasks: u64,
+}
+
+/// A group, and the call in which one was added last.
+struct Group {
+    sample: ExitSample,
+    round: u64,
+}
+
+/// All exited groups of late, and who is on the way.
 #[derive(Default)]
 pub struct Exits {
     seen: FxHashMap<u32, Seen>,
     going: FxHashMap<u32, Going>,
-    groups: FxHashMap<(ProcessRef, ProcessRef, Comm), ExitSample>,
+    groups: FxHashMap<(ProcessRef, ProcessRef, Comm), Group>,
+    /// Groups there were so far.
+    accounts: u64,
+    /// Calls of [`Exits::advance`].
+    round: u64,
     before: Option<Instant>,
     threads: bool,
 }
@@ -63,11 +85,14 @@ impl Exits {
         now: Instant,
     ) {
         let again = self.threads != threads || self.before.is_none();
+        self.round += 1;
+        // One that got nobody in a window has told all; should it come again, it is another.
+        self.groups.retain(|_, group| group.round + 1 >= self.round);
         let seen: FxHashMap<u32, Seen> =
             tasks.iter().map(|task| (task.key.tid, see(task))).collect();
         if !again {
             for record in records {
-                self.take(record, threads, now);
+                self.take(record, threads);
             }
             match threads {
                 true => self.post_threads(&seen, now),
@@ -81,10 +106,10 @@ impl Exits {
 
     /// All groups, cumulative.
     pub fn samples(&self) -> Vec<ExitSample> {
-        self.groups.values().copied().collect()
+        self.groups.values().map(|group| group.sample).collect()
     }
 
-    fn take(&mut self, records: Records, threads: bool, _: Instant) {
+    fn take(&mut self, records: Records, threads: bool) {
         let Some(record) = records.thread else { return };
         let tgid = record.tgid.unwrap_or(record.pid);
         let going = self.going.entry(if threads { record.pid } else { tgid }).or_default();
@@ -119,23 +144,24 @@ impl Exits {
             total.set(Counter::UtimeNs, going.user_ns);
             total.set(Counter::StimeNs, going.system_ns);
             let Some(delta) = self.since_seen(*tgid, last, &total, at) else { continue };
-            let life_ns = self.life_in_window(last, at);
-            posts.push((
-                chain.of(last.ppid),
-                ProcessRef::default(),
-                last.comm,
+            posts.push(Post {
+                ancestors: chain.of(last.ppid),
+                of: ProcessRef::default(),
+                comm: last.comm,
                 delta,
-                life_ns,
-                1,
-                going.threads,
-            ));
+                life_ns: self.life_in_window(last, at),
+                processes: 1,
+                tasks: going.threads,
+            });
         }
         for tgid in gone {
             self.going.remove(&tgid);
         }
-        for (ancestors, of, comm, delta, life_ns, processes, tasks) in posts {
-            self.post(ancestors, of, comm, &delta, life_ns, processes, tasks);
-        }
+        // Of one whose last record was lost.
+        let seen = &self.seen;
+        let known = |tgid: &u32| now.contains_key(tgid) || seen.contains_key(tgid);
+        self.going.retain(|tgid, going| going.last.is_some() || known(tgid));
+        posts.iter().for_each(|post| self.post(post));
     }
 
     /// Posts threads; those of a process that lives on to that process.
@@ -155,13 +181,17 @@ impl Exits {
             let lives = now.get(&tgid).filter(|_| tgid != tid).map(|seen| seen.process);
             let Some(delta) = self.since_seen(tid, last, &of_exit(last), at) else { continue };
             let processes = u64::from(last.last.unwrap_or(tid == tgid) && lives.is_none());
-            let life_ns = self.life_in_window(last, at);
-            let of = lives.unwrap_or_default();
-            posts.push((chain.of(last.ppid), of, last.comm, delta, life_ns, processes, 1));
+            posts.push(Post {
+                ancestors: chain.of(last.ppid),
+                of: lives.unwrap_or_default(),
+                comm: last.comm,
+                delta,
+                life_ns: self.life_in_window(last, at),
+                processes,
+                tasks: 1,
+            });
         }
-        for (ancestors, of, comm, delta, life_ns, processes, tasks) in posts {
-            self.post(ancestors, of, comm, &delta, life_ns, processes, tasks);
-        }
+        posts.iter().for_each(|post| self.post(post));
         self.going = stay;
     }
 
@@ -179,8 +209,8 @@ impl Exits {
             let mut delta = Counters::unknown();
             for &counter in Counter::ALL {
                 // Ticks in /proc are coarser than what a record says: a little may be missing.
-                if let Some(now) = total.get(counter) {
-                    delta.set(counter, now.saturating_sub(seen.counters.get(counter).unwrap_or(0)));
+                if let (Some(now), Some(then)) = (total.get(counter), seen.counters.get(counter)) {
+                    delta.set(counter, now.saturating_sub(then));
                 }
             }
             return Some(delta);
@@ -194,34 +224,35 @@ impl Exits {
         last.elapsed_ns.min(at.monotonic_ns - before)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn post(
-        &mut self,
-        ancestors: [ProcessRef; 8],
-        of: ProcessRef,
-        comm: Comm,
-        delta: &Counters,
-        life_ns: u64,
-        processes: u64,
-        tasks: u64,
-    ) {
-        let account = AccountId(FIRST_ACCOUNT + self.groups.len() as u64);
-        let group = self.groups.entry((ancestors[0], of, comm)).or_insert(ExitSample {
-            account,
-            of,
-            ancestors,
-            comm,
-            cgroup_id: None,
-            followed: false,
-            processes: 0,
-            tasks: 0,
-            life_ns: 0,
-            counters: known(delta),
+    fn post(&mut self, post: &Post) {
+        let key = (post.ancestors[0], post.of, post.comm);
+        let accounts = &mut self.accounts;
+        let group = self.groups.entry(key).or_insert_with(|| {
+            *accounts += 1;
+            Group { sample: empty(AccountId(FIRST_ACCOUNT + *accounts), post), round: 0 }
         });
-        group.processes += processes;
-        group.tasks += tasks;
-        group.life_ns += life_ns;
-        group.counters.add(delta);
+        group.round = self.round;
+        let sample = &mut group.sample;
+        sample.processes += post.processes;
+        sample.tasks += post.tasks;
+        sample.life_ns += post.life_ns;
+        sample.counters.add(&post.delta);
+    }
+}
+
+/// A group that has nobody yet.
+fn empty(account: AccountId, first: &Post) -> ExitSample {
+    ExitSample {
+        account,
+        of: first.of,
+        ancestors: first.ancestors,
+        comm: first.comm,
+        cgroup_id: None,
+        followed: false,
+        processes: 0,
+        tasks: 0,
+        life_ns: 0,
+        counters: known(&first.delta),
     }
 }
 

@@ -148,6 +148,35 @@ fn an_exit_counts_what_came_since_it_was_seen() {
 }
 
 #[test]
+fn a_group_that_got_nobody_is_given_up_and_begins_anew() {
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[], false, at(10));
+    let mut accounts = Vec::new();
+    for (round, run) in [(11, S), (12, S), (13, 0), (14, 0), (15, S)] {
+        let gone = (run > 0).then(|| one(record(9, 9, 1, run, S / 2)));
+        exits.advance(gone.into_iter().collect(), &[], false, at(round));
+        accounts.push(exits.samples().first().map(|e| (e.account, e.processes)));
+    }
+    let counts: Vec<_> = accounts.iter().map(|a| a.map(|(_, processes)| processes)).collect();
+    assert_eq!(counts, [Some(1), Some(2), Some(2), None, Some(1)]);
+    assert_ne!(accounts[0].map(|a| a.0), accounts[4].map(|a| a.0));
+}
+
+#[test]
+fn what_was_not_known_before_is_not_known_after() {
+    let mut exits = Exits::default();
+    exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
+    exits.advance(vec![one(record(5, 5, 1, 4 * S, 10 * S))], &[], false, at(11));
+    let sample = exits.samples()[0];
+    assert_eq!(sample.counters.get(Counter::RunNs), Some(S));
+    assert_eq!(
+        sample.counters.get(Counter::MinorFaults),
+        None,
+        "of the whole life, not of the window"
+    );
+}
+
+#[test]
 fn a_zombie_keeps_its_time_until_it_is_gone() {
     let mut exits = Exits::default();
     exits.advance(Vec::new(), &[task(5, 1, S, 3 * S)], false, at(10));
