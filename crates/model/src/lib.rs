@@ -22,6 +22,7 @@ pub mod key;
 pub mod limits;
 pub mod needs;
 pub mod provenance;
+pub mod row;
 pub mod run;
 pub mod snapshot;
 pub mod sort;
