@@ -28,6 +28,9 @@ __u64 clock_offset;
 /* A credit of more than this is a clock that was read while it changed. */
 #define EX_MOST_CREDIT 10000000000ull
 
+/* A CPU that is not known. */
+#define EX_NO_CPU 0xffffffffu
+
 /* What was shown of a task. */
 struct shown {
 	__u64 serial; /* its account */
@@ -140,7 +143,9 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 		shot->cutime = task->signal->cutime;
 		shot->cstime = task->signal->cstime;
 	}
-	shot->cpu = task->se.cfs_rq->rq->cpu;
+	shot->cpu = EX_NO_CPU;
+	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		shot->cpu = task->se.cfs_rq->rq->cpu;
 	/* Never back: the clocks are read a little apart. */
 	shot->run = s->sum_exec + (task->on_cpu ? credit(task, now) : 0);
 	if (shot->run < s->run)
@@ -153,7 +158,6 @@ int changed(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct seq_file *seq = ctx->meta->seq;
-	struct ex_shot shot = {};
 	struct shown *s;
 	__u64 switches, sum_exec, of_children = 0, now = at;
 	__u32 kstate, state, on_cpu;
@@ -182,6 +186,9 @@ int changed(struct bpf_iter__task *ctx)
 	if (s->serial && s->sum_exec == sum_exec && s->switches == switches &&
 	    s->state == state && s->of_children == of_children && !on_cpu && !s->was_on_cpu)
 		return 0;
+	/* Not before: most tasks did nothing. */
+	struct ex_shot shot = {};
+
 	if (!s->serial)
 		s->serial = ++last_serial;
 	s->sum_exec = sum_exec;

@@ -11,6 +11,11 @@
 #include <stdlib.h>
 
 /**
+ * A figure that is not known, or not measured.
+ */
+#define EXACTOP_MISSING UINT64_MAX
+
+/**
  * How a call went.
  */
 typedef enum exactop_status {
@@ -131,7 +136,7 @@ typedef struct exactop_row {
    */
   uint64_t start_ns;
   /**
-   * The part of the life inside the window, of all threads; 0 in snapshots.
+   * The part of the life inside the window, of all threads; EXACTOP_MISSING in snapshots.
    */
   uint64_t life_ns;
   /**
@@ -145,8 +150,8 @@ typedef struct exactop_row {
 } exactop_row;
 
 /**
- * Where the CPUs' time went in a window, ns. Figures that are not measured are 0 and part of
- * others.
+ * Where the CPUs' time went in a window, ns. A figure may be EXACTOP_MISSING: interrupts and steal
+ * that are not measured are part of others, and not every source sees exits.
  */
 typedef struct exactop_books {
   /**

@@ -47,7 +47,7 @@ pub struct exactop_row {
     pub exited: u32,
     /// Start on CLOCK_BOOTTIME, ns.
     pub start_ns: u64,
-    /// The part of the life inside the window, of all threads; 0 in snapshots.
+    /// The part of the life inside the window, of all threads; EXACTOP_MISSING in snapshots.
     pub life_ns: u64,
     /// Command name: raw bytes, ended by a null. May hold control characters.
     pub comm: [c_char; 16],
@@ -55,8 +55,11 @@ pub struct exactop_row {
     pub state: c_char,
 }
 
-/// Where the CPUs' time went in a window, ns. Figures that are not measured are 0 and part of
-/// others.
+/// A figure that is not known, or not measured.
+pub const EXACTOP_MISSING: u64 = u64::MAX;
+
+/// Where the CPUs' time went in a window, ns. A figure may be EXACTOP_MISSING: interrupts and steal
+/// that are not measured are part of others, and not every source sees exits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(non_camel_case_types)]
@@ -122,7 +125,7 @@ fn of_sample(sample: &TaskSample) -> exactop_row {
         uid: sample.ident.uid,
         exited: 0,
         start_ns: sample.key.start_ns,
-        life_ns: 0,
+        life_ns: EXACTOP_MISSING,
         comm: comm(sample.ident.comm),
         state: sample.letter as c_char,
     }
@@ -154,10 +157,10 @@ fn of_frame(frame: &Frame) -> exactop_books {
         t1_ns: frame.t1_ns,
         total_ns,
         tasks_ns,
-        exited_ns,
+        exited_ns: if frame.died.is_some() { exited_ns } else { EXACTOP_MISSING },
         unnamed_ns,
-        irq_ns: frame.books.irq_ns.unwrap_or(0),
-        steal_ns: frame.books.steal_ns.unwrap_or(0),
+        irq_ns: frame.books.irq_ns.unwrap_or(EXACTOP_MISSING),
+        steal_ns: frame.books.steal_ns.unwrap_or(EXACTOP_MISSING),
         idle_ns,
         offline_ns,
         residual_ns: frame.books.residual_ns,

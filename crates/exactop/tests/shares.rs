@@ -78,7 +78,9 @@ fn window(seconds: &str) -> Value {
 fn run_ns(window: &Value, spinner: &Spinner) -> f64 {
     let tasks = window["tasks"].as_array().expect("tasks");
     let row = tasks.iter().find(|task| task["pid"] == spinner.pid);
-    row.and_then(|row| row["run_ns"].as_f64()).unwrap_or(0.0)
+    // One that did nothing has a row all the same; without one it is not there.
+    let ran = row.and_then(|row| row["run_ns"].as_f64());
+    ran.unwrap_or_else(|| panic!("no time of {}", spinner.pid))
 }
 
 /// The share of the first, per cent of what both had; the later one is started first.

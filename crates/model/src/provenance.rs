@@ -81,6 +81,15 @@ impl Provenance {
         }
     }
 
+    /// Adds why this source and not a better one, before what it has to say itself.
+    pub fn because(&mut self, reason: &str) {
+        let reason = crate::text::escape_str(reason);
+        self.reason = Some(match self.reason.take() {
+            Some(own) => format!("{reason}; {own}"),
+            None => reason,
+        });
+    }
+
     /// The quality of one counter.
     pub fn of(&self, counter: Counter) -> Quality {
         self.counters[counter as usize]

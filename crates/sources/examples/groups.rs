@@ -20,7 +20,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let exited = window.exited.iter().map(|e| (e.sample.cgroup_id, &e.delta));
     let mut groups: BTreeMap<Option<u64>, u64> = BTreeMap::new();
     for (group, delta) in living.chain(exited) {
-        *groups.entry(group).or_default() += delta.get(Counter::RunNs).unwrap_or(0);
+        // What a task did that was first seen now is not known.
+        if let Some(run_ns) = delta.get(Counter::RunNs) {
+            *groups.entry(group).or_default() += run_ns;
+        }
     }
     for (group, run_ns) in &groups {
         let name = group.map_or("-".into(), |id| id.to_string());

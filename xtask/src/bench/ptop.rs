@@ -104,9 +104,12 @@ fn watch(bench: &Bench, program: &str, arguments: &[String], cost: &mut Cost) ->
     let (user, system) = (ticks().0 - before.0, ticks().1 - before.1);
     let pct = |ns: u64| 100.0 * ns as f64 / (ended - began).as_nanos() as f64;
     // The kernel's own split, in ticks of 10 ms, of a time known to the nanosecond.
-    let share = if user + system > 0.0 { user / (user + system) } else { 0.5 };
-    cost.user.add(pct(cpu) * share);
-    cost.system.add(pct(cpu) * (1.0 - share));
+    // Where none hit, nobody knows.
+    if user + system > 0.0 {
+        let share = user / (user + system);
+        cost.user.add(pct(cpu) * share);
+        cost.system.add(pct(cpu) * (1.0 - share));
+    }
     cost.bpf.add(pct(bpf));
     // An iterator runs within our own reads, so its time is in the process's already.
     let apart = if arguments.iter().any(|word| word == "snapshot") { 0 } else { bpf };

@@ -31,7 +31,7 @@ use crate::error::SourceError;
 use crate::source::{Request, Source};
 pub(crate) use cpus::{CpuReader, CpusNow};
 use exactop_model::system::System;
-use exactop_model::{snapshot::CostSample, text, Counter};
+use exactop_model::{snapshot::CostSample, Counter};
 use exactop_model::{
     ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
@@ -83,7 +83,7 @@ impl Procfs {
 
     /// Says why this source and not a better one, in one line.
     pub fn because(mut self, reason: impl AsRef<str>) -> Procfs {
-        self.provenance.reason = Some(text::escape_str(reason.as_ref()));
+        self.provenance.because(reason.as_ref());
         self
     }
 

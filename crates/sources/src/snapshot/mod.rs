@@ -41,6 +41,9 @@ use std::path::Path;
 unsafe impl Plain for ex_shot {}
 unsafe impl Plain for ex_there {}
 
+/// EX_NO_CPU of bpf/snapshot.bpf.c.
+const NO_CPU: u32 = u32::MAX;
+
 /// The source that asks the kernel for who changed.
 pub struct Iterated {
     skel: SnapshotSkel<'static>,
@@ -71,11 +74,7 @@ impl Iterated {
 
     /// Says why this source and not a better one, in one line.
     pub fn because(mut self, reason: &str) -> Self {
-        let reason = exactop_model::text::escape_str(reason);
-        self.provenance.reason = Some(match self.provenance.reason.take() {
-            Some(own) => format!("{reason}; {own}"),
-            None => reason,
-        });
+        self.provenance.because(reason);
         self
     }
 
@@ -169,7 +168,7 @@ fn sample(shot: &ex_shot, suspended_ns: u64, now_ns: u64) -> TaskSample {
         state: if dead { MicroState::Zombie } else { micro_state(shot.state) },
         letter: if dead { 'Z' } else { letter(shot.state, shot.kstate) },
         since_ns: id.start.saturating_sub(suspended_ns).min(now_ns),
-        last_cpu: Some(shot.cpu),
+        last_cpu: (shot.cpu != NO_CPU).then_some(shot.cpu),
         threads: None,
         followed: false,
         counters: counters(shot),

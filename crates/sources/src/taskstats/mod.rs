@@ -81,11 +81,7 @@ impl Taskstats {
 
     /// Says why this source and not a better one, in one line.
     pub fn because(mut self, reason: &str) -> Self {
-        let reason = exactop_model::text::escape_str(reason);
-        self.provenance.reason = Some(match self.provenance.reason.take() {
-            Some(own) => format!("{reason}; {own}"),
-            None => reason,
-        });
+        self.provenance.because(reason);
         self
     }
 
@@ -112,6 +108,12 @@ impl Taskstats {
     }
 }
 
+/// What a record knows better than /proc, of a process too.
+const ALWAYS: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::Dispatches];
+/// What only a thread's record does.
+const OF_THREAD: [Counter; 4] =
+    [Counter::Vcx, Counter::Icx, Counter::MinorFaults, Counter::MajorFaults];
+
 /// Enters one answer; `false`: it made no sense.
 fn enter(task: &mut TaskSample, answer: Answer, delays: bool) -> bool {
     let record = match answer {
@@ -123,12 +125,9 @@ fn enter(task: &mut TaskSample, answer: Answer, delays: bool) -> bool {
     let Some(record) = record else { return false };
     let counters = &mut task.counters;
     let from_record = exits::of_record(&record);
-    let mut taken = vec![Counter::RunNs, Counter::LatNs, Counter::Dispatches];
-    if task.threads.is_none() {
-        // Sums over living threads only would run backwards when one exits.
-        taken.extend([Counter::Vcx, Counter::Icx, Counter::MinorFaults, Counter::MajorFaults]);
-    }
-    for counter in taken {
+    // Sums over living threads only would run backwards when one exits.
+    let of_thread: &[Counter] = if task.threads.is_none() { &OF_THREAD } else { &[] };
+    for &counter in ALWAYS.iter().chain(of_thread) {
         if let Some(value) = from_record.get(counter) {
             counters.set(counter, value);
         }
