@@ -1,0 +1,44 @@
+//! What the colours stand for, below a drawing, where it hides nothing.
+
+use crate::{colour, FONT};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// Entries in a row.
+const IN_A_ROW: usize = 4;
+/// Pixels of a row and of an entry.
+const ROW: u32 = 24;
+const ENTRY: i32 = 168;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// An entry: its colour's number, and whether it is drawn dashed.
+pub struct Entry<'a> {
+    pub name: &'a str,
+    pub colour: usize,
+    pub dashed: bool,
+}
+
+/// Pixels that so many entries take.
+pub fn height(entries: usize) -> u32 {
+    ROW * entries.div_ceil(IN_A_ROW) as u32
+}
+
+/// Draws the entries into an area of that height.
+pub fn draw(area: &Area, entries: &[Entry]) -> Result<(), Box<dyn std::error::Error>> {
+    let style = (FONT, 13).into_text_style(area);
+    for (i, entry) in entries.iter().enumerate() {
+        let at = (78 + ENTRY * (i % IN_A_ROW) as i32, 4 + ROW as i32 * (i / IN_A_ROW) as i32);
+        let filled = colour(entry.colour).filled();
+        let parts: &[(i32, i32)] = if entry.dashed { &[(0, 5), (8, 13)] } else { &[(0, 12)] };
+        for (from, to) in parts {
+            let (top, bottom) = if entry.dashed { (5, 8) } else { (0, 12) };
+            area.draw(&Rectangle::new(
+                [(at.0 + from, at.1 + top), (at.0 + to, at.1 + bottom)],
+                filled,
+            ))?;
+        }
+        area.draw(&Text::new(entry.name.to_string(), (at.0 + 18, at.1), style.clone()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! Charts of reports and benchmarks, as SVG that needs nothing beside itself: lines, points with
+//! their intervals, predictions, and strips of who was where when.
+//!
+//! Everything in here is pure: figures in, text out.
+
+mod chart;
+mod legend;
+mod strips;
+
+pub use chart::{Axis, Chart, Mark, Point, Series};
+pub use strips::{Piece, Strips};
+
+use plotters::style::RGBColor;
+
+/// A chart could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot draw '{title}': {why}")]
+pub struct PlotError {
+    /// Which chart.
+    pub title: String,
+    /// What the drawing library says.
+    pub why: String,
+}
+
+impl PlotError {
+    fn new(title: &str, why: impl ToString) -> PlotError {
+        PlotError { title: title.into(), why: why.to_string() }
+    }
+}
+
+/// Colours that also those tell apart who see fewer (Okabe and Ito, "Color Universal Design").
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(120, 120, 120),
+    RGBColor(150, 75, 0),
+];
+
+/// Of what is drawn first, second, and so on.
+fn colour(index: usize) -> RGBColor {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// What all charts are set in.
+const FONT: &str = "sans-serif";
+
+/// A number as short as it is told from its neighbours `step` away.
+fn number(value: f64, step: f64) -> String {
+    let decimals = (-step.abs().max(1e-9).log10()).ceil().clamp(0.0, 6.0) as usize;
+    let text = format!("{value:.decimals$}");
+    // Not "-0".
+    if text.trim_matches(['-', '0', '.']).is_empty() {
+        text.replace('-', "")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_as_long_as_their_steps_ask() {
+        assert_eq!(number(0.25, 0.05), "0.25");
+        assert_eq!(number(2000.0, 500.0), "2000");
+        assert_eq!(number(-0.0, 0.1), "0.0");
+    }
+}

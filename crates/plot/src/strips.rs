@@ -1,0 +1,95 @@
+//! Who was where when: a lane for each CPU, a piece for each stretch.
+
+use crate::legend::{self, Entry};
+use crate::{colour, number, PlotError, FONT};
+use plotters::prelude::*;
+
+/// A stretch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Piece {
+    /// The lane, from 0 at the top.
+    pub lane: usize,
+    /// Whose: an index of [`Strips::names`].
+    pub of: usize,
+    /// When it begins and ends.
+    pub from: f64,
+    /// Its end.
+    pub to: f64,
+}
+
+/// Lanes over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strips {
+    /// Its title.
+    pub title: String,
+    /// What time is counted in.
+    pub x_label: String,
+    /// From when to when.
+    pub range: (f64, f64),
+    /// Names of the lanes, the first at the top.
+    pub lanes: Vec<String>,
+    /// Names of those whose pieces there are.
+    pub names: Vec<String>,
+    /// The pieces.
+    pub pieces: Vec<Piece>,
+}
+
+/// Pixels of a lane.
+const LANE: u32 = 44;
+
+impl Strips {
+    /// The drawing.
+    ///
+    /// # Errors
+    /// What the drawing library cannot do.
+    pub fn svg(&self) -> Result<String, PlotError> {
+        let mut svg = String::new();
+        self.draw(&mut svg).map_err(|why| PlotError::new(&self.title, why))?;
+        Ok(svg)
+    }
+
+    fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+        let lanes = self.lanes.len().max(1);
+        let below = legend::height(self.names.len());
+        let size = (760, 90 + LANE * lanes as u32 + below);
+        let area = SVGBackend::with_string(svg, size).into_drawing_area();
+        area.fill(&WHITE)?;
+        let (top, bottom) = area.split_vertically(size.1 - below);
+        let (from, to) = self.range;
+        let mut chart = ChartBuilder::on(&top)
+            .caption(&self.title, (FONT, 19))
+            .margin(10)
+            .x_label_area_size(40)
+            .y_label_area_size(68)
+            .build_cartesian_2d(from..to.max(from + 1e-9), (lanes as f64)..0.0)?;
+        let step = (to - from) / 10.0;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .x_desc(&self.x_label)
+            .x_label_formatter(&|value| number(*value, step))
+            .y_labels(0)
+            .label_style((FONT, 13))
+            .axis_desc_style((FONT, 14))
+            .light_line_style(WHITE.mix(0.0))
+            .draw()?;
+        let style = (FONT, 13).into_text_style(&top);
+        for (lane, name) in self.lanes.iter().enumerate() {
+            let (_, y) = chart.backend_coord(&(from, lane as f64 + 0.5));
+            let at = (14, y - 7);
+            top.draw(&Text::new(name.clone(), at, style.clone()))?;
+        }
+        let pieces = self.pieces.iter().map(|piece| {
+            let (top, bottom) = (piece.lane as f64 + 0.12, piece.lane as f64 + 0.88);
+            Rectangle::new([(piece.from, top), (piece.to, bottom)], colour(piece.of).filled())
+        });
+        chart.draw_series(pieces)?;
+        let entry = |(i, name)| Entry { name, colour: i, dashed: false };
+        let names = self.names.iter().map(String::as_str);
+        let entries: Vec<Entry> = names.enumerate().map(entry).collect();
+        legend::draw(&bottom, &entries)?;
+        drop(chart);
+        area.present()?;
+        Ok(())
+    }
+}
