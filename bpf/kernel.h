@@ -78,6 +78,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;
@@ -112,6 +116,7 @@ struct task_struct {
 	const struct cred *cred;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
+	struct list_head thread_node;
 };
 
 /* Before 5.14 the field was called `state`. */

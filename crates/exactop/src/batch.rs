@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::Signals;
 use crate::preset;
 use crate::values::MAX_WIDTH;
-use exactop_model::Feed;
+use exactop_model::{Ask, Feed, Needs};
 use exactop_views::table::TextOptions;
 use exactop_views::{csv, json, ptop, table, Page, Plan};
 use std::io;
@@ -46,6 +46,16 @@ impl Format {
             Some(Some(width)) => width,
         };
         Format::Text(TextOptions { width, each_cpu: watch.per_cpu })
+    }
+
+    /// What it shows of a plan.
+    fn ask(self, plan: &Plan) -> Ask {
+        let mut ask = plan.ask();
+        // Their headers.
+        if matches!(self, Format::Text(_) | Format::Json) {
+            ask.needs = ask.needs | Needs::MACHINE;
+        }
+        ask
     }
 
     /// What comes before the first window.
@@ -90,7 +100,7 @@ pub struct Pace {
 pub fn run(feed: &mut dyn Feed, plan: &Plan, format: Format, pace: Pace) -> Result<(), Failure> {
     let signals = Signals::new()?;
     signals.write(&format.opening(plan)?)?;
-    let ask = plan.ask();
+    let ask = format.ask(plan);
     feed.next_frame(&ask).map_err(Failure::failed)?;
     let mut due = Instant::now();
     let mut printed = 0;

@@ -10,8 +10,12 @@ use exactop_sources::{SplitOptions, SplitPolicy};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
-/// What came of trying to open the ledger.
+/// What came of trying to open a source.
 type Tried = Result<Provenance, String>;
+
+/// The sources beside the ledger, in the order in which `--source auto` takes them.
+const OTHERS: [(&str, Choice); 3] =
+    [("snapshot", Choice::Snapshot), ("taskstats", Choice::Taskstats), ("procfs", Choice::Procfs)];
 
 /// Prints the report.
 ///
@@ -25,14 +29,23 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
         irq: SplitPolicy::Exact,
         ..SplitOptions::default()
     };
-    let tried: Tried = session::open(Choice::Ledger, all)
-        .map(|session| session.provenance().clone())
-        .map_err(|error| escape_str(&error.to_string()));
+    let tried = open(Choice::Ledger, all);
+    let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
     if let Ok(provenance) = &tried {
         correct(&mut report, provenance);
     }
-    output::print(if as_json { json(&report, &tried) } else { text(&report, &tried) })?;
+    let told = match as_json {
+        true => json(&report, &tried, &others),
+        false => text(&report, &tried, &others),
+    };
+    output::print(told)?;
     tried.map(|_| ()).map_err(|_| Failure::Told)
+}
+
+fn open(choice: Choice, split: SplitOptions) -> Tried {
+    session::open(choice, split)
+        .map(|session| session.provenance().clone())
+        .map_err(|error| escape_str(&error.to_string()))
 }
 
 /// Kernels that have everything fentry needs and refuse it all the same only say so when asked.
@@ -47,19 +60,28 @@ fn correct(report: &mut Report, provenance: &Provenance) {
     }
 }
 
-fn text(report: &Report, tried: &Tried) -> String {
+fn text(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
     let mut out = String::new();
     for capability in &report.capabilities {
         describe(&mut out, capability);
     }
     let _ = match tried {
         Ok(provenance) => writeln!(out, "\nThe ledger opens.{}", qualities(provenance)),
-        Err(why) => writeln!(
-            out,
-            "\nThe ledger does not open: {why}.\nexactop reads /proc instead: ticks, and nothing \
-             of what exits between two looks."
-        ),
+        Err(why) => writeln!(out, "\nThe ledger does not open: {why}."),
     };
+    let instead = others.iter().find(|(_, tried)| tried.is_ok());
+    for (name, tried) in others {
+        let _ = match tried {
+            Err(why) => writeln!(out, "The source {name} does not open: {why}."),
+            Ok(_) if instead.is_some_and(|(first, _)| first == name) => {
+                writeln!(
+                    out,
+                    "The source {name} opens: it is what a machine without the ledger gets."
+                )
+            }
+            Ok(_) => writeln!(out, "The source {name} opens."),
+        };
+    }
     out
 }
 
@@ -96,7 +118,7 @@ fn qualities(provenance: &Provenance) -> String {
     out
 }
 
-fn json(report: &Report, tried: &Tried) -> String {
+fn json(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
     let capabilities: Vec<Value> = report
         .capabilities
         .iter()
@@ -115,9 +137,14 @@ fn json(report: &Report, tried: &Tried) -> String {
     let report = json!({
         "schema": { "name": "exactop.doctor", "version": 1 },
         "capabilities": capabilities,
-        "ledger": { "opens": tried.is_ok(), "error": tried.as_ref().err() },
+        "ledger": opens(tried),
+        "sources": others.iter().map(|(name, tried)| (name.to_string(), opens(tried))).collect::<Value>(),
     });
     format!("{report}\n")
+}
+
+fn opens(tried: &Tried) -> Value {
+    json!({ "opens": tried.is_ok(), "error": tried.as_ref().err() })
 }
 
 fn some(text: &str) -> Option<String> {

@@ -563,7 +563,7 @@ pub const COLUMNS: &[Column] = &[
         title: "%MEM",
         unit: Unit::Pct,
         kind: Kind::Memory,
-        needs: Needs::STATM,
+        needs: Needs::STATM.with(Needs::MACHINE),
         help: "Resident memory, per cent of physical memory.",
         source: "/proc/PID/statm and MemTotal of /proc/meminfo",
         value: |row, ctx| match (&row.detail.res, ctx.memory_total) {

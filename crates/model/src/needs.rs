@@ -34,6 +34,9 @@ impl Needs {
     /// Interrupt time, measured at both ends of interrupts.
     pub const INTERRUPTS: Needs = Needs(1024);
 
+    /// The machine beside its CPUs' accounts: memory, load, users, the kernel's own ticks.
+    pub const MACHINE: Needs = Needs(2048);
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

@@ -199,3 +199,14 @@ fn csv_has_one_header_and_a_line_for_each_row_and_window() {
     let end = lines[1].split(',').nth(1);
     assert_eq!(end, lines[4].split(',').next(), "the windows meet");
 }
+
+#[test]
+fn what_has_no_header_still_reads_what_its_columns_need() {
+    let csv = once(&["--csv", "--columns", "pid,mem_pct,elapsed"]);
+    let row = csv.lines().nth(1).expect("a row");
+    let cells: Vec<&str> = row.split(',').collect();
+    let number = |cell: &str| cell.parse::<f64>().is_ok_and(|n| n > 0.0);
+    assert!(number(cells[4]) && number(cells[5]), "{csv}");
+    let by_memory = once(&["--preset", "ptop", "-b", "-o", "mem_pct"]);
+    assert!(by_memory.contains("V:V:S"), "{by_memory}");
+}

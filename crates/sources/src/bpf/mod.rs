@@ -2,6 +2,7 @@
 //! a refusal, programs that are attached on demand, and maps that are read as sums.
 
 pub(crate) mod interrupts;
+pub(crate) mod mapped;
 pub(crate) mod on_demand;
 pub(crate) mod refusal;
 pub(crate) mod tally;

@@ -12,9 +12,12 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 const ENOUGH_RUNS: u64 = 5_000;
 /// Runs before which there is no figure.
 const FEW_RUNS: u64 = 50;
-/// How long skipped runs may go unnoticed once the calibration is done, ns: asking is a system call
-/// for each program, and what a skipped run leaves behind is noticed, and set right, at once.
-const REVIEW_NS: u64 = 5_000_000_000;
+/// How long a first figure stands before more runs make it better, ns.
+const CALIBRATION_NS: u64 = 5_000_000_000;
+/// How long skipped runs may go without a look once there is a figure for good, ns: asking is a
+/// system call for each program, and what a skipped run leaves behind is noticed, and set right, at
+/// once.
+const REVIEW_NS: u64 = 20_000_000_000;
 
 /// What the kernel says of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +56,9 @@ impl Cost {
 
     /// Asks the kernel about the programs when it is time to; runs skipped so far, cumulative.
     pub fn review(&mut self, kernel: &KernelSide, now_ns: u64) -> u64 {
-        if self.stats.is_some() || now_ns.saturating_sub(self.reviewed_ns) >= REVIEW_NS {
+        let no_figure = self.stats.is_some() && self.ns_per_event.is_none();
+        let after_ns = if self.stats.is_some() { CALIBRATION_NS } else { REVIEW_NS };
+        if no_figure || now_ns.saturating_sub(self.reviewed_ns) >= after_ns {
             let stats = program_stats(kernel);
             self.reviewed_ns = now_ns;
             self.recursions = stats.iter().map(|s| s.recursion_misses).sum();

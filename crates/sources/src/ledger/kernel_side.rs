@@ -1,7 +1,8 @@
 //! The loaded programs and their maps: what the other modules read from and write to.
 
-use super::maps::{Globals, Mapped};
+use super::maps::Globals;
 use super::skel::{types, LedgerSkel};
+use crate::bpf::mapped::Mapped;
 use crate::bpf::refusal;
 use crate::clock;
 use crate::error::SourceError;

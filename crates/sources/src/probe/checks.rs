@@ -57,8 +57,9 @@ const OLDEST_KERNEL: (u32, u32) = (5, 12);
 /// Since this version BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
 const NO_MEMLOCK: (u32, u32) = (5, 11);
 
-const NO_LEDGER: &str = "the ledger: figures come from /proc, sampled by ticks and blind to what \
-                         exits between two looks";
+const NO_LEDGER: &str =
+    "the ledger: figures come from another source (see the end), none of which \
+                         closes its books";
 
 /// Everything, in the order in which it matters.
 pub(super) const CHECKS: &[Check] = &[
@@ -216,7 +217,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "delayacct",
         what: "the kernel's delay accounting",
         vital: false,
-        loses: "nothing of the ledger: it is a second witness only",
+        loses: "the columns of delays (blkio_delay_ns and its kin) of the source taskstats; nothing of \
+                the ledger",
         remedy: "sysctl kernel.task_delayacct=1, in a kernel built with CONFIG_TASK_DELAY_ACCT",
         look: |m| switch(m, "sys/kernel/task_delayacct"),
     },

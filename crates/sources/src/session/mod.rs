@@ -194,7 +194,10 @@ impl Session {
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks right before the source's instant, so that they tell of the same
         // window; how long the source takes to collect its tasks does not matter then.
-        let system = self.system.read();
+        let system = match request.needs.has(Needs::MACHINE) {
+            true => self.system.read(),
+            false => self.system.read_uptime(),
+        };
         let mut snapshot = self.source.snapshot(request)?;
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();

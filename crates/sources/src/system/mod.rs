@@ -46,6 +46,11 @@ impl SystemReader {
         self
     }
 
+    /// Only how long it has been up: a file instead of five.
+    pub fn read_uptime(&mut self) -> System {
+        System { uptime_s: read(&mut self.uptime, uptime_s), ..System::default() }
+    }
+
     /// Everything as it is now.
     pub fn read(&mut self) -> System {
         let now = Timestamp::now();
@@ -131,6 +136,8 @@ mod tests {
         assert_eq!((memory.total, memory.cache), (1000 * 1024, 35 * 1024));
         proc.write("uptime", "351.25 600.00\n");
         assert_eq!(reader.read().uptime_s, Some(351.25));
+        let alone = System { uptime_s: Some(351.25), ..System::default() };
+        assert_eq!(reader.read_uptime(), alone);
     }
 
     #[test]

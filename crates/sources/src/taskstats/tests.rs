@@ -92,6 +92,59 @@ fn a_damaged_message_is_told_from_a_refusal() {
     assert_eq!((cpu_list("0-2,5"), cpu_list("x")), (Some(vec![0, 1, 2, 5]), None));
 }
 
+/// Answers of kernels as they came, recorded by the test below: a line each of the kernel's release,
+/// what /proc said of the process (PID, parent, name, run time before and after), and the message in
+/// hexadecimal.
+const RECORDED: &str = include_str!("recorded.txt");
+
+#[test]
+fn recorded_answers_of_several_kernels_are_understood() {
+    let mut versions = Vec::new();
+    for line in RECORDED.lines() {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [release, pid, ppid, comm, from_ns, to_ns, hex] = fields[..] else {
+            panic!("{line}");
+        };
+        let bytes: Vec<u8> = (0..hex.len() / 2)
+            .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+            .collect();
+        let Answer::Records(records) = answer(&bytes) else { panic!("{release}: no records") };
+        let record = records.thread.expect("a record");
+        let number = |text: &str| text.parse::<u64>().expect("a number");
+        assert_eq!(u64::from(record.pid), number(pid), "{release}");
+        assert_eq!(u64::from(record.ppid), number(ppid), "{release}");
+        assert_eq!(record.comm, Comm::new(comm.as_bytes()), "{release}");
+        let between = number(from_ns)..=number(to_ns);
+        assert!(between.contains(&record.run_ns), "{release}: {} in {between:?}", record.run_ns);
+        versions.push(record.version);
+    }
+    assert_eq!(versions, [13, 14, 16]);
+}
+
+/// Prints a line for recorded.txt.
+#[test]
+#[ignore = "records an answer of this kernel"]
+fn record_an_answer() {
+    let mut kernel = super::socket::Kernel::connect().expect("netlink");
+    let family = kernel.family().expect("the family");
+    let mut child = Command::new("sh")
+        .args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 5"])
+        .spawn()
+        .expect("a shell");
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    let pid = child.id();
+    let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("a file");
+    let run = || read("schedstat").split(' ').next().map(String::from).expect("a number");
+    let before = run();
+    kernel.ask(Ask::Thread(pid), family).expect("asked");
+    let hex: String = kernel.receive().expect("told").iter().map(|b| format!("{b:02x}")).collect();
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    let (me, comm) = (std::process::id(), read("comm"));
+    println!("RECORDED {} {pid} {me} {} {before} {} {hex}", release.trim(), comm.trim(), run());
+    child.kill().expect("killed");
+    child.wait().expect("an end");
+}
+
 const S: u64 = 1_000_000_000;
 
 fn record(pid: u32, tgid: u32, ppid: u32, run_ns: u64, elapsed_ns: u64) -> Record {

@@ -2,11 +2,15 @@
 //! coarser one's resolution, and what a source cannot see is where it says.
 
 use crate::machine;
+use exactop_lab::procs::group_members;
 use exactop_lab::workloads;
 use exactop_model::{Book, Counter, Frame, FrameOptions, Row, Still, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SplitOptions};
+use std::collections::HashSet;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -173,4 +177,81 @@ fn the_snapshots_time_lies_between_two_looks_at_the_file() {
             .sum();
         assert!((before..=after).contains(&ours), "{before} {ours} {after}");
     }
+}
+
+/// What schedstat(5) says a thread of ours ran, ns.
+fn schedstat_ns(tid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/self/task/{tid}/schedstat"));
+    let text = text.expect("a thread of ours");
+    text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number")
+}
+
+/// Threads that sleep up to two seconds between short runs, then for good.
+fn rare_runners(stop: &Arc<AtomicBool>) -> Vec<u32> {
+    let (tell, told) = std::sync::mpsc::channel();
+    for i in 1..=40u64 {
+        let (stop, tell) = (stop.clone(), tell.clone());
+        std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).expect("heard");
+            for turn in 1.. {
+                sleep(Duration::from_millis(i * turn * 37 % 2_000));
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let until = Instant::now() + Duration::from_micros(i * turn * 53 % 400);
+                while Instant::now() < until {}
+            }
+            loop {
+                std::thread::park();
+            }
+        });
+    }
+    told.iter().take(40).collect()
+}
+
+#[test]
+fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
+    let Some(_machine) = machine() else { return };
+    let stop = Arc::new(AtomicBool::new(false));
+    let threads = rare_runners(&stop);
+    let mut reader = Reader::open(Choice::Snapshot);
+    let said_ns = |reader: &Reader, tid: u32| {
+        let process = reader.book.process(std::process::id()).expect("ourselves");
+        let mut tasks = process.tasks.iter().filter_map(|&task| reader.book.task(task));
+        let task = tasks.find(|task| task.key.tid == tid).expect("the thread");
+        task.counters.get(Counter::RunNs).expect("known")
+    };
+    for round in 0..16 {
+        sleep(Duration::from_millis(250));
+        let before: Vec<u64> = threads.iter().map(|&tid| schedstat_ns(tid)).collect();
+        reader.close();
+        for (&tid, before) in threads.iter().zip(before) {
+            let (said, after) = (said_ns(&reader, tid), schedstat_ns(tid));
+            // What is on a CPU has credit that the kernel has not counted yet: until a tick that an
+            // emulated machine may have late.
+            let between = before.saturating_sub(1_000_000)..=after + 50_000_000;
+            assert!(between.contains(&said), "round {round}, {tid}: {said}, not {between:?}");
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    sleep(Duration::from_millis(2_500));
+    reader.close();
+    for tid in threads {
+        assert_eq!(said_ns(&reader, tid), schedstat_ns(tid), "{tid}, asleep for good");
+    }
+}
+
+#[test]
+fn more_tasks_than_a_walk_has_room_for_are_told_once_each() {
+    let Some(_machine) = machine() else { return };
+    let sleepers = workloads::Sleepers::start(1_500).expect("sleepers");
+    let mut source = session::source(Choice::Snapshot, SplitOptions::default()).expect("it opens");
+    let snapshot = source.snapshot(&Request::default()).expect("a snapshot");
+    let accounts: HashSet<_> = snapshot.tasks.iter().map(|task| task.account).collect();
+    assert_eq!(accounts.len(), snapshot.tasks.len(), "some are there twice");
+    let ours = group_members(sleepers.pid());
+    let told: HashSet<u32> = snapshot.tasks.iter().map(|task| task.key.tid).collect();
+    assert!(ours.len() >= 1_500 && ours.iter().all(|pid| told.contains(pid)), "{}", ours.len());
+    let next = source.snapshot(&Request::default()).expect("a snapshot");
+    assert!(next.tasks.len() < 500, "{} of {} did something", next.tasks.len(), told.len());
 }

@@ -27,7 +27,7 @@ impl App {
     pub fn ask(&self) -> Ask {
         let page = self.process_page().map(|p| p.key.tgid);
         let threads = self.settings.threads && page.is_none();
-        let mut needs = self.row_needs();
+        let mut needs = self.row_needs() | Needs::MACHINE;
         if threads {
             needs = needs | Needs::THREADS;
         }

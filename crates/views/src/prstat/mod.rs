@@ -144,7 +144,7 @@ impl Look {
     pub fn needs(&self) -> Needs {
         let threads = if self.threads { Needs::THREADS } else { Needs::NONE };
         let split = if self.microstates { Needs::SPLIT } else { Needs::NONE };
-        threads | split
+        Needs::MACHINE | threads | split
     }
 
     /// Chooses, sorts and prints the rows of a frame; `feed` reads what only the lines shown need.

@@ -1,0 +1,102 @@
+//! Array maps as memory: what BPF programs write and we read.
+//!
+//! Everything in here may change under our eyes, so it is only ever read by volatile copy; what
+//! makes a copy consistent is said where it is used.
+
+use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr;
+use std::sync::atomic::{fence, Ordering};
+
+/// A BPF array map mapped into memory, as much of it as is in use: mapping a map maps all its
+/// pages at once, and unused ones would count as resident memory.
+pub struct Mapped<T> {
+    at: *mut T,
+    mapped: usize,
+    max: usize,
+}
+
+// The pointer is to shared memory that belongs to this value alone; it has no thread affinity.
+unsafe impl<T> Send for Mapped<T> {}
+
+impl<T: Copy> Mapped<T> {
+    /// An array map of `max` elements; nothing is mapped yet.
+    pub fn new(max: usize) -> Mapped<T> {
+        Mapped { at: ptr::null_mut(), mapped: 0, max }
+    }
+
+    /// Makes at least the first `len` elements readable; how many are.
+    ///
+    /// # Errors
+    /// What mmap(2) says.
+    pub fn grow(&mut self, fd: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
+        let len = len.min(self.max);
+        if len <= self.mapped {
+            return Ok(self.mapped);
+        }
+        // Half as much again, so that a growing machine does not remap at every window.
+        let wanted = (len + len / 2).clamp(64, self.max.max(64)).min(self.max);
+        let prot = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice; the map's size is `max`
+        // elements and the kernel refuses to map more.
+        let at = unsafe {
+            mmap(ptr::null_mut(), wanted * size_of::<T>(), prot, MapFlags::SHARED, fd, 0)?
+        };
+        self.unmap();
+        self.at = at.cast();
+        self.mapped = wanted;
+        Ok(wanted)
+    }
+
+    /// How many elements are readable.
+    pub fn len(&self) -> usize {
+        self.mapped
+    }
+
+    fn pointer(&self, index: usize) -> *mut T {
+        assert!(index < self.mapped, "index {index} of {} mapped", self.mapped);
+        // SAFETY: inside the mapping.
+        unsafe { self.at.add(index) }
+    }
+
+    /// A copy of one element, not necessarily consistent.
+    pub fn read(&self, index: usize) -> T {
+        // SAFETY: in bounds, aligned by the kernel's page-aligned mapping, plain data.
+        let copy = unsafe { ptr::read_volatile(self.pointer(index)) };
+        fence(Ordering::Acquire);
+        copy
+    }
+
+    /// One field of an element.
+    pub fn field<F: Copy>(&self, index: usize, of: impl Fn(*const T) -> *const F) -> F {
+        // SAFETY: `of` takes a field's address with `addr_of!`, so it is in bounds.
+        let copy = unsafe { ptr::read_volatile(of(self.pointer(index))) };
+        fence(Ordering::Acquire);
+        copy
+    }
+
+    /// Overwrites an element that no program writes at the moment.
+    pub fn write(&mut self, index: usize, value: T) {
+        fence(Ordering::Release);
+        // SAFETY: as in `read`; the caller knows that nobody else writes.
+        unsafe { ptr::write_volatile(self.pointer(index), value) }
+    }
+
+    fn unmap(&mut self) {
+        if self.mapped > 0 {
+            // SAFETY: our own mapping of exactly this size.
+            let _ = unsafe { munmap(self.at.cast(), self.mapped * size_of::<T>()) };
+            self.mapped = 0;
+        }
+    }
+}
+
+impl<T> Drop for Mapped<T> {
+    fn drop(&mut self) {
+        if self.mapped > 0 {
+            // SAFETY: our own mapping of exactly this size.
+            let _ = unsafe { munmap(self.at.cast(), self.mapped * size_of::<T>()) };
+        }
+    }
+}
