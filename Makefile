@@ -55,7 +55,7 @@ bench: cargo ## Measure the cost of looking, beside other tops
 
 .PHONY: bench-ptop
 bench-ptop: cargo ## The precise top's comparison: every source of ours and other tops
-	$(CARGO) xtask bench --only ptop
+	$(CARGO) xtask bench --only ptop --only growth
 
 .PHONY: lint
 lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings are errors

@@ -107,6 +107,7 @@ fn section(seconds: &[Spread; 2]) -> Section {
             .map(String::from)
             .to_vec(),
         tables: vec![table],
+        pictures: Vec::new(),
         checks: vec![check],
         json: json!({
             "time_s": time.json(), "exactop_run_s": run.json(), "ratio_of_medians": ratio,

@@ -214,6 +214,7 @@ fn section(bench: &Bench, figures: &[Vec<Looks>]) -> Section {
             .map(|tool| format!("{} {}", tool.program, tool.arguments.join(" ")))
             .collect(),
         tables: vec![times(figures), events(figures), memory(&figures[1])],
+        pictures: Vec::new(),
         checks: checks(figures),
         json: json_of(figures),
     }

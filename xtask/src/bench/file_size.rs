@@ -28,6 +28,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
         how: "The release build: link-time optimisation, without debugging information.".into(),
         commands: vec!["ldd target/release/exactop".into()],
         tables: vec![table],
+        pictures: Vec::new(),
         checks: Vec::new(),
         json: json!({ "bytes": bytes, "libraries": libraries }),
     })

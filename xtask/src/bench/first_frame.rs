@@ -95,6 +95,7 @@ fn section(waits: &[[Spread; TOOLS.len()]]) -> Section {
             .map(|(name, args, _)| format!("{name} {}", args.join(" ")))
             .collect(),
         tables: vec![table],
+        pictures: Vec::new(),
         checks: vec![check],
         json: POPULATIONS.iter().zip(waits).map(|(n, w)| (n.to_string(), of_tools(w))).collect(),
     }

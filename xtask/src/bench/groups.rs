@@ -205,6 +205,7 @@ fn section(figures: &[Figures]) -> Section {
             .into(),
         commands: commands(),
         tables: tables.collect(),
+        pictures: Vec::new(),
         checks: Vec::new(),
         json: json_of(figures),
     }

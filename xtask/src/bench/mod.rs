@@ -12,6 +12,7 @@ mod empty;
 mod file_size;
 mod first_frame;
 mod groups;
+mod growth;
 mod machine;
 mod named;
 mod named_by;
@@ -45,19 +46,22 @@ enum What {
     Build,
     /// The precise top: every source of ours and other tops
     Ptop,
+    /// The precise top's growth: idle tasks, fork rates, CPUs
+    Growth,
     /// From start to the first frame
     Start,
     /// The program file
     Size,
 }
 
-const ALL: [What; 8] = [
+const ALL: [What; 9] = [
     What::Cost,
     What::Named,
     What::Switches,
     What::Groups,
     What::Build,
     What::Ptop,
+    What::Growth,
     What::Start,
     What::Size,
 ];
@@ -87,6 +91,9 @@ pub struct Args {
     /// Also write the tables as a page
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Also draw the pictures, into this directory
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
     /// Measure this exactop instead of building one
     #[arg(long, value_name = "PROGRAM")]
     exactop: Option<PathBuf>,
@@ -125,6 +132,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     for what in ALL.into_iter().filter(|w| args.only.is_empty() || args.only.contains(w)) {
         let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
         println!("{}", section.markdown());
+        draw(args.pictures.as_deref(), &section)?;
         report.sections.push(section);
         // Each time, so that what was measured is kept if the rest is interrupted.
         write(args.json.as_deref(), || Ok(serde_json::to_string_pretty(&report.json())? + "\n"))?;
@@ -143,6 +151,7 @@ impl What {
             What::Groups => "groups",
             What::Build => "build",
             What::Ptop => "ptop",
+            What::Growth => "growth",
             What::Start => "start",
             What::Size => "size",
         }
@@ -158,6 +167,7 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
         What::Groups => groups::measure(bench),
         What::Build => build::measure(bench),
         What::Ptop => ptop::measure(bench),
+        What::Growth => growth::measure(bench),
         What::Start => first_frame::measure(bench),
         What::Size => file_size::measure(bench),
     }
@@ -174,6 +184,16 @@ fn programs(exactop_too: bool) -> Result<PathBuf> {
         bail!("the build failed");
     }
     Ok(super::target_dir().join("release"))
+}
+
+fn draw(directory: Option<&Path>, section: &Section) -> Result<()> {
+    let Some(directory) = directory else { return Ok(()) };
+    for picture in &section.pictures {
+        let file = directory.join(picture.file);
+        let svg = picture.chart.svg()?;
+        std::fs::write(&file, svg).with_context(|| format!("writing {}", file.display()))?;
+    }
+    Ok(())
 }
 
 fn write(file: Option<&Path>, text: impl FnOnce() -> Result<String>) -> Result<()> {

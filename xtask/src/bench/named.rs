@@ -69,6 +69,7 @@ fn section(shares: &[Spread; TOOLS.len()]) -> Section {
         ),
         commands: TOOLS.iter().map(|(.., command)| (*command).to_string()).collect(),
         tables: vec![table],
+        pictures: Vec::new(),
         checks: vec![Check {
             target: "exactop names at least 99 % of it, by the kernel's ticks".into(),
             found: format!("{} %", shares[0].text(1)),

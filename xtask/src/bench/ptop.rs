@@ -2,7 +2,7 @@
 //! thousand sleepers, and how near the sum that each tool shows comes to a machine that is busy.
 
 use super::build::Project;
-use super::report::{Check, Section};
+use super::report::{Check, Picture, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
 use super::table::Table;
@@ -10,6 +10,7 @@ use super::{bpf_stats, cpu_time, named_by, peers, Bench};
 use anyhow::{Context, Result};
 use exactop_lab::procs::stat_field;
 use exactop_lab::workloads::{Sleepers, Spin};
+use exactop_plot::{Axis, Chart, Mark, Point, Series};
 use serde_json::{json, Value};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,14 +38,16 @@ pub fn measure(bench: &Bench) -> Result<Section> {
 
 /// What watching cost, per cent of a CPU.
 #[derive(Default)]
-struct Cost {
+pub struct Cost {
     user: Spread,
     system: Spread,
     bpf: Spread,
-    total: Spread,
+    /// All of it.
+    pub total: Spread,
 }
 
-fn tools() -> Vec<(String, String, Vec<String>)> {
+/// Every source of ours and the peers: name, program, arguments.
+pub fn tools() -> Vec<(String, String, Vec<String>)> {
     let words = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
     let ours = SOURCES.map(|source| {
         let arguments = words(&format!("ptop --source {source} 2"));
@@ -69,7 +72,7 @@ fn costs(bench: &Bench) -> Result<Vec<(String, Cost)>> {
     for round in 0..bench.rounds(ROUNDS) {
         eprintln!("bench: ptop, cost, round {}", round + 1);
         for ((_, cost), (name, program, arguments)) in all.iter_mut().zip(tools()) {
-            if let Err(error) = watch(bench, &program, &arguments, cost) {
+            if let Err(error) = watch(bench, &program, &arguments, REFRESHES, cost) {
                 eprintln!("bench: {name}: {error:#}");
             }
         }
@@ -78,7 +81,13 @@ fn costs(bench: &Bench) -> Result<Vec<(String, Cost)>> {
 }
 
 /// One tool for some refreshes, alone.
-fn watch(bench: &Bench, program: &str, arguments: &[String], cost: &mut Cost) -> Result<()> {
+pub fn watch(
+    bench: &Bench,
+    program: &str,
+    arguments: &[String],
+    refreshes: u32,
+    cost: &mut Cost,
+) -> Result<()> {
     let path = match program {
         "exactop" => Some(bench.exactop.clone()),
         peer => peers::find(peer),
@@ -96,7 +105,7 @@ fn watch(bench: &Bench, program: &str, arguments: &[String], cost: &mut Cost) ->
         || (stat_field(pid, 14).unwrap_or(0) as f64, stat_field(pid, 15).unwrap_or(0) as f64);
     let (cpu, bpf, before) = (cpu_time::of_process(pid)?, bpf_stats::of_process(pid), ticks());
     let mut ended = began;
-    for _ in 0..REFRESHES {
+    for _ in 0..refreshes {
         ended = running.after_refresh(PATIENCE);
     }
     let cpu = cpu_time::of_process(pid)? - cpu;
@@ -218,6 +227,7 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
             .collect(),
         tables: vec![first, second],
         checks: checks(costs, sums, ratio),
+        pictures: vec![picture(sums)],
         json: json!({
             "cost": costs.iter().map(|(name, cost)| (name.clone(), json!({
                 "user_pct": cost.user.json(), "system_pct": cost.system.json(),
@@ -226,6 +236,35 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
             "sum_pct": sums.iter().map(|(name, sum)| (name.clone(), sum.json())).collect::<Value>(),
         }),
     }
+}
+
+/// The sums, window by window.
+fn picture(sums: &[(String, Spread)]) -> Picture {
+    let points = |sum: &Spread| {
+        let each = sum.all().iter().enumerate();
+        each.map(|(i, &share)| Point::at(i as f64 + 1.0, share)).collect()
+    };
+    let line = |(name, sum): &(String, Spread)| Series {
+        name: name.clone(),
+        mark: Mark::Line,
+        colour: None,
+        points: points(sum),
+    };
+    let windows = sums.iter().map(|(_, sum)| sum.all().len()).max().unwrap_or(0) as f64;
+    let whole = Series {
+        name: String::new(),
+        mark: Mark::Prediction,
+        colour: Some(6),
+        points: vec![Point::at(1.0, 100.0), Point::at(windows, 100.0)],
+    };
+    let chart = Chart {
+        title: "What the rows add up to on a busy machine".into(),
+        x: Axis { range: Some((0.5, windows + 0.5)), ..Axis::of(format!("window of {WINDOW} s")) },
+        y: Axis { range: Some((0.0, 150.0)), ..Axis::of("% of all CPUs (above 150: at the edge)") },
+        // Ours on top of the others.
+        series: std::iter::once(whole).chain(sums.iter().rev().map(line)).collect(),
+    };
+    Picture { file: "ptop-sums.svg", chart }
 }
 
 fn checks(

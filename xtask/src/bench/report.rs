@@ -2,6 +2,7 @@
 
 use super::machine::Machine;
 use super::table::Table;
+use exactop_plot::Chart;
 use serde_json::{json, Map, Value};
 
 /// A target: what was wanted and what came.
@@ -26,6 +27,15 @@ impl Check {
     }
 }
 
+/// Figures drawn.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// Its file's name.
+    pub file: &'static str,
+    /// What is drawn.
+    pub chart: Chart,
+}
+
 /// One measurement with all that is needed to repeat and to judge it.
 #[derive(Clone, Debug)]
 pub struct Section {
@@ -39,6 +49,8 @@ pub struct Section {
     pub commands: Vec<String>,
     /// The figures.
     pub tables: Vec<Table>,
+    /// The figures drawn.
+    pub pictures: Vec<Picture>,
     /// What they were to be.
     pub checks: Vec<Check>,
     /// All of it for programs.
@@ -54,6 +66,7 @@ impl Section {
             how: format!("{error:#}."),
             commands: Vec::new(),
             tables: Vec::new(),
+            pictures: Vec::new(),
             checks: Vec::new(),
             json: json!({ "error": format!("{error:#}") }),
         }
@@ -64,6 +77,9 @@ impl Section {
         let mut page = format!("## {}\n\n{}\n\n", self.title, wrap(&self.how));
         for table in &self.tables {
             page += &format!("{table}\n");
+        }
+        for Picture { file, chart } in &self.pictures {
+            page += &format!("![{}](assets/{file})\n\n", chart.title);
         }
         for check in &self.checks {
             page += &format!("{}\n", check.line());

@@ -12,6 +12,11 @@ impl Spread {
         self.0.push(value);
     }
 
+    /// All of them, in the order they were made.
+    pub fn all(&self) -> &[f64] {
+        &self.0
+    }
+
     /// The middle one, or the mean of the two in the middle.
     pub fn median(&self) -> Option<f64> {
         let sorted = self.sorted();

@@ -182,6 +182,7 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
         ),
         commands: vec![pipe.command(), format!("exactop {} sampled|exact", ARGUMENTS.join(" "))],
         tables: vec![table],
+        pictures: Vec::new(),
         checks: Vec::new(),
         json: json_of(figures, strangers),
     }
