@@ -15,7 +15,7 @@ mod bpf {
     const DIR: &str = "../../bpf";
 
     /// The ledger, and what is attached on demand.
-    const OBJECTS: [&str; 5] = ["ledger", "snapshot", "syscalls", "waits", "wakeups"];
+    const OBJECTS: [&str; 6] = ["ledger", "snapshot", "switchlog", "syscalls", "waits", "wakeups"];
 
     pub fn build() {
         println!("cargo:rerun-if-changed={DIR}");

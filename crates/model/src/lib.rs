@@ -27,6 +27,7 @@ pub mod run;
 pub mod snapshot;
 pub mod sort;
 pub mod statistics;
+pub mod switches;
 pub mod system;
 pub mod text;
 pub mod value;

@@ -24,6 +24,8 @@ pub mod session;
 pub mod snapshot;
 pub mod source;
 #[cfg(feature = "bpf")]
+pub mod switchlog;
+#[cfg(feature = "bpf")]
 pub mod syscalls;
 pub mod system;
 pub mod taskstats;

@@ -10,6 +10,7 @@ pub mod csv;
 mod grid;
 pub mod header;
 pub mod json;
+pub mod perfetto;
 pub mod plan;
 pub mod prstat;
 pub mod ptop;

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every switch and every wake-up, one after the other, for who wants to draw them. Attached while
+ * someone records; what found no room is counted, by CPU.
+ */
+#include "on_switch.h"
+#include "state.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define EX_LOG_SWITCH 0
+#define EX_LOG_WAKING 1
+
+/* A switch: from `prev` to `next`. A wake-up: of `next`, by `prev`. */
+struct ex_logged {
+	__u64 at; /* CLOCK_BOOTTIME */
+	__u32 kind;
+	__u32 cpu;
+	__u32 prev_tid;
+	__u32 next_tid;
+	__u32 next_tgid;
+	__u32 prev_state; /* bits of __state and exit_state */
+	__s32 prev_prio;
+	__s32 next_prio;
+	__u32 preempt;
+	__u32 target_cpu; /* of a wake-up: where it last ran */
+	__u32 next_ppid;
+	__u32 pad;
+	char next_comm[16];
+};
+
+struct ex_logged *unused_logged __attribute__((unused));
+
+/* The size is set by the reader. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} events SEC(".maps");
+
+/* Records without room so far. */
+volatile __u64 lost;
+
+static __always_inline struct ex_logged *room(void)
+{
+	struct ex_logged *record = bpf_ringbuf_reserve(&events, sizeof(struct ex_logged), 0);
+
+	if (!record)
+		__sync_fetch_and_add(&lost, 1);
+	return record;
+}
+
+static __always_inline void name_next(struct ex_logged *record, struct task_struct *next)
+{
+	record->next_tid = next->pid;
+	record->next_tgid = next->tgid;
+	record->next_ppid = next->real_parent->tgid;
+	record->pad = 0;
+	record->next_prio = next->prio;
+	bpf_probe_read_kernel(record->next_comm, sizeof(record->next_comm), next->comm);
+}
+
+static __always_inline int switched(bool preempt, struct task_struct *prev,
+				    struct task_struct *next, unsigned int prev_state)
+{
+	struct ex_logged *record = room();
+
+	if (!record)
+		return 0;
+	record->at = bpf_ktime_get_boot_ns();
+	record->kind = EX_LOG_SWITCH;
+	record->cpu = bpf_get_smp_processor_id();
+	record->prev_tid = prev->pid;
+	record->prev_prio = prev->prio;
+	record->prev_state = prev_state | prev->exit_state;
+	record->preempt = preempt;
+	record->target_cpu = 0;
+	name_next(record, next);
+	/* The reader looks by itself: a wake-up for each record would be a switch of its own. */
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+ON_SWITCH(switched)
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *p)
+{
+	struct task_struct *me = bpf_get_current_task_btf();
+	struct ex_logged *record = room();
+
+	if (!record)
+		return 0;
+	record->at = bpf_ktime_get_boot_ns();
+	record->kind = EX_LOG_WAKING;
+	record->cpu = bpf_get_smp_processor_id();
+	record->prev_tid = me->pid;
+	record->prev_prio = me->prio;
+	record->prev_state = 0;
+	record->preempt = 0;
+	record->target_cpu = record->cpu;
+	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		record->target_cpu = p->se.cfs_rq->rq->cpu;
+	name_next(record, p);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
