@@ -8,9 +8,13 @@ use exactop_lab::compute::matmul::{self, Options, Product};
 use exactop_model::format::duration;
 use serde_json::{json, Value};
 use std::io::Write;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+/// Longer than any job.
+const FAR: Duration = Duration::from_secs(1_000_000_000);
 
 /// What to multiply.
 #[derive(Debug, Args)]
@@ -38,14 +42,18 @@ pub fn run(options: &Matmul) -> Result<(), Failure> {
     let threads = options.threads.unwrap_or_else(cpus);
     let how = Options { size: options.size, threads, verify: options.verify };
     let stop = Arc::new(AtomicBool::new(false));
+    let (working, at_work) = std::io::pipe()?;
     let worker = {
         let (stop, json) = (stop.clone(), options.json);
-        std::thread::spawn(move || matmul::run(how, &stop, || say(json, how)))
+        std::thread::spawn(move || {
+            let product = matmul::run(how, &stop, || say(json, how));
+            drop(at_work);
+            product
+        })
     };
-    let mut ended = Ok(());
-    while !worker.is_finished() && ended.is_ok() {
-        ended = signals.sleep_until(Instant::now() + Duration::from_millis(20));
-    }
+    // Its end closes the pipe, which wakes us at once: a job that ends late is not what was asked.
+    let far = Instant::now() + FAR;
+    let ended = signals.wait(far, &[working.as_fd()]).map(|_| ());
     stop.store(true, Ordering::Relaxed);
     let Ok(product) = worker.join() else { return Err(Failure::failed("a thread panicked")) };
     ended?;

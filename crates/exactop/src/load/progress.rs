@@ -21,6 +21,10 @@ pub struct Progress {
     /// Loops in a step; auto: as many as take half a millisecond of CPU time
     #[arg(long, value_name = "auto|LOOPS", default_value = "auto", value_parser = loops)]
     work: Work,
+    /// Nicenesses of the first processes, such as 0,5; more of it than there is now needs root
+    #[arg(long, value_name = "N[,N...]", value_delimiter = ',', allow_hyphen_values = true,
+          value_parser = clap::value_parser!(i32).range(-20..=19))]
+    nice: Vec<i32>,
     /// One JSON object a line for each step, one at the end
     #[arg(long)]
     json: bool,
@@ -58,12 +62,14 @@ pub fn run(options: &Progress) -> Result<(), Failure> {
         Work::Auto => progress::loops_of_a_step(),
         Work::Loops(loops) => loops,
     };
-    let how = Options { procs: options.procs, steps: options.steps, loops };
-    let all = progress::run(how).map_err(Failure::failed)?;
+    let how =
+        Options { procs: options.procs, steps: options.steps, loops, nice: options.nice.clone() };
+    let all = progress::run(&how).map_err(Failure::failed)?;
     if all.iter().any(|steps| steps.len() != options.steps + 1) {
-        return Err(Failure::failed("a process ended before its last step"));
+        let why = if options.nice.is_empty() { "" } else { " (a lower niceness needs root)" };
+        return Err(Failure::failed(format!("a process ended before its last step{why}")));
     }
-    output::print(if options.json { as_json(how, &all) } else { as_text(how, &all) })
+    output::print(if options.json { as_json(&how, &all) } else { as_text(&how, &all) })
 }
 
 /// When each was done, in order of time.
@@ -73,7 +79,7 @@ fn in_order(all: &[Vec<Step>]) -> Vec<&Step> {
     steps
 }
 
-fn as_json(how: Options, all: &[Vec<Step>]) -> String {
+fn as_json(how: &Options, all: &[Vec<Step>]) -> String {
     let mut out = String::new();
     for step in in_order(all) {
         let fields = json!({
@@ -96,7 +102,7 @@ fn as_json(how: Options, all: &[Vec<Step>]) -> String {
     out + &line("progress", fields)
 }
 
-fn as_text(how: Options, all: &[Vec<Step>]) -> String {
+fn as_text(how: &Options, all: &[Vec<Step>]) -> String {
     let mut out = String::from("elapsed_ns\tpid\tstep\n");
     for step in in_order(all) {
         // Writing to memory does not fail.

@@ -13,10 +13,12 @@ use std::io::{self, PipeReader, Read, Write};
 const STEP_NS: u64 = 500_000;
 
 /// What each does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Processes.
     pub procs: usize,
+    /// Nicenesses of the first processes; the others keep that of the calling process.
+    pub nice: Vec<i32>,
     /// Steps of each.
     pub steps: usize,
     /// Loops in a step.
@@ -60,7 +62,7 @@ fn spin(loops: u64) {
 ///
 /// # Errors
 /// When there cannot be so many processes.
-pub fn run(options: Options) -> Result<Vec<Vec<Step>>, Refusal> {
+pub fn run(options: &Options) -> Result<Vec<Vec<Step>>, Refusal> {
     let (mut gate, mut open) = io::pipe().map_err(Refusal::other)?;
     let mut running = Vec::with_capacity(options.procs);
     for id in 0..options.procs {
@@ -68,8 +70,10 @@ pub fn run(options: Options) -> Result<Vec<Vec<Step>>, Refusal> {
         let (told, mut tell) = io::pipe().map_err(|e| failed(&e))?;
         let pid = fork(|| {
             let mut start = [0; 8];
-            if gate.read_exact(&mut start).is_ok() {
-                let times = steps(&options, u64::from_ne_bytes(start));
+            // Before the barrier: from the first step on it is so. Refused: nobody begins.
+            let nice = options.nice.get(id).map_or(Ok(()), |&nice| set_nice(nice));
+            if nice.is_ok() && gate.read_exact(&mut start).is_ok() {
+                let times = steps(options, u64::from_ne_bytes(start));
                 // The reader is there until the end.
                 let _ = tell.write_all(&times);
             }
@@ -81,6 +85,11 @@ pub fn run(options: Options) -> Result<Vec<Vec<Step>>, Refusal> {
     open.write_all(&start.repeat(options.procs)).map_err(Refusal::other)?;
     let all = running.into_iter().enumerate().map(|(id, (pid, told))| told_by(id, pid, told));
     all.collect::<io::Result<_>>().map_err(Refusal::other)
+}
+
+/// Of the calling process.
+fn set_nice(nice: i32) -> io::Result<()> {
+    Ok(rustix::process::setpriority_process(None, nice)?)
 }
 
 /// The work of one, its times noted in memory so that writing does not disturb.

@@ -4,6 +4,7 @@
 mod files;
 mod hierarchy;
 mod listing;
+mod nested;
 mod own;
 mod scope;
 mod transient;
@@ -15,6 +16,7 @@ mod tests;
 pub use exactop_model::limits::{Max, MaxError};
 pub use exactop_model::run::CpuStat;
 pub use hierarchy::{Hierarchy, Version};
+pub use nested::Nested;
 pub use own::{Entrance, Own, Wanted};
 pub use scope::Scope;
 pub use transient::{doors, Transient};

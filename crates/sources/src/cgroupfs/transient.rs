@@ -81,7 +81,7 @@ impl Drop for Transient {
     }
 }
 
-fn make(directory: &Path) -> Result<(), CgroupError> {
+pub(super) fn make(directory: &Path) -> Result<(), CgroupError> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
             Err(failed("make the cgroup", directory, error))
@@ -118,12 +118,22 @@ fn clean(hierarchy: &Hierarchy, parent: &Path) {
     for place in [Some(parent.to_path_buf()), accounting].into_iter().flatten() {
         let entries = fs::read_dir(&place).into_iter().flatten().flatten();
         for entry in entries.filter(|e| is_left_behind(&e.file_name().to_string_lossy())) {
-            for pid in Hierarchy::processes(&entry.path()) {
-                let _ = write(&place, "cgroup.procs", &pid.to_string());
-            }
-            let _ = fs::remove_dir(entry.path());
+            remove(&place, &entry.path());
         }
     }
+}
+
+/// Removes a group with all below it; who is in one goes to `place`.
+fn remove(place: &Path, group: &Path) {
+    for below in fs::read_dir(group).into_iter().flatten().flatten() {
+        if below.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove(place, &below.path());
+        }
+    }
+    for pid in Hierarchy::processes(group) {
+        let _ = write(place, "cgroup.procs", &pid.to_string());
+    }
+    let _ = fs::remove_dir(group);
 }
 
 /// Whether a name is one of ours and whoever made it is gone.
