@@ -93,6 +93,18 @@ pub enum Command {
         #[command(subcommand)]
         load: load::Load,
     },
+    /// Record every switch and wake-up into a file for the Perfetto viewer
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::trace::NOTES)]
+    Trace(crate::trace::Command),
+    /// Scheduler experiments as measurements: predicted, measured with an interval, drawn
+    #[cfg(feature = "bpf")]
+    #[command(after_help = crate::lab::NOTES)]
+    Lab {
+        /// What.
+        #[command(subcommand)]
+        lab: crate::lab::Lab,
+    },
     /// Print the manual page
     Man,
     /// Print a completion script for a shell

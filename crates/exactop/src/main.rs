@@ -8,6 +8,8 @@ mod doctor;
 mod failure;
 mod feed;
 mod host;
+#[cfg(feature = "bpf")]
+mod lab;
 mod live;
 mod load;
 mod manual;
@@ -20,6 +22,8 @@ mod prstat;
 mod run;
 #[cfg(feature = "bpf")]
 mod syscalls;
+#[cfg(feature = "bpf")]
+mod trace;
 mod users;
 mod values;
 #[cfg(feature = "bpf")]
@@ -72,6 +76,10 @@ fn run() -> Result<(), Failure> {
         Some(Command::Run(command)) => run::run(&command),
         Some(Command::Cgroups(command)) => cgroups::run(&command),
         Some(Command::Load { load }) => load::run(&load),
+        #[cfg(feature = "bpf")]
+        Some(Command::Trace(command)) => trace::run(&command),
+        #[cfg(feature = "bpf")]
+        Some(Command::Lab { lab }) => lab::run(&lab),
         Some(Command::Man) => output::print(manual::page(Cli::command())),
         Some(Command::Completions { shell }) => output::print(completions(shell)),
     }

@@ -1,0 +1,190 @@
+//! `exactop lab`: scheduler experiments as measurements.
+
+mod run;
+
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, Subcommand};
+use exactop_experiments::definition::{self, Bound, Condition, Experiment};
+use exactop_experiments::{compare, predict, record, report, LabError};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// What `--help` ends with.
+pub const NOTES: &str = "\
+Examples:
+  exactop lab list
+  exactop lab run nice-share --quick
+  exactop lab run all --out before       then, on another kernel,
+  exactop lab run all --out after
+  exactop lab compare before after
+
+An experiment of your own is a file like those that 'exactop lab show NAME --toml' prints:
+  exactop lab show weight --toml > mine.toml; exactop lab run ./mine.toml
+
+Exit status: 0 done, whatever the verdicts; 1 something failed; 2 wrong use; 128+N ended by signal N.
+Trials that were finished are kept, and 'exactop lab report DIR' writes the report of them.";
+
+/// Scheduler experiments.
+#[derive(Debug, Subcommand)]
+pub enum Lab {
+    /// List the experiments that are built in
+    List {
+        /// An array of objects
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what an experiment asks, how it measures and what it predicts
+    Show {
+        /// Its name, or a file
+        name: String,
+        /// The file itself, to make one of your own from
+        #[arg(long)]
+        toml: bool,
+    },
+    /// Measure
+    Run(Run),
+    /// Write the report of a run again, also of one that was not finished
+    Report {
+        /// What --out of the run was
+        dir: PathBuf,
+    },
+    /// Two runs side by side: what differs, and what cannot be told apart
+    Compare {
+        /// A run
+        first: PathBuf,
+        /// Another
+        second: PathBuf,
+        /// An array of objects
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What to measure.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Names or files of experiments; all: all that are built in
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Trials of each condition, instead of as many as the experiment says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    repeats: Option<u32>,
+    /// Shorter windows and fewer repeats: to see what comes
+    #[arg(long)]
+    quick: bool,
+    /// Where everything is written to [default: exactop-lab-DATE-TIME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What decides the order of trials [default: by the clock; it is printed]
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+}
+
+/// Does it.
+///
+/// # Errors
+/// What could not be read, written or measured.
+pub fn run(lab: &Lab) -> Result<(), Failure> {
+    match lab {
+        Lab::List { json } => output::print(if *json { list_json() } else { list() }),
+        Lab::Show { name, toml } => show(name, *toml),
+        Lab::Run(options) => run::run(options),
+        Lab::Report { dir } => {
+            let (run, points) = record::read(dir).map_err(failed)?;
+            report::write(dir, &run, &points).map_err(failed)?;
+            output::print(report::summary(&run, &points) + &written(dir))
+        }
+        Lab::Compare { first, second, json } => {
+            let (first, second) =
+                (record::read(first).map_err(failed)?, record::read(second).map_err(failed)?);
+            let pairs = compare::compare(&first, &second);
+            if pairs.is_empty() {
+                return Err(Failure::failed("the two runs have no condition in common"));
+            }
+            let as_json = || serde_json::to_string_pretty(&pairs).unwrap_or_default() + "\n";
+            output::print(if *json { as_json() } else { compare::text(&pairs) })
+        }
+    }
+}
+
+fn failed(error: LabError) -> Failure {
+    match error {
+        LabError::Definition { .. } => Failure::usage(error),
+        other => Failure::failed(other),
+    }
+}
+
+fn written(dir: &std::path::Path) -> String {
+    format!("\nwritten to {}: report.html, report.md, report.json, points.csv\n", dir.display())
+}
+
+fn list() -> String {
+    let mut out = String::new();
+    for experiment in definition::built_in() {
+        let _ = writeln!(out, "{:<14} {}", experiment.name, experiment.title);
+    }
+    out
+}
+
+fn list_json() -> String {
+    let all: Vec<serde_json::Value> = definition::built_in()
+        .iter()
+        .map(|e| {
+            serde_json::json!({
+                "name": e.name, "title": e.title, "question": e.question,
+                "conditions": e.conditions.len(), "repeats": e.repeats, "window_s": e.window_s,
+            })
+        })
+        .collect();
+    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+}
+
+fn show(name: &str, toml: bool) -> Result<(), Failure> {
+    let experiment = definition::find(name).map_err(failed)?;
+    if toml {
+        return match definition::text_of(name) {
+            Some(text) => output::print(text),
+            None => output::print(std::fs::read(name)?),
+        };
+    }
+    output::print(described(&experiment))
+}
+
+fn described(experiment: &Experiment) -> String {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut out = format!("{}: {}\n\n", experiment.name, experiment.title);
+    for (what, text) in [
+        ("Question", &experiment.question),
+        ("Method", &experiment.method),
+        ("Prediction", &experiment.why),
+    ] {
+        let _ = writeln!(out, "{what}: {}\n", text.trim());
+    }
+    let _ = writeln!(
+        out,
+        "{} repeats, windows of {} s; quick: {} repeats, {} s\n",
+        experiment.repeats,
+        experiment.window_s,
+        experiment.clone().quickened().repeats,
+        experiment.clone().quickened().window_s,
+    );
+    for condition in &experiment.conditions {
+        let predicted = predict::of(experiment, condition, cpus);
+        let delta = condition.delta.unwrap_or(experiment.delta);
+        let _ =
+            writeln!(out, "  {:<36} {}", condition.name, prediction(condition, predicted, delta));
+    }
+    out
+}
+
+fn prediction(condition: &Condition, predicted: Option<f64>, delta: f64) -> String {
+    let figure = |value| report::figure(value);
+    let relative = condition.relative_to.as_ref().map_or(String::new(), |o| format!(" of {o}"));
+    match (predicted, condition.bound) {
+        (None, _) => "measured only".into(),
+        (Some(p), Bound::Equal) => format!("{} +- {}{relative}", figure(p), figure(delta)),
+        (Some(p), Bound::AtLeast) => format!("at least {}{relative}", figure(p)),
+        (Some(p), Bound::AtMost) => format!("at most {}{relative}", figure(p)),
+    }
+}

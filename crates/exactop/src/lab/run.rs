@@ -1,0 +1,153 @@
+//! Trial after trial, each written down at once.
+
+use super::{failed, written, Run};
+use crate::failure::Failure;
+use crate::output::{self, Signals};
+use exactop_experiments::definition::{self, Experiment};
+use exactop_experiments::machine::Machine;
+use exactop_experiments::plan::{self, Turn};
+use exactop_experiments::record::{self, Recorder, Schema};
+use exactop_experiments::trial::Lab;
+use exactop_experiments::{report, LabError};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::RefCell;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Measures, then reports; what was measured before a signal or a failure is reported, too.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn run(options: &Run) -> Result<(), Failure> {
+    let experiments = experiments(options)?;
+    let signals = Signals::new()?;
+    // What a wait was cut short by.
+    let ended = RefCell::new(None);
+    let mut wait = |then: Instant| {
+        signals.sleep_until(then).map_err(|failure| {
+            *ended.borrow_mut() = Some(failure);
+            LabError::Stopped
+        })
+    };
+    let exactop = std::env::current_exe()?;
+    let mut lab = Lab::open(exactop, &mut wait).map_err(failed)?;
+    let (experiments, skipped) = possible(&lab, experiments);
+    let out = options.out.clone().unwrap_or_else(directory);
+    let run = record::Run {
+        schema: Schema::this(),
+        seed: options.seed.unwrap_or_else(seed),
+        quick: options.quick,
+        began: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        exactop: env!("CARGO_PKG_VERSION").into(),
+        machine: Machine::read(lab.cpus.len(), lab.lab_cpu),
+        experiments,
+        skipped,
+    };
+    let mut recorder = Recorder::new(&out, &run).map_err(failed)?;
+    let _ = writeln!(std::io::stderr(), "seed {}, into {}", run.seed, out.display());
+    let measured = measure(&mut lab, &run, &mut recorder);
+    drop(lab);
+    let reported = reported(&out);
+    match measured {
+        Ok(()) => reported,
+        Err(LabError::Stopped) => {
+            let _ = reported;
+            Err(ended.into_inner().unwrap_or(Failure::Told))
+        }
+        Err(error) => {
+            let _ = reported;
+            Err(failed(error))
+        }
+    }
+}
+
+/// Those that are asked for, as they are to be run, after the controls.
+fn experiments(options: &Run) -> Result<Vec<Experiment>, Failure> {
+    let mut all = vec![definition::controls()];
+    for name in &options.names {
+        match name.as_str() {
+            "all" => all.extend(definition::built_in()),
+            name => all.push(definition::find(name).map_err(failed)?),
+        }
+    }
+    for (i, experiment) in all.iter().enumerate() {
+        if all[..i].iter().any(|other| other.name == experiment.name) {
+            let name = &experiment.name;
+            return Err(Failure::usage(format!("{name} is there twice: give each name once")));
+        }
+    }
+    let as_run = |experiment: Experiment| {
+        let mut experiment = if options.quick { experiment.quickened() } else { experiment };
+        experiment.repeats = options.repeats.unwrap_or(experiment.repeats);
+        experiment
+    };
+    Ok(all.into_iter().map(as_run).collect())
+}
+
+/// Without the conditions that cannot be tried here, and why.
+fn possible(lab: &Lab, all: Vec<Experiment>) -> (Vec<Experiment>, Vec<(String, String)>) {
+    let mut skipped = Vec::new();
+    let mut kept = Vec::new();
+    for mut experiment in all {
+        let lacks: Vec<Option<String>> =
+            experiment.conditions.iter().map(|c| lab.lacks(&experiment, c)).collect();
+        let mut reasons = lacks.into_iter();
+        let name = experiment.name.clone();
+        experiment.conditions.retain(|condition| match reasons.next().flatten() {
+            Some(why) => {
+                skipped.push((format!("{name}, {}", condition.name), why));
+                false
+            }
+            None => true,
+        });
+        if !experiment.conditions.is_empty() {
+            kept.push(experiment);
+        }
+    }
+    (kept, skipped)
+}
+
+fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<(), LabError> {
+    let turns: Vec<(&Experiment, Turn)> = run
+        .experiments
+        .iter()
+        .flat_map(|e| plan::turns(e, run.seed).into_iter().map(move |turn| (e, turn)))
+        .collect();
+    let bar = bar(turns.len() as u64);
+    for (number, (experiment, turn)) in turns.iter().enumerate() {
+        let condition = &experiment.conditions[turn.condition].name;
+        bar.set_message(format!("{}, {condition}", experiment.name));
+        let point = lab.trial(experiment, *turn, number)?;
+        recorder.add(&point)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// A bar with the time that is left, on a terminal.
+fn bar(trials: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}, {eta} left, {msg}");
+    // The template is ours and right.
+    ProgressBar::new(trials).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// The report of what is written down.
+fn reported(out: &Path) -> Result<(), Failure> {
+    let (run, points) = record::read(out).map_err(failed)?;
+    report::write(out, &run, &points).map_err(failed)?;
+    output::print(report::summary(&run, &points) + &written(out))
+}
+
+fn directory() -> PathBuf {
+    jiff::Zoned::now().strftime("exactop-lab-%Y%m%d-%H%M%S").to_string().into()
+}
+
+fn seed() -> u64 {
+    // Short enough to type.
+    jiff::Timestamp::now().as_nanosecond() as u64 % 1_000_000_000
+}

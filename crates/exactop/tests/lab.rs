@@ -1,0 +1,409 @@
+//! The lab and the switch log as someone uses them. Runs where the ledger opens, and in emulated
+//! machines, where the program is the one that EXACTOP_PROGRAM names.
+#![cfg(feature = "bpf")]
+
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// One test at a time: they measure who gets a CPU.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// `None` where the parts that need the ledger are left out on purpose.
+fn alone() -> Option<MutexGuard<'static, ()>> {
+    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
+    (!left_out).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
+
+fn program() -> String {
+    std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
+}
+
+fn exactop(args: &[&str]) -> Output {
+    Command::new(program()).args(args).stdin(Stdio::null()).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A directory with an experiment of one's own.
+struct Own {
+    home: TempDir,
+}
+
+impl Own {
+    fn new(body: &str) -> Own {
+        let home = tempfile::tempdir().expect("a directory");
+        let head = "name = 'own'\ntitle = 'own'\nquestion = 'q'\nmethod = 'm'\nwhy = 'w'\n";
+        fs::write(home.path().join("own.toml"), format!("{head}{body}")).expect("written");
+        Own { home }
+    }
+
+    fn file(&self) -> String {
+        self.home.path().join("own.toml").display().to_string()
+    }
+
+    fn out(&self) -> PathBuf {
+        self.home.path().join("out")
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = Command::new(program());
+        command.args(["lab", "run", &self.file(), "--seed", "1", "--out"]).arg(self.out());
+        command.args(more).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        self.command(more).output().expect("it starts")
+    }
+
+    fn points(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.out().join("points.jsonl")).unwrap_or_default();
+        text.split_inclusive('\n').filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Those of the experiment itself.
+    fn own_points(&self) -> Vec<Value> {
+        self.points().into_iter().filter(|p| p["experiment"] == "own").collect()
+    }
+
+    fn finding(&self, condition: &str) -> Value {
+        let text = fs::read_to_string(self.out().join("report.json")).expect("a report");
+        let report: Value = serde_json::from_str(&text).expect("JSON");
+        let results = report["results"].as_array().expect("results");
+        let own = results.iter().find(|r| r["experiment"] == "own").expect("it was run");
+        let findings = own["findings"].as_array().expect("findings");
+        findings.iter().find(|f| f["condition"] == condition).expect("the condition").clone()
+    }
+}
+
+const PAIRS: &str = "\
+metric = 'share'
+window_s = 0.3
+settle_s = 0.1
+repeats = 6
+delta = 0.06
+limits = { foreign_pct = 30.0, steal_pct = 30.0, irq_pct = 30.0, unnamed_pct = 30.0 }
+[[conditions]]
+name = 'right'
+predict = 'nice'
+workers = [{ name = 'a' }, { name = 'b' }]
+[[conditions]]
+name = 'wrong'
+predict = 0.9
+workers = [{ name = 'a' }, { name = 'b' }]
+";
+
+#[test]
+fn experiments_are_listed_shown_and_files_of_the_same_kind() {
+    let list = exactop(&["lab", "list"]);
+    assert!(list.status.success(), "{}", text(&list.stderr));
+    let list = text(&list.stdout);
+    let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();
+    let expected = [
+        "cores",
+        "nice-class",
+        "nice-share",
+        "progress",
+        "progress-nice",
+        "weight",
+        "bandwidth",
+        "contention",
+        "herd",
+        "ptop-cost",
+        "ptop-sum",
+    ];
+    assert_eq!(names, expected);
+    let home = tempfile::tempdir().expect("a directory");
+    for name in names {
+        let shown = exactop(&["lab", "show", name]);
+        assert!(text(&shown.stdout).contains("Prediction:"), "{name}");
+        let file = home.path().join("mine.toml");
+        fs::write(&file, exactop(&["lab", "show", name, "--toml"]).stdout).expect("written");
+        let again = exactop(&["lab", "show", &file.display().to_string()]);
+        assert_eq!(text(&again.stdout), text(&shown.stdout), "{name}");
+    }
+    let json = exactop(&["lab", "list", "--json"]).stdout;
+    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    assert_eq!(json.as_array().map(Vec::len), Some(11));
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_in_one_line() {
+    let condition = |line: &str| format!("metric='share'\n[[conditions]]\nname='c'\n{line}\n");
+    for (body, says) in [
+        ("metric = ".to_string(), "own.toml: line"),
+        ("metric = 'speed'".into(), "own.toml: line 6"),
+        ("metric = 'share'".into(), "no conditions"),
+        (condition("workers = [{ load = ['fly'] }]"), "load = 'fly': there are herd"),
+        (condition("workers = [{ group = 'g' }]"), "group = 'g': write it under groups"),
+        (
+            condition("workers = [{ group = 'g' }]\ngroups = { g = { weight = 0 } }"),
+            "weight = 0: write 1 to 10000",
+        ),
+        (
+            condition("workers = [{ group = 'g' }]\ngroups = { g = { max = 'much' } }"),
+            "max: write per cent",
+        ),
+        (
+            condition("workers = [{ group = '../g' }]\ngroups = { '../g' = {} }"),
+            "group '../g': write names",
+        ),
+        (condition("workers = [{}]\nrelative_to = 'd'"), "relative_to = 'd': no such condition"),
+        (condition("workers = [{ count = 0 }]"), "write 1 to 1000"),
+        (condition("workers = [{}]\nledger = false"), "ledger = false: what is measured"),
+        (condition("workers = [{}]\nspeed = 1"), "unknown field `speed`"),
+    ] {
+        let own = Own::new(&body);
+        let output = own.run(&[]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{body}: {said}");
+        assert!(said.lines().count() == 1 && said.contains(says), "{body}: {said}");
+        assert!(!own.out().exists());
+    }
+    let unknown = exactop(&["lab", "show", "speed"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("there are cores, nice-class"));
+}
+
+#[test]
+fn a_right_prediction_is_inside_and_a_wrong_one_outside() {
+    let Some(_alone) = alone() else { return };
+    let own = Own::new(PAIRS);
+    let output = own.run(&["--quick"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let summary = text(&output.stdout);
+    let (right, wrong) = (own.finding("right"), own.finding("wrong"));
+    println!("{summary}");
+    assert_ne!(right["verdict"], "outside", "{right}");
+    assert_eq!(wrong["verdict"], "outside", "{wrong}");
+    assert!(summary.contains("OUTSIDE") && summary.contains("A/A"), "{summary}");
+    let page = fs::read_to_string(own.out().join("report.html")).expect("a page");
+    assert!(page.matches("<svg").count() >= 2 && page.contains("who ran when"));
+    assert!(!page.contains("http-equiv") && !page.contains("src="));
+    let csv = fs::read_to_string(own.out().join("points.csv")).expect("points");
+    assert_eq!(csv.lines().count(), own.points().len() + 1);
+    for point in own.points() {
+        // null: the ledger was off.
+        let off = &point["residual_ns"];
+        assert!(off == 0 || (off.is_null() && point["condition"] == "work, ledger off"), "{point}");
+    }
+    // The report can be written again, and a run does not differ from itself.
+    let before = fs::read(own.out().join("report.md")).expect("a report");
+    let dir = own.out().display().to_string();
+    assert!(exactop(&["lab", "report", &dir]).status.success());
+    assert_eq!(fs::read(own.out().join("report.md")).expect("a report"), before);
+    let same = text(&exactop(&["lab", "compare", &dir, &dir]).stdout);
+    assert!(same.contains("no difference shown") && !same.contains("differs"), "{same}");
+    // Another run does not go into the same place.
+    let again = own.run(&[]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("there is a run in it already"));
+}
+
+#[test]
+fn a_disturbed_trial_is_discarded_and_says_why() {
+    let Some(_alone) = alone() else { return };
+    let body = PAIRS.replace("foreign_pct = 30.0", "foreign_pct = 10.0");
+    let own = Own::new(&body);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut hog = Command::new("taskset")
+        .args(["-c", &(cpus - 1).to_string(), "sh", "-c", "while :; do :; done"])
+        .spawn()
+        .expect("taskset of util-linux");
+    let output = own.run(&["--quick", "--repeats", "2"]);
+    hog.kill().expect("killed");
+    hog.wait().expect("an end");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for point in own.own_points().iter().filter(|p| p["strip"].is_null()) {
+        let why = point["invalid"].as_str().unwrap_or_default();
+        assert!(why.starts_with("foreign CPU time"), "{point}");
+    }
+    let right = own.finding("right");
+    assert_eq!((&right["verdict"], &right["made"]), (&"nothing".into(), &2.into()), "{right}");
+    let said = text(&output.stdout);
+    assert!(said.contains("2 of 2 discarded because foreign CPU time"), "{said}");
+}
+
+/// Processes whose command line has such an argument.
+fn with_argument(argument: &str) -> usize {
+    let entries = fs::read_dir("/proc").expect("/proc").flatten();
+    let lines = entries.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
+    lines.filter(|line| line.split(|&b| b == 0).any(|word| word == argument.as_bytes())).count()
+}
+
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(30);
+    while !is_so() {
+        assert!(Instant::now() < patience, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A run that is at work.
+fn half_way(own: &Own) -> Child {
+    let mut command = own.command(&["--quick", "--repeats", "2"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    child
+}
+
+#[test]
+fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
+    let Some(_alone) = alone() else { return };
+    // A worker with a child of its own, which nobody but the lab's guard ends.
+    let body = PAIRS.replace(
+        "{ name = 'b' }",
+        "{ name = 'b', command = ['sh', '-c', 'sleep 4242.17 & while :; do :; done'] }",
+    );
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+        let own = Own::new(&body);
+        let mut child = half_way(&own);
+        wait_until("no trial of its own", || !own.own_points().is_empty());
+        wait_until("no worker", || with_argument("4242.17") > 0);
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, signal).expect("signalled");
+        let status = child.wait().expect("an end");
+        wait_until("workers go on", || with_argument("4242.17") + with_argument("3600") == 0);
+        if signal == rustix::process::Signal::INT {
+            assert_eq!(status.code(), Some(130));
+            assert!(own.out().join("report.html").exists());
+        }
+        let kept = own.points().len();
+        assert!(kept > 0);
+        let dir = own.out().display().to_string();
+        let report = exactop(&["lab", "report", &dir]);
+        assert!(report.status.success(), "{}", text(&report.stderr));
+        assert_eq!(own.points().len(), kept);
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_said_in_one_line() {
+    let Some(_alone) = alone() else { return };
+    let own = Own::new(PAIRS);
+    let nowhere = exactop(&["lab", "run", &own.file(), "--out", "/proc/nowhere"]);
+    let said = text(&nowhere.stderr);
+    assert_eq!(nowhere.status.code(), Some(1), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("/proc/nowhere"), "{said}");
+    // A disk that is full after some trials.
+    let disk = own.home.path().join("disk");
+    fs::create_dir(&disk).expect("a directory");
+    let line = format!(
+        "mount -t tmpfs -o size=20k none {0} && exec {1} lab run {2} --quick --repeats 200 --out {0}/out",
+        disk.display(),
+        program(),
+        own.file()
+    );
+    let mut full = Command::new("unshare");
+    full.args(["-m", "sh", "-c", &line]).stdin(Stdio::null());
+    let full = full.output().expect("unshare of util-linux");
+    let said = text(&full.stderr);
+    assert_eq!(full.status.code(), Some(1), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.contains("cannot write") && last.contains("No space left"), "{said}");
+    wait_until("workers go on", || with_argument("8000000") + with_argument("3600") == 0);
+}
+
+#[test]
+fn without_privileges_it_says_what_it_needs() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let own = Own::new(PAIRS);
+    let copy = own.home.path().join("exactop");
+    fs::copy(program(), &copy).expect("a copy");
+    for path in [own.home.path(), &copy, Path::new(&own.file())] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("permissions");
+    }
+    let mut command = Command::new(&copy);
+    command.args(["lab", "run", &own.file(), "--out"]).arg(own.out()).uid(65534).gid(65534);
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("the lab needs the ledger"), "{said}");
+    assert!(!own.out().exists());
+}
+
+#[test]
+fn weights_and_quotas_are_what_was_predicted() {
+    let Some(_alone) = alone() else { return };
+    let own = Own::new(
+        "metric = 'share'\nwindow_s = 0.6\nsettle_s = 0.2\nrepeats = 6\ndelta = 0.06\n\
+         limits = { foreign_pct = 30.0, steal_pct = 30.0, irq_pct = 30.0, unnamed_pct = 30.0 }\n\
+         [[conditions]]\nname = 'two levels'\npredict = 'weight'\n\
+         workers = [{ group = 'a/x' }, { group = 'a/y' }, { group = 'b' }]\n\
+         groups = { a = { weight = 300 }, 'a/x' = {}, 'a/y' = { weight = 300 }, b = {} }\n\
+         [[conditions]]\nname = 'quota'\nmetric = 'cpu'\npredict = 'quota'\ndelta = 0.12\n\
+         workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n\
+         [[conditions]]\nname = 'throttled'\nmetric = 'throttled'\npredict = 0.9\nbound = 'at-least'\n\
+         workers = [{ group = 'g' }]\ngroups = { g = { max = '20000/100000' } }\n",
+    );
+    let output = own.run(&["--quick"]);
+    println!("{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success());
+    for name in ["two levels", "quota", "throttled"] {
+        let finding = own.finding(name);
+        assert!(finding["values"].as_array().is_some_and(|v| v.len() >= 4), "{finding}");
+        let (found, predicted) = (&finding["estimate"]["median"], &finding["predicted"]);
+        let off = found.as_f64().expect("a median") - predicted.as_f64().expect("a prediction");
+        assert!(if name == "throttled" { off > -0.15 } else { off.abs() < 0.12 }, "{finding}");
+    }
+    let left = Command::new("find").args(["/sys/fs/cgroup", "-name", "exactop-run-*"]).output();
+    let left = text(&left.expect("find").stdout);
+    assert_eq!(left, "", "groups were left");
+}
+
+#[test]
+fn a_trace_holds_every_event_it_counts() {
+    use perfetto_protos::trace::Trace;
+    use perfetto_protos::trace_packet::trace_packet::Data;
+    use protobuf::Message;
+    let Some(_alone) = alone() else { return };
+    let home = tempfile::tempdir().expect("a directory");
+    let file = home.path().join("t.pftrace");
+    let path = file.display().to_string();
+    let mut load = Command::new(program());
+    let mut load = load
+        .args(["load", "pingpong", "--duration", "20"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a load");
+    let output = exactop(&["trace", "-d", "0.5", "--buffer", "64", "-o", &path]);
+    // A buffer that is too small says how much is missing.
+    let small = home.path().join("small.pftrace").display().to_string();
+    let lossy = exactop(&["trace", "-d", "0.5", "--buffer", "1", "-o", &small]);
+    load.kill().expect("killed");
+    load.wait().expect("an end");
+    let said = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let told: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+    let trace = Trace::parse_from_bytes(&fs::read(&file).expect("the file")).expect("parsed");
+    let bundles = trace.packet.iter().filter_map(|packet| match &packet.data {
+        Some(Data::FtraceEvents(bundle)) => Some(bundle),
+        _ => None,
+    });
+    let (mut events, mut marked) = (0, 0);
+    for bundle in bundles {
+        let times: Vec<u64> = bundle.event.iter().map(|event| event.timestamp()).collect();
+        assert!(times.is_sorted(), "in order");
+        events += times.len();
+        marked += usize::from(bundle.lost_events());
+    }
+    println!("{said}{}", text(&lossy.stdout));
+    assert_eq!(events, told);
+    assert!(told > 1_000, "{said}");
+    assert_eq!(marked > 0, said.contains("LOST"), "{said}");
+    assert!(text(&lossy.stdout).contains("LOST") || text(&lossy.stdout).contains("none lost"));
+    let nowhere = exactop(&["trace", "-o", "/proc/nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(1));
+    assert_eq!(text(&nowhere.stderr).lines().count(), 1);
+}

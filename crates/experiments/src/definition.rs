@@ -1,0 +1,594 @@
+//! What an experiment is, as a TOML file says it; the built-in ones are such files, too.
+
+use crate::LabError;
+use exactop_model::limits::Max;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An experiment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What it is called: letters, digits, `-` and `_`.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// What is asked.
+    pub question: String,
+    /// How it is measured.
+    pub method: String,
+    /// What is predicted, and why.
+    pub why: String,
+    /// What is measured, unless a condition says otherwise.
+    pub metric: Metric,
+    /// What one is the unit of the metric, for tables and plots.
+    #[serde(default)]
+    pub unit: String,
+    /// Where workers run that do not say otherwise.
+    #[serde(default)]
+    pub on: Cpus,
+    /// When a trial ends.
+    #[serde(default)]
+    pub ends: Ends,
+    /// The length of a window, seconds.
+    #[serde(default = "window_s")]
+    pub window_s: f64,
+    /// How long workers run before the window begins, seconds.
+    #[serde(default = "settle_s")]
+    pub settle_s: f64,
+    /// Trials of each condition.
+    #[serde(default = "repeats")]
+    pub repeats: u32,
+    /// How far a measured figure may be from the predicted one.
+    #[serde(default = "delta")]
+    pub delta: f64,
+    /// What is other in a quick run.
+    #[serde(default)]
+    pub quick: Quick,
+    /// When a trial does not count.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Under which conditions.
+    #[serde(default)]
+    pub conditions: Vec<Condition>,
+    /// One more condition for each niceness.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Sweep>,
+}
+
+fn window_s() -> f64 {
+    2.0
+}
+fn settle_s() -> f64 {
+    0.2
+}
+fn repeats() -> u32 {
+    20
+}
+fn yes() -> bool {
+    true
+}
+fn delta() -> f64 {
+    0.02
+}
+
+/// What is measured in a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// The first worker's CPU time over that of all workers.
+    Share,
+    /// The first worker's CPU time over the second's.
+    Ratio,
+    /// The first worker's CPU time over the window: 1 is one CPU.
+    Cpu,
+    /// All workers' CPU time over that of all CPUs.
+    Machine,
+    /// What the ledger names, over what was executed on all CPUs.
+    Named,
+    /// What the rows of `top -b` add up to, over the window of all CPUs.
+    TopSum,
+    /// The part of the user time that /proc/stat calls nice.
+    NiceTime,
+    /// The niceness the first worker turned out to have.
+    Niceness,
+    /// The part of the quota's periods in which the group was throttled.
+    Throttled,
+    /// How often the first worker moved to another CPU, a second.
+    Migrations,
+    /// Steps of all processes a second (`exactop load progress`).
+    Throughput,
+    /// Until the last process was done, seconds (`exactop load progress`).
+    Latency,
+    /// Steps of the first process over those of all, until the first was done.
+    ProgressShare,
+    /// CPU time of the server for a connection, microseconds (`exactop load herd`).
+    PerConnection,
+}
+
+/// Where workers run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cpus {
+    /// All on the lab's CPU, which nothing else of the lab uses.
+    #[default]
+    One,
+    /// Wherever the kernel puts them.
+    All,
+}
+
+/// When a trial ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ends {
+    /// When the window is over; workers are ended then.
+    #[default]
+    Window,
+    /// When the workers are done.
+    Done,
+}
+
+/// What is other in a quick run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quick {
+    /// The length of a window, seconds.
+    pub window_s: Option<f64>,
+    /// Trials of each condition.
+    pub repeats: Option<u32>,
+    /// How far a figure may be from the prediction.
+    pub delta: Option<f64>,
+}
+
+/// What makes a trial not count, per cent of the window of the lab's CPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// The hypervisor took them.
+    pub steal_pct: f64,
+    /// Others than the workers ran on them.
+    pub foreign_pct: f64,
+    /// Interrupts.
+    pub irq_pct: f64,
+    /// Time that no account got by name.
+    pub unnamed_pct: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { steal_pct: 1.0, foreign_pct: 1.0, irq_pct: 2.0, unnamed_pct: 0.5 }
+    }
+}
+
+/// Who runs, and what is predicted of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// What tables call it.
+    pub name: String,
+    /// Who runs.
+    pub workers: Vec<Worker>,
+    /// Control groups, by their paths below the trial's own.
+    #[serde(default)]
+    pub groups: BTreeMap<String, Group>,
+    /// What is predicted; nothing: it is measured only.
+    #[serde(default)]
+    pub predict: Option<Predict>,
+    /// How the prediction is meant.
+    #[serde(default)]
+    pub bound: Bound,
+    /// The figure is divided by that of this condition in the same repeat.
+    #[serde(default)]
+    pub relative_to: Option<String>,
+    /// What is measured, if not what the experiment measures.
+    #[serde(default)]
+    pub metric: Option<Metric>,
+    /// How far it may be off, if not as far as in the experiment.
+    #[serde(default)]
+    pub delta: Option<f64>,
+    /// When its trials end, if not when the experiment's do.
+    #[serde(default)]
+    pub ends: Option<Ends>,
+    /// The ledger is attached; without it only what workers say of themselves can be measured.
+    #[serde(default = "yes")]
+    pub ledger: bool,
+    /// Its place on the axis of the sweep.
+    #[serde(default)]
+    pub x: Option<f64>,
+}
+
+/// A prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Predict {
+    /// A figure.
+    Figure(f64),
+    /// By a rule.
+    Rule(Rule),
+}
+
+/// Where a predicted figure comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rule {
+    /// The kernel's weights of the workers' nicenesses.
+    Nice,
+    /// The groups' weights, level by level.
+    Weight,
+    /// The group's quota, or what the worker wants if that is less.
+    Quota,
+    /// As many CPUs as there are workers, if the machine has them.
+    Cpus,
+}
+
+/// How a prediction is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// That figure.
+    #[default]
+    Equal,
+    /// That much or more.
+    AtLeast,
+    /// That much or less.
+    AtMost,
+}
+
+/// Someone who runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Worker {
+    /// What tables call it.
+    #[serde(default)]
+    pub name: String,
+    /// A workload of `exactop load` with its arguments; `{window}` stands for the window's length.
+    #[serde(default = "spin")]
+    pub load: Vec<String>,
+    /// A command instead; `{exactop}` stands for this program.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// How many of it, or `cpus` or `cpus+1`.
+    #[serde(default)]
+    pub count: Count,
+    /// Its niceness; what is beyond -20 to 19 is clamped by the kernel.
+    #[serde(default)]
+    pub nice: i64,
+    /// The control group it runs in.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Where it runs, if not where the experiment does.
+    #[serde(default)]
+    pub on: Option<Cpus>,
+    /// It is there so that others have to live with it: no part of shares and predictions.
+    #[serde(default)]
+    pub background: bool,
+}
+
+fn spin() -> Vec<String> {
+    ["spin", "--threads", "1", "--duration", "3600"].map(String::from).to_vec()
+}
+
+/// How many.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Count {
+    /// So many.
+    Number(u32),
+    /// By the machine.
+    Word(String),
+}
+
+impl Default for Count {
+    fn default() -> Count {
+        Count::Number(1)
+    }
+}
+
+impl Count {
+    /// On a machine of so many CPUs.
+    pub fn on(&self, cpus: usize) -> usize {
+        match self {
+            Count::Number(n) => *n as usize,
+            Count::Word(word) if word == "cpus" => cpus,
+            Count::Word(_) => cpus + 1,
+        }
+    }
+}
+
+/// A control group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// cpu.weight, 1 to 10000; the kernel's own is 100.
+    #[serde(default)]
+    pub weight: Option<u64>,
+    /// cpu.max, as `exactop run --max` takes it.
+    #[serde(default)]
+    pub max: Option<String>,
+}
+
+/// One worker at each niceness against one that stays.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// From and to.
+    pub nice: (i64, i64),
+    /// The one that stays.
+    pub against: i64,
+    /// Trials of each.
+    pub repeats: u32,
+    /// A quick run takes every how-manieth level.
+    #[serde(default = "every")]
+    pub quick_every: i64,
+}
+
+fn every() -> i64 {
+    1
+}
+
+/// Files of the built-in experiments, in the order in which `list` shows them.
+const BUILT_IN: [(&str, &str); 11] = [
+    ("cores", include_str!("../builtin/cores.toml")),
+    ("nice-class", include_str!("../builtin/nice-class.toml")),
+    ("nice-share", include_str!("../builtin/nice-share.toml")),
+    ("progress", include_str!("../builtin/progress.toml")),
+    ("progress-nice", include_str!("../builtin/progress-nice.toml")),
+    ("weight", include_str!("../builtin/weight.toml")),
+    ("bandwidth", include_str!("../builtin/bandwidth.toml")),
+    ("contention", include_str!("../builtin/contention.toml")),
+    ("herd", include_str!("../builtin/herd.toml")),
+    ("ptop-cost", include_str!("../builtin/ptop-cost.toml")),
+    ("ptop-sum", include_str!("../builtin/ptop-sum.toml")),
+];
+
+/// What every run has beside what it was asked for: A/A, and with the ledger off.
+///
+/// # Panics
+/// Never: a test reads it.
+pub fn controls() -> Experiment {
+    let text = include_str!("../builtin/controls.toml");
+    Experiment::read(text, "controls").unwrap_or_else(|error| panic!("built in: {error}"))
+}
+
+/// All built-in ones.
+///
+/// # Panics
+/// Never: a test reads them all.
+pub fn built_in() -> Vec<Experiment> {
+    let read = |(name, text): &(&str, &str)| {
+        Experiment::read(text, name).unwrap_or_else(|error| panic!("built in: {error}"))
+    };
+    BUILT_IN.iter().map(read).collect()
+}
+
+/// The file of a built-in one.
+pub fn text_of(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
+}
+
+/// A built-in one by its name, or one from a file.
+///
+/// # Errors
+/// [`LabError::File`] and [`LabError::Definition`].
+pub fn find(name: &str) -> Result<Experiment, LabError> {
+    if let Some(text) = text_of(name) {
+        return Experiment::read(text, name);
+    }
+    if !name.contains(['/', '.']) {
+        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        return Err(LabError::Definition {
+            from: name.into(),
+            why: format!(
+                "no such experiment: there are {} (or give a file, such as ./{name}.toml)",
+                names.join(", ")
+            ),
+        });
+    }
+    let text =
+        std::fs::read_to_string(name).map_err(|error| LabError::file("read", name, error))?;
+    Experiment::read(&text, name)
+}
+
+impl Experiment {
+    /// From a file's text; `from` is what errors call it.
+    ///
+    /// # Errors
+    /// [`LabError::Definition`].
+    pub fn read(text: &str, from: &str) -> Result<Experiment, LabError> {
+        let wrong = |why: String| LabError::Definition { from: from.into(), why };
+        let mut experiment: Experiment = toml::from_str(text).map_err(|error| {
+            // Its message is a picture of several lines; where, and the last of it, say enough.
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map_or(String::new(), |line| format!("line {line}: "));
+            wrong(format!("{place}{}", error.message()))
+        })?;
+        experiment.sweep_out();
+        experiment.check().map_err(wrong)?;
+        Ok(experiment)
+    }
+
+    /// As it is run: with what is other in a quick run.
+    pub fn quickened(mut self) -> Experiment {
+        let Quick { window_s, repeats, delta } = self.quick;
+        self.window_s = window_s.unwrap_or(self.window_s.min(0.5));
+        self.repeats = repeats.unwrap_or(self.repeats.min(6));
+        self.delta = delta.unwrap_or(self.delta * 1.5);
+        if let Some(sweep) = self.sweep {
+            let is_taken = |x: f64| (x as i64 - sweep.nice.0) % sweep.quick_every.max(1) == 0;
+            self.conditions.retain(|condition| condition.x.is_none_or(is_taken));
+        }
+        for condition in &mut self.conditions {
+            condition.delta =
+                condition.delta.map(|own| delta.map_or(own * 1.5, |quick| quick.max(own)));
+        }
+        self
+    }
+
+    fn sweep_out(&mut self) {
+        let Some(sweep) = self.sweep else { return };
+        let spinner = |nice: i64| Worker {
+            name: format!("nice {nice}"),
+            load: spin(),
+            command: None,
+            count: Count::default(),
+            nice,
+            group: None,
+            on: None,
+            background: false,
+        };
+        for nice in sweep.nice.0.max(-20)..=sweep.nice.1.min(19) {
+            self.conditions.push(Condition {
+                name: format!("sweep {nice} : {}", sweep.against),
+                workers: vec![spinner(nice), spinner(sweep.against)],
+                groups: BTreeMap::new(),
+                predict: Some(Predict::Rule(Rule::Nice)),
+                bound: Bound::Equal,
+                relative_to: None,
+                metric: Some(Metric::Share),
+                delta: None,
+                ends: None,
+                ledger: true,
+                x: Some(nice as f64),
+            });
+        }
+    }
+
+    /// Trials of a condition.
+    pub fn repeats_of(&self, condition: &Condition) -> u32 {
+        match (condition.x, self.sweep) {
+            (Some(_), Some(sweep)) => sweep.repeats.min(self.repeats),
+            _ => self.repeats,
+        }
+    }
+
+    /// What is measured under a condition.
+    pub fn metric_of(&self, condition: &Condition) -> Metric {
+        condition.metric.unwrap_or(self.metric)
+    }
+
+    /// When trials of a condition end.
+    pub fn ends_of(&self, condition: &Condition) -> Ends {
+        condition.ends.unwrap_or(self.ends)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if self.name.is_empty() || !self.name.chars().all(plain) {
+            return Err(format!("name = '{}': write letters, digits, - and _", self.name));
+        }
+        if self.conditions.is_empty() {
+            return Err("no conditions: write [[conditions]] with name and workers".into());
+        }
+        for (what, seconds) in
+            [("window_s", Some(self.window_s)), ("quick.window_s", self.quick.window_s)]
+        {
+            if seconds.is_some_and(|s| !(0.05..=3600.0).contains(&s)) {
+                return Err(format!(
+                    "{what} = {}: write 0.05 to 3600 seconds",
+                    seconds.unwrap_or(0.0)
+                ));
+            }
+        }
+        if !(0.0..=600.0).contains(&self.settle_s) {
+            return Err(format!("settle_s = {}: write 0 to 600 seconds", self.settle_s));
+        }
+        for (what, n) in [("repeats", Some(self.repeats)), ("quick.repeats", self.quick.repeats)] {
+            if n.is_some_and(|n| !(1..=10_000).contains(&n)) {
+                return Err(format!("{what} = {}: write 1 to 10000", n.unwrap_or(0)));
+            }
+        }
+        for (i, condition) in self.conditions.iter().enumerate() {
+            self.check_condition(i, condition)
+                .map_err(|why| format!("condition '{}': {why}", condition.name))?;
+        }
+        Ok(())
+    }
+
+    fn check_condition(&self, index: usize, condition: &Condition) -> Result<(), String> {
+        if self.conditions[..index].iter().any(|other| other.name == condition.name) {
+            return Err("the name is taken by another condition".into());
+        }
+        if !condition.workers.iter().any(|worker| !worker.background) {
+            return Err("no workers: write workers = [{ load = [\"spin\"] }]".into());
+        }
+        for worker in &condition.workers {
+            check_worker(worker, condition)?;
+        }
+        for (path, group) in &condition.groups {
+            check_group(path, group, condition)?;
+        }
+        let known = |name: &String| {
+            self.conditions.iter().any(|c| c.name == *name && c.relative_to.is_none())
+        };
+        if let Some(other) = condition.relative_to.as_ref().filter(|name| !known(name)) {
+            return Err(format!(
+                "relative_to = '{other}': no such condition that stands for itself"
+            ));
+        }
+        if let Some(Predict::Figure(figure)) = condition.predict {
+            if !figure.is_finite() {
+                return Err(format!("predict = {figure}: write a number"));
+            }
+        }
+        let own =
+            [Metric::Latency, Metric::Throughput, Metric::ProgressShare, Metric::PerConnection];
+        if !own.contains(&self.metric_of(condition)) && !condition.ledger {
+            return Err("ledger = false: what is measured comes from the ledger".into());
+        }
+        if own.contains(&self.metric_of(condition)) && self.ends_of(condition) == Ends::Window {
+            return Err("the metric is what workers say at their end: write ends = 'done'".into());
+        }
+        if self.metric_of(condition) == Metric::Ratio && condition.workers.len() < 2 {
+            return Err("metric = 'ratio' takes two workers".into());
+        }
+        Ok(())
+    }
+}
+
+/// The workloads of `exactop load`.
+const LOADS: [&str; 8] =
+    ["herd", "ackermann", "matmul", "progress", "spin", "sleepers", "spawn", "pingpong"];
+
+fn check_worker(worker: &Worker, condition: &Condition) -> Result<(), String> {
+    let load = worker.load.first().map_or("", String::as_str);
+    if worker.command.is_none() && !LOADS.contains(&load) {
+        return Err(format!("load = '{load}': there are {}", LOADS.join(", ")));
+    }
+    if worker.command.as_ref().is_some_and(Vec::is_empty) {
+        return Err("command = []: write a program and its arguments".into());
+    }
+    match &worker.count {
+        Count::Number(1..=1000) => {}
+        Count::Word(word) if word == "cpus" || word == "cpus+1" => {}
+        other => return Err(format!("count = {other:?}: write 1 to 1000, 'cpus' or 'cpus+1'")),
+    }
+    match &worker.group {
+        Some(group) if !condition.groups.contains_key(group) => {
+            Err(format!("group = '{group}': write it under groups, too"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_group(path: &str, group: &Group, condition: &Condition) -> Result<(), String> {
+    let plain = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    };
+    if !path.split('/').all(plain) {
+        return Err(format!(
+            "group '{path}': write names of letters, digits, - and _, with / between"
+        ));
+    }
+    if let Some((above, _)) = path.rsplit_once('/') {
+        if !condition.groups.contains_key(above) {
+            return Err(format!("group '{path}': write '{above}' under groups, too"));
+        }
+    }
+    if let Some(weight) = group.weight.filter(|w| !(1..=10_000).contains(w)) {
+        return Err(format!("group '{path}': weight = {weight}: write 1 to 10000"));
+    }
+    match group.max.as_deref().map(str::parse::<Max>) {
+        Some(Err(why)) => Err(format!("group '{path}': max: {why}")),
+        _ => Ok(()),
+    }
+}

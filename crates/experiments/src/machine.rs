@@ -1,0 +1,134 @@
+//! What may confound: the machine as far as a scheduler's figures depend on it.
+
+use exactop_sources::cgroupfs::{Hierarchy, Version};
+use serde::{Deserialize, Serialize};
+use std::fs;
+
+/// A machine. `None`: not to be had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// CFS or EEVDF, by the kernel's version (EEVDF since 6.6); sched_ext where it is on.
+    pub scheduler: Option<String>,
+    /// Ticks a second, where the kernel's configuration is there.
+    pub hz: Option<String>,
+    /// The base slice, ns.
+    pub base_slice_ns: Option<u64>,
+    /// Whether sessions are groups of their own.
+    pub autogroup: Option<bool>,
+    /// CPUs.
+    pub cpus: usize,
+    /// The CPU that trials on one CPU have.
+    pub lab_cpu: usize,
+    /// Its siblings on the same core.
+    pub siblings: Option<String>,
+    /// The CPU's model.
+    pub model: Option<String>,
+    /// Who runs the machine, if it is a virtual one.
+    pub hypervisor: Option<String>,
+    /// What sets the clock rate.
+    pub governor: Option<String>,
+    /// This process's group in the cpu hierarchy.
+    pub cgroup: Option<String>,
+    /// `v1` or `v2`.
+    pub cgroup_version: Option<String>,
+    /// That group's weight.
+    pub cgroup_weight: Option<u64>,
+    /// How idle CPUs sleep, and preemption, where told.
+    pub preemption: Option<String>,
+}
+
+impl Machine {
+    /// This one.
+    pub fn read(cpus: usize, lab_cpu: usize) -> Machine {
+        let kernel = text("/proc/sys/kernel/osrelease");
+        let hierarchy = Hierarchy::of_this_machine().ok();
+        let cpu = |file: &str| text(&format!("/sys/devices/system/cpu/cpu{lab_cpu}/{file}"));
+        Machine {
+            scheduler: kernel.as_deref().and_then(scheduler),
+            hz: configured("CONFIG_HZ="),
+            base_slice_ns: text("/sys/kernel/debug/sched/base_slice_ns")
+                .and_then(|t| t.parse().ok()),
+            autogroup: text("/proc/sys/kernel/sched_autogroup_enabled").map(|t| t != "0"),
+            cpus,
+            lab_cpu,
+            siblings: cpu("topology/thread_siblings_list"),
+            model: cpuinfo("model name"),
+            hypervisor: hypervisor(),
+            governor: cpu("cpufreq/scaling_governor"),
+            cgroup: hierarchy.as_ref().map(|h| h.own.display().to_string()),
+            cgroup_version: hierarchy.as_ref().map(|h| match h.version {
+                Version::V1 => "v1".into(),
+                Version::V2 => "v2".into(),
+            }),
+            cgroup_weight: hierarchy.as_ref().and_then(|h| h.weight(&h.own_directory())),
+            preemption: text("/sys/kernel/debug/sched/preempt"),
+            kernel,
+        }
+    }
+
+    /// Names and values, `-` for what is not to be had.
+    pub fn rows(&self) -> Vec<(&'static str, String)> {
+        let shown = |value: &Option<String>| value.clone().unwrap_or("-".into());
+        let number = |value: Option<u64>| value.map_or("-".into(), |n| n.to_string());
+        vec![
+            ("kernel", shown(&self.kernel)),
+            ("scheduler", shown(&self.scheduler)),
+            ("HZ", shown(&self.hz)),
+            ("base slice, ns", number(self.base_slice_ns)),
+            ("preemption", shown(&self.preemption)),
+            (
+                "autogroup",
+                self.autogroup.map_or("-".into(), |on| if on { "on" } else { "off" }.into()),
+            ),
+            ("CPUs", self.cpus.to_string()),
+            ("the lab's CPU", self.lab_cpu.to_string()),
+            ("its siblings", shown(&self.siblings)),
+            ("CPU model", shown(&self.model)),
+            ("hypervisor", shown(&self.hypervisor)),
+            ("governor", shown(&self.governor)),
+            ("cgroup", shown(&self.cgroup)),
+            ("cgroup version", shown(&self.cgroup_version)),
+            ("its weight", number(self.cgroup_weight)),
+        ]
+    }
+}
+
+fn text(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_string())
+}
+
+fn scheduler(release: &str) -> Option<String> {
+    if text("/sys/kernel/sched_ext/state").is_some_and(|state| state == "enabled") {
+        let which = text("/sys/kernel/sched_ext/root/ops");
+        return Some(format!("sched_ext {}", which.unwrap_or_default()).trim().into());
+    }
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    let version = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(if version >= (6, 6) { "EEVDF" } else { "CFS" }.into())
+}
+
+fn cpuinfo(field: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with(field))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}
+
+fn hypervisor() -> Option<String> {
+    let flags = cpuinfo("flags")?;
+    if !flags.split(' ').any(|flag| flag == "hypervisor") {
+        return Some("none".into());
+    }
+    let vendor = text("/sys/class/dmi/id/sys_vendor").or_else(|| text("/sys/hypervisor/type"));
+    Some(vendor.unwrap_or("some".into()))
+}
+
+/// A line of the kernel's configuration, where it is as text.
+fn configured(name: &str) -> Option<String> {
+    let release = text("/proc/sys/kernel/osrelease")?;
+    let text = fs::read_to_string(format!("/boot/config-{release}")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(name)).map(String::from)
+}

@@ -1,0 +1,225 @@
+//! What a run says, as a page: HTML in one file, Markdown with its pictures, JSON and CSV of all
+//! points.
+
+mod content;
+mod document;
+mod plots;
+
+pub use document::{Block, Document};
+
+use crate::analysis::{analyse, Finding, Findings, Verdict};
+use crate::record::{self, Point, Run};
+use crate::statistics::Estimate;
+use crate::LabError;
+use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
+use exactop_model::text::escape_str;
+use std::path::Path;
+
+/// `0.555 (0.553..0.557)`.
+pub fn interval(estimate: &Estimate) -> String {
+    let median = figure(estimate.median);
+    match estimate.interval {
+        Some((low, high)) => format!("{median} ({}..{})", figure(low), figure(high)),
+        None => format!("{median} (n {})", estimate.n),
+    }
+}
+
+/// Four digits that count.
+pub fn figure(value: f64) -> String {
+    let magnitude = value.abs();
+    match magnitude {
+        m if m >= 1000.0 => format!("{value:.0}"),
+        m if m >= 100.0 => format!("{value:.1}"),
+        m if m >= 10.0 => format!("{value:.2}"),
+        m if m >= 1.0 => format!("{value:.3}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// Of made trials, how many do not count, and why: reasons of a kind together, by the worst.
+pub fn discards(finding: &Finding) -> Option<String> {
+    let mut kinds: Vec<(&str, &str, usize)> = Vec::new();
+    for (why, count) in &finding.discarded {
+        let kind = why.split(|c: char| c.is_ascii_digit()).next().unwrap_or_default();
+        match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+            Some((_, worst, n)) => {
+                *n += count;
+                if first_number(why) > first_number(worst) {
+                    *worst = why;
+                }
+            }
+            None => kinds.push((kind, why, *count)),
+        }
+    }
+    let all: usize = kinds.iter().map(|(.., n)| n).sum();
+    let told = |(_, why, n): &(&str, &str, usize)| match kinds.len() {
+        1 => escape_str(why),
+        _ => format!("{} ({n})", escape_str(why)),
+    };
+    let reasons: Vec<String> = kinds.iter().map(told).collect();
+    let reasons = reasons.join(", ");
+    (all > 0).then(|| format!("{all} of {} discarded because {reasons}", finding.made))
+}
+
+fn first_number(text: &str) -> f64 {
+    let from = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+    let number: String =
+        text[from..].chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+    number.parse().unwrap_or(0.0)
+}
+
+/// The summary that a run ends with.
+pub fn summary(run: &Run, points: &[Point]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(["experiment", "condition", "n", "measured (95 %)", "predicted", "verdict"]);
+    let mut notes = Vec::new();
+    for Findings { experiment, findings } in &analyse(run, points) {
+        for finding in findings {
+            let measured = finding.estimate.as_ref().map_or("-".into(), interval);
+            table.add_row([
+                experiment.clone(),
+                finding.condition.clone(),
+                finding.values.len().to_string(),
+                measured,
+                predicted(finding),
+                finding.verdict.name().into(),
+            ]);
+            if let Some(note) = discards(finding) {
+                notes.push(format!("{experiment}, {}: {note}", finding.condition));
+            }
+        }
+    }
+    for (what, why) in &run.skipped {
+        notes.push(format!("{what}: not run: {}", escape_str(why)));
+    }
+    for column in table.column_iter_mut().skip(2).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let lines = table.lines().map(|line| line.trim_end().to_string()).chain(notes);
+    lines.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// What was predicted, with how far it may be off.
+pub fn predicted(finding: &Finding) -> String {
+    use crate::definition::Bound;
+    let Some(predicted) = finding.predicted else { return "-".into() };
+    match finding.bound {
+        Bound::Equal => format!("{} +- {}", figure(predicted), figure(finding.delta)),
+        Bound::AtLeast => format!(">= {}", figure(predicted)),
+        Bound::AtMost => format!("<= {}", figure(predicted)),
+    }
+}
+
+/// How many findings are outside of what was predicted.
+pub fn outside(run: &Run, points: &[Point]) -> usize {
+    let all = analyse(run, points);
+    let findings = all.iter().flat_map(|result| &result.findings);
+    findings.filter(|finding| finding.verdict == Verdict::Outside).count()
+}
+
+/// Writes everything into the run's directory.
+///
+/// # Errors
+/// [`LabError::File`], and when a chart cannot be drawn.
+pub fn write(directory: &Path, run: &Run, points: &[Point]) -> Result<(), LabError> {
+    let results = analyse(run, points);
+    let document = content::document(run, points, &results)
+        .map_err(|error| LabError::Machine(error.to_string()))?;
+    let plots = directory.join("plots");
+    std::fs::create_dir_all(&plots).map_err(|error| LabError::file("make", &plots, error))?;
+    for (file, svg) in document.pictures() {
+        record::write(&plots.join(file), svg)?;
+    }
+    record::write(&directory.join("report.html"), &document.html())?;
+    record::write(&directory.join("report.md"), &document.markdown())?;
+    let all = serde_json::json!({ "run": run, "results": results, "points": points });
+    let text = serde_json::to_string_pretty(&all).unwrap_or_default() + "\n";
+    record::write(&directory.join("report.json"), &text)?;
+    record::write(&directory.join("points.csv"), &csv(points)?)
+}
+
+/// A line for each trial.
+fn csv(points: &[Point]) -> Result<String, LabError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let failed = |error: csv::Error| LabError::Machine(error.to_string());
+    let header = [
+        "experiment",
+        "condition",
+        "repeat",
+        "turn",
+        "value",
+        "invalid",
+        "window_ns",
+        "steal_pct",
+        "foreign_pct",
+        "irq_pct",
+        "unnamed_pct",
+        "residual_ns",
+        "errors",
+        "cost_pct",
+    ];
+    writer.write_record(header).map_err(failed)?;
+    let maybe = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
+    for point in points {
+        let record = [
+            point.experiment.clone(),
+            point.condition.clone(),
+            point.repeat.to_string(),
+            point.turn.to_string(),
+            maybe(point.value),
+            point.invalid.as_deref().map_or(String::new(), escape_str),
+            point.window_ns.to_string(),
+            maybe(point.steal_pct),
+            maybe(point.foreign_pct),
+            maybe(point.irq_pct),
+            maybe(point.unnamed_pct),
+            point.residual_ns.map_or(String::new(), |n| n.to_string()),
+            point.errors.map_or(String::new(), |n| n.to_string()),
+            maybe(point.cost_pct),
+        ];
+        writer.write_record(record).map_err(failed)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| LabError::Machine(error.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_a_kind_are_told_by_the_worst() {
+        let head = "name='t'\ntitle=''\nquestion=''\nmethod=''\nwhy=''\nmetric='share'\n";
+        let text = format!("{head}[[conditions]]\nname='c'\nworkers=[{{}}]");
+        let experiment = crate::definition::Experiment::read(&text, "t").unwrap();
+        let run = Run {
+            schema: record::Schema::this(),
+            seed: 1,
+            quick: false,
+            began: String::new(),
+            exactop: String::new(),
+            machine: crate::machine::Machine::default(),
+            experiments: vec![experiment],
+            skipped: Vec::new(),
+        };
+        let point = |invalid: Option<&str>| Point {
+            experiment: "t".into(),
+            condition: "c".into(),
+            value: Some(0.5),
+            invalid: invalid.map(String::from),
+            ..Point::default()
+        };
+        let told = |reasons: &[Option<&str>]| {
+            let points: Vec<Point> = reasons.iter().map(|why| point(*why)).collect();
+            discards(&analyse(&run, &points)[0].findings[0])
+        };
+        assert_eq!(told(&[None, None]), None);
+        let steal = [Some("steal 1.2 % > 1 %"), None, Some("steal 14.0 % > 1 %")];
+        assert_eq!(told(&steal).unwrap(), "2 of 3 discarded because steal 14.0 % > 1 %");
+        let two = [Some("steal 1.2 % > 1 %"), Some("a\x1b"), None];
+        let said = told(&two).unwrap();
+        assert!(said.starts_with("2 of 3 discarded because ") && !said.contains('\x1b'), "{said}");
+        assert!(said.contains("steal 1.2 % > 1 % (1)"), "{said}");
+    }
+}

@@ -1,0 +1,67 @@
+//! The control groups of a trial, below one that is removed with all in it.
+
+use crate::definition::Condition;
+use exactop_sources::cgroupfs::{CgroupError, Hierarchy, Max, Nested};
+use std::fs::File;
+
+/// A trial's groups.
+pub struct Groups {
+    hierarchy: Hierarchy,
+    nested: Nested,
+}
+
+/// A quota's periods so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Periods {
+    /// Those in which it wanted anything.
+    pub all: u64,
+    /// Those in which it was throttled.
+    pub throttled: u64,
+}
+
+impl Periods {
+    /// What came on top.
+    pub fn since(self, before: Periods) -> Periods {
+        Periods {
+            all: self.all.saturating_sub(before.all),
+            throttled: self.throttled.saturating_sub(before.throttled),
+        }
+    }
+}
+
+impl Groups {
+    /// Makes and limits those of a condition.
+    ///
+    /// # Errors
+    /// What is not permitted, and what would permit it.
+    pub fn new(hierarchy: &Hierarchy, condition: &Condition) -> Result<Groups, CgroupError> {
+        let mut nested = Nested::new(hierarchy)?;
+        // In the order of their paths: those above come first.
+        for (path, group) in &condition.groups {
+            let directory = nested.add(path)?;
+            if let Some(weight) = group.weight {
+                hierarchy.set_weight(&directory, weight)?;
+            }
+            if let Some(max) = group.max.as_deref().and_then(|max| max.parse::<Max>().ok()) {
+                hierarchy.set_max(&directory, max)?;
+            }
+        }
+        Ok(Groups { hierarchy: hierarchy.clone(), nested })
+    }
+
+    /// Files that a process writes `0` to in order to be in a group.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn doors(&self, path: &str) -> Result<Vec<File>, CgroupError> {
+        self.nested.doors(path)
+    }
+
+    /// The periods of the first worker's group.
+    pub fn periods_of_first(&self, condition: &Condition) -> Periods {
+        let path = condition.workers.first().and_then(|worker| worker.group.as_deref());
+        let Some(path) = path else { return Periods::default() };
+        let stat = self.hierarchy.cpu_stat(&self.nested.directory(path));
+        Periods { all: stat.nr_periods.unwrap_or(0), throttled: stat.nr_throttled.unwrap_or(0) }
+    }
+}

@@ -1,0 +1,118 @@
+//! The figure of a trial.
+
+use super::groups::Periods;
+use super::workers::Workers;
+use super::{progress, Trouble};
+use crate::definition::{Condition, Experiment, Metric};
+use crate::record::Point;
+use exactop_model::Window;
+
+/// What there is to take it from.
+pub struct Taken<'a> {
+    pub window: &'a Window,
+    pub workers: &'a Workers,
+    /// What top's rows added up to.
+    pub top: Option<f64>,
+    /// The quota's periods.
+    pub periods: Option<Periods>,
+    /// The lab's CPUs.
+    pub cpus: &'a [usize],
+}
+
+/// What one connection cost, of `exactop load herd`.
+#[derive(serde::Deserialize)]
+struct Herd {
+    served: u64,
+    server_cpu_ns: u64,
+}
+
+/// The figure; `None`: there is nothing to divide by.
+pub fn value(
+    experiment: &Experiment,
+    condition: &Condition,
+    point: &Point,
+    taken: &Taken,
+) -> Result<Option<f64>, Trouble> {
+    // By worker: those of a kind together.
+    let mut run = vec![0u64; condition.workers.len()];
+    for (started, seen) in taken.workers.started.iter().zip(&point.workers) {
+        run[started.worker] += seen.run_ns;
+    }
+    let counted: Vec<usize> =
+        (0..run.len()).filter(|&i| !condition.workers[i].background).collect();
+    let first = counted[0];
+    let all: u64 = counted.iter().map(|&i| run[i]).sum();
+    Ok(match experiment.metric_of(condition) {
+        Metric::Share => over(run[first], all),
+        Metric::Ratio => over(run[first], counted.get(1).map_or(0, |&i| run[i])),
+        Metric::Cpu => over(run[first], point.window_ns),
+        Metric::Machine => over(all, point.window_ns * taken.cpus.len() as u64),
+        Metric::Named => {
+            let time = |of: fn(&exactop_model::CpuSample) -> u64| {
+                taken.window.cpus.iter().map(|cpu| of(&cpu.time)).sum::<u64>()
+            };
+            // What is nameless of a CPU's time need not have been executed on that CPU.
+            let executed = time(|t| t.task_ns + t.unnamed_ns);
+            let unnamed = time(|t| t.unnamed_ns + t.nameless_ns);
+            over(executed.saturating_sub(unnamed), executed)
+        }
+        Metric::TopSum => Some(taken.top.ok_or(missing("top's sum"))?),
+        Metric::NiceTime => nice_time(taken),
+        Metric::Niceness => {
+            let of_first = taken.workers.started.iter().find(|s| s.worker == first);
+            let nice = of_first.and_then(|s| s.niceness).ok_or(missing("the niceness"))?;
+            Some(nice as f64)
+        }
+        Metric::Throttled => {
+            let periods = taken.periods.ok_or(missing("a group"))?;
+            Some(over(periods.throttled, periods.all).unwrap_or(0.0))
+        }
+        Metric::Migrations => {
+            let of_first = taken.workers.started.iter().zip(&point.workers);
+            let moves: u64 =
+                of_first.filter(|(s, _)| s.worker == first).map(|(_, seen)| seen.migrations).sum();
+            over(moves * 1_000_000_000, point.window_ns)
+        }
+        told_by => told(told_by, taken.workers)?,
+    })
+}
+
+fn missing(what: &str) -> Trouble {
+    Trouble::Trial(format!("{what} is not to be had"))
+}
+
+fn over(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// A figure that the first worker tells itself.
+pub fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
+    let first = workers.specs.iter().position(|spec| !spec.background);
+    let output = workers.started.iter().find(|s| Some(s.worker) == first).map(|s| &s.output);
+    let text = output.ok_or(missing("the first worker"))?;
+    let done = || progress::done(text).ok_or(missing("the last step"));
+    Ok(match metric {
+        Metric::Throughput => {
+            let done = done()?;
+            over(done.steps * done.procs * 1_000_000_000, done.elapsed_ns)
+        }
+        Metric::Latency => Some(done()?.elapsed_ns as f64 / 1e9),
+        Metric::ProgressShare => {
+            Some(progress::share_until_first(text).ok_or(missing("the steps"))?)
+        }
+        Metric::PerConnection => {
+            let herd: Herd =
+                serde_json::from_str(text.trim()).map_err(|_| missing("what the server said"))?;
+            over(herd.server_cpu_ns, herd.served * 1_000)
+        }
+        _ => None,
+    })
+}
+
+/// Nice over user and nice, of the lab's CPUs.
+fn nice_time(taken: &Taken) -> Option<f64> {
+    let ours = taken.window.cpu_ticks.iter();
+    let ours = ours.filter(|(cpu, _)| taken.cpus.contains(&(*cpu as usize)));
+    let (nice, user) = ours.fold((0, 0), |(n, u), (_, ticks)| (n + ticks.nice, u + ticks.user));
+    (nice + user > 0).then(|| nice as f64 / (nice + user) as f64)
+}

@@ -1,0 +1,90 @@
+//! From the switch log: who was on which CPU when.
+
+use crate::record::Strip;
+use exactop_model::switches::{SwitchEvent, What};
+use std::collections::HashMap;
+
+/// Pieces of a strip at most: more cannot be told apart.
+const MOST: usize = 3_000;
+/// Workers with a name of their own at most.
+const NAMES: usize = 7;
+
+/// The strip of some CPUs. A worker is its process and that process's children.
+pub fn of(events: &[SwitchEvent], workers: &[(u32, String)], cpus: &[usize], lost: u64) -> Strip {
+    let mut names: Vec<String> = workers.iter().take(NAMES).map(|(_, name)| name.clone()).collect();
+    names.push("others".into());
+    let others = names.len() - 1;
+    let whose = |event: &SwitchEvent| {
+        let is = |(pid, _): &(u32, String)| *pid == event.next_tgid || *pid == event.next_ppid;
+        workers.iter().position(is).map_or(others, |at| at.min(others))
+    };
+    let switches = events.iter().filter(|e| matches!(e.what, What::Switch { .. }));
+    let mut switches: Vec<&SwitchEvent> =
+        switches.filter(|e| cpus.contains(&(e.cpu as usize))).collect();
+    switches.sort_by_key(|event| event.at_ns);
+    let Some(first) = switches.first().map(|e| e.at_ns) else {
+        return Strip { names, left_out: lost, ..Strip::default() };
+    };
+    let last = switches.last().map_or(first, |e| e.at_ns);
+    let ms = |at_ns: u64| (at_ns - first) as f64 / 1e6;
+    let mut strip = Strip { names, length_ms: ms(last), left_out: lost, ..Strip::default() };
+    let mut on: HashMap<u32, (u64, Option<usize>)> = HashMap::new();
+    for event in switches {
+        let next = (event.next_tid != 0).then(|| whose(event));
+        let before = on.insert(event.cpu, (event.at_ns, next));
+        let Some((since, Some(who))) = before else { continue };
+        if strip.pieces.len() < MOST {
+            strip.pieces.push((event.cpu, ms(since), ms(event.at_ns), who));
+        } else {
+            strip.left_out += 1;
+        }
+    }
+    // Who is on a CPU to the end.
+    for (cpu, (since, who)) in on {
+        if let Some(who) = who.filter(|_| since < last && strip.pieces.len() < MOST) {
+            strip.pieces.push((cpu, ms(since), ms(last), who));
+        }
+    }
+    strip
+        .pieces
+        .sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).unwrap_or(std::cmp::Ordering::Equal));
+    strip
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::Comm;
+
+    fn switch(at_ms: u64, cpu: u32, next: u32, ppid: u32) -> SwitchEvent {
+        SwitchEvent {
+            at_ns: 1_000_000_000 + at_ms * 1_000_000,
+            cpu,
+            what: What::Switch { preempted: false, state: 0 },
+            prev_tid: 0,
+            prev_prio: 120,
+            next_tid: next,
+            next_tgid: next,
+            next_ppid: ppid,
+            next_prio: 120,
+            next_comm: Comm::default(),
+        }
+    }
+
+    #[test]
+    fn pieces_join_and_idle_is_a_gap() {
+        let events = [
+            switch(0, 1, 7, 1),
+            switch(4, 1, 50, 8),
+            switch(6, 1, 0, 0),
+            switch(7, 1, 99, 1),
+            switch(7, 0, 7, 1),
+            switch(10, 1, 7, 1),
+        ];
+        let workers = [(7, "a".to_string()), (8, "b".to_string())];
+        let strip = of(&events, &workers, &[1], 0);
+        assert_eq!(strip.names, ["a", "b", "others"]);
+        assert_eq!(strip.pieces, [(1, 0.0, 4.0, 0), (1, 4.0, 6.0, 1), (1, 7.0, 10.0, 2)]);
+        assert_eq!((strip.length_ms, strip.left_out), (10.0, 0));
+    }
+}
