@@ -17,6 +17,7 @@ program_of() {
 }
 ledger=$(program_of exactop-sources ledger)
 shares=$(program_of exactop shares)
+lab=$(program_of exactop lab)
 records=$(cargo test -p exactop-sources --lib --no-run 2>&1 |
     sed -n 's/.*Executable .*(\(.*\))$/\1/p')
 
@@ -28,10 +29,17 @@ ledger_on() {
         -- "$ledger" --test-threads=1
 }
 
-# What a niceness, a weight and a quota give, in control groups of version 2.
+# What a niceness and a quota give, in control groups of version 2; weights are the lab's.
 shares_on() {
     cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop \
-        --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture
+        --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture \
+        --skip a_period_of_a_second --skip a_weight_of
+}
+
+# Experiments on control groups of version 2, two levels deep.
+lab_on() {
+    cargo xtask vm --kernel "$1" --timeout 200 --file target/debug/exactop \
+        --env EXACTOP_PROGRAM=/test/exactop -- "$lab" --nocapture weights_and_quotas
 }
 
 # Records of exits, in the versions that these kernels have.
@@ -59,5 +67,6 @@ for kernel in $series; do
     twice records_on "$kernel"
     twice systemd_on "$kernel"
     twice shares_on "$kernel"
+    twice lab_on "$kernel"
     twice ledger_on "$kernel"
 done
