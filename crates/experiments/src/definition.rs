@@ -94,6 +94,11 @@ pub enum Metric {
     Niceness,
     /// The part of the quota's periods in which the group was throttled.
     Throttled,
+    /// CPU time that the first worker gets between two gaps of a millisecond or more, ms: the
+    /// median (from the switch log).
+    Burst,
+    /// From the beginning of one such burst to that of the next, ms: the median.
+    Period,
     /// How often the first worker moved to another CPU, a second.
     Migrations,
     /// Steps of all processes a second (`exactop load progress`).
@@ -215,7 +220,8 @@ pub enum Rule {
     Nice,
     /// The groups' weights, level by level.
     Weight,
-    /// The group's quota, or what the worker wants if that is less.
+    /// The first worker's group's quota: of a CPU; of a burst or a period the milliseconds of
+    /// cpu.max.
     Quota,
     /// As many CPUs as there are workers, if the machine has them.
     Cpus,
@@ -537,6 +543,10 @@ impl Experiment {
         }
         if own.contains(&self.metric_of(condition)) && self.ends_of(condition) == Ends::Window {
             return Err("the metric is what workers say at their end: write ends = 'done'".into());
+        }
+        let logged = [Metric::Burst, Metric::Period].contains(&self.metric_of(condition));
+        if logged && self.ends_of(condition) == Ends::Done {
+            return Err("the metric is of a window: write ends = 'window'".into());
         }
         if self.metric_of(condition) == Metric::Ratio && condition.workers.len() < 2 {
             return Err("metric = 'ratio' takes two workers".into());

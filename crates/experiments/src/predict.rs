@@ -26,6 +26,15 @@ pub fn of(experiment: &Experiment, condition: &Condition, cpus: usize) -> Option
     }
 }
 
+/// The CPUs that the quota of the group in which all workers are comes to, if there is one.
+pub fn common_quota(condition: &Condition) -> Option<f64> {
+    let path = condition.workers.first()?.group.as_ref()?;
+    let together = condition.workers.iter().all(|worker| worker.group.as_ref() == Some(path));
+    let max: Max = condition.groups.get(path)?.max.as_deref()?.parse().ok()?;
+    let quota_us = max.quota_us.filter(|_| together)?;
+    Some(quota_us as f64 / max.period_us as f64)
+}
+
 fn by(rule: Rule, metric: Metric, condition: &Condition, cpus: usize) -> Option<f64> {
     let workers: Vec<&Worker> = condition.workers.iter().filter(|w| !w.background).collect();
     match rule {
@@ -43,8 +52,13 @@ fn by(rule: Rule, metric: Metric, condition: &Condition, cpus: usize) -> Option<
         Rule::Quota => {
             let path = workers[0].group.as_deref()?;
             let max: Max = condition.groups.get(path)?.max.as_deref()?.parse().ok()?;
-            let quota = max.quota_us.map_or(f64::INFINITY, |us| us as f64 / max.period_us as f64);
-            Some(quota.min(1.0))
+            let ms = |us: u64| us as f64 / 1_000.0;
+            let (quota, period) = (max.quota_us.map_or(f64::INFINITY, ms), ms(max.period_us));
+            match metric {
+                Metric::Burst => Some(quota).filter(|quota| quota.is_finite()),
+                Metric::Period => Some(period),
+                _ => Some((quota / period).min(1.0)),
+            }
         }
         Rule::Cpus => {
             let tasks: usize = workers.iter().map(|worker| worker.count.on(cpus)).sum();
@@ -118,6 +132,15 @@ mod tests {
         assert_eq!(predicted(capped), 0.4);
         let wide = "name='q'\nmetric='cpu'\npredict='quota'\nworkers=[{group='a'}]\ngroups={a={max='300%'}}";
         assert_eq!(predicted(wide), 1.0);
+        let of = |metric| {
+            let group = "predict='quota'\nworkers=[{group='a'}]\ngroups={a={max='2000/20000'}}";
+            predicted(&format!("name='q'\nmetric='{metric}'\n{group}"))
+        };
+        let capped = "name='q'\nworkers=[{group='a'}, {group='a'}]\ngroups={a={max='40%'}, b={}}";
+        assert_eq!(common_quota(&condition(capped).1), Some(0.4));
+        let beside = capped.replacen("{group='a'}", "{group='b'}", 1);
+        assert_eq!(common_quota(&condition(&beside).1), None);
+        assert_eq!((of("burst"), of("period")), (2.0, 20.0));
     }
 
     #[test]

@@ -102,6 +102,9 @@ pub struct Strip {
     pub length_ms: f64,
     /// CPU, from and to (ms), and whose: an index of `names`.
     pub pieces: Vec<(u32, f64, f64, usize)>,
+    /// CPU, from and to (ms): a quota kept all workers from running, and the CPU was idle.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throttled: Vec<(u32, f64, f64)>,
     /// Pieces that are left out because there were too many, and events without room.
     pub left_out: u64,
 }

@@ -40,8 +40,14 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(150, 75, 0),
 ];
 
+/// The number of a colour that stands back behind all others.
+pub const PALE: usize = usize::MAX;
+
 /// Of what is drawn first, second, and so on.
 fn colour(index: usize) -> RGBColor {
+    if index == PALE {
+        return RGBColor(214, 214, 214);
+    }
     COLOURS[index % COLOURS.len()]
 }
 

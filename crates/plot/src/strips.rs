@@ -1,7 +1,7 @@
 //! Who was where when: a lane for each CPU, a piece for each stretch.
 
 use crate::legend::{self, Entry};
-use crate::{colour, number, PlotError, FONT};
+use crate::{colour, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
 
 /// A stretch.
@@ -9,7 +9,7 @@ use plotters::prelude::*;
 pub struct Piece {
     /// The lane, from 0 at the top.
     pub lane: usize,
-    /// Whose: an index of [`Strips::names`].
+    /// Whose: an index of [`Strips::names`], or [`crate::PALE`].
     pub of: usize,
     /// When it begins and ends.
     pub from: f64,
@@ -30,6 +30,8 @@ pub struct Strips {
     pub lanes: Vec<String>,
     /// Names of those whose pieces there are.
     pub names: Vec<String>,
+    /// What pieces of [`crate::PALE`] are; empty: there are none.
+    pub pale: String,
     /// The pieces.
     pub pieces: Vec<Piece>,
 }
@@ -50,7 +52,7 @@ impl Strips {
 
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
         let lanes = self.lanes.len().max(1);
-        let below = legend::height(self.names.len());
+        let below = legend::height(self.names.len() + usize::from(!self.pale.is_empty()));
         let size = (760, 90 + LANE * lanes as u32 + below);
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
         area.fill(&WHITE)?;
@@ -86,7 +88,10 @@ impl Strips {
         chart.draw_series(pieces)?;
         let entry = |(i, name)| Entry { name, colour: i, dashed: false };
         let names = self.names.iter().map(String::as_str);
-        let entries: Vec<Entry> = names.enumerate().map(entry).collect();
+        let mut entries: Vec<Entry> = names.enumerate().map(entry).collect();
+        if !self.pale.is_empty() {
+            entries.push(Entry { name: &self.pale, colour: PALE, dashed: false });
+        }
         legend::draw(&bottom, &entries)?;
         drop(chart);
         area.present()?;

@@ -1,6 +1,6 @@
 //! What is in the drawings, as text.
 
-use exactop_plot::{Axis, Chart, Mark, Piece, Point, Series, Strips};
+use exactop_plot::{Axis, Chart, Mark, Piece, Point, Series, Strips, PALE};
 
 fn chart() -> Chart {
     let points = vec![
@@ -64,13 +64,16 @@ fn strips_have_a_piece_for_each_stretch() {
         range: (0.0, 10.0),
         lanes: vec!["CPU 0".into(), "CPU 1".into()],
         names: vec!["a".into(), "b<".into()],
+        pale: "neither".into(),
         pieces: vec![
             Piece { lane: 0, of: 0, from: 0.0, to: 4.0 },
             Piece { lane: 1, of: 1, from: 4.0, to: 10.0 },
+            Piece { lane: 0, of: PALE, from: 4.0, to: 10.0 },
         ],
     };
     let svg = strips.svg().unwrap();
     assert!(svg.contains("CPU 1") && svg.contains("b&lt;"));
-    // The background, two pieces and two squares of the legend.
-    assert_eq!(svg.matches("<rect").count(), 1 + 2 + 2);
+    assert!(svg.contains("neither") && svg.matches("#D6D6D6").count() == 2, "piece and legend");
+    // The background, three pieces and three squares of the legend.
+    assert_eq!(svg.matches("<rect").count(), 1 + 3 + 3);
 }

@@ -3,8 +3,9 @@
 use super::document::Block;
 use crate::analysis::Finding;
 use crate::definition::{Experiment, Metric};
+use crate::predict;
 use crate::record::{Point as Trial, Strip};
-use exactop_plot::{Axis, Chart, Mark, Piece, PlotError, Point, Series, Strips};
+use exactop_plot::{Axis, Chart, Mark, Piece, PlotError, Point, Series, Strips, PALE};
 
 /// Names up to this long stand below the axis; else numbers do, as in the table.
 const NAME: usize = 13;
@@ -67,6 +68,12 @@ pub fn of(
         };
         let caption = format!("{}{left}", drawing.title);
         blocks.push(Block::Picture(file, caption, drawing.svg()?));
+        let condition = experiment.conditions.iter().find(|c| c.name == trial.condition);
+        if let Some(rate) = condition.and_then(predict::common_quota) {
+            let chart = throttling(trial, strip, rate);
+            let file = format!("{}-throttling-{}.svg", experiment.name, i + 1);
+            blocks.push(Block::Picture(file, chart.title.clone(), chart.svg()?));
+        }
     }
     Ok(blocks)
 }
@@ -77,21 +84,51 @@ fn shows_workers(strip: &Strip) -> bool {
     strip.pieces.iter().any(|piece| piece.3 < others)
 }
 
-/// Who was on the lab's CPUs when; white is idle.
+/// Who was on the lab's CPUs when, and when a quota kept them from it; white is idle.
 fn occupation(trial: &Trial, strip: &Strip) -> Strips {
+    let kept = strip.throttled.iter().map(|&(cpu, from, to)| (cpu, from, to, PALE));
+    let pale = if strip.throttled.is_empty() { "" } else { "throttled, CPU idle" };
     let mut cpus: Vec<u32> = strip.pieces.iter().map(|piece| piece.0).collect();
     cpus.dedup();
     let lane = |cpu: u32| cpus.iter().position(|&other| other == cpu).unwrap_or(0);
-    let pieces = strip.pieces.iter();
+    let pieces = strip.pieces.iter().copied().chain(kept);
     Strips {
         title: format!("{}: who ran when, {}", trial.experiment, trial.condition),
         x_label: "ms".into(),
         range: (0.0, strip.length_ms),
         lanes: cpus.iter().map(|cpu| format!("CPU {cpu}")).collect(),
         names: strip.names.clone(),
-        pieces: pieces
-            .map(|&(cpu, from, to, of)| Piece { lane: lane(cpu), of, from, to })
-            .collect(),
+        pale: pale.into(),
+        pieces: pieces.map(|(cpu, from, to, of)| Piece { lane: lane(cpu), of, from, to }).collect(),
+    }
+}
+
+/// CPU time over time: up while they run, level while they are throttled.
+fn throttling(trial: &Trial, strip: &Strip, rate: f64) -> Chart {
+    let others = strip.names.len().saturating_sub(1);
+    let mut used = vec![Point::at(0.0, 0.0)];
+    let mut sum = 0.0;
+    for &(_, from, to, _) in strip.pieces.iter().filter(|piece| piece.3 < others) {
+        used.push(Point::at(from, sum));
+        sum += to - from;
+        used.push(Point::at(to, sum));
+    }
+    used.push(Point::at(strip.length_ms, sum));
+    let quota = [0.0, strip.length_ms].map(|ms| Point::at(ms, ms * rate)).to_vec();
+    let series = |name: &str, mark, colour, points| Series {
+        name: name.into(),
+        mark,
+        colour: Some(colour),
+        points,
+    };
+    Chart {
+        title: format!("{}: CPU time used, {}", trial.experiment, trial.condition),
+        x: Axis::of("ms"),
+        y: Axis::of("ms of CPU time"),
+        series: vec![
+            series("the quota's rate", Mark::Prediction, 1, quota),
+            series("used; level: throttled or asleep", Mark::Line, 0, used),
+        ],
     }
 }
 
@@ -186,6 +223,8 @@ fn kind(metric: Metric, relative: bool) -> String {
         Metric::NiceTime => "part of user time that is nice",
         Metric::Niceness => "niceness",
         Metric::Throttled => "part of periods throttled",
+        Metric::Burst => "ms of CPU time in a burst",
+        Metric::Period => "ms from burst to burst",
         Metric::Migrations => "moves a second",
         Metric::Throughput => "steps a second",
         Metric::Latency => "seconds until all are done",

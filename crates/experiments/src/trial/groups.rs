@@ -57,11 +57,10 @@ impl Groups {
         self.nested.doors(path)
     }
 
-    /// The periods of the first worker's group.
-    pub fn periods_of_first(&self, condition: &Condition) -> Periods {
-        let path = condition.workers.first().and_then(|worker| worker.group.as_deref());
-        let Some(path) = path else { return Periods::default() };
+    /// The periods of the first worker's group; `None`: it has none, or the kernel does not say.
+    pub fn periods_of_first(&self, condition: &Condition) -> Option<Periods> {
+        let path = condition.workers.first()?.group.as_deref()?;
         let stat = self.hierarchy.cpu_stat(&self.nested.directory(path));
-        Periods { all: stat.nr_periods.unwrap_or(0), throttled: stat.nr_throttled.unwrap_or(0) }
+        Some(Periods { all: stat.nr_periods?, throttled: stat.nr_throttled? })
     }
 }

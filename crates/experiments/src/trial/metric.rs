@@ -1,10 +1,12 @@
 //! The figure of a trial.
 
+use super::bursts::Bursts;
 use super::groups::Periods;
 use super::workers::Workers;
 use super::{progress, Trouble};
 use crate::definition::{Condition, Experiment, Metric};
 use crate::record::Point;
+use exactop_model::statistics::median;
 use exactop_model::Window;
 
 /// What there is to take it from.
@@ -15,6 +17,8 @@ pub struct Taken<'a> {
     pub top: Option<f64>,
     /// The quota's periods.
     pub periods: Option<Periods>,
+    /// The first worker's, if the switch log was on.
+    pub bursts: Option<&'a Bursts>,
     /// The lab's CPUs.
     pub cpus: &'a [usize],
 }
@@ -65,8 +69,10 @@ pub fn value(
         }
         Metric::Throttled => {
             let periods = taken.periods.ok_or(missing("a group"))?;
-            Some(over(periods.throttled, periods.all).unwrap_or(0.0))
+            over(periods.throttled, periods.all)
         }
+        Metric::Burst => median(&taken.bursts.ok_or(missing("the switch log"))?.lengths_ms),
+        Metric::Period => median(&taken.bursts.ok_or(missing("the switch log"))?.apart_ms()),
         Metric::Migrations => {
             let of_first = taken.workers.started.iter().zip(&point.workers);
             let moves: u64 =

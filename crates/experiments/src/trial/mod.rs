@@ -1,5 +1,6 @@
 //! One trial: workers are started, the ledger accounts a window, the workers are ended.
 
+mod bursts;
 mod groups;
 mod guard;
 mod metric;
@@ -13,6 +14,8 @@ use crate::definition::{Condition, Cpus, Ends, Experiment, Metric};
 use crate::plan::Turn;
 use crate::record::{Point, Strip};
 use crate::{validity, LabError};
+use bursts::Bursts;
+use exactop_model::switches::SwitchEvent;
 use exactop_model::{Counter, Needs, Window};
 use exactop_sources::cgroupfs::Hierarchy;
 use exactop_sources::session::{self, Choice, Session};
@@ -30,9 +33,11 @@ use workers::Workers;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// How long the machine rests after the ledger was opened again, seconds.
 const REST_S: f64 = 0.2;
-/// How much of a window is drawn, seconds; and room for its events.
+/// How much of a window is drawn, seconds, with a quota more, to see some periods; and room for its
+/// events.
 const STRIP_S: f64 = 0.3;
-const STRIP_BUFFER: u32 = 1 << 24;
+const QUOTA_STRIP_S: f64 = 0.5;
+const LOG_BUFFER: u32 = 1 << 24;
 /// How often it is looked whether they have.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -136,7 +141,7 @@ impl<'a> Lab<'a> {
         if point.invalid.is_none() && condition.ledger {
             point.invalid = validity::judge(&point, &experiment.limits);
         }
-        if point.invalid.is_none() && point.value.is_none() {
+        if point.invalid.is_none() && point.value.is_none() && !turn.drawn {
             point.invalid = Some("nothing was measured".into());
         }
         Ok(point)
@@ -160,7 +165,8 @@ impl<'a> Lab<'a> {
             self.close()?;
         }
         let mut workers = Workers::start(self, experiment, condition, turn, groups.as_ref())?;
-        let before = groups.as_ref().map(|g| g.periods_of_first(condition));
+        let before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
+        let mut bursts = None;
         let (window, top) = match experiment.ends_of(condition) {
             Ends::Window => {
                 self.sleep(experiment.settle_s)?;
@@ -170,10 +176,12 @@ impl<'a> Lab<'a> {
                 let top = top.transpose().map_err(Trouble::Trial)?;
                 // top looks once at its start and once at its end.
                 let more = if top.is_some() { 0.3 } else { 0.0 };
-                if turn.drawn {
-                    point.strip = Some(self.draw(experiment.window_s, &workers)?);
-                } else {
-                    self.sleep(experiment.window_s + more)?;
+                match (turn.drawn, metric) {
+                    (true, _) => point.strip = Some(self.draw(experiment, condition, &workers)?),
+                    (_, Metric::Burst | Metric::Period) => {
+                        bursts = Some(self.bursts(experiment.window_s, &workers)?);
+                    }
+                    _ => self.sleep(experiment.window_s + more)?,
                 }
                 let window = self.close()?;
                 let sum = top.map(|top| top.sum(self.cpus.len())).transpose();
@@ -181,7 +189,7 @@ impl<'a> Lab<'a> {
             }
             Ends::Done => {
                 if turn.drawn {
-                    point.strip = Some(self.draw(experiment.window_s, &workers)?);
+                    point.strip = Some(self.draw(experiment, condition, &workers)?);
                 }
                 self.until_done(&mut workers)?;
                 (self.close()?, None)
@@ -194,12 +202,16 @@ impl<'a> Lab<'a> {
         let one = experiment.on == Cpus::One;
         let cpus = if one { vec![self.lab_cpu] } else { self.cpus.clone() };
         seen::fill(point, &window, self.session.book(), &workers, &cpus);
-        let periods = groups.as_ref().zip(before);
-        let periods = periods.map(|(g, before)| g.periods_of_first(condition).since(before));
+        let after = groups.as_ref().and_then(|g| g.periods_of_first(condition));
+        let periods = after.zip(before).map(|(after, before)| after.since(before));
         workers.note_niceness();
         workers.end();
-        let taken = metric::Taken { window: &window, workers: &workers, top, periods, cpus: &cpus };
-        point.value = metric::value(experiment, condition, point, &taken)?;
+        // What is drawn does not count.
+        if !turn.drawn {
+            let (window, workers, bursts) = (&window, &workers, bursts.as_ref());
+            let taken = metric::Taken { window, workers, top, periods, bursts, cpus: &cpus };
+            point.value = metric::value(experiment, condition, point, &taken)?;
+        }
         if turn.repeat == 0 && !turn.drawn {
             point.progress = progress::parts(&workers);
         }
@@ -251,16 +263,44 @@ impl<'a> Lab<'a> {
     }
 
     /// Who runs when, for a part of the window.
-    fn draw(&mut self, window_s: f64, workers: &Workers) -> Result<Strip, Trouble> {
+    fn draw(
+        &mut self,
+        experiment: &Experiment,
+        condition: &Condition,
+        workers: &Workers,
+    ) -> Result<Strip, Trouble> {
+        let capped = condition.groups.values().any(|group| group.max.is_some());
+        let most = if capped { QUOTA_STRIP_S } else { STRIP_S };
+        let (events, lost) = self.logged(experiment.window_s.min(most))?;
+        let ours = |cpu: &usize| *cpu == self.lab_cpu || workers.run_everywhere;
+        let cpus: Vec<usize> = self.cpus.iter().copied().filter(ours).collect();
+        Ok(strip::of(&events, &workers.by_pid(), &cpus, capped, lost))
+    }
+
+    /// The first worker's, for a window.
+    fn bursts(&mut self, window_s: f64, workers: &Workers) -> Result<Bursts, Trouble> {
+        match self.logged(window_s)? {
+            (events, 0) => Ok(bursts::of(&events, &workers.pids_of_first())),
+            (_, lost) => {
+                Err(Trouble::Trial(format!("the switch log has no room for {lost} events")))
+            }
+        }
+    }
+
+    /// The switch log of so many seconds, and how many events it lost.
+    fn logged(&mut self, seconds: f64) -> Result<(Vec<SwitchEvent>, u64), Trouble> {
         let machine = |error: SourceError| Trouble::Lab(LabError::Machine(error.to_string()));
-        let mut log = SwitchLog::open(STRIP_BUFFER).map_err(machine)?;
-        self.sleep(window_s.min(STRIP_S))?;
+        let mut log = SwitchLog::open(LOG_BUFFER).map_err(machine)?;
+        self.sleep(seconds)?;
         log.stop();
-        // More than that is left out: nobody can see it.
-        let events = log.read().map_err(machine)?;
-        let cpus =
-            self.cpus.iter().copied().filter(|&cpu| cpu == self.lab_cpu || workers.run_everywhere);
-        Ok(strip::of(&events, &workers.by_pid(), &cpus.collect::<Vec<_>>(), log.lost()))
+        let mut events = Vec::new();
+        loop {
+            let some = log.read().map_err(machine)?;
+            if some.is_empty() {
+                return Ok((events, log.lost()));
+            }
+            events.extend(some);
+        }
     }
 
     fn until_done(&mut self, workers: &mut Workers) -> Result<(), Trouble> {

@@ -9,8 +9,15 @@ const MOST: usize = 3_000;
 /// Workers with a name of their own at most.
 const NAMES: usize = 7;
 
-/// The strip of some CPUs. A worker is its process and that process's children.
-pub fn of(events: &[SwitchEvent], workers: &[(u32, String)], cpus: &[usize], lost: u64) -> Strip {
+/// The strip of some CPUs. A worker is its process and that process's children; `capped`: a quota
+/// may keep them from running.
+pub fn of(
+    events: &[SwitchEvent],
+    workers: &[(u32, String)],
+    cpus: &[usize],
+    capped: bool,
+    lost: u64,
+) -> Strip {
     let mut names: Vec<String> = workers.iter().take(NAMES).map(|(_, name)| name.clone()).collect();
     names.push("others".into());
     let others = names.len() - 1;
@@ -29,15 +36,21 @@ pub fn of(events: &[SwitchEvent], workers: &[(u32, String)], cpus: &[usize], los
     let ms = |at_ns: u64| (at_ns - first) as f64 / 1e6;
     let mut strip = Strip { names, length_ms: ms(last), left_out: lost, ..Strip::default() };
     let mut on: HashMap<u32, (u64, Option<usize>)> = HashMap::new();
+    let mut held = Held::default();
     for event in switches {
         let next = (event.next_tid != 0).then(|| whose(event));
         let before = on.insert(event.cpu, (event.at_ns, next));
-        let Some((since, Some(who))) = before else { continue };
-        if strip.pieces.len() < MOST {
-            strip.pieces.push((event.cpu, ms(since), ms(event.at_ns), who));
-        } else {
-            strip.left_out += 1;
+        let Some((since, who)) = before else { continue };
+        let (cpu, from, to) = (event.cpu, ms(since), ms(event.at_ns));
+        let worker = |who: &Option<usize>| who.filter(|&who| who < others);
+        if strip.pieces.len() >= MOST {
+            strip.left_out += u64::from(who.is_some());
+        } else if let Some(who) = who {
+            strip.pieces.push((cpu, from, to, who));
+        } else if held.is_any() && capped && cpus.len() == 1 {
+            strip.throttled.push((cpu, from, to));
         }
+        held.switched(worker(&who), worker(&next), event);
     }
     // Who is on a CPU to the end.
     for (cpu, (since, who)) in on {
@@ -51,12 +64,30 @@ pub fn of(events: &[SwitchEvent], workers: &[(u32, String)], cpus: &[usize], los
     strip
 }
 
+/// Workers that can run and have no CPU. Is the only CPU they may use idle meanwhile, then a quota
+/// keeps them from it.
+#[derive(Default)]
+struct Held(Vec<usize>);
+
+impl Held {
+    fn switched(&mut self, from: Option<usize>, to: Option<usize>, event: &SwitchEvent) {
+        let What::Switch { preempted, state } = event.what else { return };
+        self.0.extend(from.filter(|_| preempted || state == 0));
+        self.0.retain(|who| Some(*who) != to);
+    }
+
+    fn is_any(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
 #[cfg(test)]
-mod tests {
+pub(super) mod drawn {
     use super::*;
     use exactop_model::Comm;
 
-    fn switch(at_ms: u64, cpu: u32, next: u32, ppid: u32) -> SwitchEvent {
+    /// A switch to a task, whose process is itself, from one that can still run.
+    pub fn switch(at_ms: u64, cpu: u32, next: u32, ppid: u32) -> SwitchEvent {
         SwitchEvent {
             at_ns: 1_000_000_000 + at_ms * 1_000_000,
             cpu,
@@ -70,6 +101,12 @@ mod tests {
             next_comm: Comm::default(),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::drawn::switch;
+    use super::*;
 
     #[test]
     fn pieces_join_and_idle_is_a_gap() {
@@ -82,9 +119,33 @@ mod tests {
             switch(10, 1, 7, 1),
         ];
         let workers = [(7, "a".to_string()), (8, "b".to_string())];
-        let strip = of(&events, &workers, &[1], 0);
+        let strip = of(&events, &workers, &[1], false, 0);
         assert_eq!(strip.names, ["a", "b", "others"]);
         assert_eq!(strip.pieces, [(1, 0.0, 4.0, 0), (1, 4.0, 6.0, 1), (1, 7.0, 10.0, 2)]);
         assert_eq!((strip.length_ms, strip.left_out), (10.0, 0));
+    }
+
+    #[test]
+    fn idle_while_a_worker_could_run_is_a_quotas_doing() {
+        let asleep = |mut event: SwitchEvent| {
+            event.what = What::Switch { preempted: false, state: 1 };
+            event
+        };
+        let events = [
+            switch(0, 1, 7, 1),
+            switch(4, 1, 0, 0),
+            // A kernel thread in between changes nothing.
+            switch(6, 1, 50, 2),
+            asleep(switch(7, 1, 0, 0)),
+            switch(10, 1, 7, 1),
+            asleep(switch(12, 1, 0, 0)),
+            switch(15, 1, 7, 1),
+        ];
+        let workers = [(7, "a".to_string())];
+        let strip = of(&events, &workers, &[1], true, 0);
+        assert_eq!(strip.pieces, [(1, 0.0, 4.0, 0), (1, 6.0, 7.0, 1), (1, 10.0, 12.0, 0)]);
+        assert_eq!(strip.throttled, [(1, 4.0, 6.0), (1, 7.0, 10.0)]);
+        assert_eq!(of(&events, &workers, &[1], false, 0).throttled, []);
+        assert_eq!(of(&events, &workers, &[0, 1], true, 0).throttled, []);
     }
 }

@@ -100,6 +100,12 @@ impl Workers {
         self.started.iter().map(|s| (s.pid, name(s.worker))).collect()
     }
 
+    /// PIDs of the first worker that counts.
+    pub fn pids_of_first(&self) -> Vec<u32> {
+        let first = self.specs.iter().position(|spec| !spec.background);
+        self.started.iter().filter(|s| Some(s.worker) == first).map(|s| s.pid).collect()
+    }
+
     /// Why one that should still run does not.
     pub(super) fn all_alive(&mut self) -> Result<(), Trouble> {
         for started in &mut self.started {
