@@ -337,6 +337,7 @@ fn weights_and_quotas_are_what_was_predicted() {
     let Some(_alone) = alone() else { return };
     let own = Own::new(
         "metric = 'share'\nwindow_s = 0.6\nsettle_s = 0.2\nrepeats = 6\ndelta = 0.06\n\
+         quick = { window_s = 0.6 }\n\
          limits = { foreign_pct = 30.0, steal_pct = 30.0, irq_pct = 30.0, unnamed_pct = 30.0 }\n\
          [[conditions]]\nname = 'two levels'\npredict = 'weight'\n\
          workers = [{ group = 'a/x' }, { group = 'a/y' }, { group = 'b' }]\n\
@@ -344,18 +345,38 @@ fn weights_and_quotas_are_what_was_predicted() {
          [[conditions]]\nname = 'quota'\nmetric = 'cpu'\npredict = 'quota'\ndelta = 0.12\n\
          workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n\
          [[conditions]]\nname = 'throttled'\nmetric = 'throttled'\npredict = 0.9\nbound = 'at-least'\n\
-         workers = [{ group = 'g' }]\ngroups = { g = { max = '20000/100000' } }\n",
+         workers = [{ group = 'g' }]\ngroups = { g = { max = '20000/100000' } }\n\
+         [[conditions]]\nname = 'burst'\nmetric = 'burst'\npredict = 'quota'\ndelta = 15.0\n\
+         workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n\
+         [[conditions]]\nname = 'period'\nmetric = 'period'\npredict = 'quota'\ndelta = 10.0\n\
+         workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n",
     );
     let output = own.run(&["--quick"]);
     println!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(output.status.success());
-    for name in ["two levels", "quota", "throttled"] {
+    let allowed = [
+        ("two levels", 0.12, 0.12),
+        ("quota", 0.12, 0.12),
+        ("throttled", 0.15, 1.0),
+        ("burst", 15.0, 15.0),
+        ("period", 10.0, 10.0),
+    ];
+    for (name, below, above) in allowed {
         let finding = own.finding(name);
         assert!(finding["values"].as_array().is_some_and(|v| v.len() >= 4), "{finding}");
         let (found, predicted) = (&finding["estimate"]["median"], &finding["predicted"]);
         let off = found.as_f64().expect("a median") - predicted.as_f64().expect("a prediction");
-        assert!(if name == "throttled" { off > -0.15 } else { off.abs() < 0.12 }, "{finding}");
+        assert!(-below < off && off < above, "{finding}");
     }
+    let points = own.own_points();
+    let drawn = points.iter().find(|p| p["condition"] == "quota" && !p["strip"].is_null());
+    let throttled = drawn.expect("it was drawn")["strip"]["throttled"].as_array().expect("a list");
+    let kept_ms: f64 = throttled
+        .iter()
+        .map(|piece| piece[2].as_f64().expect("an end") - piece[1].as_f64().expect("a beginning"))
+        .sum();
+    assert!((100.0..450.0).contains(&kept_ms), "some 60 % of 500 ms: {kept_ms}");
+    assert!(own.out().join("plots/own-throttling-2.svg").exists());
     let left = Command::new("find").args(["/sys/fs/cgroup", "-name", "exactop-run-*"]).output();
     let left = text(&left.expect("find").stdout);
     assert_eq!(left, "", "groups were left");

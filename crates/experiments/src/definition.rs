@@ -1,7 +1,6 @@
 //! What an experiment is, as a TOML file says it; the built-in ones are such files, too.
 
 use crate::LabError;
-use exactop_model::limits::Max;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -194,6 +193,9 @@ pub struct Condition {
     /// When its trials end, if not when the experiment's do.
     #[serde(default)]
     pub ends: Option<Ends>,
+    /// How long its workers run before the window begins, if not as long as the experiment's.
+    #[serde(default)]
+    pub settle_s: Option<f64>,
     /// The ledger is attached; without it only what workers say of themselves can be measured.
     #[serde(default = "yes")]
     pub ledger: bool,
@@ -453,6 +455,7 @@ impl Experiment {
                 metric: Some(Metric::Share),
                 delta: None,
                 ends: None,
+                settle_s: None,
                 ledger: true,
                 x: Some(nice as f64),
             });
@@ -477,128 +480,8 @@ impl Experiment {
         condition.ends.unwrap_or(self.ends)
     }
 
-    fn check(&self) -> Result<(), String> {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if self.name.is_empty() || !self.name.chars().all(plain) {
-            return Err(format!("name = '{}': write letters, digits, - and _", self.name));
-        }
-        if self.conditions.is_empty() {
-            return Err("no conditions: write [[conditions]] with name and workers".into());
-        }
-        for (what, seconds) in
-            [("window_s", Some(self.window_s)), ("quick.window_s", self.quick.window_s)]
-        {
-            if seconds.is_some_and(|s| !(0.05..=3600.0).contains(&s)) {
-                return Err(format!(
-                    "{what} = {}: write 0.05 to 3600 seconds",
-                    seconds.unwrap_or(0.0)
-                ));
-            }
-        }
-        if !(0.0..=600.0).contains(&self.settle_s) {
-            return Err(format!("settle_s = {}: write 0 to 600 seconds", self.settle_s));
-        }
-        for (what, n) in [("repeats", Some(self.repeats)), ("quick.repeats", self.quick.repeats)] {
-            if n.is_some_and(|n| !(1..=10_000).contains(&n)) {
-                return Err(format!("{what} = {}: write 1 to 10000", n.unwrap_or(0)));
-            }
-        }
-        for (i, condition) in self.conditions.iter().enumerate() {
-            self.check_condition(i, condition)
-                .map_err(|why| format!("condition '{}': {why}", condition.name))?;
-        }
-        Ok(())
-    }
-
-    fn check_condition(&self, index: usize, condition: &Condition) -> Result<(), String> {
-        if self.conditions[..index].iter().any(|other| other.name == condition.name) {
-            return Err("the name is taken by another condition".into());
-        }
-        if !condition.workers.iter().any(|worker| !worker.background) {
-            return Err("no workers: write workers = [{ load = [\"spin\"] }]".into());
-        }
-        for worker in &condition.workers {
-            check_worker(worker, condition)?;
-        }
-        for (path, group) in &condition.groups {
-            check_group(path, group, condition)?;
-        }
-        let known = |name: &String| {
-            self.conditions.iter().any(|c| c.name == *name && c.relative_to.is_none())
-        };
-        if let Some(other) = condition.relative_to.as_ref().filter(|name| !known(name)) {
-            return Err(format!(
-                "relative_to = '{other}': no such condition that stands for itself"
-            ));
-        }
-        if let Some(Predict::Figure(figure)) = condition.predict {
-            if !figure.is_finite() {
-                return Err(format!("predict = {figure}: write a number"));
-            }
-        }
-        let own =
-            [Metric::Latency, Metric::Throughput, Metric::ProgressShare, Metric::PerConnection];
-        if !own.contains(&self.metric_of(condition)) && !condition.ledger {
-            return Err("ledger = false: what is measured comes from the ledger".into());
-        }
-        if own.contains(&self.metric_of(condition)) && self.ends_of(condition) == Ends::Window {
-            return Err("the metric is what workers say at their end: write ends = 'done'".into());
-        }
-        let logged = [Metric::Burst, Metric::Period].contains(&self.metric_of(condition));
-        if logged && self.ends_of(condition) == Ends::Done {
-            return Err("the metric is of a window: write ends = 'window'".into());
-        }
-        if self.metric_of(condition) == Metric::Ratio && condition.workers.len() < 2 {
-            return Err("metric = 'ratio' takes two workers".into());
-        }
-        Ok(())
-    }
-}
-
-/// The workloads of `exactop load`.
-const LOADS: [&str; 8] =
-    ["herd", "ackermann", "matmul", "progress", "spin", "sleepers", "spawn", "pingpong"];
-
-fn check_worker(worker: &Worker, condition: &Condition) -> Result<(), String> {
-    let load = worker.load.first().map_or("", String::as_str);
-    if worker.command.is_none() && !LOADS.contains(&load) {
-        return Err(format!("load = '{load}': there are {}", LOADS.join(", ")));
-    }
-    if worker.command.as_ref().is_some_and(Vec::is_empty) {
-        return Err("command = []: write a program and its arguments".into());
-    }
-    match &worker.count {
-        Count::Number(1..=1000) => {}
-        Count::Word(word) if word == "cpus" || word == "cpus+1" => {}
-        other => return Err(format!("count = {other:?}: write 1 to 1000, 'cpus' or 'cpus+1'")),
-    }
-    match &worker.group {
-        Some(group) if !condition.groups.contains_key(group) => {
-            Err(format!("group = '{group}': write it under groups, too"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_group(path: &str, group: &Group, condition: &Condition) -> Result<(), String> {
-    let plain = |part: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
-    };
-    if !path.split('/').all(plain) {
-        return Err(format!(
-            "group '{path}': write names of letters, digits, - and _, with / between"
-        ));
-    }
-    if let Some((above, _)) = path.rsplit_once('/') {
-        if !condition.groups.contains_key(above) {
-            return Err(format!("group '{path}': write '{above}' under groups, too"));
-        }
-    }
-    if let Some(weight) = group.weight.filter(|w| !(1..=10_000).contains(w)) {
-        return Err(format!("group '{path}': weight = {weight}: write 1 to 10000"));
-    }
-    match group.max.as_deref().map(str::parse::<Max>) {
-        Some(Err(why)) => Err(format!("group '{path}': max: {why}")),
-        _ => Ok(()),
+    /// How long workers of a condition run before the window begins, seconds.
+    pub fn settle_of(&self, condition: &Condition) -> f64 {
+        condition.settle_s.unwrap_or(self.settle_s)
     }
 }

@@ -8,6 +8,7 @@
 //! ([`statistics`]), verdicts ([`analysis`]), the [`report`], and [`compare`].
 
 pub mod analysis;
+mod check;
 pub mod compare;
 pub mod definition;
 pub mod machine;

@@ -84,8 +84,18 @@ pub struct Spin {
     /// Threads [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = super::some)]
     threads: Option<usize>,
+    /// Per cent of its time that each thread is busy; it sleeps for the rest of every 20 ms
+    #[arg(long, value_name = "PCT", default_value_t = 100.0, value_parser = busy, allow_hyphen_values = true)]
+    busy: f64,
     #[command(flatten)]
     until: Until,
+}
+
+fn busy(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse() {
+        Ok(pct) if pct > 0.0 && pct <= 100.0 => Ok(pct),
+        _ => Err("write per cent, more than 0 and up to 100".into()),
+    }
 }
 
 impl Spin {
@@ -96,7 +106,7 @@ impl Spin {
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let threads = self.threads.unwrap_or_else(super::cpus);
-        let spin = spin::Spin::start(threads)
+        let spin = spin::Spin::start(threads, self.busy / 100.0)
             .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))?;
         tell(&format!("spin, {threads} threads"), &self.until);
         let elapsed_ns = self.until.wait("spin", &signals, || json!({ "threads": threads }))?;

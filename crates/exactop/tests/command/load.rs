@@ -155,6 +155,18 @@ fn loads_without_an_end_stop_by_themselves_and_say_what_they_did() {
 }
 
 #[test]
+fn a_thread_is_busy_for_the_part_it_is_told() {
+    let args = ["load", "spin", "--threads", "1", "--busy", "20", "--duration", "2", "--json"];
+    let done = run(&args);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let done = lines(&done.out).pop().expect("a last word");
+    let cpu_ns = done["cpu_ns"][0].as_u64().expect("its CPU time");
+    let part = cpu_ns as f64 / count(&done, "elapsed_ns") as f64;
+    // Less where the machine was somebody else's.
+    assert!((0.05..0.26).contains(&part), "{part}");
+}
+
+#[test]
 fn sleepers_are_children_that_go_with_their_parent() {
     let mut command = command(&["load", "sleepers", "30", "--duration", "60"]);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the command starts");
@@ -195,6 +207,8 @@ fn loads_that_cannot_be_are_refused() {
         (&["progress", "--work", "0"], "auto"),
         (&["progress", "--steps", "0"], "from 1"),
         (&["spin", "--duration", "0"], "more than 0"),
+        (&["spin", "--busy", "0"], "more than 0"),
+        (&["spin", "--busy", "101"], "up to 100"),
         (&["sleepers"], "<N>"),
         (&["sleepers", "0"], "from 1"),
         (&["spawn", "--rate", "0"], "more than 0"),

@@ -169,7 +169,7 @@ impl<'a> Lab<'a> {
         let mut bursts = None;
         let (window, top) = match experiment.ends_of(condition) {
             Ends::Window => {
-                self.sleep(experiment.settle_s)?;
+                self.sleep(experiment.settle_of(condition))?;
                 self.close()?;
                 let metric = experiment.metric_of(condition);
                 let top = (metric == Metric::TopSum).then(|| top::start(experiment.window_s));

@@ -5,7 +5,11 @@ use rustix::time::ClockId;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::{sleep, Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often a thread that is not always busy begins anew.
+pub const SLICE: Duration = Duration::from_millis(20);
 
 /// Busy threads.
 pub struct Spin {
@@ -14,17 +18,19 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// Starts so many.
+    /// Starts so many, each busy for that part of every [`SLICE`], by its own CPU clock; it sleeps
+    /// for the rest. 1: all the time.
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn start(threads: usize) -> io::Result<Spin> {
+    pub fn start(threads: usize, part: f64) -> io::Result<Spin> {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |_| {
             let stop = stop.clone();
             Builder::new().spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    work::chunk();
+                match part < 1.0 {
+                    true => in_slices(part, &stop),
+                    false => until(u64::MAX, &stop),
                 }
                 work::nanoseconds(ClockId::ThreadCPUTime)
             })
@@ -38,5 +44,25 @@ impl Spin {
         self.stop.store(true, Ordering::Relaxed);
         // A busy thread has nothing to panic about.
         self.threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    }
+}
+
+/// Works until the thread's CPU clock has come to that.
+fn until(cpu_ns: u64, stop: &AtomicBool) {
+    while !stop.load(Ordering::Relaxed)
+        && (cpu_ns == u64::MAX || work::nanoseconds(ClockId::ThreadCPUTime) < cpu_ns)
+    {
+        work::chunk();
+    }
+}
+
+/// Works and sleeps. What a slice had no time for is not made up for in the next: it was
+/// somebody else's.
+fn in_slices(part: f64, stop: &AtomicBool) {
+    let work_ns = SLICE.mul_f64(part).as_nanos() as u64;
+    while !stop.load(Ordering::Relaxed) {
+        let next = Instant::now() + SLICE;
+        until(work::nanoseconds(ClockId::ThreadCPUTime) + work_ns, stop);
+        sleep(next.saturating_duration_since(Instant::now()));
     }
 }
