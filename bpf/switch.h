@@ -46,7 +46,11 @@ static __always_inline bool is_throttled(struct task_struct *task)
 	return false;
 }
 
-/* User or system from now on, for a task that is about to run. */
+/*
+ * User or system from now on, for a task that is about to run. A task that was followed goes on as
+ * it left: it may have lost its CPU on the way out of a system call, after sys_exit, and then its
+ * pt_regs still tell of the call. Fault or interrupt: it was in user mode before, whatever was missed.
+ */
 static __always_inline void set_mode(struct ex_slot *s, struct task_struct *task)
 {
 	__u32 run = READ_ONCE(split_run);
@@ -55,7 +59,10 @@ static __always_inline void set_mode(struct ex_slot *s, struct task_struct *task
 	if (!run)
 		return;
 	regs = entry_regs(task);
-	s->mode = regs && (int)regs->orig_ax == -1 ? EX_USR : EX_SYS;
+	if (regs && (int)regs->orig_ax == -1)
+		s->mode = EX_USR;
+	else if (s->split_run != run)
+		s->mode = EX_SYS;
 	s->split_run = run;
 }
 
@@ -255,6 +262,8 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 	close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
 	c->cur = EX_CUR_UNNAMED;
 	if (s && s->since <= arrived) {
+		/* What it did meanwhile was not seen either. */
+		s->split_run = 0;
 		switch_in(c, s, index, task, cpu, arrived, last_boundary(arrived));
 		c->cur = index;
 	}

@@ -90,22 +90,59 @@ fn waiting_for_a_lock_is_lock() {
     assert!(ns(&row, Counter::SleepNs) < asked.as_nanos() as u64 / 10);
 }
 
+/// Without a system call: the clock is read in user mode.
+fn user_mode(how_long: Duration) {
+    let began = Instant::now();
+    let mut x = 1u64;
+    while began.elapsed() < how_long {
+        for _ in 0..10_000 {
+            x = std::hint::black_box(x.wrapping_mul(6364136223846793005).wrapping_add(1));
+        }
+    }
+}
+
 #[test]
 fn spinning_in_user_mode_is_user_time() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
-    let (row, _) = row_of(&mut books, || {
-        let began = Instant::now();
-        let mut x = 1u64;
-        while began.elapsed() < Duration::from_millis(300) {
-            for _ in 0..10_000 {
-                x = std::hint::black_box(x.wrapping_mul(6364136223846793005).wrapping_add(1));
-            }
-        }
-    });
+    let (row, _) = row_of(&mut books, || user_mode(Duration::from_millis(300)));
     let (user, system) = row.exact_split_ns().expect("measured");
     println!("user {user} ns, system {system} ns");
     assert!(user > 20 * system, "user {user}, system {system}");
+}
+
+/// A task that wakes a more urgent one on its CPU loses it on the way out of the system call, once
+/// that has ended. What it does afterwards is not the call's.
+#[test]
+fn a_cpu_lost_on_the_way_out_of_a_call_is_user_time_afterwards() {
+    let Some(_machine) = crate::machine() else { return };
+    const TIMES: u32 = 40;
+    let mut books = Books::open(&exact());
+    let (row, _) = row_of(&mut books, || {
+        let mut set = rustix::thread::CpuSet::new();
+        set.set(0);
+        rustix::thread::sched_setaffinity(None, &set).expect("on one CPU");
+        let (mut hear, mut say) = std::io::pipe().expect("a pipe");
+        let other = thread::spawn(move || {
+            let mut byte = [0];
+            while std::io::Read::read(&mut hear, &mut byte).expect("a byte") > 0 {}
+        });
+        // SAFETY: a struct of numbers; 0 is this thread.
+        let idle = unsafe {
+            let param = libc::sched_param { sched_priority: 0 };
+            libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const param)
+        };
+        assert_eq!(idle, 0, "anyone may be less urgent");
+        for _ in 0..TIMES {
+            std::io::Write::write_all(&mut say, b"x").expect("written");
+            user_mode(Duration::from_millis(5));
+        }
+        drop(say);
+        other.join().expect("joined");
+    });
+    let (user, system) = row.exact_split_ns().expect("measured");
+    println!("user {user} ns, system {system} ns, {} not wanted", ns(&row, Counter::Icx));
+    assert!(user > 5 * system, "user {user}, system {system}");
 }
 
 #[test]
