@@ -136,10 +136,12 @@ fn cpus(bench: &Bench) -> Vec<Counted> {
 fn window_of(bench: &Bench, cpus: u32) -> Result<Counts> {
     let directory = tempfile::tempdir()?;
     let script = directory.path().join("growth.sh");
+    // The emulated CPUs share the real ones: the more there are, the longer all take to begin.
+    let settle = 4 + 2 * cpus;
     let text = format!(
-        "#!/bin/sh\nfor i in $(seq {cpus}); do /test/exactop load pingpong --duration 30 \
-         >/dev/null & done\n/test/exactop load sleepers 200 --duration 30 >/dev/null &\n\
-         sleep 8\n/test/exactop --batch --json -n 2 -d 2 --source ledger\n"
+        "#!/bin/sh\nfor i in $(seq {cpus}); do /test/exactop load pingpong --duration 60 \
+         >/dev/null & done\n/test/exactop load sleepers 200 --duration 60 >/dev/null &\n\
+         sleep {settle}\n/test/exactop --batch --json -n 2 -d 2 --source ledger\n"
     );
     std::fs::write(&script, text)?;
     use std::os::unix::fs::PermissionsExt;
