@@ -6,34 +6,42 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 series=${1:-all}
 
-cargo build -p exactop -p exactop-lab
-# The program of a package's tests.
+# As `make test` builds them, so that nothing is built twice.
+built=$(cargo test --workspace --no-run 2>&1) || { echo "$built" >&2; exit 1; }
+# The program of some tests, by their file as cargo names it.
 program_of() {
     local program
-    program=$(cargo test -p "$1" --test "$2" --no-run 2>&1 |
-        sed -n 's/.*Executable .*(\(.*\))$/\1/p')
+    program=$(sed -n "s|.*Executable $1 (\(.*/$2-[0-9a-f]*\))\$|\1|p" <<<"$built")
     [[ -x $program ]] || { echo "exactop: cannot find the program of the tests $2" >&2; exit 1; }
     echo "$program"
 }
-ledger=$(program_of exactop-sources ledger)
-shares=$(program_of exactop shares)
-lab=$(program_of exactop lab)
-records=$(cargo test -p exactop-sources --lib --no-run 2>&1 |
-    sed -n 's/.*Executable .*(\(.*\))$/\1/p')
+ledger=$(program_of tests/ledger/main.rs ledger)
+shares=$(program_of tests/shares.rs shares)
+lab=$(program_of tests/lab.rs lab)
+records=$(program_of "unittests src/lib.rs" exactop_sources)
 
 [[ $series == all ]] && series="6.1 6.12"
 
+# Each source once, and what there is.
+sources_on() {
+    cargo xtask vm --kernel "$1" --file target/debug/exactop --file scripts/guest-sources.sh \
+        -- sh /test/guest-sources.sh
+}
+
+# Tests of the ledger: all, or those that are named.
 ledger_on() {
-    cargo xtask vm --kernel "$1" --timeout 600 --file target/debug/exactop-lab-worker \
+    local kernel=$1
+    shift
+    cargo xtask vm --kernel "$kernel" --timeout 600 --file target/debug/exactop-lab-worker \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_LAB_WORKER=/test/exactop-lab-worker \
-        -- "$ledger" --test-threads=1
+        -- "$ledger" --test-threads=1 "$@"
 }
 
 # What a niceness and a quota give, in control groups of version 2; weights are the lab's.
 shares_on() {
     cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop \
         --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture \
-        --skip a_period_of_a_second --skip a_weight_of
+        --skip a_period_of_a_second --skip a_weight_of --skip the_ends_of_niceness
 }
 
 # Experiments on control groups of version 2, two levels deep.
@@ -59,14 +67,25 @@ twice() {
     "$@" || { echo "== $* failed: once more" >&2; "$@"; }
 }
 
+# The same, test by test.
+twice_by_test() {
+    local kernel=$1 log failed
+    log=$(mktemp)
+    ledger_on "$kernel" | tee "$log" && { rm "$log"; return; }
+    failed=$(sed -n 's/^test \([^ ]*\) \.\.\. FAILED$/\1/p' "$log")
+    rm "$log"
+    # Without a name the machine itself failed.
+    [[ -n $failed ]] || { echo "== the ledger on $kernel failed: once more" >&2; ledger_on "$kernel"; return; }
+    echo "== once more on $kernel: $failed" >&2
+    # shellcheck disable=SC2086 # names without spaces
+    ledger_on "$kernel" --exact $failed
+}
+
 for kernel in $series; do
-    cargo xtask vm --kernel "$kernel" -- target/debug/exactop doctor
-    for source in ledger snapshot taskstats; do
-        cargo xtask vm --kernel "$kernel" -- target/debug/exactop --source "$source" --once -d 1
-    done
+    sources_on "$kernel"
     twice records_on "$kernel"
     twice systemd_on "$kernel"
     twice shares_on "$kernel"
     twice lab_on "$kernel"
-    twice ledger_on "$kernel"
+    twice_by_test "$kernel"
 done

@@ -351,7 +351,7 @@ fn weights_and_quotas_are_what_was_predicted() {
          [[conditions]]\nname = 'period'\nmetric = 'period'\npredict = 'quota'\ndelta = 10.0\n\
          workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n",
     );
-    let output = own.run(&["--quick"]);
+    let output = own.run(&["--quick", "--repeats", "4"]);
     println!("{}{}", text(&output.stdout), text(&output.stderr));
     assert!(output.status.success());
     let allowed = [
@@ -363,7 +363,7 @@ fn weights_and_quotas_are_what_was_predicted() {
     ];
     for (name, below, above) in allowed {
         let finding = own.finding(name);
-        assert!(finding["values"].as_array().is_some_and(|v| v.len() >= 4), "{finding}");
+        assert!(finding["values"].as_array().is_some_and(|v| v.len() >= 3), "{finding}");
         let (found, predicted) = (&finding["estimate"]["median"], &finding["predicted"]);
         let off = found.as_f64().expect("a median") - predicted.as_f64().expect("a prediction");
         assert!(-below < off && off < above, "{finding}");

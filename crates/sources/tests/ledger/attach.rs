@@ -15,7 +15,7 @@ fn first_windows_close_under_load() {
     let _pipes = PipePingPong::start(40).expect("ping-pong");
     // Ours alone, after the loads inherited the old one.
     let _ = rustix::process::setpriority_process(None, -19);
-    let times = if crate::emulated() { 3 } else { 20 };
+    let times = if crate::emulated() { 2 } else { 20 };
     let mut faults = Vec::new();
     for time in 0..times {
         let mut books = Books::open(&Options::default());
