@@ -133,7 +133,9 @@ fn a_quota_of_four_tenths_is_four_tenths() {
     let length = length.map(|(t1, t0)| t1 - t0).expect("a length");
     let share = 100.0 * run_ns(&window, &spinner) / length;
     println!("{share:.2} % of a CPU");
-    is_about(share, 40.0, 1.0);
+    // Emulated CPUs stand still at times with a slice of the quota that nobody uses up.
+    let emulated = std::env::var_os("EXACTOP_TEST_EMULATED").is_some();
+    is_about(share, 40.0, if emulated { 2.5 } else { 1.0 });
 }
 
 /// CPU time of a process's threads so far (/proc/PID/task/TID/schedstat, proc(5)), seconds.
