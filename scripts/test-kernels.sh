@@ -41,7 +41,7 @@ ledger_on() {
 shares_on() {
     cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_PROGRAM=/test/exactop -- "$shares" --test-threads=1 --nocapture \
-        --skip a_period_of_a_second --skip a_weight_of --skip the_ends_of_niceness
+        --skip a_period_of_a_second --skip a_weight_of --skip niceness_above --skip the_ends_of
 }
 
 # Experiments on control groups of version 2, two levels deep.
