@@ -165,12 +165,14 @@ impl<'a> Lab<'a> {
             self.close()?;
         }
         let mut workers = Workers::start(self, experiment, condition, turn, groups.as_ref())?;
-        let before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
+        let mut before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
         let mut bursts = None;
         let (window, top) = match experiment.ends_of(condition) {
             Ends::Window => {
                 self.sleep(experiment.settle_of(condition))?;
                 self.close()?;
+                // Of the window alone: a program's start takes CPU time, too.
+                before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
                 let metric = experiment.metric_of(condition);
                 let top = (metric == Metric::TopSum).then(|| top::start(experiment.window_s));
                 let top = top.transpose().map_err(Trouble::Trial)?;
