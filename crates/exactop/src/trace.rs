@@ -4,12 +4,14 @@ use crate::failure::Failure;
 use crate::output::{self, Signals};
 use crate::values;
 use clap::Args;
-use exactop_model::Comm;
+use exactop_model::{Needs, TaskSample};
+use exactop_sources::session::{self, Choice};
 use exactop_sources::switchlog::{SwitchLog, AT_ONCE};
+use exactop_sources::{Request, SourceError, SplitOptions};
 use exactop_views::perfetto::{Clocks, Host, Known, Recording};
 use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -57,9 +59,10 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         Failure::failed(format!("cannot write {}: {error}", command.output.display()))
     };
     let signals = Signals::new()?;
+    let known = known().map_err(Failure::failed)?;
     let mut log = SwitchLog::open(command.buffer << 20).map_err(Failure::failed)?;
     let mut file = BufWriter::new(File::create(&command.output).map_err(failed)?);
-    let (mut recording, bytes) = Recording::begin(&host(), clocks(), &known());
+    let (mut recording, bytes) = Recording::begin(&host(), clocks(), &known);
     file.write_all(&bytes).map_err(failed)?;
     let end = Instant::now() + Duration::from_secs_f64(command.duration);
     let (mut events, mut lost) = (0, 0);
@@ -117,20 +120,13 @@ fn clocks() -> Clocks {
     }
 }
 
-/// Threads that are there now.
-fn known() -> Vec<Known> {
-    let numbers = |path: String| {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+/// Threads that are there now, by procfs.
+fn known() -> Result<Vec<Known>, SourceError> {
+    let mut source = session::source(Choice::Procfs, SplitOptions::default())?;
+    let snapshot = source.snapshot(&Request { needs: Needs::THREADS, watch: None })?;
+    let of = |task: &TaskSample| {
+        let (key, ident) = (&task.key, &task.ident);
+        Known { tid: key.tid, tgid: key.tgid, ppid: ident.ppid, comm: ident.comm }
     };
-    let thread = |tgid: u32, tid: u32| {
-        let stat = fs::read(format!("/proc/{tgid}/task/{tid}/stat")).ok()?;
-        let (open, close) =
-            (stat.iter().position(|&b| b == b'(')?, stat.iter().rposition(|&b| b == b')')?);
-        let after = String::from_utf8_lossy(stat.get(close + 2..)?).into_owned();
-        let ppid = after.split(' ').nth(1)?.parse().ok()?;
-        Some(Known { tid, tgid, ppid, comm: Comm::new(&stat[open + 1..close]) })
-    };
-    let of = |tgid| numbers(format!("/proc/{tgid}/task")).filter_map(move |tid| thread(tgid, tid));
-    numbers("/proc".into()).flat_map(of).collect()
+    Ok(snapshot.tasks.iter().map(of).collect())
 }

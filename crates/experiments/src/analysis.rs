@@ -191,11 +191,11 @@ fn beside(valid: &[&Point]) -> Beside {
         steal_pct: of(&|p| p.steal_pct),
         foreign_pct: of(&|p| p.foreign_pct),
         lat_pct: of(&|p| {
-            Some(100.0 * p.workers.first()?.lat_ns as f64 / p.window_ns.max(1) as f64)
+            Some(100.0 * p.workers.first()?.lat_ns? as f64 / p.window_ns.max(1) as f64)
         }),
-        migrations_s: of(&|p| second(p, p.workers.first()?.migrations)),
-        icx_s: of(&|p| second(p, p.workers.first()?.icx)),
-        vcx_s: of(&|p| second(p, p.workers.first()?.vcx)),
+        migrations_s: of(&|p| second(p, p.workers.first()?.migrations?)),
+        icx_s: of(&|p| second(p, p.workers.first()?.icx?)),
+        vcx_s: of(&|p| second(p, p.workers.first()?.vcx?)),
         cost_pct: of(&|p| p.cost_pct),
     }
 }

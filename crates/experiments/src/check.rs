@@ -17,17 +17,14 @@ impl Experiment {
         for (what, seconds) in
             [("window_s", Some(self.window_s)), ("quick.window_s", self.quick.window_s)]
         {
-            if seconds.is_some_and(|s| !(0.05..=3600.0).contains(&s)) {
-                return Err(format!(
-                    "{what} = {}: write 0.05 to 3600 seconds",
-                    seconds.unwrap_or(0.0)
-                ));
+            if let Some(seconds) = seconds.filter(|s| !(0.05..=3600.0).contains(s)) {
+                return Err(format!("{what} = {seconds}: write 0.05 to 3600 seconds"));
             }
         }
         check_settle(self.settle_s)?;
         for (what, n) in [("repeats", Some(self.repeats)), ("quick.repeats", self.quick.repeats)] {
-            if n.is_some_and(|n| !(1..=10_000).contains(&n)) {
-                return Err(format!("{what} = {}: write 1 to 10000", n.unwrap_or(0)));
+            if let Some(n) = n.filter(|n| !(1..=10_000).contains(n)) {
+                return Err(format!("{what} = {n}: write 1 to 10000"));
             }
         }
         for (i, condition) in self.conditions.iter().enumerate() {

@@ -109,23 +109,23 @@ pub struct Strip {
     pub left_out: u64,
 }
 
-/// A worker in a window.
+/// A worker in a window; `None`: the ledger does not say here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerSeen {
     /// What tables call it.
     pub name: String,
     /// Executed.
-    pub run_ns: u64,
+    pub run_ns: Option<u64>,
     /// Runnable and waiting for a CPU.
-    pub lat_ns: u64,
+    pub lat_ns: Option<u64>,
     /// Kept from running by a quota.
-    pub throttle_ns: u64,
+    pub throttle_ns: Option<u64>,
     /// Moves to another CPU.
-    pub migrations: u64,
+    pub migrations: Option<u64>,
     /// Switches it wanted.
-    pub vcx: u64,
+    pub vcx: Option<u64>,
     /// Switches it did not want.
-    pub icx: u64,
+    pub icx: Option<u64>,
 }
 
 /// A directory that trials are written into.
@@ -147,7 +147,7 @@ impl Recorder {
             let why = "there is a run in it already: give another --out, or remove it";
             return Err(LabError::file("write", path, why));
         }
-        write(&path, &pretty(run))?;
+        write_json(&path, run)?;
         let path = directory.join(POINTS);
         let points = OpenOptions::new().create(true).append(true).open(&path);
         let points = points.map_err(|error| LabError::file("write", &path, error))?;
@@ -159,7 +159,8 @@ impl Recorder {
     /// # Errors
     /// [`LabError::File`], of a full disk too.
     pub fn add(&mut self, point: &Point) -> Result<(), LabError> {
-        let mut line = serde_json::to_string(point).unwrap_or_default();
+        let mut line = serde_json::to_string(point)
+            .map_err(|error| LabError::file("write", &self.path, error))?;
         line.push('\n');
         self.points
             .write_all(line.as_bytes())
@@ -197,8 +198,13 @@ pub fn read(directory: &Path) -> Result<(Run, Vec<Point>), LabError> {
     Ok((run, points))
 }
 
-fn pretty(run: &Run) -> String {
-    serde_json::to_string_pretty(run).unwrap_or_default() + "\n"
+/// Writes a value as JSON.
+///
+/// # Errors
+/// [`LabError::File`].
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
+    let text = serde_json::to_string_pretty(value);
+    write(path, &(text.map_err(|error| LabError::file("write", path, error))? + "\n"))
 }
 
 /// Writes a file, whole or not at all.

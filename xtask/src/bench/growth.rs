@@ -166,7 +166,7 @@ fn counts(window: &Value) -> Option<Counts> {
     let total = number(&window["books"]["total_ns"])?;
     let cpus = window["cpus"].as_array()?;
     Some(Counts {
-        switches: cpus.iter().filter_map(|cpu| number(&cpu["switches"])).sum(),
+        switches: cpus.iter().map(|cpu| number(&cpu["switches"])).sum::<Option<u64>>()?,
         events: number(&window["cost"]["bpf_events"])?,
         rows: window["tasks"].as_array()?.len(),
         residual_ns: about["residual_ns"].as_i64()?,

@@ -104,8 +104,9 @@ pub fn watch(
     let pid = running.pid();
     running.after_refresh(PATIENCE);
     let began = running.after_refresh(PATIENCE);
-    let ticks =
-        || (stat_field(pid, 14).unwrap_or(0) as f64, stat_field(pid, 15).unwrap_or(0) as f64);
+    let ticks = || -> Option<(f64, f64)> {
+        Some((stat_field(pid, 14)? as f64, stat_field(pid, 15)? as f64))
+    };
     let machine = cpu_time::of_machine()?;
     let (cpu, bpf, before) = (cpu_time::of_process(pid)?, bpf_stats::of_process(pid), ticks());
     let mut ended = began;
@@ -114,7 +115,8 @@ pub fn watch(
     }
     let cpu = cpu_time::of_process(pid)? - cpu;
     let bpf = bpf.zip(bpf_stats::of_process(pid)).map_or(0, |(then, now)| now.since(then).time_ns);
-    let (user, system) = (ticks().0 - before.0, ticks().1 - before.1);
+    let (then, now) = before.zip(ticks()).context("it is gone")?;
+    let (user, system) = (now.0 - then.0, now.1 - then.1);
     let pct = |ns: u64| 100.0 * ns as f64 / (ended - began).as_nanos() as f64;
     // The kernel's own split, in ticks of 10 ms, of a time known to the nanosecond.
     // Where none hit, nobody knows.

@@ -87,7 +87,8 @@ pub struct Run {
 /// What could not be read, written or measured.
 pub fn run(lab: &Lab) -> Result<(), Failure> {
     match lab {
-        Lab::List { json } => output::print(if *json { list_json() } else { list() }),
+        Lab::List { json: true } => print_json(&listed()),
+        Lab::List { json: false } => output::print(list()),
         Lab::Show { name, toml } => show(name, *toml),
         Lab::Run(options) => run::run(options),
         Lab::Report { dir } => {
@@ -102,8 +103,10 @@ pub fn run(lab: &Lab) -> Result<(), Failure> {
             if pairs.is_empty() {
                 return Err(Failure::failed("the two runs have no condition in common"));
             }
-            let as_json = || serde_json::to_string_pretty(&pairs).unwrap_or_default() + "\n";
-            output::print(if *json { as_json() } else { compare::text(&pairs) })
+            match json {
+                true => print_json(&pairs),
+                false => output::print(compare::text(&pairs)),
+            }
         }
     }
 }
@@ -127,8 +130,8 @@ fn list() -> String {
     out
 }
 
-fn list_json() -> String {
-    let all: Vec<serde_json::Value> = definition::built_in()
+fn listed() -> Vec<serde_json::Value> {
+    definition::built_in()
         .iter()
         .map(|e| {
             serde_json::json!({
@@ -136,8 +139,12 @@ fn list_json() -> String {
                 "conditions": e.conditions.len(), "repeats": e.repeats, "window_s": e.window_s,
             })
         })
-        .collect();
-    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+        .collect()
+}
+
+fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    output::print(text + "\n")
 }
 
 fn show(name: &str, toml: bool) -> Result<(), Failure> {

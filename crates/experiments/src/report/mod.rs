@@ -134,8 +134,7 @@ pub fn write(directory: &Path, run: &Run, points: &[Point]) -> Result<(), LabErr
     record::write(&directory.join("report.html"), &document.html())?;
     record::write(&directory.join("report.md"), &document.markdown())?;
     let all = serde_json::json!({ "run": run, "results": results, "points": points });
-    let text = serde_json::to_string_pretty(&all).unwrap_or_default() + "\n";
-    record::write(&directory.join("report.json"), &text)?;
+    record::write_json(&directory.join("report.json"), &all)?;
     record::write(&directory.join("points.csv"), &csv(points)?)
 }
 

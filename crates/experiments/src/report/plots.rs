@@ -115,12 +115,6 @@ fn throttling(trial: &Trial, strip: &Strip, rate: f64) -> Chart {
     }
     used.push(Point::at(strip.length_ms, sum));
     let quota = [0.0, strip.length_ms].map(|ms| Point::at(ms, ms * rate)).to_vec();
-    let series = |name: &str, mark, colour, points| Series {
-        name: name.into(),
-        mark,
-        colour: Some(colour),
-        points,
-    };
     Chart {
         title: format!("{}: CPU time used, {}", trial.experiment, trial.condition),
         x: Axis::of("ms"),
@@ -246,12 +240,6 @@ fn sweep(experiment: &Experiment, swept: &[&Finding]) -> Chart {
     let table = swept.iter().filter_map(|f| Some(Point::at(f.x?, f.predicted?)));
     let against = against(experiment);
     let rule = swept.iter().filter_map(|f| Some(Point::at(f.x?, by_rule(against, f.x?))));
-    let series = |name: &str, mark, colour, points| Series {
-        name: name.into(),
-        mark,
-        colour: Some(colour),
-        points,
-    };
     Chart {
         title: format!("{}: share at each niceness against {against}", experiment.name),
         x: Axis::of("niceness"),
@@ -290,12 +278,6 @@ fn off_the_table(experiment: &Experiment, swept: &[&Finding]) -> Chart {
         let at = |finding: &&Finding| Some(Point::at(finding.x?, sign * finding.delta));
         swept.iter().filter_map(at).collect::<Vec<Point>>()
     };
-    let series = |name: &str, mark, colour, points| Series {
-        name: name.into(),
-        mark,
-        colour: Some(colour),
-        points,
-    };
     Chart {
         title: format!("{}: how far off the kernel's table", experiment.name),
         x: Axis::of("niceness"),
@@ -307,6 +289,10 @@ fn off_the_table(experiment: &Experiment, swept: &[&Finding]) -> Chart {
             series("measured, 95 %", Mark::Intervals, 0, measured.collect()),
         ],
     }
+}
+
+fn series(name: &str, mark: Mark, colour: usize, points: Vec<Point>) -> Series {
+    Series { name: name.into(), mark, colour: Some(colour), points }
 }
 
 /// Progress of each process over time.

@@ -40,7 +40,7 @@ pub fn value(
     // By worker: those of a kind together.
     let mut run = vec![0u64; condition.workers.len()];
     for (started, seen) in taken.workers.started.iter().zip(&point.workers) {
-        run[started.worker] += seen.run_ns;
+        run[started.worker] += seen.run_ns.ok_or(missing("a worker's CPU time"))?;
     }
     let counted: Vec<usize> =
         (0..run.len()).filter(|&i| !condition.workers[i].background).collect();
@@ -75,9 +75,9 @@ pub fn value(
         Metric::Period => median(&taken.bursts.ok_or(missing("the switch log"))?.apart_ms()),
         Metric::Migrations => {
             let of_first = taken.workers.started.iter().zip(&point.workers);
-            let moves: u64 =
-                of_first.filter(|(s, _)| s.worker == first).map(|(_, seen)| seen.migrations).sum();
-            over(moves * 1_000_000_000, point.window_ns)
+            let own = of_first.filter(|(s, _)| s.worker == first);
+            let moves: Option<u64> = own.map(|(_, seen)| seen.migrations).sum();
+            over(moves.ok_or(missing("the moves"))? * 1_000_000_000, point.window_ns)
         }
         told_by => told(told_by, taken.workers)?,
     })

@@ -16,7 +16,7 @@ use crate::record::{Point, Strip};
 use crate::{validity, LabError};
 use bursts::Bursts;
 use exactop_model::switches::SwitchEvent;
-use exactop_model::{Counter, Needs, Window};
+use exactop_model::{Needs, Window};
 use exactop_sources::cgroupfs::Hierarchy;
 use exactop_sources::session::{self, Choice, Session};
 use exactop_sources::switchlog::SwitchLog;
@@ -218,7 +218,7 @@ impl<'a> Lab<'a> {
             point.progress = progress::parts(&workers);
         }
         let quota = condition.groups.values().any(|group| group.max.is_some());
-        let throttled: u64 = point.workers.iter().map(|w| w.throttle_ns).sum();
+        let throttled: u64 = point.workers.iter().filter_map(|w| w.throttle_ns).sum();
         if !quota && throttled > 0 {
             let why = format!("throttled for {throttled} ns by a quota that is not the trial's");
             point.invalid = Some(why);
@@ -234,8 +234,7 @@ impl<'a> Lab<'a> {
         turn: Turn,
         point: &mut Point,
     ) -> Result<(), Trouble> {
-        let machine = |error: SourceError| Trouble::Lab(LabError::Machine(error.to_string()));
-        self.session = session::open(Choice::Procfs, SplitOptions::default()).map_err(machine)?;
+        self.session = session::open(Choice::Procfs, SplitOptions::default()).map_err(broken)?;
         let told = self.only_told(experiment, condition, turn, point);
         self.session = ledger().map_err(Trouble::Lab)?;
         // The kernel frees and makes programs on whatever CPU.
@@ -291,13 +290,12 @@ impl<'a> Lab<'a> {
 
     /// The switch log of so many seconds, and how many events it lost.
     fn logged(&mut self, seconds: f64) -> Result<(Vec<SwitchEvent>, u64), Trouble> {
-        let machine = |error: SourceError| Trouble::Lab(LabError::Machine(error.to_string()));
-        let mut log = SwitchLog::open(LOG_BUFFER).map_err(machine)?;
+        let mut log = SwitchLog::open(LOG_BUFFER).map_err(broken)?;
         self.sleep(seconds)?;
         log.stop();
         let mut events = Vec::new();
         loop {
-            let some = log.read().map_err(machine)?;
+            let some = log.read().map_err(broken)?;
             if some.is_empty() {
                 return Ok((events, log.lost()));
             }
@@ -319,7 +317,7 @@ impl<'a> Lab<'a> {
     /// Closes the window that was open, and opens the next.
     fn close(&mut self) -> Result<Option<Window>, Trouble> {
         let closed = self.session.advance(&REQUEST);
-        closed.map_err(|error| Trouble::Lab(LabError::Machine(error.to_string())))?;
+        closed.map_err(broken)?;
         Ok(self.session.window().cloned())
     }
 }
@@ -332,7 +330,7 @@ pub(crate) enum Trouble {
     Lab(LabError),
 }
 
-/// A counter of a window, 0 where it is not known.
-fn counter(counters: &exactop_model::Counters, counter: Counter) -> u64 {
-    counters.get(counter).unwrap_or(0)
+/// The ledger or the switch log does not answer: no further trial would do better.
+fn broken(error: SourceError) -> Trouble {
+    Trouble::Lab(LabError::Machine(error.to_string()))
 }

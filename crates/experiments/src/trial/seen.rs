@@ -1,9 +1,9 @@
 //! What the ledger saw of a trial: the workers with all their children, and who else was on the
 //! lab's CPUs.
 
-use super::counter;
 use super::workers::Workers;
 use crate::record::{Point, WorkerSeen};
+use exactop_model::window::{CpuDelta, TaskDelta};
 use exactop_model::{Book, Counter, Counters, Window};
 
 /// Generations between a worker and its grandchildren.
@@ -17,13 +17,12 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
         .iter()
         .map(|started| of_worker(started.pid, workers.name(started.worker), window, book))
         .collect();
-    let ours = |cpu: &&exactop_model::window::CpuDelta| cpus.contains(&(cpu.time.cpu as usize));
+    let ours = |cpu: &&CpuDelta| cpus.contains(&(cpu.time.cpu as usize));
     let on: Vec<_> = window.cpus.iter().filter(ours).collect();
     let whole = (point.window_ns * on.len().max(1) as u64) as f64;
     let pct = |ns: u64| 100.0 * ns as f64 / whole;
     let tasks: u64 = on.iter().map(|cpu| cpu.time.task_ns).sum();
-    let own = descendants_ns(window, book);
-    point.foreign_pct = Some(pct(tasks.saturating_sub(own)));
+    point.foreign_pct = descendants_ns(window, book).map(|own| pct(tasks.saturating_sub(own)));
     let unnamed = on.iter().map(|cpu| cpu.time.unnamed_ns + cpu.time.nameless_ns).sum();
     point.unnamed_pct = Some(pct(unnamed));
     let steal: Option<Vec<u64>> = on.iter().map(|cpu| cpu.time.steal_ns).collect();
@@ -33,8 +32,7 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
         ticks.fold((0, 0), |(irq, all), (_, t)| (irq + t.irq + t.softirq, all + t.total()));
     point.irq_pct = (all > 0).then(|| 100.0 * irq as f64 / all as f64);
     // Signs must not cancel each other.
-    let off = window.cpus.iter().map(|cpu| cpu.residual_ns).max_by_key(|off| off.abs());
-    point.residual_ns = Some(off.unwrap_or(0));
+    point.residual_ns = window.cpus.iter().map(|cpu| cpu.residual_ns).max_by_key(|off| off.abs());
     let errors = exactop_model::ErrorKind::ALL.iter().map(|&kind| window.errors.get(kind)).sum();
     point.errors = Some(errors);
     let cost_pct = 100.0 * window.cost.user_ns as f64 / point.window_ns.max(1) as f64;
@@ -42,7 +40,7 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
 }
 
 /// What all processes ran that this one started, the dead included: nothing else is ours.
-fn descendants_ns(window: &Window, book: &Book) -> u64 {
+fn descendants_ns(window: &Window, book: &Book) -> Option<u64> {
     let me = std::process::id();
     let living = window.tasks.iter().filter(|task| {
         let (tgid, ppid) = (task.sample.key.tgid, task.sample.ident.ppid);
@@ -52,34 +50,29 @@ fn descendants_ns(window: &Window, book: &Book) -> u64 {
         .exited
         .iter()
         .filter(|exited| exited.sample.ancestors.iter().any(|ancestor| ancestor.tgid == me));
-    let run = |delta: &Counters| counter(delta, Counter::RunNs);
-    living.map(|t| run(&t.delta)).sum::<u64>() + dead.map(|e| run(&e.delta)).sum::<u64>()
+    let all = living.map(|task| &task.delta).chain(dead.map(|exited| &exited.delta));
+    all.map(|delta| delta.get(Counter::RunNs)).sum()
 }
 
 /// A process and all its descendants, the dead included.
 fn of_worker(pid: u32, name: String, window: &Window, book: &Book) -> WorkerSeen {
-    let mut seen = WorkerSeen { name, ..WorkerSeen::default() };
-    for task in &window.tasks {
-        if descends(task.sample.key.tgid, task.sample.ident.ppid, pid, book) {
-            add(&mut seen, &task.delta);
-        }
-    }
-    for exited in &window.exited {
+    let ours = |t: &&TaskDelta| descends(t.sample.key.tgid, t.sample.ident.ppid, pid, book);
+    let living = window.tasks.iter().filter(ours).map(|task| &task.delta);
+    let dead = window.exited.iter().filter(|exited| {
         let above = exited.sample.ancestors.iter().any(|ancestor| ancestor.tgid == pid);
-        if above || exited.sample.of.tgid == pid {
-            add(&mut seen, &exited.delta);
-        }
+        above || exited.sample.of.tgid == pid
+    });
+    let all: Vec<&Counters> = living.chain(dead.map(|exited| &exited.delta)).collect();
+    let sum = |counter: Counter| all.iter().map(|delta| delta.get(counter)).sum();
+    WorkerSeen {
+        name,
+        run_ns: sum(Counter::RunNs),
+        lat_ns: sum(Counter::LatNs),
+        throttle_ns: sum(Counter::ThrottleNs),
+        migrations: sum(Counter::Migrations),
+        vcx: sum(Counter::Vcx),
+        icx: sum(Counter::Icx),
     }
-    seen
-}
-
-fn add(seen: &mut WorkerSeen, delta: &Counters) {
-    seen.run_ns += counter(delta, Counter::RunNs);
-    seen.lat_ns += counter(delta, Counter::LatNs);
-    seen.throttle_ns += counter(delta, Counter::ThrottleNs);
-    seen.migrations += counter(delta, Counter::Migrations);
-    seen.vcx += counter(delta, Counter::Vcx);
-    seen.icx += counter(delta, Counter::Icx);
 }
 
 fn descends(tgid: u32, ppid: u32, from: u32, book: &Book) -> bool {

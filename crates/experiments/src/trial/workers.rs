@@ -272,11 +272,10 @@ fn read(file: &mut File) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Field 19 of /proc/PID/stat (proc_pid_stat(5)).
+/// getpriority(2); `None`: it is gone.
 fn niceness(pid: u32) -> Option<i64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split_whitespace().nth(16)?.parse().ok()
+    let pid = Pid::from_raw(pid as i32)?;
+    rustix::process::getpriority_process(Some(pid)).ok().map(i64::from)
 }
 
 /// CPUs this program may use.
