@@ -1,17 +1,62 @@
-//! Workloads of known behaviour, for tests and experiments.
+//! The lab: scheduler experiments as measurements.
 //!
-//! A [`workloads`] type starts its load when it is made and ends it when it is dropped; dropping
-//! returns when every process of it is gone and reaped. The load runs in processes of its own,
-//! started from the program `exactop-lab-worker` (see [`worker`]), so that it can be told from the
-//! program that watches it, and so that it ends with that program even if the program is killed. A
-//! [`herd`] can also be run in the program itself.
+//! An experiment is data ([`definition`]): who runs under which conditions, what is measured, and
+//! what theory predicts ([`predict`]). A [`plan`] puts its trials into a random order that a seed
+//! decides; a [`trial`] starts the workers, lets the ledger account one window, and ends them;
+//! [`validity`] says from the ledger whether the machine left them alone. Every trial is written
+//! down at once ([`record`]). From what was written down come medians with intervals
+//! ([`statistics`]), verdicts ([`analysis`]), the [`report`], and [`compare`].
 
-pub mod compute;
-pub mod error;
-pub mod herd;
-pub mod procs;
-pub mod roles;
-pub mod worker;
-pub mod workloads;
+pub mod analysis;
+mod check;
+pub mod compare;
+pub mod definition;
+pub mod machine;
+pub mod plan;
+pub mod predict;
+pub mod record;
+pub mod report;
+pub mod statistics;
+pub mod trial;
+pub mod validity;
 
-pub use error::Error;
+use std::path::PathBuf;
+
+/// What can go wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// A definition that is not understood.
+    #[error("{from}: {why}")]
+    Definition {
+        /// The file, or the name of one that is built in.
+        from: String,
+        /// What is wrong, the value found, what may stand there.
+        why: String,
+    },
+    /// A file that cannot be read or written.
+    #[error("cannot {what} {}: {why}", path.display())]
+    File {
+        /// Read, write, make.
+        what: &'static str,
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// Something that trials need is not there.
+    #[error("{0}")]
+    Machine(String),
+    /// The caller wants it to end.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl LabError {
+    pub(crate) fn file(
+        what: &'static str,
+        path: impl Into<PathBuf>,
+        why: impl ToString,
+    ) -> LabError {
+        LabError::File { what, path: path.into(), why: why.to_string() }
+    }
+}

@@ -12,7 +12,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{cpu_time, peers, Bench};
 use anyhow::{Context, Result};
-use exactop_lab::workloads::Sleepers;
+use exactop_workloads::workloads::Sleepers;
 use serde_json::{json, Value};
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! CPU time, to the nanosecond where the kernel has it so.
 
 use anyhow::{anyhow, Result};
-use exactop_lab::procs::stat_field;
+use exactop_workloads::procs::stat_field;
 use std::io;
 
 /// CPU time of a process since it began: all its threads, and its children that it waited for.

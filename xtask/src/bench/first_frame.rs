@@ -6,7 +6,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{peers, Bench};
 use anyhow::{Context, Result};
-use exactop_lab::workloads::Sleepers;
+use exactop_workloads::workloads::Sleepers;
 use serde_json::{json, Value};
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -125,7 +125,10 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     }
     let built = programs(args.exactop.is_none())?;
     let exactop = args.exactop.clone().unwrap_or_else(|| built.join("exactop"));
-    std::env::set_var(exactop_lab::worker::WORKER_VARIABLE, built.join("exactop-lab-worker"));
+    std::env::set_var(
+        exactop_workloads::worker::WORKER_VARIABLE,
+        built.join("exactop-workload-worker"),
+    );
     let bench = Bench { exactop, quick: args.quick, apart: args.apart, rounds: args.rounds };
     peers::report_missing();
     let mut report = Report::new(machine::read());
@@ -176,7 +179,7 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
 /// Builds the release programs; the directory they are in.
 fn programs(exactop_too: bool) -> Result<PathBuf> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    cargo.args(["build", "--release", "-p", "exactop-lab"]);
+    cargo.args(["build", "--release", "-p", "exactop-workloads"]);
     if exactop_too {
         cargo.args(["-p", "exactop", "--features", "exactop/static"]);
     }

@@ -7,7 +7,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{peers, Bench};
 use anyhow::Result;
-use exactop_lab::workloads::ForkStorm;
+use exactop_workloads::workloads::ForkStorm;
 use serde_json::{json, Value};
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use super::running::{Running, Surface};
 use super::{cpu_time, peers};
 use anyhow::{Context, Result};
-use exactop_lab::workloads::PipePingPong;
+use exactop_workloads::workloads::PipePingPong;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Rounds of a byte, for perf.
 const OPERATIONS: u64 = 200_000;
-/// How long exactop-lab's pipes are watched where perf is missing.
+/// How long exactop-workload-worker's pipes are watched where perf is missing.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// One run.
@@ -47,7 +47,7 @@ impl Pipe {
     pub fn command(&self) -> String {
         match &self.perf {
             Some(_) => format!("taskset -c {} perf bench sched pipe -l {OPERATIONS}", self.cpu),
-            None => format!("exactop-lab-worker pipe-pingpong 2, on CPU {}", self.cpu),
+            None => format!("exactop-workload-worker pipe-pingpong 2, on CPU {}", self.cpu),
         }
     }
 

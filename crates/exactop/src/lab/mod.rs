@@ -5,8 +5,8 @@ mod run;
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
-use exactop_experiments::definition::{self, Bound, Condition, Experiment};
-use exactop_experiments::{compare, predict, record, report, LabError};
+use exactop_lab::definition::{self, Bound, Condition, Experiment};
+use exactop_lab::{compare, predict, record, report, LabError};
 use std::fmt::Write;
 use std::path::PathBuf;
 

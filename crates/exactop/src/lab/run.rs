@@ -3,12 +3,12 @@
 use super::{failed, written, Run};
 use crate::failure::Failure;
 use crate::output::{self, Signals};
-use exactop_experiments::definition::{self, Experiment};
-use exactop_experiments::machine::Machine;
-use exactop_experiments::plan::{self, Turn};
-use exactop_experiments::record::{self, Recorder, Schema};
-use exactop_experiments::trial::Lab;
-use exactop_experiments::{report, LabError};
+use exactop_lab::definition::{self, Experiment};
+use exactop_lab::machine::Machine;
+use exactop_lab::plan::{self, Turn};
+use exactop_lab::record::{self, Recorder, Schema};
+use exactop_lab::trial::Lab;
+use exactop_lab::{report, LabError};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};

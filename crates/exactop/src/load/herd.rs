@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{self, Signals};
 use clap::{Args, ValueEnum};
-use exactop_lab::herd::{Options, Server, Totals, Wake};
+use exactop_workloads::herd::{Options, Server, Totals, Wake};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write;

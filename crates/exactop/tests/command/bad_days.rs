@@ -2,7 +2,7 @@
 //! and more processes than anyone looks at. On the real /proc.
 
 use crate::run::{command, done, Done};
-use exactop_lab::workloads::Sleepers;
+use exactop_workloads::workloads::Sleepers;
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;

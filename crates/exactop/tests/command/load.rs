@@ -1,7 +1,7 @@
 //! `exactop load`: workloads to look at, run by the command itself.
 
 use crate::run::{command, run};
-use exactop_lab::procs::{stat_field, thread_count};
+use exactop_workloads::procs::{stat_field, thread_count};
 use serde_json::Value;
 use std::io::Read;
 use std::process::{Command, Stdio};

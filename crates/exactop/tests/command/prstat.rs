@@ -2,7 +2,7 @@
 
 use crate::run::{command, done, run, run_on};
 use crate::tree::tree;
-use exactop_lab::workloads::PipePingPong;
+use exactop_workloads::workloads::PipePingPong;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};

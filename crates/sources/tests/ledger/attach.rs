@@ -2,10 +2,10 @@
 //! window must close all the same.
 
 use crate::books::Books;
-use exactop_lab::herd::Wake;
-use exactop_lab::workloads::{ForkStorm, Herd, PipePingPong};
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
+use exactop_workloads::herd::Wake;
+use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
 use std::time::Duration;
 
 #[test]

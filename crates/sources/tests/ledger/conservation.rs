@@ -2,14 +2,14 @@
 //! same checks against a ledger that loses charges, which must fail.
 
 use crate::books::Books;
-use exactop_lab::herd::Wake;
-use exactop_lab::workloads::{
-    ExecThreads, ExitingThreads, ForkStorm, Herd, PipePingPong, SignalStorm, StopContinue,
-};
 use exactop_model::window::TaskDelta;
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
 use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_workloads::herd::Wake;
+use exactop_workloads::workloads::{
+    ExecThreads, ExitingThreads, ForkStorm, Herd, PipePingPong, SignalStorm, StopContinue,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;

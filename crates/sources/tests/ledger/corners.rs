@@ -1,9 +1,9 @@
 //! The corners that decide whether it is exact.
 
 use crate::books::{process, run_ns, Books};
-use exactop_lab::workloads::{ExecThreads, ForkStorm, Sleepers, Spin, StopContinue};
 use exactop_model::{Counter, ErrorKind, MicroState, RowKind};
 use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::{ExecThreads, ForkStorm, Sleepers, Spin, StopContinue};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -236,11 +236,11 @@ fn states_are_those_of_proc() {
         let task = books.book.task(account).expect("known");
         assert_eq!(task.state, MicroState::Sleep);
         assert_eq!(task.key.tgid, pid);
-        let start = exactop_lab::procs::stat_field(pid, 22).expect("start");
+        let start = exactop_workloads::procs::stat_field(pid, 22).expect("start");
         assert_eq!(task.key.start_ns / 10_000_000, start, "start time in ticks");
         assert_eq!(
             u64::from(task.ident.ppid),
-            exactop_lab::procs::stat_field(pid, 4).expect("ppid")
+            exactop_workloads::procs::stat_field(pid, 4).expect("ppid")
         );
     }
 }

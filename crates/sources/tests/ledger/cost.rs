@@ -1,8 +1,8 @@
 //! What looking costs, as counts and ratios: the absolute figures are in the benchmarks.
 
 use crate::books::Books;
-use exactop_lab::workloads::PipePingPong;
 use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::PipePingPong;
 use std::time::Duration;
 
 #[test]

@@ -1,8 +1,8 @@
 //! CPUs that go and come back. Only in an emulated machine: nobody's real CPU is taken away.
 
 use crate::books::Books;
-use exactop_lab::workloads::Spin;
 use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::Spin;
 use std::fs;
 use std::time::Duration;
 

@@ -1,9 +1,9 @@
 //! Who a task is may change while it lives: the next window says so.
 
 use crate::books::{process, Books};
-use exactop_lab::workloads::Spin;
 use exactop_model::Frame;
 use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::Spin;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

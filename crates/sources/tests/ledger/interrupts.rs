@@ -1,10 +1,10 @@
 //! Interrupt time: carved out of whom the interrupts hit, and the books still close.
 
 use crate::books::Books;
-use exactop_lab::workloads::{ForkStorm, PipePingPong, Spin};
 use exactop_model::{Counter, Quality};
 use exactop_sources::ledger::Options;
 use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_workloads::workloads::{ForkStorm, PipePingPong, Spin};
 use std::time::Duration;
 
 fn measured() -> Options {

@@ -221,7 +221,7 @@ fn a_disk_writer_blocks() {
 #[test]
 fn signals_are_counted() {
     let Some(_machine) = crate::machine() else { return };
-    let load = exactop_lab::workloads::SignalStorm::start(2).expect("signals");
+    let load = exactop_workloads::workloads::SignalStorm::start(2).expect("signals");
     let mut books = Books::open(&exact());
     let before = load.counts().expect("counts").delivered;
     let window = books.window(Duration::from_millis(300));
@@ -241,7 +241,7 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
         ..Options::default()
     });
     books.split();
-    let load = exactop_lab::workloads::PipePingPong::start(20).expect("ping-pong");
+    let load = exactop_workloads::workloads::PipePingPong::start(20).expect("ping-pong");
     let mut sampled = false;
     let windows = if crate::emulated() { 5 } else { 30 };
     for _ in 0..windows {
@@ -322,7 +322,7 @@ fn a_used_up_quota_is_throttled_time() {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
         return;
     };
-    let spin = exactop_lab::workloads::Spin::start(1, Some(&[0])).expect("a worker");
+    let spin = exactop_workloads::workloads::Spin::start(1, Some(&[0])).expect("a worker");
     group.add(spin.pid());
     let mut books = Books::open(&exact());
     thread::sleep(Duration::from_millis(200));
@@ -358,8 +358,8 @@ fn waiting_after_the_quota_is_refilled_is_no_throttling_where_that_is_seen() {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
         return;
     };
-    let hog = exactop_lab::workloads::Spin::start(2, Some(&[0])).expect("hogs");
-    let spin = exactop_lab::workloads::Spin::start(1, Some(&[0])).expect("a worker");
+    let hog = exactop_workloads::workloads::Spin::start(2, Some(&[0])).expect("hogs");
+    let spin = exactop_workloads::workloads::Spin::start(1, Some(&[0])).expect("a worker");
     group.set_quota(5);
     group.add(spin.pid());
     let mut books = Books::open(&exact());

@@ -2,11 +2,11 @@
 //! coarser one's resolution, and what a source cannot see is where it says.
 
 use crate::machine;
-use exactop_lab::procs::group_members;
-use exactop_lab::workloads;
 use exactop_model::{Book, Counter, Frame, FrameOptions, Row, Still, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SplitOptions};
+use exactop_workloads::procs::group_members;
+use exactop_workloads::workloads;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};

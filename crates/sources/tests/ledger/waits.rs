@@ -1,9 +1,9 @@
 //! What threads wait for, against threads that know.
 
-use exactop_lab::workloads::{PipePingPong, Spin};
 use exactop_model::waits::{WaitKind, WaitRow, Waits};
 use exactop_model::CallNr;
 use exactop_sources::waits::WaitTimes;
+use exactop_workloads::workloads::{PipePingPong, Spin};
 use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Who wakes whom: herds are found, and nothing else is taken for one.
 
-use exactop_lab::herd::Wake;
-use exactop_lab::workloads::{ForkStorm, Herd, PipePingPong};
 use exactop_model::wakes::{herds, Wakes};
 use exactop_sources::wakeups::{Options, Wakeups, WORK_NS};
+use exactop_workloads::herd::Wake;
+use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,11 +1,11 @@
 //! Outside witnesses: the worker's own clock, /proc/PID/schedstat, /proc/stat.
 
 use crate::books::{process, run_ns, Books};
-use exactop_lab::workloads::{AutoReaped, ExitingThreads, ForkStorm, Spin};
 use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{Counter, SourceKind};
 use exactop_sources::ledger::Options;
 use exactop_sources::Source;
+use exactop_workloads::workloads::{AutoReaped, ExitingThreads, ForkStorm, Spin};
 use std::fs;
 use std::time::Duration;
 
@@ -122,8 +122,8 @@ fn threads_that_exit_stay_part_of_their_process() {
         let frame = books.processes(&window);
         ours += run_ns(process(&frame, load.pid()));
     }
-    let stat = exactop_lab::procs::stat_field(load.pid(), 14).expect("utime")
-        + exactop_lab::procs::stat_field(load.pid(), 15).expect("stime");
+    let stat = exactop_workloads::procs::stat_field(load.pid(), 14).expect("utime")
+        + exactop_workloads::procs::stat_field(load.pid(), 15).expect("stime");
     // utime and stime of proc_pid_stat(5) include exited threads; they count from the process's
     // start, a little before our first window and after our last.
     let theirs = stat * 10_000_000;

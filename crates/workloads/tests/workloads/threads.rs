@@ -1,9 +1,9 @@
 //! The loads that are made of threads of one process.
 
 use crate::{comes_true, ends, grows};
-use exactop_lab::herd::Wake;
-use exactop_lab::procs::thread_count;
-use exactop_lab::workloads::{ExitingThreads, Herd, PipePingPong, SignalStorm, Spin};
+use exactop_workloads::herd::Wake;
+use exactop_workloads::procs::thread_count;
+use exactop_workloads::workloads::{ExitingThreads, Herd, PipePingPong, SignalStorm, Spin};
 
 #[test]
 fn pipe_pingpong() {

@@ -17,7 +17,7 @@ impl Counters {
     /// Makes counters, all zero, and a descriptor that a program run later finds them by.
     pub(crate) fn new() -> io::Result<(Self, RawFd)> {
         // No close-on-exec: the descriptor is to be inherited.
-        let file = memfd_create("exactop-lab-counters", MemfdFlags::empty())?;
+        let file = memfd_create("exactop-workload-counters", MemfdFlags::empty())?;
         ftruncate(&file, BYTES as u64)?;
         let counters = Self::map(file.as_fd())?;
         let number = file.as_raw_fd();

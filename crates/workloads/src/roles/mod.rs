@@ -57,7 +57,7 @@ pub fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("exactop-lab-worker: started by exactop-lab, for one of:");
+    eprintln!("exactop-workload-worker: started by exactop-workloads, for one of:");
     for (name, _) in ROLES {
         eprintln!("  {name}");
     }

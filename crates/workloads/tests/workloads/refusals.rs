@@ -1,8 +1,8 @@
 //! A load that can't be had says why.
 
-use exactop_lab::error::{Error, Refusal};
-use exactop_lab::herd::Wake;
-use exactop_lab::workloads::{Herd, PipePingPong, Spin};
+use exactop_workloads::error::{Error, Refusal};
+use exactop_workloads::herd::Wake;
+use exactop_workloads::workloads::{Herd, PipePingPong, Spin};
 
 #[test]
 fn too_many_files() {

@@ -5,7 +5,7 @@ mod refusals;
 mod survival;
 mod threads;
 
-use exactop_lab::procs::group_members;
+use exactop_workloads::procs::group_members;
 use std::time::{Duration, Instant};
 
 /// How long a load may take to show what it does, emulated machines included.

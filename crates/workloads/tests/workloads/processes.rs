@@ -1,8 +1,8 @@
 //! The loads that are made of processes.
 
 use crate::{comes_true, ends, grows};
-use exactop_lab::procs::{group_members, stat_field};
-use exactop_lab::workloads::{AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue};
+use exactop_workloads::procs::{group_members, stat_field};
+use exactop_workloads::workloads::{AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue};
 use std::time::Duration;
 
 /// Of proc(5): the page faults of the children that were waited for.

@@ -15,9 +15,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 /// The variable that names the worker program.
-pub const WORKER_VARIABLE: &str = "EXACTOP_LAB_WORKER";
+pub const WORKER_VARIABLE: &str = "EXACTOP_WORKLOAD_WORKER";
 
-const PROGRAM: &str = "exactop-lab-worker";
+const PROGRAM: &str = "exactop-workload-worker";
 
 /// How long an answer may take. Ten thousands of forks in an emulated machine take a while.
 const PATIENCE_SECONDS: u64 = 120;

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub enum Error {
     /// There is no worker program to run the workload in.
     #[error(
-        "the program exactop-lab-worker was not found at {looked:?}: \
-         build it with `cargo build -p exactop-lab`, or name it in EXACTOP_LAB_WORKER"
+        "the program exactop-workload-worker was not found at {looked:?}: \
+         build it with `cargo build -p exactop-workloads`, or name it in EXACTOP_WORKLOAD_WORKER"
     )]
     WorkerNotFound {
         /// Where it was looked for.

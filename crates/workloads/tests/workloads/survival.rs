@@ -1,13 +1,13 @@
 //! What happens to a load when the program that started it can't drop it.
 
 use crate::comes_true;
-use exactop_lab::procs::group_members;
-use exactop_lab::workloads::{ExecThreads, ForkStorm, Sleepers, StopContinue};
+use exactop_workloads::procs::group_members;
+use exactop_workloads::workloads::{ExecThreads, ForkStorm, Sleepers, StopContinue};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 /// Set for the copy of this test program that gets killed.
-const VICTIM: &str = "EXACTOP_LAB_TEST_VICTIM";
+const VICTIM: &str = "EXACTOP_WORKLOADS_TEST_VICTIM";
 
 #[test]
 fn loads_end_when_their_program_is_killed() {
