@@ -64,6 +64,13 @@ lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings 
 	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace
 
+FUZZ_SECONDS ?= 600
+
+.PHONY: fuzz
+fuzz: cargo ## Fuzz every target for FUZZ_SECONDS (default 600), as many at once as CPUs
+	@scripts/deps.sh test
+	$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+
 .PHONY: test-kernels
 test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines
 	scripts/test-kernels.sh $(KERNELS)

@@ -3,6 +3,7 @@
 //! Each chore is a module with its own arguments; this file only dispatches.
 
 mod bench;
+mod fuzz;
 mod vm;
 mod vm_deps;
 
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Bench(bench::Args),
+    Fuzz(fuzz::Args),
     Vm(vm::Args),
     VmDeps(vm_deps::Args),
 }
@@ -22,6 +24,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Vm(args) => vm::run(&args),
         Task::VmDeps(args) => vm_deps::run(&args),
     };

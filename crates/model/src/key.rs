@@ -84,7 +84,7 @@ pub struct Ident {
 impl Ident {
     /// Priority as top's PR column shows it (`prio - 100`), `None` for real-time rows ("rt").
     pub fn pr(&self) -> Option<i32> {
-        (self.prio >= 100).then_some(self.prio - 100)
+        (self.prio >= 100).then(|| self.prio - 100)
     }
 }
 

@@ -12,17 +12,19 @@ pub const MAX_WEIGHT: u64 = 10_000;
 const PERIODS_US: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
 /// The least quota, us.
 const LEAST_QUOTA_US: u64 = 1_000;
+/// The most that v1 takes (MAX_SHARES of kernel/sched/sched.h).
+const MAX_SHARES: u64 = 262_144;
 /// The kernel's own period.
 const PERIOD_US: u64 = 100_000;
 
 /// Shares of 1024 are a weight of 100, as systemd has it; 2 to 262144.
 pub fn shares_of_weight(weight: u64) -> u64 {
-    (weight * 1024 / 100).clamp(2, 262_144)
+    (weight.min(MAX_WEIGHT) * 1024 / 100).clamp(2, MAX_SHARES)
 }
 
 /// The weight nearest to v1's shares.
 pub fn weight_of_shares(shares: u64) -> u64 {
-    ((shares * 100 + 512) / 1024).clamp(MIN_WEIGHT, MAX_WEIGHT)
+    ((shares.min(MAX_SHARES) * 100 + 512) / 1024).clamp(MIN_WEIGHT, MAX_WEIGHT)
 }
 
 /// A quota of CPU time for each period.
@@ -92,7 +94,9 @@ impl Max {
             "max" => None,
             us => Some(us.parse().ok()?),
         };
-        Some(Max { quota_us, period_us: period.parse().ok()? })
+        // A share of no time at all is none.
+        let period_us = period.parse().ok().filter(|&us| us > 0)?;
+        Some(Max { quota_us, period_us })
     }
 }
 

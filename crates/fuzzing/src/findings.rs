@@ -1,0 +1,91 @@
+//! What was found: made smaller, and kept as files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The inputs in a corpus directory, in the order of their names; none where there is no directory.
+///
+/// # Panics
+/// When one cannot be read: a finding that is silently left out is no longer tested.
+pub fn kept(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => panic!("cannot read {}: {error}", directory.display()),
+    };
+    let read = |entry: io::Result<fs::DirEntry>| {
+        let path = entry?.path();
+        let bytes = fs::read(&path)?;
+        Ok::<_, io::Error>((path, bytes))
+    };
+    let mut inputs = entries
+        .map(read)
+        .collect::<Result<Vec<_>, _>>()
+        .unwrap_or_else(|error| panic!("cannot read {}: {error}", directory.display()));
+    inputs.sort();
+    inputs
+}
+
+/// Writes an input under a name that follows from it; yields where, or where not.
+pub fn keep(directory: &Path, input: &[u8]) -> String {
+    let path = directory.join(format!("{:016x}", fnv(input)));
+    let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, input));
+    match written {
+        Ok(()) => format!("kept as {}", path.display()),
+        Err(error) => format!("not kept: {}: {error}: {input:02x?}", path.display()),
+    }
+}
+
+/// FNV-1a: a name that is the same for the same input.
+fn fnv(input: &[u8]) -> u64 {
+    input.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}
+
+/// Leaves parts out of an input as long as it still `fails`.
+pub fn smaller(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    const MOST_TRIES: usize = 5_000;
+    let mut small = input.to_vec();
+    let mut tries = 0;
+    let mut part = small.len().div_ceil(2);
+    while part > 0 {
+        let mut at = 0;
+        while at < small.len() && tries < MOST_TRIES {
+            tries += 1;
+            let without = [&small[..at], &small[(at + part).min(small.len())..]].concat();
+            if fails(&without) {
+                small = without;
+            } else {
+                at += part;
+            }
+        }
+        part /= 2;
+    }
+    small
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_shrinks_to_what_makes_it_fail() {
+        let fails = |input: &[u8]| input.contains(&b'x') && input.contains(&b'y');
+        assert_eq!(smaller(b"aaaxbbbbbbbbbbycccc", fails), b"xy");
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let corpus = directory.path().join("corpus");
+        assert!(kept(&corpus).is_empty());
+        assert!(keep(&corpus, b"one").starts_with("kept as"));
+        keep(&corpus, b"one");
+        keep(&corpus, b"two");
+        let mut inputs: Vec<_> = kept(&corpus).into_iter().map(|(_, bytes)| bytes).collect();
+        inputs.sort();
+        assert_eq!(inputs, [b"one".to_vec(), b"two".to_vec()]);
+    }
+}

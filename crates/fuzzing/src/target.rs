@@ -1,0 +1,231 @@
+//! One target: its inputs, how long it runs, and what becomes of a finding.
+
+use crate::findings::{keep, kept, smaller};
+use crate::mutate::mutated;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use rustix::time::{clock_gettime, ClockId};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Mutations when no time is asked for.
+const CASES: u64 = 3_000;
+/// The seed of these, so that a test which passed passes again.
+const SEED: u64 = 1;
+/// Inputs are small: one that keeps a CPU this long is a finding.
+const LONGEST_S: u64 = 10;
+/// An input whose case has not ended by then never will.
+const NEVER: Duration = Duration::from_secs(120);
+/// The variable that lengthens a run.
+const SECONDS: &str = "EXACTOP_FUZZ_SECONDS";
+
+/// A fuzz target in the making.
+#[derive(Debug)]
+pub struct Target {
+    directory: PathBuf,
+    pool: Vec<Vec<u8>>,
+    words: Vec<Vec<u8>>,
+    cases: u64,
+}
+
+/// How long it goes on, and with which random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plan {
+    seed: u64,
+    cases: u64,
+    until: Option<Duration>,
+}
+
+impl Target {
+    /// A target with its corpus directory ([`corpus!`](crate::corpus)).
+    pub fn new(directory: impl Into<PathBuf>) -> Target {
+        let (pool, words) = (Vec::new(), Vec::new());
+        Target { directory: directory.into(), pool, words, cases: CASES }
+    }
+
+    /// Inputs to begin with: real ones, whose structure the mutations then mostly have.
+    pub fn examples<T: AsRef<[u8]>>(mut self, examples: impl IntoIterator<Item = T>) -> Target {
+        self.pool.extend(examples.into_iter().map(|example| example.as_ref().to_vec()));
+        self
+    }
+
+    /// Words that mean something to what is tested.
+    pub fn words<T: AsRef<[u8]>>(mut self, words: impl IntoIterator<Item = T>) -> Target {
+        self.words.extend(words.into_iter().map(|word| word.as_ref().to_vec()));
+        self
+    }
+
+    /// How many mutations an ordinary test run makes, for targets that are slow.
+    pub fn cases(mut self, cases: u64) -> Target {
+        self.cases = cases;
+        self
+    }
+
+    /// Feeds `case`: what was found before, the examples, mutations.
+    ///
+    /// # Panics
+    /// When `case` does; the input is then kept.
+    pub fn run(self, case: impl Fn(&[u8])) {
+        let plan = self.plan(std::env::var(SECONDS).ok().as_deref());
+        self.carry_out(plan, &case);
+    }
+
+    fn plan(&self, seconds: Option<&str>) -> Plan {
+        match seconds {
+            None => Plan { seed: SEED, cases: self.cases, until: None },
+            Some(text) => {
+                let seconds = text.parse::<u32>().unwrap_or_else(|_| {
+                    panic!("{SECONDS}={text}: write how many seconds a target is to run")
+                });
+                let until = Some(Duration::from_secs(seconds.into()));
+                Plan { seed: rand::rng().random(), cases: u64::MAX, until }
+            }
+        }
+    }
+
+    fn carry_out(mut self, plan: Plan, case: &dyn Fn(&[u8])) {
+        let name = self.name();
+        let found_before = kept(&self.directory);
+        for (path, input) in &found_before {
+            if fails(case, input) {
+                panic!("{name}: fails again on {}", path.display());
+            }
+        }
+        self.pool.extend(found_before.into_iter().map(|(_, input)| input));
+        let watch = Watch::new(self.directory.clone());
+        for input in &self.pool {
+            self.check(&watch, case, input, plan);
+        }
+        let mut rng = SmallRng::seed_from_u64(plan.seed);
+        let (start, mut done) = (Instant::now(), 0);
+        while done < plan.cases && plan.until.is_none_or(|until| start.elapsed() < until) {
+            let input = mutated(&self.pool, &self.words, &mut rng);
+            self.check(&watch, case, &input, plan);
+            done += 1;
+        }
+        let (seconds, seed) = (start.elapsed().as_secs(), plan.seed);
+        eprintln!("fuzz {name}: {done} cases in {seconds} s, seed {seed}, nothing found");
+    }
+
+    fn name(&self) -> String {
+        let name = self.directory.file_name();
+        name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
+    fn check(&self, watch: &Watch, case: &dyn Fn(&[u8]), input: &[u8], plan: Plan) {
+        watch.begins(input);
+        if !fails(case, input) {
+            return;
+        }
+        watch.idle();
+        let small = smaller(input, |input| fails(case, input));
+        let kept = keep(&self.directory, &small);
+        panic!(
+            "{}: failed on {:?} (seed {}); {kept}",
+            self.name(),
+            small.escape_ascii().to_string(),
+            plan.seed
+        );
+    }
+}
+
+/// Whether an input makes the case panic, or takes it too long.
+fn fails(case: &dyn Fn(&[u8]), input: &[u8]) -> bool {
+    let before = thread_cpu_s();
+    let panicked = catch_unwind(AssertUnwindSafe(|| case(input))).is_err();
+    let took = thread_cpu_s() - before;
+    if took > LONGEST_S {
+        eprintln!("an input of {} bytes took {took} s of CPU time", input.len());
+    }
+    panicked || took > LONGEST_S
+}
+
+/// CPU time, so that a busy machine makes nothing slow.
+fn thread_cpu_s() -> u64 {
+    clock_gettime(ClockId::ThreadCPUTime).tv_sec.unsigned_abs()
+}
+
+/// Ends the program when a case never does, and keeps its input first.
+struct Watch(Arc<Mutex<Current>>);
+
+/// The input that is being tried, and since when.
+type Current = Option<(Instant, Vec<u8>)>;
+
+impl Watch {
+    fn new(directory: PathBuf) -> Watch {
+        let current = Arc::new(Mutex::new(Current::None));
+        let seen = Arc::downgrade(&current);
+        std::thread::spawn(move || {
+            while let Some(current) = seen.upgrade() {
+                if let Some((since, input)) = &*lock(&current) {
+                    if since.elapsed() > NEVER {
+                        eprintln!("a case does not end; {}", keep(&directory, input));
+                        std::process::abort();
+                    }
+                }
+                drop(current);
+                std::thread::sleep(Duration::from_secs(1));
+            }
+        });
+        Watch(current)
+    }
+
+    fn begins(&self, input: &[u8]) {
+        *lock(&self.0) = Some((Instant::now(), input.to_vec()));
+    }
+
+    fn idle(&self) {
+        *lock(&self.0) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    fn target() -> (tempfile::TempDir, Target) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let target = Target::new(directory.path().join("planted"));
+        (directory, target.examples([b"a line of text".as_slice()]).words(["needle"]))
+    }
+
+    #[test]
+    fn a_planted_bug_is_found_made_small_kept_and_found_again() {
+        let has_needle = |input: &[u8]| input.windows(6).any(|part| part == b"needle");
+        let case = |input: &[u8]| assert!(!has_needle(input), "planted");
+        let (directory, found) = target();
+        assert!(catch_unwind(AssertUnwindSafe(|| found.run(case))).is_err());
+        let kept = kept(&directory.path().join("planted"));
+        assert_eq!(kept.iter().map(|(_, input)| input.as_slice()).collect::<Vec<_>>(), [b"needle"]);
+        // Without any mutation it fails on what is kept.
+        let again = Target::new(directory.path().join("planted")).cases(0);
+        assert!(catch_unwind(AssertUnwindSafe(|| again.run(case))).is_err());
+    }
+
+    #[test]
+    fn examples_and_mutations_reach_the_case() {
+        let (_directory, target) = target();
+        let (cases, same) = (Cell::new(0), Cell::new(0));
+        target.cases(500).carry_out(Plan { seed: 3, cases: 500, until: None }, &|input| {
+            cases.set(cases.get() + 1);
+            same.set(same.get() + u32::from(input == b"a line of text"));
+        });
+        assert_eq!(cases.get(), 501);
+        assert!(same.get() < 250);
+    }
+
+    #[test]
+    fn time_asked_for_is_the_only_end() {
+        let (_directory, target) = target();
+        let plan = target.plan(Some("60"));
+        assert_eq!((plan.cases, plan.until), (u64::MAX, Some(Duration::from_secs(60))));
+        assert_eq!(target.plan(None), Plan { seed: SEED, cases: CASES, until: None });
+    }
+}
