@@ -3,7 +3,7 @@
 #ifndef EXACTOP_IDENTITY_H
 #define EXACTOP_IDENTITY_H
 
-#include "kernel.h"
+#include "fields.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -49,8 +49,8 @@ static __always_inline void identify(struct ex_ident *id, struct task_struct *ta
 	id->start = task->start_boottime;
 	id->cgroup = cgroup_id(task);
 	bpf_probe_read_kernel(id->comm, sizeof(id->comm), task->comm);
-	id->nice = task->static_prio - 120;
-	id->prio = task->prio;
+	id->nice = (__s32)field_by_size(task, static_prio) - 120;
+	id->prio = field_by_size(task, prio);
 	id->policy = task->policy;
 	id->flags = task->flags;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The few kernel types the programs look at. Offsets are relocated at load time against the
- * running kernel's BTF (CO-RE), so only names and types matter here, not layout.
+ * running kernel's BTF (CO-RE), so only names and types matter here, not layout. Integers whose
+ * sign does not matter are unsigned, because only those are fitted to another size; fields.h has
+ * the others.
  */
 #ifndef EXACTOP_KERNEL_H
 #define EXACTOP_KERNEL_H
@@ -51,13 +53,13 @@ struct signal_struct {
 struct rq {
 	__u64 clock;
 	__u64 clock_task;
-	int cpu;
+	unsigned int cpu;
 	__u64 prev_steal_time_rq;
 };
 
 struct cfs_rq {
 	struct rq *rq;
-	int throttle_count;
+	unsigned int throttle_count;
 };
 
 struct pt_regs {
@@ -92,14 +94,14 @@ struct sched_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
-	int on_cpu;
-	int exit_state;
+	unsigned int on_cpu;
+	unsigned int exit_state;
 	unsigned int flags;
 	int prio;
 	int static_prio;
 	unsigned int policy;
-	int pid;
-	int tgid;
+	unsigned int pid;
+	unsigned int tgid;
 	__u64 utime;
 	__u64 stime;
 	__u64 start_boottime;

@@ -551,7 +551,7 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	} else {
 		state = off_cpu_state(false, state);
-		if (state == EX_LAT_PREEMPT && task->on_cpu)
+		if (state == EX_LAT_PREEMPT && is_on_cpu(task))
 			return 0; /* the flush of its CPU tells */
 		if (state == EX_SLEEP || state == EX_BLOCK)
 			state = sleep_state(s, task, state);

@@ -105,7 +105,7 @@ static __always_inline __u64 present_wait(struct task_struct *task, __u64 now)
 {
 	__u64 queued = task->sched_info.last_queued, wait;
 
-	if (!queued || task->on_cpu)
+	if (!queued || is_on_cpu(task))
 		return 0;
 	wait = now - clock_offset - queued;
 	return wait < EX_MOST_CREDIT * 1000 ? wait : 0;
@@ -125,7 +125,7 @@ static __always_inline __u32 ex_state_of(struct task_struct *task, __u32 kstate)
 
 	if (task->exit_state)
 		return EX_DEAD;
-	if (task->on_cpu)
+	if (is_on_cpu(task))
 		return EX_RUN;
 	state = off_cpu_state(false, kstate);
 	return state == EX_LAT_PREEMPT ? EX_LAT : state;
@@ -153,7 +153,7 @@ static __always_inline void shoot(struct ex_shot *shot, struct task_struct *task
 	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		shot->cpu = task->se.cfs_rq->rq->cpu;
 	/* Never back: the clocks are read a little apart. */
-	shot->run = s->sum_exec + (task->on_cpu ? credit(task, now) : 0);
+	shot->run = s->sum_exec + (is_on_cpu(task) ? credit(task, now) : 0);
 	if (shot->run < s->run)
 		shot->run = s->run;
 	s->run = shot->run;
@@ -193,7 +193,7 @@ static __always_inline bool did_nothing(struct task_struct *task)
 	arrived = task->sched_info.last_arrival;
 	if (!arrived || arrived + EX_CLOCKS_APART >= since || task->sched_info.last_queued)
 		return false;
-	if (task->on_cpu || *on_cpu_word(task, read_no - 1) & on_cpu_bit(task))
+	if (is_on_cpu(task) || *on_cpu_word(task, read_no - 1) & on_cpu_bit(task))
 		return false;
 	/* Others put a task to sleep into the freezer and take it out. */
 	if (task->__state & TASK_FROZEN || !task->__state)
@@ -238,7 +238,7 @@ static __always_inline struct shown *did_something(struct task_struct *task)
 	look.state = ex_state_of(task, look.kstate);
 	look.switches = task->nvcsw + task->nivcsw;
 	look.sum_exec = task->se.sum_exec_runtime;
-	look.on_cpu = task->on_cpu;
+	look.on_cpu = is_on_cpu(task);
 	look.of_children = 0;
 	/* Any of its threads may have waited for a child. */
 	if (task->pid == task->tgid)

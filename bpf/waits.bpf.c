@@ -6,6 +6,7 @@
  * Waits count when they are over; those that are not are told by an iterator at a window's end.
  */
 #include "chosen.h"
+#include "fields.h"
 #include "interrupt.h"
 #include "on_switch.h"
 #include "waits.h"
@@ -274,7 +275,7 @@ int open_waits(struct bpf_iter__task *ctx)
 	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
 	if (!t->since) {
 		t->since = bpf_ktime_get_ns();
-		if (state && !task->on_cpu)
+		if (state && !is_on_cpu(task))
 			sleep_begins(t, task, state);
 	}
 	open.now = bpf_ktime_get_ns();
