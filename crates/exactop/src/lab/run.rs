@@ -3,6 +3,7 @@
 use super::{failed, written, Run};
 use crate::failure::Failure;
 use crate::output::{self, Signals};
+use exactop_files::zone;
 use exactop_lab::definition::{self, Experiment};
 use exactop_lab::machine::Machine;
 use exactop_lab::plan::{self, Turn};
@@ -38,7 +39,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
         schema: Schema::this(),
         seed: options.seed.unwrap_or_else(seed),
         quick: options.quick,
-        began: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        began: now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         exactop: env!("CARGO_PKG_VERSION").into(),
         machine: Machine::read(lab.cpus.len(), lab.lab_cpu),
         experiments,
@@ -144,7 +145,11 @@ fn reported(out: &Path) -> Result<(), Failure> {
 }
 
 fn directory() -> PathBuf {
-    jiff::Zoned::now().strftime("exactop-lab-%Y%m%d-%H%M%S").to_string().into()
+    now().strftime("exactop-lab-%Y%m%d-%H%M%S").to_string().into()
+}
+
+fn now() -> jiff::Zoned {
+    jiff::Timestamp::now().to_zoned(zone::local())
 }
 
 fn seed() -> u64 {

@@ -6,10 +6,10 @@ mod screen;
 use crate::args::{Source, Split};
 use crate::failure::Failure;
 use crate::{feed, users};
+use exactop_files::zone;
 use exactop_model::{Ask, Feed, Frame, Row};
 use exactop_sources::{SplitOptions, SplitPolicy};
 use exactop_views::prstat::{Chosen, Lists, Look, Room};
-use jiff::tz::TimeZone;
 use jiff::Timestamp;
 use options::Date;
 pub use options::{Options, NOTES};
@@ -165,7 +165,7 @@ fn written(date: Date, wall_s: Option<i64>) -> String {
     let Some(wall_s) = wall_s else { return "-".into() };
     match (date, Timestamp::from_second(wall_s)) {
         (Date::Date, Ok(time)) => {
-            time.to_zoned(TimeZone::system()).strftime("%a %b %e %H:%M:%S %Z %Y").to_string()
+            time.to_zoned(zone::local()).strftime("%a %b %e %H:%M:%S %Z %Y").to_string()
         }
         _ => wall_s.to_string(),
     }

@@ -36,7 +36,7 @@ impl SystemReader {
             memory: file("meminfo"),
             stat: file("stat"),
             utmp: UTMP.into(),
-            zone: TimeZone::system(),
+            zone: exactop_files::zone::local(),
         }
     }
 

@@ -1,0 +1,247 @@
+//! Directories that are held open, and what is written into them.
+
+use crate::error::{FileError, Kind};
+use crate::path::{locate, look, open, own_uid, trust, Missing, Place};
+use crate::read::bounded;
+use crate::temporary::{random_name, sync_entries, Temporary};
+use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// Names that are tried for a directory.
+const TRIES: usize = 16;
+
+/// A directory. What happens to its path later changes nothing: it is the same directory.
+#[derive(Debug)]
+pub struct Directory {
+    held: OwnedFd,
+    path: PathBuf,
+}
+
+impl Directory {
+    /// One to write into. As root it must be root's, and others must not be able to write to it,
+    /// unless the sticky bit keeps them from each other's entries.
+    ///
+    /// # Errors
+    /// [`FileError`]: it is not there, no directory, or of others.
+    pub fn open(path: &Path) -> Result<Directory, FileError> {
+        Directory::held(locate(path, Missing::Fail)?, path, true)
+    }
+
+    /// One to read from, whosever it is.
+    ///
+    /// # Errors
+    /// [`FileError`]: it is not there, or no directory.
+    pub fn open_to_read(path: &Path) -> Result<Directory, FileError> {
+        Directory::held(locate(path, Missing::Fail)?, path, false)
+    }
+
+    /// [`Directory::open`] where there is one, else a new one for its owner alone.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn open_or_make(path: &Path) -> Result<Directory, FileError> {
+        let place = locate(path, Missing::Make)?;
+        if place.found.is_none() {
+            match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(errno) => return Err(FileError::io("make", path, errno)),
+            }
+        }
+        Directory::held(place, path, true)
+    }
+
+    /// A new one for its owner alone; one that is there already is refused.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] and others.
+    pub fn make(path: &Path) -> Result<Directory, FileError> {
+        let place = locate(path, Missing::Make)?;
+        match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
+            Ok(()) => Directory::held(place, path, true),
+            Err(Errno::EXIST) => Err(FileError::Exists { path: path.into() }),
+            Err(errno) => Err(FileError::io("make", path, errno)),
+        }
+    }
+
+    /// A new one for its owner alone, whose name begins so and ends as nobody can guess.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn make_unguessable(begin: &Path) -> Result<Directory, FileError> {
+        for _ in 0..TRIES {
+            let random = random_name::<6>().map_err(|error| FileError::io("make", begin, error))?;
+            let mut path = begin.as_os_str().to_os_string();
+            path.push("-");
+            path.push(random);
+            match Directory::make(Path::new(&path)) {
+                Err(FileError::Exists { .. }) => {}
+                other => return other,
+            }
+        }
+        Err(FileError::Exists { path: begin.into() })
+    }
+
+    fn held(place: Place, path: &Path, to_write: bool) -> Result<Directory, FileError> {
+        let failed = |errno| FileError::io("open", path, errno);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let held = match fs::openat(&place.directory, &place.name, flags, Mode::empty()) {
+            Ok(held) => held,
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                let stat = look(place.directory.as_fd(), &place.name).map_err(failed)?;
+                return Err(FileError::kind(path, &stat, "a directory"));
+            }
+            Err(errno) => return Err(failed(errno)),
+        };
+        if to_write {
+            trust(&fs::fstat(&held).map_err(failed)?, path, true)?;
+        }
+        Ok(Directory { held, path: path.into() })
+    }
+
+    /// What it was called when it was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is anything under this name, be it a link to nothing.
+    ///
+    /// # Errors
+    /// [`FileError`]: it cannot be told.
+    pub fn has(&self, name: &str) -> Result<bool, FileError> {
+        match look(self.held.as_fd(), self.entry(name)?) {
+            Ok(_) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(FileError::io("open", &self.path.join(name), errno)),
+        }
+    }
+
+    /// A directory in it, made for its owner alone where there is none.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn within(&self, name: &str) -> Result<Directory, FileError> {
+        let (entry, path) = (self.entry(name)?, self.path.join(name));
+        match fs::mkdirat(&self.held, entry, Mode::RWXU) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(FileError::io("make", &path, errno)),
+        }
+        let directory = self.held.try_clone();
+        let directory = directory.map_err(|error| FileError::io("open", &path, error))?;
+        Directory::held(Place { directory, name: entry.into(), found: None }, &path, true)
+    }
+
+    /// Writes a file, whole or not at all; whatever was there is replaced, a link not followed.
+    ///
+    /// # Errors
+    /// [`FileError`], of a full disk too.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FileError> {
+        put(&self.held, self.entry(name)?, &self.path.join(name), bytes)
+    }
+
+    /// A new file for its owner alone, under a name that nothing has.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] and others.
+    pub fn create(&self, name: &str) -> Result<File, FileError> {
+        let path = self.path.join(name);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
+        match open(&self.held, self.entry(name)?, flags) {
+            Ok(file) => Ok(file),
+            Err(Errno::EXIST) => Err(FileError::Exists { path }),
+            Err(errno) => Err(FileError::io("write", &path, errno)),
+        }
+    }
+
+    /// A file to add to, made for its owner alone where there is none. One that is there must be a
+    /// regular file of our own without another name.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn append(&self, name: &str) -> Result<File, FileError> {
+        let (entry, path) = (self.entry(name)?, self.path.join(name));
+        let failed = |errno| FileError::io("write", &path, errno);
+        match self.create(name) {
+            Err(FileError::Exists { .. }) => {}
+            other => return other,
+        }
+        // Looked at before it is opened, because opening a device can do something already.
+        check_own(&look(self.held.as_fd(), entry).map_err(failed)?, &path)?;
+        let file = open(&self.held, entry, OFlags::WRONLY | OFlags::APPEND).map_err(failed)?;
+        check_own(&fs::fstat(&file).map_err(failed)?, &path)?;
+        Ok(file)
+    }
+
+    /// All of a regular file up to so many bytes.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn read(&self, name: &str, limit: u64) -> Result<Vec<u8>, FileError> {
+        let path = self.path.join(name);
+        bounded(&self.held, self.entry(name)?, &path, limit, |_| Ok(()))
+    }
+
+    /// Removes a file or a link, if there is one.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn remove(&self, name: &str) -> Result<(), FileError> {
+        match fs::unlinkat(&self.held, self.entry(name)?, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(FileError::io("remove", &self.path.join(name), errno)),
+        }
+    }
+
+    /// A name of one component: what is not stays outside.
+    fn entry<'a>(&self, name: &'a str) -> Result<&'a OsStr, FileError> {
+        let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
+        match plain {
+            true => Ok(OsStr::new(name)),
+            false => Err(FileError::io("open", &self.path.join(name), Errno::INVAL)),
+        }
+    }
+}
+
+/// A regular file of our own without another name: nobody else can have put it there.
+pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
+    if Kind::of(stat) != Kind::File {
+        return Err(FileError::kind(path, stat, "a regular file"));
+    }
+    let (owner, own) = (stat.st_uid, own_uid());
+    if owner != own {
+        return Err(FileError::Foreign { path: path.into(), owner, own });
+    }
+    match stat.st_nlink {
+        0 | 1 => Ok(()),
+        links => Err(FileError::Linked { path: path.into(), links }),
+    }
+}
+
+/// Writes a file for its owner alone, whole or not at all, and makes the directories above it. As
+/// root that directory must be root's; a link of our own at its end stays a link.
+///
+/// # Errors
+/// [`FileError`]
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let place = locate(path, Missing::Make)?;
+    let above = fs::fstat(&place.directory).map_err(|errno| FileError::io("write", path, errno))?;
+    trust(&above, path.parent().unwrap_or(path), true)?;
+    put(&place.directory, &place.name, path, bytes)
+}
+
+/// Under a random name first, on the disk, then under its own.
+pub(crate) fn put(
+    directory: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), FileError> {
+    let mut aside = Temporary::new(directory.as_fd(), path)?;
+    let written = aside.fill(bytes).and_then(|()| aside.rename(name));
+    written.map_err(|error| FileError::io("write", path, error))?;
+    sync_entries(directory);
+    Ok(())
+}
