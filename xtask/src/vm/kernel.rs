@@ -1,13 +1,19 @@
-//! Debian's kernels: which one is the newest of a series, and how to get its image.
+//! Debian's kernels: which one a name stands for, and how to get its image.
 
+use super::apt::{self, Archive, Client, ARCHIVES};
 use anyhow::{bail, ensure, Context, Result};
-use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The cloud flavour: everything the guest needs is built in, no module is ever loaded.
-const FLAVOUR: &str = "cloud-amd64";
+/// Everything the guest needs is built into both flavours; no module is ever loaded.
+const CLOUD: &str = "-cloud-amd64";
+const REALTIME: &str = "-rt-amd64";
+
+/// What `--kernel` takes, for errors.
+const NAMES: &str =
+    "a series such as 6.1, 6.12 or 5.10, a suite (bookworm, trixie-backports, sid, \
+                     bullseye), or newest; each with -rt for the real-time flavour";
 
 /// A kernel that can be booted.
 pub struct Kernel {
@@ -17,138 +23,224 @@ pub struct Kernel {
     pub image: PathBuf,
 }
 
-/// Finds a kernel of `series` in `cache`, or downloads the newest that apt knows.
-pub fn find(series: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
-    ensure!(
-        !series.is_empty() && series.chars().all(|c| c.is_ascii_digit() || c == '.'),
-        "`{series}` is not a kernel series: give one such as 6.1, or all"
-    );
-    fs::create_dir_all(cache)?;
-    if !refresh {
-        if let Some(kernel) = cached(series, cache)? {
-            return Ok(kernel);
-        }
-    }
-    let name = newest(series, &available()?).with_context(|| {
-        format!(
-            "apt knows no linux-image-{series}.*-{FLAVOUR}: run `apt-get update`, or add the \
-             Debian release that has it to apt's sources"
-        )
-    })?;
-    download(&name, cache)
+/// A kernel by what it is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted<'a> {
+    which: Which<'a>,
+    flavour: &'static str,
 }
 
-fn cached(series: &str, cache: &Path) -> Result<Option<Kernel>> {
+#[derive(Debug, PartialEq, Eq)]
+enum Which<'a> {
+    /// The newest of all suites.
+    Newest,
+    /// The newest of this one.
+    Suite(&'a str),
+    /// The newest that begins so.
+    Series(&'a str),
+}
+
+impl<'a> Wanted<'a> {
+    fn parse(name: &'a str) -> Result<Self> {
+        let (which, flavour) = match name.strip_suffix("-rt") {
+            Some(which) => (which, REALTIME),
+            None => (name, CLOUD),
+        };
+        let is_series = |c: char| c.is_ascii_digit() || c == '.';
+        let which = match which {
+            "newest" => Which::Newest,
+            suite if ARCHIVES.iter().any(|archive| archive.name == suite) => Which::Suite(suite),
+            series if series.starts_with(|c: char| c.is_ascii_digit()) => {
+                ensure!(
+                    series.chars().all(is_series),
+                    "no kernel is called `{name}`: give {NAMES}"
+                );
+                Which::Series(series)
+            }
+            _ => bail!("no kernel is called `{name}`: give {NAMES}"),
+        };
+        Ok(Wanted { which, flavour })
+    }
+
+    /// What can be known of the kernel's version before any is known.
+    fn series(&self) -> &'a str {
+        match self.which {
+            Which::Series(series) => series,
+            Which::Newest | Which::Suite(_) => "",
+        }
+    }
+
+    fn may_be_in(&self, archive: &Archive) -> bool {
+        match self.which {
+            Which::Suite(suite) => suite == archive.name,
+            Which::Newest | Which::Series(_) => true,
+        }
+    }
+
+    /// The one of these packages that is wanted.
+    fn newest_of(&self, names: &[String]) -> Option<String> {
+        newest(self.series(), self.flavour, names)
+    }
+}
+
+/// Finds a kernel by its name. One of a series may be in `cache` already; for the newest of a
+/// suite the suite is asked, always.
+pub fn find(name: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
+    let wanted = Wanted::parse(name)?;
+    let kernels = cache.join("kernels");
+    fs::create_dir_all(&kernels)?;
+    // Two of us would download into the same directory.
+    let lock = File::create(cache.join("kernels.lock"))?;
+    lock.lock().context("waiting for another download")?;
+    if !refresh && matches!(wanted.which, Which::Series(_)) {
+        if let Some(name) = wanted.newest_of(&here(&kernels)?) {
+            return Ok(at(&kernels, &name));
+        }
+    }
+    let (name, client, names) = ask(&wanted, &cache.join("apt"), refresh)?;
+    if !here(&kernels)?.contains(&name) {
+        download(&name, &client, &names, &kernels)?;
+    }
+    Ok(at(&kernels, &name))
+}
+
+/// The packages of kernels that are here already.
+fn here(kernels: &Path) -> Result<Vec<String>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(cache)? {
+    for entry in fs::read_dir(kernels)? {
         let entry = entry?;
-        if entry.path().join("vmlinuz").exists() {
-            names.extend(entry.file_name().into_string());
+        let name = entry.file_name().into_string().ok().filter(|name| !name.ends_with(".part"));
+        names.extend(name.filter(|_| entry.path().join("vmlinuz").exists()));
+    }
+    Ok(names)
+}
+
+fn at(kernels: &Path, name: &str) -> Kernel {
+    Kernel { image: kernels.join(name).join("vmlinuz"), name: name.to_owned() }
+}
+
+/// Asks the suites: the package, the client that has it, and all packages that one knows.
+fn ask(wanted: &Wanted<'_>, apt: &Path, refresh: bool) -> Result<(String, Client, Vec<String>)> {
+    let mut best: Option<(String, Client, Vec<String>)> = None;
+    let mut asked = Vec::new();
+    for archive in ARCHIVES.iter().filter(|archive| wanted.may_be_in(archive)) {
+        let client = Client::open(archive, &apt.join(archive.name), refresh)?;
+        let names = client.names(&format!("^linux-(image|binary)-[0-9].*{}$", wanted.flavour))?;
+        asked.push(format!("{} ({} kernel packages)", archive.name, names.len()));
+        let Some(name) = wanted.newest_of(&names) else { continue };
+        let better = |(old, ..): &(String, Client, Vec<String>)| version(&name) > version(old);
+        if best.as_ref().is_none_or(better) {
+            best = Some((name, client, names));
+        }
+        if matches!(wanted.which, Which::Series(_)) {
+            break;
         }
     }
-    Ok(newest(series, &names).map(|name| Kernel { image: image_path(cache, &name), name }))
-}
-
-fn image_path(cache: &Path, name: &str) -> PathBuf {
-    cache.join(name).join("vmlinuz")
-}
-
-fn available() -> Result<Vec<String>> {
-    let pattern = format!("^linux-image-[0-9].*-{FLAVOUR}$");
-    let found = Command::new("apt-cache")
-        .args(["search", "--names-only", &pattern])
-        .output()
-        .context("running apt-cache (the kernels come from Debian's packages)")?;
-    ensure!(found.status.success(), "apt-cache search failed ({})", found.status);
-    let text = String::from_utf8_lossy(&found.stdout);
-    Ok(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
+    best.with_context(|| {
+        format!(
+            "no linux-image-{}*{} in Debian's {}: give {NAMES}",
+            wanted.series(),
+            wanted.flavour,
+            asked.join(", ")
+        )
+    })
 }
 
 /// The package of `series` with the highest version, numbers compared as numbers.
-fn newest(series: &str, names: &[String]) -> Option<String> {
+fn newest(series: &str, flavour: &str, names: &[String]) -> Option<String> {
     let of_series = |name: &&String| {
         name.strip_prefix("linux-image-")
-            .and_then(|rest| rest.strip_suffix(FLAVOUR))
+            .and_then(|rest| rest.strip_suffix(flavour))
             .and_then(|rest| rest.strip_prefix(series))
-            .is_some_and(|rest| rest.starts_with(['.', '-']))
+            .is_some_and(|rest| {
+                series.is_empty() || rest.is_empty() || rest.starts_with(['.', '-'])
+            })
     };
-    names.iter().filter(of_series).max_by_key(|name| numbers(name)).cloned()
+    names.iter().filter(of_series).max_by_key(|name| version(name)).cloned()
 }
 
-fn numbers(name: &str) -> Vec<u64> {
+/// The version's numbers. The package that only depends on the newest of a series has fewer.
+fn version(name: &str) -> Vec<u64> {
+    let name = name.strip_suffix(CLOUD).or(name.strip_suffix(REALTIME)).unwrap_or(name);
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-fn download(name: &str, cache: &Path) -> Result<Kernel> {
-    eprintln!("xtask: downloading {name}");
-    let dir = cache.join(format!("{name}.part"));
+/// Gets the image of the package `name` out of it, or out of the one it is split into.
+fn download(name: &str, client: &Client, names: &[String], kernels: &Path) -> Result<()> {
+    let release = name.strip_prefix("linux-image-").unwrap_or(name);
+    let binary = format!("linux-binary-{release}");
+    let dir = kernels.join(format!("{name}.part"));
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
     }
     fs::create_dir_all(&dir)?;
-    // The sandbox user of apt can't write into a build directory, and need not.
-    in_dir(&dir, "apt-get", ["-q", "-o", "APT::Sandbox::User=root", "download", name])?;
-    let package = file_in(&dir, |file| file.ends_with(".deb"))?;
-    in_dir(&dir, "dpkg", [OsStr::new("-x"), package.as_os_str(), OsStr::new("root")])?;
-    let image = file_in(&dir.join("root/boot"), |file| file.starts_with("vmlinuz-"))?;
-    fs::rename(image, dir.join("vmlinuz"))?;
-    let config = file_in(&dir.join("root/boot"), |file| file.starts_with("config-"))?;
-    fs::rename(config, dir.join("config"))?;
-    fs::remove_dir_all(dir.join("root"))?;
-    fs::remove_file(package)?;
-    // Renamed last, so that a download cut short is never taken for a kernel.
-    let done = cache.join(name);
-    if done.exists() {
-        fs::remove_dir_all(&done)?;
+    // Since 6.19 the image is in a package of its own.
+    let packages = [binary.as_str(), name];
+    let packages = packages.iter().filter(|package| names.iter().any(|known| known == *package));
+    for package in packages.clone() {
+        eprintln!("xtask: downloading {package}");
+        client.download(package, &dir)?;
     }
-    fs::rename(&dir, &done)?;
-    Ok(Kernel { name: name.to_owned(), image: image_path(cache, name) })
-}
-
-fn in_dir<S: AsRef<OsStr>>(
-    dir: &Path,
-    program: &str,
-    args: impl IntoIterator<Item = S>,
-) -> Result<()> {
-    let run = Command::new(program).args(args).current_dir(dir).output();
-    let run = run.with_context(|| format!("running {program}"))?;
-    if !run.status.success() {
-        bail!("{program} failed ({}): {}", run.status, String::from_utf8_lossy(&run.stderr).trim());
+    let root = dir.join("root");
+    for entry in fs::read_dir(&dir)? {
+        let package = entry?.path();
+        apt::run(Command::new("dpkg").arg("-x").arg(package).arg(&root))?;
     }
+    let places = [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")];
+    let image = places.iter().map(|place| root.join(place)).find(|path| path.exists());
+    let image = image.with_context(|| {
+        format!(
+            "no image in {}: looked for {} (Debian may have moved it again)",
+            packages.copied().collect::<Vec<_>>().join(" and "),
+            places.join(" and ")
+        )
+    })?;
+    // Put there last, so that a download cut short is never taken for a kernel.
+    let done = kernels.join(name);
+    fs::create_dir_all(&done)?;
+    fs::rename(image, done.join("vmlinuz"))?;
+    fs::remove_dir_all(dir)?;
     Ok(())
-}
-
-fn file_in(dir: &Path, wanted: impl Fn(&str) -> bool) -> Result<PathBuf> {
-    let entries = fs::read_dir(dir).with_context(|| format!("reading {}", dir.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_name().to_str().is_some_and(&wanted) {
-            return Ok(fs::canonicalize(entry.path())?);
-        }
-    }
-    bail!("the package has not the expected file in {}", dir.display())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::newest;
+    use super::*;
 
     fn names() -> Vec<String> {
-        ["6.1.0-9", "6.1.0-10", "6.12.9+deb12", "6.12.107+deb12"]
-            .map(|version| format!("linux-image-{version}-cloud-amd64"))
-            .to_vec()
+        ["6.1.0-9", "6.1.0-10", "6.12", "6.12.9+deb12", "6.12.107+deb12"]
+            .iter()
+            .flat_map(|version| {
+                [CLOUD, REALTIME].map(|flavour| format!("linux-image-{version}{flavour}"))
+            })
+            .collect()
     }
 
     #[test]
     fn newest_compares_numbers_as_numbers() {
-        let newest = |series| newest(series, &names());
+        let newest = |name| Wanted::parse(name).unwrap().newest_of(&names());
         assert_eq!(newest("6.1").as_deref(), Some("linux-image-6.1.0-10-cloud-amd64"));
         assert_eq!(newest("6.12").as_deref(), Some("linux-image-6.12.107+deb12-cloud-amd64"));
+        assert_eq!(newest("6.12-rt").as_deref(), Some("linux-image-6.12.107+deb12-rt-amd64"));
+        assert_eq!(newest("newest").as_deref(), Some("linux-image-6.12.107+deb12-cloud-amd64"));
     }
 
     #[test]
     fn a_series_is_not_a_prefix_of_another() {
-        assert_eq!(newest("6.2", &names()), None);
-        assert_eq!(newest("6.12.1", &names()), None);
+        let newest = |name| Wanted::parse(name).unwrap().newest_of(&names());
+        assert_eq!(newest("6.2"), None);
+        assert_eq!(newest("6.12.1"), None);
+    }
+
+    #[test]
+    fn a_kernel_is_asked_for_by_series_suite_or_age() {
+        let wanted = |name| Wanted::parse(name).ok().map(|wanted| (wanted.which, wanted.flavour));
+        assert_eq!(wanted("6.1-rt"), Some((Which::Series("6.1"), REALTIME)));
+        assert_eq!(wanted("trixie-backports"), Some((Which::Suite("trixie-backports"), CLOUD)));
+        assert_eq!(wanted("sid-rt"), Some((Which::Suite("sid"), REALTIME)));
+        assert_eq!(wanted("newest"), Some((Which::Newest, CLOUD)));
+        for nothing in ["", "-rt", "6.x", ".", "oldest", "../6.1", "Newest"] {
+            assert_eq!(wanted(nothing), None, "{nothing}");
+        }
     }
 }

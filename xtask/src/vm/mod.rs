@@ -4,6 +4,7 @@
 //! older BPF verifier) is tested here. The machine is a kernel and an initramfs made for this one
 //! run; nothing is installed, nothing needs root, and the guest has no network and no disk.
 
+mod apt;
 mod guest;
 mod initramfs;
 mod kernel;
@@ -24,8 +25,8 @@ pub const EXIT_NOT_STARTED: u8 = 125;
 /// The machine ended without saying how the program ended: a panic, or out of memory.
 pub const EXIT_GUEST_DIED: u8 = 126;
 
-/// The kernel series that `--kernel all` stands for.
-const ALL_SERIES: [&str; 2] = ["6.1", "6.12"];
+/// What `--kernel all` stands for: all on which the ledger can work.
+const ALL: [&str; 6] = ["6.1", "6.1-rt", "6.12", "6.12-rt", "sid", "newest"];
 
 /// Run a program on a Debian kernel in an emulated machine, and exit with its status.
 ///
@@ -38,8 +39,10 @@ const ALL_SERIES: [&str; 2] = ["6.1", "6.12"];
                         died before the program ended (a kernel oops counts). With --kernel all \
                         every kernel is tried, and the first failure is the status.")]
 pub struct Args {
-    /// Kernel series, such as 6.1 or 6.12, or `all` for both of these.
-    #[arg(long, value_name = "SERIES")]
+    /// A series (6.1, 6.12, 5.10), a suite of Debian's (bookworm, trixie-backports, sid,
+    /// bullseye) for the newest it has, or `newest` for the newest of all suites; each with -rt for
+    /// the real-time flavour. `all`: 6.1 and 6.12 and their -rt, sid, newest.
+    #[arg(long, value_name = "KERNEL")]
     kernel: String,
     /// Virtual CPUs.
     #[arg(long, default_value_t = 4)]
@@ -60,7 +63,7 @@ pub struct Args {
     /// Boot systemd, with a system bus and a user's manager (user 1000).
     #[arg(long)]
     systemd: bool,
-    /// Ask apt for a newer kernel of the series instead of using the one already here.
+    /// Ask Debian for a newer kernel of the series instead of using the one already here.
     #[arg(long)]
     refresh: bool,
     /// The program and its arguments.
@@ -72,18 +75,17 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<ExitCode> {
     let cache = cache_dir();
     qemu::check_installed()?;
-    let series: Vec<&str> =
-        if args.kernel == "all" { ALL_SERIES.to_vec() } else { vec![&args.kernel] };
+    let names: Vec<&str> = if args.kernel == "all" { ALL.to_vec() } else { vec![&args.kernel] };
     let mut status = 0;
-    for one in series {
+    for one in names {
         let ended = run_on(one, args, &cache).with_context(|| format!("kernel {one}"))?;
         status = if status == 0 { ended } else { status };
     }
     Ok(ExitCode::from(status))
 }
 
-fn run_on(series: &str, args: &Args, cache: &Path) -> Result<u8> {
-    let kernel = kernel::find(series, &cache.join("kernels"), args.refresh)?;
+fn run_on(name: &str, args: &Args, cache: &Path) -> Result<u8> {
+    let kernel = kernel::find(name, cache, args.refresh)?;
     let guest = guest::Guest::new(&args.command, &args.files, &args.env)?;
     let guest = guest::Guest { systemd: args.systemd, ..guest };
     let initrd = initramfs::build(&guest, cache)?;
