@@ -7,6 +7,8 @@ mod config;
 mod doctor;
 mod failure;
 mod feed;
+#[cfg(test)]
+mod fuzz;
 mod host;
 #[cfg(feature = "bpf")]
 mod lab;

@@ -5,9 +5,10 @@ use crate::mutate::mutated;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustix::time::{clock_gettime, ClockId};
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Mutations when no time is asked for.
@@ -120,7 +121,7 @@ impl Target {
             return;
         }
         watch.idle();
-        let small = smaller(input, |input| fails(case, input));
+        let small = quietly(|| smaller(input, |input| fails(case, input)));
         let kept = keep(&self.directory, &small);
         panic!(
             "{}: failed on {:?} (seed {}); {kept}",
@@ -140,6 +141,28 @@ fn fails(case: &dyn Fn(&[u8]), input: &[u8]) -> bool {
         eprintln!("an input of {} bytes took {took} s of CPU time", input.len());
     }
     panicked || took > LONGEST_S
+}
+
+thread_local! {
+    /// Whether panics of this thread say nothing.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// One finding is told once, not as often as it is tried while it is made smaller.
+fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let tell = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                tell(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = work();
+    QUIET.set(false);
+    done
 }
 
 /// CPU time, so that a busy machine makes nothing slow.
@@ -188,7 +211,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::cell::Cell;
 
     fn target() -> (tempfile::TempDir, Target) {
         let directory = tempfile::tempdir().expect("a directory");

@@ -20,7 +20,7 @@ impl Hierarchy {
             ..CpuStat::default()
         };
         if self.version == Version::V2 {
-            let us = |name| figure(&stat, name).map(|us| us * 1000);
+            let us = |name| figure(&stat, name).and_then(|us| us.checked_mul(1000));
             return CpuStat {
                 usage_ns: us("usage_usec"),
                 user_ns: us("user_usec"),
@@ -33,7 +33,7 @@ impl Hierarchy {
             return CpuStat { throttled_ns: figure(&stat, "throttled_time"), ..periods };
         };
         let ticks = text(&accounting, "cpuacct.stat");
-        let ns = |name| figure(&ticks, name).map(|n| n * (1_000_000_000 / USER_HZ));
+        let ns = |name| figure(&ticks, name).and_then(|n| n.checked_mul(1_000_000_000 / USER_HZ));
         CpuStat {
             usage_ns: text(&accounting, "cpuacct.usage").trim().parse().ok(),
             user_ns: ns("user"),

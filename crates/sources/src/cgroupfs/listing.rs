@@ -63,7 +63,7 @@ impl Hierarchy {
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=0`, in microseconds
 /// (Documentation/accounting/psi.rst).
 fn total(pressure: &str, line: &str) -> Option<u64> {
-    let line = pressure.lines().find(|l| l.starts_with(line))?;
-    let (_, total) = line.rsplit_once("total=")?;
-    Some(total.trim().parse::<u64>().ok()? * 1000)
+    let figures = pressure.lines().find_map(|l| l.strip_prefix(line)?.strip_prefix(' '))?;
+    let (_, total) = figures.rsplit_once("total=")?;
+    total.trim().parse::<u64>().ok()?.checked_mul(1000)
 }

@@ -24,6 +24,8 @@ mod record;
 mod socket;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;
 
 use crate::error::SourceError;

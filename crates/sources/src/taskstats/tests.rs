@@ -97,6 +97,18 @@ fn a_damaged_message_is_told_from_a_refusal() {
 /// hexadecimal.
 const RECORDED: &str = include_str!("recorded.txt");
 
+fn unhex(hex: &str) -> Vec<u8> {
+    (0..hex.len() / 2)
+        .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hexadecimal"))
+        .collect()
+}
+
+/// The messages alone.
+pub(super) fn recorded() -> Vec<Vec<u8>> {
+    let hex = RECORDED.lines().map(|line| line.rsplit(' ').next().expect("a message"));
+    hex.map(unhex).collect()
+}
+
 #[test]
 fn recorded_answers_of_several_kernels_are_understood() {
     let mut versions = Vec::new();
@@ -105,10 +117,7 @@ fn recorded_answers_of_several_kernels_are_understood() {
         let [release, pid, ppid, comm, from_ns, to_ns, hex] = fields[..] else {
             panic!("{line}");
         };
-        let bytes: Vec<u8> = (0..hex.len() / 2)
-            .map(|i| u8::from_str_radix(&hex[2 * i..2 * i + 2], 16).expect("hexadecimal"))
-            .collect();
-        let Answer::Records(records) = answer(&bytes) else { panic!("{release}: no records") };
+        let Answer::Records(records) = answer(&unhex(hex)) else { panic!("{release}: no records") };
         let record = records.thread.expect("a record");
         let number = |text: &str| text.parse::<u64>().expect("a number");
         assert_eq!(u64::from(record.pid), number(pid), "{release}");
