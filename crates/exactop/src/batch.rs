@@ -2,7 +2,7 @@
 
 use crate::args::Watch;
 use crate::failure::Failure;
-use crate::output::Signals;
+use crate::output::{not_written, Signals};
 use crate::preset;
 use crate::values::MAX_WIDTH;
 use exactop_model::{Ask, Feed, Needs};
@@ -99,18 +99,19 @@ pub struct Pace {
 /// What failed, or the signal.
 pub fn run(feed: &mut dyn Feed, plan: &Plan, format: Format, pace: Pace) -> Result<(), Failure> {
     let signals = Signals::new()?;
-    signals.write(&format.opening(plan)?)?;
+    signals.write(&format.opening(plan).map_err(not_written)?)?;
     let ask = format.ask(plan);
-    feed.next_frame(&ask).map_err(Failure::failed)?;
+    feed.next_frame(&ask).map_err(|error| signals.or(Failure::failed(error)))?;
     let mut due = Instant::now();
     let mut printed = 0;
     while pace.windows.is_none_or(|n| printed < n) {
         due = next_due(due, pace.interval);
         signals.sleep_until(due)?;
-        let frame = feed.next_frame(&ask).map_err(Failure::failed)?;
+        let frame = feed.next_frame(&ask);
+        let frame = frame.map_err(|error| signals.or(Failure::failed(error)))?;
         let Some(frame) = frame else { continue };
         let page = plan.page(frame, feed);
-        signals.write(&format.window(&page, printed == 0)?)?;
+        signals.write(&format.window(&page, printed == 0).map_err(not_written)?)?;
         printed += 1;
     }
     Ok(())

@@ -40,17 +40,27 @@ impl Failure {
     pub fn failed(message: impl fmt::Display) -> Failure {
         Failure::Failed(anyhow::anyhow!("{message}"))
     }
+
+    /// What could not be done, and the kernel's reason.
+    pub fn cannot<E: Into<io::Error>>(what: &'static str) -> impl Fn(E) -> Failure {
+        move |error| {
+            Failure::Failed(anyhow::Error::new(error.into()).context(format!("cannot {what}")))
+        }
+    }
+
+    /// Whether it is only that nobody reads any more.
+    pub fn is_broken_pipe(&self) -> bool {
+        let Failure::Failed(error) = self else { return false };
+        let broken = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        };
+        error.chain().any(broken)
+    }
 }
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Failure {
         Failure::Failed(error)
-    }
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        Failure::Failed(anyhow::Error::new(error).context("cannot write the output"))
     }
 }
 
@@ -62,7 +72,7 @@ pub fn report(failure: &Failure) -> ExitCode {
             ExitCode::from(USAGE)
         }
         // Whoever read the output has seen enough: that is not an error.
-        Failure::Failed(error) if is_broken_pipe(error) => ExitCode::SUCCESS,
+        failure if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Failure::Failed(error) => {
             complain(&format!("{error:#}"));
             ExitCode::from(FAILED)
@@ -81,17 +91,10 @@ pub fn report(failure: &Failure) -> ExitCode {
 
 /// One line on standard error, whatever the message is made of. Nothing more can be done if that
 /// fails too.
-fn complain(message: &str) {
+pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     let _ = writeln!(io::stderr(), "exactop: {}", exactop_model::text::escape_str(&line));
-}
-
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let broken = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
-    };
-    error.chain().any(broken)
 }
 
 /// What clap has to say, in one line; the usage and the hints on further lines are in what `help`

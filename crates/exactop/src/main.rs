@@ -4,12 +4,14 @@ mod args;
 mod batch;
 mod cgroups;
 mod config;
+mod descriptors;
 mod doctor;
 mod failure;
 mod feed;
 #[cfg(test)]
 mod fuzz;
 mod host;
+mod hurry;
 #[cfg(feature = "bpf")]
 mod lab;
 mod live;
@@ -22,6 +24,7 @@ mod preset;
 mod prstat;
 #[cfg(feature = "bpf")]
 mod run;
+mod setuid;
 #[cfg(feature = "bpf")]
 mod syscalls;
 #[cfg(feature = "bpf")]
@@ -43,6 +46,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 fn main() -> ExitCode {
+    descriptors::raise();
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure::report(&failure),
@@ -60,6 +64,11 @@ fn run() -> Result<(), Failure> {
         }
         Err(error) => return Err(failure::from_clap(&error, "exactop --help")),
     };
+    setuid::check().map_err(|failure| match &cli.command {
+        #[cfg(feature = "bpf")]
+        Some(Command::Run(_)) => run::as_its_own(failure),
+        _ => failure,
+    })?;
     match cli.command {
         None => watch(&cli.watch),
         Some(Command::Columns { json: true, .. }) => output::print(reference::json()),

@@ -114,7 +114,7 @@ impl Look {
         while left != Some(0) {
             due = (due + pace.interval).max(Instant::now());
             signals.sleep_until(due)?;
-            let window = windows.next()?;
+            let window = windows.next().map_err(|failure| signals.or(failure))?;
             let out = match () {
                 () if self.json => windows.json(&window).into_bytes(),
                 () if self.csv => windows.csv(&window),

@@ -17,20 +17,44 @@ fn named(name: &str, passwd: &[u8]) -> Option<u32> {
     })
 }
 
-/// The group and the name of a user by number.
+/// What passwd(5) says of a user.
 #[cfg(feature = "bpf")]
-pub fn group_and_name(uid: u32) -> Option<(u32, Vec<u8>)> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: Vec<u8>,
+    /// The user's number.
+    pub uid: u32,
+    /// That of the first group.
+    pub gid: u32,
+    /// The home directory.
+    pub home: Vec<u8>,
+    /// The shell.
+    pub shell: Vec<u8>,
+}
+
+/// The entry of a user by number.
+#[cfg(feature = "bpf")]
+pub fn entry(uid: u32) -> Option<Entry> {
     numbered(uid, &fs::read("/etc/passwd").ok()?)
 }
 
 #[cfg(feature = "bpf")]
-fn numbered(uid: u32, passwd: &[u8]) -> Option<(u32, Vec<u8>)> {
+fn numbered(wanted: u32, passwd: &[u8]) -> Option<Entry> {
     let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<u32>().ok();
-    passwd.split(|&b| b == b'\n').find_map(|line| {
+    let entry = |line: &[u8]| {
         let mut fields = line.split(|&b| b == b':');
-        let (name, _, id, gid) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-        (number(id)? == uid).then(|| Some((number(gid)?, name.to_vec())))?
-    })
+        let (name, _, uid, gid) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let (_, home, shell) = (fields.next()?, fields.next()?, fields.next()?);
+        Some(Entry {
+            name: name.to_vec(),
+            uid: number(uid)?,
+            gid: number(gid)?,
+            home: home.to_vec(),
+            shell: shell.to_vec(),
+        })
+    };
+    passwd.split(|&b| b == b'\n').filter_map(entry).find(|entry| entry.uid == wanted)
 }
 
 #[cfg(test)]
@@ -45,6 +69,11 @@ mod tests {
         assert_eq!(named("p", passwd), None);
         assert_eq!(id("1234"), Some(1234));
         #[cfg(feature = "bpf")]
-        assert_eq!(numbered(70, passwd), Some((70, b"pg".to_vec())));
+        {
+            let entry = numbered(70, passwd).unwrap();
+            assert_eq!((entry.gid, entry.name.as_slice()), (70, &b"pg"[..]));
+            assert_eq!((entry.home.as_slice(), entry.shell.as_slice()), (&b"/"[..], &b""[..]));
+            assert_eq!(numbered(71, passwd), None);
+        }
     }
 }

@@ -152,7 +152,7 @@ fn show(name: &str, toml: bool) -> Result<(), Failure> {
     if toml {
         return match definition::text_of(name) {
             Some(text) => output::print(text),
-            None => output::print(std::fs::read(name)?),
+            None => output::print(std::fs::read(name).map_err(Failure::cannot("read the file"))?),
         };
     }
     output::print(described(&experiment))

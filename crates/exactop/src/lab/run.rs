@@ -31,7 +31,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
             LabError::Stopped
         })
     };
-    let exactop = std::env::current_exe()?;
+    let exactop = std::env::current_exe().map_err(Failure::cannot("find this program"))?;
     let mut lab = Lab::open(exactop, &mut wait).map_err(failed)?;
     let (experiments, skipped) = possible(&lab, experiments);
     let out = options.out.clone().unwrap_or_else(directory);

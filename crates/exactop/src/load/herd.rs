@@ -1,7 +1,7 @@
 //! `exactop load herd`: the thundering herd, run here so that someone can look at it.
 
 use crate::failure::Failure;
-use crate::output::{self, Signals};
+use crate::output::Signals;
 use clap::{Args, ValueEnum};
 use exactop_workloads::herd::{Options, Server, Totals, Wake};
 use serde_json::json;
@@ -54,7 +54,7 @@ pub fn run(options: &Herd) -> Result<(), Failure> {
         Whom::One => (Wake::One, c"herd-one"),
     };
     // The name in lists of processes; threads inherit it.
-    rustix::thread::set_name(name).map_err(std::io::Error::from)?;
+    rustix::thread::set_name(name).map_err(Failure::cannot("take a name"))?;
     let server = Server::start(&Options { threads: options.threads, wake, rate: options.rate });
     let server = server.map_err(Failure::failed)?;
     // Not before: the client is not to inherit the handlers.
@@ -68,10 +68,11 @@ pub fn run(options: &Herd) -> Result<(), Failure> {
         Ok(()) | Err(Failure::Signal(SIGINT | SIGTERM)) => {}
         Err(failure) => return Err(failure),
     }
-    output::print(match options.json {
+    let said = match options.json {
         true => as_json(options, wake, seconds, &totals),
         false => as_text(options, wake, seconds, &totals),
-    })
+    };
+    signals.write(said.as_bytes())
 }
 
 fn serve(server: &Server, signals: &Signals, end: Instant) -> Result<(), Failure> {

@@ -42,7 +42,7 @@ pub fn run(options: &Matmul) -> Result<(), Failure> {
     let threads = options.threads.unwrap_or_else(cpus);
     let how = Options { size: options.size, threads, verify: options.verify };
     let stop = Arc::new(AtomicBool::new(false));
-    let (working, at_work) = std::io::pipe()?;
+    let (working, at_work) = std::io::pipe().map_err(Failure::cannot("make a pipe"))?;
     let worker = {
         let (stop, json) = (stop.clone(), options.json);
         std::thread::spawn(move || {

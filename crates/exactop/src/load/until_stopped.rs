@@ -3,7 +3,7 @@
 
 use super::line;
 use crate::failure::Failure;
-use crate::output::{self, Signals};
+use crate::output::Signals;
 use clap::Args;
 use exactop_model::format::duration;
 use exactop_workloads::compute::{children, pingpong, spin};
@@ -54,16 +54,17 @@ impl Until {
     fn done(
         &self,
         name: &str,
+        signals: &Signals,
         elapsed_ns: u64,
         mut fields: Value,
         text: String,
     ) -> Result<(), Failure> {
         if !self.json {
-            return output::print(text);
+            return signals.write(text.as_bytes());
         }
         fields["event"] = "done".into();
         fields["elapsed_ns"] = elapsed_ns.into();
-        output::print(line(name, fields))
+        signals.write(line(name, fields).as_bytes())
     }
 }
 
@@ -119,7 +120,7 @@ impl Spin {
             100.0 * total as f64 / elapsed_ns.max(1) as f64,
         );
         let fields = json!({ "threads": threads, "cpu_ns": cpu_ns });
-        self.until.done("spin", elapsed_ns, fields, text)
+        self.until.done("spin", &signals, elapsed_ns, fields, text)
     }
 }
 
@@ -148,7 +149,7 @@ impl Sleepers {
         drop(sleepers);
         let elapsed_ns = wait?;
         let text = format!("{number} processes slept for {}\n", duration(elapsed_ns));
-        self.until.done("sleepers", elapsed_ns, json!({ "processes": number }), text)
+        self.until.done("sleepers", &signals, elapsed_ns, json!({ "processes": number }), text)
     }
 }
 
@@ -193,6 +194,7 @@ impl Spawn {
         );
         self.until.done(
             "spawn",
+            &signals,
             elapsed_ns,
             json!({ "children": children, "failed": failed }),
             text,
@@ -228,6 +230,6 @@ impl Pingpong {
             duration(elapsed_ns),
             duration(elapsed_ns / rounds.max(1)),
         );
-        self.until.done("pingpong", elapsed_ns, json!({ "rounds": rounds }), text)
+        self.until.done("pingpong", &signals, elapsed_ns, json!({ "rounds": rounds }), text)
     }
 }

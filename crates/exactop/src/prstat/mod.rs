@@ -122,7 +122,7 @@ impl Reports<'_> {
             watch: None,
             groups: false,
         };
-        feed.next_frame(&ask).map_err(Failure::failed)?;
+        feed.next_frame(&ask).map_err(|error| self.screen.or(Failure::failed(error)))?;
         let interval = Duration::from_secs(self.options.interval.unwrap_or(INTERVAL_S).into());
         let interval = interval.max(SHORTEST);
         let mut due = Instant::now() + interval.min(FIRST);
@@ -132,7 +132,9 @@ impl Reports<'_> {
                 return Ok(());
             }
             due = (due + interval).max(Instant::now());
-            let Some(frame) = feed.next_frame(&ask).map_err(Failure::failed)? else { continue };
+            let frame = feed.next_frame(&ask);
+            let frame = frame.map_err(|error| self.screen.or(Failure::failed(error)))?;
+            let Some(frame) = frame else { continue };
             self.show(frame, feed)?;
             left = left.map(|n| n - 1);
             if left == Some(0) {

@@ -1,6 +1,7 @@
 //! Where reports go: one below the other, or over each other on a terminal; and the keys.
 
 use crate::failure::Failure;
+use crate::hurry;
 use crate::output::Signals;
 use exactop_views::prstat::{Lists, Report, Room};
 use rustix::termios::{
@@ -25,6 +26,17 @@ enum Place {
     Over,
     /// On a screen of their own, as many lines as fit.
     Whole,
+}
+
+impl Place {
+    /// What a terminal must get before someone else has it.
+    fn end(self) -> &'static [u8] {
+        match self {
+            Place::Below => b"",
+            Place::Over => b"\r\x1b[?7h",
+            Place::Whole => b"\x1b[?7h\x1b[?1049l",
+        }
+    }
 }
 
 /// What ended the wait for the next report.
@@ -56,12 +68,13 @@ impl Screen {
         let signals = Signals::new()?;
         let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
         let term = std::env::var("TERM").unwrap_or_default();
-        let keys = if has_terminal { Some(Keys::take()?) } else { None };
-        let place = match append || keys.is_none() || term.is_empty() || term == "dumb" {
+        let place = match append || !has_terminal || term.is_empty() || term == "dumb" {
             true => Place::Below,
             false if fixed => Place::Over,
             false => Place::Whole,
         };
+        let keys = has_terminal.then(|| Keys::take(place.end())).transpose();
+        let keys = keys.map_err(Failure::cannot("take the terminal"))?;
         let screen = Screen { signals, place, keys, lines: 0, shown: false };
         screen.enter()?;
         if screen.keys.is_some() {
@@ -69,6 +82,11 @@ impl Screen {
             screen.signals.write(format!("Please wait...{end}").as_bytes())?;
         }
         Ok(screen)
+    }
+
+    /// What failed; or the signal that came, which may be why.
+    pub fn or(&self, failure: Failure) -> Failure {
+        self.signals.or(failure)
     }
 
     /// Whether reports are drawn over each other.
@@ -139,9 +157,9 @@ impl Screen {
         if let Some(keys) = &self.keys {
             keys.give_back();
         }
-        emulate_default_handler(SIGTSTP)?;
+        emulate_default_handler(SIGTSTP).map_err(Failure::cannot("stop"))?;
         if let Some(keys) = &self.keys {
-            keys.set()?;
+            keys.set().map_err(Failure::cannot("take the terminal"))?;
         }
         self.shown = false;
         self.enter()
@@ -158,11 +176,7 @@ impl Screen {
 
     /// Nobody is left to tell when this fails.
     fn leave(&self) {
-        let _ = match self.place {
-            Place::Below => Ok(()),
-            Place::Over => self.signals.write(b"\r\x1b[?7h"),
-            Place::Whole => self.signals.write(b"\x1b[?7h\x1b[?1049l"),
-        };
+        let _ = self.signals.write(self.place.end());
     }
 }
 
@@ -212,8 +226,10 @@ struct Keys {
 }
 
 impl Keys {
-    fn take() -> Result<Keys, Failure> {
-        let before = tcgetattr(io::stdin()).map_err(io::Error::from)?;
+    /// `end`: what gives the screen back.
+    fn take(end: &'static [u8]) -> io::Result<Keys> {
+        let before = tcgetattr(io::stdin())?;
+        hurry::terminal_is_taken(end)?;
         let (bell, sender) = UnixStream::pair()?;
         bell.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -225,12 +241,12 @@ impl Keys {
         Ok(keys)
     }
 
-    fn set(&self) -> Result<(), Failure> {
+    fn set(&self) -> io::Result<()> {
         let mut now = self.before.clone();
         now.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         now.special_codes[SpecialCodeIndex::VMIN] = 1;
         now.special_codes[SpecialCodeIndex::VTIME] = 0;
-        Ok(tcsetattr(io::stdin(), OptionalActions::Now, &now).map_err(io::Error::from)?)
+        Ok(tcsetattr(io::stdin(), OptionalActions::Now, &now)?)
     }
 
     /// The terminal may be gone.
@@ -258,6 +274,7 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         self.give_back();
+        hurry::terminal_is_given_back();
     }
 }
 

@@ -1,9 +1,11 @@
 //! The command as a child: everything that must be so before it begins.
 
 use super::condition::{Condition, Sched};
+use super::relay;
 use super::summons::{self, Waiting};
+use super::user::{answer, User};
 use super::Command;
-use crate::users;
+use crate::descriptors;
 use exactop_sources::cgroupfs::Entrance;
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,14 +19,7 @@ pub struct NotStarted(pub u8, pub String);
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Whom to run as.
-struct User {
-    uid: u32,
-    gid: u32,
-    groups: Vec<libc::gid_t>,
-}
-
-/// Starts it, in the group that `entrance` leads to.
+/// Starts it, in the group that `entrance` leads to; `signals` are those it takes from then on.
 ///
 /// # Errors
 /// With the exit status that says which kind.
@@ -32,6 +27,7 @@ pub fn start(
     command: &Command,
     condition: &Condition,
     entrance: Option<Entrance>,
+    signals: relay::Child,
 ) -> Result<Child, NotStarted> {
     let ours = |why: String| NotStarted(super::OURS, why);
     let name = command.command.first().map(|name| name.to_string_lossy());
@@ -39,7 +35,7 @@ pub fn start(
     match entrance {
         Some(Entrance::Taken(scope)) => {
             let (summoner, waiting) = summons::pair().map_err(|error| ours(error.to_string()))?;
-            let mut process = prepare(command, condition, Vec::new(), Some(waiting))?;
+            let mut process = prepare(command, condition, Vec::new(), Some(waiting), signals)?;
             std::thread::scope(|threads| {
                 let served = threads.spawn(|| summoner.serve(scope));
                 let child = process.spawn();
@@ -53,9 +49,9 @@ pub fn start(
             })
         }
         Some(Entrance::Doors(doors)) => {
-            prepare(command, condition, doors, None)?.spawn().map_err(why)
+            prepare(command, condition, doors, None, signals)?.spawn().map_err(why)
         }
-        None => prepare(command, condition, Vec::new(), None)?.spawn().map_err(why),
+        None => prepare(command, condition, Vec::new(), None, signals)?.spawn().map_err(why),
     }
 }
 
@@ -65,15 +61,20 @@ fn prepare(
     condition: &Condition,
     doors: Vec<File>,
     summons: Option<Waiting>,
+    signals: relay::Child,
 ) -> Result<Process, NotStarted> {
     let ours = |why: String| NotStarted(super::OURS, why);
     let (program, arguments) = command
         .command
         .split_first()
         .unwrap_or_else(|| unreachable!("the command line requires a command"));
-    let user = command.user.as_deref().map(user).transpose().map_err(ours)?;
+    let user = command.user.as_deref().map(User::named).transpose().map_err(ours)?;
     let mut process = Process::new(program);
-    process.args(arguments).envs(command.env.iter().cloned());
+    process.args(arguments);
+    if let Some(user) = user.as_ref().filter(|_| !command.keep_env) {
+        process.envs(user.environment.iter().map(|(name, value)| (name, value)));
+    }
+    process.envs(command.env.iter().cloned());
     if let Some(dir) = &command.chdir {
         if !dir.is_dir() {
             return Err(ours(format!("--chdir {}: no such directory", dir.display())));
@@ -87,7 +88,9 @@ fn prepare(
         cpus: condition.cpus.clone().map(|cpus| cpus.0),
         sched: condition.sched,
         user,
+        no_new_privs: command.no_new_privs,
         gate: command.gate,
+        signals,
     };
     // SAFETY: between fork and exec only system calls are made; nothing is allocated.
     unsafe { process.pre_exec(move || before.run()) };
@@ -115,12 +118,14 @@ fn why(program: &str, error: &io::Error) -> NotStarted {
 const STEP: i32 = 4096;
 
 /// The steps in their order.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 7] = [
     "cannot join the control group",
     "--sched is refused (run as root, or raise RLIMIT_RTPRIO)",
     "--nice is refused (a lower niceness needs root or RLIMIT_NICE)",
     "--cpus is refused",
     "--user is refused (run as root)",
+    "--no-new-privs is refused",
+    "cannot prepare the command",
 ];
 
 /// What the child does before it becomes the command.
@@ -131,11 +136,15 @@ struct Before {
     cpus: Option<Vec<usize>>,
     sched: Option<Sched>,
     user: Option<User>,
+    no_new_privs: bool,
     gate: bool,
+    signals: relay::Child,
 }
 
 impl Before {
     fn run(&self) -> io::Result<()> {
+        marked(7, self.signals.first())?;
+        marked(7, descriptors::put_back())?;
         marked(1, self.doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
         marked(1, self.summons.as_ref().map_or(Ok(()), Waiting::wait))?;
         if let Some(sched) = self.sched {
@@ -155,18 +164,16 @@ impl Before {
         }
         if let Some(user) = &self.user {
             marked(5, user.become_them())?;
+            marked(7, self.signals.stay_with_parent())?;
+        }
+        if self.no_new_privs {
+            // SAFETY: takes numbers.
+            marked(6, answer(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }))?;
         }
         if self.gate {
             wait_for_enter();
         }
-        Ok(())
-    }
-}
-
-fn answer(code: libc::c_int) -> io::Result<()> {
-    match code {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
+        marked(7, self.signals.last())
     }
 }
 
@@ -175,17 +182,6 @@ fn marked(step: i32, result: io::Result<()>) -> io::Result<()> {
     result.map_err(|error| {
         io::Error::from_raw_os_error(step * STEP + error.raw_os_error().unwrap_or(libc::EIO))
     })
-}
-
-impl User {
-    fn become_them(&self) -> io::Result<()> {
-        // SAFETY: the list lives until the call returns; the others take numbers.
-        unsafe {
-            answer(libc::setgroups(self.groups.len(), self.groups.as_ptr()))?;
-            answer(libc::setgid(self.gid))?;
-            answer(libc::setuid(self.uid))
-        }
-    }
 }
 
 /// Nothing begins before someone is ready.
@@ -201,21 +197,4 @@ fn wait_for_enter() {
     let mut byte = [0u8];
     // SAFETY: one byte into an array of one.
     while unsafe { libc::read(0, byte.as_mut_ptr().cast(), 1) } == 1 && byte[0] != b'\n' {}
-}
-
-fn user(name: &str) -> Result<User, String> {
-    let unknown = || format!("--user {name}: no such user in /etc/passwd");
-    let uid = users::id(name).ok_or_else(unknown)?;
-    let (gid, name) = users::group_and_name(uid).ok_or_else(unknown)?;
-    let name = std::ffi::CString::new(name).map_err(|_| unknown())?;
-    let mut groups = vec![0; 256];
-    let mut count = groups.len() as libc::c_int;
-    // SAFETY: room for `count` groups.
-    let found = unsafe { libc::getgrouplist(name.as_ptr(), gid, groups.as_mut_ptr(), &mut count) };
-    // Fewer groups than the user has would be another user.
-    match usize::try_from(count) {
-        Ok(count) if found >= 0 => groups.truncate(count),
-        _ => return Err(format!("--user: in more groups than {}", groups.len())),
-    }
-    Ok(User { uid, gid, groups })
 }

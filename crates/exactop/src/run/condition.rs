@@ -132,7 +132,8 @@ impl Condition {
     /// The CPUs that may be used.
     pub fn check(&self) -> Result<(), Failure> {
         let Some(cpus) = &self.cpus else { return Ok(()) };
-        let allowed = rustix::thread::sched_getaffinity(None).map_err(std::io::Error::from)?;
+        let allowed = rustix::thread::sched_getaffinity(None);
+        let allowed = allowed.map_err(Failure::cannot("ask which CPUs may be used"))?;
         if cpus.0.iter().any(|&cpu| allowed.is_set(cpu)) {
             return Ok(());
         }

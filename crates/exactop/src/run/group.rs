@@ -1,6 +1,7 @@
 //! The control group a command runs in.
 
 use super::condition::Condition;
+use crate::failure::complain;
 use exactop_model::run::{CpuStat, Group as Report};
 use exactop_sources::cgroupfs::{doors, CgroupError, Entrance, Hierarchy, Max, Own, Wanted};
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ impl Group {
                 let wanted = Wanted { weight: condition.weight, max: condition.max };
                 let own = Own::new(&hierarchy, &wanted)?;
                 if let Some(why) = own.refused() {
-                    eprintln!("exactop: {why}: the group is made without it");
+                    complain(&format!("{why}: the group is made without it"));
                 }
                 (own.directory().to_path_buf(), Some(own))
             }

@@ -1,11 +1,14 @@
 //! `exactop run`: time(1) that loses no child, under any scheduling condition.
 
+mod begun;
 mod child;
 mod condition;
 mod group;
+mod relay;
 mod repeat;
 mod report;
 mod summons;
+mod user;
 mod watch;
 
 use crate::failure::Failure;
@@ -24,9 +27,15 @@ pub struct Command {
     /// Print the PID, wait for Enter, then go
     #[arg(long)]
     gate: bool,
-    /// Run as this user, a name or a number
+    /// Run as this user, a name or a number, with their groups and HOME, SHELL, USER, LOGNAME
     #[arg(long, value_name = "USER")]
     user: Option<String>,
+    /// With --user: leave HOME, SHELL, USER and LOGNAME as they are
+    #[arg(long, requires = "user")]
+    keep_env: bool,
+    /// Nothing the command starts gets more rights than it has, as from setuid programs (prctl(2))
+    #[arg(long)]
+    no_new_privs: bool,
     /// Run in this directory
     #[arg(long, value_name = "DIR")]
     chdir: Option<PathBuf>,
@@ -79,6 +88,9 @@ waits for. Without the ledger (root, BPF) only those that were waited for are kn
 
 --weight and --max make a control group of its own, removed at the end; --cgroup joins one.
 
+SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP are passed on to the command, unless the terminal
+sent them to both. A limit lasts as long as processes of the command are left.
+
 Exit status: that of the command; 128+N if signal N killed it; 125 exactop failed, 126 the command
 could not be run, 127 it was not found.
 
@@ -104,26 +116,38 @@ fn variable(text: &str) -> Result<(String, String), String> {
 /// Always: with the command's own exit status if all went well.
 pub fn run(command: &Command) -> Result<(), Failure> {
     ours(checked(command))?;
+    let relay = relay::Relay::new();
+    let mut relay = ours(relay.map_err(|error| {
+        Failure::failed(format!("cannot take signals for the command: {error}"))
+    }))?;
     if let Some(times) = command.repeat {
-        return repeat::run(command, times);
+        return repeat::run(command, times, &mut relay);
     }
-    let report = match watch::run(command, &command.condition) {
+    let report = match watch::run(command, &command.condition, &mut relay) {
         Ok(report) => report,
         Err(watch::Failed::Start(status, why)) => return Err(Failure::Ended(status, Some(why))),
         Err(watch::Failed::Ours(why)) => return Err(Failure::Ended(OURS, Some(why))),
     };
-    ours(tell(command, &report))?;
+    match tell(command, &report) {
+        // Whoever was to read it has seen enough.
+        Err(failure) if failure.is_broken_pipe() => {}
+        told => ours(told)?,
+    }
     let status = u8::try_from(report.end.status() & 0xff).unwrap_or(OURS);
     Err(Failure::Ended(status, None))
 }
 
-/// Our own failures have their own exit code, so that they are not taken for the command's.
 fn ours<T>(result: Result<T, Failure>) -> Result<T, Failure> {
-    result.map_err(|failure| match failure {
+    result.map_err(as_its_own)
+}
+
+/// Our own failures have their own exit code, so that they are not taken for the command's.
+pub fn as_its_own(failure: Failure) -> Failure {
+    match failure {
         Failure::Usage(why) => Failure::Ended(OURS, Some(why)),
         Failure::Failed(why) => Failure::Ended(OURS, Some(format!("{why:#}"))),
         other => other,
-    })
+    }
 }
 
 /// What can be known before the command is started.

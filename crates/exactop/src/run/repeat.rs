@@ -2,6 +2,7 @@
 //! all of them alike.
 
 use super::condition::Condition;
+use super::relay::Relay;
 use super::{ours, report, watch, Command};
 use crate::failure::Failure;
 use exactop_views::run::repeat::{json, text, Series};
@@ -12,8 +13,8 @@ use std::io::IsTerminal;
 ///
 /// # Errors
 /// Always: with 0 if every run ended so, else with the status of the first that did not; a command
-/// that cannot be started ends it at once.
-pub fn run(command: &Command, times: u64) -> Result<(), Failure> {
+/// that cannot be started ends it at once, and a signal that asks for an end after the run it hit.
+pub fn run(command: &Command, times: u64, relay: &mut Relay) -> Result<(), Failure> {
     let mut all: Vec<(Condition, Series)> = conditions(command);
     let rounds = command.warmup + times;
     let progress = progress(rounds * all.len() as u64);
@@ -24,10 +25,14 @@ pub fn run(command: &Command, times: u64) -> Result<(), Failure> {
             let at = (round as usize + turn) % all.len();
             let (condition, series) = &mut all[at];
             progress.set_message(series.label.clone());
-            let report = watch::run(command, condition).map_err(|failed| match failed {
+            let report = watch::run(command, condition, relay).map_err(|failed| match failed {
                 watch::Failed::Start(status, why) => Failure::Ended(status, Some(why)),
                 watch::Failed::Ours(why) => Failure::Ended(super::OURS, Some(why)),
             })?;
+            if let Some(signal) = relay.end() {
+                progress.finish_and_clear();
+                return Err(Failure::Signal(signal));
+            }
             if status == 0 {
                 status = report.end.status();
             }

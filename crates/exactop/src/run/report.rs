@@ -72,7 +72,7 @@ pub fn put(
     let written = match to {
         _ if text.is_empty() => Ok(()),
         Some(path) => file(path, text),
-        None => std::io::stderr().write_all(text.as_bytes()).map_err(Failure::from),
+        None => std::io::stderr().write_all(text.as_bytes()).map_err(output::not_written),
     };
     match json {
         Some(path) if path == Path::new("-") => output::print(object)?,
@@ -83,6 +83,8 @@ pub fn put(
 }
 
 fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error| Failure::failed(format!("cannot write {}: {error}", path.display()));
-    fs::write(path, text).map_err(failed)
+    fs::write(path, text).map_err(|error| {
+        let what = format!("cannot write {}", path.display());
+        Failure::Failed(anyhow::Error::new(error).context(what))
+    })
 }

@@ -3,14 +3,16 @@
 use super::child::{self, NotStarted};
 use super::condition::Condition;
 use super::group::Group;
+use super::relay::Relay;
 use super::Command;
+use crate::failure::complain;
 use exactop_model::run::{End, Report, Rusage, Tree};
 use exactop_sources::SourceError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// How often a window of the ledger is ended while the command runs: the places of the dead are
@@ -35,23 +37,22 @@ fn ours(error: impl std::fmt::Display) -> Failed {
     Failed::Ours(error.to_string())
 }
 
-/// Runs the command to its end under these conditions.
+/// Runs the command to its end under these conditions; signals for it go through `relay`.
 ///
 /// # Errors
 /// Why it did not run.
-pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
+pub fn run(command: &Command, condition: &Condition, relay: &mut Relay) -> Result<Report, Failed> {
     if let Some((nice, true)) = condition.niceness() {
-        eprintln!(
-            "exactop: niceness {} is out of range: {nice} it is",
-            condition.nice.unwrap_or(0)
-        );
+        let asked = condition.nice.unwrap_or(0);
+        complain(&format!("niceness {asked} is out of range: {nice} it is"));
     }
     let mut group = Group::of(condition).map_err(ours)?;
     let mut follower = Follower::open(command.exact_split);
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
     let entrance = group.as_ref().map(Group::entrance).transpose().map_err(ours)?;
-    let child = child::start(command, condition, entrance)?;
+    let child = child::start(command, condition, entrance, relay.for_child());
+    let child = child.inspect_err(|_| relay.ended())?;
     if command.gate {
         // What it waited for someone does not count.
         began = Instant::now();
@@ -60,22 +61,11 @@ pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
             group.begin_again();
         }
     }
-    let ignored = Ignored::new();
-    let ended = follow(child.id(), &mut follower).map_err(ours);
+    let ended = follow(child.id(), &mut follower, relay).map_err(ours);
     let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    relay.ended();
     follower.advance();
-    drop(ignored);
     let (end, rusage) = ended?;
-    let group = group.map(|group| {
-        let report = group.report();
-        if let Some((left, what)) = group.left() {
-            eprintln!(
-                "exactop: {left} processes of the command still run in {}: {what}",
-                exactop_model::text::escape_str(&report.path)
-            );
-        }
-        report
-    });
     let words = command.command.iter().map(|word| word.to_string_lossy().into_owned());
     Ok(Report {
         command: words.collect(),
@@ -84,22 +74,44 @@ pub fn run(command: &Command, condition: &Condition) -> Result<Report, Failed> {
         rusage,
         resident_floor_kib,
         tree: follower.finish(),
-        group,
+        group: group.map(closed),
     })
 }
 
+/// What the group used; it goes, unless somebody stays in it.
+fn closed(group: Group) -> exactop_model::run::Group {
+    let report = group.report();
+    if let Some((left, what)) = group.left() {
+        let path = exactop_model::text::escape_str(&report.path);
+        complain(&format!("{left} processes of the command still run in {path}: {what}"));
+    }
+    report
+}
+
 /// Waits for the child, a window of the ledger at a time.
-fn follow(pid: u32, follower: &mut Follower) -> io::Result<(End, Rusage)> {
+fn follow(pid: u32, follower: &mut Follower, relay: &mut Relay) -> io::Result<(End, Rusage)> {
     let raw = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let exits: OwnedFd = pidfd_open(raw, PidfdFlags::empty())?;
+    let mut due = Instant::now() + WINDOW;
     loop {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: WINDOW.as_nanos() as i64 };
-        let mut fds = [PollFd::new(&exits, PollFlags::IN)];
+        let left = due.saturating_duration_since(Instant::now());
+        let timeout = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as i64 };
+        let signals = relay.as_fd();
+        let mut fds = [PollFd::new(&exits, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
         match poll(&mut fds, Some(&timeout)) {
-            Ok(0) => follower.advance(),
-            Ok(_) => return wait4(pid),
-            Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
+        }
+        let has_exited = !fds[0].revents().is_empty();
+        if !fds[1].revents().is_empty() {
+            relay.pass_on(exits.as_fd(), pid)?;
+        }
+        if has_exited {
+            return wait4(pid);
+        }
+        if Instant::now() >= due {
+            follower.advance();
+            due = Instant::now() + WINDOW;
         }
     }
 }
@@ -149,27 +161,6 @@ fn rusage(usage: &libc::rusage) -> Rusage {
         blocks_out: count(usage.ru_oublock),
         vcx: count(usage.ru_nvcsw),
         icx: count(usage.ru_nivcsw),
-    }
-}
-
-/// While the command runs, a Ctrl-C is for it (as in time(1)).
-struct Ignored([libc::sighandler_t; 2]);
-
-const FOR_THE_COMMAND: [libc::c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
-
-impl Ignored {
-    fn new() -> Ignored {
-        // SAFETY: ignoring a signal runs no code of ours.
-        Ignored(FOR_THE_COMMAND.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) }))
-    }
-}
-
-impl Drop for Ignored {
-    fn drop(&mut self) {
-        for (signal, handler) in FOR_THE_COMMAND.into_iter().zip(self.0) {
-            // SAFETY: what was there before.
-            unsafe { libc::signal(signal, handler) };
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 mod bad_days;
 mod documents;
 mod ends;
+mod hurry;
 mod live;
 mod load;
 #[cfg(feature = "bpf")]
@@ -11,6 +12,10 @@ mod prstat;
 mod refused;
 mod run;
 #[cfg(feature = "bpf")]
+mod signals;
+#[cfg(feature = "bpf")]
 mod timed;
 mod tree;
+#[cfg(feature = "bpf")]
+mod user;
 mod windows;

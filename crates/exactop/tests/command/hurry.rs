@@ -1,0 +1,205 @@
+//! Whatever a command is doing, signals end it: the first in good order, a second at once.
+
+use crate::run::{command, is_over, send};
+use crate::tree::tree;
+use std::io::{Read, Write};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const INT: i32 = 2;
+const TERM: i32 = 15;
+
+/// A generous bound: ends come within a second here, also beside a busy loop on every CPU.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// Longer than what counts as one wish.
+const LATER: Duration = Duration::from_millis(300);
+
+/// Everything that goes on until someone ends it; `DIR` is a directory of its own.
+const LASTING: &[&[&str]] = &[
+    &["-b", "-d", "0.1"],
+    &["--json", "-d", "0.1"],
+    &["-b", "-d", "0.1", "--source", "procfs"],
+    &["-b", "-d", "0.1", "--source", "snapshot"],
+    &["-b", "-d", "0.1", "--source", "taskstats"],
+    &["ptop", "0.1"],
+    &["prstat", "-mL", "1"],
+    &["syscalls", "0.2"],
+    &["wakeups", "0.2"],
+    &["waits", "0.2"],
+    &["cgroups", "0.2"],
+    &["trace", "-d", "100", "-o", "DIR/trace"],
+    &["lab", "run", "all", "--out", "DIR/lab"],
+    &["run", "-q", "--", "sleep", "1000"],
+    &["run", "-q", "--weight", "50", "--", "sleep", "1000"],
+    &["run", "-q", "--repeat", "1000", "--", "sleep", "0.1"],
+    &["load", "herd", "--wake", "all", "--threads", "20"],
+    &["load", "ackermann", "3", "14"],
+    &["load", "matmul", "4000"],
+    &["load", "progress", "--procs", "2", "--steps", "1000000"],
+    &["load", "spin"],
+    &["load", "sleepers", "20"],
+    &["load", "spawn"],
+    &["load", "pingpong"],
+];
+
+/// Moments that differ from one test run to the next.
+struct Moments(u64);
+
+impl Moments {
+    fn new() -> Moments {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = now.expect("a time after 1970").as_nanos() as u64 | 1;
+        println!("moments from {seed}");
+        Moments(seed)
+    }
+
+    /// Up to a second.
+    fn next(&mut self) -> Duration {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        Duration::from_millis(self.0 % 1000)
+    }
+}
+
+/// Waits for an end within the bound.
+fn end_of(child: &mut Child, what: &str) -> Option<i32> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a status") {
+            return status.code();
+        }
+        if began.elapsed() > BOUND {
+            let _ = child.kill();
+            panic!("{what}: still there after {} s", BOUND.as_secs());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn ends(args: &[&str], signals: &[i32], moment: Duration) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args: Vec<String> =
+        args.iter().map(|arg| arg.replace("DIR", dir.path().to_str().expect("UTF-8"))).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut process = command(&words);
+    let mut child =
+        process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the command starts");
+    let pid = child.id();
+    let what = format!("{words:?}, {signals:?} after {moment:?}");
+    std::thread::sleep(moment);
+    for (i, &signal) in signals.iter().enumerate() {
+        if i > 0 {
+            std::thread::sleep(LATER);
+        }
+        if child.try_wait().expect("a status").is_none() {
+            send(pid, signal);
+        }
+    }
+    let code = end_of(&mut child, &what);
+    assert!(code.is_none_or(|code| code != 1), "{what}: {code:?}");
+}
+
+#[test]
+fn each_command_ends_at_a_signal_whenever_it_comes() {
+    let mut moments = Moments::new();
+    for args in LASTING {
+        ends(args, &[TERM], moments.next());
+        ends(args, &[INT, INT], moments.next());
+    }
+}
+
+/// Bytes until the pipe takes no more.
+fn fill(pipe: &mut (impl Write + AsFd)) {
+    let flags = rustix::fs::fcntl_getfl(&*pipe).expect("flags");
+    rustix::fs::fcntl_setfl(&*pipe, flags | rustix::fs::OFlags::NONBLOCK).expect("set");
+    while pipe.write(&[b' '; 4096]).is_ok() {}
+    while pipe.write(b" ").is_ok() {}
+    rustix::fs::fcntl_setfl(&*pipe, flags).expect("put back");
+}
+
+/// A thread of this one waits in a write that nobody reads, and its end is waited for.
+#[test]
+fn the_second_signal_ends_what_the_first_cannot() {
+    let (reader, mut writer) = std::io::pipe().expect("a pipe");
+    fill(&mut writer);
+    let mut process = command(&["load", "matmul", "50"]);
+    let mut child = process.stdout(writer).stderr(Stdio::null()).spawn().expect("a start");
+    std::thread::sleep(Duration::from_millis(500));
+    for signal in [TERM, TERM] {
+        assert!(child.try_wait().expect("a status").is_none(), "it is not stuck");
+        send(child.id(), signal);
+        std::thread::sleep(LATER);
+    }
+    assert_eq!(end_of(&mut child, "stuck"), Some(143));
+    drop(reader);
+}
+
+/// What timeout(1) does: a signal for its child, and one for the group that the child is in.
+#[test]
+fn two_signals_at_once_are_one_wish() {
+    for _ in 0..10 {
+        let tree = tree();
+        let mut process = command(&["--json", "-d", "0.01", "--proc-root"]);
+        let mut child = process.arg(tree.path()).stdout(Stdio::piped()).spawn().expect("a start");
+        let mut out = child.stdout.take().expect("a pipe");
+        out.read_exact(&mut [0; 10]).expect("a window");
+        send(child.id(), TERM);
+        if child.try_wait().expect("a status").is_none() {
+            send(child.id(), TERM);
+        }
+        let mut rest = String::new();
+        out.read_to_string(&mut rest).expect("the rest");
+        assert!(rest.ends_with("}\n"), "the last line is whole: {rest:?}");
+        assert_eq!(child.wait().expect("an end").code(), Some(143));
+    }
+}
+
+/// prstat draws on a terminal and then reads a file that never comes to an end: the second signal
+/// finds the terminal taken over and gives it back.
+#[test]
+fn the_second_signal_gives_the_terminal_back() {
+    let tree = tree();
+    let root = tree.path().display();
+    let me = env!("CARGO_BIN_EXE_exactop");
+    let line = format!(
+        "stty rows 24; echo $$; {me} prstat -U 0 --proc-root {root} 1; stty -a | tr ';' '\\n'; exit"
+    );
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]).env("TERM", "xterm");
+    let mut terminal =
+        terminal.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("script(1)");
+    let mut out = terminal.stdout.take().expect("a pipe");
+    let mut text = String::new();
+    let mut read = |until: &str| {
+        let mut bytes = [0; 4096];
+        while !text.contains(until) {
+            let n = out.read(&mut bytes).expect("a screen");
+            assert!(n > 0, "{text:?}");
+            text += &String::from_utf8_lossy(&bytes[..n]);
+        }
+        text.clone()
+    };
+    let shell = read("Total: ");
+    let shell: u32 = shell.lines().next().and_then(|l| l.trim().parse().ok()).expect("a PID");
+    let status = tree.path().join("812/status");
+    std::fs::remove_file(&status).expect("removed");
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, &status, kind, mode, 0).expect("a FIFO");
+    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
+    let prstat: u32 = children.expect("children").trim().parse().expect("prstat");
+    std::thread::sleep(Duration::from_secs(2));
+    let mut sent = 0;
+    while !is_over(prstat) {
+        send(prstat, TERM);
+        std::thread::sleep(LATER);
+        sent += 1;
+    }
+    assert!(sent > 1, "the first signal was enough: this shows nothing");
+    let text = read("echok");
+    let (before, after) = text.rsplit_once("\x1b[?1049l").expect("the screen is given back");
+    assert!(before.contains("\x1b[?1049h") && !after.contains("-icanon"), "{after}");
+    terminal.wait().expect("an end");
+}
