@@ -25,20 +25,24 @@ static __always_inline void line_of_ancestors(struct ex_group *g, struct task_st
 	}
 }
 
+static __always_inline struct ex_group *group_at(__u32 index)
+{
+	__u32 chunk = index >> EX_GROUP_CHUNK_BITS, at = index & (EX_GROUP_CHUNK - 1);
+	void *groups_of = bpf_map_lookup_elem(&groups, &chunk);
+
+	return groups_of ? bpf_map_lookup_elem(groups_of, &at) : NULL;
+}
+
 static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 						  struct task_struct *task, __u32 e)
 {
 	struct ex_group *g;
 	__u32 index;
 
-	if (bpf_map_pop_elem(&free_groups, &index)) {
-		if (READ_ONCE(next_group) >= max_groups)
-			return NULL;
-		index = __sync_fetch_and_add(&next_group, 1);
-		if (index >= max_groups)
-			return NULL;
-	}
-	g = bpf_map_lookup_elem(&groups, &index);
+	if (bpf_map_pop_elem(&free_groups, &index) &&
+	    !take_fresh(&next_group, EX_TABLE_GROUPS, max_groups, &index))
+		return NULL;
+	g = group_at(index);
 	if (!g)
 		return NULL;
 	/* The reader zeroed it before it gave it back; a fresh one is zero. */
@@ -70,7 +74,7 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 	key.marked = s->marked;
 	index = bpf_map_lookup_elem(&group_index, &key);
 	if (index)
-		return bpf_map_lookup_elem(&groups, index);
+		return group_at(*index);
 	return new_group(&key, task, e);
 }
 
@@ -103,16 +107,69 @@ static __always_inline __u64 executed(struct ex_slot *s)
 	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
+/* Whether all of its process goes with a task, and whether it stands for the process. */
+static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
+				      struct task_struct *leader)
+{
+	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	__u32 flags = EX_EXIT_NOTED;
+	struct storage *st;
+
+	if (last || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
+		flags |= EX_EXIT_WHOLE;
+	/*
+	 * Two threads can both find nobody left: the leader's storage, which lasts until the leader
+	 * is reaped, says who counts.
+	 */
+	if (last) {
+		st = bpf_task_storage_get(&tasks, leader, 0, 0);
+		if (st && !__sync_val_compare_and_swap(&st->process_counted, 0, 1))
+			flags |= EX_EXIT_LAST;
+	}
+	__sync_fetch_and_or(&s->exit_flags, flags);
+}
+
+/* Time is never dropped; only the name is. */
+static __always_inline void fold_nameless(struct ex_cpu *c, struct ex_slot *s)
+{
+	c->cum.nameless += executed(s);
+	c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+	c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
+	c->cum.nameless_tasks++;
+	if (s->exit_flags & EX_EXIT_LAST)
+		c->cum.nameless_processes++;
+}
+
+/*
+ * A process that is not reaped yet stays visible. sched_process_free cannot come before this: the
+ * kernel keeps the task until its last switch is over (rcu_users of task_struct).
+ */
+static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *task, __u64 now)
+{
+	struct storage *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct ex_zombie z = {};
+	__u64 key = (__u64)task;
+
+	z.serial = s->serial;
+	z.since = now;
+	z.id = s->id;
+	z.cpu = s->cpu;
+	z.marked = s->marked;
+	if (!st || bpf_map_update_elem(&zombies, &key, &z, BPF_ANY)) {
+		count_error(EX_ERR_NO_LINE);
+		return;
+	}
+	st->zombie = 1;
+	__sync_fetch_and_add(&zombies_now, 1);
+}
+
 static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
 				 __u32 cpu, __u64 now, struct boundary b)
 {
 	struct ex_group *g = group_for(s, task, cpu, b.epoch);
 
 	if (!g) {
-		/* Time is never dropped; only the name is. */
-		c->cum.nameless += executed(s);
-		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
-		c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
+		fold_nameless(c, s);
 		count_error(EX_ERR_NO_GROUP);
 		return;
 	}
@@ -127,6 +184,19 @@ static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct tas
 	if (s->exit_flags & EX_EXIT_LAST)
 		g->cum.processes++;
 	g->cum.life_ns += now - (s->born > b.t ? s->born : b.t);
+}
+
+/*
+ * The same some time after the task's end. It may have been reaped, and its parent freed: only
+ * one that still is who it was gives its name.
+ */
+static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
+				      __u32 cpu, __u64 now, struct boundary b)
+{
+	if (BPF_CORE_READ(task, real_parent, tgid) == s->id.ppid)
+		fold(c, s, task, cpu, now, b);
+	else
+		fold_nameless(c, s);
 }
 
 #endif

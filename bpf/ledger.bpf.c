@@ -59,7 +59,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	out = occupant(c);
 	close_segment(c, out, prev, now, b);
 	if (out)
-		switch_out(c, out, prev, preempt, prev_state, cpu, now, b);
+		switch_out(c, out, c->cur, prev, preempt, prev_state, cpu, now, b);
 	else if (prev->pid)
 		adopt_out(c, prev, preempt, prev_state, cpu, now, b);
 	if (!next->pid) {
@@ -208,51 +208,40 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
 {
-	struct task_struct *leader = p->group_leader;
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s, *ls;
-	__u32 index, flags;
-	bool last;
+	struct ex_slot *s;
 
 	if (c)
 		__sync_fetch_and_add(&c->events[EX_EV_EXIT], 1);
 	s = c ? own_slot(c, p) : NULL;
-	if (!s)
-		return 0;
-	last = BPF_CORE_READ(p, signal, live.counter) == 0;
-	flags = BPF_CORE_READ(p, signal, flags);
-	if (last || (flags & SIGNAL_GROUP_EXIT))
-		__sync_fetch_and_or(&s->exit_flags, EX_EXIT_WHOLE);
-	if (!last)
-		return 0;
-	/* Two threads can both find nobody left: the leader's slot says who counts. */
-	ls = s;
-	if (leader && leader != p)
-		ls = slot_of(leader, &index);
-	if (ls && !(__sync_fetch_and_or(&ls->exit_flags, EX_EXIT_COUNTED) & EX_EXIT_COUNTED))
-		__sync_fetch_and_or(&s->exit_flags, EX_EXIT_LAST);
+	if (s)
+		note_exit(s, p, p->group_leader);
 	return 0;
 }
 
-/* Reaped, and nobody can see it any more: the slot may have a new owner. */
+/*
+ * Reaped, and nobody can see it any more. It gave its slot back at its last switch; whoever still
+ * has one ended without being seen.
+ */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *p)
 {
+	struct storage *st = bpf_task_storage_get(&tasks, p, 0, 0);
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s;
-	__u64 now, depth;
+	__u64 depth, key = (__u64)p;
 	__u32 index;
+	struct ex_slot *s;
 
+	if (!c || !st)
+		return 0;
+	if (st->zombie && !bpf_map_delete_elem(&zombies, &key))
+		__sync_fetch_and_sub(&zombies_now, 1);
 	s = slot_of(p, &index);
-	if (!c || !s || s->task != (__u64)p)
+	if (!s || s->task != key)
 		return 0;
 	depth = enter(c);
-	now = bpf_ktime_get_ns();
-	cross(c, s, index, last_boundary(now), p);
-	s->state = EX_FREE;
-	s->task = 0;
-	if (bpf_map_push_elem(&free_slots, &index, 0))
-		count_error(EX_ERR_FREE_LIST);
+	end_unseen(c, s, p, index, depth);
+	release_slot(s, p, index);
 	leave(c, depth);
 	return 0;
 }
@@ -516,6 +505,27 @@ out:
 	return 0;
 }
 
+/* Who had ended before we looked needs no slot, only a line. */
+static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
+{
+	struct ex_zombie z = {};
+	__u64 key = (__u64)task;
+
+	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
+		return 0;
+	z.serial = __sync_fetch_and_add(&serials, 1) + 1;
+	z.since = bpf_ktime_get_ns();
+	identify(&z.id, task);
+	z.cpu = bpf_get_smp_processor_id();
+	if (bpf_map_update_elem(&zombies, &key, &z, BPF_NOEXIST)) {
+		count_error(EX_ERR_NO_LINE);
+		return 0;
+	}
+	st->zombie = 1;
+	__sync_fetch_and_add(&zombies_now, 1);
+	return 0;
+}
+
 /* Gives everyone who already lives a slot. Who has an event at the same time is told by it. */
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)
@@ -534,6 +544,8 @@ int seed(struct bpf_iter__task *ctx)
 	}
 	if (st->slot_plus_1)
 		return 0;
+	if (state_of(task) & TASK_DEAD)
+		return seed_zombie(st, task);
 	s = new_slot(task, EX_SEED, bpf_ktime_get_ns(), &index);
 	if (!s) {
 		count_error(EX_ERR_NO_SLOT);
@@ -544,10 +556,7 @@ int seed(struct bpf_iter__task *ctx)
 	/* From here events see the slot; only if none came, what the task looks like counts. */
 	state = state_of(task);
 	s->kstate = state;
-	if (task->exit_state) {
-		s->kstate = task->exit_state;
-		state = EX_DEAD;
-	} else if (state & TASK_NEW) {
+	if (state & TASK_NEW) {
 		return 0;
 	} else {
 		state = off_cpu_state(false, state);

@@ -11,9 +11,9 @@
 #include <bpf/bpf_tracing.h>
 
 /* Set by the reader before load. */
-const volatile __u32 max_slots = 32768;
+const volatile __u32 max_slots = EX_SLOT_CHUNK * EX_SLOT_CHUNKS;
 const volatile __u32 max_listed = 65536; /* entries of a list of changed slots */
-const volatile __u32 max_groups = 8192;
+const volatile __u32 max_groups = EX_GROUP_CHUNK * EX_GROUP_CHUNKS;
 const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
 const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
@@ -29,17 +29,25 @@ __u32 mark_children_of; /* children of this process begin the tree that is follo
 __u32 split_run;  /* which run of measuring user and system time; 0: not measured */
 __u64 lead_ns;	  /* how far ahead publish() sets T */
 __u32 dirty_n[2]; /* slots first touched in epoch e, at [e & 1] */
+__u32 ready[EX_TABLES]; /* how many slots and groups there are; grows */
+__u32 asked[EX_TABLES]; /* more were asked for, and are not there yet */
 
 /* Written by the programs. */
 __u32 next_slot;
 __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
+__s64 zombies_now; /* how many are listed in `zombies` */
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
 
+/* No slot has this number, and no other is given to a task that had its last switch. */
+#define EX_SLOT_GIVEN_BACK 0xffffffffu
+
 struct storage {
 	__u32 slot_plus_1;
+	__u32 process_counted; /* on a leader: some task stands for its process already */
+	__u32 zombie;	       /* it is listed in `zombies` */
 };
 
 struct {
@@ -49,12 +57,23 @@ struct {
 	__type(value, struct storage);
 } tasks SEC(".maps");
 
-struct {
+/* Clang describes the values of maps in maps only where something else names their types. */
+struct ex_slot *slot_layout;
+struct ex_group *group_layout;
+
+struct slot_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 32768);
+	__uint(max_entries, EX_SLOT_CHUNK);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ex_slot));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, EX_SLOT_CHUNKS);
 	__type(key, __u32);
-	__type(value, struct ex_slot);
+	__array(values, struct slot_chunk);
 } slots SEC(".maps");
 
 struct {
@@ -76,30 +95,53 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 32768);
+	__uint(max_entries, EX_SLOT_CHUNK * EX_SLOT_CHUNKS);
 	__type(value, __u32);
 } free_slots SEC(".maps");
 
+/* By the address of the task. Not allocated beforehand: most machines have none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, struct ex_zombie);
+} zombies SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, EX_GROUP_CHUNK * EX_GROUP_CHUNKS);
 	__type(key, struct ex_group_key);
 	__type(value, __u32);
 } group_index SEC(".maps");
 
-struct {
+struct group_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 8192);
+	__uint(max_entries, EX_GROUP_CHUNK);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct ex_group));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, EX_GROUP_CHUNKS);
 	__type(key, __u32);
-	__type(value, struct ex_group);
+	__array(values, struct group_chunk);
 } groups SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 8192);
+	__uint(max_entries, EX_GROUP_CHUNK * EX_GROUP_CHUNKS);
 	__type(value, __u32);
 } free_groups SEC(".maps");
+
+/* Wakes the reader when a table is running out. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} wanted SEC(".maps");
 
 /* When a cgroup's quota on a CPU was refilled last, by the address of its cfs_rq. */
 struct {
@@ -149,7 +191,43 @@ static __always_inline void leave(struct ex_cpu *c, __u64 depth)
 
 static __always_inline struct ex_slot *slot_at(__u32 index)
 {
-	return bpf_map_lookup_elem(&slots, &index);
+	__u32 chunk = index >> EX_SLOT_CHUNK_BITS, at = index & (EX_SLOT_CHUNK - 1);
+	void *slots_of = bpf_map_lookup_elem(&slots, &chunk);
+
+	return slots_of ? bpf_map_lookup_elem(slots_of, &at) : NULL;
+}
+
+/* So many are left when the reader is asked for more: what is born until it has answered. */
+#define EX_LOW_WATER(table) ((table) == EX_TABLE_SLOTS ? EX_SLOT_CHUNK / 2 : EX_GROUP_CHUNK / 2)
+
+static __always_inline void ask_for_more(enum ex_table table)
+{
+	__u32 what = table;
+
+	if (__sync_val_compare_and_swap(&asked[table], 0, 1))
+		return;
+	if (bpf_ringbuf_output(&wanted, &what, sizeof(what), BPF_RB_FORCE_WAKEUP))
+		asked[table] = 0;
+}
+
+/* The next index that nobody had yet, below `max`; false: there is none at the moment. */
+static __always_inline bool take_fresh(__u32 *next, enum ex_table table, __u32 max, __u32 *index)
+{
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		__u32 at = READ_ONCE(*next), there = READ_ONCE(ready[table]);
+
+		if (at + EX_LOW_WATER(table) >= there && there < max)
+			ask_for_more(table);
+		if (at >= there)
+			return false;
+		if (__sync_val_compare_and_swap(next, at, at + 1) == at) {
+			*index = at;
+			return true;
+		}
+	}
+	return false;
 }
 
 static __always_inline struct ex_slot *slot_of(struct task_struct *task, __u32 *index)

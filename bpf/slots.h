@@ -27,13 +27,8 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 {
 	struct ex_slot *s;
 
-	if (!take_free(index)) {
-		if (READ_ONCE(next_slot) >= max_slots)
-			return NULL;
-		*index = __sync_fetch_and_add(&next_slot, 1);
-		if (*index >= max_slots)
-			return NULL;
-	}
+	if (!take_free(index) && !take_fresh(&next_slot, EX_TABLE_SLOTS, max_slots, index))
+		return NULL;
 	s = slot_at(*index);
 	if (!s)
 		return NULL;
@@ -55,6 +50,24 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	barrier();
 	s->serial = __sync_fetch_and_add(&serials, 1) + 1;
 	return s;
+}
+
+/*
+ * Takes a dead task's slot away: its figures are folded, and whoever reads a boundary that it
+ * lived through is waited for by take_free(). A program that found the slot just before (only a
+ * rename by another thread looks at tasks that are not its own and not in the scheduler's hands)
+ * sees that it is no longer that task's.
+ */
+static __always_inline void release_slot(struct ex_slot *s, struct task_struct *task, __u32 index)
+{
+	struct storage *st = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (st)
+		*(volatile __u32 *)&st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
+	s->state = EX_FREE;
+	s->task = 0;
+	if (bpf_map_push_elem(&free_slots, &index, 0))
+		count_error(EX_ERR_FREE_LIST);
 }
 
 /*

@@ -66,7 +66,15 @@ static __always_inline void set_mode(struct ex_slot *s, struct task_struct *task
 	s->split_run = run;
 }
 
-static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s,
+static __always_inline __u64 not_before(__u64 now, __u64 limit)
+{
+	if (now >= limit)
+		return now;
+	count_error(EX_ERR_CLOCK_STEP);
+	return limit;
+}
+
+static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				       struct task_struct *prev, bool preempt,
 				       unsigned int prev_state, __u32 cpu, __u64 now,
 				       struct boundary b)
@@ -81,13 +89,17 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s,
 		state = sleep_state(s, prev, state);
 	else if (state == EX_LAT_PREEMPT && is_throttled(prev))
 		state = EX_THROTTLE;
-	if (state == EX_DEAD) {
-		fold(c, s, prev, cpu, now, b);
-		s->kstate = prev->exit_state;
-	} else {
-		s->kstate = preempt ? 0 : prev_state;
-	}
+	s->kstate = preempt ? 0 : prev_state;
 	s->state = state;
+	if (state == EX_DEAD) {
+		/* The kernel did not show us its exit. A leader is its own, and still there. */
+		if (!(s->exit_flags & EX_EXIT_NOTED) && prev->pid == prev->tgid)
+			note_exit(s, prev, prev);
+		fold(c, s, prev, cpu, now, b);
+		if (prev->exit_state & EXIT_ZOMBIE)
+			list_zombie(s, prev, now);
+		release_slot(s, prev, index);
+	}
 }
 
 /* The first event of a slot that was seeded while its owner ran: the account begins here. */
@@ -112,7 +124,7 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 		return;
 	cross(c, s, index, b, prev);
 	take_in(c, s, now);
-	switch_out(c, s, prev, preempt, prev_state, cpu, now, b);
+	switch_out(c, s, index, prev, preempt, prev_state, cpu, now, b);
 }
 
 /*
@@ -218,11 +230,9 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	close_segment(c, s, NULL, at, b);
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);
-	if (s->state == EX_DEAD) {
-		c->cum.nameless += executed(s);
-		c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
-		c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
-	}
+	/* Its slot goes when the kernel frees the task. */
+	if (s->state == EX_DEAD)
+		fold_late(c, s, task, s->cpu, at, b);
 }
 
 /*
@@ -270,12 +280,32 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 	return 0;
 }
 
-static __always_inline __u64 not_before(__u64 now, __u64 limit)
+/*
+ * A task that is freed and still has a slot: its last switch was not seen, or only as what
+ * resync() made of it. What it executed in the present window is folded now. Where this
+ * comes in the middle of another of our programs, its time shows as a residual instead.
+ */
+static __noinline int end_unseen(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
+				 __u32 index, bool nested)
 {
-	if (now >= limit)
-		return now;
-	count_error(EX_ERR_CLOCK_STEP);
-	return limit;
+	struct task_struct *current = bpf_get_current_task_btf();
+	bool began = s->state != EX_NEW && s->state != EX_SEED;
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 now = not_before(bpf_ktime_get_ns(), c->since);
+	struct boundary b = last_boundary(now);
+
+	if (began && s->state != EX_DEAD) {
+		count_error(EX_ERR_UNSEEN_SWITCH);
+		cross(c, s, index, b, NULL);
+		if (!nested) {
+			read_run_queue(c, current, now, false);
+			if (!in_step(c, current))
+				resync(c, current, now, cpu);
+			close_segment(c, occupant(c), current, now, b);
+			fold_late(c, s, task, cpu, now, b);
+		}
+	}
+	return 0;
 }
 
 #endif

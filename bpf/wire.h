@@ -95,7 +95,30 @@ struct ex_slot {
 
 #define EX_EXIT_WHOLE 1 /* the whole process is going */
 #define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
-#define EX_EXIT_COUNTED 4 /* on a leader: some task stands for its process already */
+#define EX_EXIT_NOTED 4 /* its exit was seen, so that the other two are what holds */
+
+/*
+ * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine
+ * grows. A chunk is a map of its own, mapped whole by the reader.
+ */
+#define EX_SLOT_CHUNK_BITS 13
+#define EX_SLOT_CHUNK (1u << EX_SLOT_CHUNK_BITS)
+#define EX_SLOT_CHUNKS 64
+#define EX_GROUP_CHUNK_BITS 12
+#define EX_GROUP_CHUNK (1u << EX_GROUP_CHUNK_BITS)
+#define EX_GROUP_CHUNKS 32
+
+/* Which table asks the reader for another chunk. */
+enum ex_table { EX_TABLE_SLOTS, EX_TABLE_GROUPS, EX_TABLES };
+
+/* A process that has ended and was not reaped yet: it needs a line on the screen, but no slot. */
+struct ex_zombie {
+	__u64 serial; /* of the slot it had */
+	__u64 since;
+	struct ex_ident id;
+	__u32 cpu;
+	__u32 marked;
+};
 
 /* Where a CPU's time went. */
 struct ex_cpu_cum {
@@ -113,7 +136,8 @@ struct ex_cpu_cum {
 	__u64 irq;	/* all of it */
 	__u64 irq_idle; /* the part that hit no task's account */
 	__u64 nameless_irq;
-	__u64 spare[2];
+	__u64 nameless_tasks; /* how many those were ... */
+	__u64 nameless_processes; /* ... and how many whole processes of them */
 };
 
 /* steal_raw before the first look. */
@@ -189,6 +213,7 @@ enum ex_error {
 	EX_ERR_FREE_LIST,
 	EX_ERR_CLOCK_STEP,
 	EX_ERR_LOST_WAKEUP,
+	EX_ERR_NO_LINE,
 	EX_ERRORS = 8
 };
 
@@ -198,5 +223,6 @@ _Static_assert(sizeof(struct ex_slot) == 672, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 512, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 784, "ex_group");
+_Static_assert(sizeof(struct ex_zombie) == 88, "ex_zombie");
 
 #endif

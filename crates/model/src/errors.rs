@@ -34,9 +34,9 @@ macro_rules! errors {
 errors! {
     Recursion, "recursion", true, "The kernel skipped a program because it was already running on that CPU.";
     UnseenSwitch, "unseen_switch", false, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
-    NoSlot, "no_slot", false, "A task could not get a slot; its time went to the unnamed account.";
-    NoStorage, "no_storage", false, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
-    NoGroup, "no_group", false, "The table of exited groups was full; the exited time went to the unnamed account.";
+    NoSlot, "no_slot", true, "A task could not get a slot; its time went to the unnamed account.";
+    NoStorage, "no_storage", true, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
+    NoGroup, "no_group", true, "The table of exited groups was full; the exited time went to the unnamed account.";
     FreeList, "free_list", false, "A slot could not be given back; it stays unused until the next start.";
     DirtyList, "dirty_list", false, "The list of changed tasks overflowed; all tasks were looked at instead.";
     ClockStep, "clock_step", false, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
@@ -44,7 +44,9 @@ errors! {
     Backwards, "backwards", true, "A cumulative counter ran backwards between two snapshots.";
     Torn, "torn", true, "A record could not be read consistently.";
     Late, "late", true, "The reader was held up while it published a window's end.";
+    Unsettled, "unsettled", true, "A CPU stayed inside one of the ledger's programs while a window was closed; what runs there may be off.";
     LostExit, "lost_exits", true, "A record of an exited task did not arrive; its time went to the unnamed account.";
+    NoLine, "no_line", false, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
     Offline, "offline_flush", false, "A CPU went offline while a window was being closed.";
 }
 

@@ -159,7 +159,7 @@ impl Frame {
             errors: window.errors,
             cpus: cpu_rows(window),
             rows,
-            died: sees_exits.then(|| window.exited.iter().map(|e| e.processes).sum()),
+            died: sees_exits.then(|| died(window)),
             exited,
             processes: book.process_census(),
             tasks: book.census(),
@@ -436,6 +436,12 @@ fn cpu_rows(window: &Window) -> Vec<CpuRow> {
             ticks: window.cpu_ticks.iter().find(|t| t.0 == account.time.cpu).map(|t| t.1),
         })
         .collect()
+}
+
+/// Processes that exited, those without a group too.
+fn died(window: &Window) -> u64 {
+    let nameless = window.cpus.iter().map(|cpu| cpu.time.nameless_processes);
+    window.exited.iter().map(|e| e.processes).chain(nameless).sum()
 }
 
 /// The balance. Task time and task steal come from the tasks' own accounts, idle and the rest

@@ -140,6 +140,8 @@ pub struct CpuSample {
     /// Executed by tasks that exited when their group could not be kept; a part of `task_ns` of
     /// some CPU, not necessarily this one.
     pub nameless_ns: u64,
+    /// How many processes ended so: whole ones.
+    pub nameless_processes: u64,
     /// Offline.
     pub offline_ns: u64,
     /// Context switches.

@@ -417,6 +417,7 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
                 unnamed_ns: cpu.unnamed_ns.wrapping_sub(then.unnamed_ns),
                 idle_ns: cpu.idle_ns.wrapping_sub(then.idle_ns),
                 nameless_ns: cpu.nameless_ns.wrapping_sub(then.nameless_ns),
+                nameless_processes: cpu.nameless_processes.wrapping_sub(then.nameless_processes),
                 offline_ns: cpu.offline_ns.wrapping_sub(then.offline_ns),
                 irq_ns: minus(cpu.irq_ns, then.irq_ns),
                 irq_idle_ns: minus(cpu.irq_idle_ns, then.irq_idle_ns),

@@ -67,8 +67,8 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Ends a window and adds it up. Windows should not be longer than a second or two: the slots of
-    /// the dead get free only when their window was read.
+    /// Ends a window and adds it up. Windows should not be longer than a second or two: groups of
+    /// the exited are kept until their window was read.
     ///
     /// # Errors
     /// What the kernel says.

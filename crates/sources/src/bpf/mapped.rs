@@ -3,9 +3,10 @@
 //! Everything in here may change under our eyes, so it is only ever read by volatile copy; what
 //! makes a copy consistent is said where it is used.
 
+use libbpf_rs::MapHandle;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
@@ -89,6 +90,57 @@ impl<T: Copy> Mapped<T> {
             let _ = unsafe { munmap(self.at.cast(), self.mapped * size_of::<T>()) };
             self.mapped = 0;
         }
+    }
+}
+
+/// A table in chunks of `per_chunk` elements, each an array map of its own.
+pub struct Chunked<T> {
+    per_chunk: usize,
+    chunks: Vec<Mapped<T>>,
+}
+
+impl<T: Copy> Chunked<T> {
+    /// A table without chunks.
+    pub fn new(per_chunk: usize) -> Chunked<T> {
+        Chunked { per_chunk, chunks: Vec::new() }
+    }
+
+    /// Makes at least the first `len` elements readable, as far as there are `maps` for them.
+    ///
+    /// # Errors
+    /// What mmap(2) says.
+    pub fn grow(&mut self, maps: &[MapHandle], len: usize) -> io::Result<()> {
+        for (index, map) in maps.iter().enumerate() {
+            let in_chunk = len.saturating_sub(index * self.per_chunk).min(self.per_chunk);
+            if in_chunk == 0 {
+                break;
+            }
+            if self.chunks.len() == index {
+                self.chunks.push(Mapped::new(self.per_chunk));
+            }
+            self.chunks[index].grow(map.as_fd(), in_chunk)?;
+        }
+        Ok(())
+    }
+
+    /// How many elements are readable.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(Mapped::len).sum()
+    }
+
+    /// A copy of one element, not necessarily consistent.
+    pub fn read(&self, index: usize) -> T {
+        self.chunks[index / self.per_chunk].read(index % self.per_chunk)
+    }
+
+    /// One field of an element.
+    pub fn field<F: Copy>(&self, index: usize, of: impl Fn(*const T) -> *const F) -> F {
+        self.chunks[index / self.per_chunk].field(index % self.per_chunk, of)
+    }
+
+    /// Overwrites an element that no program writes at the moment.
+    pub fn write(&mut self, index: usize, value: T) {
+        self.chunks[index / self.per_chunk].write(index % self.per_chunk, value);
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Closed {
     pub late: bool,
     /// CPUs that went offline in between.
     pub offline: u64,
+    /// CPUs that were not seen outside our programs, or could not be made to charge what runs.
+    pub unsettled: u64,
 }
 
 /// Closes the open window; `lead_ns` is how far ahead its end is published, until that was once
@@ -42,14 +44,18 @@ pub fn close(kernel: &KernelSide, lead_ns: u64) -> Result<Closed, SourceError> {
     let t_ns = globals.boundary_t()[epoch as usize & 1];
     let late = globals.late() != late_before;
     clock::sleep_until(t_ns + AFTER_NS);
-    let mut offline = 0;
+    let (mut offline, mut unsettled) = (0, 0);
     for cpu in 0..kernel.possible_cpus {
-        kernel.wait_until_outside(cpu);
+        unsettled += u64::from(!kernel.wait_until_outside(cpu));
         let cur = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).cur });
-        let quiet = cur == CUR_IDLE || cur == CUR_OFFLINE;
-        if !quiet && kernel.flush(cpu)? == Flushed::Offline {
-            offline += 1;
+        if cur == CUR_IDLE || cur == CUR_OFFLINE {
+            continue;
+        }
+        match kernel.flush(cpu)? {
+            Flushed::Done => {}
+            Flushed::Offline => offline += 1,
+            Flushed::Busy => unsettled += 1,
         }
     }
-    Ok(Closed { epoch, t_ns, late, offline })
+    Ok(Closed { epoch, t_ns, late, offline, unsettled })
 }

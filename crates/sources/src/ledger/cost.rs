@@ -1,5 +1,7 @@
-//! What the programs cost: events, counted always, times the cost of one, measured at the start
-//! by the kernel's own run-time statistics (bpf(2), BPF_ENABLE_STATS).
+//! What the programs cost: events, counted always, times the cost of one, measured by the kernel's
+//! own run-time statistics (bpf(2), BPF_ENABLE_STATS) at the start, and again whenever the rate of
+//! events changes much: an event on a quiet machine finds cold caches and costs many times what it
+//! costs on a busy one.
 //!
 //! The statistics themselves cost some 20 ns an event, part of which they attribute to the
 //! program, so they are on only for the calibration, and the result errs on the high side.
@@ -14,6 +16,14 @@ const ENOUGH_RUNS: u64 = 5_000;
 const FEW_RUNS: u64 = 50;
 /// How long a first figure stands before more runs make it better, ns.
 const CALIBRATION_NS: u64 = 5_000_000_000;
+/// A rate of events so many times what it was, or so many times smaller, is another load.
+const OTHER_LOAD: u64 = 4;
+/// Events a second below which a machine counts as quiet, however quiet: what they cost in all is
+/// below a fifth of a per cent of a CPU.
+const QUIET_PER_S: u64 = 2_000;
+/// How long to wait for a first figure under a new load, so that this very window gets its own:
+/// so many times a millisecond.
+const WAITS: u32 = 5;
 /// How long skipped runs may go without a look once there is a figure for good, ns: asking is a
 /// system call for each program, and what a skipped run leaves behind is noticed, and set right, at
 /// once.
@@ -32,50 +42,67 @@ pub struct ProgramStats {
 
 /// The calibration and the sum so far.
 pub struct Cost {
+    wanted: bool,
     stats: Option<OwnedFd>,
+    /// What the kernel had counted when this calibration began.
+    base: ProgramStats,
+    /// Events when it began: how many of them there were since says when to ask.
+    base_events: u64,
     ns_per_event: Option<f64>,
+    /// Events a second when the figure was measured.
+    per_s: u64,
     events: u64,
     ns: f64,
     recursions: u64,
+    /// When events were counted last.
+    counted_ns: Option<u64>,
     reviewed_ns: u64,
 }
 
 impl Cost {
     /// Begins to calibrate, if wanted and if the kernel lets us.
-    pub fn start(calibrate: bool) -> Cost {
-        let fd = if calibrate {
-            // SAFETY: the call takes a number and returns a descriptor or an error.
-            unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) }
-        } else {
-            -1
-        };
-        // SAFETY: a descriptor that was just opened for us.
-        let stats = (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) });
-        Cost { stats, ns_per_event: None, events: 0, ns: 0.0, recursions: 0, reviewed_ns: 0 }
+    pub fn start(wanted: bool) -> Cost {
+        Cost {
+            wanted,
+            stats: wanted.then(enable_statistics).flatten(),
+            base: ProgramStats::default(),
+            base_events: 0,
+            ns_per_event: None,
+            per_s: 0,
+            events: 0,
+            ns: 0.0,
+            recursions: 0,
+            counted_ns: None,
+            reviewed_ns: 0,
+        }
     }
 
-    /// Asks the kernel about the programs when it is time to; runs skipped so far, cumulative.
+    /// Takes note of the events up to now, and asks the kernel about the programs when it is time
+    /// to; runs skipped so far, cumulative.
     pub fn review(&mut self, kernel: &KernelSide, now_ns: u64) -> u64 {
-        let no_figure = self.stats.is_some() && self.ns_per_event.is_none();
-        let after_ns = if self.stats.is_some() { CALIBRATION_NS } else { REVIEW_NS };
-        if no_figure || now_ns.saturating_sub(self.reviewed_ns) >= after_ns {
-            let stats = program_stats(kernel);
+        let events = events(kernel);
+        let new = events.saturating_sub(self.events);
+        self.events = events;
+        if let Some(per_s) = self.rate(new, now_ns).filter(|&now| is_other(now, self.per_s)) {
+            self.calibrate_anew(kernel, per_s);
+        }
+        let calibrating = self.stats.is_some();
+        let enough = events.saturating_sub(self.base_events) >= ENOUGH_RUNS;
+        let ask = calibrating && (enough || self.ns_per_event.is_none());
+        let after_ns = if calibrating { CALIBRATION_NS } else { REVIEW_NS };
+        if ask || now_ns.saturating_sub(self.reviewed_ns) >= after_ns {
             self.reviewed_ns = now_ns;
-            self.recursions = stats.iter().map(|s| s.recursion_misses).sum();
-            if self.stats.is_some() {
-                self.calibrate(&stats);
-            }
+            self.ask(kernel);
+        }
+        if let Some(ns_per_event) = self.ns_per_event {
+            self.ns += new as f64 * ns_per_event;
         }
         self.recursions
     }
 
-    /// Takes note of the events so far; `(events, ns)` cumulative, ns `None` until calibrated.
-    pub fn update(&mut self, kernel: &KernelSide) -> (u64, Option<u64>) {
-        let events = events(kernel);
-        let new = events.saturating_sub(self.events);
-        self.events = events;
-        self.ns += new as f64 * self.ns_per_event.unwrap_or(0.0);
-        (events, self.ns_per_event.map(|_| self.ns as u64))
+    /// The events so far and what they cost, cumulative; ns `None` until calibrated.
+    pub fn so_far(&self) -> (u64, Option<u64>) {
+        (self.events, self.ns_per_event.map(|_| self.ns as u64))
     }
 
     /// The cost of one event, once known.
@@ -83,16 +110,68 @@ impl Cost {
         self.ns_per_event
     }
 
-    fn calibrate(&mut self, stats: &[ProgramStats]) {
-        let runs: u64 = stats.iter().map(|s| s.runs).sum();
-        let time: u64 = stats.iter().map(|s| s.run_time_ns).sum();
-        if runs >= FEW_RUNS {
-            self.ns_per_event = Some(time as f64 / runs as f64);
+    /// Events a second since they were counted last.
+    fn rate(&mut self, new: u64, now_ns: u64) -> Option<u64> {
+        let elapsed_ns = now_ns.checked_sub(self.counted_ns.replace(now_ns)?)?;
+        (u128::from(new) * 1_000_000_000).checked_div(elapsed_ns.into())?.try_into().ok()
+    }
+
+    /// Another load: what an event costs under it, measured at once if there are enough of them.
+    fn calibrate_anew(&mut self, kernel: &KernelSide, per_s: u64) {
+        if !self.wanted {
+            return;
         }
+        if self.stats.is_none() {
+            self.stats = enable_statistics();
+        }
+        self.base = sum(&program_stats(kernel));
+        self.base_events = self.events;
+        self.per_s = per_s;
+        for _ in 0..WAITS {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            if self.ask(kernel) {
+                break;
+            }
+        }
+    }
+
+    /// Asks the kernel; whether there is a figure of this calibration.
+    fn ask(&mut self, kernel: &KernelSide) -> bool {
+        let now = sum(&program_stats(kernel));
+        self.recursions = now.recursion_misses;
+        let runs = now.runs.saturating_sub(self.base.runs);
+        if self.stats.is_none() || runs < FEW_RUNS {
+            return false;
+        }
+        let time_ns = now.run_time_ns.saturating_sub(self.base.run_time_ns);
+        self.ns_per_event = Some(time_ns as f64 / runs as f64);
         if runs >= ENOUGH_RUNS {
             self.stats = None;
         }
+        true
     }
+}
+
+/// Whether a rate of events is another load than the one measured.
+fn is_other(now_per_s: u64, then_per_s: u64) -> bool {
+    let (now, then) = (now_per_s.max(QUIET_PER_S), then_per_s.max(QUIET_PER_S));
+    now / then >= OTHER_LOAD || then / now >= OTHER_LOAD
+}
+
+/// The kernel's run-time statistics, on until the descriptor is closed.
+fn enable_statistics() -> Option<OwnedFd> {
+    // SAFETY: the call takes a number and returns a descriptor or an error.
+    let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
+    // SAFETY: a descriptor that was just opened for us.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn sum(stats: &[ProgramStats]) -> ProgramStats {
+    stats.iter().fold(ProgramStats::default(), |sum, one| ProgramStats {
+        run_time_ns: sum.run_time_ns + one.run_time_ns,
+        runs: sum.runs + one.runs,
+        recursion_misses: sum.recursion_misses + one.recursion_misses,
+    })
 }
 
 /// Changes between user and system mode so far (EX_EV_MODE of bpf/wire.h).
@@ -134,4 +213,16 @@ fn stats_of(fd: i32) -> Option<ProgramStats> {
         runs: info.run_cnt,
         recursion_misses: info.recursion_misses,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_load_is_four_times_as_many_events_or_a_quarter_and_quiet_is_quiet() {
+        assert!(!is_other(0, 1_900) && !is_other(7_000, 100), "quiet, or nearly so");
+        assert!(is_other(8_000, 100) && is_other(100, 8_000));
+        assert!(!is_other(30_000, 10_000) && is_other(40_000, 10_000) && is_other(10_000, 40_000));
+    }
 }

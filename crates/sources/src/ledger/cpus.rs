@@ -47,6 +47,7 @@ fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool) -> CpuSample
         steal_ns: steal.then_some(cum.steal),
         steal_idle_ns: steal.then_some(cum.steal_idle + cum.nameless_steal),
         nameless_ns: cum.nameless,
+        nameless_processes: cum.nameless_processes,
         offline_ns: cum.offline,
         switches: Some(cum.switches),
         watched_ns: Some(cum.watched),

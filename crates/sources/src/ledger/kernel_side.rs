@@ -1,12 +1,14 @@
 //! The loaded programs and their maps: what the other modules read from and write to.
 
+use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
 use super::maps::Globals;
 use super::skel::{types, LedgerSkel};
-use crate::bpf::mapped::Mapped;
+use super::Options;
+use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::refusal;
 use crate::clock;
 use crate::error::SourceError;
-use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, ProgramInput};
+use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, MapHandle, ProgramInput};
 use std::io;
 use std::os::fd::AsFd;
 
@@ -20,6 +22,11 @@ pub const STEAL_UNREAD: u64 = u64::MAX;
 /// BPF_F_TEST_RUN_ON_CPU of include/uapi/linux/bpf.h.
 const TEST_RUN_ON_CPU: u32 = 1;
 
+/// How often a CPU is asked to charge what runs there, when each time it was in our programs.
+const FLUSH_TRIES: u32 = 1_000;
+/// How long a CPU may seem to be in one of our programs: longer than a hypervisor takes a CPU for.
+const OUTSIDE_PATIENCE_NS: u64 = 2_000_000_000;
+
 /// What flushing a CPU came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
@@ -27,6 +34,8 @@ pub enum Flushed {
     Done,
     /// There is no such CPU at the moment.
     Offline,
+    /// It was in the middle of another of our programs whenever it was asked.
+    Busy,
 }
 
 /// The kernel's side.
@@ -34,15 +43,13 @@ pub struct KernelSide {
     /// Global variables.
     pub globals: Globals,
     /// Task slots.
-    pub slots: Mapped<types::ex_slot>,
+    pub slots: Chunked<types::ex_slot>,
     /// CPUs, by number.
     pub cpus: Mapped<types::ex_cpu>,
     /// Two lists of changed slots.
     pub dirty: Mapped<u64>,
     /// Exited groups.
-    pub groups: Mapped<types::ex_group>,
-    /// How many slots there can be.
-    pub max_slots: usize,
+    pub groups: Chunked<types::ex_group>,
     /// How long each list of changed slots can be.
     pub max_listed: usize,
     /// How many CPUs there can be.
@@ -50,25 +57,34 @@ pub struct KernelSide {
     /// Whether the refill of a quota is seen.
     pub sees_unthrottle: bool,
     links: Vec<Link>,
+    /// Before the object, whose globals its thread writes to.
+    growth: Growth,
     skel: LedgerSkel<'static>,
 }
 
 impl KernelSide {
     /// Maps what is always needed; the programs are not attached yet.
-    pub fn new(mut skel: LedgerSkel<'static>) -> Result<KernelSide, SourceError> {
+    pub fn new(
+        mut skel: LedgerSkel<'static>,
+        options: &Options,
+    ) -> Result<KernelSide, SourceError> {
         let max = |map: &dyn MapCore| map.max_entries() as usize;
         let bss = skel.maps.bss_data.take().ok_or(SourceError::Unavailable {
             what: "the BPF object has no globals".into(),
             advice: "this build is broken: build again".into(),
         })?;
-        let maps = &skel.maps;
+        let (maps, globals) = (&skel.maps, Globals::new(bss));
+        let handles = [&maps.slots, &maps.groups, &maps.wanted].map(MapHandle::try_from);
+        let [slots, groups, wanted] = handles;
+        let failed = refusal::failed("opening the ledger's maps");
+        let handles = [slots.map_err(&failed)?, groups.map_err(&failed)?, wanted.map_err(&failed)?];
         let mut kernel = KernelSide {
-            globals: Globals::new(bss),
-            slots: Mapped::new(max(&maps.slots)),
+            globals,
+            slots: Chunked::new(SLOTS_PER_CHUNK as usize),
             cpus: Mapped::new(max(&maps.cpus)),
             dirty: Mapped::new(max(&maps.dirty)),
-            groups: Mapped::new(max(&maps.groups)),
-            max_slots: max(&maps.slots),
+            groups: Chunked::new(GROUPS_PER_CHUNK as usize),
+            growth: Growth::start(handles, globals, options)?,
             max_listed: max(&maps.dirty) / 2,
             possible_cpus: max(&maps.cpus),
             sees_unthrottle: false,
@@ -165,16 +181,19 @@ impl KernelSide {
 
     /// Runs the flush program on one CPU.
     pub fn flush(&self, cpu: usize) -> Result<Flushed, SourceError> {
-        let input =
-            ProgramInput { cpu: cpu as u32, flags: TEST_RUN_ON_CPU, ..ProgramInput::default() };
-        match self.skel.progs.flush.test_run(input) {
-            // It came in the middle of another of our programs, which takes well under 1 us.
-            Ok(output) if output.return_value == 1 => self.flush(cpu),
-            Ok(_) => Ok(Flushed::Done),
-            // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
-            Err(error) if raw_os_error(&error) == Some(ENXIO) => Ok(Flushed::Offline),
-            Err(error) => Err(refusal::failed("flushing a CPU")(error)),
+        for _ in 0..FLUSH_TRIES {
+            let input =
+                ProgramInput { cpu: cpu as u32, flags: TEST_RUN_ON_CPU, ..ProgramInput::default() };
+            match self.skel.progs.flush.test_run(input) {
+                // It came in the middle of another of our programs, which takes well under 1 us.
+                Ok(output) if output.return_value == 1 => {}
+                Ok(_) => return Ok(Flushed::Done),
+                // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
+                Err(error) if raw_os_error(&error) == Some(ENXIO) => return Ok(Flushed::Offline),
+                Err(error) => return Err(refusal::failed("flushing a CPU")(error)),
+            }
         }
+        Ok(Flushed::Busy)
     }
 
     /// Runs the program that publishes the end of the open window.
@@ -184,32 +203,54 @@ impl KernelSide {
     }
 
     /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
-    /// does with a clock reading from after the call.
-    pub fn wait_until_outside(&self, cpu: usize) {
+    /// does with a clock reading from after the call. `false`: it was not, for too long.
+    pub fn wait_until_outside(&self, cpu: usize) -> bool {
         let mut spins = 0u32;
+        let mut patience_ends = None;
         while self.cpus.field(cpu, |c| unsafe { &raw const (*c).busy }) != 0 {
             spins += 1;
             if spins.is_multiple_of(512) {
                 // Its virtual CPU was taken in the middle of a program.
-                clock::sleep_until(clock::now_ns() + 20_000);
+                let now = clock::now_ns();
+                if now > *patience_ends.get_or_insert(now + OUTSIDE_PATIENCE_NS) {
+                    return false;
+                }
+                clock::sleep_until(now + 20_000);
             }
             std::hint::spin_loop();
         }
+        true
     }
 
     /// Makes all slots and list entries in use readable; how many slots are.
     pub fn grow(&mut self) -> Result<usize, SourceError> {
         let maps = &self.skel.maps;
-        let slots = (self.globals.next_slot() as usize).min(self.max_slots);
+        let slots = self.globals.next_slot() as usize;
         let failed = kernel_error("mapping the ledger");
-        let slots_mapped = self.slots.grow(maps.slots.as_fd(), slots);
+        self.slots.grow(&self.growth.slots.maps(), slots).map_err(&failed)?;
         let groups = self.globals.next_group() as usize;
-        slots_mapped
-            .and_then(|_| self.groups.grow(maps.groups.as_fd(), groups))
-            .map_err(&failed)?;
+        self.groups.grow(&self.growth.groups.maps(), groups).map_err(&failed)?;
         // The second list begins in the middle: it is mapped whole, 8 bytes an entry.
         self.dirty.grow(maps.dirty.as_fd(), 2 * self.max_listed).map_err(&failed)?;
         Ok(slots)
+    }
+
+    /// Processes that ended and were not reaped.
+    pub fn zombies(&self) -> Result<Vec<types::ex_zombie>, SourceError> {
+        let mut listed = Vec::new();
+        if self.globals.zombies_now() <= 0 {
+            return Ok(listed);
+        }
+        let failed = refusal::failed("reading the list of zombies");
+        let map = &self.skel.maps.zombies;
+        // All at once: the iterator takes a batch that is not full for the last one, and the kernel
+        // leaves a batch unfilled rather than cut one of the map's buckets in two.
+        let most = map.max_entries();
+        for (_, value) in map.lookup_batch(most, MapFlags::ANY, MapFlags::ANY).map_err(failed)? {
+            // SAFETY: the map's values are of this type, plain data; a copy needs no alignment.
+            listed.push(unsafe { std::ptr::read_unaligned(value.as_ptr().cast()) });
+        }
+        Ok(listed)
     }
 
     /// Makes a group unreachable for the programs; they may still hold it until the next window

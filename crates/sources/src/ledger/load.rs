@@ -73,22 +73,12 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
 
 fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Result<()> {
     let cpus = libbpf_rs::num_possible_cpus()? as u32;
-    let (slots, groups) = (options.slots(), options.groups);
-    open.maps.slots.set_max_entries(slots)?;
-    open.maps.free_slots.set_max_entries(slots)?;
-    // A slot is listed again for each owner it has in a window.
-    let listed = 4 * slots;
-    open.maps.dirty.set_max_entries(2 * listed)?;
-    open.maps.groups.set_max_entries(groups)?;
-    open.maps.free_groups.set_max_entries(groups)?;
-    open.maps.group_index.set_max_entries(groups)?;
     open.maps.cpus.set_max_entries(cpus)?;
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
-    rodata.max_slots = slots;
-    rodata.max_listed = listed;
-    rodata.max_groups = groups;
+    rodata.max_slots = options.slots;
+    rodata.max_groups = options.groups;
     rodata.possible_cpus = cpus;
     rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
     rodata.drop_charge_every = options.drop_charge_every;

@@ -15,9 +15,21 @@ const _: () = {
     assert!(size_of::<types::ex_cpu>() == 512);
     assert!(size_of::<types::ex_group_key>() == 64);
     assert!(size_of::<types::ex_group>() == 784);
+    assert!(size_of::<types::ex_zombie>() == 88);
 };
 
+/// What grows while the ledger runs (enum ex_table of bpf/wire.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Table {
+    /// Slots for tasks.
+    Slots = 0,
+    /// Exited groups.
+    Groups = 1,
+}
+
 /// The programs' global variables.
+#[derive(Clone, Copy)]
 pub struct Globals(*mut types::bss);
 
 // As for `Mapped`.
@@ -64,8 +76,25 @@ impl Globals {
     read_global!(dirty_n, [u32; 2]);
     read_global!(next_slot, u32);
     read_global!(next_group, u32);
+    read_global!(zombies_now, i64);
     read_global!(born_tasks, u64);
     read_global!(errors, [u64; 8]);
+
+    /// Tells the programs how many slots or groups there are now, and that they may ask again.
+    pub fn set_ready(&self, table: Table, count: u32) {
+        // SAFETY: as above. The count comes first: who asks anew must find it.
+        unsafe {
+            ptr::write_volatile(&raw mut (*self.0).ready[table as usize], count);
+            fence(Ordering::SeqCst);
+            ptr::write_volatile(&raw mut (*self.0).asked[table as usize], 0);
+        }
+    }
+
+    /// How many slots or groups there are.
+    pub fn ready(&self, table: Table) -> u32 {
+        // SAFETY: as above.
+        unsafe { ptr::read_volatile(&raw const (*self.0).ready[table as usize]) }
+    }
 
     /// Starts the list of changed slots of an epoch that is not published yet.
     pub fn clear_dirty(&self, epoch: u32) {

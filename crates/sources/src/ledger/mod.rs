@@ -8,11 +8,14 @@ mod closing;
 mod cost;
 mod cpus;
 mod exits;
+mod growth;
 mod kernel_side;
 pub(crate) mod load;
 mod maps;
 mod optional;
+mod slotless;
 mod tasks;
+mod zombies;
 
 /// Generated from bpf/ledger.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
@@ -32,18 +35,19 @@ use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality,
 use exits::ExitReader;
 use kernel_side::KernelSide;
 use optional::{Group, Optional};
-use std::fs;
-use tasks::{Measured, TaskReader};
+use slotless::Slotless;
+use tasks::{Changes, Measured, TaskReader};
+use zombies::ZombieReader;
 
 /// How large the ledger is, and how it is broken on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Slots for tasks; `None`: twice the tasks there are now, at least 16,384, at most 262,144.
-    /// A slot takes 692 bytes of kernel memory. When there are more tasks, time goes to the
-    /// unnamed account.
-    pub slots: Option<u32>,
-    /// Exited groups, 784 bytes each; when there are more, their time goes to the unnamed
+    /// The most slots there may be, one for each task that lives, 672 bytes of kernel memory each;
+    /// the table begins small and grows. When there are more tasks, time goes to the unnamed
     /// account.
+    pub slots: u32,
+    /// The most exited groups there may be, 784 bytes each; when there are more, their time goes
+    /// to the unnamed account.
     pub groups: u32,
     /// Lose one charge in so many, to see that the books notice; 0: none. For tests.
     pub drop_charge_every: u32,
@@ -59,23 +63,13 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            slots: None,
-            groups: 8192,
+            slots: growth::MOST_SLOTS,
+            groups: growth::MOST_GROUPS,
             drop_charge_every: 0,
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
         }
-    }
-}
-
-impl Options {
-    fn slots(&self) -> u32 {
-        let tasks = || {
-            let loadavg = fs::read_to_string("/proc/loadavg").ok()?;
-            loadavg.split_whitespace().nth(3)?.split('/').nth(1)?.parse::<u32>().ok()
-        };
-        self.slots.unwrap_or_else(|| (tasks().unwrap_or(0) * 2).clamp(16_384, 262_144))
     }
 }
 
@@ -85,6 +79,8 @@ pub struct Ledger {
     provenance: Provenance,
     tasks: TaskReader,
     exits: ExitReader,
+    zombies: ZombieReader,
+    slotless: Slotless,
     cost: Cost,
     split: Optional,
     interrupts: Optional,
@@ -102,7 +98,7 @@ impl Ledger {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Ledger, SourceError> {
-        let mut kernel = KernelSide::new(load::load(options)?)?;
+        let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());
         // Not 0, which is what a new slot has: its first event must put it on the list.
         kernel.globals.set_epoch(1);
@@ -130,6 +126,8 @@ impl Ledger {
             provenance,
             tasks: TaskReader::default(),
             exits: ExitReader::default(),
+            zombies: ZombieReader::default(),
+            slotless: Slotless::default(),
             split,
             interrupts,
             lead_ns: options.lead_ns,
@@ -169,6 +167,17 @@ impl Ledger {
     /// Adds what the programs, the kernel and this reader noticed.
     fn count_errors(&mut self, closed: &Closed, recursions: u64, torn: u64, overflow: bool) {
         use ErrorKind as E;
+        self.count_kernel_errors();
+        self.errors.0[E::Recursion as usize] = recursions;
+        self.errors.add(E::Torn, torn);
+        self.errors.add(E::DirtyList, overflow.into());
+        self.errors.add(E::Late, closed.late.into());
+        self.errors.add(E::Offline, closed.offline);
+        self.errors.add(E::Unsettled, closed.unsettled);
+    }
+
+    fn count_kernel_errors(&mut self) {
+        use ErrorKind as E;
         let kernel = self.kernel.globals.errors();
         let kinds = [
             E::UnseenSwitch,
@@ -178,26 +187,27 @@ impl Ledger {
             E::FreeList,
             E::ClockStep,
             E::LostWakeup,
+            E::NoLine,
         ];
         for (kind, count) in kinds.into_iter().zip(kernel) {
             self.errors.0[kind as usize] = count;
         }
-        self.errors.0[E::Recursion as usize] = recursions;
-        self.errors.add(E::Torn, torn);
-        self.errors.add(E::DirtyList, overflow.into());
-        self.errors.add(E::Late, closed.late.into());
-        self.errors.add(E::Offline, closed.offline);
     }
 
-    /// Tasks that got no slot at birth get one as soon as there are free ones.
-    fn seed_again(&mut self) -> Result<(), SourceError> {
-        let missing = self.errors.get(ErrorKind::NoSlot) + self.errors.get(ErrorKind::NoStorage);
-        if missing > self.seeded_without_slot {
+    /// Tasks that got no slot at birth get one as soon as there are free ones. Who gets none even
+    /// so is shown as /proc knows them.
+    fn seed_again(&mut self, out: &mut Changes, slots: usize) -> Result<(), SourceError> {
+        let missing =
+            |errors: &ErrorCounts| errors.get(ErrorKind::NoSlot) + errors.get(ErrorKind::NoStorage);
+        let before = missing(&self.errors);
+        let mut left_out = false;
+        if before > self.seeded_without_slot {
             self.kernel.seed()?;
-            let errors = self.kernel.globals.errors();
-            self.seeded_without_slot = errors[1] + errors[2];
+            self.count_kernel_errors();
+            self.seeded_without_slot = missing(&self.errors);
+            left_out = self.seeded_without_slot > before;
         }
-        Ok(())
+        self.slotless.read(&self.kernel, left_out, slots, out)
     }
 }
 
@@ -215,14 +225,15 @@ impl Source for Ledger {
             irq: self.interrupts.is_on(),
             unthrottle: self.kernel.sees_unthrottle,
         };
-        let changes = self.tasks.read(&self.kernel, &closed, slots, measured);
+        let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured);
+        self.zombies.read(&self.kernel, &closed, &mut changes)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
         let recursions = self.cost.review(&self.kernel, closed.t_ns);
         self.count_errors(&closed, recursions, changes.torn, changes.overflow);
-        self.seed_again()?;
-        let (events, bpf_ns) = self.cost.update(&self.kernel);
+        self.seed_again(&mut changes, slots)?;
+        let (events, bpf_ns) = self.cost.so_far();
         self.provenance = provenance(measured);
         let ns_per_event = self.cost.ns_per_event();
         self.split.review(&self.kernel, ns_per_event, closed.t_ns);

@@ -5,23 +5,13 @@ use super::kernel_side::KernelSide;
 use super::skel::types::{ex_cum, ex_ident, ex_slot};
 pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
-use exactop_model::{AccountId, Counter, Counters, MicroState, TaskSample};
-
-/// EXIT_ZOMBIE of include/linux/sched.h.
-const EXIT_ZOMBIE: u32 = 0x20;
-/// A dead task counts as a zombie when its parent has let it lie for so long; before, it is
-/// likely reaped and only waiting for the kernel to free it.
-const ZOMBIE_AFTER_NS: u64 = 100_000_000;
-/// Set in the account of a zombie: its time has been folded into its exited group.
-const ZOMBIE_ACCOUNT: u64 = 1 << 63;
+use exactop_model::{AccountId, Counter, Counters, TaskSample};
 
 /// What the reader knows of a slot since it last looked.
 #[derive(Clone, Copy, Default)]
 struct Mirror {
     /// Serial of the owner whose sample was given out last; 0: none.
     live: u64,
-    /// The same for a zombie's.
-    zombie: u64,
     /// The epoch it was looked at.
     looked: u32,
 }
@@ -43,8 +33,6 @@ pub struct Changes {
 #[derive(Default)]
 pub struct TaskReader {
     mirror: Vec<Mirror>,
-    /// Dead tasks that may turn out to be zombies.
-    lying: Vec<u32>,
     measured: Measured,
 }
 
@@ -55,7 +43,6 @@ struct View {
     cpu: u32,
     kstate: u32,
     born: u64,
-    since: u64,
     marked: bool,
     id: ex_ident,
     cum: ex_cum,
@@ -86,9 +73,6 @@ impl TaskReader {
                 self.look(kernel, closed, index, &mut changes);
             }
         }
-        for index in std::mem::take(&mut self.lying) {
-            self.look(kernel, closed, index as usize, &mut changes);
-        }
         changes
     }
 
@@ -101,26 +85,16 @@ impl TaskReader {
             out.torn += 1;
             return;
         };
-        let before = self.mirror[index];
-        let (mut live, mut zombie) = (0, 0);
+        let before = self.mirror[index].live;
+        let mut live = 0;
         if is_alive(view.state) && view.born < closed.t_ns {
             live = view.serial;
             out.tasks.push(self.sample(&view));
-        } else if view.state == state::DEAD && view.kstate & EXIT_ZOMBIE != 0 {
-            if view.since + ZOMBIE_AFTER_NS > closed.t_ns {
-                self.lying.push(index as u32);
-            } else {
-                zombie = view.serial | ZOMBIE_ACCOUNT;
-                out.tasks.push(zombie_sample(&view, zombie));
-            }
         }
-        for (was, is) in [(before.live, live), (before.zombie, zombie)] {
-            if was != 0 && was != is {
-                out.gone.push(AccountId(was));
-            }
+        if before != 0 && before != live {
+            out.gone.push(AccountId(before));
         }
         self.mirror[index].live = live;
-        self.mirror[index].zombie = zombie;
     }
 
     fn sample(&self, view: &View) -> TaskSample {
@@ -172,7 +146,6 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
         cpu: slot.cpu,
         kstate: slot.kstate,
         born: slot.born,
-        since: slot.since,
         marked: slot.marked != 0,
         id: slot.id,
         cum: slot.cum,
@@ -190,22 +163,6 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
         view.state = 0;
     }
     view
-}
-
-/// A zombie takes no time; what it took is in its exited group.
-fn zombie_sample(view: &View, account: u64) -> TaskSample {
-    TaskSample {
-        account: AccountId(account),
-        key: raw_ident!(&view.id).key(),
-        ident: raw_ident!(&view.id).ident(),
-        state: MicroState::Zombie,
-        letter: 'Z',
-        since_ns: view.since,
-        last_cpu: Some(view.cpu),
-        followed: view.marked,
-        threads: None,
-        counters: Counters::zero(),
-    }
 }
 
 /// What is measured at the moment, beside what always is.

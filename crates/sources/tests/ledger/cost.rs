@@ -37,3 +37,40 @@ fn the_cost_of_an_event_gets_known_and_the_kernels_statistics_go_off_again() {
     assert!(load.rounds().expect("rounds") > rounds, "the load runs on");
     assert_eq!(runs(&books), before, "the kernel goes on measuring");
 }
+
+/// What a window says its events cost, and what the kernel's statistics say they took.
+fn cost_and_truth(books: &mut Books) -> (f64, f64) {
+    let took = |b: &Books| b.ledger.program_stats().iter().map(|s| s.run_time_ns).sum::<u64>();
+    let before = took(books);
+    let window = books.window(Duration::from_millis(500));
+    let told = window.cost.bpf_ns.expect("calibrated");
+    let most = window.length_ns() * window.cpus.len() as u64;
+    assert!(told < most, "{told} ns of {most} ns that all CPUs have");
+    (told as f64, (took(books) - before) as f64)
+}
+
+#[test]
+fn the_cost_of_an_event_is_measured_again_when_the_load_changes() {
+    let Some(_machine) = crate::machine() else { return };
+    if crate::emulated() {
+        eprintln!("left out: emulated");
+        return;
+    }
+    let mut books = Books::open(&Options::default());
+    // Few events, far between: each finds cold caches.
+    while books.ledger.ns_per_event().is_none() {
+        books.window(Duration::from_millis(200));
+    }
+    // The witness: the kernel's own statistics, on all the time from here.
+    let statistics = std::fs::read_to_string("/proc/sys/kernel/bpf_stats_enabled");
+    std::fs::write("/proc/sys/kernel/bpf_stats_enabled", "1").expect("root may");
+    let _load = PipePingPong::start(2).expect("ping-pong");
+    let mut off = Vec::new();
+    for _ in 0..4 {
+        let (told, truth) = cost_and_truth(&mut books);
+        off.push(told / truth);
+    }
+    let _ = std::fs::write("/proc/sys/kernel/bpf_stats_enabled", statistics.unwrap_or_default());
+    println!("told / measured, window by window: {off:?}");
+    assert!(off[1..].iter().all(|ratio| (0.33..3.0).contains(ratio)), "{off:?}");
+}

@@ -11,6 +11,7 @@ mod calls;
 mod conservation;
 mod corners;
 mod cost;
+mod crowd;
 mod hotplug;
 mod identity;
 mod interrupts;

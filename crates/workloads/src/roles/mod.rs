@@ -6,6 +6,7 @@
 mod auto_reaped;
 pub(crate) mod children;
 pub(crate) mod counters;
+mod crowd;
 mod desk;
 mod exec_threads;
 mod exiting_threads;
@@ -25,8 +26,9 @@ use std::process::ExitCode;
 /// A role: takes its arguments; returns only if the load could not be started.
 type Role = fn(&[String]) -> Result<std::convert::Infallible, Refusal>;
 
-const ROLES: [(&str, Role); 10] = [
+const ROLES: [(&str, Role); 11] = [
     ("auto-reaped", auto_reaped::run),
+    ("crowd", crowd::run),
     ("exec-threads", exec_threads::run),
     ("exiting-threads", exiting_threads::run),
     ("fork-storm", fork_storm::run),

@@ -5,6 +5,7 @@
 //! begin with `lab-`, but for the shells.
 
 mod auto_reaped;
+mod crowd;
 mod exec_threads;
 mod exiting_threads;
 mod fork_storm;
@@ -16,6 +17,7 @@ mod spin;
 mod stop_continue;
 
 pub use auto_reaped::{AutoReaped, AutoReapedTotals};
+pub use crowd::{Crowd, CrowdOf};
 pub use exec_threads::ExecThreads;
 pub use exiting_threads::{ExitingThreads, ExitingThreadsTotals};
 pub use fork_storm::ForkStorm;

@@ -1,0 +1,218 @@
+//! The tables that grow: slots and exited groups come in chunks, and a thread adds one when the
+//! programs say that they are running out, windows open or not.
+//!
+//! A chunk is a map of its own in an array of maps; the reader maps it into memory when it next
+//! looks. Chunks stay until the ledger ends.
+
+use super::maps::{Globals, Table};
+use super::skel::types;
+use super::Options;
+use crate::bpf::refusal;
+use crate::error::SourceError;
+use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// EX_SLOT_CHUNK of bpf/wire.h.
+pub const SLOTS_PER_CHUNK: u32 = 1 << 13;
+/// EX_GROUP_CHUNK of bpf/wire.h.
+pub const GROUPS_PER_CHUNK: u32 = 1 << 12;
+/// What the array of maps has room for: 336 MiB of kernel memory if there are so many tasks.
+pub const MOST_SLOTS: u32 = 64 * SLOTS_PER_CHUNK;
+/// The same for groups: 98 MiB.
+pub const MOST_GROUPS: u32 = 32 * GROUPS_PER_CHUNK;
+
+/// After the kernel refused a chunk, the programs may ask again so much later.
+const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// One table: the array of maps and its chunks so far.
+pub struct Chunks {
+    table: Table,
+    outer: MapHandle,
+    value_size: u32,
+    per_chunk: u32,
+    most: u32,
+    maps: Mutex<Vec<MapHandle>>,
+}
+
+impl Chunks {
+    /// A table without chunks.
+    fn new(outer: MapHandle, table: Table, most: u32) -> Chunks {
+        let (value_size, per_chunk) = match table {
+            Table::Slots => (size_of::<types::ex_slot>(), SLOTS_PER_CHUNK),
+            Table::Groups => (size_of::<types::ex_group>(), GROUPS_PER_CHUNK),
+        };
+        Chunks {
+            table,
+            outer,
+            value_size: value_size as u32,
+            per_chunk,
+            most,
+            maps: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// The chunks there are.
+    pub fn maps(&self) -> MutexGuard<'_, Vec<MapHandle>> {
+        // A vector of descriptors is whole at every instant.
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds chunks until there is room for `count` in all, and tells the programs.
+    fn make_room(&self, globals: Globals, count: u32) -> libbpf_rs::Result<()> {
+        let mut maps = self.maps();
+        let wanted = count.min(self.most).div_ceil(self.per_chunk) as usize;
+        let (mut keys, mut fds, mut made) = (Vec::new(), Vec::new(), Vec::new());
+        for index in maps.len()..wanted {
+            let map = self.chunk()?;
+            keys.extend_from_slice(&(index as u32).to_ne_bytes());
+            fds.extend_from_slice(&(rustix::fd::AsRawFd::as_raw_fd(&map.as_fd())).to_ne_bytes());
+            made.push(map);
+        }
+        if !made.is_empty() {
+            // All at once: the kernel waits for a grace period after each call.
+            let n = made.len() as u32;
+            self.outer.update_batch(&keys, &fds, n, MapFlags::ANY, MapFlags::ANY)?;
+            maps.extend(made);
+        }
+        globals.set_ready(self.table, (maps.len() as u32 * self.per_chunk).min(self.most));
+        Ok(())
+    }
+
+    fn chunk(&self) -> libbpf_rs::Result<MapHandle> {
+        let options = libbpf_sys::bpf_map_create_opts {
+            sz: size_of::<libbpf_sys::bpf_map_create_opts>() as libbpf_sys::size_t,
+            map_flags: libbpf_sys::BPF_F_MMAPABLE,
+            ..libbpf_sys::bpf_map_create_opts::default()
+        };
+        let name = Some("ex_chunk");
+        MapHandle::create(MapType::Array, name, 4, self.value_size, self.per_chunk, &options)
+    }
+
+    /// Half as many again.
+    fn grow(&self, globals: Globals) -> libbpf_rs::Result<()> {
+        let there = globals.ready(self.table);
+        self.make_room(globals, there.saturating_add(self.per_chunk.max(there / 2)))
+    }
+}
+
+/// Both tables and the thread that makes them grow.
+pub struct Growth {
+    /// Slots for tasks.
+    pub slots: Arc<Chunks>,
+    /// Exited groups.
+    pub groups: Arc<Chunks>,
+    stop: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Growth {
+    /// Makes room for those who live, and for as many births as may come before the thread has
+    /// answered; starts the thread.
+    ///
+    /// # Errors
+    /// [`SourceError::Unavailable`]: no memory, most likely.
+    pub fn start(
+        [slots, groups, wanted]: [MapHandle; 3],
+        globals: Globals,
+        options: &Options,
+    ) -> Result<Growth, SourceError> {
+        let failed = refusal::failed("making room for tasks");
+        let slots = Chunks::new(slots, Table::Slots, options.slots);
+        let groups = Chunks::new(groups, Table::Groups, options.groups);
+        let first = tasks_now().saturating_add(SLOTS_PER_CHUNK / 2).max(1);
+        slots.make_room(globals, first).map_err(&failed)?;
+        groups.make_room(globals, 1).map_err(&failed)?;
+        let (slots, groups) = (Arc::new(slots), Arc::new(groups));
+        let io = |error| SourceError::Kernel { what: "starting the thread that adds slots", error };
+        let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).map_err(|e| io(e.into()))?);
+        let thread = std::thread::Builder::new().name("exactop-growth".into());
+        let answering = Answering {
+            tables: [Arc::clone(&slots), Arc::clone(&groups)],
+            stop: Arc::clone(&stop),
+            globals,
+        };
+        let thread = thread.spawn(move || answering.run(&wanted)).map_err(io)?;
+        Ok(Growth { slots, groups, stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Growth {
+    fn drop(&mut self) {
+        // The thread writes to the globals, which go with the object.
+        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread has.
+struct Answering {
+    tables: [Arc<Chunks>; 2],
+    stop: Arc<OwnedFd>,
+    globals: Globals,
+}
+
+impl Answering {
+    fn run(&self, ring: &MapHandle) {
+        // Those who bear children at full speed must not keep it from running.
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
+        let asked = Rc::new(Cell::new([false; 2]));
+        let note = Rc::clone(&asked);
+        let mut builder = RingBufferBuilder::new();
+        let added = builder.add(ring, move |what| {
+            let mut tables = note.get();
+            if let Some(table) = what.first().and_then(|&table| tables.get_mut(table as usize)) {
+                *table = true;
+            }
+            note.set(tables);
+            0
+        });
+        if added.is_err() {
+            return;
+        }
+        let Ok(ring) = builder.build() else { return };
+        // SAFETY: the ring buffer keeps its epoll descriptor open for as long as it lives.
+        let readable = unsafe { BorrowedFd::borrow_raw(ring.epoll_fd()) };
+        let mut refused = [false; 2];
+        while self.wait(readable, refused.contains(&true)) {
+            let _ = ring.consume();
+            let now = asked.replace([false; 2]);
+            for (index, table) in self.tables.iter().enumerate() {
+                if now[index] || refused[index] {
+                    refused[index] = table.grow(self.globals).is_err();
+                }
+            }
+        }
+    }
+
+    /// Waits until there is something to do; false: the ledger ends.
+    fn wait(&self, readable: BorrowedFd<'_>, retry: bool) -> bool {
+        let mut fds = [
+            PollFd::new(&self.stop, PollFlags::IN),
+            PollFd::from_borrowed_fd(readable, PollFlags::IN),
+        ];
+        loop {
+            match poll(&mut fds, retry.then_some(&AGAIN)) {
+                Ok(_) => return fds[0].revents().is_empty(),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+/// How many tasks there are, from the fourth field of /proc/loadavg (proc_loadavg(5)). Without it
+/// the table begins with one chunk, and grows at once if that is too small.
+fn tasks_now() -> u32 {
+    let read = || -> Option<u32> {
+        let loadavg = std::fs::read_to_string("/proc/loadavg").ok()?;
+        loadavg.split_whitespace().nth(3)?.split('/').nth(1)?.parse().ok()
+    };
+    read().unwrap_or(1)
+}

@@ -1,0 +1,110 @@
+//! A user without rights who makes very many tasks blinds nobody: whoever else runs has a row, and
+//! it is right.
+
+use crate::books::{process, run_ns, Books};
+use exactop_model::window::Window;
+use exactop_model::{ErrorKind, Frame};
+use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::{Crowd, CrowdOf, Spin};
+use std::time::Duration;
+
+/// As many as the machine lets be born beside those that are there, at most 30,000; fewer where
+/// every fork is emulated.
+fn crowd() -> usize {
+    let read = |path| std::fs::read_to_string(path).ok()?.trim().parse::<usize>().ok();
+    let most = read("/proc/sys/kernel/pid_max").expect("proc_sys_kernel(5)");
+    if crate::emulated() {
+        return 3_000;
+    }
+    most.saturating_sub(2_500).min(30_000)
+}
+
+/// Nobody lost a slot, a group or a name in the window, and its books close.
+fn nothing_lost(books: &Books, window: &Window) {
+    let faults = books.faults(window);
+    assert!(faults.is_empty(), "{faults:?}");
+    for kind in [ErrorKind::NoSlot, ErrorKind::NoStorage, ErrorKind::NoGroup, ErrorKind::NoLine] {
+        assert_eq!(window.errors.get(kind), 0, "{kind:?}");
+    }
+}
+
+/// The load's row says what the kernel says: what schedstat moved by between two looks that
+/// enclose the window is at least, and between two inside it at most, what the row has.
+fn row_is_right(books: &mut Books, spin: &Spin) -> Frame {
+    books.close();
+    let inside = schedstat(spin.pid());
+    std::thread::sleep(Duration::from_millis(300));
+    let least = schedstat(spin.pid()) - inside;
+    let window = books.close().expect("a window is open");
+    nothing_lost(books, &window);
+    let frame = books.processes(&window);
+    let row = run_ns(process(&frame, spin.pid()));
+    // The kernel brings its figure up to date at ticks and switches only.
+    assert!(row + 10_000_000 >= least, "the row has {row} ns, the kernel {least} ns at least");
+    assert!(row <= window.length_ns(), "one thread: {row} ns of {}", window.length_ns());
+    frame
+}
+
+/// Field 1 of /proc/PID/task/TID/schedstat, of all threads: time spent on the CPU (proc(5)).
+fn schedstat(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+    let of = |task: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(task.path().join("schedstat")).expect("it runs");
+        text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
+    };
+    tasks.flatten().map(of).sum()
+}
+
+#[test]
+fn whoever_is_born_among_thirty_thousand_has_a_row_and_it_is_right() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let crowd = Crowd::start(CrowdOf::Living, crowd()).expect("a crowd");
+    let spin = Spin::start(1, None).expect("a load");
+    let frame = row_is_right(&mut books, &spin);
+    let rows = frame.rows.iter().filter(|row| row.ident.ppid == crowd.pid()).count();
+    assert_eq!(rows, crowd.pids().len(), "each of them has a row");
+}
+
+#[test]
+fn zombies_hold_no_slots_and_each_has_a_row() {
+    let Some(_machine) = crate::machine() else { return };
+    // Room for those who live, not for the dead.
+    let mut books = Books::open(&Options { slots: 2_000, ..Options::default() });
+    let crowd = Crowd::start(CrowdOf::Zombies, crowd().min(20_000)).expect("a crowd");
+    let spin = Spin::start(1, None).expect("a load");
+    std::thread::sleep(Duration::from_millis(200));
+    let frame = row_is_right(&mut books, &spin);
+    let ended = |row: &&exactop_model::Row| row.ident.ppid == crowd.pid() && row.letter == 'Z';
+    assert_eq!(frame.rows.iter().filter(ended).count(), crowd.pids().len());
+}
+
+#[test]
+fn twenty_thousand_names_are_twenty_thousand_groups() {
+    let Some(_machine) = crate::machine() else { return };
+    let names = match std::env::var("EXACTOP_TEST_NAMES") {
+        Ok(count) => count.parse().expect("a number"),
+        Err(_) if crate::emulated() => 2_000,
+        Err(_) => 20_000,
+    };
+    let mut books = Books::open(&Options::default());
+    let spin = Spin::start(1, None).expect("a load");
+    let crowd = Crowd::start(CrowdOf::Names, names).expect("a crowd");
+    let (mut named, mut groups, mut lost) = (0, 0, 0);
+    while named < names as u64 {
+        named = crowd.named().expect("it lives");
+        let window = books.window(Duration::from_millis(500));
+        nothing_lost(&books, &window);
+        let of_crowd = |e: &&exactop_model::window::ExitDelta| {
+            e.sample.ancestors.iter().any(|a| a.tgid == crowd.pid())
+        };
+        let nameless = window.cpus.iter().map(|cpu| cpu.time.nameless_processes);
+        lost += nameless.sum::<u64>();
+        groups += window.exited.iter().filter(of_crowd).map(|e| e.processes).sum::<u64>();
+        let frame = books.processes(&window);
+        assert!(run_ns(process(&frame, spin.pid())) > 0);
+    }
+    println!("{groups} exits in groups, {lost} without");
+    assert!(groups + lost >= names as u64, "each exit is counted: {groups} and {lost}");
+    assert!(lost * 1_000 < names as u64, "and nearly each is in a group: {lost} are not");
+}
