@@ -19,6 +19,7 @@ pub mod error;
 pub mod ledger;
 pub mod probe;
 pub mod procfs;
+pub mod programs;
 pub mod session;
 #[cfg(feature = "bpf")]
 pub mod snapshot;

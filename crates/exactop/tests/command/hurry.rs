@@ -1,6 +1,7 @@
 //! Whatever a command is doing, signals end it: the first in good order, a second at once.
 
-use crate::run::{command, is_over, send};
+use crate::processes::{is_over, send};
+use crate::run::command;
 use crate::tree::tree;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;

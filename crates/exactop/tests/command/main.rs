@@ -3,11 +3,16 @@
 mod bad_days;
 mod documents;
 mod ends;
+#[cfg(feature = "bpf")]
+mod groups;
+#[cfg(feature = "bpf")]
 mod hurry;
 mod live;
 mod load;
 #[cfg(feature = "bpf")]
 mod on_demand;
+#[cfg(feature = "bpf")]
+mod processes;
 mod prstat;
 mod refused;
 mod run;

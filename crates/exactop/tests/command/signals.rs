@@ -1,6 +1,7 @@
 //! `exactop run` and the signals that are meant for its command.
 
-use crate::run::{command, is_over, send, state, wait_until};
+use crate::processes::{is_over, send, state, wait_until};
+use crate::run::command;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};

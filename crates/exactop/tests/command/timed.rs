@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Whether the parts that need the ledger are left out on purpose.
 fn left_out() -> bool {
@@ -172,19 +172,13 @@ fn no_child_is_lost() {
 }
 
 /// Where groups are made here; `None` if they cannot be.
-fn groups() -> Option<PathBuf> {
+pub fn groups() -> Option<PathBuf> {
     let dir = ["/sys/fs/cgroup/cpu", "/sys/fs/cgroup"].map(PathBuf::from);
     let dir = dir.into_iter().find(|dir| dir.join("cgroup.procs").exists())?;
     let probe = dir.join(format!("exactop-test-probe-{}", std::process::id()));
     std::fs::create_dir(&probe).ok()?;
     std::fs::remove_dir(&probe).ok()?;
     Some(dir)
-}
-
-fn ours(dir: &PathBuf) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir).expect("groups").flatten();
-    let is_ours = |path: &PathBuf| path.to_string_lossy().contains("exactop-run-");
-    entries.map(|e| e.path()).filter(is_ours).collect()
 }
 
 #[test]
@@ -213,32 +207,6 @@ fn a_quota_holds_and_the_kernel_agrees() {
     assert!(ns(&report["tree"]["counters"], "throttle_ns") > 0);
     let path = group["path"].as_str().expect("its name").trim_start_matches('/');
     assert!(!dir.join(path).exists(), "it is gone");
-}
-
-#[test]
-fn what_a_killed_one_left_behind_the_next_removes() {
-    let Some(dir) = groups() else { return };
-    let mut child = command(&["run", "-q", "--weight", "50", "--", "sleep", "1000"])
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the command starts");
-    let pid = child.id();
-    let patience = Instant::now() + Duration::from_secs(30);
-    let mine =
-        || ours(&dir).into_iter().find(|p| p.to_string_lossy().contains(&format!("-{pid}-")));
-    let members =
-        |group: &PathBuf| std::fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
-    while mine().is_none_or(|group| members(&group).is_empty()) {
-        assert!(Instant::now() < patience, "no group");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let group = mine().expect("its group");
-    let sleeper = members(&group).trim().to_string();
-    child.kill().expect("killed");
-    child.wait().expect("an end");
-    assert_eq!(run(&["run", "-q", "--weight", "50", "true"]).code, Some(0));
-    let _ = Command::new("kill").args(["-9", &sleeper]).status();
-    assert!(!group.exists(), "{}", group.display());
 }
 
 #[test]

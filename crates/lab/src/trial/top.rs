@@ -1,5 +1,6 @@
 //! What the rows of `top -b` add up to, in a window as long as the ledger's.
 
+use exactop_sources::programs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
@@ -8,7 +9,8 @@ pub struct Top(Child);
 
 /// Starts one that looks twice.
 pub fn start(window_s: f64) -> Result<Top, String> {
-    let mut command = Command::new("top");
+    let top = programs::system("top").map_err(|error| error.to_string())?;
+    let mut command = Command::new(top);
     command.args(["-b", "-n", "2", "-d", &format!("{window_s:.1}"), "-w", "200"]);
     command.env("LC_ALL", "C").env("HOME", "/nonexistent");
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());

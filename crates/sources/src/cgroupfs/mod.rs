@@ -4,6 +4,7 @@
 mod files;
 mod hierarchy;
 mod listing;
+mod maker;
 mod nested;
 mod own;
 mod scope;

@@ -93,7 +93,9 @@ impl Own {
     pub fn remover(&self) -> &'static str {
         match self {
             Own::Scope(_) => "systemd removes it when they have ended",
-            Own::Made(..) => "the next exactop run removes it",
+            Own::Made(..) => {
+                "their limits last, and the next exactop run removes it when they have ended"
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 //! anyone's help.
 
 use super::{CgroupError, Hierarchy, Version, Wanted};
+use crate::programs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +58,8 @@ impl Scope {
     /// # Errors
     /// What systemd says, and what would permit it.
     pub fn new(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Scope, CgroupError> {
-        let mut keeper = Command::new("cat");
+        let cat = programs::system("cat").map_err(|error| refused("keep a scope", error))?;
+        let mut keeper = Command::new(cat);
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         let keeper = keeper.spawn().map_err(|error| refused("keep a scope with cat(1)", error))?;
         let unit = format!("{name}.scope");

@@ -92,9 +92,9 @@ fn ours_is_made_where_the_controller_is_handed_out_and_goes_again() {
     let error = Transient::new(&hierarchy, &transient::name()).unwrap_err().to_string();
     assert!(error.contains("echo +cpu"), "{error}");
     fs::write(dir.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
-    let left = dir.path().join("exactop-run-4194305-7");
+    let left = dir.path().join("exactop-run-4194305-7-0-1-2");
     let foreign = dir.path().join("exactop-run-x");
-    fs::create_dir(&left).unwrap();
+    fs::create_dir_all(left.join("a/b")).unwrap();
     fs::create_dir(&foreign).unwrap();
     let ours = Transient::new(&hierarchy, &transient::name()).unwrap();
     assert_eq!(ours.directory().parent(), Some(dir.path()));

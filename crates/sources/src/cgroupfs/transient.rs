@@ -1,20 +1,21 @@
-//! A group of our own for one run, removed at its end. What a killed exactop left behind is found
-//! by its name and removed by the next.
+//! A group of our own for one run, removed at its end. While processes are left in it, it stays, with
+//! its limits: the next exactop removes those that are empty and that nobody holds.
 
-use super::files::write;
+use super::maker::{hold_left_behind, make_and_hold, Maker};
 use super::{failed, CgroupError, Hierarchy, Version};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What our groups are called; a PID and its start time follow.
-const PREFIX: &str = "exactop-run-";
+const MAKE: &str = "make the cgroup";
 
 /// A group that is removed when this is dropped.
 #[derive(Debug)]
 pub struct Transient {
     hierarchy: Hierarchy,
     directory: PathBuf,
+    /// Its directories, locked, so that others see that we are there.
+    held: Vec<File>,
 }
 
 impl Transient {
@@ -27,10 +28,11 @@ impl Transient {
         let parent = parent(hierarchy)?;
         clean(hierarchy, &parent);
         let directory = parent.join(name);
-        make(&directory)?;
-        let group = Transient { hierarchy: hierarchy.clone(), directory };
-        if let Some(accounting) = group.accounting() {
-            make(&accounting)?;
+        let accounting = hierarchy.accounting_of(&directory).filter(|dir| *dir != directory);
+        let mut group = Transient { hierarchy: hierarchy.clone(), directory, held: Vec::new() };
+        for directory in [Some(group.directory.clone()), accounting].into_iter().flatten() {
+            let made = make_and_hold(&directory);
+            group.held.extend(made.map_err(|error| failed(MAKE, directory, error))?);
         }
         Ok(group)
     }
@@ -75,7 +77,7 @@ pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, Cgrou
 impl Drop for Transient {
     fn drop(&mut self) {
         for directory in [Some(self.directory.clone()), self.accounting()].into_iter().flatten() {
-            // Someone else may have removed it; with processes in it, the next exactop will.
+            // With processes in it, it lasts; someone else may have removed it.
             let _ = fs::remove_dir(directory);
         }
     }
@@ -84,7 +86,7 @@ impl Drop for Transient {
 pub(super) fn make(directory: &Path) -> Result<(), CgroupError> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            Err(failed("make the cgroup", directory, error))
+            Err(failed(MAKE, directory, error))
         }
         _ => Ok(()),
     }
@@ -107,46 +109,38 @@ fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
 
 /// What a group of this process is called, so that another knows when it is left behind.
 pub fn name() -> String {
-    let me = std::process::id();
-    format!("{PREFIX}{me}-{}", start_time(me).unwrap_or(0))
+    Maker::this().name()
 }
 
-/// Removes groups of exactops that are gone. Processes that are still in one go to the group above,
-/// where that may have any.
+/// Removes groups of exactops that are gone, if nobody is in them: a limit lives as long as what it
+/// limits.
 fn clean(hierarchy: &Hierarchy, parent: &Path) {
     let accounting = hierarchy.accounting_of(parent).filter(|dir| dir != parent);
     for place in [Some(parent.to_path_buf()), accounting].into_iter().flatten() {
-        let entries = fs::read_dir(&place).into_iter().flatten().flatten();
-        for entry in entries.filter(|e| is_left_behind(&e.file_name().to_string_lossy())) {
-            remove(&place, &entry.path());
+        for group in below(&place) {
+            let Some(held) = hold_left_behind(&group) else { continue };
+            if !has_processes(&group) {
+                remove(&group);
+            }
+            drop(held);
         }
     }
 }
 
-/// Removes a group with all below it; who is in one goes to `place`.
-fn remove(place: &Path, group: &Path) {
-    for below in fs::read_dir(group).into_iter().flatten().flatten() {
-        if below.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove(place, &below.path());
-        }
-    }
-    for pid in Hierarchy::processes(group) {
-        let _ = write(place, "cgroup.procs", &pid.to_string());
-    }
+/// The groups right below one.
+fn below(group: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(group).into_iter().flatten().flatten();
+    let groups = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    groups.map(|entry| entry.path()).collect()
+}
+
+/// Whether anyone is in a group or in one below it.
+fn has_processes(group: &Path) -> bool {
+    !Hierarchy::processes(group).is_empty() || below(group).iter().any(|group| has_processes(group))
+}
+
+/// Removes a group with all below it. The kernel keeps one with processes.
+fn remove(group: &Path) {
+    below(group).iter().for_each(|group| remove(group));
     let _ = fs::remove_dir(group);
-}
-
-/// Whether a name is one of ours and whoever made it is gone.
-fn is_left_behind(name: &str) -> bool {
-    let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
-    let Some((pid, start)) = parts else { return false };
-    let (Ok(pid), Ok(start)) = (pid.parse(), start.parse::<u64>()) else { return false };
-    start_time(pid) != Some(start)
-}
-
-/// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in ticks.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split_whitespace().nth(19)?.parse().ok()
 }

@@ -1,0 +1,210 @@
+//! Who made a group, told by its name, and whether they are still there.
+//!
+//! A PID means something only in its PID namespace, a start time only in its time namespace
+//! (time_namespaces(7)), and both only until the machine starts again: so all of them are in the
+//! name. Whether a maker from elsewhere lives, no name can tell; for that it holds a lock on the
+//! group's directory, which the kernel lets go of when it ends, however it ends (flock(2)).
+
+use rustix::fs::{flock, FlockOperation};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// What our groups are called; who made them follows.
+const PREFIX: &str = "exactop-run-";
+
+/// What stands in a name for what could not be read.
+const UNKNOWN: &str = "x";
+
+/// How often a new directory that was taken for an old one's is made again.
+const TRIES: usize = 8;
+
+/// A process and where its numbers hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Maker {
+    pid: u32,
+    start: Option<u64>,
+    place: Place,
+}
+
+/// Boot and namespaces, as parts of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    boot: String,
+    pids: String,
+    times: String,
+}
+
+impl Place {
+    fn here() -> Place {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+        // Half of the first group would do: it only tells boots apart.
+        let boot = boot.ok().and_then(|id| id.split('-').next().map(String::from));
+        Place {
+            boot: boot.unwrap_or_else(|| UNKNOWN.into()),
+            pids: namespace("pid"),
+            times: namespace("time"),
+        }
+    }
+
+    fn is_known(&self) -> bool {
+        ![&self.boot, &self.pids, &self.times].contains(&&UNKNOWN.to_string())
+    }
+}
+
+/// The inode number of a namespace of ours (namespaces(7)). Kernels before 5.6 have no time
+/// namespaces: then everyone has the same none.
+fn namespace(kind: &str) -> String {
+    match fs::metadata(Path::new("/proc/self/ns").join(kind)) {
+        Ok(file) => format!("{:x}", file.ino()),
+        Err(error) if kind == "time" && error.kind() == io::ErrorKind::NotFound => "0".into(),
+        Err(_) => UNKNOWN.into(),
+    }
+}
+
+impl Maker {
+    /// This process.
+    pub fn this() -> Maker {
+        let pid = std::process::id();
+        Maker { pid, start: start_time(pid), place: Place::here() }
+    }
+
+    /// What its group is called.
+    pub fn name(&self) -> String {
+        let Maker { pid, start, place } = self;
+        let start = start.map_or(UNKNOWN.into(), |start| start.to_string());
+        format!("{PREFIX}{pid}-{start}-{}-{}-{}", place.boot, place.pids, place.times)
+    }
+
+    /// Who made a group of this name, if it is one of ours.
+    pub fn of(name: &str) -> Option<Maker> {
+        let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
+        let [pid, start, boot, pids, times] = parts.as_slice() else { return None };
+        let start = match *start {
+            UNKNOWN => None,
+            start => Some(start.parse().ok()?),
+        };
+        let place = Place { boot: (*boot).into(), pids: (*pids).into(), times: (*times).into() };
+        Some(Maker { pid: pid.parse().ok()?, start, place })
+    }
+
+    /// Whether its numbers hold here and a process has them. `false` says nothing of a maker from
+    /// another namespace.
+    fn is_seen(&self) -> bool {
+        let here = Place::here();
+        here.is_known()
+            && self.place == here
+            && self.start.is_some_and(|start| start_time(self.pid) == Some(start))
+    }
+}
+
+/// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in ticks.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Makes a group's directory and holds it, so that nobody takes it for left behind. Where it cannot
+/// be locked, the name has to do.
+///
+/// # Errors
+/// What the kernel says.
+pub(super) fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
+    for _ in 0..TRIES {
+        match fs::create_dir(directory) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let Ok(held) = File::open(directory) else { continue };
+        if flock(&held, FlockOperation::NonBlockingLockShared).is_err() {
+            // Someone is looking whether it is left behind.
+            std::thread::sleep(Duration::from_millis(1));
+        } else if is_at(&held, directory) {
+            return Ok(Some(held));
+        }
+    }
+    fs::exists(directory).and_then(|there| match there {
+        true => Ok(None),
+        false => Err(io::ErrorKind::NotFound.into()),
+    })
+}
+
+/// Whether the open directory is the one that has this path now.
+fn is_at(open: &File, path: &Path) -> bool {
+    let same = || Some(open.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino());
+    same() == Some(true)
+}
+
+/// Holds a group that nobody else holds and whose maker is not seen: until this is dropped no one
+/// can begin to use it.
+pub(super) fn hold_left_behind(directory: &Path) -> Option<File> {
+    let name = directory.file_name()?.to_string_lossy();
+    if Maker::of(&name)?.is_seen() {
+        return None;
+    }
+    let held = File::open(directory).ok()?;
+    flock(&held, FlockOperation::NonBlockingLockExclusive).ok()?;
+    is_at(&held, directory).then_some(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_tells_its_maker() {
+        let this = Maker::this();
+        assert_eq!(Maker::of(&this.name()), Some(this.clone()), "{}", this.name());
+        assert!(this.is_seen());
+        let start = this.start.unwrap();
+        assert!(!Maker { start: Some(start + 1), ..this.clone() }.is_seen(), "a PID used again");
+        assert!(!Maker { start: None, ..this.clone() }.is_seen());
+        for elsewhere in [
+            Place { boot: "0".into(), ..this.place.clone() },
+            Place { pids: "1".into(), ..this.place.clone() },
+            Place { times: "1".into(), ..this.place.clone() },
+        ] {
+            assert!(!Maker { place: elsewhere, ..this.clone() }.is_seen());
+        }
+        for other in ["", "exactop-run-x", "exactop-run-1-2", "exactop-run-1-2-a-b-c-d", "else"] {
+            assert_eq!(Maker::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn who_holds_a_group_keeps_it_wherever_they_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let theirs = dir.path().join("exactop-run-7-7-0-1-2");
+        let held = make_and_hold(&theirs).unwrap().unwrap();
+        assert!(hold_left_behind(&theirs).is_none());
+        drop(held);
+        let taken = hold_left_behind(&theirs).unwrap();
+        assert!(hold_left_behind(&theirs).is_none(), "two would remove it");
+        drop(taken);
+        let ours = dir.path().join(Maker::this().name());
+        fs::create_dir(&ours).unwrap();
+        assert!(hold_left_behind(&ours).is_none(), "made, and not held yet");
+        assert!(hold_left_behind(dir.path()).is_none(), "somebody else's");
+    }
+
+    #[test]
+    fn a_group_removed_before_it_was_held_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("exactop-run-7-7-0-1-2");
+        fs::create_dir(&path).unwrap();
+        let taken = hold_left_behind(&path).unwrap();
+        let remover = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                fs::remove_dir(&path).unwrap();
+                drop(taken);
+            }
+        });
+        let held = make_and_hold(&path).unwrap();
+        remover.join().unwrap();
+        assert!(path.exists() || held.is_none());
+    }
+}
