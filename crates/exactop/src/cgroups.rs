@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::on_demand::{self, Look, Windows};
 use crate::output;
+use crate::rights::{self, Role, Source as From};
 use clap::{Args, Subcommand};
 use exactop_model::cgroups::Groups;
 use exactop_model::limits::{weight, Max};
@@ -74,6 +75,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
 }
 
 fn change(options: &Set) -> Result<(), Failure> {
+    rights::reduce(Role::Limit, From::None, &[]);
     let (name, before, after) =
         set(&options.path, options.weight, options.max).map_err(Failure::failed)?;
     output::print(format!("{name}\nbefore: {before}\nafter:  {after}\n"))

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output;
+use crate::rights::{self, Role, Source};
 use exactop_model::text::escape_str;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Report, Status};
@@ -34,6 +35,8 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     if let Ok(provenance) = &tried {
         correct(&mut report, provenance);
     }
+    let reduced = rights::reduce(Role::Text, Source::None, &[]);
+    report.capabilities.extend(reduced.told());
     let told = match as_json {
         true => json(&report, &tried, &others),
         false => text(&report, &tried, &others),

@@ -2,6 +2,7 @@
 
 use crate::args::{Source, Split, Watch};
 use crate::failure::Failure;
+use crate::rights::{self, Role};
 use exactop_model::Feed;
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::{self, Choice, Session};
@@ -12,11 +13,11 @@ use std::path::Path;
 ///
 /// # Errors
 /// Why it cannot be opened.
-pub fn open(watch: &Watch) -> Result<Box<dyn Feed>, Failure> {
-    from(watch.source, watch.proc_root.as_deref(), split(watch))
+pub fn open(watch: &Watch, role: Role) -> Result<Box<dyn Feed>, Failure> {
+    from(watch.source, watch.proc_root.as_deref(), split(watch), role)
 }
 
-/// Opens a source; `root` is where /proc is, for tests.
+/// Opens a source and gives up the rights that it took; `root` is where /proc is, for tests.
 ///
 /// # Errors
 /// Why it cannot be opened.
@@ -24,6 +25,7 @@ pub fn from(
     source: Source,
     root: Option<&Path>,
     split: SplitOptions,
+    role: Role,
 ) -> Result<Box<dyn Feed>, Failure> {
     let session = match (root, source) {
         (Some(_), Source::Ledger | Source::Snapshot | Source::Taskstats) => {
@@ -33,7 +35,11 @@ pub fn from(
         (None, source) => session::open(choice(source), split),
     };
     match session {
-        Ok(session) => Ok(Box::new(session)),
+        Ok(session) => {
+            let kind = session.provenance().source;
+            rights::reduce(role, kind.into(), root.as_slice());
+            Ok(Box::new(session))
+        }
         Err(error) if !matches!(source, Source::Auto | Source::Procfs) => {
             Err(Failure::failed(format!("{error} ('exactop doctor' says more)")))
         }

@@ -22,6 +22,7 @@ mod on_demand;
 mod output;
 mod preset;
 mod prstat;
+mod rights;
 #[cfg(feature = "bpf")]
 mod run;
 mod setuid;
@@ -42,6 +43,7 @@ use exactop_model::columns::{COLUMNS, TOP};
 use exactop_model::sort::SortBy;
 use exactop_views::{json, reference, Plan, Selection, User};
 use failure::Failure;
+use rights::{Role, Source};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -71,9 +73,9 @@ fn run() -> Result<(), Failure> {
     })?;
     match cli.command {
         None => watch(&cli.watch),
-        Some(Command::Columns { json: true, .. }) => output::print(reference::json()),
-        Some(Command::Columns { markdown: true, .. }) => output::print(reference::markdown()),
-        Some(Command::Columns { .. }) => output::print(reference::text()),
+        Some(Command::Columns { json: true, .. }) => ready(reference::json()),
+        Some(Command::Columns { markdown: true, .. }) => ready(reference::markdown()),
+        Some(Command::Columns { .. }) => ready(reference::text()),
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Prstat(options)) => prstat::run(&options),
         Some(Command::Ptop(options)) => ptop(*options),
@@ -91,9 +93,15 @@ fn run() -> Result<(), Failure> {
         Some(Command::Trace(command)) => trace::run(&command),
         #[cfg(feature = "bpf")]
         Some(Command::Lab { lab }) => lab::run(&lab),
-        Some(Command::Man) => output::print(manual::page(Cli::command())),
-        Some(Command::Completions { shell }) => output::print(completions(shell)),
+        Some(Command::Man) => ready(manual::page(Cli::command())),
+        Some(Command::Completions { shell }) => ready(completions(shell)),
     }
+}
+
+/// Prints what takes no rights.
+fn ready(text: impl AsRef<[u8]>) -> Result<(), Failure> {
+    rights::reduce(Role::Text, Source::None, &[]);
+    output::print(text)
 }
 
 fn completions(shell: Shell) -> Vec<u8> {
@@ -117,7 +125,7 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
         let settings = live::settings(watch)?;
         feed::check_pids(watch)?;
         user(watch)?;
-        return live::run(feed::open(watch)?, watch, settings);
+        return live::run(feed::open(watch, Role::Live)?, watch, settings);
     }
     let plan = plan(watch)?;
     feed::check_pids(watch)?;
@@ -125,7 +133,7 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
         interval: Duration::from_secs_f64(watch.delay.unwrap_or(DEFAULT_DELAY_S)),
         windows: if watch.once { Some(1) } else { watch.iterations },
     };
-    batch::run(&mut *feed::open(watch)?, &plan, batch::Format::new(watch), pace)
+    batch::run(&mut *feed::open(watch, Role::Windows)?, &plan, batch::Format::new(watch), pace)
 }
 
 const DEFAULT_DELAY_S: f64 = 2.0;

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::output::Signals;
+use crate::rights::{self, Role, Source};
 use crate::values;
 use clap::Args;
 use std::path::Path;
@@ -106,6 +107,7 @@ impl Look {
     ) -> Result<W, Failure> {
         let signals = Signals::new()?;
         let mut windows = open()?;
+        rights::reduce(Role::OnDemand, Source::Bpf, &[]);
         if self.csv {
             signals.write(&windows.csv_header())?;
         }

@@ -5,6 +5,7 @@ mod screen;
 
 use crate::args::{Source, Split};
 use crate::failure::Failure;
+use crate::rights::Role;
 use crate::{feed, users};
 use exactop_files::zone;
 use exactop_model::{Ask, Feed, Frame, Row};
@@ -92,7 +93,8 @@ fn open(options: &Options) -> Result<Box<dyn Feed>, Failure> {
     };
     let split = SplitOptions { policy, ..SplitOptions::default() };
     let source = if options.microstates { Source::Ledger } else { options.source };
-    feed::from(source, options.proc_root.as_deref(), split).map_err(|failure| match failure {
+    let opened = feed::from(source, options.proc_root.as_deref(), split, Role::Windows);
+    opened.map_err(|failure| match failure {
         Failure::Failed(why) if options.microstates => {
             Failure::failed(format!("-m needs the ledger: {why:#}"))
         }

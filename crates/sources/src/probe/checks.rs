@@ -361,17 +361,20 @@ fn hidepid(m: &Machine) -> (Status, String) {
         Ok(mountinfo) => mountinfo,
         Err(why) => return (Missing, why),
     };
-    let mount = mounts(&mountinfo).filter(|m| m.kind == "proc" && m.point == "/proc").last();
-    let option = mount.and_then(|mount| {
-        mount.super_options.split(',').find(|option| option.starts_with("hidepid="))
-    });
-    match option {
-        None | Some("hidepid=0" | "hidepid=off") => (Available, "nothing hidden".into()),
+    match hiding(&mountinfo) {
+        None => (Available, "nothing hidden".into()),
         Some(option) if m.effective_capabilities().is_ok_and(|c| c & CAP_SYS_PTRACE != 0) => {
             (Available, format!("{option}, but CAP_SYS_PTRACE sees everyone"))
         }
         Some(option) => (Degraded, option.into()),
     }
+}
+
+/// The mount option by which /proc hides processes, if it does.
+pub(super) fn hiding(mountinfo: &str) -> Option<&str> {
+    let mount = mounts(mountinfo).filter(|m| m.kind == "proc" && m.point == "/proc").last()?;
+    let option = mount.super_options.split(',').find(|option| option.starts_with("hidepid="))?;
+    (!matches!(option, "hidepid=0" | "hidepid=off")).then_some(option)
 }
 
 /// A file that is there and can be read: some are there and refuse (PSI switched off).

@@ -82,6 +82,13 @@ pub fn probe() -> Report {
     probe_at(Path::new("/proc"), Path::new("/sys"))
 }
 
+/// Whether this /proc hides processes from those who may not look at them (proc(5), hidepid), be
+/// that this process or not.
+pub fn hides_processes() -> bool {
+    let mountinfo = std::fs::read_to_string("/proc/self/mountinfo");
+    mountinfo.is_ok_and(|text| checks::hiding(&text).is_some())
+}
+
 /// Looks at a machine whose /proc and /sys are at these roots.
 pub fn probe_at(root_proc: &Path, root_sys: &Path) -> Report {
     let machine = Machine::at(root_proc, root_sys);

@@ -61,7 +61,7 @@ impl TaskStat {
 
     fn take(&mut self, at: u32, field: &[u8]) -> Option<()> {
         match at {
-            3 => self.letter = *field.first()?,
+            3 => self.letter = field.first().copied().filter(u8::is_ascii_alphabetic)?,
             4 => self.ppid = number(field)?,
             9 => self.kthread = number::<u64>(field)? & PF_KTHREAD != 0,
             14 => self.utime_ticks = number(field)?,

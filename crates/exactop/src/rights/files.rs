@@ -1,0 +1,164 @@
+//! Files: read where the system keeps what is shown, written nowhere but where a command writes;
+//! nothing executed, no TCP (landlock(7)).
+
+use super::table::Writes;
+use super::Measure;
+use crate::config;
+use exactop_sources::cgroupfs::Hierarchy;
+use exactop_sources::probe;
+use landlock::{
+    path_beneath_rules, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, ABI,
+};
+use std::path::{Path, PathBuf};
+
+/// What can be read: what is shown (proc, sys, run), names and time zones (etc, usr), and kernel
+/// types where sysfs has none (boot, lib).
+const READ: &[&str] = &["/proc", "/sys", "/etc", "/usr", "/run", "/var/run", "/lib", "/boot"];
+/// The controlling terminal, and what programs expect to be there.
+const DEVICES: &[&str] = &["/dev/tty", "/dev/null", "/dev/urandom"];
+/// What is asked for; an older kernel gives what it knows.
+const WANTED: ABI = ABI::V6;
+
+/// Fences this process in.
+pub fn fence(writes: Writes, readable: &[&Path]) -> Measure {
+    // A fenced process may look at no other that is not (ptrace(2), access mode checking), and a
+    // /proc that hides processes shows those alone that one may look at.
+    if probe::hides_processes() {
+        return Measure::Off("left out: /proc hides processes, and would hide all of them".into());
+    }
+    let rules =
+        Rules { read: readable.iter().map(PathBuf::from).collect(), write: written(writes) };
+    match rules.apply() {
+        Ok(status) => told(&status),
+        Err(error) => Measure::Off(error.to_string()),
+    }
+}
+
+/// Directories beneath which a command writes.
+fn written(writes: Writes) -> Vec<PathBuf> {
+    let groups = || Hierarchy::of_this_machine().ok().map(|hierarchy| hierarchy.root);
+    match writes {
+        Writes::Nowhere => Vec::new(),
+        Writes::Groups => groups().into_iter().collect(),
+        Writes::ConfigurationAndGroups => groups().into_iter().chain(configuration()).collect(),
+    }
+}
+
+/// The directory of the configuration; where it is still to be made, the one above it that is
+/// there.
+fn configuration() -> Vec<PathBuf> {
+    let Some(path) = config::path() else { return Vec::new() };
+    // A link to a file kept elsewhere is replaced there.
+    let real = std::fs::canonicalize(&path).ok();
+    let there =
+        |path: &Path| path.ancestors().skip(1).find(|above| above.is_dir()).map(PathBuf::from);
+    real.iter().chain([&path]).filter_map(|path| there(path)).collect()
+}
+
+struct Rules {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+}
+
+impl Rules {
+    fn apply(&self) -> Result<RestrictionStatus, RulesetError> {
+        let read = AccessFs::ReadFile | AccessFs::ReadDir;
+        let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+        let write: BitFlags<AccessFs> = AccessFs::from_all(WANTED) & !AccessFs::Execute;
+        let zone = std::env::var_os("TZ").map(|zone| {
+            let text = zone.to_string_lossy().into_owned();
+            PathBuf::from(text.trim_start_matches(':'))
+        });
+        let zone = zone.filter(|path| path.is_absolute());
+        let read_paths = READ.iter().map(Path::new).chain(self.read.iter().map(PathBuf::as_path));
+        Ruleset::default()
+            .handle_access(AccessFs::from_all(WANTED))?
+            .handle_access(AccessNet::from_all(WANTED))?
+            .scope(Scope::AbstractUnixSocket)?
+            .create()?
+            .add_rules(path_beneath_rules(read_paths.chain(zone.as_deref()), read))?
+            .add_rules(path_beneath_rules(DEVICES, device))?
+            .add_rules(path_beneath_rules(&self.write, write))?
+            .restrict_self()
+    }
+}
+
+fn told(status: &RestrictionStatus) -> Measure {
+    let version = match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => {
+            format!("version {}", effective_abi as i32)
+        }
+        LandlockStatus::NotEnabled => "the kernel has it, but it is not enabled".into(),
+        LandlockStatus::NotImplemented => "the kernel does not have it".into(),
+    };
+    match status.ruleset {
+        RulesetStatus::FullyEnforced => Measure::On(version),
+        RulesetStatus::PartiallyEnforced => {
+            Measure::Partly(format!("{version} does not know all of what is fenced"))
+        }
+        RulesetStatus::NotEnforced => Measure::Off(version),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::ErrorKind::PermissionDenied;
+
+    /// In a thread of its own, which is all that is fenced in; `None` where the kernel has no
+    /// landlock.
+    fn fenced<T: Send>(rules: &Rules, test: impl FnOnce() -> T + Send) -> Option<T> {
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                rustix::thread::set_no_new_privs(true).expect("prctl");
+                let status = rules.apply().expect("rules");
+                (status.ruleset != RulesetStatus::NotEnforced).then(test)
+            });
+            thread.join().expect("no panic")
+        })
+    }
+
+    #[test]
+    fn nothing_is_written_but_where_a_command_writes() {
+        let (ours, others) = (tempfile::tempdir().expect("one"), tempfile::tempdir().expect("two"));
+        fs::write(others.path().join("there"), "before").expect("a file");
+        let rules = Rules { read: vec![others.path().into()], write: vec![ours.path().into()] };
+        let done = fenced(&rules, || {
+            let kind = |result: std::io::Result<()>| result.map_err(|error| error.kind());
+            assert_eq!(kind(fs::write(ours.path().join("new"), "text")), Ok(()));
+            assert_eq!(kind(fs::rename(ours.path().join("new"), ours.path().join("x"))), Ok(()));
+            assert_eq!(fs::read(others.path().join("there")).expect("readable"), b"before");
+            for refused in [
+                fs::write(others.path().join("there"), "after"),
+                fs::write(others.path().join("new"), "text"),
+                fs::remove_file(others.path().join("there")),
+                fs::create_dir(others.path().join("directory")),
+            ] {
+                assert_eq!(kind(refused), Err(PermissionDenied));
+            }
+            let run = std::process::Command::new("/bin/true").status().map(drop);
+            assert_eq!(kind(run), Err(PermissionDenied));
+        });
+        if done.is_none() {
+            return eprintln!("left out: this kernel has no landlock");
+        }
+        assert_eq!(fs::read(others.path().join("there")).expect("still there"), b"before");
+    }
+
+    #[test]
+    fn what_is_shown_is_read_and_nothing_else() {
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        fs::write(elsewhere.path().join("secret"), "text").expect("a file");
+        let rules = Rules { read: vec![], write: vec![] };
+        fenced(&rules, || {
+            for path in ["/proc/self/stat", "/proc/1/stat", "/proc/stat", "/etc/passwd"] {
+                assert!(fs::read(path).is_ok(), "{path}");
+            }
+            assert!(fs::read_dir("/sys/devices/system/cpu").is_ok());
+            let refused = fs::read(elsewhere.path().join("secret")).map_err(|error| error.kind());
+            assert_eq!(refused, Err(PermissionDenied));
+        });
+    }
+}

@@ -1,0 +1,195 @@
+//! Which command keeps what: the only place that says so. docs/security.md shows this table.
+
+use exactop_model::SourceKind;
+use rustix::thread::CapabilitySet as Caps;
+
+/// What a command is, as far as rights go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Prints something that is ready, and ends.
+    Text,
+    /// Prints windows.
+    Windows,
+    /// The live view.
+    Live,
+    /// Attaches programs of its own and prints windows.
+    OnDemand,
+    /// Sets what a control group may use.
+    Limit,
+    /// Records into a file.
+    Trace,
+}
+
+/// What figures come from, where that decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Not from any of those below.
+    None,
+    /// BPF programs.
+    Bpf,
+    /// Netlink.
+    Taskstats,
+    /// /proc alone.
+    Procfs,
+}
+
+impl From<SourceKind> for Source {
+    fn from(kind: SourceKind) -> Source {
+        match kind {
+            SourceKind::Ledger | SourceKind::Snapshot => Source::Bpf,
+            SourceKind::Taskstats => Source::Taskstats,
+            SourceKind::Procfs => Source::Procfs,
+        }
+    }
+}
+
+/// Where a command goes on writing. What it has open already is not in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writes {
+    /// Nowhere.
+    Nowhere,
+    /// Files of control groups.
+    Groups,
+    /// The directory of the configuration, and files of control groups.
+    ConfigurationAndGroups,
+}
+
+/// What one kind of command keeps.
+#[derive(Clone, Copy, Debug)]
+pub struct Rights {
+    /// Beside what its source needs.
+    keeps: Caps,
+    /// Whether it goes on using a source.
+    by_source: bool,
+    /// In force only while the person at the terminal asks for something that needs them.
+    pub asked: Caps,
+    /// Where it goes on writing.
+    pub writes: Writes,
+}
+
+/// Attaching more programs while it runs, reading maps, making them larger.
+const BPF: Caps = Caps::BPF.union(Caps::PERFMON);
+/// Everyone's processes in a /proc that hides them.
+const SEE: Caps = Caps::SYS_PTRACE;
+
+impl Role {
+    /// What such a command keeps.
+    pub const fn rights(self) -> Rights {
+        const NOTHING: Rights = Rights {
+            keeps: Caps::empty(),
+            by_source: false,
+            asked: Caps::empty(),
+            writes: Writes::Nowhere,
+        };
+        match self {
+            Role::Text => NOTHING,
+            Role::Windows => Rights { by_source: true, ..NOTHING },
+            Role::Live => Rights {
+                // A process's page attaches programs for it, whatever the source.
+                keeps: BPF,
+                by_source: true,
+                asked: Caps::KILL.union(Caps::SYS_NICE).union(Caps::DAC_OVERRIDE),
+                writes: Writes::ConfigurationAndGroups,
+            },
+            Role::OnDemand => Rights { keeps: BPF.union(SEE), ..NOTHING },
+            // A group may have been handed to another user.
+            Role::Limit => {
+                Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING }
+            }
+            Role::Trace => NOTHING,
+        }
+    }
+}
+
+impl Rights {
+    /// The capabilities it keeps with this source.
+    pub fn kept(&self, source: Source) -> Caps {
+        match self.by_source {
+            true => self.keeps | of_source(source),
+            false => self.keeps,
+        }
+    }
+}
+
+/// What a source needs once it is open.
+fn of_source(source: Source) -> Caps {
+    match source {
+        Source::None => Caps::empty(),
+        Source::Bpf => BPF.union(SEE),
+        // Each request is checked anew.
+        Source::Taskstats => Caps::NET_ADMIN.union(SEE),
+        Source::Procfs => SEE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../../docs/security.md");
+
+    fn named(caps: Caps) -> String {
+        let names: Vec<String> = caps.iter_names().map(|(name, _)| name.to_string()).collect();
+        if names.is_empty() {
+            "none".into()
+        } else {
+            names.join(", ")
+        }
+    }
+
+    const ROLES: [(Role, &str); 6] = [
+        (Role::Windows, "`-b`, `--json`, `--csv`, `--once`, `ptop`, `prstat`"),
+        (Role::Live, "live view"),
+        (Role::OnDemand, "`syscalls`, `wakeups`, `waits`, `cgroups`"),
+        (Role::Limit, "`cgroups set`"),
+        (Role::Trace, "`trace`"),
+        (Role::Text, "`doctor`, `columns`, `man`, `completions`"),
+    ];
+
+    fn row(commands: &str, rights: Rights) -> String {
+        let kept = match (rights.by_source, rights.keeps.is_empty()) {
+            (true, true) => "by source".into(),
+            (true, false) => format!("{}, and by source", named(rights.keeps)),
+            (false, _) => named(rights.keeps),
+        };
+        let writes = match rights.writes {
+            Writes::Nowhere => "nothing",
+            Writes::Groups => "control groups",
+            Writes::ConfigurationAndGroups => "its configuration, control groups",
+        };
+        format!("| {commands} | {kept} | {} | {writes} |", named(rights.asked))
+    }
+
+    #[test]
+    fn the_document_has_the_table() {
+        for (role, commands) in ROLES {
+            let row = row(commands, role.rights());
+            assert!(DOCUMENT.lines().any(|line| line == row), "docs/security.md lacks\n{row}");
+        }
+        let sources = [
+            ("ledger, snapshot", Source::Bpf),
+            ("taskstats", Source::Taskstats),
+            ("procfs", Source::Procfs),
+        ];
+        for (name, source) in sources {
+            let row = format!("| {name} | {} |", named(of_source(source)));
+            assert!(DOCUMENT.lines().any(|line| line == row), "docs/security.md lacks\n{row}");
+        }
+        let rows = DOCUMENT.lines().skip_while(|line| !line.starts_with("| command |"));
+        let rows = rows.skip(2).take_while(|line| line.starts_with('|')).count();
+        // And the row of those that keep everything.
+        assert_eq!(rows, ROLES.len() + 1);
+    }
+
+    #[test]
+    fn nobody_keeps_what_makes_root_of_anyone() {
+        let never = Caps::SYS_ADMIN | Caps::SETUID | Caps::SYS_MODULE | Caps::SYS_RAWIO;
+        let sources = [Source::None, Source::Bpf, Source::Taskstats, Source::Procfs];
+        for (role, _) in ROLES {
+            for source in sources {
+                let rights = role.rights();
+                assert!(!(rights.kept(source) | rights.asked).intersects(never));
+            }
+        }
+    }
+}
