@@ -1,11 +1,13 @@
 //! What the live view has done for it: signals, nice values, keeping the settings.
 
+use crate::rights::asked;
 use crate::{cgroups, config, users};
 use exactop_model::limits::Max;
 use exactop_tui::app::groups::Limit;
 use exactop_tui::{Host, Settings};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, Signal};
+use rustix::thread::CapabilitySet as Caps;
 use std::path::Path;
 
 /// The real machine.
@@ -16,19 +18,22 @@ impl Host for Machine {
         let target = target(pid)?;
         let signal = Signal::from_named_raw(signal)
             .ok_or_else(|| format!("cannot send signal {signal}: it has no name"))?;
-        process::kill_process(target, signal)
+        asked(Caps::KILL, || process::kill_process(target, signal))
             .map_err(|error| format!("cannot signal {pid}: {}", reason(error)))
     }
 
     fn renice(&mut self, pid: u32, nice: i32) -> Result<(), String> {
-        process::setpriority_process(Some(target(pid)?), nice)
+        let target = target(pid)?;
+        asked(Caps::SYS_NICE, || process::setpriority_process(Some(target), nice))
             .map_err(|error| format!("cannot renice {pid} to {nice}: {}", reason(error)))
     }
 
     fn limit(&mut self, limit: &Limit) -> Result<String, String> {
         let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
         let max = max.map_err(|why| why.to_string())?;
-        cgroups::set(Path::new(&limit.group), limit.weight, max)
+        // The group may have been handed to another user.
+        let set = || cgroups::set(Path::new(&limit.group), limit.weight, max);
+        asked(Caps::DAC_OVERRIDE, set)
             .map(|(_, before, after)| format!("{before} -> {after}"))
             .map_err(|error| error.to_string())
     }

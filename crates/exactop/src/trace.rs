@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, Signals};
+use crate::rights::{self, Role, Source};
 use crate::values;
 use clap::Args;
 use exactop_model::{Needs, TaskSample};
@@ -62,6 +63,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     let known = known().map_err(Failure::failed)?;
     let mut log = SwitchLog::open(command.buffer << 20).map_err(Failure::failed)?;
     let mut file = BufWriter::new(File::create(&command.output).map_err(failed)?);
+    rights::reduce(Role::Trace, Source::Bpf, &[]);
     let (mut recording, bytes) = Recording::begin(&host(), clocks(), &known);
     file.write_all(&bytes).map_err(failed)?;
     let end = Instant::now() + Duration::from_secs_f64(command.duration);

@@ -17,6 +17,7 @@ pub enum Role {
     /// Sets what a control group may use.
     Limit,
     /// Records into a file.
+    #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Trace,
 }
 
@@ -93,10 +94,9 @@ impl Role {
             },
             Role::OnDemand => Rights { keeps: BPF.union(SEE), ..NOTHING },
             // A group may have been handed to another user.
-            Role::Limit => {
-                Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING }
-            }
-            Role::Trace => NOTHING,
+            Role::Limit => Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING },
+            // Its maps are read; kernels before 5.19 refuse even that without.
+            Role::Trace => Rights { keeps: Caps::BPF, ..NOTHING },
         }
     }
 }

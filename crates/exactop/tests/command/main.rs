@@ -1,6 +1,8 @@
 //! The command as a whole, run as a person or a script runs it, on a made-up /proc.
 
 mod bad_days;
+#[path = "../documented_rights/mod.rs"]
+mod documented_rights;
 mod documents;
 mod ends;
 #[cfg(feature = "bpf")]
@@ -15,6 +17,7 @@ mod on_demand;
 mod processes;
 mod prstat;
 mod refused;
+mod rights;
 mod run;
 #[cfg(feature = "bpf")]
 mod signals;

@@ -4,9 +4,12 @@
 //! Figures differ from run to run; what must hold of every screen does not ([`screen`]).
 
 mod asking;
+#[path = "../documented_rights/mod.rs"]
+mod documented_rights;
 mod endings;
 mod hostile;
 mod pages;
+mod rights;
 mod screen;
 mod sizes;
 mod sources;

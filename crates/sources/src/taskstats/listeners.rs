@@ -8,6 +8,7 @@ use super::messages::{answer, Answer, Ask, Records};
 use super::socket::Kernel;
 use crate::error::SourceError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::thread::{set_capabilities, CapabilitySet, CapabilitySets};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,6 +125,7 @@ impl Listeners {
 
 /// Empties the buffers whenever something is there.
 fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
+    give_up_rights();
     let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as i64 };
     while !stop.load(Ordering::Relaxed) {
         // SAFETY: the sockets are closed after this thread has ended.
@@ -139,6 +141,15 @@ fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
             }
         }
     }
+}
+
+/// This thread reads what is registered already. Capabilities are a thread's own, so nobody else
+/// can give them up for it.
+fn give_up_rights() {
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    // Refused by a container's filter, it has what the process was given.
+    let _ = set_capabilities(None, sets);
 }
 
 impl Drop for Listeners {

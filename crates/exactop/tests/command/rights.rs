@@ -1,0 +1,151 @@
+//! Rights: what a running exactop has, against the table of docs/security.md.
+
+use crate::documented_rights::{documented, field, of};
+use rustix::fd::OwnedFd;
+use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
+use serde_json::Value;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a machine under load gets.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command whose first output waits for ever: the pipe is full.
+struct Stuck {
+    child: Child,
+    _pipe: OwnedFd,
+}
+
+impl Stuck {
+    fn start(words: &[&str]) -> Stuck {
+        let (read, write) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+        fcntl_setpipe_size(&write, 4096).expect("a small pipe");
+        rustix::io::write(&write, &[b'x'; 4096]).expect("room for a page");
+        let child = Command::new(env!("CARGO_BIN_EXE_exactop"))
+            .args(words)
+            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .stdin(Stdio::null())
+            .stdout(write)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("exactop");
+        Stuck { child, _pipe: read }
+    }
+
+    fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// Waits until it has fenced itself in, the last thing that it gives up.
+    fn await_fence(&mut self, words: &[&str]) {
+        let begin = Instant::now();
+        while field(&self.pid(), "Seccomp:") != "2" {
+            if let Some(status) = self.child.try_wait().expect("wait") {
+                panic!("{words:?} ended: {status}");
+            }
+            assert!(begin.elapsed() < PATIENCE, "{words:?} gives up nothing");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Stuck {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts it, and compares each of its threads with the document.
+fn check(words: &[&str], command: &str, source: &str) {
+    let mut stuck = Stuck::start(words);
+    stuck.await_fence(words);
+    let expected = documented(command, source);
+    let pid = stuck.pid();
+    assert_eq!(of(&pid), expected, "{words:?}");
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+    for task in tasks.map(|task| task.expect("a thread").file_name()) {
+        let thread = format!("{pid}/task/{}", task.to_string_lossy());
+        let beyond = of(&thread).permitted & !expected.permitted;
+        assert_eq!(beyond, 0, "{words:?}: thread {thread} has {beyond:x} more");
+        assert_eq!(field(&thread, "NoNewPrivs:"), "1", "{words:?}");
+        assert_eq!(field(&thread, "Seccomp:"), "2", "{words:?}");
+        assert_eq!(u64::from_str_radix(&field(&thread, "CapInh:"), 16), Ok(0), "{words:?}");
+    }
+    if rustix::process::geteuid().is_root() {
+        let bounding = u64::from_str_radix(&field(&pid, "CapBnd:"), 16).expect("hexadecimal");
+        assert_eq!(bounding & !expected.permitted, 0, "{words:?}");
+    }
+}
+
+#[test]
+fn commands_without_a_ledger_keep_what_the_document_says() {
+    check(&["-b", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
+    check(&["--csv", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
+    check(&["ptop", "--source", "procfs", "0.1"], "`ptop`", "procfs");
+    check(&["columns"], "`columns`", "");
+    check(&["man"], "`man`", "");
+    check(&["completions", "bash"], "`completions`", "");
+}
+
+/// Whether these tests are left out on purpose.
+fn left_out() -> bool {
+    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
+    if left_out {
+        eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
+    }
+    left_out
+}
+
+#[test]
+#[cfg(feature = "bpf")]
+fn commands_with_a_source_of_root_keep_what_the_document_says() {
+    if left_out() {
+        return;
+    }
+    let trace = tempfile::tempdir().expect("a directory");
+    let trace = trace.path().join("trace");
+    check(&["--json", "-d", "0.1"], "`--json`", "ledger");
+    check(&["-b", "--source", "snapshot", "-d", "0.1"], "`-b`", "snapshot");
+    check(&["-b", "--source", "taskstats", "-d", "0.1"], "`-b`", "taskstats");
+    check(&["prstat", "-m", "1"], "`prstat`", "ledger");
+    check(&["syscalls", "0.1"], "`syscalls`", "");
+    check(&["wakeups", "0.1"], "`wakeups`", "");
+    check(&["waits", "0.1"], "`waits`", "");
+    check(&["cgroups", "0.1"], "`cgroups`", "");
+    check(&["trace", "-d", "0.1", "-o", &trace.to_string_lossy()], "`trace`", "");
+    check(&["doctor"], "`doctor`", "");
+}
+
+#[test]
+#[cfg(feature = "bpf")]
+fn what_run_starts_has_what_exactop_was_started_with() {
+    if left_out() {
+        return;
+    }
+    let status = || fs::read_to_string("/proc/self/status").expect("a status file");
+    let rights = |text: &str| -> Vec<String> {
+        let wanted = ["CapPrm:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Seccomp:"];
+        let is_wanted = |line: &&str| wanted.iter().any(|name| line.starts_with(name));
+        text.lines().filter(is_wanted).map(String::from).collect()
+    };
+    let ran = Command::new(env!("CARGO_BIN_EXE_exactop"))
+        .args(["run", "-q", "--", "cat", "/proc/self/status"])
+        .output()
+        .expect("exactop run");
+    assert_eq!(rights(&String::from_utf8_lossy(&ran.stdout)), rights(&status()));
+}
+
+#[test]
+fn doctor_says_what_is_given_up() {
+    let output = Command::new(env!("CARGO_BIN_EXE_exactop")).args(["doctor", "--json"]).output();
+    let told: Value = serde_json::from_slice(&output.expect("doctor").stdout).expect("JSON");
+    for id in ["capabilities", "no_new_privs", "landlock", "seccomp"] {
+        let list = told["capabilities"].as_array().expect("a list");
+        let found = list.iter().find(|c| c["id"] == id).unwrap_or_else(|| panic!("no {id}"));
+        let known = ["available", "degraded", "missing"];
+        assert!(known.iter().any(|status| found["status"] == *status), "{found}");
+        assert_eq!(found["loses"].is_null(), found["status"] == "available", "{found}");
+    }
+}

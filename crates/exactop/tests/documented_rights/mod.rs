@@ -1,0 +1,63 @@
+//! What docs/security.md says a command keeps, and what a process has.
+
+use std::fs;
+
+const DOCUMENT: &str = include_str!("../../../../docs/security.md");
+
+/// Names and numbers of linux/capability.h.
+const NAMES: [(&str, u32); 8] = [
+    ("DAC_OVERRIDE", 1),
+    ("KILL", 5),
+    ("NET_ADMIN", 12),
+    ("SYS_PTRACE", 19),
+    ("SYS_ADMIN", 21),
+    ("SYS_NICE", 23),
+    ("PERFMON", 38),
+    ("BPF", 39),
+];
+
+/// Capabilities in force, and those that are permitted beside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    pub effective: u64,
+    pub permitted: u64,
+}
+
+/// What a command keeps with a source, of what this process has.
+pub fn documented(command: &str, source: &str) -> Capabilities {
+    let cells = |name: &str| -> Vec<String> {
+        let row = DOCUMENT.lines().find(|l| l.starts_with("| ") && first(l).contains(name));
+        let row = row.unwrap_or_else(|| panic!("docs/security.md has no row of {name}"));
+        row.split('|').map(|cell| cell.trim().to_string()).collect()
+    };
+    let row = cells(command);
+    let mut effective = mask(&row[2]);
+    if row[2].contains("by source") {
+        effective |= mask(&cells(source)[2]);
+    }
+    let own = of("self").permitted;
+    Capabilities { effective: effective & own, permitted: (effective | mask(&row[3])) & own }
+}
+
+fn first(row: &str) -> &str {
+    row.split('|').nth(1).unwrap_or_else(|| panic!("{row} is no row"))
+}
+
+fn mask(text: &str) -> u64 {
+    let words = text.split([',', ' ']).filter(|word| !word.is_empty());
+    let bit = |word: &str| NAMES.iter().find(|(name, _)| *name == word).map(|(_, bit)| 1 << bit);
+    words.filter_map(bit).sum()
+}
+
+/// What a process, or a thread of it (`PID/task/TID`), has.
+pub fn of(process: &str) -> Capabilities {
+    let hexadecimal = |name| u64::from_str_radix(&field(process, name), 16).expect("hexadecimal");
+    Capabilities { effective: hexadecimal("CapEff:"), permitted: hexadecimal("CapPrm:") }
+}
+
+/// A line of its status file.
+pub fn field(process: &str, name: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a status file");
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("such a line");
+    line.trim().to_string()
+}
