@@ -64,6 +64,10 @@ lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings 
 	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace
 
+.PHONY: audit
+audit: cargo ## Check what crates are used against deny.toml, and known advisories (needs the network)
+	@scripts/audit.sh
+
 FUZZ_SECONDS ?= 600
 
 .PHONY: fuzz

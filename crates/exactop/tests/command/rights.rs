@@ -90,6 +90,7 @@ fn commands_without_a_ledger_keep_what_the_document_says() {
 }
 
 /// Whether these tests are left out on purpose.
+#[cfg(feature = "bpf")]
 fn left_out() -> bool {
     let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
     if left_out {
