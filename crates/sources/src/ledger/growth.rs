@@ -12,6 +12,7 @@ use crate::error::SourceError;
 use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -162,6 +163,7 @@ impl Answering {
     fn run(&self, ring: &MapHandle) {
         // Those who bear children at full speed must not keep it from running.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
+        keep_only_bpf();
         let asked = Rc::new(Cell::new([false; 2]));
         let note = Rc::clone(&asked);
         let mut builder = RingBufferBuilder::new();
@@ -205,6 +207,16 @@ impl Answering {
             }
         }
     }
+}
+
+/// This thread makes maps and nothing else. Capabilities are each thread's own, so it gives up
+/// itself what it does not need. Where it may not, it has what the process has.
+fn keep_only_bpf() {
+    let Ok(had) = capabilities(None) else { return };
+    let kept = (CapabilitySet::BPF | CapabilitySet::PERFMON) & had.permitted;
+    let sets =
+        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    let _ = set_capabilities(None, sets);
 }
 
 /// How many tasks there are, from the fourth field of /proc/loadavg (proc_loadavg(5)). Without it

@@ -52,3 +52,28 @@ fn sleepers_from_before_are_known_to_wait_for_a_lock() {
         assert_eq!(row.delta.get(Counter::LockNs), Some(row.life_ns), "{row:?}");
     }
 }
+
+/// CAP_PERFMON and CAP_BPF of include/uapi/linux/capability.h.
+const FOR_PROGRAMS: u64 = 1 << 38 | 1 << 39;
+
+#[test]
+fn the_thread_that_adds_slots_has_no_rights_but_those_for_maps() {
+    let Some(_machine) = crate::machine() else { return };
+    let _books = Books::open(&Options::default());
+    let effective = || {
+        let threads = std::fs::read_dir("/proc/self/task").expect("proc(5)").flatten();
+        let mut statuses =
+            threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("status")).ok());
+        let status = statuses.find(|status| status.contains("Name:\texactop-growth\n"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:\t"))?;
+        u64::from_str_radix(line, 16).ok()
+    };
+    // It gives up rights as the first thing it does, some time after it was started.
+    for _ in 0..500 {
+        if effective().is_some_and(|caps| caps & !FOR_PROGRAMS == 0) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("it has {:x?}", effective());
+}
