@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::rights::{self, Role, Source};
-use exactop_model::text::escape_str;
+use exactop_model::text::harmless;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Report, Status};
 use exactop_sources::session::{self, Choice};
@@ -48,7 +48,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
 fn open(choice: Choice, split: SplitOptions) -> Tried {
     session::open(choice, split)
         .map(|session| session.provenance().clone())
-        .map_err(|error| escape_str(&error.to_string()))
+        .map_err(|error| harmless(&error.to_string()))
 }
 
 /// Kernels that have everything fentry needs and refuse it all the same only say so when asked.
@@ -95,11 +95,11 @@ fn describe(out: &mut String, capability: &Capability) {
         (Status::Missing, false) => "missing",
         (Status::Missing, true) => "MISSING",
     };
-    let found = escape_str(&capability.found);
+    let found = harmless(&capability.found);
     let _ = writeln!(out, "{mark:<8} {}: {found}", capability.what);
     for (label, text) in [("lost", &capability.loses), ("to do", &capability.remedy)] {
         if !text.is_empty() {
-            let _ = writeln!(out, "{:9}{label}: {}", "", escape_str(text));
+            let _ = writeln!(out, "{:9}{label}: {}", "", harmless(text));
         }
     }
 }
@@ -131,7 +131,7 @@ fn json(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
                 "what": c.what,
                 "status": c.status.name(),
                 "vital": c.vital,
-                "found": escape_str(&c.found),
+                "found": harmless(&c.found),
                 "loses": some(&c.loses),
                 "remedy": some(&c.remedy),
             })
@@ -151,5 +151,5 @@ fn opens(tried: &Tried) -> Value {
 }
 
 fn some(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| escape_str(text))
+    (!text.is_empty()).then(|| harmless(text))
 }

@@ -3,11 +3,14 @@
 use crate::rights::asked;
 use crate::{cgroups, config, users};
 use exactop_model::limits::Max;
+use exactop_model::text::unescape;
 use exactop_tui::app::groups::Limit;
 use exactop_tui::{Host, Settings};
 use rustix::io::Errno;
 use rustix::process::{self, Pid, Signal};
 use rustix::thread::CapabilitySet as Caps;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The real machine.
@@ -31,9 +34,11 @@ impl Host for Machine {
     fn limit(&mut self, limit: &Limit) -> Result<String, String> {
         let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
         let max = max.map_err(|why| why.to_string())?;
-        // The group may have been handed to another user.
-        let set = || cgroups::set(Path::new(&limit.group), limit.weight, max);
-        asked(Caps::DAC_OVERRIDE, set)
+        // The page shows names harmless; the group itself may be called anything.
+        let group = unescape(&limit.group).ok_or("no group has such a name")?;
+        let group = Path::new(OsStr::from_bytes(&group));
+        // It may have been handed to another user.
+        asked(Caps::DAC_OVERRIDE, || cgroups::set(group, limit.weight, max))
             .map(|(_, before, after)| format!("{before} -> {after}"))
             .map_err(|error| error.to_string())
     }

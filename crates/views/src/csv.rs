@@ -1,5 +1,5 @@
 //! Pages as CSV: a header line, then one line for each row and window. An empty field is a
-//! missing figure.
+//! missing figure. Text that a spreadsheet would take for a formula has an apostrophe in front.
 
 use crate::plan::Page;
 use exactop_model::{Column, Datum, RowKind, Value};
@@ -30,6 +30,11 @@ pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
         csv.write_record(fixed.chain(cells)).map_err(into_io)?;
     }
     csv.flush()
+}
+
+/// A field that is text: names of processes are whatever someone calls them.
+pub(crate) fn text(text: &str) -> String {
+    exactop_model::text::cell(text).into_owned()
 }
 
 /// One line.
@@ -66,6 +71,6 @@ fn field(value: &Value) -> String {
         Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => n.to_string(),
         Value::Known(Datum::Int(i)) => i.to_string(),
         Value::Known(Datum::Pct(p)) => p.to_string(),
-        Value::Known(Datum::Text(text)) => text.clone(),
+        Value::Known(Datum::Text(text)) => self::text(text),
     }
 }

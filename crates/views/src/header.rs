@@ -80,7 +80,7 @@ fn books(frame: &Frame) -> Option<String> {
 
 fn reason(frame: &Frame) -> Option<String> {
     let reason = frame.provenance.reason.as_ref()?;
-    Some(format!("Source: {}", exactop_model::text::escape_str(reason)))
+    Some(format!("Source: {}", exactop_model::text::harmless(reason)))
 }
 
 fn errors(frame: &Frame) -> Option<String> {

@@ -158,9 +158,9 @@ pub fn csv(waits: &Waits, threads: bool) -> Vec<u8> {
                 waits.t1_ns.to_string(),
                 who.tgid.to_string(),
                 some(who.tid.map(Into::into)),
-                who.comm.to_string(),
+                csv::text(&who.comm.to_string()),
                 what.to_string(),
-                detail,
+                csv::text(&detail),
             ];
             let fields: Vec<String> = fixed.into_iter().chain(figures).collect();
             csv::line(&mut out, &fields);

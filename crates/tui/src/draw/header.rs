@@ -7,7 +7,8 @@ use crate::app::App;
 use crate::layout::{HeaderLine, Screen};
 use exactop_model::books_text::round_to_sum;
 use exactop_model::format::size;
-use exactop_model::{text::escape_str, Frame, SourceKind};
+use exactop_model::text::{escape_str, harmless};
+use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
@@ -118,7 +119,7 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
         (false, true) => piece.and(theme, Ink::Strong, "exact"),
         (false, false) => piece.and(theme, Ink::Alarm, "NOT EXACT"),
     };
-    let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| escape_str(r));
+    let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| harmless(r));
     let split = frame.split_is_sampled().then(|| "us/sy ~ sampled".to_string());
     let why: Vec<String> = reason.into_iter().chain(troubles).chain(split).collect();
     let piece = match why.is_empty() {
@@ -128,7 +129,7 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
         false => piece.and(theme, Ink::Plain, format!(": {}", why.join(", "))),
     };
     let alarm = |text: String| Piece::new(9, theme, Ink::Alarm, text);
-    let failure = app.failure.iter().map(|f| alarm(format!("no new window: {}", escape_str(f))));
+    let failure = app.failure.iter().map(|f| alarm(format!("no new window: {}", harmless(f))));
     failure.chain([piece]).collect()
 }
 

@@ -6,7 +6,7 @@ use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{Group, BINDINGS};
 use exactop_model::columns::COLUMNS;
-use exactop_model::{text::escape_str, ErrorKind, Frame, SourceKind};
+use exactop_model::{text::harmless, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -63,7 +63,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
 fn source(frame: &Frame) -> String {
     let source = frame.provenance.source.name();
     match &frame.provenance.reason {
-        Some(reason) => format!("Source: {source} ({}).", escape_str(reason)),
+        Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
         None => format!("Source: {source}."),
     }
 }

@@ -90,7 +90,7 @@ pub fn program(bytes: &[u8], width: usize) -> String {
         out.extend(chunk.valid().chars().map(|c| {
             let mut buffer = [0; 4];
             let as_text: &str = c.encode_utf8(&mut buffer);
-            if text::escape_str(as_text) == *as_text {
+            if text::harmless(as_text) == *as_text {
                 c
             } else {
                 '?'

@@ -5,7 +5,7 @@ pub mod repeat;
 
 use exactop_model::format::size;
 use exactop_model::run::{Group, Report, Tree};
-use exactop_model::text::escape_str;
+use exactop_model::text::{escape_str, harmless};
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
@@ -76,10 +76,7 @@ pub fn text(report: &Report) -> String {
             lines.push(usage(report));
             lines.push(named(
                 "not known",
-                format!(
-                    "microstates, exited processes, what nobody waited for: {}",
-                    escape_str(why)
-                ),
+                format!("microstates, exited processes, what nobody waited for: {}", harmless(why)),
             ));
         }
     }

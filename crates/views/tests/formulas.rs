@@ -1,0 +1,118 @@
+//! Names that spreadsheets would carry out as formulas, in every kind of CSV.
+
+mod sample;
+
+use exactop_model::calls::{CallRow, Calls, CallsBy};
+use exactop_model::cgroups::{rows, GroupSample, Groups};
+use exactop_model::columns;
+use exactop_model::sort::SortBy;
+use exactop_model::waits::{Other, WaitRow, Waits};
+use exactop_model::wakes::{Edge, Wakes};
+use exactop_model::{CallNr, Comm, SourceKind, Who};
+use exactop_views::{calls, cgroups, csv, waits, wakes, Plan, Selection};
+use sample::{frame, Details};
+
+const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
+
+fn who(name: &str) -> Who {
+    Who { tgid: 70, tid: Some(71), comm: Comm::new(name.as_bytes()) }
+}
+
+fn is_number(cell: &str) -> bool {
+    cell.parse::<f64>().is_ok()
+}
+
+/// Every cell that is no number is text to a spreadsheet, and names can be had back.
+fn check(bytes: &[u8], names: usize) {
+    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).from_reader(bytes);
+    let mut found = 0;
+    for record in reader.records() {
+        for cell in &record.expect("CSV") {
+            let formula = cell.starts_with(['=', '+', '-', '@', '＝', '\t', '\r']);
+            assert!(!formula || is_number(cell), "a formula: {cell}");
+            let had_back = cell.strip_prefix('\'');
+            found += usize::from(had_back.is_some_and(|name| {
+                NAMES.iter().any(|own| Comm::new(own.as_bytes()).to_string() == name)
+            }));
+        }
+    }
+    assert_eq!(found, names, "{}", String::from_utf8_lossy(bytes));
+}
+
+#[test]
+fn rows_of_tasks() {
+    let ids = ["pid", "user", "ni", "comm", "command", "cgroup"];
+    let plan = Plan {
+        columns: ids.map(|id| columns::find(id).expect("a column")).to_vec(),
+        sort: SortBy::column(columns::find("cpu_pct").expect("a column")),
+        threads: false,
+        command_line: false,
+        selection: Selection::default(),
+        only_active: false,
+    };
+    let mut frame = frame(SourceKind::Ledger, false);
+    for (row, name) in frame.rows.iter_mut().zip(NAMES.iter().cycle()) {
+        row.ident.comm = Comm::new(name.as_bytes());
+        // A number stays one.
+        row.ident.nice = -7;
+    }
+    let page = plan.page(frame, &mut Details);
+    let mut out = Vec::new();
+    csv::write(&mut out, &page).expect("memory takes it");
+    // As comm and as command.
+    check(&out, 2 * page.rows.len());
+    assert!(String::from_utf8_lossy(&out).contains(",-7,"), "a number is no text");
+}
+
+#[test]
+fn calls_waits_and_wakes() {
+    let row = |name: &&str| CallRow::new(Some(who(name)), CallNr(99_999));
+    let (t0_ns, t1_ns, lost) = (0, 1_000_000_000, 0);
+    let window = Calls {
+        t0_ns,
+        t1_ns,
+        by: CallsBy::Thread,
+        rows: NAMES.iter().map(row).collect(),
+        dispatches: Vec::new(),
+        lost,
+    };
+    check(&calls::csv(&window), NAMES.len());
+    let edge = |name: &&str| Edge {
+        waker: who(name),
+        wakee: who(name),
+        wakes: 1,
+        chains: 1,
+        unproductive: 0,
+        unproductive_ns: 0,
+    };
+    let window =
+        Wakes { t0_ns, t1_ns, edges: NAMES.iter().map(edge).collect(), fans: vec![], lost };
+    check(&wakes::csv(&window), 2 * NAMES.len());
+    let row = |name: &&str| WaitRow {
+        woken_by: vec![Other { who: who(name), amount: 1 }],
+        ..WaitRow::new(who(name))
+    };
+    let window = Waits { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), lost };
+    // As whose row it is on each of its lines; who woke has a number behind it.
+    let lines = waits::csv(&window, true);
+    let count = String::from_utf8_lossy(&lines).lines().count();
+    check(&lines, count);
+}
+
+#[test]
+fn groups() {
+    let sample = |name: &&str| GroupSample { name: name.to_string(), ..GroupSample::default() };
+    let samples: Vec<GroupSample> = NAMES
+        .iter()
+        .map(|n| Comm::new(n.as_bytes()).to_string())
+        .map(|n| sample(&n.as_str()))
+        .collect();
+    let window = Groups {
+        t0_ns: 0,
+        t1_ns: 1_000_000_000,
+        cpus: 2,
+        no_ledger: None,
+        rows: rows(&samples, &samples, None),
+    };
+    check(&cgroups::csv(&window), NAMES.len());
+}
