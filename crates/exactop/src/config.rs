@@ -1,10 +1,9 @@
 //! The configuration file: what the live view keeps between two starts.
 
 use crate::failure::Failure;
+use exactop_files::FileError;
 use exactop_tui::Settings;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Where it is: `$XDG_CONFIG_HOME/exactop/config.toml`, else below `~/.config`. `None` where
 /// neither is set. A relative XDG_CONFIG_HOME does not count (XDG Base Directory Specification).
@@ -20,14 +19,23 @@ pub fn path() -> Option<PathBuf> {
 /// File, line and what is wrong.
 pub fn load() -> Result<Settings, Failure> {
     let Some(path) = path() else { return Ok(Settings::default()) };
-    match fs::read_to_string(&path) {
-        Ok(text) => parse(&text).map_err(|(line, what)| {
-            let path = path.display();
-            Failure::usage(format!("{path}:{line}: {what} (correct it or delete the file)"))
-        }),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Settings::default()),
-        Err(error) => Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
-    }
+    let bytes = match exactop_files::read_configuration(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.is_missing() => return Ok(Settings::default()),
+        Err(error) => return Err(Failure::usage(format!("the configuration: {error}"))),
+    };
+    text(&bytes).and_then(parse).map_err(|(line, what)| {
+        let path = path.display();
+        Failure::usage(format!("{path}:{line}: {what} (correct it or delete the file)"))
+    })
+}
+
+fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
+        (line, "a byte that is not UTF-8".into())
+    })
 }
 
 /// Reads settings; an error comes with its line.
@@ -61,37 +69,16 @@ fn line_refused(text: &str) -> Option<usize> {
     text.lines().position(|line| starts(line).is_some()).map(|at| at + 1)
 }
 
-/// Keeps the settings; yields where. The file is whole at every instant: it is written beside
-/// and renamed.
+/// Keeps the settings; yields where. The file is whole at every instant, for its owner alone, and
+/// a link of his to a file kept elsewhere stays one.
 ///
 /// # Errors
 /// Where and why not.
 pub fn save(settings: &Settings) -> Result<PathBuf, String> {
     let path = path().ok_or("cannot save: neither XDG_CONFIG_HOME nor HOME is set")?;
-    // A link to a file kept elsewhere stays a link.
-    let path = fs::canonicalize(&path).unwrap_or(path);
     let text = toml::to_string(settings).map_err(|error| format!("cannot save: {error}"))?;
-    replace(&path, text.as_bytes())
-        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    exactop_files::replace(&path, text.as_bytes()).map_err(|error: FileError| error.to_string())?;
     Ok(path)
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory)?;
-    }
-    let beside = path.with_extension(format!("toml.{}", std::process::id()));
-    let written = write_new(&beside, bytes).and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ mod rights;
 mod run;
 mod setuid;
 #[cfg(feature = "bpf")]
+mod sink;
+#[cfg(feature = "bpf")]
 mod syscalls;
 #[cfg(feature = "bpf")]
 mod trace;

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{self, Signals};
 use crate::rights::{self, Role, Source};
+use crate::sink::Sink;
 use crate::values;
 use clap::Args;
 use exactop_model::{Needs, TaskSample};
@@ -12,8 +13,6 @@ use exactop_sources::{Request, SourceError, SplitOptions};
 use exactop_views::perfetto::{Clocks, Host, Known, Recording};
 use rustix::time::{clock_gettime, ClockId};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -56,16 +55,13 @@ fn buffer(text: &str) -> Result<u32, String> {
 /// # Errors
 /// What could not be attached or written, or the signal.
 pub fn run(command: &Command) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::failed(format!("cannot write {}: {error}", command.output.display()))
-    };
     let signals = Signals::new()?;
     let known = known().map_err(Failure::failed)?;
     let mut log = SwitchLog::open(command.buffer << 20).map_err(Failure::failed)?;
-    let mut file = BufWriter::new(File::create(&command.output).map_err(failed)?);
+    let mut file = Sink::open(&command.output, &signals)?;
     rights::reduce(Role::Trace, Source::Bpf, &[]);
     let (mut recording, bytes) = Recording::begin(&host(), clocks(), &known);
-    file.write_all(&bytes).map_err(failed)?;
+    file.write(&bytes)?;
     let end = Instant::now() + Duration::from_secs_f64(command.duration);
     let (mut events, mut lost) = (0, 0);
     let mut ended = None;
@@ -76,7 +72,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
         }
         let some = log.read().map_err(Failure::failed)?;
         let missing = log.lost();
-        file.write_all(&recording.events(&some, missing > lost)).map_err(failed)?;
+        file.write(&recording.events(&some, missing > lost))?;
         (events, lost) = (events + some.len(), missing);
         // What is in the buffer at the end is read to its end.
         let more = some.len() == AT_ONCE;
@@ -89,7 +85,6 @@ pub fn run(command: &Command) -> Result<(), Failure> {
             other => other?,
         }
     }
-    file.flush().map_err(failed)?;
     output::print(told(command, events, lost))
 }
 

@@ -226,7 +226,7 @@ pub(crate) fn check_own(stat: &Stat, path: &Path) -> Result<(), FileError> {
 /// # Errors
 /// [`FileError`]
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let place = locate(path, Missing::Make)?;
+    let place = locate(path, Missing::Make).map_err(|error| error.while_to("write"))?;
     let above = fs::fstat(&place.directory).map_err(|errno| FileError::io("write", path, errno))?;
     trust(&above, path.parent().unwrap_or(path), true)?;
     put(&place.directory, &place.name, path, bytes)

@@ -94,6 +94,14 @@ impl FileError {
         FileError::Io { what, path: path.into(), error: error.into() }
     }
 
+    /// The same, said of what was wanted in the end.
+    pub(crate) fn while_to(self, wanted: &'static str) -> FileError {
+        match self {
+            FileError::Io { path, error, .. } => FileError::Io { what: wanted, path, error },
+            other => other,
+        }
+    }
+
     /// A kind that cannot be used.
     pub(crate) fn kind(path: &Path, stat: &Stat, wanted: &'static str) -> FileError {
         FileError::Kind { path: path.into(), found: Kind::of(stat), wanted }

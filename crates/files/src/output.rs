@@ -40,7 +40,7 @@ impl Output {
         if let Some(number) = descriptor(path) {
             return inherited(number, path).map(Await::Ready);
         }
-        let place = locate(path, Missing::Fail)?;
+        let place = locate(path, Missing::Fail).map_err(|error| error.while_to("write"))?;
         match place.found.as_ref().map(Kind::of) {
             None | Some(Kind::File) => fresh(&place, path).map(Await::Ready),
             Some(Kind::Fifo) => fifo(&place, path),

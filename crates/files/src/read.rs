@@ -33,7 +33,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>, FileError> {
 /// # Errors
 /// [`FileError`]
 pub fn read_configuration(path: &Path) -> Result<Vec<u8>, FileError> {
-    let place = locate(path, Missing::Fail)?;
+    let place = locate(path, Missing::Fail).map_err(|error| error.while_to("read"))?;
     let failed = |errno| FileError::io("read", path, errno);
     if place.found.is_none() {
         return Err(failed(Errno::NOENT));

@@ -4,7 +4,7 @@ use exactop_model::columns::{self, Column};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// When to use colours.
@@ -97,11 +97,8 @@ impl Default for Settings {
 
 impl Preset {
     fn check(&self, name: &str) -> Result<(), String> {
-        if self.columns.is_empty() {
-            return Err(format!("presets.{name}.columns: the list is empty"));
-        }
-        let ids = self.columns.iter().chain(&self.sort);
-        ids.map(|id| find(id)).try_for_each(|found| found.map(|_| ()))
+        check_columns(&format!("presets.{name}.columns"), &self.columns)?;
+        self.sort.iter().try_for_each(|id| find(id).map(|_| ()))
     }
 }
 
@@ -115,10 +112,11 @@ impl Settings {
         for (name, list) in
             [("columns", &self.columns), ("microstate_columns", &self.microstate_columns)]
         {
-            if list.is_empty() {
-                return Err(format!("{name}: the list is empty"));
-            }
-            list.iter().try_for_each(|id| find(id).map(|_| ()))?;
+            check_columns(name, list)?;
+        }
+        if self.filters.len() > MOST_FILTERS {
+            let n = self.filters.len();
+            return Err(format!("filters: there are {n}: write at most {MOST_FILTERS}"));
         }
         self.presets.iter().try_for_each(|(name, preset)| preset.check(name))?;
         self.sort_by()?;
@@ -152,10 +150,27 @@ impl Settings {
     }
 }
 
+/// Columns that exist, each once: there are no more of them than a screen can be laid out with.
+fn check_columns(name: &str, list: &[String]) -> Result<(), String> {
+    if list.is_empty() {
+        return Err(format!("{name}: the list is empty"));
+    }
+    let mut seen = BTreeSet::new();
+    for id in list {
+        let column = find(id)?;
+        if !seen.insert(column.id) {
+            return Err(format!("{name}: column '{}' is there twice: write it once", column.id));
+        }
+    }
+    Ok(())
+}
+
 fn find(id: &str) -> Result<&'static Column, String> {
     columns::find(id).ok_or_else(|| format!("no column '{id}': 'exactop columns' lists them"))
 }
 
+/// Filters that every row is looked at with, at most.
+pub const MOST_FILTERS: usize = 32;
 /// The shortest interval; below it a look costs more than it shows.
 pub const MIN_INTERVAL_S: f64 = 0.01;
 /// The longest: a day.
@@ -192,6 +207,25 @@ fn check_interval(seconds: f64) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_have_a_bound_and_nothing_twice() {
+        let refused = |settings: Settings| settings.check().expect_err("it is refused");
+        let many = vec!["pid".to_string(); 100_000];
+        let preset = Preset { columns: many.clone(), sort: None };
+        for settings in [
+            Settings { columns: many.clone(), ..Settings::default() },
+            Settings { microstate_columns: many, ..Settings::default() },
+            Settings { presets: [("own".into(), preset)].into(), ..Settings::default() },
+            // The same column by its title.
+            Settings { columns: vec!["pid".into(), "PID".into()], ..Settings::default() },
+        ] {
+            assert!(refused(settings).contains("'pid' is there twice"));
+        }
+        let filters = vec!["pid>1".to_string(); MOST_FILTERS + 1];
+        let said = refused(Settings { filters, ..Settings::default() });
+        assert!(said.contains("there are 33: write at most 32"), "{said}");
+    }
 
     #[test]
     fn defaults_are_usable() {

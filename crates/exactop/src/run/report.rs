@@ -1,10 +1,9 @@
 //! Where a run's report goes.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, sink};
 use exactop_model::run::{End, Report, Rusage};
 use exactop_views::run::{self, gnu};
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -71,20 +70,13 @@ pub fn put(
 ) -> Result<(), Failure> {
     let written = match to {
         _ if text.is_empty() => Ok(()),
-        Some(path) => file(path, text),
+        Some(path) => sink::put(path, text),
         None => std::io::stderr().write_all(text.as_bytes()).map_err(output::not_written),
     };
     match json {
         Some(path) if path == Path::new("-") => output::print(object)?,
-        Some(path) => file(path, object)?,
+        Some(path) => sink::put(path, object)?,
         None => {}
     }
     written
-}
-
-fn file(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
-        let what = format!("cannot write {}", path.display());
-        Failure::Failed(anyhow::Error::new(error).context(what))
-    })
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// A tmux server of its own, so that nobody's sessions are touched.
-struct Terminal {
+pub struct Terminal {
     name: String,
 }
 
@@ -29,12 +29,12 @@ impl Terminal {
         String::from_utf8_lossy(&self.tmux(&["capture-pane", "-p"]).stdout).into_owned()
     }
 
-    fn keys(&self, keys: &str) {
+    pub fn keys(&self, keys: &str) {
         self.tmux(&["send-keys", keys]);
     }
 
     /// Waits until the screen holds these words; a machine under load gets its time.
-    fn await_words(&self, words: &str) -> String {
+    pub fn await_words(&self, words: &str) -> String {
         let begin = Instant::now();
         loop {
             let screen = self.screen();
@@ -55,7 +55,7 @@ impl Drop for Terminal {
 }
 
 /// The live view on a made-up /proc; how it ended stays on the screen.
-fn live(name: &str, root: &Path, config: &Path, options: &str) -> Terminal {
+pub fn live(name: &str, root: &Path, config: &Path, options: &str) -> Terminal {
     let (binary, root, config) = (env!("CARGO_BIN_EXE_exactop"), root.display(), config.display());
     let line = format!(
         "XDG_CONFIG_HOME={config} {binary} --proc-root {root} {options}; echo ended: $?; sleep 600"

@@ -5,6 +5,7 @@ mod bad_days;
 mod documented_rights;
 mod documents;
 mod ends;
+mod files;
 #[cfg(feature = "bpf")]
 mod groups;
 #[cfg(feature = "bpf")]

@@ -1,0 +1,218 @@
+//! Files that someone put in the way: as the configuration, as the time zone, as the place for a
+//! report.
+
+use super::live::live;
+use super::run::{command, done, Done};
+use super::tree::tree;
+use std::fs;
+use std::os::unix::fs::{chown, symlink, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// The command, ended where it would not end.
+fn ends(args: &[&str], home: &Path) -> Done {
+    let mut watched = Command::new("timeout");
+    // What reads without end is not to take the machine with it.
+    watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000"]);
+    watched.arg(env!("CARGO_BIN_EXE_exactop")).args(args).stdin(Stdio::null());
+    watched.env("XDG_CONFIG_HOME", home).env("HOME", "/nonexistent").env("TZ", "UTC");
+    done(watched)
+}
+
+/// A place for a configuration.
+fn place() -> (TempDir, PathBuf) {
+    let home = tempfile::tempdir().expect("a directory");
+    fs::create_dir(home.path().join("exactop")).expect("a directory");
+    let file = home.path().join("exactop/config.toml");
+    (home, file)
+}
+
+fn fifo(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo(1)").success());
+}
+
+/// What reads the configuration and prints.
+const WITH_IT: [&str; 7] = ["-b", "-n", "1", "-d", "0.05", "--preset", "mine"];
+
+#[test]
+fn a_configuration_is_a_regular_file() {
+    for (what, says) in [
+        ("/dev/zero", "a character device"),
+        ("/dev/tty", "a character device"),
+        ("/dev/kmsg", "a character device"),
+        ("fifo", "a FIFO"),
+        ("/", "a directory"),
+    ] {
+        let (home, file) = place();
+        match what {
+            "fifo" => fifo(&file),
+            other => symlink(other, &file).expect("a link"),
+        }
+        if !file.exists() {
+            continue;
+        }
+        let refused = ends(&WITH_IT, home.path());
+        assert_eq!(refused.code, Some(2), "{what}: {}", refused.err);
+        assert!(
+            refused.err.contains(says) && refused.err.contains("config.toml"),
+            "{what}: {}",
+            refused.err
+        );
+        assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_configuration_has_a_bound() {
+    let (home, file) = place();
+    fs::File::create(&file).and_then(|file| file.set_len(1 << 40)).expect("made");
+    let refused = ends(&WITH_IT, home.path());
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("longer than 1048576 bytes"), "{}", refused.err);
+    let many = vec!["\"pid\""; 100_000].join(",");
+    fs::write(&file, format!("[presets.mine]\ncolumns = [{many}]\n")).expect("written");
+    let refused = ends(&WITH_IT, home.path());
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("column 'pid' is there twice"), "{}", refused.err);
+}
+
+#[test]
+fn a_configuration_of_someone_else_is_not_roots() {
+    let (home, file) = place();
+    fs::write(&file, "[presets.mine]\ncolumns = [\"pid\"]\n").expect("written");
+    assert_eq!(ends(&WITH_IT, home.path()).code, Some(0));
+    if chown(&file, Some(65_534), None).is_err() {
+        return;
+    }
+    let refused = ends(&WITH_IT, home.path());
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("belongs to uid 65534"), "{}", refused.err);
+}
+
+#[test]
+fn a_time_zone_without_end_is_none() {
+    for zone in [":/dev/zero", "/dev/zero", ":/dev/tty", "../../../dev/zero"] {
+        let mut watched = Command::new("timeout");
+        watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000"]);
+        watched.arg(env!("CARGO_BIN_EXE_exactop")).args(["-b", "-n", "1", "-d", "0.05"]);
+        let shown = done({
+            watched.env("TZ", zone).env("HOME", "/nonexistent").stdin(Stdio::null());
+            watched
+        });
+        assert_eq!(shown.code, Some(0), "{zone}: {}", shown.err);
+    }
+}
+
+#[test]
+fn keeping_settings_follows_no_planted_name() {
+    let (home, file) = place();
+    let victim = home.path().join("victim");
+    fs::write(&victim, "what root keeps").expect("written");
+    // Whoever can write there can guess the next process ids.
+    let own = std::process::id();
+    for pid in own..own + 3_000 {
+        symlink(&victim, file.with_extension(format!("toml.{pid}"))).expect("a link");
+    }
+    let tree = tree();
+    let terminal = live("planted", tree.path(), home.path(), "-p 1");
+    terminal.await_words("init");
+    terminal.keys("W");
+    terminal.await_words("config.toml");
+    terminal.keys("q");
+    terminal.await_words("ended: 0");
+    assert_eq!(fs::read_to_string(&victim).expect("it is there"), "what root keeps");
+    let kept = fs::metadata(&file).expect("it was kept");
+    assert_eq!(kept.permissions().mode() & 0o777, 0o600);
+}
+
+#[cfg(feature = "bpf")]
+mod outputs {
+    use super::*;
+    use std::process::Child;
+    use std::time::{Duration, Instant};
+
+    const REPORT: [&str; 5] = ["run", "-q", "--json", "FILE", "true"];
+
+    fn with<'a>(args: &[&'a str], file: &'a str) -> Vec<&'a str> {
+        args.iter().map(|&arg| if arg == "FILE" { file } else { arg }).collect()
+    }
+
+    /// Whether it ends after a SIGTERM; it is killed if not.
+    fn ends_by_a_signal(mut child: Child) -> bool {
+        let patience = Instant::now() + Duration::from_secs(60);
+        // It may not catch signals yet, and then it ends all the same.
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(child.try_wait().expect("a child").is_none(), "it waits for a reader");
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").arg(&pid).status().expect("kill(1)").success());
+        while Instant::now() < patience {
+            if child.try_wait().expect("a child").is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = child.kill();
+        let _ = child.wait();
+        false
+    }
+
+    #[test]
+    fn a_fifo_without_a_reader_is_given_up_at_a_signal() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("fifo");
+        fifo(&path);
+        let name = path.display().to_string();
+        let mut all = vec![with(&REPORT, &name)];
+        if std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none() {
+            all.push(vec!["trace", "-d", "0.1", "-o", &name]);
+        }
+        for args in all {
+            let child = command(&args).stderr(Stdio::null()).spawn().expect("it starts");
+            assert!(ends_by_a_signal(child), "{args:?}");
+        }
+    }
+
+    #[test]
+    fn a_fifo_with_a_reader_gets_the_report() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("fifo");
+        fifo(&path);
+        let name = path.display().to_string();
+        let reader = Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn().expect("cat(1)");
+        assert_eq!(done(command(&with(&REPORT, &name))).code, Some(0));
+        let told = reader.wait_with_output().expect("it ends").stdout;
+        let report: serde_json::Value = serde_json::from_slice(&told).expect("JSON");
+        assert_eq!(report["schema"]["name"], "exactop.run", "{report}");
+    }
+
+    #[test]
+    fn a_report_is_its_owners_and_replaces_links() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (victim, path) = (home.path().join("victim"), home.path().join("report"));
+        fs::write(&victim, "what root keeps").expect("written");
+        fs::hard_link(&victim, &path).expect("a name");
+        let name = path.display().to_string();
+        assert_eq!(done(command(&with(&REPORT, &name))).code, Some(0));
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read_to_string(&victim).expect("there"), "what root keeps");
+        // A link of someone else's is refused with his number.
+        fs::remove_file(&path).expect("removed");
+        symlink(&victim, &path).expect("a link");
+        if std::os::unix::fs::lchown(&path, Some(65_534), None).is_ok() {
+            let refused = done(command(&with(&REPORT, &name)));
+            assert_eq!(refused.code, Some(125), "{}", refused.err);
+            assert!(refused.err.contains("a link that uid 65534 made"), "{}", refused.err);
+        }
+        assert_eq!(fs::read_to_string(&victim).expect("there"), "what root keeps");
+    }
+
+    #[test]
+    fn standard_output_by_its_name_is_standard_output() {
+        let told = done(command(&with(&REPORT, "/dev/stdout"))).fine();
+        assert!(told.starts_with('{'), "{told}");
+        let full = done(command(&with(&REPORT, "/dev/full")));
+        assert!(full.err.contains("cannot write /dev/full"), "{}", full.err);
+    }
+}
