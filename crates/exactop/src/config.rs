@@ -84,12 +84,32 @@ pub fn save(settings: &Settings) -> Result<PathBuf, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exactop_fuzzing::{corpus, Target};
+    use exactop_model::columns::COLUMNS;
 
     #[test]
     fn defaults_survive_the_file() {
         let text = toml::to_string(&Settings::default()).expect("TOML");
         assert_eq!(parse(&text), Ok(Settings::default()));
         assert_eq!(parse(""), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn fuzz_configuration() {
+        let defaults = toml::to_string(&Settings::default()).expect("TOML");
+        let own = "[presets.waits]\ncolumns = [\"pid\", \"lat_pct\"]\nsort = \"lat_pct\"\n";
+        Target::new(corpus!("configuration"))
+            .examples([&defaults, own])
+            .words(COLUMNS.iter().map(|column| column.id))
+            .words(["interval_s", "nan", "1e308", "filters", "[", "]", "\"pid>1\"", "presets."])
+            .run(|bytes| match text(bytes).and_then(parse) {
+                Ok(settings) => {
+                    assert!(settings.columns.len() <= COLUMNS.len());
+                    let kept = toml::to_string(&settings).expect("TOML");
+                    assert_eq!(parse(&kept), Ok(settings), "what is kept is read again");
+                }
+                Err((line, what)) => assert!(line >= 1 && !what.is_empty()),
+            });
     }
 
     #[test]

@@ -148,11 +148,14 @@ fn finding(run: &Run, experiment: &Experiment, condition: &Condition, all: &[&Po
 /// Each trial's figure, or that over the other condition's of the same repeat.
 fn values(valid: &[&Point], relative_to: Option<&str>, all: &[&Point]) -> Vec<f64> {
     let Some(other) = relative_to else { return valid.iter().filter_map(|p| p.value).collect() };
-    let base = |repeat: u32| {
-        let same = |p: &&&Point| p.condition == other && p.repeat == repeat && p.invalid.is_none();
-        all.iter().find(same).and_then(|p| p.value).filter(|&value| value != 0.0)
-    };
-    valid.iter().filter_map(|p| Some(p.value? / base(p.repeat)?)).collect()
+    let counts = |p: &&&Point| p.condition == other && p.invalid.is_none();
+    let mut bases: BTreeMap<u32, Option<f64>> = BTreeMap::new();
+    for point in all.iter().filter(counts) {
+        bases.entry(point.repeat).or_insert(point.value);
+    }
+    let base = |repeat: u32| bases.get(&repeat).copied().flatten();
+    let over = |p: &&Point| Some(p.value? / base(p.repeat)?).filter(|value| value.is_finite());
+    valid.iter().filter_map(over).collect()
 }
 
 /// By equivalence: not whether a difference was found, but whether there is room for one.

@@ -1,19 +1,49 @@
-//! What an experiment must be beyond its form: figures within their ranges, names that exist, and
-//! metrics that can be measured the way it ends.
+//! What an experiment must be beyond its form, whether it was typed in or is read back from a run:
+//! names that are harmless, figures within their ranges, and metrics that can be measured the way
+//! it ends.
 
-use crate::definition::{Condition, Count, Ends, Experiment, Group, Metric, Predict, Worker};
+use crate::bounds;
+use crate::definition::{
+    Condition, Count, Ends, Experiment, Group, Metric, Predict, Sweep, Worker,
+};
 use exactop_model::limits::Max;
 
 impl Experiment {
     /// What is wrong with it, and what to write.
     pub(crate) fn check(&self) -> Result<(), String> {
+        self.check_kept()?;
+        for condition in &self.conditions {
+            self.check_relative(condition)
+                .map_err(|why| format!("condition '{}': {why}", condition.name))?;
+        }
+        Ok(())
+    }
+
+    /// The same of one that was run: conditions that others are relative to may have been left out,
+    /// because they could not be tried there.
+    pub(crate) fn check_kept(&self) -> Result<(), String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if self.name.is_empty() || !self.name.chars().all(plain) {
-            return Err(format!("name = '{}': write letters, digits, - and _", self.name));
+        let short = (1..=bounds::NAME).contains(&self.name.len());
+        if !short || !self.name.chars().all(plain) {
+            let most = bounds::NAME;
+            return Err(format!(
+                "name = '{}': write 1 to {most} letters, digits, - and _",
+                self.name
+            ));
         }
         if self.conditions.is_empty() {
             return Err("no conditions: write [[conditions]] with name and workers".into());
         }
+        bounds::at_most("conditions", self.conditions.len(), bounds::CONDITIONS)?;
+        self.check_figures()?;
+        for (i, condition) in self.conditions.iter().enumerate() {
+            self.check_condition(i, condition)
+                .map_err(|why| format!("condition '{}': {why}", condition.name))?;
+        }
+        Ok(())
+    }
+
+    fn check_figures(&self) -> Result<(), String> {
         for (what, seconds) in
             [("window_s", Some(self.window_s)), ("quick.window_s", self.quick.window_s)]
         {
@@ -27,14 +57,40 @@ impl Experiment {
                 return Err(format!("{what} = {n}: write 1 to 10000"));
             }
         }
-        for (i, condition) in self.conditions.iter().enumerate() {
-            self.check_condition(i, condition)
-                .map_err(|why| format!("condition '{}': {why}", condition.name))?;
+        for (what, delta) in [("delta", Some(self.delta)), ("quick.delta", self.quick.delta)] {
+            bounds::within(what, delta, 0.0..=bounds::FIGURE)?;
         }
-        Ok(())
+        let limits = self.limits;
+        for (what, limit) in [
+            ("limits.steal_pct", limits.steal_pct),
+            ("limits.foreign_pct", limits.foreign_pct),
+            ("limits.irq_pct", limits.irq_pct),
+            ("limits.unnamed_pct", limits.unnamed_pct),
+        ] {
+            bounds::within(what, Some(limit), 0.0..=100.0)?;
+        }
+        self.sweep.map_or(Ok(()), |sweep| check_sweep(&sweep))
+    }
+
+    fn check_relative(&self, condition: &Condition) -> Result<(), String> {
+        let known = |name: &String| {
+            self.conditions.iter().any(|c| c.name == *name && c.relative_to.is_none())
+        };
+        match condition.relative_to.as_ref().filter(|name| !known(name)) {
+            Some(other) => {
+                Err(format!("relative_to = '{other}': no such condition that stands for itself"))
+            }
+            None => Ok(()),
+        }
     }
 
     fn check_condition(&self, index: usize, condition: &Condition) -> Result<(), String> {
+        bounds::name("name", &condition.name, 1)?;
+        bounds::name("relative_to", condition.relative_to.as_deref().unwrap_or("-"), 1)?;
+        bounds::at_most("workers", condition.workers.len(), bounds::WORKERS)?;
+        bounds::at_most("groups", condition.groups.len(), bounds::GROUPS)?;
+        bounds::within("delta", condition.delta, 0.0..=bounds::FIGURE)?;
+        bounds::within("x", condition.x, -bounds::FIGURE..=bounds::FIGURE)?;
         if self.conditions[..index].iter().any(|other| other.name == condition.name) {
             return Err("the name is taken by another condition".into());
         }
@@ -48,19 +104,13 @@ impl Experiment {
         for (path, group) in &condition.groups {
             check_group(path, group, condition)?;
         }
-        let known = |name: &String| {
-            self.conditions.iter().any(|c| c.name == *name && c.relative_to.is_none())
-        };
-        if let Some(other) = condition.relative_to.as_ref().filter(|name| !known(name)) {
-            return Err(format!(
-                "relative_to = '{other}': no such condition that stands for itself"
-            ));
-        }
         if let Some(Predict::Figure(figure)) = condition.predict {
-            if !figure.is_finite() {
-                return Err(format!("predict = {figure}: write a number"));
-            }
+            bounds::within("predict", Some(figure), -bounds::FIGURE..=bounds::FIGURE)?;
         }
+        self.check_metric(condition)
+    }
+
+    fn check_metric(&self, condition: &Condition) -> Result<(), String> {
         let own =
             [Metric::Latency, Metric::Throughput, Metric::ProgressShare, Metric::PerConnection];
         if !own.contains(&self.metric_of(condition)) && !condition.ledger {
@@ -91,7 +141,22 @@ fn check_settle(seconds: f64) -> Result<(), String> {
 const LOADS: [&str; 8] =
     ["herd", "ackermann", "matmul", "progress", "spin", "sleepers", "spawn", "pingpong"];
 
+fn check_sweep(sweep: &Sweep) -> Result<(), String> {
+    let (from, to) = sweep.nice;
+    for (what, nice) in [("nice", from), ("nice", to), ("against", sweep.against)] {
+        if !(-1000..=1000).contains(&nice) {
+            return Err(format!("sweep: {what} = {nice}: write -20 to 19"));
+        }
+    }
+    match (sweep.repeats, sweep.quick_every) {
+        (1..=10_000, 1..=1000) => Ok(()),
+        (1..=10_000, every) => Err(format!("sweep: quick_every = {every}: write 1 to 1000")),
+        (n, _) => Err(format!("sweep: repeats = {n}: write 1 to 10000")),
+    }
+}
+
 fn check_worker(worker: &Worker, condition: &Condition) -> Result<(), String> {
+    bounds::name("name", &worker.name, 0)?;
     let load = worker.load.first().map_or("", String::as_str);
     if worker.command.is_none() && !LOADS.contains(&load) {
         return Err(format!("load = '{load}': there are {}", LOADS.join(", ")));
@@ -116,7 +181,7 @@ fn check_group(path: &str, group: &Group, condition: &Condition) -> Result<(), S
     let plain = |part: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     };
-    if !path.split('/').all(plain) {
+    if path.len() > bounds::NAME || !path.split('/').all(plain) {
         return Err(format!(
             "group '{path}': write names of letters, digits, - and _, with / between"
         ));

@@ -4,6 +4,7 @@ use crate::analysis::{analyse, Finding};
 use crate::record::{Point, Run};
 use crate::statistics::{difference, Estimate};
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
+use exactop_model::text::harmless;
 use serde::Serialize;
 
 /// One condition in both.
@@ -71,8 +72,8 @@ pub fn text(pairs: &[Pair]) -> String {
         };
         let [first, second, difference] = [&pair.first, &pair.second, &pair.difference].map(shown);
         table.add_row([
-            &pair.experiment,
-            &pair.condition,
+            &harmless(&pair.experiment),
+            &harmless(&pair.condition),
             &first,
             &second,
             &difference,

@@ -3,6 +3,7 @@
 use crate::LabError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// An experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -377,7 +378,7 @@ pub fn text_of(name: &str) -> Option<&'static str> {
 /// A built-in one by its name, or one from a file.
 ///
 /// # Errors
-/// [`LabError::File`] and [`LabError::Definition`].
+/// [`LabError::Files`] and [`LabError::Definition`].
 pub fn find(name: &str) -> Result<Experiment, LabError> {
     if let Some(text) = text_of(name) {
         return Experiment::read(text, name);
@@ -392,9 +393,20 @@ pub fn find(name: &str) -> Result<Experiment, LabError> {
             ),
         });
     }
-    let text =
-        std::fs::read_to_string(name).map_err(|error| LabError::file("read", name, error))?;
-    Experiment::read(&text, name)
+    from_file(name).map(|(experiment, _)| experiment)
+}
+
+/// One from a file, and the file's text.
+///
+/// # Errors
+/// [`LabError::Files`] and [`LabError::Definition`].
+pub fn from_file(name: &str) -> Result<(Experiment, String), LabError> {
+    let bytes = exactop_files::read(Path::new(name), exactop_files::CONFIGURATION)?;
+    let text = String::from_utf8(bytes).map_err(|error| LabError::Definition {
+        from: name.into(),
+        why: format!("{}: write it as UTF-8", error.utf8_error()),
+    })?;
+    Ok((Experiment::read(&text, name)?, text))
 }
 
 impl Experiment {

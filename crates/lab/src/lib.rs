@@ -8,9 +8,11 @@
 //! ([`statistics`]), verdicts ([`analysis`]), the [`report`], and [`compare`].
 
 pub mod analysis;
+mod bounds;
 mod check;
 pub mod compare;
 pub mod definition;
+mod kept;
 pub mod machine;
 pub mod plan;
 pub mod predict;
@@ -43,6 +45,9 @@ pub enum LabError {
         /// Why.
         why: String,
     },
+    /// A file that is not used, or could not be written.
+    #[error(transparent)]
+    Files(#[from] exactop_files::FileError),
     /// Something that trials need is not there.
     #[error("{0}")]
     Machine(String),

@@ -44,13 +44,14 @@ fn by(rule: Rule, metric: Metric, condition: &Condition, cpus: usize) -> Option<
                 _ => by_groups(worker, condition, &workers, cpus),
             };
             let all: f64 = workers.iter().map(|worker| share(worker)).sum();
+            let first = share(workers.first()?);
             match metric {
-                Metric::Ratio => Some(share(workers[0]) / share(workers.get(1)?)),
-                _ => Some(share(workers[0]) / all),
+                Metric::Ratio => Some(first / share(workers.get(1)?)),
+                _ => Some(first / all),
             }
         }
         Rule::Quota => {
-            let path = workers[0].group.as_deref()?;
+            let path = workers.first()?.group.as_deref()?;
             let max: Max = condition.groups.get(path)?.max.as_deref()?.parse().ok()?;
             let ms = |us: u64| us as f64 / 1_000.0;
             let (quota, period) = (max.quota_us.map_or(f64::INFINITY, ms), ms(max.period_us));

@@ -3,16 +3,21 @@
 
 use crate::definition::Experiment;
 use crate::machine::Machine;
-use crate::LabError;
+use crate::{kept, LabError};
+use exactop_files::Directory;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+
+pub use crate::kept::TRIALS;
 
 /// The file about the run.
 const RUN: &str = "run.json";
 /// The file with a line for each trial.
 const POINTS: &str = "points.jsonl";
+/// Bytes that are read of them at most: more than any run writes ([`kept::TRIALS`]).
+const RUN_BYTES: u64 = 16 << 20;
+const POINTS_BYTES: u64 = 512 << 20;
 
 /// About a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -130,28 +135,30 @@ pub struct WorkerSeen {
 
 /// A directory that trials are written into.
 pub struct Recorder {
-    path: PathBuf,
+    directory: Directory,
     points: File,
 }
 
 impl Recorder {
-    /// Makes the directory, which must not hold another run.
+    /// Takes a directory, which must not hold another run.
     ///
     /// # Errors
-    /// [`LabError::File`].
-    pub fn new(directory: &Path, run: &Run) -> Result<Recorder, LabError> {
-        let made = fs::create_dir_all(directory);
-        made.map_err(|error| LabError::file("make", directory, error))?;
-        let path = directory.join(RUN);
-        if path.exists() {
-            let why = "there is a run in it already: give another --out, or remove it";
-            return Err(LabError::file("write", path, why));
+    /// [`LabError::Files`]
+    pub fn new(directory: Directory, run: &Run) -> Result<Recorder, LabError> {
+        for name in [RUN, POINTS] {
+            if directory.has(name)? {
+                let why = "there is a run in it already: give another --out, or remove it";
+                return Err(LabError::file("write", directory.path().join(name), why));
+            }
         }
-        write_json(&path, run)?;
-        let path = directory.join(POINTS);
-        let points = OpenOptions::new().create(true).append(true).open(&path);
-        let points = points.map_err(|error| LabError::file("write", &path, error))?;
-        Ok(Recorder { path, points })
+        write_json(&directory, RUN, run)?;
+        let points = directory.create(POINTS)?;
+        Ok(Recorder { directory, points })
+    }
+
+    /// Where.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
     }
 
     /// Writes a trial down.
@@ -159,65 +166,70 @@ impl Recorder {
     /// # Errors
     /// [`LabError::File`], of a full disk too.
     pub fn add(&mut self, point: &Point) -> Result<(), LabError> {
-        let mut line = serde_json::to_string(point)
-            .map_err(|error| LabError::file("write", &self.path, error))?;
+        let failed = |why: String| LabError::file("write", self.directory.path().join(POINTS), why);
+        let mut line = serde_json::to_string(point).map_err(|error| failed(error.to_string()))?;
         line.push('\n');
-        self.points
-            .write_all(line.as_bytes())
-            .and_then(|()| self.points.sync_data())
-            .map_err(|error| LabError::file("write", &self.path, error))
+        let written = self.points.write_all(line.as_bytes()).and_then(|()| self.points.sync_data());
+        written.map_err(|error| failed(error.to_string()))
     }
 }
 
-/// A run and its trials, from a directory; a last line that was cut off is left out.
+/// A run and its trials, from a directory; a last line that was cut off is left out. What is read
+/// is checked as what is typed in.
 ///
 /// # Errors
-/// [`LabError::File`].
-pub fn read(directory: &Path) -> Result<(Run, Vec<Point>), LabError> {
-    let path = directory.join(RUN);
-    let text = fs::read_to_string(&path).map_err(|error| LabError::file("read", &path, error))?;
-    let run: Run =
-        serde_json::from_str(&text).map_err(|error| LabError::file("read", &path, error))?;
+/// [`LabError`]: what is wrong with which file.
+pub fn read(directory: &Directory) -> Result<(Run, Vec<Point>), LabError> {
+    let failed = |name: &str, why: String| LabError::file("use", directory.path().join(name), why);
+    let run = parse_run(&directory.read(RUN, RUN_BYTES)?).map_err(|why| failed(RUN, why))?;
+    let points = parse_points(&run, &directory.read(POINTS, POINTS_BYTES)?);
+    Ok((run, points.map_err(|why| failed(POINTS, why))?))
+}
+
+/// A run from what its file says; what is wrong with it if it cannot be used.
+///
+/// # Errors
+/// In one line.
+pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
+    let run: Run = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if run.schema != Schema::this() {
         let Schema { name, version } = &run.schema;
-        let why = format!("it is {name} {version}, not {} 1", Schema::this().name);
-        return Err(LabError::file("read", &path, why));
+        return Err(format!("it is {name} {version}, not {} 1", Schema::this().name));
     }
-    let path = directory.join(POINTS);
-    let text = fs::read_to_string(&path).map_err(|error| LabError::file("read", &path, error))?;
+    kept::check_run(&run)?;
+    Ok(run)
+}
+
+/// The trials of a run from what their file says.
+///
+/// # Errors
+/// The line, and what is wrong with it.
+pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
+    let mut check = kept::Points::of(run);
     let mut points = Vec::new();
-    for (i, line) in text.split_inclusive('\n').enumerate() {
-        match serde_json::from_str(line) {
-            Ok(point) => points.push(point),
-            Err(_) if !line.ends_with('\n') => {}
-            Err(error) => {
-                return Err(LabError::file("read", &path, format!("line {}: {error}", i + 1)))
-            }
-        }
+    for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
+        let wrong = |why: String| format!("line {}: {why}", i + 1);
+        let point: Point = match serde_json::from_slice(line) {
+            Ok(point) => point,
+            Err(_) if !line.ends_with(b"\n") => continue,
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        check.next(&point).map_err(wrong)?;
+        points.push(point);
     }
-    Ok((run, points))
+    Ok(points)
 }
 
 /// Writes a value as JSON.
 ///
 /// # Errors
-/// [`LabError::File`].
-pub fn write_json(path: &Path, value: &impl Serialize) -> Result<(), LabError> {
-    let text = serde_json::to_string_pretty(value);
-    write(path, &(text.map_err(|error| LabError::file("write", path, error))? + "\n"))
-}
-
-/// Writes a file, whole or not at all.
-///
-/// # Errors
-/// [`LabError::File`].
-pub fn write(path: &Path, text: &str) -> Result<(), LabError> {
-    let aside = path.with_extension("new");
-    let written = File::create(&aside)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_data()))
-        .and_then(|()| fs::rename(&aside, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&aside);
-        LabError::file("write", path, error)
-    })
+/// [`LabError::Files`]
+pub fn write_json(
+    directory: &Directory,
+    name: &str,
+    value: &impl Serialize,
+) -> Result<(), LabError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| LabError::file("write", directory.path().join(name), error))?;
+    Ok(directory.replace(name, (text + "\n").as_bytes())?)
 }

@@ -1,7 +1,7 @@
 //! Figures over figures: lines, points, intervals.
 
 use crate::legend::{self, Entry};
-use crate::{colour, number, PlotError, FONT};
+use crate::{colour, label, number, PlotError, FONT};
 use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use std::ops::Range;
@@ -107,15 +107,15 @@ impl Chart {
         let ends = |p: &Point| p.interval.map_or([p.y, p.y], |(low, high)| [low, high]);
         let y = Scale::new(&self.y, all().flat_map(ends));
         let mut chart = ChartBuilder::on(&drawing)
-            .caption(&self.title, (FONT, 19))
+            .caption(label(&self.title), (FONT, 19))
             .margin(10)
             .x_label_area_size(46)
             .y_label_area_size(68)
             .build_cartesian_2d(x.clone(), y.clone())?;
         chart
             .configure_mesh()
-            .x_desc(&self.x.label)
-            .y_desc(&self.y.label)
+            .x_desc(label(&self.x.label))
+            .y_desc(label(&self.y.label))
             .x_labels(10)
             .y_labels(8)
             .label_style((FONT, 13))
@@ -207,7 +207,9 @@ impl Scale {
         let (low, high) =
             figures.filter_map(placed).fold((f64::INFINITY, f64::NEG_INFINITY), within);
         let (low, high) = if low <= high { (low, high) } else { (0.0, 1.0) };
-        let room = if high > low { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.1 };
+        // Figures that differ in their last digits only are drawn as one.
+        let apart = high - low > NEAR * high.abs().max(low.abs());
+        let room = if apart { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.1 };
         let own = match axis.names.len() {
             0 => (low - room, high + room),
             n => (-0.5, n as f64 - 0.5),
@@ -222,9 +224,15 @@ impl Scale {
     }
 }
 
+/// Figures beyond are left out: the difference of two would not be a number.
+const FARTHEST: f64 = 1e15;
+/// The part of a figure by which two must differ to be told apart: a step of the axis must be larger
+/// than what is lost when it is added.
+const NEAR: f64 = 1e-9;
+
 fn place(value: f64, log: bool) -> Option<f64> {
     let at = if log { (value > 0.0).then(|| value.log10())? } else { value };
-    at.is_finite().then_some(at)
+    (at.abs() <= FARTHEST).then_some(at)
 }
 
 impl Ranged for Scale {
@@ -262,7 +270,10 @@ impl Ranged for Scale {
 impl ValueFormatter<f64> for Scale {
     fn format_ext(&self, value: &f64) -> String {
         if !self.names.is_empty() {
-            return self.names.get(value.round() as usize).cloned().unwrap_or_default();
+            return self
+                .names
+                .get(value.round() as usize)
+                .map_or(String::new(), |name| label(name));
         }
         match self.log {
             true => {

@@ -1,6 +1,6 @@
 //! What the colours stand for, below a drawing, where it hides nothing.
 
-use crate::{colour, FONT};
+use crate::{colour, label, FONT};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -38,7 +38,7 @@ pub fn draw(area: &Area, entries: &[Entry]) -> Result<(), Box<dyn std::error::Er
                 filled,
             ))?;
         }
-        area.draw(&Text::new(entry.name.to_string(), (at.0 + 18, at.1), style.clone()))?;
+        area.draw(&Text::new(label(entry.name), (at.0 + 18, at.1), style.clone()))?;
     }
     Ok(())
 }

@@ -51,6 +51,18 @@ fn colour(index: usize) -> RGBColor {
     COLOURS[index % COLOURS.len()]
 }
 
+/// Characters of a text in a drawing: longer ones would leave it.
+const LONGEST: usize = 160;
+
+/// Text from anywhere as a drawing can hold it: XML has no place for control characters.
+fn label(text: &str) -> String {
+    let text = exactop_model::text::harmless(text);
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
 /// What all charts are set in.
 const FONT: &str = "sans-serif";
 

@@ -1,7 +1,7 @@
 //! Who was where when: a lane for each CPU, a piece for each stretch.
 
 use crate::legend::{self, Entry};
-use crate::{colour, number, PlotError, FONT, PALE};
+use crate::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
 
 /// A stretch.
@@ -36,6 +36,8 @@ pub struct Strips {
     pub pieces: Vec<Piece>,
 }
 
+/// Instants beyond are not drawn.
+const FARTHEST: f64 = 1e15;
 /// Pixels of a lane.
 const LANE: u32 = 44;
 
@@ -50,6 +52,16 @@ impl Strips {
         Ok(svg)
     }
 
+    /// The range as it can be drawn.
+    fn shown(&self) -> (f64, f64) {
+        let (from, to) = self.range;
+        let drawable = from.abs() <= FARTHEST && to.abs() <= FARTHEST;
+        match drawable && to - from > 1e-9 * from.abs().max(1.0) {
+            true => (from, to),
+            false => (0.0, 1.0),
+        }
+    }
+
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
         let lanes = self.lanes.len().max(1);
         let below = legend::height(self.names.len() + usize::from(!self.pale.is_empty()));
@@ -57,18 +69,18 @@ impl Strips {
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
         area.fill(&WHITE)?;
         let (top, bottom) = area.split_vertically(size.1 - below);
-        let (from, to) = self.range;
+        let (from, to) = self.shown();
         let mut chart = ChartBuilder::on(&top)
-            .caption(&self.title, (FONT, 19))
+            .caption(label(&self.title), (FONT, 19))
             .margin(10)
             .x_label_area_size(40)
             .y_label_area_size(68)
-            .build_cartesian_2d(from..to.max(from + 1e-9), (lanes as f64)..0.0)?;
+            .build_cartesian_2d(from..to, (lanes as f64)..0.0)?;
         let step = (to - from) / 10.0;
         chart
             .configure_mesh()
             .disable_y_mesh()
-            .x_desc(&self.x_label)
+            .x_desc(label(&self.x_label))
             .x_label_formatter(&|value| number(*value, step))
             .y_labels(0)
             .label_style((FONT, 13))
@@ -79,11 +91,12 @@ impl Strips {
         for (lane, name) in self.lanes.iter().enumerate() {
             let (_, y) = chart.backend_coord(&(from, lane as f64 + 0.5));
             let at = (14, y - 7);
-            top.draw(&Text::new(name.clone(), at, style.clone()))?;
+            top.draw(&Text::new(label(name), at, style.clone()))?;
         }
-        let pieces = self.pieces.iter().map(|piece| {
+        let pieces = self.pieces.iter().filter(|piece| piece.lane < lanes).map(|piece| {
             let (top, bottom) = (piece.lane as f64 + 0.12, piece.lane as f64 + 0.88);
-            Rectangle::new([(piece.from, top), (piece.to, bottom)], colour(piece.of).filled())
+            let ends = [(piece.from.clamp(from, to), top), (piece.to.clamp(from, to), bottom)];
+            Rectangle::new(ends, colour(piece.of).filled())
         });
         chart.draw_series(pieces)?;
         let entry = |(i, name)| Entry { name, colour: i, dashed: false };

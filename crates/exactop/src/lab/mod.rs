@@ -5,10 +5,12 @@ mod run;
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
+use exactop_files::Directory;
 use exactop_lab::definition::{self, Bound, Condition, Experiment};
 use exactop_lab::{compare, predict, record, report, LabError};
+use exactop_model::text::harmless;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `--help` ends with.
 pub const NOTES: &str = "\
@@ -73,7 +75,7 @@ pub struct Run {
     /// Shorter windows and fewer repeats: to see what comes
     #[arg(long)]
     quick: bool,
-    /// Where everything is written to [default: exactop-lab-DATE-TIME]
+    /// Where everything is written to [default: exactop-lab-DATE-TIME-RANDOM]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What decides the order of trials [default: by the clock; it is printed]
@@ -92,14 +94,13 @@ pub fn run(lab: &Lab) -> Result<(), Failure> {
         Lab::Show { name, toml } => show(name, *toml),
         Lab::Run(options) => run::run(options),
         Lab::Report { dir } => {
-            let (run, points) = record::read(dir).map_err(failed)?;
-            report::write(dir, &run, &points).map_err(failed)?;
+            let held = Directory::open(dir).map_err(Failure::failed)?;
+            let (run, points) = record::read(&held).map_err(failed)?;
+            report::write(&held, &run, &points).map_err(failed)?;
             output::print(report::summary(&run, &points) + &written(dir))
         }
         Lab::Compare { first, second, json } => {
-            let (first, second) =
-                (record::read(first).map_err(failed)?, record::read(second).map_err(failed)?);
-            let pairs = compare::compare(&first, &second);
+            let pairs = compare::compare(&read(first)?, &read(second)?);
             if pairs.is_empty() {
                 return Err(Failure::failed("the two runs have no condition in common"));
             }
@@ -111,6 +112,11 @@ pub fn run(lab: &Lab) -> Result<(), Failure> {
     }
 }
 
+fn read(dir: &Path) -> Result<(record::Run, Vec<record::Point>), Failure> {
+    let held = Directory::open_to_read(dir).map_err(Failure::failed)?;
+    record::read(&held).map_err(failed)
+}
+
 fn failed(error: LabError) -> Failure {
     match error {
         LabError::Definition { .. } => Failure::usage(error),
@@ -118,8 +124,9 @@ fn failed(error: LabError) -> Failure {
     }
 }
 
-fn written(dir: &std::path::Path) -> String {
-    format!("\nwritten to {}: report.html, report.md, report.json, points.csv\n", dir.display())
+fn written(dir: &Path) -> String {
+    let dir = harmless(&dir.display().to_string());
+    format!("\nwritten to {dir}: report.html, report.md, report.json, points.csv\n")
 }
 
 fn list() -> String {
@@ -149,13 +156,24 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 
 fn show(name: &str, toml: bool) -> Result<(), Failure> {
     let experiment = definition::find(name).map_err(failed)?;
-    if toml {
-        return match definition::text_of(name) {
-            Some(text) => output::print(text),
-            None => output::print(std::fs::read(name).map_err(Failure::cannot("read the file"))?),
-        };
+    match (toml, definition::text_of(name)) {
+        (true, Some(text)) => output::print(text),
+        (true, None) => {
+            let (_, text) = definition::from_file(name).map_err(failed)?;
+            output::print(by_lines(&text))
+        }
+        (false, _) => output::print(by_lines(&described(&experiment))),
     }
-    output::print(described(&experiment))
+}
+
+/// A text of someone else's: its lines stay, and nothing in them moves the cursor.
+fn by_lines(text: &str) -> String {
+    text.split_inclusive('\n')
+        .map(|line| match line.strip_suffix('\n') {
+            Some(line) => harmless(line) + "\n",
+            None => harmless(line),
+        })
+        .collect()
 }
 
 fn described(experiment: &Experiment) -> String {

@@ -3,17 +3,18 @@
 use super::{failed, written, Run};
 use crate::failure::Failure;
 use crate::output::{self, Signals};
-use exactop_files::zone;
+use exactop_files::{zone, Directory, FileError};
 use exactop_lab::definition::{self, Experiment};
 use exactop_lab::machine::Machine;
 use exactop_lab::plan::{self, Turn};
 use exactop_lab::record::{self, Recorder, Schema};
 use exactop_lab::trial::Lab;
 use exactop_lab::{report, LabError};
+use exactop_model::text::harmless;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 /// Measures, then reports; what was measured before a signal or a failure is reported, too.
@@ -34,7 +35,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
     let exactop = std::env::current_exe().map_err(Failure::cannot("find this program"))?;
     let mut lab = Lab::open(exactop, &mut wait).map_err(failed)?;
     let (experiments, skipped) = possible(&lab, experiments);
-    let out = options.out.clone().unwrap_or_else(directory);
+    let out = directory(options).map_err(Failure::failed)?;
     let run = record::Run {
         schema: Schema::this(),
         seed: options.seed.unwrap_or_else(seed),
@@ -45,11 +46,12 @@ pub fn run(options: &Run) -> Result<(), Failure> {
         experiments,
         skipped,
     };
-    let mut recorder = Recorder::new(&out, &run).map_err(failed)?;
-    let _ = writeln!(std::io::stderr(), "seed {}, into {}", run.seed, out.display());
+    let mut recorder = Recorder::new(out, &run).map_err(failed)?;
+    let into = harmless(&recorder.directory().path().display().to_string());
+    let _ = writeln!(std::io::stderr(), "seed {}, into {into}", run.seed);
     let measured = measure(&mut lab, &run, &mut recorder);
     drop(lab);
-    let reported = reported(&out);
+    let reported = reported(recorder.directory());
     match measured {
         Ok(()) => reported,
         Err(LabError::Stopped) => {
@@ -115,10 +117,14 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
         .iter()
         .flat_map(|e| plan::turns(e, run.seed).into_iter().map(move |turn| (e, turn)))
         .collect();
+    if turns.len() > record::TRIALS {
+        let (n, most) = (turns.len(), record::TRIALS);
+        return Err(LabError::Machine(format!("{n} trials: at most {most}: give fewer --repeats")));
+    }
     let bar = bar(turns.len() as u64);
     for (number, (experiment, turn)) in turns.iter().enumerate() {
         let condition = &experiment.conditions[turn.condition].name;
-        bar.set_message(format!("{}, {condition}", experiment.name));
+        bar.set_message(harmless(&format!("{}, {condition}", experiment.name)));
         let point = lab.trial(experiment, *turn, number)?;
         recorder.add(&point)?;
         bar.inc(1);
@@ -138,14 +144,21 @@ fn bar(trials: u64) -> ProgressBar {
 }
 
 /// The report of what is written down.
-fn reported(out: &Path) -> Result<(), Failure> {
+fn reported(out: &Directory) -> Result<(), Failure> {
     let (run, points) = record::read(out).map_err(failed)?;
     report::write(out, &run, &points).map_err(failed)?;
-    output::print(report::summary(&run, &points) + &written(out))
+    output::print(report::summary(&run, &points) + &written(out.path()))
 }
 
-fn directory() -> PathBuf {
-    now().strftime("exactop-lab-%Y%m%d-%H%M%S").to_string().into()
+/// The one that was asked for; else a new one, whose name nobody can have guessed.
+fn directory(options: &Run) -> Result<Directory, FileError> {
+    match &options.out {
+        Some(path) => Directory::open_or_make(path),
+        None => {
+            let begin = now().strftime("exactop-lab-%Y%m%d-%H%M%S").to_string();
+            Directory::make_unguessable(Path::new(&begin))
+        }
+    }
 }
 
 fn now() -> jiff::Zoned {

@@ -1,6 +1,6 @@
 //! A page of headings, paragraphs, tables and pictures, as HTML and as Markdown.
 
-use exactop_model::text::escape_str;
+use exactop_model::text::harmless;
 use std::fmt::Write;
 
 /// A part of a page.
@@ -78,15 +78,21 @@ impl Document {
     }
 }
 
+/// Text from anywhere on one line.
+fn line(text: &str) -> String {
+    harmless(&text.replace(['\n', '\t'], " "))
+}
+
 /// Text from anywhere, harmless in HTML.
 fn html(text: &str) -> String {
     let mut out = String::new();
-    for c in escape_str(text).chars() {
+    for c in line(text).chars() {
         match c {
             '&' => out += "&amp;",
             '<' => out += "&lt;",
             '>' => out += "&gt;",
             '"' => out += "&quot;",
+            '\'' => out += "&#39;",
             c => out.push(c),
         }
     }
@@ -134,14 +140,26 @@ fn td(cell: &str) -> String {
     format!("<td{class}>{}</td>", html(cell))
 }
 
-/// Text from anywhere, harmless in Markdown.
+/// Text from anywhere, harmless in Markdown: no markup, no links, no heading, list or quotation.
 fn markdown(text: &str) -> String {
-    escape_str(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('|', "\\|")
-        .replace('*', "\\*")
-        .replace('_', "\\_")
+    let mut out = String::new();
+    // A figure below 0 and the sign for a missing one do not.
+    let begins_a_block = text.len() > 1 && text.parse::<f64>().is_err();
+    for (i, c) in line(text).chars().enumerate() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            // What viewers make links of by themselves.
+            ':' | '@' if text.contains("://") || c == '@' => {
+                let _ = write!(out, "&#{};", c as u32);
+            }
+            '\\' | '|' | '*' | '_' | '`' | '[' | ']' | '$' | '~' => out.extend(['\\', c]),
+            '#' | '+' | '-' | '=' if i == 0 && begins_a_block => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.replace("www.", "www&#46;")
 }
 
 fn markdown_block(out: &mut String, block: &Block) {

@@ -12,8 +12,8 @@ use crate::record::{self, Point, Run};
 use crate::statistics::Estimate;
 use crate::LabError;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
-use exactop_model::text::escape_str;
-use std::path::Path;
+use exactop_files::Directory;
+use exactop_model::text::{cell, escape_str, harmless};
 
 /// `0.555 (0.553..0.557)`.
 pub fn interval(estimate: &Estimate) -> String {
@@ -53,8 +53,8 @@ pub fn discards(finding: &Finding) -> Option<String> {
     }
     let all: usize = kinds.iter().map(|(.., n)| n).sum();
     let told = |(_, why, n): &(&str, &str, usize)| match kinds.len() {
-        1 => escape_str(why),
-        _ => format!("{} ({n})", escape_str(why)),
+        1 => harmless(why),
+        _ => format!("{} ({n})", harmless(why)),
     };
     let reasons: Vec<String> = kinds.iter().map(told).collect();
     let reasons = reasons.join(", ");
@@ -78,8 +78,8 @@ pub fn summary(run: &Run, points: &[Point]) -> String {
         for finding in findings {
             let measured = finding.estimate.as_ref().map_or("-".into(), interval);
             table.add_row([
-                experiment.clone(),
-                finding.condition.clone(),
+                harmless(experiment),
+                harmless(&finding.condition),
                 finding.values.len().to_string(),
                 measured,
                 predicted(finding),
@@ -91,11 +91,12 @@ pub fn summary(run: &Run, points: &[Point]) -> String {
         }
     }
     for (what, why) in &run.skipped {
-        notes.push(format!("{what}: not run: {}", escape_str(why)));
+        notes.push(format!("{what}: not run: {why}"));
     }
     for column in table.column_iter_mut().skip(2).take(3) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    let notes = notes.iter().map(|note| harmless(note));
     let lines = table.lines().map(|line| line.trim_end().to_string()).chain(notes);
     lines.collect::<Vec<_>>().join("\n") + "\n"
 }
@@ -118,24 +119,34 @@ pub fn outside(run: &Run, points: &[Point]) -> usize {
     findings.filter(|finding| finding.verdict == Verdict::Outside).count()
 }
 
+/// The page.
+///
+/// # Errors
+/// When a chart cannot be drawn.
+pub fn page(run: &Run, points: &[Point]) -> Result<Document, LabError> {
+    drawn(run, points, &analyse(run, points))
+}
+
+fn drawn(run: &Run, points: &[Point], results: &[Findings]) -> Result<Document, LabError> {
+    content::document(run, points, results).map_err(|error| LabError::Machine(error.to_string()))
+}
+
 /// Writes everything into the run's directory.
 ///
 /// # Errors
-/// [`LabError::File`], and when a chart cannot be drawn.
-pub fn write(directory: &Path, run: &Run, points: &[Point]) -> Result<(), LabError> {
+/// [`LabError::Files`], and when a chart cannot be drawn.
+pub fn write(directory: &Directory, run: &Run, points: &[Point]) -> Result<(), LabError> {
     let results = analyse(run, points);
-    let document = content::document(run, points, &results)
-        .map_err(|error| LabError::Machine(error.to_string()))?;
-    let plots = directory.join("plots");
-    std::fs::create_dir_all(&plots).map_err(|error| LabError::file("make", &plots, error))?;
+    let document = drawn(run, points, &results)?;
+    let plots = directory.within("plots")?;
     for (file, svg) in document.pictures() {
-        record::write(&plots.join(file), svg)?;
+        plots.replace(file, svg.as_bytes())?;
     }
-    record::write(&directory.join("report.html"), &document.html())?;
-    record::write(&directory.join("report.md"), &document.markdown())?;
+    directory.replace("report.html", document.html().as_bytes())?;
+    directory.replace("report.md", document.markdown().as_bytes())?;
     let all = serde_json::json!({ "run": run, "results": results, "points": points });
-    record::write_json(&directory.join("report.json"), &all)?;
-    record::write(&directory.join("points.csv"), &csv(points)?)
+    record::write_json(directory, "report.json", &all)?;
+    Ok(directory.replace("points.csv", csv(points)?.as_bytes())?)
 }
 
 /// A line for each trial.
@@ -160,16 +171,17 @@ fn csv(points: &[Point]) -> Result<String, LabError> {
         "cost_pct",
     ];
     writer.write_record(header).map_err(failed)?;
+    let text = |text: &str| cell(&escape_str(text)).into_owned();
     let maybe = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
     for point in points {
         let record = [
-            point.experiment.clone(),
-            point.condition.clone(),
+            text(&point.experiment),
+            text(&point.condition),
             point.repeat.to_string(),
             point.turn.to_string(),
             point.strip.is_some().to_string(),
             maybe(point.value),
-            point.invalid.as_deref().map_or(String::new(), escape_str),
+            point.invalid.as_deref().map_or(String::new(), text),
             point.window_ns.to_string(),
             maybe(point.steal_pct),
             maybe(point.foreign_pct),

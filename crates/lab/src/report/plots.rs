@@ -89,8 +89,10 @@ fn occupation(trial: &Trial, strip: &Strip) -> Strips {
     let kept = strip.throttled.iter().map(|&(cpu, from, to)| (cpu, from, to, PALE));
     let pale = if strip.throttled.is_empty() { "" } else { "throttled, CPU idle" };
     let mut cpus: Vec<u32> = strip.pieces.iter().map(|piece| piece.0).collect();
+    cpus.extend(strip.throttled.iter().map(|piece| piece.0));
+    cpus.sort_unstable();
     cpus.dedup();
-    let lane = |cpu: u32| cpus.iter().position(|&other| other == cpu).unwrap_or(0);
+    let lane = |cpu: u32| cpus.partition_point(|&other| other < cpu);
     let pieces = strip.pieces.iter().copied().chain(kept);
     Strips {
         title: format!("{}: who ran when, {}", trial.experiment, trial.condition),

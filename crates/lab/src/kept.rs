@@ -1,0 +1,108 @@
+//! What is read back of a run must be what a run can have written: anyone may have written it.
+
+use crate::bounds::{at_most, within, FIGURE};
+use crate::definition::Experiment;
+use crate::record::{Point, Run, Strip};
+use std::collections::BTreeMap;
+
+/// Trials of a run at most: at the shortest they take half a day.
+pub const TRIALS: usize = 200_000;
+/// Experiments of a run.
+const EXPERIMENTS: usize = 200;
+/// Trials of a condition: the repeats that can be asked for, and one that is drawn.
+const OF_CONDITION: usize = 10_001;
+/// CPUs of a machine.
+const CPUS: usize = 65_536;
+/// Processes of a trial, and the parts of what each did.
+const PROCESSES: usize = 65_536;
+const PARTS: usize = 10_000;
+/// Pieces of a strip, and names.
+const PIECES: usize = 100_000;
+const NAMES: usize = 64;
+/// The longest time in a trial, ms.
+const LONGEST_MS: f64 = 1e9;
+
+/// What is wrong with a run.
+pub fn check_run(run: &Run) -> Result<(), String> {
+    if !(1..=CPUS).contains(&run.machine.cpus) {
+        return Err(format!("machine.cpus = {}: there are 1 to {CPUS}", run.machine.cpus));
+    }
+    at_most("experiments", run.experiments.len(), EXPERIMENTS)?;
+    for (i, experiment) in run.experiments.iter().enumerate() {
+        experiment.check_kept().map_err(|why| format!("experiment {}: {why}", i + 1))?;
+        if run.experiments[..i].iter().any(|other| other.name == experiment.name) {
+            return Err(format!("experiment '{}' is there twice", experiment.name));
+        }
+    }
+    Ok(())
+}
+
+/// Checks trial after trial.
+pub struct Points<'a> {
+    /// By experiment and condition: how many so far.
+    seen: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
+    all: usize,
+}
+
+impl<'a> Points<'a> {
+    /// Those of a run.
+    pub fn of(run: &'a Run) -> Points<'a> {
+        let of = |experiment: &'a Experiment| {
+            let conditions = experiment.conditions.iter().map(|c| (c.name.as_str(), 0));
+            (experiment.name.as_str(), conditions.collect())
+        };
+        Points { seen: run.experiments.iter().map(of).collect(), all: 0 }
+    }
+
+    /// What is wrong with the next.
+    pub fn next(&mut self, point: &Point) -> Result<(), String> {
+        self.all += 1;
+        at_most("trials", self.all, TRIALS)?;
+        let of_experiment = self.seen.get_mut(point.experiment.as_str());
+        let known = of_experiment.and_then(|all| all.get_mut(point.condition.as_str()));
+        let Some(count) = known else {
+            let (experiment, condition) = (&point.experiment, &point.condition);
+            return Err(format!("the run has no experiment '{experiment}' with '{condition}'"));
+        };
+        *count += 1;
+        at_most("trials of a condition", *count, OF_CONDITION)?;
+        check(point)
+    }
+}
+
+fn check(point: &Point) -> Result<(), String> {
+    within("value", point.value, -FIGURE..=FIGURE)?;
+    for (what, part) in [
+        ("steal_pct", point.steal_pct),
+        ("foreign_pct", point.foreign_pct),
+        ("irq_pct", point.irq_pct),
+        ("unnamed_pct", point.unnamed_pct),
+        ("cost_pct", point.cost_pct),
+    ] {
+        within(what, part, -FIGURE..=FIGURE)?;
+    }
+    at_most("workers", point.workers.len(), PROCESSES)?;
+    at_most("progress", point.progress.len(), PROCESSES)?;
+    for parts in &point.progress {
+        at_most("parts of progress", parts.len(), PARTS)?;
+        parts.iter().try_for_each(|&ms| within("progress", Some(ms), 0.0..=LONGEST_MS))?;
+    }
+    point.strip.as_ref().map_or(Ok(()), check_strip)
+}
+
+fn check_strip(strip: &Strip) -> Result<(), String> {
+    at_most("names of a strip", strip.names.len(), NAMES)?;
+    at_most("pieces of a strip", strip.pieces.len() + strip.throttled.len(), PIECES)?;
+    within("length_ms", Some(strip.length_ms), 0.0..=LONGEST_MS)?;
+    let pieces = strip.pieces.iter().map(|&(cpu, from, to, of)| (cpu, from, to, Some(of)));
+    let throttled = strip.throttled.iter().map(|&(cpu, from, to)| (cpu, from, to, None));
+    for (cpu, from, to, of) in pieces.chain(throttled) {
+        at_most("the number of a CPU", cpu as usize, CPUS)?;
+        within("the end of a piece", Some(to), 0.0..=strip.length_ms)?;
+        within("the beginning of a piece", Some(from), 0.0..=to)?;
+        if let Some(of) = of.filter(|&of| of >= strip.names.len()) {
+            return Err(format!("a piece of name {of}: there are {}", strip.names.len()));
+        }
+    }
+    Ok(())
+}
