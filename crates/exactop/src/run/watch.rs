@@ -15,8 +15,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How often a window of the ledger is ended while the command runs: the places of the dead are
-/// free for others only then.
+/// How often a window of the ledger is ended while the command runs: who exited is kept in groups
+/// until their window was read.
 const WINDOW: Duration = Duration::from_millis(500);
 
 /// Why there is no report.

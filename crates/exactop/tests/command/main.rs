@@ -10,6 +10,8 @@ mod files;
 mod groups;
 #[cfg(feature = "bpf")]
 mod hurry;
+#[cfg(feature = "bpf")]
+mod limits;
 mod live;
 mod load;
 #[cfg(feature = "bpf")]

@@ -5,6 +5,7 @@ pub(crate) mod interrupts;
 pub(crate) mod mapped;
 pub(crate) mod on_demand;
 pub(crate) mod refusal;
+pub(crate) mod spare;
 pub(crate) mod tally;
 pub(crate) mod task;
 pub(crate) mod told;

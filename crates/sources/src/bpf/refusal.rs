@@ -1,5 +1,6 @@
 //! Why the kernel would not load or attach a program, in one line with what would help.
 
+use crate::bpf::spare;
 use crate::error::SourceError;
 use libbpf_rs::{ErrorKind, PrintLevel};
 use std::fs;
@@ -66,6 +67,10 @@ pub fn not_permitted(error: &libbpf_rs::Error) -> SourceError {
 pub fn refused(whose: &str, error: &libbpf_rs::Error) -> SourceError {
     if error.kind() == ErrorKind::PermissionDenied {
         return not_permitted(error);
+    }
+    // libbpf-rs has no kind for it.
+    if error.to_string().contains("(os error 24)") {
+        return spare::too_few();
     }
     SourceError::Unavailable {
         what: format!("the kernel refused {whose} programs ({error}; {})", last_words()),

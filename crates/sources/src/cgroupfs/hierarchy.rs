@@ -30,14 +30,14 @@ pub struct Hierarchy {
 }
 
 /// A line of mountinfo (proc_pid_mountinfo(5)).
-struct Mount<'a> {
-    root: &'a str,
-    point: &'a str,
-    kind: &'a str,
-    options: &'a str,
+pub(super) struct Mount<'a> {
+    pub root: &'a str,
+    pub point: &'a str,
+    pub kind: &'a str,
+    pub options: &'a str,
 }
 
-fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
+pub(super) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
     mountinfo.lines().filter_map(|line| {
         let (head, tail) = line.split_once(" - ")?;
         let head: Vec<&str> = head.split(' ').collect();
@@ -143,7 +143,7 @@ impl Hierarchy {
 
 /// This process's group: the line of v2 begins with `0::`, one of v1 names its controllers. A group
 /// outside of what is mounted (a container's) counts as the root.
-fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
+pub(super) fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
     let line = groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':');
         let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);

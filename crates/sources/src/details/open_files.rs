@@ -7,9 +7,20 @@ use super::{open_at, read_record, why};
 use crate::procfs::TaskStat;
 use exactop_model::{Missing, Row};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::process::{getrlimit, Resource};
+use std::sync::OnceLock;
 
 /// Descriptors that may stay open for all rows together: more rows than any screen has.
 const MOST: usize = 512;
+
+/// That, or a quarter of what this process may open if that is less.
+fn most() -> usize {
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    *FOUND.get_or_init(|| match getrlimit(Resource::Nofile).current {
+        Some(limit) => usize::try_from(limit / 4).map_or(MOST, |quarter| quarter.min(MOST)),
+        None => MOST,
+    })
+}
 
 /// What is kept for a row.
 #[derive(Default)]
@@ -87,7 +98,7 @@ pub(crate) struct Held(usize);
 impl Held {
     /// Whether a row may keep its files open.
     pub fn has_room(&self) -> bool {
-        self.0 + 2 <= MOST
+        self.0 + 2 <= most()
     }
 
     /// Counts a row's descriptors again after something was done with them.

@@ -6,7 +6,7 @@
 
 use super::maps::{Globals, Table};
 use super::skel::types;
-use super::Options;
+use super::{footprint, Options};
 use crate::bpf::refusal;
 use crate::error::SourceError;
 use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
@@ -90,6 +90,10 @@ impl Chunks {
             map_flags: libbpf_sys::BPF_F_MMAPABLE,
             ..libbpf_sys::bpf_map_create_opts::default()
         };
+        // Beyond a control group's limit the kernel would end us rather than refuse.
+        if !footprint::has_room(u64::from(self.value_size) * u64::from(self.per_chunk)) {
+            return Err(std::io::Error::from(rustix::io::Errno::NOMEM).into());
+        }
         let name = Some("ex_chunk");
         MapHandle::create(MapType::Array, name, 4, self.value_size, self.per_chunk, &options)
     }
@@ -125,8 +129,7 @@ impl Growth {
         let failed = refusal::failed("making room for tasks");
         let slots = Chunks::new(slots, Table::Slots, options.slots);
         let groups = Chunks::new(groups, Table::Groups, options.groups);
-        let first = tasks_now().saturating_add(SLOTS_PER_CHUNK / 2).max(1);
-        slots.make_room(globals, first).map_err(&failed)?;
+        slots.make_room(globals, first_slots()).map_err(&failed)?;
         groups.make_room(globals, 1).map_err(&failed)?;
         let (slots, groups) = (Arc::new(slots), Arc::new(groups));
         let io = |error| SourceError::Kernel { what: "starting the thread that adds slots", error };
@@ -217,6 +220,11 @@ fn keep_only_bpf() {
     let sets =
         CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
     let _ = set_capabilities(None, sets);
+}
+
+/// As many as live, and as may be born before the thread has answered.
+pub fn first_slots() -> u32 {
+    tasks_now().saturating_add(SLOTS_PER_CHUNK / 2).max(1)
 }
 
 /// How many tasks there are, from the fourth field of /proc/loadavg (proc_loadavg(5)). Without it

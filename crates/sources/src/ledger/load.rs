@@ -1,7 +1,7 @@
 //! Getting the ledger's programs into the kernel, or saying in one line why not.
 
 use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
-use super::Options;
+use super::{footprint, Options};
 use crate::bpf::{interrupts, refusal};
 use crate::error::SourceError;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
@@ -36,19 +36,34 @@ pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
     for variant in VARIANTS {
         match try_load(options, variant) {
             Ok(skel) => return Ok(skel),
+            Err(NotLoaded::NoRoom(error)) => return Err(error),
             // Some kernels answer so to fentry alone.
-            Err(_) if variant.fentry => {}
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(NotLoaded::Refused(_)) if variant.fentry => {}
+            Err(NotLoaded::Refused(error)) if error.kind() == ErrorKind::PermissionDenied => {
                 return Err(refusal::not_permitted(&error));
             }
-            Err(error) => first = first.or(Some(error)),
+            Err(NotLoaded::Refused(error)) => first = first.or(Some(error)),
         }
     }
     let error = first.unwrap_or_else(|| std::io::Error::other("no variant was tried").into());
     Err(refusal::refused("the ledger's", &error))
 }
 
-fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel<'static>> {
+/// Why a variant is not in the kernel.
+enum NotLoaded {
+    /// It was not tried.
+    NoRoom(SourceError),
+    /// What the kernel said.
+    Refused(libbpf_rs::Error),
+}
+
+impl From<libbpf_rs::Error> for NotLoaded {
+    fn from(error: libbpf_rs::Error) -> NotLoaded {
+        NotLoaded::Refused(error)
+    }
+}
+
+fn try_load(options: &Options, variant: Variant) -> Result<LedgerSkel<'static>, NotLoaded> {
     // The skeleton borrows its storage; a ledger lives about as long as the process does.
     let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = LedgerSkelBuilder::default().open(storage)?;
@@ -68,7 +83,8 @@ fn try_load(options: &Options, variant: Variant) -> libbpf_rs::Result<LedgerSkel
     if let Some(rodata) = open.maps.rodata_data.as_mut() {
         rodata.sees_unthrottle = variant.fentry;
     }
-    open.load()
+    footprint::check(open.open_object()).map_err(NotLoaded::NoRoom)?;
+    Ok(open.load()?)
 }
 
 fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Result<()> {

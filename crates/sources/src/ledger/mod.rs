@@ -8,6 +8,7 @@ mod closing;
 mod cost;
 mod cpus;
 mod exits;
+mod footprint;
 mod growth;
 mod kernel_side;
 pub(crate) mod load;
@@ -23,6 +24,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/ledger.skel.rs"));
 }
 
+use crate::bpf::spare::Spare;
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{Request, Source, SplitOptions};
@@ -98,6 +100,7 @@ impl Ledger {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Ledger, SourceError> {
+        let spare = Spare::hold()?;
         let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());
         // Not 0, which is what a new slot has: its first event must put it on the list.
@@ -113,6 +116,7 @@ impl Ledger {
             kernel.flush(cpu)?;
         }
         kernel.globals.set_seeded(1);
+        drop(spare);
         let steal = steal_is_measured(&kernel);
         let measured = Measured {
             steal,

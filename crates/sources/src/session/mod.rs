@@ -83,7 +83,9 @@ fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
 
 #[cfg(feature = "bpf")]
 fn iterated(why: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
+    let spare = crate::bpf::spare::Spare::hold()?;
     let source = crate::snapshot::Iterated::open()?;
+    drop(spare);
     Ok(Box::new(match why {
         Some(why) => source.because(why),
         None => source,
