@@ -10,6 +10,8 @@ use exactop_model::limits::{weight, Max};
 use exactop_model::text::escape_str;
 use exactop_sources::cgroupfs::{CgroupError, Hierarchy, Watch};
 use exactop_views::cgroups;
+use rustix::fs::{Mode, OFlags};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 /// What to do with groups.
@@ -92,19 +94,63 @@ pub fn set(
 ) -> Result<(String, String, String), CgroupError> {
     let hierarchy = Hierarchy::of_this_machine()?;
     let directory = hierarchy.directory(path)?;
+    let (before, after) = change_limits(&hierarchy, &directory, weight, max)?;
+    Ok((escape_str(&hierarchy.name(&directory).to_string_lossy()), before, after))
+}
+
+/// Sets what a group may use if it still is the one with this id: its limits before and after.
+///
+/// # Errors
+/// When there is no such group, or the kernel refuses.
+pub fn set_if(
+    path: &Path,
+    id: Option<u64>,
+    weight: Option<u64>,
+    max: Option<Max>,
+) -> Result<Option<(String, String)>, CgroupError> {
+    let hierarchy = Hierarchy::of_this_machine()?;
+    let directory = match hierarchy.directory(path) {
+        Err(CgroupError::NoGroup { .. }) => return Ok(None),
+        directory => directory?,
+    };
+    // Held open, the directory cannot come to mean another group.
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(held) = rustix::fs::open(&directory, flags, Mode::empty()) else { return Ok(None) };
+    let held_path = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
+    if id.is_some() && Hierarchy::id(&held_path) != id {
+        return Ok(None);
+    }
+    let changed =
+        change_limits(&hierarchy, &held_path, weight, max).map_err(|error| match error {
+            CgroupError::File { what, path, error } => {
+                let path =
+                    path.strip_prefix(&held_path).map_or(path.clone(), |f| directory.join(f));
+                CgroupError::File { what, path, error }
+            }
+            error => error,
+        })?;
+    Ok(Some(changed))
+}
+
+fn change_limits(
+    hierarchy: &Hierarchy,
+    directory: &Path,
+    weight: Option<u64>,
+    max: Option<Max>,
+) -> Result<(String, String), CgroupError> {
     let limits = || {
-        let weight = hierarchy.weight(&directory).map_or("-".into(), |w| w.to_string());
-        let max = hierarchy.max(&directory).map_or("-".into(), |max| max.to_string());
+        let weight = hierarchy.weight(directory).map_or("-".into(), |w| w.to_string());
+        let max = hierarchy.max(directory).map_or("-".into(), |max| max.to_string());
         format!("weight {weight}, max {max}")
     };
     let before = limits();
     if let Some(weight) = weight {
-        hierarchy.set_weight(&directory, weight)?;
+        hierarchy.set_weight(directory, weight)?;
     }
     if let Some(max) = max {
-        hierarchy.set_max(&directory, max)?;
+        hierarchy.set_max(directory, max)?;
     }
-    Ok((escape_str(&hierarchy.name(&directory).to_string_lossy()), before, limits()))
+    Ok((before, limits()))
 }
 
 struct Source(Watch);

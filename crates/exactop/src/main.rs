@@ -10,6 +10,7 @@ mod failure;
 mod feed;
 #[cfg(test)]
 mod fuzz;
+mod held;
 mod host;
 mod hurry;
 #[cfg(feature = "bpf")]

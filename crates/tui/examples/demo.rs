@@ -3,7 +3,8 @@
 #[path = "../tests/fixture/mod.rs"]
 mod fixture;
 
-use exactop_tui::{run, Host, Settings};
+use exactop_model::TaskKey;
+use exactop_tui::{run, Deed, Host, Settings, Target};
 
 /// Does nothing, and says so.
 struct Pretend;
@@ -13,11 +14,19 @@ impl Host for Pretend {
         Ok(format!("{} is only pretended", limit.in_words()))
     }
 
-    fn signal(&mut self, pid: u32, _signal: i32) -> Result<(), String> {
-        Err(format!("PID {pid} is made up"))
+    fn identify(&mut self, pid: u32, _deed: Deed) -> Result<Target, String> {
+        Err(format!("no process {pid} was made up"))
     }
 
-    fn renice(&mut self, _pid: u32, _nice: i32) -> Result<(), String> {
+    fn has_exited(&mut self, _task: TaskKey) -> bool {
+        false
+    }
+
+    fn signal(&mut self, target: &Target, _signal: i32) -> Result<(), String> {
+        Err(format!("{} is made up", target.shown()))
+    }
+
+    fn renice(&mut self, _target: &Target, _nice: i32) -> Result<(), String> {
         Ok(())
     }
 

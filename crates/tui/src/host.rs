@@ -1,21 +1,33 @@
 //! What the live view asks of the program around it, and how it ends.
 
 use crate::app::groups::Limit;
+use crate::app::target::{Deed, Target};
 use crate::settings::Settings;
+use exactop_model::TaskKey;
 
 /// The things a view must not do by itself. Every error is one line for a person.
 pub trait Host {
-    /// Sends a signal to a process.
+    /// Who has a number now, for this deed.
     ///
     /// # Errors
-    /// Why it could not be sent.
-    fn signal(&mut self, pid: u32, signal: i32) -> Result<(), String>;
+    /// Nobody has.
+    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String>;
 
-    /// Sets the nice value of a process, or of a thread in the threads view.
+    /// Whether the process of a task has exited.
+    fn has_exited(&mut self, task: TaskKey) -> bool;
+
+    /// Sends a signal to a process: to the one that is meant or to none.
     ///
     /// # Errors
-    /// Why it could not be set.
-    fn renice(&mut self, pid: u32, nice: i32) -> Result<(), String>;
+    /// Why it could not be sent; [`Target::gone`] where it is not there any more.
+    fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String>;
+
+    /// Sets the nice value of a process, or of a thread in the threads view: of the one that is
+    /// meant or of none.
+    ///
+    /// # Errors
+    /// Why it could not be set; [`Target::gone`] where it is not there any more.
+    fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String>;
 
     /// Sets what a control group may use; says what was before and what is now.
     ///

@@ -14,6 +14,19 @@ const WIDE: u16 = 160;
 /// Rows the table keeps when the header gets long.
 const MIN_ROWS: u16 = 5;
 
+/// The widest canvas: no real terminal has so many columns.
+const MOST_WIDTH: u16 = 1024;
+/// The most cells of a canvas. Each takes some hundred bytes, twice.
+const MOST_CELLS: u32 = 1 << 18;
+
+/// The part of a terminal that is drawn on: all of it, unless it says it is larger than any real
+/// one. A terminal may say that it has 65535 lines of 65535 columns.
+pub fn canvas_size(width: u16, height: u16) -> (u16, u16) {
+    let width = width.min(MOST_WIDTH);
+    let most = MOST_CELLS / u32::from(width.max(1));
+    (width, u16::try_from(most).unwrap_or(u16::MAX).min(height))
+}
+
 /// A line of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderLine {

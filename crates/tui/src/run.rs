@@ -1,6 +1,7 @@
 //! The loop: a frame when its time has come, events in between. One thread.
 
-use crate::app::{Action, App};
+use crate::app::App;
+use crate::desk::{After, Desk};
 use crate::draw::{draw, theme::Theme};
 use crate::host::{ExitReason, Host, TuiError};
 use crate::settings::Settings;
@@ -13,6 +14,9 @@ use std::time::{Duration, Instant};
 /// The first window is short, so that something is on the screen soon.
 const FIRST_WINDOW: Duration = Duration::from_millis(200);
 
+/// Events between two drawings: whoever holds a key down must see what it does.
+const MOST_EVENTS: usize = 256;
+
 /// Shows frames on the terminal until someone or something ends it. The terminal is as it was
 /// when this returns.
 ///
@@ -24,16 +28,12 @@ pub fn run(
     settings: Settings,
 ) -> Result<ExitReason, TuiError> {
     let theme = Theme::choose(settings.color, |name| std::env::var(name).ok());
-    let user = settings.user.clone();
     let mouse = settings.mouse;
-    let mut app = App::new(settings).map_err(TuiError::Settings)?;
-    if let Some(user) = user {
-        look_up_user(&mut app, host, &user);
-    }
+    let app = App::new(settings).map_err(TuiError::Settings)?;
+    let desk = Desk::new(app, feed, host);
     let signals = Signals::new()?;
     let guard = Guard::new(mouse)?;
-    let now = Instant::now();
-    let mut view = View { feed, host, app, theme, signals, guard, started: now, due: now };
+    let mut view = View { desk, theme, signals, guard, due: Instant::now() };
     match view.run() {
         // Writing to a terminal that hung up fails; that is how it ends, not an error.
         Err(TuiError::Terminal(e)) if is_gone(&e) => Ok(ExitReason::TerminalGone),
@@ -47,28 +47,19 @@ fn is_gone(error: &io::Error) -> bool {
         || error.raw_os_error().is_some_and(|e| gone.iter().any(|g| g.raw_os_error() == e))
 }
 
-fn look_up_user(app: &mut App, host: &mut dyn Host, text: &str) {
-    let uid = host.user_id(text.strip_prefix('!').unwrap_or(text).trim());
-    app.set_user(text, uid);
-}
-
 struct View<'a> {
-    feed: &'a mut dyn Feed,
-    host: &'a mut dyn Host,
-    app: App,
+    desk: Desk<'a>,
     theme: Theme,
     signals: Signals,
     guard: Guard,
-    /// When the open window was opened.
-    started: Instant,
-    /// When it is to be closed.
+    /// When the open window is to be closed.
     due: Instant,
 }
 
 impl View<'_> {
     fn run(&mut self) -> Result<ExitReason, TuiError> {
         let (width, height) = self.guard.size()?;
-        self.app.resize(width, height);
+        self.desk.resize(width, height);
         self.next_frame()?;
         self.paint()?;
         loop {
@@ -81,13 +72,9 @@ impl View<'_> {
                 self.guard.retake()?;
                 self.paint()?;
             }
-            let wait = match self.app.is_paused() {
-                true => Duration::from_secs(3600),
-                false => self.due.saturating_duration_since(Instant::now()),
-            };
-            match self.guard.wait(&self.signals, wait)? {
+            match self.guard.wait(&self.signals, self.until_due())? {
                 Wake::Gone => return Ok(ExitReason::TerminalGone),
-                Wake::Timeout if !self.app.is_paused() => {
+                Wake::Timeout if self.is_due() => {
                     self.next_frame()?;
                     self.paint()?;
                 }
@@ -102,85 +89,47 @@ impl View<'_> {
         }
     }
 
-    /// Takes all events that are there, then draws once.
-    fn events(&mut self) -> Result<Option<ExitReason>, TuiError> {
-        let mut any = false;
-        // Not 0: the event source does not even look then.
-        while event::poll(Duration::from_millis(1))? {
-            any = true;
-            let event = event::read()?;
-            let action = self.app.on_event(&event);
-            if action == Action::Quit {
-                return Ok(Some(ExitReason::Quit));
-            }
-            self.act(action)?;
+    fn until_due(&self) -> Duration {
+        match self.desk.app().is_paused() {
+            true => Duration::from_secs(3600),
+            false => self.due.saturating_duration_since(Instant::now()),
         }
-        if any {
+    }
+
+    fn is_due(&self) -> bool {
+        !self.desk.app().is_paused() && Instant::now() >= self.due
+    }
+
+    /// Takes the events that are there, then closes the window if one of them asked for that, then
+    /// draws once.
+    fn events(&mut self) -> Result<Option<ExitReason>, TuiError> {
+        let mut taken = 0;
+        // Not 0: the event source does not even look then.
+        while taken < MOST_EVENTS && event::poll(Duration::from_millis(1))? {
+            taken += 1;
+            match self.desk.take(&event::read()?) {
+                After::Nothing => {}
+                After::Repaint => self.guard.clear()?,
+                After::Suspend => self.suspend()?,
+                After::Quit => return Ok(Some(ExitReason::Quit)),
+            }
+        }
+        // Whoever types without a pause still gets new windows.
+        let late = taken == MOST_EVENTS && self.is_due();
+        if self.desk.wants_frame() || late {
+            self.next_frame()?;
+        }
+        if taken > 0 {
             self.paint()?;
         }
         Ok(None)
     }
 
-    fn act(&mut self, action: Action) -> Result<(), TuiError> {
-        match action {
-            Action::Draw | Action::Quit => {}
-            Action::Rearrange => self.rearrange(),
-            Action::Refresh => self.next_frame()?,
-            Action::Repaint => self.guard.clear()?,
-            Action::Suspend => self.suspend()?,
-            Action::Signal { pid, signal } => {
-                let result = self.host.signal(pid, signal);
-                self.app.signalled(pid, signal, result);
-            }
-            Action::Renice { pid, nice } => match self.host.renice(pid, nice) {
-                Ok(()) => {
-                    self.feed.forget_details();
-                    self.app.say(format!("nice value of PID {pid} is {nice}"));
-                }
-                Err(why) => self.app.complain(why),
-            },
-            Action::SetGroup(limit) => {
-                let result = self.host.limit(&limit);
-                self.app.limited(&limit, result);
-            }
-            Action::LookUpUser(text) => {
-                look_up_user(&mut self.app, self.host, &text);
-                self.rearrange();
-            }
-            Action::Save => match self.host.save(self.app.settings()) {
-                Ok(path) => self.app.say(format!("settings kept in {path}")),
-                Err(why) => self.app.complain(why),
-            },
-        }
-        Ok(())
-    }
-
-    fn rearrange(&mut self) {
-        let ask = self.app.ask();
-        if let Some(frame) = self.feed.same_frame(&ask) {
-            self.app.accept(frame);
-        }
-        self.look();
-    }
-
-    fn look(&mut self) {
-        let feed = &mut self.feed;
-        self.app.look(&mut |rows, needs| feed.details(rows, needs));
-    }
-
     /// Closes the window and opens the next.
     fn next_frame(&mut self) -> Result<(), TuiError> {
-        let ask = self.app.ask();
-        let had_one = self.app.frame().is_some();
-        let mut wait = self.app.settings().interval();
-        match self.feed.next_frame(&ask) {
-            Ok(Some(frame)) => self.app.accept(frame),
-            Ok(None) => wait = wait.min(FIRST_WINDOW),
-            Err(why) if had_one => self.app.set_failure(why),
-            Err(why) => return Err(TuiError::Feed(why)),
-        }
-        self.started = Instant::now();
-        self.due = self.started + wait;
+        let has_frame = self.desk.next_frame()?;
+        let wait = self.desk.app().settings().interval();
+        self.due = Instant::now() + if has_frame { wait } else { wait.min(FIRST_WINDOW) };
         Ok(())
     }
 
@@ -193,11 +142,11 @@ impl View<'_> {
 
     fn paint(&mut self) -> Result<(), TuiError> {
         let size = self.guard.size()?;
-        if size != self.app.size() {
-            self.app.resize(size.0, size.1);
+        if size != self.desk.app().size() {
+            self.desk.resize(size.0, size.1);
         }
-        self.look();
-        let (app, theme) = (&self.app, self.theme);
+        self.desk.look();
+        let (app, theme) = (self.desk.app(), self.theme);
         self.guard.draw(size, |canvas| draw(app, theme, canvas))?;
         Ok(())
     }

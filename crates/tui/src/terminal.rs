@@ -1,7 +1,9 @@
 //! The terminal: taken over at the start, given back whatever happens.
 
+use crate::abort::{restore_on_abort, TAKEN};
 use crate::canvas::Canvas;
 use crate::host::TuiError;
+use crate::layout::canvas_size;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture,
 };
@@ -24,9 +26,6 @@ use std::time::Duration;
 
 /// Signals that end the program.
 const ENDING: [i32; 4] = [SIGTERM, SIGHUP, SIGINT, SIGQUIT];
-
-/// Whether the terminal is ours now, so that the panic hook gives it back only then.
-static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// More than a screen takes. Standard output's own buffer is written at every kilobyte.
 const SCREEN_BYTES: usize = 64 * 1024;
@@ -71,6 +70,7 @@ impl Guard {
             }
         };
         restore_on_panic();
+        restore_on_abort()?;
         take(mouse)?;
         let out = BufWriter::with_capacity(SCREEN_BYTES, io::stdout());
         let backend = CrosstermBackend::new(out);
@@ -124,12 +124,13 @@ impl Guard {
         self.clear()
     }
 
-    /// Width and height of the terminal. The backend's way opens /dev/tty each time.
+    /// Width and height of what is drawn on. The backend's way opens /dev/tty each time.
     pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
-        match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
-            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Ok((size.ws_col, size.ws_row)),
-            _ => self.backend.size().map(|size| (size.width, size.height)),
-        }
+        let (width, height) = match rustix::termios::tcgetwinsize(rustix::stdio::stdout()) {
+            Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+            _ => self.backend.size().map(|size| (size.width, size.height))?,
+        };
+        Ok(canvas_size(width, height))
     }
 
     /// Forgets what is on the screen, so that everything is drawn anew.

@@ -5,10 +5,10 @@ mod fixture;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use exactop_model::{Counter, Feed, Needs, Row, RowKind, Still};
-use exactop_tui::app::arrange::{At, RowId};
+use exactop_model::{Counter, Feed, Frame, Needs, Row, RowKind, Still, TaskKey};
+use exactop_tui::app::arrange::RowId;
 use exactop_tui::app::Page;
-use exactop_tui::{Action, App, Settings};
+use exactop_tui::{Action, App, Settings, Target};
 
 fn app() -> App {
     with(Settings::default())
@@ -22,8 +22,12 @@ fn with(settings: Settings) -> App {
 }
 
 fn next(app: &mut App) {
-    app.accept(fixture::arranged(&app.ask(), 0));
+    accept(app, fixture::arranged(&app.ask(), 0));
     look(app);
+}
+
+fn accept(app: &mut App, frame: Frame) {
+    app.accept(frame, &mut |rows, needs| fixture::details(rows, needs));
 }
 
 fn look(app: &mut App) {
@@ -34,7 +38,8 @@ fn event(app: &mut App, event: Event) -> Action {
     let action = app.on_event(&event);
     if matches!(action, Action::Rearrange | Action::Refresh) {
         let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
-        app.accept(feed.same_frame(&app.ask()).unwrap());
+        let frame = feed.same_frame(&app.ask()).unwrap();
+        accept(app, frame);
     }
     look(app);
     action
@@ -56,7 +61,7 @@ fn keys(app: &mut App, text: &str) -> Action {
 }
 
 fn row(app: &App, line: usize) -> &Row {
-    app.lines()[line].at.row(app.frame().unwrap())
+    app.entries().nth(line).unwrap().row
 }
 
 fn message(app: &App) -> &str {
@@ -70,24 +75,24 @@ fn exited_groups_stand_under_the_parent_and_the_column_adds_up() {
     assert_eq!(row(&app, 1).kind, RowKind::Exited);
     assert_eq!(row(&app, 1).ident.ppid, 22_417);
     let frame = app.frame().unwrap();
-    let shown: i64 = app.lines().iter().filter_map(|l| l.cpu_tenths).sum();
+    let shown: i64 = app.entries().filter_map(|e| e.line.cpu_tenths).sum();
     let used = frame.books.tasks_ns + frame.books.exited_ns;
     assert_eq!(shown, (used as f64 * 1000.0 / frame.length_ns() as f64).round() as i64);
-    let parent = &app.lines()[0];
-    let below: i64 = app.lines()[..3].iter().filter_map(|l| l.cpu_tenths).sum();
-    assert_eq!(parent.cpu_plus_tenths, Some(below));
+    let parent = app.entries().next().unwrap();
+    let below: i64 = app.entries().take(3).filter_map(|e| e.line.cpu_tenths).sum();
+    assert_eq!(parent.line.cpu_plus_tenths, Some(below));
 }
 
 #[test]
 fn the_tree_sums_branches() {
     let app = with(Settings { tree: true, ..Settings::default() });
     let of = |pid: u32| {
-        let line = app.lines().iter().find(|l| l.at.row(app.frame().unwrap()).key.tid == pid);
-        line.unwrap().cpu_plus_tenths.unwrap()
+        let entry = app.entries().find(|e| e.row.key.tid == pid);
+        entry.unwrap().line.cpu_plus_tenths.unwrap()
     };
     assert_eq!(of(21_002), of(22_417) + of(22_418) + of(22_600) + of(22_700));
-    let all: i64 = app.lines().iter().filter_map(|l| l.cpu_tenths).sum();
-    let orphans: i64 = app.lines().iter().rev().take(1).filter_map(|l| l.cpu_tenths).sum();
+    let all: i64 = app.entries().filter_map(|e| e.line.cpu_tenths).sum();
+    let orphans = app.entries().last().unwrap().line.cpu_tenths.unwrap();
     assert_eq!(of(1) + of(2) + orphans, all);
 }
 
@@ -145,7 +150,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
     keys(&mut app, "=");
     assert_eq!(app.ask().options.still, Still::Some(17));
     key(&mut app, KeyCode::End);
-    assert_eq!(app.selected_line(), Some(app.lines().len() - 1));
+    assert_eq!(app.selected_line(), Some(app.line_count() - 1));
 }
 
 #[test]
@@ -153,8 +158,8 @@ fn details_are_read_for_the_screen_unless_the_order_needs_everyone() {
     let read = |settings| {
         let mut app = with(settings);
         let mut most = 0;
-        app.accept(fixture::arranged(&app.ask(), 1));
         app.resize(80, 10);
+        app.accept(fixture::arranged(&app.ask(), 1), &mut |rows, _| most = most.max(rows.len()));
         app.look(&mut |rows, _| most = most.max(rows.len()));
         (most, app.frame().unwrap().rows.len())
     };
@@ -180,10 +185,16 @@ fn the_selection_follows_the_process() {
     assert_eq!(RowId::of(row(&app, now)), id);
     let mut frame = fixture::arranged(&app.ask(), 1);
     frame.rows.retain(|r| r.key.tgid != 22_418);
-    app.accept(frame);
+    accept(&mut app, frame);
     look(&mut app);
     assert_eq!(app.selected_line(), None);
     assert!(message(&app).contains("22418"));
+}
+
+/// The busiest process.
+fn sh() -> Target {
+    let key = TaskKey { tgid: 22_417, tid: 22_417, start_ns: 22_417 * fixture::SECOND };
+    Target { pid: 22_417, key, name: "sh".into(), nice: 0 }
 }
 
 #[test]
@@ -193,7 +204,7 @@ fn kill_asks_for_pid_signal_and_confirmation() {
     assert!(app.prompt().unwrap().head().contains("PID 22417 (sh)"));
     keys(&mut app, "kill\n");
     assert!(app.prompt().unwrap().head().contains("SIGKILL"));
-    assert_eq!(keys(&mut app, "y"), Action::Signal { pid: 22_417, signal: 9 });
+    assert_eq!(keys(&mut app, "y"), Action::Signal { target: sh(), signal: 9 });
     for no in ["n", "\n", "x"] {
         assert_eq!(keys(&mut app, "k\n\n"), Action::Draw);
         assert_eq!(keys(&mut app, no), Action::Draw, "{no:?}");
@@ -218,11 +229,12 @@ fn a_reused_pid_is_not_signalled() {
     let mut app = app();
     keys(&mut app, "k\n\n");
     let mut frame = fixture::arranged(&app.ask(), 1);
-    frame.rows.iter_mut().filter(|r| r.key.tgid == 22_417).for_each(|r| r.key.start_ns += 1);
-    app.accept(frame);
+    let reused = frame.rows.iter_mut().filter(|r| r.key.tgid == 22_417);
+    reused.for_each(|r| r.key.start_ns += 10_000_001);
+    accept(&mut app, frame);
     look(&mut app);
     assert_eq!(keys(&mut app, "y"), Action::Draw);
-    assert!(message(&app).contains("another process"));
+    assert_eq!(message(&app), "PID 22417 (sh) has exited: nothing done");
 }
 
 #[test]
@@ -232,7 +244,11 @@ fn renice_asks_for_value_and_confirmation() {
     keys(&mut app, "20\n");
     assert!(message(&app).contains("-20 to 19"));
     keys(&mut app, "r812\n-5\n");
-    assert_eq!(keys(&mut app, "y"), Action::Renice { pid: 812, nice: -5 });
+    let action = keys(&mut app, "y");
+    assert!(
+        matches!(&action, Action::Renice { target, nice: -5 } if target.key.tid == 812),
+        "{action:?}"
+    );
 }
 
 #[test]
@@ -251,16 +267,16 @@ fn bad_intervals_are_refused_and_good_ones_take_effect() {
 fn filters_are_added_shown_and_dropped() {
     let mut app = app();
     keys(&mut app, "o%CPU>1\n");
-    assert!(app.lines().iter().all(|l| l.cpu_tenths > Some(9)));
+    assert!(app.entries().all(|e| e.line.cpu_tenths > Some(9)));
     keys(&mut app, "onope>1\n");
     assert!(message(&app).contains("nope"));
     keys(&mut app, "oCOMMAND=sh\n");
-    assert_eq!(app.lines().len(), 2);
+    assert_eq!(app.line_count(), 2);
     ctrl(&mut app, 'o');
     assert!(message(&app).contains("%CPU>1  and  COMMAND=sh"));
     keys(&mut app, "=");
     assert!(app.settings().filters.is_empty());
-    assert!(app.lines().len() > 10);
+    assert!(app.line_count() > 10);
 }
 
 #[test]
@@ -270,7 +286,7 @@ fn the_user_filter_asks_the_host() {
     app.set_user("jo", Some(1000));
     look(&mut app);
     let live = |app: &App| {
-        let all = app.lines().iter().map(|l| l.at.row(app.frame().unwrap()).clone());
+        let all = app.entries().map(|e| e.row.clone());
         all.filter(|r| r.kind == RowKind::Process).collect::<Vec<_>>()
     };
     assert!(live(&app).iter().all(|r| r.ident.uid == 1000));
@@ -382,10 +398,9 @@ fn quitting_pausing_saving() {
 #[test]
 fn idle_rows_are_hidden_but_not_their_time() {
     let app = with(Settings { hide_idle: true, ..Settings::default() });
-    let frame = app.frame().unwrap();
-    assert!(app.lines().iter().all(|l| match l.at {
-        At::Live(i) => frame.rows[i].delta.get(Counter::RunNs) > Some(0),
-        At::Exited(_) => true,
+    assert!(app.entries().all(|e| match e.row.kind {
+        RowKind::Exited => true,
+        _ => e.row.delta.get(Counter::RunNs) > Some(0),
     }));
 }
 
@@ -395,7 +410,12 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     let mut app = app();
     let batch = "/system.slice/batch.service".to_string();
     let limit = |weight, max: Option<&str>| {
-        Action::SetGroup(Limit { group: batch.clone(), weight, max: max.map(String::from) })
+        Action::SetGroup(Limit {
+            group: batch.clone(),
+            id: None,
+            weight,
+            max: max.map(String::from),
+        })
     };
     keys(&mut app, "g");
     assert!(app.ask().groups, "they are on the screen");
@@ -414,7 +434,7 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     key(&mut app, KeyCode::Home);
     keys(&mut app, "w");
     assert!(message(&app).contains("/ has no limits"), "the root has none");
-    let set = Limit { group: batch, weight: Some(5), max: None };
+    let set = Limit { group: batch, id: None, weight: Some(5), max: None };
     app.limited(&set, Ok("weight 100 -> weight 5".into()));
     assert!(message(&app).ends_with("weight 100 -> weight 5"));
     keys(&mut app, "g");

@@ -73,7 +73,7 @@ proptest! {
             KeyCode::Down, KeyCode::Enter, KeyCode::Char('h'), KeyCode::Char('f'), KeyCode::Char('k'),
         ];
         for i in 0..3 {
-            app.accept(fixture::arranged(&app.ask(), i));
+            app.accept(fixture::arranged(&app.ask(), i), &mut |rows, needs| fixture::details(rows, needs));
             app.look(&mut |rows, needs| fixture::details(rows, needs));
             draw(&app, Theme::Full, &mut Canvas::new(width, height));
             app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));

@@ -48,7 +48,9 @@ fn take(app: &mut App, step: &Step, beat: &mut u64) {
         Step::Size(width, height) => app.resize(*width, *height),
     }
     // The feed is asked again after every step: more often than the loop asks it.
-    app.accept(fixture::arranged(&app.ask(), *beat));
+    app.accept(fixture::arranged(&app.ask(), *beat), &mut |rows, needs| {
+        fixture::details(rows, needs)
+    });
     app.look(&mut |rows, needs| fixture::details(rows, needs));
 }
 

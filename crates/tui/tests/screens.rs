@@ -24,7 +24,7 @@ fn app(width: u16, height: u16, settings: Settings) -> App {
 fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
     let mut frame = fixture::arranged(&app.ask(), 0);
     change(&mut frame);
-    app.accept(frame);
+    app.accept(frame, &mut |rows, needs| fixture::details(rows, needs));
     app.look(&mut |rows, needs| fixture::details(rows, needs));
 }
 
@@ -33,7 +33,9 @@ fn press(app: &mut App, keys: &[KeyCode]) {
     for &code in keys {
         let event = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
         if matches!(app.on_event(&event), Action::Rearrange | Action::Refresh) {
-            app.accept(feed.same_frame(&app.ask()).unwrap());
+            app.accept(feed.same_frame(&app.ask()).unwrap(), &mut |rows, needs| {
+                fixture::details(rows, needs)
+            });
         }
         app.look(&mut |rows, needs| fixture::details(rows, needs));
     }

@@ -93,14 +93,34 @@ fn killing_asks_twice() {
         terminal.text(if yes { "y" } else { "n" });
         terminal.wait("an end of the question", |t| (!t.screen().contains("[y/N]")).then_some(()));
     }
-    terminal.shows(&format!("SIGTERM sent to PID {pid}"));
+    terminal.shows(&format!("SIGTERM sent to PID {pid} (sleep)"));
     assert_eq!(load.0.wait().expect("an end").signal(), Some(15));
+}
+
+#[test]
+fn who_is_gone_has_exited() {
+    let mut load = Load::sleep();
+    let pid = load.pid().to_string();
+    let terminal = Terminal::live(100, 24, OPTIONS);
     answer(&terminal, "k", "PID to signal", &pid);
     terminal.shows(&format!("signal for PID {pid}"));
     terminal.line("9");
     terminal.shows("send SIGKILL");
+    load.0.kill().expect("a kill");
+    load.0.wait().expect("an end");
     terminal.text("y");
-    terminal.shows("it is gone");
+    terminal.shows(&format!("PID {pid} (sleep) has exited: nothing done"));
+    // Nobody has the number in the windows to come.
+    terminal.wait("a refusal", |t| {
+        answer(t, "k", "PID to signal", &pid);
+        let screen = t.wait("an answer", |t| {
+            let screen = t.screen();
+            let answered = screen.contains("signal for PID") || screen.contains("it has exited");
+            answered.then_some(screen)
+        });
+        t.keys(&["Escape"]);
+        screen.contains(&format!("no process {pid}: it has exited")).then_some(())
+    });
 }
 
 #[test]

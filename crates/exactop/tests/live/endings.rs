@@ -53,6 +53,32 @@ fn signals_give_the_terminal_back() {
     }
 }
 
+/// Memory that cannot be had, or a stack that overflows: no destructor runs.
+#[test]
+fn an_abort_gives_the_terminal_back() {
+    given_back(|t| signal(t, "ABRT"), "134");
+}
+
+/// A terminal may say that it is of any size; memory for all its cells there is none.
+#[test]
+fn a_terminal_without_end_is_survived() {
+    let terminal = Terminal::new(100, 24, &[]);
+    terminal.line("stty cols 65535 rows 65535");
+    terminal.line(&format!("clear; {} {OPTIONS}", env!("CARGO_BIN_EXE_exactop")));
+    terminal.wait("the view", |t| t.alternate().then_some(()));
+    // The terminal knows its size better than the program, so what is drawn lies about.
+    terminal.wait("a drawing", |t| (t.screen().trim().len() > 200).then_some(()));
+    let pid = terminal.child();
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().expect("a number");
+    assert!(kilobytes < 300_000, "{kilobytes} kB for a screen");
+    terminal.keys(&["q"]);
+    terminal.wait("the screen from before", |t| (!t.alternate()).then_some(()));
+    assert_eq!(terminal.answer("echo $?").trim(), "0");
+    assert!(terminal.answer("stty -a").contains(" icanon"));
+}
+
 /// The letter of a process's state.
 fn letter(pid: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -14,6 +14,7 @@ mod screen;
 mod sizes;
 mod sources;
 mod terminal;
+mod typed_ahead;
 
 use std::process::{Child, Command};
 

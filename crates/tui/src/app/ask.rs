@@ -91,7 +91,7 @@ impl App {
         }
         let chosen = !self.filters.is_empty() || self.user.is_some();
         // A selected process keeps its row when it falls asleep.
-        let followed = self.selected.is_some();
+        let followed = self.selected().is_some();
         if chosen || followed || !is_activity(self.sort.column) || !self.sort.descending {
             return Still::All;
         }

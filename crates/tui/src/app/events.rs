@@ -2,6 +2,7 @@
 
 use super::arrange::RowId;
 use super::prompt::{Prompt, Question};
+use super::select::{Pointed, Selection};
 use super::{Action, App, Fields, Page, ProcessPage};
 use crate::app::fields::Outcome;
 use crate::keys::{self, Command};
@@ -155,7 +156,7 @@ impl App {
             | Command::Home
             | Command::End => self.move_selection(command),
             Command::Back => {
-                self.selected = None;
+                self.selection = Selection::None;
                 (self.top, self.reach) = (0, 0);
                 self.search = None;
                 Action::Draw
@@ -237,20 +238,20 @@ impl App {
             self.complain("no process selected");
             return Action::Draw;
         };
-        self.page = Page::Process(ProcessPage { key, top: 0 });
+        self.page = Page::Process(ProcessPage::new(key));
         self.rearranged()
     }
 
     /// The process of the selected row: of a thread its process, of an exited group its living
     /// ancestor. The leader's start time is the process's.
     fn process_to_open(&self) -> Option<TaskKey> {
-        let frame = self.frame.as_ref()?;
-        let tgid = match self.selected {
-            Some(RowId::Exited(ppid, ..)) => ppid,
-            _ => self.target()?.key.tgid,
+        let arranged = self.arranged.as_ref()?;
+        let (tgid, task) = match self.marked()? {
+            RowId::Exited(ppid, ..) => (ppid, None),
+            RowId::Task(key) => (key.tgid, Some(arranged.task(key)?.key)),
         };
-        let leader = frame.rows.iter().find(|r| r.key.tid == tgid);
-        leader.or_else(|| self.target()).map(|r| r.key).filter(|k| k.tgid == tgid)
+        let leader = arranged.frame().rows.iter().find(|r| r.key.tid == tgid);
+        leader.map(|r| r.key).or(task)
     }
 
     fn on_fields_key(&mut self, key: &KeyEvent) -> Action {
@@ -304,23 +305,23 @@ impl App {
         }
     }
 
+    /// A click means what was drawn there.
     fn on_click(&mut self, x: u16, y: u16) -> Action {
-        let (Page::Table, Some(screen)) = (&self.page, self.screen()) else { return Action::Draw };
-        if y == screen.heading_y {
-            // The blank after a column belongs to it: headings are small targets.
-            let hit = self.placed().into_iter().find(|p| x <= p.end());
-            return match hit.map(|p| p.column) {
-                Some(column) if column == self.sort.column => self.on_table(Command::Reverse),
-                Some(column) => self.sort_by(column),
-                None => Action::Draw,
-            };
+        if self.page != Page::Table {
+            return Action::Draw;
         }
-        let line = self.top + usize::from(y.saturating_sub(screen.body_y));
-        if y >= screen.body_y && line < self.lines.len() {
-            self.message = None;
-            self.select(line);
+        match self.seen.at(x, y) {
+            Pointed::Heading(column) if column == self.sort.column => {
+                self.on_table(Command::Reverse)
+            }
+            Pointed::Heading(column) => self.sort_by(column),
+            Pointed::Row(id) => {
+                self.message = None;
+                self.select_row(id);
+                Action::Draw
+            }
+            Pointed::Nothing => Action::Draw,
         }
-        Action::Draw
     }
 }
 

@@ -10,6 +10,8 @@ use exactop_model::cgroups::GroupRow;
 pub struct Limit {
     /// The group's name below the root of its hierarchy.
     pub group: String,
+    /// Which group had that name when the person asked, where the kernel tells them apart.
+    pub id: Option<u64>,
     /// Its new weight.
     pub weight: Option<u64>,
     /// Its new quota, as cpu.max has it or as people write it.
@@ -36,14 +38,22 @@ pub struct GroupsPage {
 
 impl App {
     fn group_rows(&self) -> &[GroupRow] {
-        self.frame.as_ref().and_then(|f| f.groups.as_ref()).map_or(&[], |g| &g.rows)
+        self.frame().and_then(|f| f.groups.as_ref()).map_or(&[], |g| &g.rows)
     }
 
-    /// The line of the selected group.
-    pub(crate) fn selected_group(&self) -> usize {
-        let Page::Groups(page) = &self.page else { return 0 };
-        let is_it = |row: &GroupRow| Some(&row.sample.name) == page.selected.as_ref();
-        self.group_rows().iter().position(is_it).unwrap_or(0)
+    /// The line of the selected group; `None` if it is gone, or nothing was drawn yet.
+    pub(crate) fn selected_group(&self) -> Option<usize> {
+        let Page::Groups(page) = &self.page else { return None };
+        let name = page.selected.as_ref()?;
+        self.group_rows().iter().position(|row| row.sample.name == *name)
+    }
+
+    /// Before anyone chose, the first group is marked.
+    pub(super) fn mark_first_group(&mut self) {
+        let first = self.group_rows().first().map(|row| row.sample.name.clone());
+        if let Page::Groups(page) = &mut self.page {
+            page.selected = page.selected.take().or(first);
+        }
     }
 
     pub(super) fn open_groups(&mut self) -> Action {
@@ -68,7 +78,8 @@ impl App {
 
     pub(super) fn move_group(&mut self, by: isize) {
         let last = self.group_rows().len().saturating_sub(1) as isize;
-        let at = (self.selected_group() as isize).saturating_add(by).clamp(0, last);
+        let at = self.selected_group().unwrap_or(0) as isize;
+        let at = at.saturating_add(by).clamp(0, last);
         let name = self.group_rows().get(at as usize).map(|row| row.sample.name.clone());
         if let Page::Groups(page) = &mut self.page {
             page.selected = name;
@@ -76,10 +87,16 @@ impl App {
     }
 
     fn ask_limit(&mut self, command: Command) -> Action {
-        let Some(row) = self.group_rows().get(self.selected_group()) else {
-            self.complain("no groups yet: they are there from the next window on");
+        let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at)) else {
+            self.complain(match &self.page {
+                Page::Groups(GroupsPage { selected: Some(name) }) => {
+                    format!("group {} is gone: nothing done", name)
+                }
+                _ => "no groups yet: they are there from the next window on".into(),
+            });
             return Action::Draw;
         };
+        let id = row.sample.id;
         let group = row.sample.name.clone();
         let weight = row.sample.weight.map(|weight| weight.to_string());
         let max = row.sample.max.clone().map(|max| max.replace(' ', "/"));
@@ -90,11 +107,11 @@ impl App {
         self.ask_person(match command {
             Command::Weight => {
                 let label = format!("weight of {group}, 1 to 10000");
-                Prompt::new(Question::GroupWeight(group), label, weight)
+                Prompt::new(Question::GroupWeight(group, id), label, weight)
             }
             _ => {
                 let label = format!("quota of {group}: 40%, 40000/100000 or max");
-                Prompt::new(Question::GroupMax(group), label, max)
+                Prompt::new(Question::GroupMax(group, id), label, max)
             }
         })
     }

@@ -5,19 +5,18 @@ pub mod arrange;
 pub mod ask;
 pub mod events;
 pub mod fields;
-mod forest;
 pub mod groups;
 pub mod looking;
 pub mod process;
 pub mod prompt;
 mod questions;
 pub mod select;
-mod shares;
 pub(crate) mod shown;
+pub mod target;
 
 use crate::layout::{self, Placed, Screen, Widths};
 use crate::settings::Settings;
-use arrange::{Line, RowId, Rules, UserFilter};
+use arrange::{Arranged, Entry, Rules, UserFilter};
 use exactop_model::columns::{Column, Context};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
@@ -26,7 +25,9 @@ use fields::Fields;
 use groups::{GroupsPage, Limit};
 use process::ProcessPage;
 use prompt::Prompt;
+use select::{Seen, Selection};
 use shown::Shown;
+use target::{Deed, Target};
 
 /// What the loop must do after an event.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,23 +36,31 @@ pub enum Action {
     Draw,
     /// Arrange the window closed last once more (another view of it), then draw.
     Rearrange,
-    /// Close the window now.
+    /// Close the window, once the keys that are there already are done: they were pressed at what
+    /// the screen shows now.
     Refresh,
     /// Draw everything anew.
     Repaint,
     /// Send a signal.
     Signal {
         /// To this process.
-        pid: u32,
+        target: Target,
         /// Its number.
         signal: i32,
     },
     /// Set a nice value.
     Renice {
         /// Of this process or thread.
-        pid: u32,
+        target: Target,
         /// -20..19.
         nice: i32,
+    },
+    /// Find out who has this number; the answer goes to [`App::identified`].
+    Identify {
+        /// What is to be done to it.
+        deed: Deed,
+        /// The number that was typed.
+        pid: u32,
     },
     /// Find out a user's id; the answer goes to [`App::set_user`]. Without `!`.
     LookUpUser(String),
@@ -97,11 +106,12 @@ pub struct App {
     pub(crate) sort: SortBy,
     pub(crate) filters: Vec<Filter>,
     pub(crate) user: Option<UserFilter>,
-    pub(crate) frame: Option<Frame>,
-    /// Whether the frame has a row for each thread.
-    pub(crate) frame_has_threads: bool,
-    pub(crate) lines: Vec<Line>,
+    /// The frame and its lines, replaced as one.
+    pub(crate) arranged: Option<Arranged>,
+    /// The order or the choice of rows was changed since they were arranged.
     pub(crate) stale: bool,
+    /// The table as it was drawn last.
+    pub(crate) seen: Seen,
     pub(crate) widths: Widths,
     pub(crate) shown: Shown,
     pub(crate) size: (u16, u16),
@@ -110,7 +120,7 @@ pub struct App {
     pub(crate) message: Option<Message>,
     /// Why there is no newer frame.
     pub(crate) failure: Option<String>,
-    pub(crate) selected: Option<RowId>,
+    pub(crate) selection: Selection,
     /// The first line shown.
     pub(crate) top: usize,
     pub(crate) column_offset: usize,
@@ -138,10 +148,9 @@ impl App {
             filters: settings.filter_list()?,
             settings,
             user: None,
-            frame: None,
-            frame_has_threads: false,
-            lines: Vec::new(),
+            arranged: None,
             stale: true,
+            seen: Seen::default(),
             widths: Widths::default(),
             shown: Shown::default(),
             size: (80, 24),
@@ -149,7 +158,7 @@ impl App {
             prompt: None,
             message: None,
             failure: None,
-            selected: None,
+            selection: Selection::None,
             top: 0,
             column_offset: 0,
             command_offset: 0,
@@ -173,12 +182,22 @@ impl App {
 
     /// The last frame.
     pub fn frame(&self) -> Option<&Frame> {
-        self.frame.as_ref()
+        self.arranged.as_ref().map(Arranged::frame)
     }
 
-    /// The lines of the table.
-    pub fn lines(&self) -> &[Line] {
-        &self.lines
+    /// The lines of the table, with their rows.
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.arranged.iter().flat_map(Arranged::entries)
+    }
+
+    /// How many lines the table has.
+    pub fn line_count(&self) -> usize {
+        self.arranged.as_ref().map_or(0, Arranged::len)
+    }
+
+    /// Whether rows are threads.
+    pub(crate) fn shows_threads(&self) -> bool {
+        self.arranged.as_ref().is_some_and(Arranged::has_threads)
     }
 
     /// What fills the screen.
@@ -201,9 +220,9 @@ impl App {
         self.paused
     }
 
-    /// Tells it the size of the terminal.
+    /// Tells it the size of the terminal. What is larger than any real one stays empty.
     pub fn resize(&mut self, width: u16, height: u16) {
-        self.size = (width, height);
+        self.size = layout::canvas_size(width, height);
         self.follow_selection();
     }
 
@@ -236,7 +255,10 @@ impl App {
 
     /// What values depend on, for the last frame.
     pub(crate) fn context(&self) -> Context {
-        let frame = self.frame.as_ref();
+        self.context_of(self.frame())
+    }
+
+    fn context_of(&self, frame: Option<&Frame>) -> Context {
         Context {
             window_ns: frame.map_or(0, Frame::length_ns),
             cpus: frame.map_or(1, |f| f.cpus.len() as u32),
@@ -247,21 +269,22 @@ impl App {
         }
     }
 
-    pub(crate) fn rules(&self) -> Rules<'_> {
+    /// How to arrange a frame. `threads`: it has a row for each.
+    pub(crate) fn rules(&self, frame: &Frame, threads: bool) -> Rules<'_> {
         Rules {
-            threads: self.frame_has_threads,
+            threads,
             tree: self.settings.tree,
             hide_idle: self.settings.hide_idle,
             sort: self.sort,
             filters: &self.filters,
             user: self.user.as_ref(),
-            context: self.context(),
+            context: self.context_of(Some(frame)),
         }
     }
 
     /// Where everything stands; `None` if the screen is too small.
     pub(crate) fn screen(&self) -> Option<Screen> {
-        let cpus = match (&self.frame, self.settings.per_cpu) {
+        let cpus = match (self.frame(), self.settings.per_cpu) {
             (Some(frame), true) => frame.cpus.len(),
             _ => 0,
         };

@@ -1,6 +1,7 @@
 //! Questions on the status line: what is asked, what an answer means.
 
 use super::groups::Limit;
+use super::target::{Deed, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
 use crate::signals;
@@ -17,46 +18,22 @@ pub enum Question {
     Filter,
     /// Text to search.
     Search,
-    /// Which process to signal.
-    KillPid,
+    /// To which process; an empty answer means this one.
+    Pid(Deed, Option<Target>),
     /// Which signal.
     KillSignal(Target),
     /// Really?
     KillConfirm(Target, i32),
-    /// Which process to renice.
-    RenicePid,
     /// Which value.
     ReniceValue(Target),
     /// Really?
     ReniceConfirm(Target, i32),
     /// Which weight for this group.
-    GroupWeight(String),
+    GroupWeight(String, Option<u64>),
     /// Which quota.
-    GroupMax(String),
+    GroupMax(String, Option<u64>),
     /// Really?
     GroupConfirm(Limit),
-}
-
-/// The process a question is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// The process, or the thread.
-    pub pid: u32,
-    /// Its start time, where its row was on the screen: a pid may pass to another process while
-    /// the person answers.
-    pub start_ns: Option<u64>,
-    /// Its name, where known; harmless to show.
-    pub name: String,
-}
-
-impl Target {
-    fn shown(&self) -> String {
-        if self.name.is_empty() {
-            format!("PID {}", self.pid)
-        } else {
-            format!("PID {} ({})", self.pid, self.name)
-        }
-    }
 }
 
 /// A question being answered.
@@ -85,8 +62,10 @@ pub enum Answer {
     Filter(String),
     /// Text to search; empty: none.
     Search(String),
-    /// A PID typed for this question.
-    Pid(Question, u32),
+    /// To the process that was offered.
+    Offered(Deed, Target),
+    /// To the process with the number that was typed.
+    Typed(Deed, u32),
     /// Send it.
     Signal(Target, i32),
     /// Set it.
@@ -105,16 +84,35 @@ impl Prompt {
         Prompt { question, label: label.into(), default, editor: Editor::default() }
     }
 
+    /// Asks whom to do it to. `offered`: who is meant if nothing is typed.
+    pub fn whom(deed: Deed, offered: Option<Target>) -> Prompt {
+        let label = match deed {
+            Deed::Kill => "PID to signal",
+            Deed::Renice => "PID to renice",
+        };
+        let default = offered.as_ref().map(|target| format!("{} {}", target.pid, target.name));
+        Prompt::new(Question::Pid(deed, offered), label, default)
+    }
+
+    /// Asks what exactly to do to it.
+    pub fn how(deed: Deed, target: Target) -> Prompt {
+        match deed {
+            Deed::Kill => Prompt::kill_signal(target),
+            Deed::Renice => Prompt::renice_value(target),
+        }
+    }
+
     /// Asks for the signal.
-    pub fn kill_signal(target: Target) -> Prompt {
+    fn kill_signal(target: Target) -> Prompt {
         let label = format!("signal for {}", target.shown());
         Prompt::new(Question::KillSignal(target), label, Some("15 TERM".into()))
     }
 
     /// Asks for the nice value.
-    pub fn renice_value(target: Target, nice: Option<i32>) -> Prompt {
+    fn renice_value(target: Target) -> Prompt {
         let label = format!("new nice value, -20 to 19, for {}", target.shown());
-        Prompt::new(Question::ReniceValue(target), label, nice.map(|n| n.to_string()))
+        let nice = target.nice.to_string();
+        Prompt::new(Question::ReniceValue(target), label, Some(nice))
     }
 
     /// Whether one key answers it.
@@ -148,11 +146,14 @@ impl Prompt {
             Question::Filter if text.is_empty() => Answer::Nothing,
             Question::Filter => Answer::Filter(text.into()),
             Question::Search => Answer::Search(text.into()),
-            Question::KillPid | Question::RenicePid => pid(self.question.clone(), &or_default()),
+            Question::Pid(deed, Some(target)) if text.is_empty() => {
+                Answer::Offered(*deed, target.clone())
+            }
+            Question::Pid(deed, offered) => pid(*deed, offered.as_ref(), text),
             Question::KillSignal(target) => kill_confirm(target, &or_default()),
             Question::ReniceValue(target) => renice_confirm(target, &or_default()),
-            Question::GroupWeight(group) => group_weight(group, &or_default()),
-            Question::GroupMax(group) => group_max(group, &or_default()),
+            Question::GroupWeight(group, id) => group_weight(group, *id, &or_default()),
+            Question::GroupMax(group, id) => group_max(group, *id, &or_default()),
             Question::KillConfirm(..)
             | Question::ReniceConfirm(..)
             | Question::GroupConfirm(..) => self.decide(false),
@@ -171,9 +172,11 @@ impl Prompt {
 }
 
 /// 0 and negative numbers mean groups of processes to kill(2): too easily typed by mistake.
-fn pid(question: Question, text: &str) -> Answer {
-    match text.parse::<u32>() {
-        Ok(pid) if (1..=4_194_304).contains(&pid) => Answer::Pid(question, pid),
+fn pid(deed: Deed, offered: Option<&Target>, text: &str) -> Answer {
+    match (text.parse::<u32>(), offered) {
+        // What is typed off the screen is who stands there.
+        (Ok(pid), Some(target)) if pid == target.pid => Answer::Offered(deed, target.clone()),
+        (Ok(pid), _) if (1..=4_194_304).contains(&pid) => Answer::Typed(deed, pid),
         _ if text.is_empty() => Answer::Nothing,
         _ => Answer::Bad(format!("'{text}' is not a PID")),
     }
@@ -189,17 +192,21 @@ fn kill_confirm(target: &Target, text: &str) -> Answer {
     }
 }
 
-fn group_weight(group: &str, text: &str) -> Answer {
+fn group_weight(group: &str, id: Option<u64>, text: &str) -> Answer {
     match limits::weight(text) {
-        Ok(weight) => limit_confirm(Limit { group: group.into(), weight: Some(weight), max: None }),
+        Ok(weight) => {
+            limit_confirm(Limit { group: group.into(), id, weight: Some(weight), max: None })
+        }
         Err(_) if text.is_empty() => Answer::Nothing,
         Err(why) => Answer::Bad(why),
     }
 }
 
-fn group_max(group: &str, text: &str) -> Answer {
+fn group_max(group: &str, id: Option<u64>, text: &str) -> Answer {
     match text.parse::<Max>() {
-        Ok(_) => limit_confirm(Limit { group: group.into(), weight: None, max: Some(text.into()) }),
+        Ok(_) => {
+            limit_confirm(Limit { group: group.into(), id, weight: None, max: Some(text.into()) })
+        }
         Err(_) if text.is_empty() => Answer::Nothing,
         Err(why) => Answer::Bad(why.to_string()),
     }

@@ -1,12 +1,15 @@
 //! Asking the person, and acting on the answers.
 
-use super::prompt::{Answer, Prompt, Question, Target};
+use super::prompt::{Answer, Prompt, Question};
+use super::target::{Deed, Target};
 use super::{Action, App};
 use crate::keys::Command;
 use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::filter::Filter;
-use exactop_model::{Row, RowKind};
+
+/// Whoever wants to do something to the first process must type its number.
+const INIT: u32 = 1;
 
 impl App {
     pub(super) fn ask_person(&mut self, prompt: Prompt) -> Action {
@@ -23,8 +26,8 @@ impl App {
             }
             Command::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
             Command::Search => Prompt::new(Question::Search, "search", None),
-            Command::Kill => return self.ask_pid(Question::KillPid, "PID to signal"),
-            Command::Renice => return self.ask_pid(Question::RenicePid, "PID to renice"),
+            Command::Kill => Prompt::whom(Deed::Kill, self.offered(Deed::Kill)),
+            Command::Renice => Prompt::whom(Deed::Renice, self.offered(Deed::Renice)),
             Command::SearchNext => return self.search_on(),
             Command::ShowFilters => {
                 self.say(self.filters_in_words());
@@ -43,15 +46,15 @@ impl App {
         self.ask_person(prompt)
     }
 
-    fn ask_pid(&mut self, question: Question, label: &str) -> Action {
-        let thread = matches!(question, Question::RenicePid);
-        let row = self.process_page().zip(self.frame.as_ref()).map(|(p, f)| p.row(f));
-        let default = match row {
-            Some(row) => row,
-            None => self.target(),
-        }
-        .map(|row| format!("{} {}", pid_of(row, thread), row.ident.comm));
-        self.ask_person(Prompt::new(question, label, default))
+    /// Who is offered: the process on whose page the person is, or the marked row's. A row that
+    /// is not in the frame any more is offered to nobody, and so is process 1.
+    fn offered(&self, deed: Deed) -> Option<Target> {
+        let arranged = self.arranged.as_ref()?;
+        let target = match self.process_page() {
+            Some(page) => Target::of(page.row(arranged.frame())?, deed),
+            None => arranged.target(self.marked()?, deed)?,
+        };
+        (target.key.tgid != INIT).then_some(target)
     }
 
     fn filters_in_words(&self) -> String {
@@ -109,16 +112,13 @@ impl App {
                 self.search_due = self.search.is_some();
                 return self.rearranged();
             }
-            Answer::Pid(question, pid) => return self.on_pid(question, pid),
-            Answer::Signal(target, signal) if self.is_same(&target) => {
-                return Action::Signal { pid: target.pid, signal }
+            Answer::Offered(deed, target) => return self.ask_person(Prompt::how(deed, target)),
+            Answer::Typed(deed, pid) => return self.on_number(deed, pid),
+            Answer::Signal(target, _) | Answer::Renice(target, _) if self.is_replaced(&target) => {
+                self.complain(target.gone())
             }
-            Answer::Renice(target, nice) if self.is_same(&target) => {
-                return Action::Renice { pid: target.pid, nice }
-            }
-            Answer::Signal(target, _) | Answer::Renice(target, _) => {
-                self.complain(format!("PID {} is another process by now: nothing done", target.pid))
-            }
+            Answer::Signal(target, signal) => return Action::Signal { target, signal },
+            Answer::Renice(target, nice) => return Action::Renice { target, nice },
             Answer::Limit(limit) => return Action::SetGroup(limit),
             Answer::Bad(why) => self.complain(why),
             Answer::Nothing => {}
@@ -149,47 +149,41 @@ impl App {
         }
     }
 
-    fn on_pid(&mut self, question: Question, pid: u32) -> Action {
-        let kills = matches!(question, Question::KillPid);
-        let row = self.row_of_pid(pid);
-        let target = Target {
-            pid,
-            start_ns: row.map(|r| r.key.start_ns),
-            name: row.map_or(String::new(), |r| r.ident.comm.to_string()),
-        };
-        let nice = row.map(|r| r.ident.nice);
-        self.ask_person(match kills {
-            true => Prompt::kill_signal(target),
-            false => Prompt::renice_value(target, nice),
-        })
-    }
-
-    fn row_of_pid(&self, pid: u32) -> Option<&Row> {
-        let rows = &self.frame.as_ref()?.rows;
-        rows.iter().find(|r| r.key.tid == pid)
-    }
-
-    /// Whether the pid still is the process that was meant, as far as the last frame knows.
-    fn is_same(&self, target: &Target) -> bool {
-        match (target.start_ns, self.row_of_pid(target.pid)) {
-            (Some(start_ns), Some(row)) => row.key.start_ns == start_ns,
-            _ => true,
+    /// A number that was typed: who has it in the frame, or else on the machine.
+    fn on_number(&mut self, deed: Deed, pid: u32) -> Action {
+        let target = self.arranged.as_ref().and_then(|a| a.target_by_number(pid, deed));
+        match target {
+            Some(target) => self.ask_person(Prompt::how(deed, target)),
+            None => Action::Identify { deed, pid },
         }
     }
 
-    /// Says how sending a signal went.
-    pub fn signalled(&mut self, pid: u32, signal: i32, result: Result<(), String>) {
-        match result {
-            Ok(()) => self.say(format!("{} sent to PID {pid}", signals::name(signal))),
+    /// Goes on with the process that has the number which was typed.
+    pub fn identified(&mut self, deed: Deed, found: Result<Target, String>) {
+        match found {
+            Ok(target) => self.prompt = Some(Prompt::how(deed, target)),
             Err(why) => self.complain(why),
         }
     }
-}
 
-/// Signals go to processes, nice values belong to threads.
-fn pid_of(row: &Row, thread: bool) -> u32 {
-    match row.kind {
-        RowKind::Task if thread => row.key.tid,
-        _ => row.key.tgid,
+    fn is_replaced(&self, target: &Target) -> bool {
+        self.arranged.as_ref().is_some_and(|a| a.is_replaced(target))
+    }
+
+    /// Says how sending a signal went.
+    pub fn signalled(&mut self, target: &Target, signal: i32, result: Result<(), String>) {
+        match result {
+            Ok(()) => self.say(format!("{} sent to {}", signals::name(signal), target.shown())),
+            Err(why) => self.complain(why),
+        }
+    }
+
+    /// Says how setting a nice value went.
+    pub fn reniced(&mut self, target: &Target, nice: i32, result: Result<(), String>) {
+        let Target { pid, name, .. } = target;
+        match result {
+            Ok(()) => self.say(format!("nice value of PID {pid} is {nice} ({name})")),
+            Err(why) => self.complain(why),
+        }
     }
 }

@@ -1,32 +1,117 @@
-//! The selected row and the part of the table on the screen. The selection follows a process by
-//! its key, not by its place.
+//! The selected row and the part of the table on the screen. A selection is a row's key, not its
+//! place; and what a key acts on is what the person saw when pressing it.
 
 use super::arrange::RowId;
-use super::{Action, App};
+use super::{Action, App, Page};
 use crate::keys::Command;
+use crate::layout::Placed;
 use exactop_model::{columns, format, Row, RowKind};
 
+/// Which row is marked by the person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Selection {
+    /// None: keys act on the first process on the screen.
+    #[default]
+    None,
+    /// This one.
+    Row(RowId),
+    /// One that went out of the table, and the screen has not said so yet: keys act on nothing
+    /// rather than on who came in its place.
+    Lost(RowId),
+}
+
+/// The table as it was drawn last: what a person points at.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The rows, from the top of the table.
+    rows: Vec<RowId>,
+    /// The first that lives.
+    first: Option<RowId>,
+    /// The line of the headings, and these.
+    heading_y: u16,
+    headings: Vec<Placed>,
+}
+
+/// What a person points at with a click.
+pub(crate) enum Pointed {
+    /// A heading.
+    Heading(&'static exactop_model::Column),
+    /// A row.
+    Row(RowId),
+    /// Neither.
+    Nothing,
+}
+
+impl Seen {
+    /// What stands there.
+    pub(crate) fn at(&self, x: u16, y: u16) -> Pointed {
+        if self.headings.is_empty() || y < self.heading_y {
+            return Pointed::Nothing;
+        }
+        if y == self.heading_y {
+            // The blank after a column belongs to it: headings are small targets.
+            let hit = self.headings.iter().find(|p| x <= p.end());
+            return hit.map_or(Pointed::Nothing, |p| Pointed::Heading(p.column));
+        }
+        let row = self.rows.get(usize::from(y - self.heading_y - 1));
+        row.map_or(Pointed::Nothing, |&id| Pointed::Row(id))
+    }
+}
+
 impl App {
-    /// The place of the selected row.
-    pub fn selected_line(&self) -> Option<usize> {
-        let selected = self.selected?;
-        self.lines.iter().position(|line| self.id_of(line) == Some(selected))
+    /// Takes note of what is drawn now. A loss that the screen tells is over.
+    pub(super) fn note_seen(&mut self) {
+        if matches!(self.selection, Selection::Lost(_)) {
+            self.selection = Selection::None;
+        }
+        self.seen = match (&self.page, self.screen()) {
+            (Page::Table, Some(screen)) if self.arranged.is_some() => Seen {
+                rows: self.shown_entries().map(|e| e.id()).collect(),
+                first: self.shown_entries().find(|e| e.row.kind != RowKind::Exited).map(|e| e.id()),
+                heading_y: screen.heading_y,
+                headings: self.placed(),
+            },
+            _ => Seen::default(),
+        };
+        self.mark_first_group();
     }
 
-    /// The row that keys act on: the selected one, else the first process.
-    pub(crate) fn target(&self) -> Option<&Row> {
-        let frame = self.frame.as_ref()?;
-        let line = match self.selected {
-            Some(_) => self.lines.get(self.selected_line()?),
-            None => self.lines.iter().find(|l| l.at.row(frame).kind != RowKind::Exited),
-        };
-        line.map(|l| l.at.row(frame)).filter(|r| r.kind != RowKind::Exited)
+    /// The selected row.
+    pub fn selected(&self) -> Option<RowId> {
+        match self.selection {
+            Selection::Row(id) => Some(id),
+            Selection::None | Selection::Lost(_) => None,
+        }
+    }
+
+    /// The row that keys act on: the selected one, else the first process that was on the screen.
+    pub fn marked(&self) -> Option<RowId> {
+        match self.selection {
+            Selection::Row(id) => Some(id),
+            Selection::None => self.seen.first,
+            Selection::Lost(_) => None,
+        }
+    }
+
+    /// The place of the selected row.
+    pub fn selected_line(&self) -> Option<usize> {
+        self.arranged.as_ref()?.place(self.selected()?)
     }
 
     /// Selects a line and brings it onto the screen.
     pub(crate) fn select(&mut self, line: usize) {
-        self.selected = self.lines.get(line).and_then(|l| self.id_of(l));
+        let entry = self.arranged.as_ref().and_then(|a| a.entry(line));
+        self.selection = entry.map_or(Selection::None, |e| Selection::Row(e.id()));
         self.show_line(line);
+    }
+
+    /// Selects a row that was pointed at.
+    pub(crate) fn select_row(&mut self, id: RowId) {
+        self.selection = Selection::Row(id);
+        match self.selected_line() {
+            Some(line) => self.show_line(line),
+            None => self.let_go_of_lost(),
+        }
     }
 
     fn show_line(&mut self, line: usize) {
@@ -41,7 +126,7 @@ impl App {
     /// Keeps the selected row on the screen, and the screen inside the table.
     pub(crate) fn follow_selection(&mut self) {
         let rows = self.body_rows().max(1);
-        self.top = self.top.min(self.lines.len().saturating_sub(rows));
+        self.top = self.top.min(self.line_count().saturating_sub(rows));
         if let Some(line) = self.selected_line() {
             self.show_line(line);
         }
@@ -53,8 +138,8 @@ impl App {
             self.jump_to_match();
         }
         if std::mem::take(&mut self.end_due) {
-            self.reach = self.lines.len();
-            self.select(self.lines.len().saturating_sub(1));
+            self.reach = self.line_count();
+            self.select(self.line_count().saturating_sub(1));
         }
         if self.process_page().is_none() && self.selected_line().is_none() {
             self.let_go_of_lost();
@@ -63,7 +148,8 @@ impl App {
     }
 
     fn let_go_of_lost(&mut self) {
-        let Some(id) = self.selected.take() else { return };
+        let Some(id) = self.selected() else { return };
+        self.selection = Selection::Lost(id);
         if let RowId::Task(key) = id {
             self.say(format!("the selected row (PID {}) is not in the table any more", key.tid));
         }
@@ -72,7 +158,7 @@ impl App {
     /// Moves the selection.
     pub(crate) fn move_selection(&mut self, command: Command) -> Action {
         let rows = self.body_rows().max(1);
-        let last = self.lines.len().saturating_sub(1);
+        let last = self.line_count().saturating_sub(1);
         let now = self.selected_line();
         let target = match (command, now) {
             (Command::Up, Some(at)) => at.saturating_sub(1),
@@ -97,7 +183,7 @@ impl App {
     /// Scrolls without touching the selection, as a wheel does.
     pub(crate) fn scroll(&mut self, by: isize) -> Action {
         let rows = self.body_rows().max(1);
-        let most = self.lines.len().saturating_sub(rows);
+        let most = self.line_count().saturating_sub(rows);
         self.top = self.top.saturating_add_signed(by).min(most);
         self.want_more()
     }
@@ -114,15 +200,11 @@ impl App {
 
     /// Selects the next line in which the text being searched for stands.
     fn jump_to_match(&mut self) {
-        let Some(text) = self.search.clone() else { return };
-        let Some(frame) = &self.frame else { return };
+        let (Some(text), Some(arranged)) = (self.search.clone(), &self.arranged) else { return };
         let from = self.selected_line().map_or(0, |at| at + 1);
-        let count = self.lines.len();
-        let found = (from..count).chain(0..from.min(count)).find(|&i| {
-            let row = self.lines[i].at.row(frame);
-            self.row_has(row, &text)
-        });
-        match found {
+        let count = arranged.len();
+        let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e.row, &text));
+        match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
             None => self.complain(format!("'{text}' is in no row")),
         }

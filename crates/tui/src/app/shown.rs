@@ -1,11 +1,11 @@
 //! What the lines on the screen say, kept from one look to the next: a line that says the same as
 //! before is neither put into words nor drawn again.
 
-use super::arrange::RowId;
-use super::{App, Line};
+use super::arrange::{Entry, RowId};
+use super::App;
 use crate::layout::Placed;
 use exactop_model::columns::Context;
-use exactop_model::{format, Frame, Value};
+use exactop_model::{format, Value};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
@@ -59,11 +59,7 @@ impl App {
             if !same {
                 shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
             }
-            let Some(frame) = &self.frame else { return };
-            let lines = self.shown_lines().map(|line| {
-                let facts = Facts::of(line, frame, &layout);
-                (RowId::of(line.at.row(frame)), facts)
-            });
+            let lines = self.shown_entries().map(|entry| (entry.id(), Facts::of(entry, &layout)));
             let (lines, new) = shown.merge(lines.collect(), layout.has_states());
             shown.lines = lines;
             if !self.grow_widths(&layout.placed, &shown.lines, &new) {
@@ -115,8 +111,7 @@ impl Layout {
 }
 
 impl Facts {
-    fn of(line: &Line, frame: &Frame, layout: &Layout) -> Facts {
-        let row = line.at.row(frame);
+    fn of(Entry { line, row }: Entry, layout: &Layout) -> Facts {
         Facts {
             values: layout.placed.iter().map(|p| (p.column.value)(row, &layout.context)).collect(),
             cpu_tenths: line.cpu_tenths,

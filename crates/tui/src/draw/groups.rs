@@ -40,14 +40,14 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let words = words(groups, usize::from(height.saturating_sub(y + 2)) / 3);
     let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
     let at = app.selected_group();
-    let first = (at + 1).saturating_sub(rows);
+    let first = (at.unwrap_or(0) + 1).saturating_sub(rows);
     let texts: Vec<Vec<String>> =
         groups.rows.iter().skip(first).take(rows).map(|row| line(groups, row)).collect();
     let widths = widths(&texts, usize::from(buf.area.width));
     let heading: Vec<String> = HEADING.iter().map(ToString::to_string).collect();
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&heading, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
-        let ink = if index == at { Ink::Selected } else { Ink::Plain };
+        let ink = if Some(index) == at { Ink::Selected } else { Ink::Plain };
         let text = cell(&joined(text, &widths), usize::from(buf.area.width), true);
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(ink)));
     }

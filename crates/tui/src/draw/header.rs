@@ -186,7 +186,7 @@ fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
 }
 
 fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
-    let (name, c) = match app.frame_has_threads {
+    let (name, c) = match app.shows_threads() {
         true => ("Threads", frame.tasks),
         false => ("Tasks", frame.processes),
     };

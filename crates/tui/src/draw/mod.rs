@@ -32,7 +32,7 @@ pub fn draw(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
     let fits = app.screen().filter(|_| app.size == (width, height));
     if let (Some(screen), Some(frame), Page::Table) = (&fits, app.frame(), app.page()) {
         (0..screen.body_y).for_each(|y| canvas.blank(y));
-        table::draw(app, frame, screen, theme, canvas);
+        table::draw(app, screen, theme, canvas);
         header::draw(app, frame, screen, theme, canvas.cells());
         return status::draw(app, frame, screen.status_y, theme, canvas.cells());
     }

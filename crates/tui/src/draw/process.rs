@@ -29,7 +29,11 @@ pub(super) fn draw(
 ) {
     let room = usize::from(buf.area.width);
     let Some(row) = page.row(frame) else {
-        let text = format!("process {} has exited (Esc goes back)", page.key.tgid);
+        let what = match page.exited {
+            true => "has exited",
+            false => "did nothing in this window that the source shows",
+        };
+        let text = format!("process {} {what} (Esc goes back)", page.key.tgid);
         return put(buf, 0, screen.heading_y, u16::MAX, &Line::raw(text));
     };
     let view = View { app, frame, page, row, theme, room };
@@ -88,7 +92,7 @@ impl View<'_> {
         if let Ok(cgroup) = &detail.cgroup {
             pieces.push(self.piece(4, Ink::Plain, cut(&escape(cgroup), self.room / 2)));
         }
-        let threads = row.threads.unwrap_or(1);
+        let threads = self.threads_known();
         let s = if threads == 1 { "" } else { "s" };
         pieces.push(self.piece(7, Ink::Plain, format!("{threads} thread{s}")));
         pieces.push(self.piece(5, Ink::Plain, format!("parent {}", row.ident.ppid)));
@@ -100,6 +104,12 @@ impl View<'_> {
             pieces.push(self.piece(4, Ink::Plain, format!("CPU time {}", cpu_time(ns))));
         }
         pack(pieces, "  ", self.room)
+    }
+
+    /// The row may be one thread's, if the process did nothing.
+    fn threads_known(&self) -> u32 {
+        let rows = self.page.thread_rows(self.frame).len() as u32;
+        self.row.threads.unwrap_or(1).max(rows)
     }
 
     fn command(&self) -> Line<'static> {
@@ -115,8 +125,8 @@ impl View<'_> {
         };
         let parts = states::parts(self.row, &delta);
         let texts = self.state_figures(&parts, life_ns);
-        let whole = match self.row.threads {
-            Some(1) => "% of its life in the window",
+        let whole = match self.threads_known() {
+            1 => "% of its life in the window",
             _ => "% of its threads' lives in the window",
         };
         let whole = self.piece(1, Ink::Dim, whole);
@@ -288,8 +298,7 @@ impl View<'_> {
         let columns: Vec<_> = self.app.page_columns().collect();
         let room = usize::from(buf.area.height.saturating_sub(y + 1)).max(1);
         let top = self.page.top.min(rows.len().saturating_sub(room));
-        let shown: Vec<&Row> =
-            rows.iter().skip(top).take(room).map(|&i| &self.frame.rows[i]).collect();
+        let shown: Vec<&Row> = rows.iter().skip(top).take(room).copied().collect();
         let mut widths = Widths::default();
         let texts: Vec<Vec<String>> = shown
             .iter()

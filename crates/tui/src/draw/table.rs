@@ -3,7 +3,7 @@
 use super::states;
 use super::text::{cell, put, put_spans, thousands};
 use super::theme::{Ink, Theme};
-use crate::app::arrange::{Line as TableLine, RowId};
+use crate::app::arrange::{Entry, Line as TableLine};
 use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
@@ -11,14 +11,14 @@ use crate::layout::{Placed, Screen};
 use exactop_model::books_text::round_to_sum;
 use exactop_model::columns::{self, Column, Context, Unit};
 use exactop_model::sort::SortBy;
-use exactop_model::{format, Frame, Row, RowKind, Value};
+use exactop_model::{format, Row, RowKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::rc::Rc;
 
-pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
+pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
     let placed = app.placed();
     heading(&placed, app.sort, theme, screen.heading_y, canvas.cells());
     let bar = app.bar_width();
@@ -26,17 +26,17 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, canv
         bar_heading(width, theme, screen.heading_y, canvas.cells());
     }
     let selected = app.selected_line();
-    let table = Table { app, frame, placed: &placed, bar, theme };
+    let table = Table { app, placed: &placed, bar, theme };
     let end = screen.body_y + screen.body_rows;
     let mut y = screen.body_y;
-    for (n, line) in app.shown_lines().enumerate() {
+    for (n, entry) in app.shown_entries().enumerate() {
         let is_selected = selected == Some(app.top + n);
-        table.draw_line(line, app.shown.line(n), is_selected, y, canvas);
+        table.draw_line(entry, app.shown.line(n), is_selected, y, canvas);
         y += 1;
     }
     (y..end).for_each(|y| canvas.leave_blank(y));
     canvas.forget_texts(4 * usize::from(screen.body_rows));
-    if app.lines().is_empty() {
+    if app.line_count() == 0 {
         canvas.blank(screen.body_y);
         let why = Line::styled("no row passes the filters", theme.style(Ink::Dim));
         put(canvas.cells(), 0, screen.body_y, u16::MAX, &why);
@@ -46,7 +46,6 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, canv
 /// What all lines of the table share.
 struct Table<'a> {
     app: &'a App,
-    frame: &'a Frame,
     placed: &'a [Placed],
     bar: Option<u16>,
     theme: Theme,
@@ -55,19 +54,19 @@ struct Table<'a> {
 impl Table<'_> {
     fn draw_line(
         &self,
-        line: &TableLine,
+        entry: Entry,
         facts: Option<&Rc<Facts>>,
         selected: bool,
         y: u16,
         canvas: &mut Canvas,
     ) {
-        let row = line.at.row(self.frame);
+        let row = entry.row;
         let text = match facts {
             Some(facts) if canvas.shows_line(y, facts, selected) => return,
-            Some(facts) => canvas.text(RowId::of(row), facts, || self.spans(line)),
+            Some(facts) => canvas.text(entry.id(), facts, || self.spans(entry)),
             None => {
                 canvas.blank(y);
-                Rc::new(self.spans(line))
+                Rc::new(self.spans(entry))
             }
         };
         let buf = canvas.cells();
@@ -83,13 +82,13 @@ impl Table<'_> {
         }
     }
 
-    fn spans(&self, line: &TableLine) -> Vec<Span<'static>> {
-        let Table { app, frame, placed, theme, .. } = *self;
+    fn spans(&self, Entry { line, row }: Entry) -> Vec<Span<'static>> {
+        let Table { app, placed, theme, .. } = *self;
         let states = match placed.iter().any(|p| p.column.id.starts_with("ms_")) {
-            true => states::tenths(line.at.row(frame)),
+            true => states::tenths(row),
             false => Vec::new(),
         };
-        TableRow { app, frame, line, placed, states, theme }.spans()
+        TableRow { app, row, line, placed, states, theme }.spans()
     }
 }
 
@@ -139,7 +138,7 @@ pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buf
 /// A row being put into cells.
 struct TableRow<'a> {
     app: &'a App,
-    frame: &'a Frame,
+    row: &'a Row,
     line: &'a TableLine,
     placed: &'a [Placed],
     /// Tenths of a per cent of the row's own time, by column.
@@ -149,7 +148,7 @@ struct TableRow<'a> {
 
 impl TableRow<'_> {
     fn spans(&self) -> Vec<Span<'static>> {
-        let row = self.line.at.row(self.frame);
+        let row = self.row;
         let context = self.app.context();
         let label = (row.kind == RowKind::Exited).then(|| self.label_span(row)).flatten();
         let mut spans: Vec<Span> = Vec::new();

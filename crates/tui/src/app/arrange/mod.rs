@@ -1,14 +1,18 @@
-//! Which rows stand on the screen and in which order: from a frame to lines. Pure.
+//! Which rows stand on the screen and in which order: a frame together with its lines. Pure.
+//!
+//! Where a line's row is in its frame is known here only ([`At`]). A frame and its lines are one
+//! value, made and replaced as one, so a place in one frame cannot be used with another; what is
+//! kept from one frame to the next is a [`RowId`].
 
-use super::forest;
-use super::shares::Shares;
-use exactop_model::columns::Context;
-use exactop_model::filter::Filter;
-use exactop_model::sort::{compare, SortBy};
-use exactop_model::value::Datum;
-use exactop_model::{Comm, Counter, Frame, Row, RowKind, TaskKey, Value};
-use std::cmp::Ordering;
-use std::collections::HashMap;
+mod forest;
+mod rules;
+mod shares;
+
+pub use rules::{Rules, UserFilter};
+
+use exactop_model::{Comm, Counter, Frame, Needs, Row, RowKind, TaskKey};
+use shares::Shares;
+use std::collections::{HashMap, HashSet};
 
 /// A row as a person follows it from one frame to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +40,7 @@ impl RowId {
 
 /// Where a line's row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum At {
+enum At {
     /// In `Frame::rows`.
     Live(usize),
     /// In `Frame::exited`.
@@ -45,7 +49,7 @@ pub enum At {
 
 impl At {
     /// The row.
-    pub fn row(self, frame: &Frame) -> &Row {
+    fn row(self, frame: &Frame) -> &Row {
         match self {
             At::Live(i) => &frame.rows[i],
             At::Exited(i) => &frame.exited[i],
@@ -57,7 +61,7 @@ impl At {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
     /// Its row.
-    pub at: At,
+    at: At,
     /// The branches of the tree before its command; `└ ` before an exited group under its
     /// parent.
     pub prefix: String,
@@ -68,116 +72,133 @@ pub struct Line {
     pub cpu_plus_tenths: Option<i64>,
 }
 
-/// Whose rows are wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserFilter {
-    /// As it was typed, with `!` where all others are meant.
-    pub text: String,
-    /// The user.
-    pub uid: u32,
-    /// All others.
-    pub negated: bool,
+/// A line of the table and its row.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The line.
+    pub line: &'a Line,
+    /// What it is of.
+    pub row: &'a Row,
 }
 
-/// How to choose and order.
-pub struct Rules<'a> {
-    /// Threads instead of processes.
-    pub threads: bool,
-    /// Children under their parents.
-    pub tree: bool,
-    /// No rows that used no CPU.
-    pub hide_idle: bool,
-    /// The order.
-    pub sort: SortBy,
-    /// All must hold.
-    pub filters: &'a [Filter],
-    /// Whose.
-    pub user: Option<&'a UserFilter>,
-    /// What values depend on.
-    pub context: Context,
+impl Entry<'_> {
+    /// By what a person follows it.
+    pub fn id(&self) -> RowId {
+        RowId::of(self.row)
+    }
 }
 
-impl Rules<'_> {
-    pub(super) fn keeps_live(&self, row: &Row) -> bool {
-        let user = self.user.is_none_or(|u| (row.ident.uid == u.uid) != u.negated);
-        let idle = self.hide_idle && row.letter != 'R' && cpu_with_exited(row) == Some(0);
-        user && !idle && self.passes_filters(row)
+/// Reads details for rows: the feed's [`exactop_model::Feed::details`].
+pub type ReadDetails<'a> = &'a mut dyn FnMut(&mut [&mut Row], Needs);
+
+/// A frame and the lines it is shown as.
+#[derive(Debug)]
+pub struct Arranged {
+    frame: Frame,
+    lines: Vec<Line>,
+    threads: bool,
+}
+
+impl Arranged {
+    /// Arranges a frame.
+    pub fn new(frame: Frame, rules: &Rules) -> Arranged {
+        let lines = lines_of(&frame, rules);
+        Arranged { threads: rules.threads, lines, frame }
     }
 
-    /// The kernel does not say whose the exited tasks of a group were: with a user filter they
-    /// show only under a parent that does.
-    pub(super) fn keeps_exited(&self, row: &Row, has_parent: bool) -> bool {
-        let idle = self.hide_idle && row.delta.get(Counter::RunNs) == Some(0);
-        (has_parent || self.user.is_none()) && !idle && self.passes_filters(row)
+    /// The frame, to be arranged another way, and whether it has a row for each thread.
+    pub(super) fn take_apart(self) -> (Frame, bool) {
+        (self.frame, self.threads)
     }
 
-    fn passes_filters(&self, row: &Row) -> bool {
-        self.filters.iter().all(|f| f.keeps(row, &self.context))
+    /// The frame.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
-    pub(super) fn is_wanted_kind(&self, row: &Row) -> bool {
-        row.kind == if self.threads { RowKind::Task } else { RowKind::Process }
+    /// Whether the frame has a row for each thread.
+    pub fn has_threads(&self) -> bool {
+        self.threads
     }
 
-    /// By CPU time a parent stands where its lines belong together: those of its exited
-    /// children come directly below it.
-    fn sort_value(&self, row: &Row) -> Value {
-        match self.sort.column.id {
-            "cpu_pct" | "run_ns" => match cpu_with_exited(row) {
-                Some(ns) => Value::Known(Datum::Ns(ns)),
-                None => (self.sort.column.value)(row, &self.context),
-            },
-            _ => (self.sort.column.value)(row, &self.context),
-        }
+    /// How many lines there are.
+    pub fn len(&self) -> usize {
+        self.lines.len()
     }
 
-    /// Sorts; ties by PID, so that a screen does not jump.
-    pub(super) fn sort(&self, frame: &Frame, list: &mut [At]) {
-        list.sort_by_cached_key(|at| {
-            let row = at.row(frame);
-            Key {
-                value: self.sort_value(row),
-                descending: self.sort.descending,
-                tie: (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm),
-            }
+    /// Whether there is no line.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// The n-th line.
+    pub fn entry(&self, n: usize) -> Option<Entry<'_>> {
+        self.lines.get(n).map(|line| self.of(line))
+    }
+
+    /// All lines.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
+        self.lines.iter().map(|line| self.of(line))
+    }
+
+    fn of<'a>(&'a self, line: &'a Line) -> Entry<'a> {
+        Entry { line, row: line.at.row(&self.frame) }
+    }
+
+    /// Where a row stands in the table now.
+    pub fn place(&self, id: RowId) -> Option<usize> {
+        self.entries().position(|entry| entry.id() == id)
+    }
+
+    /// The row of a task, in the table or not.
+    pub fn task(&self, key: TaskKey) -> Option<&Row> {
+        self.frame.rows.iter().find(|row| row.key == key)
+    }
+
+    /// Reads details for the rows of `count` lines from `from` on.
+    pub(super) fn read_lines(
+        &mut self,
+        from: usize,
+        count: usize,
+        needs: Needs,
+        read: ReadDetails,
+    ) {
+        let places = self.lines.iter().skip(from).take(count).filter_map(|line| match line.at {
+            At::Live(i) => Some(i),
+            At::Exited(_) => None,
         });
+        let places: HashSet<usize> = places.collect();
+        let rows = self.frame.rows.iter_mut().enumerate();
+        let wanted = rows.filter(|(i, _)| places.contains(i)).map(|(_, row)| row);
+        read_rows(wanted.collect(), needs, read);
+    }
+
+    /// Reads details for the rows that are wanted.
+    pub(super) fn read_where(
+        &mut self,
+        wanted: impl Fn(&Row) -> bool,
+        needs: Needs,
+        read: ReadDetails,
+    ) {
+        let rows = self.frame.rows.iter_mut().filter(|row| wanted(row));
+        read_rows(rows.collect(), needs, read);
     }
 }
 
-struct Key {
-    value: Value,
-    descending: bool,
-    tie: (u32, u32, u32, Comm),
-}
-
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> Ordering {
-        compare(&self.value, &other.value, self.descending).then_with(|| self.tie.cmp(&other.tie))
+fn read_rows(mut rows: Vec<&mut Row>, needs: Needs, read: ReadDetails) {
+    if !rows.is_empty() {
+        read(&mut rows, needs);
     }
 }
-
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Key {}
 
 /// What a row used itself and what exited below it.
-pub(super) fn cpu_with_exited(row: &Row) -> Option<u64> {
+fn cpu_with_exited(row: &Row) -> Option<u64> {
     let own = row.delta.get(Counter::RunNs)?;
     Some(row.children.and_then(|c| c.get(Counter::RunNs)).map_or(own, |exited| own + exited))
 }
 
 /// The lines of a frame.
-pub fn arrange(frame: &Frame, rules: &Rules) -> Vec<Line> {
+fn lines_of(frame: &Frame, rules: &Rules) -> Vec<Line> {
     let shares = Shares::new(frame, rules);
     let mut lines = match rules.tree {
         true => forest::lines(frame, rules, &shares),
@@ -192,7 +213,7 @@ pub fn arrange(frame: &Frame, rules: &Rules) -> Vec<Line> {
 }
 
 /// The leader's rows by process: under them stand exited groups and, in the tree, children.
-pub(super) fn leaders(frame: &Frame, shown: impl Iterator<Item = usize>) -> HashMap<u32, usize> {
+fn leaders(frame: &Frame, shown: impl Iterator<Item = usize>) -> HashMap<u32, usize> {
     shown
         .filter(|&i| frame.rows[i].kind == RowKind::Process || frame.rows[i].key.is_leader())
         .map(|i| (frame.rows[i].key.tgid, i))
@@ -236,12 +257,12 @@ fn flat(frame: &Frame, rules: &Rules) -> Vec<Line> {
     lines
 }
 
-pub(super) fn line(at: At, prefix: String) -> Line {
+fn line(at: At, prefix: String) -> Line {
     Line { at, prefix, cpu_tenths: None, cpu_plus_tenths: None }
 }
 
 /// Exited groups under one parent: the largest first.
-pub(super) fn by_cpu(frame: &Frame, groups: &mut [At]) {
+fn by_cpu(frame: &Frame, groups: &mut [At]) {
     groups.sort_by_key(|at| {
         let row = at.row(frame);
         (std::cmp::Reverse(row.delta.get(Counter::RunNs)), row.ident.comm)

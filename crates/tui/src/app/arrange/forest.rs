@@ -1,7 +1,7 @@
 //! The tree: children under their parents, with what each branch used together. Pure.
 
-use super::arrange::{by_cpu, cpu_with_exited, leaders, line, At, Line, Rules};
 use super::shares::Shares;
+use super::{by_cpu, cpu_with_exited, leaders, line, At, Line, Rules};
 use exactop_model::{Frame, Row};
 use std::collections::HashMap;
 

@@ -1,0 +1,87 @@
+//! Keys that are pressed before a new window is on the screen, as over a slow line: they mean what
+//! the person saw.
+
+use crate::terminal::Terminal;
+use crate::Load;
+use std::os::unix::process::ExitStatusExt;
+
+/// A process that is always on top of the table, among others that do nothing.
+struct Crowd {
+    hog: Load,
+    others: Vec<Load>,
+}
+
+impl Crowd {
+    fn new() -> Crowd {
+        let others = (0..12).map(|_| Load::sleep()).collect();
+        Crowd { hog: Load::shell("while :; do :; done"), others }
+    }
+
+    /// A view of nobody else, so that it does not matter what the machine does otherwise. Windows
+    /// are long: only keys end them.
+    fn terminal(&self, options: &str) -> Terminal {
+        let all = [&self.hog].into_iter().chain(&self.others).map(|load| load.pid().to_string());
+        let all: Vec<String> = all.collect();
+        let pids = all.join(",");
+        let terminal = Terminal::live(100, 30, &format!("-d 0.5 {options} -p 1,{pids}"));
+        let on_top = format!("{:>6} ", self.hog.pid());
+        terminal.wait("the hog on top", |t| {
+            let screen = t.screen();
+            let mut rows = screen.lines().skip_while(|l| !l.contains("PID")).skip(1);
+            let first = rows.next()?.to_string();
+            first.starts_with(&on_top).then_some(())
+        });
+        terminal
+    }
+}
+
+/// `Space k`, in one write.
+fn offers_the_hog(options: &str) {
+    let crowd = Crowd::new();
+    let terminal = crowd.terminal(options);
+    for _ in 0..10 {
+        terminal.keys(&["Space", "k"]);
+        let screen = terminal.shows("PID to signal");
+        let question = screen.lines().find(|l| l.contains("PID to signal")).expect("the question");
+        assert!(question.contains(&format!("[{} sh]", crowd.hog.pid())), "{question}");
+        terminal.keys(&["Escape"]);
+        terminal.wait("no question", |t| (!t.screen().contains("PID to signal")).then_some(()));
+    }
+}
+
+#[test]
+fn the_process_on_top_is_offered() {
+    offers_the_hog("--source procfs");
+}
+
+#[test]
+fn the_process_on_top_is_offered_with_idle_rows_hidden() {
+    offers_the_hog("--source procfs -i");
+}
+
+#[test]
+fn blind_answers_hit_the_process_on_top() {
+    for _ in 0..4 {
+        let mut crowd = Crowd::new();
+        let terminal = crowd.terminal("--source procfs");
+        terminal.keys(&["Space", "k", "Enter", "Enter", "y"]);
+        terminal.shows(&format!("SIGTERM sent to PID {} (sh)", crowd.hog.pid()));
+        assert_eq!(crowd.hog.0.wait().expect("an end").signal(), Some(15));
+        for other in &mut crowd.others {
+            assert!(other.0.try_wait().expect("a state").is_none(), "{} was hit", other.pid());
+        }
+    }
+}
+
+#[test]
+fn refreshing_twice_and_asking_does_not_end_the_view() {
+    let crowd = Crowd::new();
+    let terminal = crowd.terminal("--source procfs -i");
+    for _ in 0..6 {
+        terminal.keys(&["Space", "Space", "k"]);
+        terminal.shows("PID to signal");
+        assert!(terminal.alternate());
+        terminal.keys(&["Escape"]);
+        terminal.wait("no question", |t| (!t.screen().contains("PID to signal")).then_some(()));
+    }
+}

@@ -1,0 +1,98 @@
+//! Whom a signal or a nice value is for: by key, never by place or by number alone.
+
+use super::arrange::{Arranged, RowId};
+use exactop_model::{Row, RowKind, TaskKey};
+
+/// What is to be done to a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Send it a signal.
+    Kill,
+    /// Change its nice value.
+    Renice,
+}
+
+/// The process or thread a question is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The number that the person sees: a process's for signals; for nice values a thread's where
+    /// rows are threads.
+    pub pid: u32,
+    /// Who had that number when the person asked. A number may pass to another process while the
+    /// person answers; a key does not.
+    pub key: TaskKey,
+    /// Its name; harmless to show.
+    pub name: String,
+    /// Its nice value at that time.
+    pub nice: i32,
+}
+
+impl Target {
+    /// Who a row stands for, when this is done to it. Signals go to processes, nice values belong
+    /// to threads.
+    pub fn of(row: &Row, deed: Deed) -> Target {
+        let pid = match (deed, row.kind) {
+            (Deed::Renice, RowKind::Task) => row.key.tid,
+            _ => row.key.tgid,
+        };
+        let name = row.ident.comm.to_string();
+        Target { pid, key: row.key, name, nice: row.ident.nice }
+    }
+
+    /// `PID 4711 (sh)`.
+    pub fn shown(&self) -> String {
+        format!("PID {} ({})", self.pid, self.name)
+    }
+
+    /// What to say when it is not there any more.
+    pub fn gone(&self) -> String {
+        format!("{} has exited: nothing done", self.shown())
+    }
+}
+
+impl Arranged {
+    /// Whom a deed on a row hits; `None` for those who exited and those who are not in the frame.
+    pub(super) fn target(&self, id: RowId, deed: Deed) -> Option<Target> {
+        let RowId::Task(key) = id else { return None };
+        let row = self.task(key)?;
+        let leader = || self.frame().rows.iter().find(|r| r.key.tid == key.tgid);
+        // A thread may go while its process stays: who is signalled is the process.
+        let row = match deed {
+            Deed::Kill => leader().unwrap_or(row),
+            Deed::Renice => row,
+        };
+        Some(Target::of(row, deed))
+    }
+
+    /// Whom a number stands for in this frame.
+    pub(super) fn target_by_number(&self, pid: u32, deed: Deed) -> Option<Target> {
+        let row = self.frame().rows.iter().find(|r| r.key.tid == pid)?;
+        self.target(RowId::Task(row.key), deed)
+    }
+
+    /// Whether another process has this number by now.
+    pub(super) fn is_replaced(&self, target: &Target) -> bool {
+        let row = self.frame().rows.iter().find(|r| r.key.tid == target.key.tid);
+        row.is_some_and(|r| !is_same_start(r.key.start_ns, target.key.start_ns))
+    }
+}
+
+/// Start times from /proc are in ticks of a hundredth of a second (USER_HZ), those from the kernel
+/// itself are not.
+fn is_same_start(one: u64, other: u64) -> bool {
+    const TICK: u64 = 10_000_000;
+    let in_ticks = one.is_multiple_of(TICK) || other.is_multiple_of(TICK);
+    one == other || in_ticks && one / TICK == other / TICK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_same_start;
+
+    #[test]
+    fn ticks_and_nanoseconds_are_the_same_start() {
+        assert!(is_same_start(1_234_567_890, 1_230_000_000));
+        assert!(!is_same_start(1_234_567_890, 1_234_567_891));
+        assert!(!is_same_start(1_230_000_000, 1_240_000_000));
+    }
+}
