@@ -29,11 +29,31 @@ impl Limit {
     }
 }
 
-/// Which group is selected, by name: the order changes with every window.
+/// A group as a person follows it from one frame to the next: a name may pass to a group made
+/// later.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupKey {
+    /// Its name below the root of its hierarchy.
+    pub name: String,
+    /// The kernel's id, where it tells.
+    pub id: Option<u64>,
+}
+
+impl GroupKey {
+    fn of(row: &GroupRow) -> GroupKey {
+        GroupKey { name: row.sample.name.clone(), id: row.sample.id }
+    }
+
+    fn is(&self, row: &GroupRow) -> bool {
+        (&row.sample.name, row.sample.id) == (&self.name, self.id)
+    }
+}
+
+/// Which group is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupsPage {
-    /// The selected group; the root at first.
-    pub selected: Option<String>,
+    /// The selected group; the first at first.
+    pub selected: Option<GroupKey>,
 }
 
 impl App {
@@ -44,13 +64,13 @@ impl App {
     /// The line of the selected group; `None` if it is gone, or nothing was drawn yet.
     pub(crate) fn selected_group(&self) -> Option<usize> {
         let Page::Groups(page) = &self.page else { return None };
-        let name = page.selected.as_ref()?;
-        self.group_rows().iter().position(|row| row.sample.name == *name)
+        let group = page.selected.as_ref()?;
+        self.group_rows().iter().position(|row| group.is(row))
     }
 
     /// Before anyone chose, the first group is marked.
     pub(super) fn mark_first_group(&mut self) {
-        let first = self.group_rows().first().map(|row| row.sample.name.clone());
+        let first = self.group_rows().first().map(GroupKey::of);
         if let Page::Groups(page) = &mut self.page {
             page.selected = page.selected.take().or(first);
         }
@@ -80,17 +100,17 @@ impl App {
         let last = self.group_rows().len().saturating_sub(1) as isize;
         let at = self.selected_group().unwrap_or(0) as isize;
         let at = at.saturating_add(by).clamp(0, last);
-        let name = self.group_rows().get(at as usize).map(|row| row.sample.name.clone());
+        let group = self.group_rows().get(at as usize).map(GroupKey::of);
         if let Page::Groups(page) = &mut self.page {
-            page.selected = name;
+            page.selected = group;
         }
     }
 
     fn ask_limit(&mut self, command: Command) -> Action {
         let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at)) else {
             self.complain(match &self.page {
-                Page::Groups(GroupsPage { selected: Some(name) }) => {
-                    format!("group {} is gone: nothing done", name)
+                Page::Groups(GroupsPage { selected: Some(group) }) => {
+                    format!("group {} is gone: nothing done", group.name)
                 }
                 _ => "no groups yet: they are there from the next window on".into(),
             });

@@ -101,8 +101,10 @@ impl App {
     /// Selects a line and brings it onto the screen.
     pub(crate) fn select(&mut self, line: usize) {
         let entry = self.arranged.as_ref().and_then(|a| a.entry(line));
-        self.selection = entry.map_or(Selection::None, |e| Selection::Row(e.id()));
-        self.show_line(line);
+        if let Some(id) = entry.map(|entry| entry.id()) {
+            self.selection = Selection::Row(id);
+            self.show_line(line);
+        }
     }
 
     /// Selects a row that was pointed at.

@@ -1,0 +1,319 @@
+//! A machine made up of processes that are born, exit, and hand their numbers on, with a feed that
+//! shows it and a host that acts on it.
+
+use crate::fixture;
+use exactop_model::cgroups::GroupRow;
+use exactop_model::{
+    Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, Still, TaskKey,
+};
+use exactop_tui::app::groups::Limit;
+use exactop_tui::{Deed, Host, Settings, Target};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Numbers are few, so that they are handed on all the time.
+pub const PIDS: u32 = 40;
+
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub tid: u32,
+    pub start_ns: u64,
+    /// Of all threads there ever were, this one.
+    pub serial: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Process {
+    pub ppid: u32,
+    /// The leader is the first.
+    pub threads: Vec<Thread>,
+    /// The source never saw the leader.
+    pub hides_leader: bool,
+    pub run_ns: u64,
+    pub nice: i32,
+}
+
+impl Process {
+    pub fn tgid(&self) -> u32 {
+        self.threads[0].tid
+    }
+
+    fn key(&self, thread: &Thread) -> TaskKey {
+        TaskKey { tgid: self.tgid(), tid: thread.tid, start_ns: thread.start_ns }
+    }
+
+    fn seen(&self) -> &[Thread] {
+        &self.threads[usize::from(self.hides_leader)..]
+    }
+}
+
+/// Who a task was, once and for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Who {
+    pub key: TaskKey,
+    /// The serial of its leader.
+    pub process: u64,
+}
+
+/// What was done by the host.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Done {
+    Killed(Target),
+    Reniced(Target),
+    Limited(Limit),
+}
+
+pub struct Machine {
+    pub processes: Vec<Process>,
+    /// As of the last window.
+    window: Vec<Process>,
+    exited: Vec<(u32, u64)>,
+    groups: Vec<(String, u64)>,
+    window_groups: Vec<(String, u64)>,
+    /// Everyone who ever was, by serial.
+    pub ever: HashMap<u64, Who>,
+    pub done: Vec<Done>,
+    pub fails: bool,
+    serial: u64,
+    base: Frame,
+}
+
+impl Machine {
+    pub fn new() -> Machine {
+        let mut machine = Machine {
+            processes: Vec::new(),
+            window: Vec::new(),
+            exited: Vec::new(),
+            groups: Vec::new(),
+            window_groups: Vec::new(),
+            ever: HashMap::new(),
+            done: Vec::new(),
+            fails: false,
+            serial: 0,
+            base: fixture::frame(),
+        };
+        for pid in [1, 2, 7, 8, 9, 20] {
+            machine.bear(pid, pid.min(1), 1 + (pid as usize) % 3, false);
+            machine.run(pid as usize, u64::from(pid) * 1_000_000);
+        }
+        for name in ["/", "/a", "/b"] {
+            machine.make_group(name);
+        }
+        machine
+    }
+
+    /// A process with a number, if nobody has it.
+    pub fn bear(&mut self, pid: u32, ppid: u32, threads: usize, hides_leader: bool) {
+        let mut threads_made = Vec::new();
+        for tid in (pid..pid + PIDS).take(threads.max(1) * 2) {
+            let taken = self.processes.iter().flat_map(|p| &p.threads).any(|t| t.tid == tid);
+            if taken && tid == pid {
+                return;
+            }
+            if !taken && threads_made.len() < threads.max(1) {
+                self.serial += 1;
+                // Not a whole number of ticks, as the ledger has it.
+                let start_ns = self.serial * 20_000_000 + 1;
+                threads_made.push(Thread { tid, start_ns, serial: self.serial });
+            }
+        }
+        let hides_leader = hides_leader && threads_made.len() > 1;
+        let process = Process { ppid, threads: threads_made, hides_leader, run_ns: 0, nice: 0 };
+        for thread in &process.threads {
+            let who = Who { key: process.key(thread), process: process.threads[0].serial };
+            self.ever.insert(thread.serial, who);
+        }
+        self.processes.push(process);
+    }
+
+    /// The n-th process exits, and shows under its parent.
+    pub fn exit(&mut self, n: usize) {
+        if self.processes.len() > 1 {
+            let gone = self.processes.swap_remove(n % self.processes.len());
+            self.exited.push((gone.ppid, gone.threads[0].serial));
+        }
+    }
+
+    pub fn run(&mut self, n: usize, ns: u64) {
+        let count = self.processes.len();
+        self.processes[n % count].run_ns = ns;
+    }
+
+    pub fn make_group(&mut self, name: &str) {
+        self.serial += 1;
+        self.groups.retain(|(other, _)| other != name);
+        self.groups.push((name.into(), self.serial));
+    }
+
+    pub fn remove_group(&mut self, n: usize) {
+        if self.groups.len() > 1 {
+            self.groups.remove(n % self.groups.len());
+        }
+    }
+
+    /// The task with a number now.
+    pub fn task(&self, pid: u32) -> Option<(&Process, &Thread)> {
+        let all = self.processes.iter().flat_map(|p| p.threads.iter().map(move |t| (p, t)));
+        all.into_iter().find(|(_, t)| t.tid == pid)
+    }
+
+    fn lives(&self, key: TaskKey) -> bool {
+        self.task(key.tid).is_some_and(|(p, t)| p.key(t) == key)
+    }
+
+    fn close_window(&mut self) {
+        self.window = self.processes.clone();
+        self.window_groups = self.groups.clone();
+        self.exited.reverse();
+        self.exited.truncate(4);
+        // Rows come in no order.
+        let turn = self.serial as usize % self.window.len().max(1);
+        self.window.rotate_left(turn);
+    }
+
+    fn frame(&self, ask: &Ask) -> Frame {
+        let mut rows = Vec::new();
+        let mut left = match ask.options.still {
+            Still::Hide => 0,
+            Still::Some(n) => n,
+            Still::All => usize::MAX,
+        };
+        for process in &self.window {
+            let of_page = ask.options.threads_of == Some(process.tgid());
+            let shown = process.run_ns > 0 || left > 0;
+            left = left.saturating_sub(usize::from(process.run_ns == 0));
+            let threads = || process.seen().iter().map(|t| self.row(RowKind::Task, process, t));
+            if shown && ask.options.threads {
+                rows.extend(threads());
+            } else if shown {
+                rows.push(self.row(RowKind::Process, process, &process.seen()[0]));
+            }
+            if of_page && !ask.options.threads {
+                rows.extend(threads());
+            }
+        }
+        let exited = self.exited.iter().map(|&(ppid, serial)| {
+            let mut row = self.base.exited[0].clone();
+            row.ident.ppid = ppid;
+            row.ident.comm = Comm::new(format!("<x{serial}>").as_bytes());
+            row
+        });
+        let exited = exited.collect();
+        let groups = ask.groups.then(|| self.group_rows()).flatten();
+        Frame { rows, exited, groups, ..self.base.clone() }
+    }
+
+    fn row(&self, kind: RowKind, process: &Process, thread: &Thread) -> Row {
+        let mut row = self.base.rows[0].clone();
+        let mut delta = Counters::zero();
+        delta.set(Counter::RunNs, process.run_ns);
+        (row.kind, row.key, row.delta) = (kind, process.key(thread), delta);
+        row.ident.ppid = process.ppid;
+        row.ident.nice = process.nice;
+        row.ident.comm = Comm::new(format!("<n{}>", thread.serial).as_bytes());
+        row.threads = Some(process.threads.len() as u32);
+        row
+    }
+
+    fn group_rows(&self) -> Option<exactop_model::cgroups::Groups> {
+        let ask = Ask { groups: true, ..Ask::default() };
+        let mut groups = fixture::arranged(&ask, 0).groups?;
+        let base = groups.rows.pop()?;
+        let named = |(name, id): &(String, u64)| {
+            let mut row: GroupRow = base.clone();
+            (row.sample.name, row.sample.id) = (name.clone(), Some(*id));
+            row
+        };
+        groups.rows = self.window_groups.iter().map(named).collect();
+        Some(groups)
+    }
+}
+
+pub type Shared = Rc<RefCell<Machine>>;
+
+/// Shows the machine.
+pub struct Shows(pub Shared);
+
+impl Feed for Shows {
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        let mut machine = self.0.borrow_mut();
+        if machine.fails {
+            return Err("made to fail".into());
+        }
+        machine.close_window();
+        Ok(Some(machine.frame(ask)))
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        Some(self.0.borrow().frame(ask))
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        for row in rows {
+            if needs.has(Needs::CMDLINE) {
+                row.detail.cmdline = Ok(row.ident.comm.to_string().into());
+            }
+            row.detail.res = Ok(u64::from(row.key.tid) << 20);
+        }
+    }
+}
+
+/// Acts on the machine.
+pub struct Acts(pub Shared);
+
+impl Acts {
+    fn act(&self, target: &Target, done: Done) -> Result<(), String> {
+        let mut machine = self.0.borrow_mut();
+        machine.done.push(done);
+        match machine.lives(target.key) {
+            true => Ok(()),
+            false => Err(target.gone()),
+        }
+    }
+}
+
+impl Host for Acts {
+    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
+        let machine = self.0.borrow();
+        let (process, thread) = machine.task(pid).ok_or_else(|| format!("no process {pid}"))?;
+        let thread = if deed == Deed::Kill { &process.threads[0] } else { thread };
+        let name = format!("<n{}>", thread.serial);
+        Ok(Target { pid: thread.tid, key: process.key(thread), name, nice: process.nice })
+    }
+
+    fn has_exited(&mut self, task: TaskKey) -> bool {
+        !self.0.borrow().lives(task)
+    }
+
+    fn signal(&mut self, target: &Target, _signal: i32) -> Result<(), String> {
+        self.act(target, Done::Killed(target.clone()))?;
+        let mut machine = self.0.borrow_mut();
+        let hit = machine.processes.iter().position(|p| p.tgid() == target.key.tgid);
+        if let Some(n) = hit.filter(|_| target.key.tid.is_multiple_of(2)) {
+            machine.exit(n);
+        }
+        Ok(())
+    }
+
+    fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String> {
+        self.act(target, Done::Reniced(target.clone()))?;
+        let mut machine = self.0.borrow_mut();
+        let hit = machine.processes.iter_mut().find(|p| p.tgid() == target.key.tgid);
+        hit.expect("it lives").nice = nice;
+        Ok(())
+    }
+
+    fn limit(&mut self, limit: &Limit) -> Result<String, String> {
+        self.0.borrow_mut().done.push(Done::Limited(limit.clone()));
+        Ok("changed".into())
+    }
+
+    fn save(&mut self, _settings: &Settings) -> Result<String, String> {
+        Ok("nowhere".into())
+    }
+
+    fn user_id(&mut self, name: &str) -> Option<u32> {
+        (name == "jo").then_some(1000)
+    }
+}
