@@ -38,9 +38,11 @@ enum ex_state {
 };
 
 /* What a CPU is doing when it is not running the owner of a slot. */
-#define EX_CUR_IDLE 0xffffffffu
-#define EX_CUR_UNNAMED 0xfffffffeu
-#define EX_CUR_OFFLINE 0xfffffffdu
+enum ex_cur {
+	EX_CUR_OFFLINE = 0xfffffffd,
+	EX_CUR_UNNAMED = 0xfffffffe,
+	EX_CUR_IDLE = 0xffffffff
+};
 
 /* Cumulative figures of a task: nanoseconds and counts. */
 struct ex_cum {
@@ -101,12 +103,14 @@ struct ex_slot {
  * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine
  * grows. A chunk is a map of its own, mapped whole by the reader.
  */
-#define EX_SLOT_CHUNK_BITS 13
-#define EX_SLOT_CHUNK (1u << EX_SLOT_CHUNK_BITS)
-#define EX_SLOT_CHUNKS 64
-#define EX_GROUP_CHUNK_BITS 12
-#define EX_GROUP_CHUNK (1u << EX_GROUP_CHUNK_BITS)
-#define EX_GROUP_CHUNKS 32
+enum ex_chunks {
+	EX_SLOT_CHUNK_BITS = 13,
+	EX_SLOT_CHUNK = 1 << EX_SLOT_CHUNK_BITS,
+	EX_SLOT_CHUNKS = 64,
+	EX_GROUP_CHUNK_BITS = 12,
+	EX_GROUP_CHUNK = 1 << EX_GROUP_CHUNK_BITS,
+	EX_GROUP_CHUNKS = 32
+};
 
 /* Which table asks the reader for another chunk. */
 enum ex_table { EX_TABLE_SLOTS, EX_TABLE_GROUPS, EX_TABLES };
@@ -143,7 +147,17 @@ struct ex_cpu_cum {
 /* steal_raw before the first look. */
 #define EX_STEAL_UNREAD 0xffffffffffffffffull
 
-enum ex_event { EX_EV_SWITCH, EX_EV_WAKEUP, EX_EV_NEW, EX_EV_EXIT, EX_EV_FREE, EX_EV_FLUSH, EX_EV_MODE, EX_EV_IRQ, EX_EVENTS = 8 };
+enum ex_event {
+	EX_EV_SWITCH,
+	EX_EV_WAKEUP,
+	EX_EV_NEW,
+	EX_EV_EXIT,
+	EX_EV_FREE,
+	EX_EV_FLUSH,
+	EX_EV_MODE,
+	EX_EV_IRQ,
+	EX_EVENTS
+};
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {
@@ -214,7 +228,7 @@ enum ex_error {
 	EX_ERR_CLOCK_STEP,
 	EX_ERR_LOST_WAKEUP,
 	EX_ERR_NO_LINE,
-	EX_ERRORS = 8
+	EX_ERRORS
 };
 
 _Static_assert(sizeof(struct ex_cum) == 256, "ex_cum");

@@ -14,8 +14,9 @@ mod bpf {
 
     const DIR: &str = "../../bpf";
 
-    /// The ledger, and what is attached on demand.
-    const OBJECTS: [&str; 6] = ["ledger", "snapshot", "switchlog", "syscalls", "waits", "wakeups"];
+    /// The ledger, what is attached on demand, and the enums they share with their readers.
+    const OBJECTS: [&str; 7] =
+        ["enums", "ledger", "snapshot", "switchlog", "syscalls", "waits", "wakeups"];
 
     pub fn build() {
         println!("cargo:rerun-if-changed={DIR}");

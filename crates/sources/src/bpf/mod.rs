@@ -9,3 +9,12 @@ pub(crate) mod spare;
 pub(crate) mod tally;
 pub(crate) mod task;
 pub(crate) mod told;
+
+/// Generated from bpf/enums.bpf.c by the build script.
+#[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
+mod enums {
+    include!(concat!(env!("OUT_DIR"), "/enums.skel.rs"));
+}
+
+/// What bpf/wire.h enumerates, under its names: no number of it is written down on this side.
+pub(crate) use enums::types as wire;

@@ -2,19 +2,21 @@
 
 use exactop_model::{Comm, Ident, MicroState, TaskKey};
 
-/// enum ex_state of bpf/wire.h.
+/// The states of enum ex_state, as numbers that a program wrote.
 pub mod state {
-    pub const RUN: u32 = 1;
-    pub const LAT: u32 = 4;
-    pub const SLEEP: u32 = 5;
-    pub const BLOCK: u32 = 6;
-    pub const STOP: u32 = 7;
-    pub const LAT_PREEMPT: u32 = 8;
-    pub const LOCK: u32 = 9;
-    pub const TEXT_FAULT: u32 = 10;
-    pub const DATA_FAULT: u32 = 11;
-    pub const THROTTLE: u32 = 12;
-    pub const DEAD: u32 = 18;
+    use crate::bpf::wire::ex_state as S;
+
+    pub const RUN: u32 = S::EX_RUN.0;
+    pub const LAT: u32 = S::EX_LAT.0;
+    pub const SLEEP: u32 = S::EX_SLEEP.0;
+    pub const BLOCK: u32 = S::EX_BLOCK.0;
+    pub const STOP: u32 = S::EX_STOP.0;
+    pub const LAT_PREEMPT: u32 = S::EX_LAT_PREEMPT.0;
+    pub const LOCK: u32 = S::EX_LOCK.0;
+    pub const TEXT_FAULT: u32 = S::EX_TEXT_FAULT.0;
+    pub const DATA_FAULT: u32 = S::EX_DATA_FAULT.0;
+    pub const THROTTLE: u32 = S::EX_THROTTLE.0;
+    pub const DEAD: u32 = S::EX_DEAD.0;
 }
 
 /// PF_KTHREAD of include/linux/sched.h.

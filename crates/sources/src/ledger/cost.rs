@@ -7,6 +7,7 @@
 //! program, so they are on only for the calibration, and the result errs on the high side.
 
 use super::kernel_side::KernelSide;
+use crate::bpf::wire::ex_event;
 use libbpf_rs::libbpf_sys;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
@@ -174,19 +175,19 @@ fn sum(stats: &[ProgramStats]) -> ProgramStats {
     })
 }
 
-/// Changes between user and system mode so far (EX_EV_MODE of bpf/wire.h).
+/// Changes between user and system mode so far.
 pub fn mode_events(kernel: &KernelSide) -> u64 {
-    events_of(kernel, 6)
+    events_of(kernel, ex_event::EX_EV_MODE)
 }
 
-/// Beginnings and ends of interrupts so far (EX_EV_IRQ of bpf/wire.h).
+/// Beginnings and ends of interrupts so far.
 pub fn interrupt_events(kernel: &KernelSide) -> u64 {
-    events_of(kernel, 7)
+    events_of(kernel, ex_event::EX_EV_IRQ)
 }
 
-fn events_of(kernel: &KernelSide, kind: usize) -> u64 {
+fn events_of(kernel: &KernelSide, kind: ex_event) -> u64 {
     (0..kernel.possible_cpus)
-        .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events })[kind])
+        .map(|cpu| kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).events })[kind.0 as usize])
         .sum()
 }
 

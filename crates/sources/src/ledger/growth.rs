@@ -8,6 +8,7 @@ use super::maps::{Globals, Table};
 use super::skel::types;
 use super::{footprint, Options};
 use crate::bpf::refusal;
+use crate::bpf::wire::ex_chunks;
 use crate::error::SourceError;
 use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
@@ -18,14 +19,14 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// EX_SLOT_CHUNK of bpf/wire.h.
-pub const SLOTS_PER_CHUNK: u32 = 1 << 13;
-/// EX_GROUP_CHUNK of bpf/wire.h.
-pub const GROUPS_PER_CHUNK: u32 = 1 << 12;
+/// How many slots are added at a time.
+pub const SLOTS_PER_CHUNK: u32 = ex_chunks::EX_SLOT_CHUNK.0;
+/// How many groups are.
+pub const GROUPS_PER_CHUNK: u32 = ex_chunks::EX_GROUP_CHUNK.0;
 /// What the array of maps has room for: 336 MiB of kernel memory if there are so many tasks.
-pub const MOST_SLOTS: u32 = 64 * SLOTS_PER_CHUNK;
+pub const MOST_SLOTS: u32 = ex_chunks::EX_SLOT_CHUNKS.0 * SLOTS_PER_CHUNK;
 /// The same for groups: 98 MiB.
-pub const MOST_GROUPS: u32 = 32 * GROUPS_PER_CHUNK;
+pub const MOST_GROUPS: u32 = ex_chunks::EX_GROUP_CHUNKS.0 * GROUPS_PER_CHUNK;
 
 /// After the kernel refused a chunk, the programs may ask again so much later.
 const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };

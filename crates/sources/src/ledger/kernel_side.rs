@@ -6,16 +6,17 @@ use super::skel::{types, LedgerSkel};
 use super::Options;
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::refusal;
+use crate::bpf::wire::ex_cur;
 use crate::clock;
 use crate::error::SourceError;
 use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, MapHandle, ProgramInput};
 use std::io;
 use std::os::fd::AsFd;
 
-/// A slot index that stands for something that is not a slot (bpf/wire.h).
-pub const CUR_IDLE: u32 = 0xffff_ffff;
+/// A slot index that stands for something that is not a slot.
+pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
 /// No CPU there.
-pub const CUR_OFFLINE: u32 = 0xffff_fffd;
+pub const CUR_OFFLINE: u32 = ex_cur::EX_CUR_OFFLINE.0;
 /// `steal_raw` before the first look.
 pub const STEAL_UNREAD: u64 = u64::MAX;
 

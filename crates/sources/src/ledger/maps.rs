@@ -4,6 +4,7 @@
 //! a copy consistent is said where it is used.
 
 use super::skel::types;
+use crate::bpf::wire::{ex_error, ex_table};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
@@ -18,14 +19,14 @@ const _: () = {
     assert!(size_of::<types::ex_zombie>() == 88);
 };
 
-/// What grows while the ledger runs (enum ex_table of bpf/wire.h).
+/// What grows while the ledger runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Table {
     /// Slots for tasks.
-    Slots = 0,
+    Slots = ex_table::EX_TABLE_SLOTS.0,
     /// Exited groups.
-    Groups = 1,
+    Groups = ex_table::EX_TABLE_GROUPS.0,
 }
 
 /// The programs' global variables.
@@ -78,7 +79,7 @@ impl Globals {
     read_global!(next_group, u32);
     read_global!(zombies_now, i64);
     read_global!(born_tasks, u64);
-    read_global!(errors, [u64; 8]);
+    read_global!(errors, [u64; ex_error::EX_ERRORS.0 as usize]);
 
     /// Tells the programs how many slots or groups there are now, and that they may ask again.
     pub fn set_ready(&self, table: Table, count: u32) {

@@ -25,6 +25,7 @@ mod skel {
 }
 
 use crate::bpf::spare::Spare;
+use crate::bpf::wire::ex_error;
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{Request, Source, SplitOptions};
@@ -182,19 +183,18 @@ impl Ledger {
 
     fn count_kernel_errors(&mut self) {
         use ErrorKind as E;
-        let kernel = self.kernel.globals.errors();
-        let kinds = [
-            E::UnseenSwitch,
-            E::NoSlot,
-            E::NoStorage,
-            E::NoGroup,
-            E::FreeList,
-            E::ClockStep,
-            E::LostWakeup,
-            E::NoLine,
-        ];
-        for (kind, count) in kinds.into_iter().zip(kernel) {
-            self.errors.0[kind as usize] = count;
+        let counted = self.kernel.globals.errors();
+        for (kind, told_as) in [
+            (E::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
+            (E::NoSlot, ex_error::EX_ERR_NO_SLOT),
+            (E::NoStorage, ex_error::EX_ERR_NO_STORAGE),
+            (E::NoGroup, ex_error::EX_ERR_NO_GROUP),
+            (E::FreeList, ex_error::EX_ERR_FREE_LIST),
+            (E::ClockStep, ex_error::EX_ERR_CLOCK_STEP),
+            (E::LostWakeup, ex_error::EX_ERR_LOST_WAKEUP),
+            (E::NoLine, ex_error::EX_ERR_NO_LINE),
+        ] {
+            self.errors.0[kind as usize] = counted[told_as.0 as usize];
         }
     }
 

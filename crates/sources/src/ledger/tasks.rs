@@ -5,6 +5,7 @@ use super::kernel_side::KernelSide;
 use super::skel::types::{ex_cum, ex_ident, ex_slot};
 pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
+use crate::bpf::wire::ex_state as S;
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
 
 /// What the reader knows of a slot since it last looked.
@@ -157,7 +158,7 @@ fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
         view.cum = slot.snap;
     } else if is_alive(slot.state) {
         // Past T only if T was published late; then the window says so.
-        view.cum.ns[slot.state as usize & 15] += t_ns.saturating_sub(slot.since);
+        view.cum.ns[slot.state as usize] += t_ns.saturating_sub(slot.since);
     }
     if serial == 0 {
         view.state = 0;
@@ -182,28 +183,29 @@ pub struct Measured {
 pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     let mut counters = Counters::unknown();
     let mut set = |counter, value| counters.set(counter, value);
-    let (user, system) = (cum.ns[13], cum.ns[14]);
-    set(Counter::RunNs, cum.ns[1] + user + system);
+    let ns = |state: S| cum.ns[state.0 as usize];
+    let (user, system) = (ns(S::EX_USR), ns(S::EX_SYS));
+    set(Counter::RunNs, ns(S::EX_RUN) + user + system);
     if measured.split {
         set(Counter::UserNs, user);
         set(Counter::SystemNs, system);
         set(Counter::Syscalls, cum.syscalls);
     }
     if measured.steal {
-        set(Counter::StealNs, cum.ns[2]);
+        set(Counter::StealNs, ns(S::EX_STEAL));
     }
     // Known always, so that sums hold when the measuring begins or ends; the window tells whether
     // it was measured.
-    set(Counter::IrqNs, cum.ns[3]);
-    set(Counter::LatNs, cum.ns[4] + cum.ns[8]);
-    set(Counter::LatPreemptNs, cum.ns[8]);
-    set(Counter::ThrottleNs, cum.ns[12]);
-    set(Counter::SleepNs, cum.ns[5]);
-    set(Counter::LockNs, cum.ns[9]);
-    set(Counter::TextFaultNs, cum.ns[10]);
-    set(Counter::DataFaultNs, cum.ns[11]);
-    set(Counter::BlockNs, cum.ns[6]);
-    set(Counter::StopNs, cum.ns[7]);
+    set(Counter::IrqNs, ns(S::EX_IRQ));
+    set(Counter::LatNs, ns(S::EX_LAT) + ns(S::EX_LAT_PREEMPT));
+    set(Counter::LatPreemptNs, ns(S::EX_LAT_PREEMPT));
+    set(Counter::ThrottleNs, ns(S::EX_THROTTLE));
+    set(Counter::SleepNs, ns(S::EX_SLEEP));
+    set(Counter::LockNs, ns(S::EX_LOCK));
+    set(Counter::TextFaultNs, ns(S::EX_TEXT_FAULT));
+    set(Counter::DataFaultNs, ns(S::EX_DATA_FAULT));
+    set(Counter::BlockNs, ns(S::EX_BLOCK));
+    set(Counter::StopNs, ns(S::EX_STOP));
     set(Counter::UtimeNs, cum.utime);
     set(Counter::StimeNs, cum.stime);
     set(Counter::Dispatches, cum.dispatches);
@@ -225,13 +227,52 @@ mod tests {
     #[test]
     fn a_slot_that_crossed_t_is_read_from_its_copy_and_a_sleeper_is_charged() {
         let mut slot = ex_slot { state: state::SLEEP, since: 100, ..ex_slot::default() };
-        slot.cum.ns[5] = 7;
-        slot.snap.ns[5] = 3;
+        let sleep = S::EX_SLEEP.0 as usize;
+        slot.cum.ns[sleep] = 7;
+        slot.snap.ns[sleep] = 3;
         slot.snap_state = state::LAT;
         let asleep = at_t(&slot, 1, false, 150);
-        assert_eq!((asleep.state, asleep.cum.ns[5]), (state::SLEEP, 57));
+        assert_eq!((asleep.state, asleep.cum.ns[sleep]), (state::SLEEP, 57));
         let crossed = at_t(&slot, 1, true, 150);
-        assert_eq!((crossed.state, crossed.cum.ns[5]), (state::LAT, 3));
+        assert_eq!((crossed.state, crossed.cum.ns[sleep]), (state::LAT, 3));
         assert_eq!(at_t(&slot, 0, false, 150).state, 0, "a slot without serial is nobody's");
+    }
+
+    #[test]
+    fn each_state_of_the_wire_format_is_a_counter_of_its_own() {
+        let all = Measured { steal: true, split: true, irq: true, unthrottle: true };
+        let counter_of = |state: S| match state {
+            S::EX_RUN => vec![Counter::RunNs],
+            S::EX_USR => vec![Counter::RunNs, Counter::UserNs],
+            S::EX_SYS => vec![Counter::RunNs, Counter::SystemNs],
+            S::EX_STEAL => vec![Counter::StealNs],
+            S::EX_IRQ => vec![Counter::IrqNs],
+            S::EX_LAT => vec![Counter::LatNs],
+            S::EX_LAT_PREEMPT => vec![Counter::LatNs, Counter::LatPreemptNs],
+            S::EX_THROTTLE => vec![Counter::ThrottleNs],
+            S::EX_SLEEP => vec![Counter::SleepNs],
+            S::EX_LOCK => vec![Counter::LockNs],
+            S::EX_TEXT_FAULT => vec![Counter::TextFaultNs],
+            S::EX_DATA_FAULT => vec![Counter::DataFaultNs],
+            S::EX_BLOCK => vec![Counter::BlockNs],
+            S::EX_STOP => vec![Counter::StopNs],
+            S(free_or_spare) => {
+                assert!(free_or_spare == 0 || free_or_spare == 15, "{free_or_spare} is counted");
+                Vec::new()
+            }
+        };
+        for state in (0..S::EX_NS.0).map(S) {
+            let mut cum = ex_cum::default();
+            cum.ns[state.0 as usize] = 5;
+            let counted = counters(&cum, all);
+            let moved: Vec<Counter> = Counter::ALL
+                .iter()
+                .copied()
+                .filter(|&c| counted.get(c).is_some_and(|value| value != 0))
+                .collect();
+            let mut expected = counter_of(state);
+            expected.sort_by_key(|&c| c as usize);
+            assert_eq!(moved, expected, "state {}", state.0);
+        }
     }
 }
