@@ -38,7 +38,9 @@ pub fn at_most(what: &str, found: usize, most: usize) -> Result<(), String> {
 /// A figure, where there is one; never infinite or not a number.
 pub fn within(what: &str, figure: Option<f64>, range: RangeInclusive<f64>) -> Result<(), String> {
     match figure.filter(|figure| !range.contains(figure)) {
-        Some(found) => Err(format!("{what} = {found}: write {} to {}", range.start(), range.end())),
+        Some(found) => {
+            Err(format!("{what} = {found:e}: write {} to {}", range.start(), range.end()))
+        }
         None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use exactop_fuzzing::{corpus, Choices, Target};
 use exactop_model::columns::{Context, COLUMNS};
 use exactop_model::filter::Filter;
 use exactop_model::limits::{shares_of_weight, weight, weight_of_shares, Max};
-use exactop_model::text::{escape, escape_str};
+use exactop_model::text::{escape, escape_str, unescape};
 use exactop_model::{
     format, AccountId, Comm, Counter, Counters, Detail, Doing, Ident, MicroState, Missing, Row,
     RowKind, TaskKey,
@@ -24,6 +24,7 @@ fn fuzz_escaping() {
         .run(|bytes| {
             let shown = escape(bytes);
             assert!(is_harmless(&shown), "{shown:?}");
+            assert_eq!(unescape(&shown).as_deref(), Some(bytes), "{shown:?}");
             if let Ok(text) = std::str::from_utf8(bytes) {
                 assert_eq!(shown, escape_str(text));
                 let plain = text.chars().all(|c| c.is_ascii_graphic() && c != '\\');

@@ -231,8 +231,11 @@ const FARTHEST: f64 = 1e15;
 const NEAR: f64 = 1e-9;
 
 fn place(value: f64, log: bool) -> Option<f64> {
-    let at = if log { (value > 0.0).then(|| value.log10())? } else { value };
-    (at.abs() <= FARTHEST).then_some(at)
+    let near_enough = value.abs() <= FARTHEST;
+    match log {
+        true => (near_enough && value >= 1.0 / FARTHEST).then(|| value.log10()),
+        false => near_enough.then_some(value),
+    }
 }
 
 impl Ranged for Scale {

@@ -47,6 +47,58 @@ fn nothing_and_nonsense_are_drawn_too() {
 }
 
 #[test]
+fn figures_that_no_axis_can_hold_end_the_drawing_not_the_program() {
+    let far: [&[f64]; 4] = [
+        &[1.7e308, -1.7e308],
+        &[1e16, 1e16 + 2.0],
+        &[1e14, 1e14 + 0.015625],
+        &[f64::MIN_POSITIVE, 5e-324],
+    ];
+    for figures in far {
+        for log in [false, true] {
+            let mut chart = chart();
+            chart.x.log = log;
+            chart.y.log = log;
+            for series in &mut chart.series {
+                series.points = figures.iter().map(|&at| Point::at(at, at)).collect();
+            }
+            let svg = chart.svg().expect("a drawing");
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+    for range in [(-1.7e308, 1.7e308), (0.0, f64::NAN), (1e15, 1e15 + 0.125), (5.0, 1.0)] {
+        let piece = Piece { lane: 7, of: 0, from: f64::NEG_INFINITY, to: 1e300 };
+        let pieces = vec![piece, Piece { lane: 0, ..piece }];
+        let strips = Strips { range, lanes: vec!["CPU".into()], pieces, ..Strips::default() };
+        let svg = strips.svg().expect("a drawing");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+}
+
+#[test]
+fn what_xml_cannot_hold_is_escaped_and_long_text_cut() {
+    let hostile = "\x1b[2J\x00 ]]> \u{fffe}\u{202e}";
+    let mut chart = chart();
+    chart.title = hostile.into();
+    chart.x = Axis { names: vec![hostile.into(), "x".repeat(5000)], ..Axis::of(hostile) };
+    chart.series[0].name = hostile.into();
+    let strips = Strips {
+        title: hostile.into(),
+        x_label: hostile.into(),
+        range: (0.0, 1.0),
+        lanes: vec![hostile.into()],
+        names: vec![hostile.into()],
+        pale: hostile.into(),
+        pieces: Vec::new(),
+    };
+    for svg in [chart.svg().expect("a drawing"), strips.svg().expect("a drawing")] {
+        assert!(roxmltree::Document::parse(&svg).is_ok(), "{svg}");
+        assert!(svg.contains("\\x1b[2J\\x00") && !svg.contains('\u{202e}'), "{svg}");
+        assert!(!svg.contains(&"x".repeat(200)), "{svg}");
+    }
+}
+
+#[test]
 fn names_stand_where_numbers_would() {
     let mut named = chart();
     named.x = Axis { names: vec!["cores".into(), "nice".into()], ..Axis::of("experiment") };

@@ -92,7 +92,10 @@ fn a_configuration_of_someone_else_is_not_roots() {
 
 #[test]
 fn a_time_zone_without_end_is_none() {
-    for zone in [":/dev/zero", "/dev/zero", ":/dev/tty", "../../../dev/zero"] {
+    let home = tempfile::tempdir().expect("a directory");
+    fifo(&home.path().join("fifo"));
+    let never = format!(":{}", home.path().join("fifo").display());
+    for zone in [&never, ":/dev/zero", "/dev/zero", ":/dev/tty", "../../../dev/zero"] {
         let mut watched = Command::new("timeout");
         watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000"]);
         watched.arg(env!("CARGO_BIN_EXE_exactop")).args(["-b", "-n", "1", "-d", "0.05"]);
@@ -206,6 +209,50 @@ mod outputs {
             assert!(refused.err.contains("a link that uid 65534 made"), "{}", refused.err);
         }
         assert_eq!(fs::read_to_string(&victim).expect("there"), "what root keeps");
+    }
+
+    #[test]
+    fn experiments_and_runs_are_files_that_end() {
+        let home = tempfile::tempdir().expect("a directory");
+        let inside = |name: &str| home.path().join(name);
+        fifo(&inside("own.toml"));
+        let own = inside("own.toml").display().to_string();
+        for args in
+            [&["lab", "show", &own][..], &["lab", "run", &own], &["lab", "show", "/dev/zero"]]
+        {
+            let refused = ends(args, home.path());
+            assert!(refused.err.contains("give a regular file"), "{args:?}: {}", refused.err);
+            assert_eq!((refused.code, refused.err.lines().count()), (Some(1), 1), "{args:?}");
+        }
+        for (name, other) in [("run.json", "/dev/zero"), ("points.jsonl", "/dev/null")] {
+            symlink(other, inside(name)).expect("a link");
+        }
+        let run = home.path().display().to_string();
+        for args in [&["lab", "report", &run][..], &["lab", "compare", &run, &run]] {
+            let refused = ends(args, home.path());
+            assert!(refused.err.contains("run.json is a symbolic link"), "{}", refused.err);
+        }
+    }
+
+    #[test]
+    fn a_run_of_someone_elses_is_said_on_one_quiet_line() {
+        let home = tempfile::tempdir().expect("a directory");
+        let run = home.path().display().to_string();
+        let name = "\\u001b]0;pwned\\u0007";
+        let schema = "{\"name\": \"NAME\", \"version\": 1}".replace("NAME", name);
+        let text = format!(
+            "{{\"schema\": {schema}, \"seed\": 1, \"quick\": false, \"began\": \"\", \
+             \"exactop\": \"\", \"machine\": {{\"cpus\": 2, \"lab_cpu\": 1}}, \"experiments\": []}}"
+        );
+        fs::write(home.path().join("run.json"), text).expect("written");
+        fs::write(home.path().join("points.jsonl"), "").expect("written");
+        let refused = ends(&["lab", "report", &run], home.path());
+        assert_eq!((refused.code, refused.err.lines().count()), (Some(1), 1), "{}", refused.err);
+        assert!(refused.err.contains("\\x1b]0;pwned\\x07"), "{}", refused.err);
+        if chown(home.path(), Some(65_534), None).is_ok() {
+            let refused = ends(&["lab", "report", &run], home.path());
+            assert!(refused.err.contains("belongs to uid 65534"), "{}", refused.err);
+        }
     }
 
     #[test]
