@@ -5,7 +5,7 @@ use crate::output;
 use crate::rights::{self, Role, Source};
 use exactop_model::text::harmless;
 use exactop_model::{Counter, Provenance, Quality};
-use exactop_sources::probe::{self, Capability, Report, Status};
+use exactop_sources::probe::{self, Capability, Object, Report, Status};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{SplitOptions, SplitPolicy};
 use serde_json::{json, Value};
@@ -32,14 +32,16 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     };
     let tried = open(Choice::Ledger, all);
     let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
+    let objects = probe::objects();
     if let Ok(provenance) = &tried {
         correct(&mut report, provenance);
     }
+    say_whether_it_loads(&mut report, &objects);
     let reduced = rights::reduce(Role::Text, Source::None, &[]);
     report.capabilities.extend(reduced.told());
     let told = match as_json {
-        true => json(&report, &tried, &others),
-        false => text(&report, &tried, &others),
+        true => json(&report, &objects, &tried, &others),
+        false => text(&report, &objects, &tried, &others),
     };
     output::print(told)?;
     tried.map(|_| ()).map_err(|_| Failure::Told)
@@ -63,10 +65,24 @@ fn correct(report: &mut Report, provenance: &Provenance) {
     }
 }
 
-fn text(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
+/// Of a kernel that nobody tested at least so much is known.
+fn say_whether_it_loads(report: &mut Report, objects: &[Object]) {
+    let untested = |c: &&mut Capability| c.id == "kernel_version" && c.status == Status::Degraded;
+    let Some(kernel) = report.capabilities.iter_mut().find(untested) else { return };
+    kernel.found += match objects {
+        [] => "",
+        objects if objects.iter().all(|object| object.refused.is_none()) => ": loads",
+        _ => ": does not load",
+    };
+}
+
+fn text(report: &Report, objects: &[Object], tried: &Tried, others: &[(&str, Tried)]) -> String {
     let mut out = String::new();
     for capability in &report.capabilities {
         describe(&mut out, capability);
+    }
+    for object in objects {
+        tell(&mut out, object);
     }
     let _ = match tried {
         Ok(provenance) => writeln!(out, "\nThe ledger opens.{}", qualities(provenance)),
@@ -104,6 +120,20 @@ fn describe(out: &mut String, capability: &Capability) {
     }
 }
 
+fn tell(out: &mut String, object: &Object) {
+    let _ = match &object.refused {
+        None => writeln!(out, "ok       the programs {}: loaded", object.name),
+        Some(why) => writeln!(
+            out,
+            "missing  the programs {}: {}\n{:9}lost: {}",
+            object.name,
+            harmless(why),
+            "",
+            object.needed_by
+        ),
+    };
+}
+
 /// The task counters by how good they are.
 fn qualities(provenance: &Provenance) -> String {
     let mut out = String::new();
@@ -121,7 +151,15 @@ fn qualities(provenance: &Provenance) -> String {
     out
 }
 
-fn json(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
+fn json(report: &Report, objects: &[Object], tried: &Tried, others: &[(&str, Tried)]) -> String {
+    let objects = objects.iter().map(|object| {
+        json!({
+            "name": object.name,
+            "needed_by": object.needed_by,
+            "loads": object.refused.is_none(),
+            "error": object.refused.as_deref().map(harmless),
+        })
+    });
     let capabilities: Vec<Value> = report
         .capabilities
         .iter()
@@ -140,6 +178,7 @@ fn json(report: &Report, tried: &Tried, others: &[(&str, Tried)]) -> String {
     let report = json!({
         "schema": { "name": "exactop.doctor", "version": 1 },
         "capabilities": capabilities,
+        "objects": objects.collect::<Vec<_>>(),
         "ledger": opens(tried),
         "sources": others.iter().map(|(name, tried)| (name.to_string(), opens(tried))).collect::<Value>(),
     });

@@ -3,6 +3,7 @@
 
 pub(crate) mod interrupts;
 pub(crate) mod mapped;
+pub(crate) mod objects;
 pub(crate) mod on_demand;
 pub(crate) mod refusal;
 pub(crate) mod spare;

@@ -32,9 +32,8 @@ pub fn load_either<S>(
     load: impl Fn(bool) -> libbpf_rs::Result<S>,
 ) -> Result<S, SourceError> {
     refusal::check_before()?;
-    refusal::listen();
-    load(false)
-        .or_else(|first| load(true).map_err(|_| first))
+    refusal::attempt(|| load(false))
+        .or_else(|first| refusal::attempt(|| load(true)).map_err(|_| first))
         .map_err(|error| refusal::refused(whose, &error))
 }
 

@@ -3,34 +3,105 @@
 use crate::bpf::spare;
 use crate::error::SourceError;
 use libbpf_rs::{ErrorKind, PrintLevel};
-use std::fs;
-use std::io;
+use std::cell::RefCell;
 use std::os::unix::fs::MetadataExt;
-use std::sync::Mutex;
+use std::{fmt, fs, io};
 
 /// Inode of /proc/self/ns/pid in the initial PID namespace (PROC_PID_INIT_INO in
 /// include/linux/proc_ns.h).
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
-/// What libbpf said last: the kernel's own words for a refusal.
-static LAST_WORDS: Mutex<String> = Mutex::new(String::new());
-
-/// From now on libbpf's warnings are kept instead of printed.
-pub fn listen() {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
+thread_local! {
+    /// What libbpf said on this thread since the attempt began.
+    static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-fn remember(level: PrintLevel, message: String) {
-    if level == PrintLevel::Warn {
-        if let Ok(mut last) = LAST_WORDS.lock() {
-            *last = message.trim().trim_start_matches("libbpf: ").to_string();
+/// A log of the verifier may have megabytes; what it says of an error is at its end.
+const KEPT_OF_A_MESSAGE: usize = 4096;
+
+/// What the log of the verifier has at its end beside the error.
+const NO_ERRORS: [&str; 4] = ["processed ", "verification time", "stack depth", "-- END"];
+
+/// What is said where a field is gone or does not fit.
+const MISFIT: &str = "failed to resolve CO-RE relocation";
+
+/// Why an attempt to load programs failed.
+#[derive(Debug)]
+pub struct Refusal {
+    error: libbpf_rs::Error,
+    /// The kernel's own words, with the program they are about.
+    words: Option<String>,
+}
+
+impl Refusal {
+    /// What kind of error it was.
+    pub fn kind(&self) -> ErrorKind {
+        self.error.kind()
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.words {
+            Some(words) => write!(f, "{words}; {}", self.error),
+            None => self.error.fmt(f),
         }
     }
 }
 
-/// What libbpf said last.
-pub fn last_words() -> String {
-    LAST_WORDS.lock().map(|words| words.clone()).unwrap_or_default()
+/// Tries to load programs; libbpf's warnings are kept instead of printed.
+///
+/// # Errors
+/// With the words that tell most.
+pub fn attempt<S>(load: impl FnOnce() -> libbpf_rs::Result<S>) -> Result<S, Refusal> {
+    libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
+    SAID.take();
+    let loaded = load();
+    let said = SAID.take();
+    loaded.map_err(|error| Refusal { error, words: telling(&said) })
+}
+
+fn remember(level: PrintLevel, message: String) {
+    if level == PrintLevel::Warn {
+        let message = message.trim().trim_start_matches("libbpf: ");
+        let head: String = message.lines().next().unwrap_or_default().into();
+        let from = message.len().saturating_sub(KEPT_OF_A_MESSAGE);
+        let tail = message.char_indices().find(|&(at, _)| at >= from).map_or(0, |(at, _)| at);
+        let kept = match tail {
+            0 => message.into(),
+            _ => format!("{head}\n{}", &message[tail..]),
+        };
+        SAID.with_borrow_mut(|said| said.push(kept));
+    }
+}
+
+/// Of all that was said the line that names the cause: what the verifier's log ends with, else what
+/// was said first. What follows are consequences.
+fn telling(said: &[String]) -> Option<String> {
+    let log = said.iter().find_map(|message| {
+        let (head, log) = message.split_once("-- BEGIN PROG LOAD LOG --")?;
+        let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
+        let relocation = lines().find(|line| line.contains(MISFIT));
+        let last = lines().rfind(|line| !NO_ERRORS.iter().any(|other| line.starts_with(other)));
+        Some((program(head), relocation.or(last)?))
+    });
+    let first = || said.first().map(|first| (program(first), without_program(first)));
+    let (program, words) = log.or_else(first)?;
+    Some(match program {
+        Some(program) => format!("program {program}: {words}"),
+        None => words.into(),
+    })
+}
+
+/// The name in `prog 'NAME': ...`.
+fn program(message: &str) -> Option<&str> {
+    message.strip_prefix("prog '")?.split('\'').next()
+}
+
+fn without_program(message: &str) -> &str {
+    let line = message.lines().next().unwrap_or_default();
+    let after = line.strip_prefix("prog '").and_then(|rest| rest.split_once("': "));
+    after.map_or(line, |(_, words)| words)
 }
 
 /// What can be known before the kernel is asked.
@@ -56,27 +127,35 @@ pub fn check_before() -> Result<(), SourceError> {
 }
 
 /// The error of someone without the right to load programs.
-pub fn not_permitted(error: &libbpf_rs::Error) -> SourceError {
+pub fn not_permitted(error: &Refusal) -> SourceError {
     SourceError::Unavailable {
-        what: format!("not permitted to load BPF programs ({error})"),
+        what: format!("not permitted to load BPF programs ({})", error.error),
         advice: "run as root, or with CAP_BPF and CAP_PERFMON".into(),
     }
 }
 
 /// The error of a kernel that does not take the programs; `whose`: such as "the ledger's".
-pub fn refused(whose: &str, error: &libbpf_rs::Error) -> SourceError {
+pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     if error.kind() == ErrorKind::PermissionDenied {
         return not_permitted(error);
     }
     // libbpf-rs has no kind for it.
-    if error.to_string().contains("(os error 24)") {
+    if error.error.to_string().contains("(os error 24)") {
         return spare::too_few();
     }
+    let advice = match error.words.as_deref() {
+        Some(words) if words.contains(MISFIT) => {
+            "in this kernel the field is gone or of another type: a newer exactop may know it; \
+             'exactop doctor' says what works without"
+        }
+        _ => {
+            "Linux 5.15 or newer with BTF and task storage is needed; 'exactop doctor' says what is \
+             missing"
+        }
+    };
     SourceError::Unavailable {
-        what: format!("the kernel refused {whose} programs ({error}; {})", last_words()),
-        advice: "Linux 5.15 or newer with BTF and task storage is needed; 'exactop doctor' says \
-                 what is missing"
-            .into(),
+        what: format!("the kernel refused {whose} programs ({error})"),
+        advice: advice.into(),
     }
 }
 
@@ -91,4 +170,68 @@ pub fn not_attached(name: &str, error: &libbpf_rs::Error) -> SourceError {
 /// Any other failed request to the kernel.
 pub fn failed(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
     move |error| SourceError::Kernel { what, error: io::Error::other(error.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use libbpf_rs::ObjectBuilder;
+    use std::process::Command;
+
+    /// A program that takes a time of 64 bits for a signed integer of 32: no kernel's BTF fits.
+    const PROGRAM: &str = r#"
+        struct task_struct { int utime; } __attribute__((preserve_access_index));
+        int seen;
+        __attribute__((section("tp_btf/task_newtask"), used))
+        int misfit(unsigned long long *ctx)
+        {
+            seen = ((struct task_struct *)ctx[0])->utime;
+            return 0;
+        }
+        char LICENSE[] __attribute__((section("license"), used)) = "GPL";
+    "#;
+
+    #[test]
+    fn a_field_that_does_not_fit_is_named_with_its_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, object) = (dir.path().join("misfit.c"), dir.path().join("misfit.o"));
+        fs::write(&source, PROGRAM).unwrap();
+        let clang = Command::new("clang")
+            .args(["-target", "bpf", "-mcpu=v3", "-g", "-O2", "-c", "-o"])
+            .args([&object, &source])
+            .status();
+        assert!(clang.expect("clang, which builds the BPF programs").success());
+        let load = || ObjectBuilder::default().open_file(&object)?.load().map(drop);
+        let told = refused("the tests'", &attempt(load).expect_err("it cannot fit")).to_string();
+        assert!(told.contains("program misfit: "), "{told}");
+        assert!(told.contains(MISFIT), "{told}");
+        assert!(told.contains("struct task_struct.utime"), "{told}");
+    }
+
+    #[test]
+    fn what_was_said_first_tells_more_than_what_follows() {
+        let said = |messages: &[&str]| {
+            telling(&messages.iter().map(|m| m.to_string()).collect::<Vec<_>>())
+        };
+        assert_eq!(said(&[]), None);
+        assert_eq!(
+            said(&["map 'tasks': failed to create: -EINVAL", "failed to load object"]).as_deref(),
+            Some("map 'tasks': failed to create: -EINVAL")
+        );
+        assert_eq!(
+            said(&["prog 'seed': failed to find kernel BTF type ID of 'x': -3", "failed"])
+                .as_deref(),
+            Some("program seed: failed to find kernel BTF type ID of 'x': -3")
+        );
+        assert_eq!(
+            said(&[
+                "prog 'seed': BPF program load failed: Permission denied",
+                "prog 'seed': -- BEGIN PROG LOAD LOG --\n0: (85) call x#7\nR1 type=scalar\n\
+                 processed 1 insns (limit 1000000)\n-- END PROG LOAD LOG --",
+                "failed to load object 'ledger_bpf'",
+            ])
+            .as_deref(),
+            Some("program seed: R1 type=scalar")
+        );
+    }
 }

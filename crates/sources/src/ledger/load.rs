@@ -2,7 +2,8 @@
 
 use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
 use super::{footprint, Options};
-use crate::bpf::{interrupts, refusal};
+use crate::bpf::interrupts;
+use crate::bpf::refusal::{self, Refusal};
 use crate::error::SourceError;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{ErrorKind, OpenObject};
@@ -31,7 +32,6 @@ const VARIANTS: [Variant; 5] = [
 /// Loads the programs; nothing is attached yet.
 pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
     refusal::check_before()?;
-    refusal::listen();
     let mut first = None;
     for variant in VARIANTS {
         match try_load(options, variant) {
@@ -45,7 +45,7 @@ pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
             Err(NotLoaded::Refused(error)) => first = first.or(Some(error)),
         }
     }
-    let error = first.unwrap_or_else(|| std::io::Error::other("no variant was tried").into());
+    let error = first.expect("a variant without fentry was tried");
     Err(refusal::refused("the ledger's", &error))
 }
 
@@ -54,16 +54,22 @@ enum NotLoaded {
     /// It was not tried.
     NoRoom(SourceError),
     /// What the kernel said.
-    Refused(libbpf_rs::Error),
+    Refused(Refusal),
 }
 
-impl From<libbpf_rs::Error> for NotLoaded {
-    fn from(error: libbpf_rs::Error) -> NotLoaded {
+impl From<Refusal> for NotLoaded {
+    fn from(error: Refusal) -> NotLoaded {
         NotLoaded::Refused(error)
     }
 }
 
 fn try_load(options: &Options, variant: Variant) -> Result<LedgerSkel<'static>, NotLoaded> {
+    let open = refusal::attempt(|| prepare(options, variant))?;
+    footprint::check(open.open_object()).map_err(NotLoaded::NoRoom)?;
+    Ok(refusal::attempt(|| open.load())?)
+}
+
+fn prepare(options: &Options, variant: Variant) -> libbpf_rs::Result<OpenLedgerSkel<'static>> {
     // The skeleton borrows its storage; a ledger lives about as long as the process does.
     let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = LedgerSkelBuilder::default().open(storage)?;
@@ -83,8 +89,7 @@ fn try_load(options: &Options, variant: Variant) -> Result<LedgerSkel<'static>, 
     if let Some(rodata) = open.maps.rodata_data.as_mut() {
         rodata.sees_unthrottle = variant.fentry;
     }
-    footprint::check(open.open_object()).map_err(NotLoaded::NoRoom)?;
-    Ok(open.load()?)
+    Ok(open)
 }
 
 fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Result<()> {

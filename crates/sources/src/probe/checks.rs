@@ -51,8 +51,12 @@ const INTERRUPTS: &[&str] = &[
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 
-/// Task storage for tracing programs came with this version; type information alone is older.
-const OLDEST_KERNEL: (u32, u32) = (5, 12);
+/// `bpf_task_pt_regs`, by which a sleep's system call is read, came with this version; task storage
+/// and type information are older.
+const OLDEST_KERNEL: (u32, u32) = (5, 15);
+
+/// The oldest and the newest kernel on which everything was tested (scripts/test-kernels.sh).
+pub(super) const TESTED: [(u32, u32); 2] = [(6, 1), (7, 3)];
 
 /// Since this version BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
 const NO_MEMLOCK: (u32, u32) = (5, 11);
@@ -67,8 +71,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "kernel_version",
         what: "a kernel the ledger knows",
         vital: true,
-        loses: NO_LEDGER,
-        remedy: "Linux 5.12 or newer",
+        loses: "the certainty that the ledger is right here, or the ledger itself before Linux 5.15",
+        remedy: "a kernel from 6.1 to 7.3",
         look: kernel_version,
     },
     Check {
@@ -232,10 +236,27 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// How a kernel differs from all that were tested.
+fn untested(version: (u32, u32)) -> Option<String> {
+    let [oldest, newest] = TESTED;
+    let how =
+        |word: &str, (major, minor): (u32, u32)| format!("{word} than tested ({major}.{minor})");
+    if version > newest {
+        return Some(how("newer", newest));
+    }
+    (version < oldest).then(|| how("older", oldest))
+}
+
 fn kernel_version(m: &Machine) -> (Status, String) {
     match m.version() {
-        Ok((version, release)) if version >= OLDEST_KERNEL => (Available, release),
-        Ok((_, release)) => (Missing, release),
+        Ok((version, release)) if version < OLDEST_KERNEL => {
+            let [major, minor] = <[u32; 2]>::from(OLDEST_KERNEL);
+            (Missing, format!("{release}, older than {major}.{minor}"))
+        }
+        Ok((version, release)) => match untested(version) {
+            Some(how) => (Degraded, format!("{release}, {how}")),
+            None => (Available, release),
+        },
         Err(why) => (Missing, why),
     }
 }

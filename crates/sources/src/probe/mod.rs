@@ -1,7 +1,7 @@
 //! What this kernel and this user can give, what is lost without it, and what would help.
 //!
-//! Everything is read from files, nothing is tried: no program is loaded. So it works in a build
-//! without BPF too, and on made-up roots in tests.
+//! The report is read from files, so that it is there in a build without BPF too, and on made-up
+//! roots in tests. Only [`objects`] tries: it loads the programs.
 
 pub(crate) mod btf;
 mod checks;
@@ -75,6 +75,25 @@ impl Report {
     pub fn against_the_ledger(&self) -> impl Iterator<Item = &Capability> {
         self.capabilities.iter().filter(|c| c.vital && c.status == Status::Missing)
     }
+}
+
+/// An object of BPF programs that the kernel was asked to load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// Its name, as the file below bpf/ has it.
+    pub name: &'static str,
+    /// What cannot be had without it.
+    pub needed_by: &'static str,
+    /// Why the kernel does not take it, with what would help; `None`: it does.
+    pub refused: Option<String>,
+}
+
+/// Loads each object of BPF programs and lets it go again; none in a build without BPF.
+pub fn objects() -> Vec<Object> {
+    #[cfg(feature = "bpf")]
+    return crate::bpf::objects::try_all();
+    #[cfg(not(feature = "bpf"))]
+    Vec::new()
 }
 
 /// Looks at this machine.

@@ -173,6 +173,23 @@ fn a_container_or_an_old_kernel_has_no_ledger() {
 }
 
 #[test]
+fn a_kernel_is_known_only_if_it_was_tested() {
+    let fake = Fake::new();
+    let [(_, oldest), (major, newest)] = checks::TESTED;
+    for (release, expected) in [
+        (format!("6.{oldest}.0-9-amd64"), (Status::Available, "6.1.0-9-amd64")),
+        (format!("{major}.{newest}.4-amd64"), (Status::Available, "7.3.4-amd64")),
+        (format!("{major}.{}.0", newest + 1), (Status::Degraded, "7.4.0, newer than tested (7.3)")),
+        ("5.15.0".into(), (Status::Degraded, "5.15.0, older than tested (6.1)")),
+        ("5.14.0".into(), (Status::Missing, "5.14.0, older than 5.15")),
+    ] {
+        fake.write("proc/sys/kernel/osrelease", format!("{release}\n"));
+        assert_eq!(fake.status("kernel_version"), (expected.0, expected.1.to_string()));
+        assert_eq!(fake.against().is_empty(), expected.0 != Status::Missing);
+    }
+}
+
+#[test]
 fn hidden_processes_matter_unless_one_may_trace_everyone() {
     let fake = Fake::new();
     let line = "22 27 0:21 / /proc rw shared:2 - proc proc rw,gid=4,hidepid=invisible\n";

@@ -66,15 +66,7 @@ impl Iterated {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open() -> Result<Iterated, SourceError> {
-        refusal::check_before()?;
-        refusal::listen();
-        let (skel, walks) = match load(true) {
-            Ok(skel) => (skel, true),
-            Err(_) => {
-                let refused = |error| refusal::refused("the snapshot's", &error);
-                (load(false).map_err(refused)?, false)
-            }
-        };
+        let (skel, walks) = load_either()?;
         let shots = if walks { Some(map_shots(&skel)?) } else { None };
         Ok(Iterated {
             skel,
@@ -160,6 +152,16 @@ impl Iterated {
         self.there = now;
         Ok(gone)
     }
+}
+
+/// Loads with the program that walks the tasks itself where the kernel has it; says whether.
+pub(crate) fn load_either() -> Result<(SnapshotSkel<'static>, bool), SourceError> {
+    refusal::check_before()?;
+    if let Ok(skel) = refusal::attempt(|| load(true)) {
+        return Ok((skel, true));
+    }
+    let loaded = refusal::attempt(|| load(false));
+    loaded.map(|skel| (skel, false)).map_err(|error| refusal::refused("the snapshot's", &error))
 }
 
 /// Loads with the program that walks the tasks itself or without.

@@ -49,7 +49,7 @@ impl SwitchLog {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(buffer: u32) -> Result<SwitchLog, SourceError> {
-        let skel = on_demand::load_either("the switch log's", |old| load(buffer, old))?;
+        let skel = loaded(buffer)?;
         let events = Rc::new(RefCell::new(Vec::new()));
         let into = events.clone();
         let mut ring = RingBufferBuilder::new();
@@ -88,6 +88,11 @@ impl SwitchLog {
         // SAFETY: plain data that is always mapped.
         unsafe { std::ptr::read_volatile(&raw const bss.lost) }
     }
+}
+
+/// The programs, not attached yet.
+pub(crate) fn loaded(buffer: u32) -> Result<SwitchlogSkel<'static>, SourceError> {
+    on_demand::load_either("the switch log's", |old| load(buffer, old))
 }
 
 fn load(buffer: u32, old_switch: bool) -> libbpf_rs::Result<SwitchlogSkel<'static>> {

@@ -6,9 +6,8 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/syscalls.skel.rs"));
 }
 
-use crate::bpf::on_demand;
 use crate::bpf::tally::{Plain, Sum, Tally};
-use crate::bpf::told;
+use crate::bpf::{on_demand, refusal, told};
 use crate::clock;
 use crate::error::SourceError;
 use exactop_model::calls::{CallRow, Calls, CallsBy, Dispatches};
@@ -51,10 +50,7 @@ impl Syscalls {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Syscalls, SourceError> {
-        crate::bpf::refusal::check_before()?;
-        crate::bpf::refusal::listen();
-        let skel = load(options)
-            .map_err(|error| crate::bpf::refusal::refused("the system calls'", &error))?;
+        let skel = loaded(options)?;
         on_demand::choose_processes(&skel.maps.chosen, &options.pids)?;
         let links = on_demand::attach(skel.object().progs_mut())?;
         let options = options.clone();
@@ -103,6 +99,13 @@ impl Syscalls {
         // SAFETY: plain data that is always mapped.
         unsafe { std::ptr::read_volatile(bss) }
     }
+}
+
+/// The programs, not attached yet.
+pub(crate) fn loaded(options: &Options) -> Result<SyscallsSkel<'static>, SourceError> {
+    refusal::check_before()?;
+    refusal::attempt(|| load(options))
+        .map_err(|error| refusal::refused("the system calls'", &error))
 }
 
 fn load(options: &Options) -> libbpf_rs::Result<SyscallsSkel<'static>> {

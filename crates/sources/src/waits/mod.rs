@@ -39,7 +39,7 @@ impl WaitTimes {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(pids: &[u32]) -> Result<WaitTimes, SourceError> {
-        let skel = on_demand::load_either("the waits'", |old| load(pids, old))?;
+        let skel = loaded(pids)?;
         on_demand::choose_processes(&skel.maps.chosen, pids)?;
         let links = on_demand::attach(skel.object().progs_mut())?;
         let open = told::by::<types::ex_open_wait>(&skel.progs.open_waits)?;
@@ -93,6 +93,11 @@ impl WaitTimes {
         // SAFETY: plain data that is always mapped.
         unsafe { std::ptr::read_volatile(&raw const bss.lost) }
     }
+}
+
+/// The programs, not attached yet.
+pub(crate) fn loaded(pids: &[u32]) -> Result<WaitsSkel<'static>, SourceError> {
+    on_demand::load_either("the waits'", |old| load(pids, old))
 }
 
 fn load(pids: &[u32], old_switch: bool) -> libbpf_rs::Result<WaitsSkel<'static>> {

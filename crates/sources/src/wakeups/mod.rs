@@ -61,7 +61,7 @@ impl Wakeups {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Wakeups, SourceError> {
-        let skel = on_demand::load_either("the wake-ups'", |old| load(options, old))?;
+        let skel = loaded(options)?;
         on_demand::choose_processes(&skel.maps.chosen, &options.pids)?;
         let links = on_demand::attach(skel.object().progs_mut())?;
         told::by::<Nothing>(&skel.progs.seed)?;
@@ -170,6 +170,11 @@ impl Wakeups {
 
 fn comm(bytes: &[i8; 16]) -> Comm {
     Comm::new(&bytes.map(|c| c as u8))
+}
+
+/// The programs, not attached yet.
+pub(crate) fn loaded(options: &Options) -> Result<WakeupsSkel<'static>, SourceError> {
+    on_demand::load_either("the wake-ups'", |old| load(options, old))
 }
 
 fn load(options: &Options, old_switch: bool) -> libbpf_rs::Result<WakeupsSkel<'static>> {
