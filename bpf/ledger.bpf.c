@@ -9,6 +9,7 @@
  * it was in its state until T.
  */
 #include "on_switch.h"
+#include "preempt.h"
 #include "switch.h"
 #include "vectors.h"
 
@@ -239,10 +240,12 @@ int BPF_PROG(on_free, struct task_struct *p)
 	s = slot_of(p, &index);
 	if (!s || s->task != key)
 		return 0;
+	stay();
 	depth = enter(c);
 	end_unseen(c, s, p, index, depth);
 	release_slot(s, p, index);
 	leave(c, depth);
+	may_go();
 	return 0;
 }
 
@@ -262,6 +265,7 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	c = cpu_of(cpu);
 	if (!c || !mine)
 		return 0;
+	stay();
 	depth = enter(mine);
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	s = occupant(c);
@@ -271,6 +275,7 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 		close_segment(c, NULL, NULL, now, last_boundary(now));
 	c->cur = EX_CUR_OFFLINE;
 	leave(mine, depth);
+	may_go();
 	return 0;
 }
 
@@ -304,14 +309,18 @@ static __always_inline void change_mode(__u32 mode, bool syscall)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
 {
+	stay();
 	change_mode(EX_SYS, true);
+	may_go();
 	return 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
+	stay();
 	change_mode(EX_USR, false);
+	may_go();
 	return 0;
 }
 
@@ -438,6 +447,7 @@ int publish(void *ctx)
 	__u32 next = epoch + 1;
 	__u64 t = 0;
 
+	stay();
 	/* Held up between the clock and here, it takes a later T while nobody has seen this one. */
 	for (int i = 0; i < 8; i++) {
 		t = bpf_ktime_get_ns() + lead_ns;
@@ -448,6 +458,7 @@ int publish(void *ctx)
 	__sync_fetch_and_add(&epoch, 1);
 	if (bpf_ktime_get_ns() >= t)
 		late++;
+	may_go();
 	return 0;
 }
 
@@ -455,8 +466,7 @@ int publish(void *ctx)
  * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that
  * steal and the tick-sampled times are as of T too. Also takes in a CPU seen for the first time.
  */
-SEC("raw_tp")
-int flush(void *ctx)
+static __always_inline int flush_this_cpu(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id(), index = 0;
@@ -503,6 +513,17 @@ int flush(void *ctx)
 out:
 	leave(c, depth);
 	return 0;
+}
+
+SEC("raw_tp")
+int flush(void *ctx)
+{
+	int again;
+
+	stay();
+	again = flush_this_cpu();
+	may_go();
+	return again;
 }
 
 /* Who had ended before we looked needs no slot, only a line. */

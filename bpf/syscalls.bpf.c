@@ -7,6 +7,7 @@
  * ends is told by an iterator, so nothing is kept for the many that sleep.
  */
 #include "chosen.h"
+#include "preempt.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -141,28 +142,33 @@ static __always_inline void count(struct task_struct *task, int nr, bool failed,
 		name(sum, task);
 }
 
+static __always_inline void enters(struct task_struct *task, int nr)
+{
+	struct in_call *in;
+
+	if (!is_asked_for(nr) || !is_chosen(task))
+		return;
+	in = bpf_task_storage_get(&in_calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!in)
+		return; /* its return counts as untimed */
+	in->nr = nr;
+	in->in = 1;
+	in->since = bpf_ktime_get_ns();
+}
+
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	int nr = numbered(task, id);
-	struct in_call *in;
 
-	if (!is_asked_for(nr) || !is_chosen(task))
-		return 0;
-	in = bpf_task_storage_get(&in_calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!in)
-		return 0; /* its return counts as untimed */
-	in->nr = nr;
-	in->in = 1;
-	in->since = bpf_ktime_get_ns();
+	stay();
+	enters(task, numbered(task, id));
+	may_go();
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+static __always_inline void returns(struct task_struct *task, struct pt_regs *regs, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct in_call *in = bpf_task_storage_get(&in_calls, task, 0, 0);
 	bool failed = ret < 0 && ret >= -4095;
 	int nr;
@@ -171,11 +177,19 @@ int BPF_PROG(on_return, struct pt_regs *regs, long ret)
 		/* Not regs->orig_ax: rt_sigreturn() has set that to -1. */
 		in->in = 0;
 		count(task, in->nr, failed, in->since);
-		return 0;
+		return;
 	}
 	nr = numbered(task, regs->orig_ax);
 	if (nr >= 0 && is_asked_for(nr) && is_chosen(task))
 		count(task, nr, failed, 0);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+{
+	stay();
+	returns(bpf_get_current_task_btf(), regs, ret);
+	may_go();
 	return 0;
 }
 

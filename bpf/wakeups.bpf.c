@@ -10,6 +10,7 @@
 #include "chosen.h"
 #include "interrupt.h"
 #include "on_switch.h"
+#include "preempt.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -334,24 +335,25 @@ ON_SWITCH(handle_switch)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
-	struct thread *me = thread_of(bpf_get_current_task_btf());
+	struct thread *me;
 
+	stay();
+	me = thread_of(bpf_get_current_task_btf());
 	if (me) {
 		me->calls++;
 		me->nr = id;
 	}
+	may_go();
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+static __always_inline void returns(struct task_struct *task, long ret)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *me = thread_of(task);
 	__u64 now;
 
 	if (!me)
-		return 0;
+		return;
 	if (me->in_chain && did_something(me->nr, ret)) {
 		now = bpf_ktime_get_ns();
 		if (me->on_since)
@@ -360,6 +362,14 @@ int BPF_PROG(on_return, struct pt_regs *regs, long ret)
 		end_chain(me, task, false);
 	}
 	me->nr = NO_CALL;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+{
+	stay();
+	returns(bpf_get_current_task_btf(), ret);
+	may_go();
 	return 0;
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Staying on the CPU. Linux 7.x may preempt a program at a tracepoint, as if the task that ran it
+ * had been preempted; before, it could not be. A clock that was read before another task ran is no
+ * end of a segment that begins after it.
+ */
+#ifndef EXACTOP_PREEMPT_H
+#define EXACTOP_PREEMPT_H
+
+#include <bpf/bpf_helpers.h>
+
+/* 6.10; older kernels do not preempt programs at tracepoints. */
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
+static __always_inline void stay(void)
+{
+	if (bpf_ksym_exists(bpf_preempt_disable))
+		bpf_preempt_disable();
+}
+
+static __always_inline void may_go(void)
+{
+	if (bpf_ksym_exists(bpf_preempt_disable))
+		bpf_preempt_enable();
+}
+
+#endif
