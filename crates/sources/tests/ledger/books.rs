@@ -92,7 +92,7 @@ impl Books {
         for cpu in window.cpus.iter().filter(|c| c.residual_ns != 0) {
             faults.push(format!("cpu{} residual {}", cpu.time.cpu, cpu.residual_ns));
         }
-        let told = |kind: ErrorKind| kind == ErrorKind::Recursion && programs_stand_still();
+        let told = |kind: ErrorKind| kind == ErrorKind::Recursion && crate::programs_stand_still();
         let wrong = |&(kind, _): &(ErrorKind, u64)| kind.inexact() && !told(kind);
         let errors: Vec<_> = window.errors.nonzero().filter(wrong).collect();
         if !errors.is_empty() {
@@ -140,14 +140,4 @@ pub fn process(frame: &Frame, tgid: u32) -> &Row {
 /// CPU time of a row, ns.
 pub fn run_ns(row: &Row) -> u64 {
     row.delta.get(Counter::RunNs).expect("run_ns is known")
-}
-
-/// Whether this machine skips programs often, which the window then tells. Linux 7.x may preempt a
-/// program before its first instruction and runs it for nobody else on that CPU until it goes on;
-/// that is a matter of nanoseconds, but of milliseconds where CPUs are emulated in turns. Programs
-/// at switches, by which the books are kept, are never preempted.
-fn programs_stand_still() -> bool {
-    let uname = rustix::system::uname();
-    let major = uname.release().to_str().ok().and_then(|release| release.split('.').next());
-    crate::emulated() && major.and_then(|major| major.parse().ok()).is_some_and(|n: u32| n >= 7)
 }

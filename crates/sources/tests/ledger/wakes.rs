@@ -83,7 +83,9 @@ fn pipes_and_builds_are_none() {
     let wakes: u64 = edges.iter().map(|e| e.wakes).sum();
     let nothing: u64 = edges.iter().map(|e| e.unproductive).sum();
     println!("{wakes} wake-ups over pipes, {nothing} for nothing");
-    assert!(wakes > 100 && nothing * 100 <= wakes, "a byte that was read is something");
+    // A return that was not seen looks like none.
+    let at_most = if crate::programs_stand_still() { wakes / 20 } else { wakes / 100 };
+    assert!(wakes > 100 && nothing <= at_most, "a byte that was read is something");
     drop(pipes);
 
     let _build = build();
