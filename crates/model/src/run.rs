@@ -2,6 +2,7 @@
 //! whole tree of its descendants.
 
 use crate::counters::{Counter, Counters};
+use crate::errors::ErrorCounts;
 use crate::key::Comm;
 use std::collections::BTreeMap;
 
@@ -29,6 +30,8 @@ pub struct Tree {
     pub living: u64,
     /// Whether every window was exact.
     pub exact: bool,
+    /// What went wrong meanwhile, on the whole machine.
+    pub errors: ErrorCounts,
     /// CPU time that has nobody's name, ns: some of it may be the tree's.
     pub unnamed_ns: u64,
 }
@@ -42,6 +45,7 @@ impl Default for Tree {
             cpus: BTreeMap::new(),
             living: 0,
             exact: true,
+            errors: ErrorCounts::default(),
             unnamed_ns: 0,
         }
     }

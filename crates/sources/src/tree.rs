@@ -32,6 +32,9 @@ fn add(totals: &mut Totals, window: &Window) {
         }
         totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.nameless_ns;
     }
+    for (kind, count) in window.errors.nonzero() {
+        totals.errors.add(kind, count);
+    }
     totals.exact &= window.errors.inexact() == 0 && window.cpus.iter().all(|c| c.residual_ns == 0);
 }
 

@@ -173,9 +173,24 @@ fn tree_lines(report: &Report, tree: &Tree) -> Vec<String> {
     lines.extend(ran_on(tree));
     lines.extend(exited(tree));
     if !tree.exact {
-        lines.push(named("not exact", "events were missed: see exactop doctor".into()));
+        lines.push(named("not exact", missed(tree)));
     }
     lines
+}
+
+/// What keeps the figures from being exact; who got no place has no name either.
+fn missed(tree: &Tree) -> String {
+    let inexact = tree.errors.nonzero().filter(|(kind, _)| kind.inexact());
+    let mut text: Vec<String> =
+        inexact.map(|(kind, count)| format!("{} {}", kind.id(), thousands(count))).collect();
+    if tree.unnamed_ns > 0 {
+        let unnamed = short(tree.unnamed_ns);
+        text.push(format!("{unnamed} s of the machine's CPU time without a name, perhaps its"));
+    }
+    match text.is_empty() {
+        true => "events were missed: see exactop doctor".into(),
+        false => text.join("   "),
+    }
 }
 
 fn waited(tree: &Tree) -> String {
@@ -290,6 +305,8 @@ fn tree_json(tree: &Tree) -> Value {
             json!({ "comm": comm.to_string(), "processes": e.processes, "run_ns": e.run_ns })
         })
         .collect();
+    let errors: serde_json::Map<String, Value> =
+        tree.errors.nonzero().map(|(kind, n)| (kind.id().into(), n.into())).collect();
     let cpus: Vec<Value> =
         tree.cpus.iter().map(|(cpu, ns)| json!({ "cpu": cpu, "run_ns": ns })).collect();
     json!({
@@ -299,6 +316,7 @@ fn tree_json(tree: &Tree) -> Value {
         "cpus": cpus,
         "living_threads": tree.living,
         "exact": tree.exact,
+        "errors": errors,
         "unnamed_ns": tree.unnamed_ns,
     })
 }

@@ -75,6 +75,22 @@ fn in_words_without_the_ledger() {
 }
 
 #[test]
+fn what_had_no_name_is_said() {
+    let mut report = report();
+    let Ok(tree) = &mut report.tree else { panic!("a tree") };
+    tree.exact = false;
+    tree.unnamed_ns = 1_500_000_000;
+    tree.errors.add(exactop_model::ErrorKind::NoGroup, 6809);
+    tree.errors.add(exactop_model::ErrorKind::UnseenSwitch, 3);
+    let said = text(&report);
+    let line = said.lines().find(|line| line.starts_with("not exact")).expect("a line");
+    let words = "no_group 6,809   1.500 s of the machine's CPU time without a name, perhaps its";
+    assert_eq!(line.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
+    let errors = &json(&report)["tree"]["errors"];
+    assert_eq!((&errors["no_group"], &errors["unseen_switch"]), (&6809.into(), &3.into()));
+}
+
+#[test]
 fn as_json() {
     insta::assert_snapshot!(serde_json::to_string_pretty(&json(&report())).unwrap());
 }
