@@ -75,6 +75,10 @@ fuzz: cargo ## Fuzz every target for FUZZ_SECONDS (default 600), as many at once
 	@scripts/deps.sh test
 	$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
+.PHONY: hostile
+hostile: build ## Kill, storm, limit and misname: the table of docs/security.md (as root, 10 minutes)
+	$(CARGO) xtask hostile
+
 .PHONY: test-kernels
 test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines
 	scripts/test-kernels.sh $(KERNELS)

@@ -4,6 +4,7 @@
 
 mod bench;
 mod fuzz;
+mod hostile;
 mod vm;
 mod vm_deps;
 
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 enum Task {
     Bench(bench::Args),
     Fuzz(fuzz::Args),
+    Hostile(hostile::Args),
     Vm(vm::Args),
     VmDeps(vm_deps::Args),
 }
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Hostile(args) => hostile::run(&args),
         Task::Vm(args) => vm::run(&args),
         Task::VmDeps(args) => vm_deps::run(&args),
     };

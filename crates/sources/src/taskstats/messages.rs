@@ -106,7 +106,7 @@ pub fn family_in(bytes: &[u8]) -> Result<u16, Answer> {
     const FAMILY_ID: u16 = 1;
     let message = NetlinkBuffer::new_checked(bytes).map_err(|_| Answer::Damaged)?;
     if message.message_type() == ERROR {
-        return Err(Answer::Refused(errno(message.payload())));
+        return Err(refusal(message.payload()));
     }
     let attributes = message.payload().get(GENERIC_HEADER..).unwrap_or_default();
     let found = attribute(attributes, FAMILY_ID);
@@ -139,7 +139,7 @@ pub struct Records {
 pub fn answer(bytes: &[u8]) -> Answer {
     let Ok(message) = NetlinkBuffer::new_checked(bytes) else { return Answer::Damaged };
     if message.message_type() == ERROR {
-        return Answer::Refused(errno(message.payload()));
+        return refusal(message.payload());
     }
     let attributes = message.payload().get(GENERIC_HEADER..).unwrap_or_default();
     let thread = attribute(attributes, TYPE_AGGR_PID).map(|nest| pair(nest, TYPE_PID));
@@ -169,8 +169,9 @@ fn attribute(attributes: &[u8], kind: u16) -> Option<&[u8]> {
     at.get(4..4 + length)
 }
 
-/// The errno of an NLMSG_ERROR, which the kernel sends as a negative number.
-fn errno(payload: &[u8]) -> i32 {
+/// What an NLMSG_ERROR says: its errno, which the kernel sends as a negative number.
+fn refusal(payload: &[u8]) -> Answer {
     let bytes = payload.get(..4).and_then(|bytes| bytes.try_into().ok());
-    bytes.map_or(0, |bytes| -i32::from_ne_bytes(bytes))
+    let errno = bytes.and_then(|bytes| i32::from_ne_bytes(bytes).checked_neg());
+    errno.map_or(Answer::Damaged, Answer::Refused)
 }

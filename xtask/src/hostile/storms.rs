@@ -1,0 +1,61 @@
+//! Storms: windows must close, whatever happens in them.
+
+use super::output::exact_windows;
+use super::{command, Line};
+use anyhow::Result;
+use exactop_workloads::workloads::{
+    AutoReaped, Crowd, CrowdOf, ExecThreads, ExitingThreads, ForkStorm, PipePingPong, SignalStorm,
+    Sleepers, StopContinue,
+};
+use std::any::Any;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+const WINDOWS: usize = 6;
+
+/// What goes on as long as it is kept.
+type Storm = fn() -> Result<Box<dyn Any>, exactop_workloads::Error>;
+
+const STORMS: &[(&str, Storm)] = &[
+    ("a fork storm", || Ok(Box::new(ForkStorm::start(4)?))),
+    ("children that nobody reaps by hand", || {
+        Ok(Box::new(AutoReaped::start(4, Duration::from_micros(100))?))
+    }),
+    ("threads that exit", || Ok(Box::new(ExitingThreads::start(4)?))),
+    ("threads that exec", || Ok(Box::new(ExecThreads::start(4)?))),
+    ("a signal storm", || Ok(Box::new(SignalStorm::start(8)?))),
+    ("stopping and continuing", || Ok(Box::new(StopContinue::start(16)?))),
+    ("switches over pipes", || Ok(Box::new(PipePingPong::start(8)?))),
+    ("3000 sleepers", || Ok(Box::new(Sleepers::start(3_000)?))),
+    ("20000 living children of a plain user", || {
+        Ok(Box::new(Crowd::start(CrowdOf::Living, 20_000)?))
+    }),
+    ("20000 names of a plain user", || Ok(Box::new(Crowd::start(CrowdOf::Names, 20_000)?))),
+];
+
+/// A line for each.
+pub fn all(exactop: &Path) -> Result<Vec<Line>> {
+    STORMS.iter().map(|(name, start)| one(exactop, name, *start)).collect()
+}
+
+fn one(exactop: &Path, name: &str, start: Storm) -> Result<Line> {
+    let mut line = Line::new(format!("{name}: windows that close"));
+    let words = ["--json", "-n", &WINDOWS.to_string(), "-d", "0.5", "--source", "ledger"];
+    // Half of it is there before exactop looks, half comes while it does.
+    let child = command(exactop, &words).stdout(Stdio::piped()).spawn()?;
+    let storm = start()?;
+    let during = command(exactop, &words).stdout(Stdio::piped()).spawn()?;
+    let mut exact = 0;
+    for child in [child, during] {
+        let output = child.wait_with_output()?;
+        let closed = exact_windows(&output.stdout, WINDOWS);
+        for _ in 0..WINDOWS {
+            line.count(closed.clone().map(drop));
+        }
+        exact += closed.unwrap_or(0);
+    }
+    drop(storm);
+    line.notes.push(format!("{exact} of {} exact", line.tried));
+    Ok(line)
+}
