@@ -1,0 +1,143 @@
+//! The page of a process that did nothing in a window, or whose leader the source never saw: it
+//! lives until someone looked and found it gone.
+
+mod fixture;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
+use exactop_tui::app::groups::Limit;
+use exactop_tui::canvas::Canvas;
+use exactop_tui::desk::Desk;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{App, Deed, Host, Settings, Target};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// The busiest process of the made-up machine.
+const PID: u32 = 22_417;
+
+type Change = Rc<RefCell<fn(&mut Frame)>>;
+
+/// Shows the made-up machine, changed.
+struct Changed(Change);
+
+impl Changed {
+    fn frame(&self, ask: &Ask) -> Frame {
+        let mut frame = fixture::arranged(ask, 0);
+        (self.0.borrow())(&mut frame);
+        frame
+    }
+}
+
+impl Feed for Changed {
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        Ok(Some(self.frame(ask)))
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        Some(self.frame(ask))
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        fixture::details(rows, needs);
+    }
+}
+
+/// Knows whether the process lives.
+struct Knows(Rc<Cell<bool>>);
+
+impl Host for Knows {
+    fn identify(&mut self, pid: u32, _: Deed) -> Result<Target, String> {
+        Err(format!("no process {pid}"))
+    }
+
+    fn has_exited(&mut self, task: TaskKey) -> bool {
+        assert_eq!(task.tgid, PID);
+        !self.0.get()
+    }
+
+    fn signal(&mut self, target: &Target, _: i32) -> Result<(), String> {
+        Err(target.gone())
+    }
+
+    fn renice(&mut self, target: &Target, _: i32) -> Result<(), String> {
+        Err(target.gone())
+    }
+
+    fn limit(&mut self, limit: &Limit) -> Result<String, String> {
+        Err(limit.in_words())
+    }
+
+    fn save(&mut self, _: &Settings) -> Result<String, String> {
+        Err("nowhere to keep them".into())
+    }
+
+    fn user_id(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+}
+
+fn screen(desk: &mut Desk) -> String {
+    let (width, height) = desk.app().size();
+    let mut canvas = Canvas::new(width, height);
+    desk.look();
+    draw(desk.app(), Theme::Mono, &mut canvas);
+    canvas.cells().content.iter().map(|cell| cell.symbol()).collect()
+}
+
+/// What the page says in the window after it was opened, with the machine changed like that.
+fn page(before: fn(&mut Frame), after: fn(&mut Frame), lives: bool) -> String {
+    let change: Change = Rc::new(RefCell::new(before));
+    let lives = Rc::new(Cell::new(lives));
+    let (mut feed, mut host) = (Changed(change.clone()), Knows(lives));
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(100, 30);
+    desk.next_frame().expect("a frame");
+    screen(&mut desk);
+    desk.take(&Event::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)));
+    *change.borrow_mut() = after;
+    desk.next_frame().expect("a frame");
+    screen(&mut desk)
+}
+
+fn nothing(_: &mut Frame) {}
+
+fn no_row(frame: &mut Frame) {
+    frame.rows.retain(|row| row.key.tgid != PID);
+}
+
+#[test]
+fn who_has_no_row_has_exited_only_if_it_has() {
+    let (still, gone) = (page(nothing, no_row, true), page(nothing, no_row, false));
+    assert!(!still.contains("has exited") && still.contains("did nothing in this window"));
+    assert!(gone.contains("process 22417 has exited"));
+}
+
+/// A source that never saw the leader names the process by another thread, another one each time.
+fn named_by(frame: &mut Frame, thread: u32) {
+    for row in frame.rows.iter_mut().filter(|row| row.key.tgid == PID) {
+        (row.key.tid, row.key.start_ns) = (PID + thread, row.key.start_ns + u64::from(thread));
+    }
+}
+
+#[test]
+fn who_has_no_leader_keeps_its_page() {
+    let screen = page(|frame| named_by(frame, 3), |frame| named_by(frame, 5), true);
+    assert!(screen.contains("sh (22417)") && screen.contains("% own"), "{screen}");
+    let only_threads = |frame: &mut Frame| {
+        named_by(frame, 5);
+        frame.rows.retain(|row| row.key.tgid != PID || row.kind == RowKind::Task);
+    };
+    let screen = page(|frame| named_by(frame, 3), only_threads, true);
+    assert!(screen.contains("sh (22417)") && screen.contains("% own"), "{screen}");
+}
+
+#[test]
+fn who_has_the_number_later_has_another_page() {
+    let reused = |frame: &mut Frame| {
+        let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == PID);
+        rows.for_each(|row| row.key.start_ns += 1);
+    };
+    assert!(page(nothing, reused, false).contains("process 22417 has exited"));
+}
