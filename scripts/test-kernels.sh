@@ -32,7 +32,7 @@ sources_on() {
 ledger_on() {
     local kernel=$1
     shift
-    cargo xtask vm --kernel "$kernel" --timeout 600 --file target/debug/exactop-workload-worker \
+    cargo xtask vm --kernel "$kernel" --timeout 900 --file target/debug/exactop-workload-worker \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_WORKLOAD_WORKER=/test/exactop-workload-worker \
         -- "$ledger" --test-threads=1 "$@"
 }

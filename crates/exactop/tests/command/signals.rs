@@ -152,6 +152,8 @@ fn at_the_gate_a_signal_ends_both() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command starts");
+    // Held open: its end would open the gate.
+    let _gate = run.stdin.take();
     let mut words = BufReader::new(run.stderr.take().expect("a pipe"));
     let mut line = String::new();
     words.read_line(&mut line).expect("the PID");

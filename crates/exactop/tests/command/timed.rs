@@ -262,8 +262,11 @@ fn groups_are_listed_set_and_explained() {
     assert!(kernel.abs_diff(ledger) < 150_000_000, "{kernel} {ledger}");
     assert_eq!((&group["allowed_cpus"], &group["processes"]), (&0.3.into(), &1.into()));
     assert!(ns(group, "ledger_throttle_ns") > 0 && ns(group, "nr_throttled") > 0);
-    let words = group["words"].as_str().expect("words");
-    assert!(words.contains("may use 0.3, waited throttled "), "{words}");
+    match group["words"].as_str() {
+        Some(words) => assert!(words.contains("may use 0.3, waited throttled "), "{words}"),
+        // On a busy machine it is others that keep it from running, not its quota.
+        None => assert!(ns(group, "ledger_lat_ns") > ns(group, "ledger_throttle_ns"), "{group}"),
+    }
     let root = &rows[0];
     assert_eq!(root["path"], "/");
     assert!(ns(root, "ledger_run_ns") >= ledger);
