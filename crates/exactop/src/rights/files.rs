@@ -20,18 +20,57 @@ const DEVICES: &[&str] = &["/dev/tty", "/dev/null", "/dev/urandom"];
 /// What is asked for; an older kernel gives what it knows.
 const WANTED: ABI = ABI::V6;
 
+/// How far files are fenced in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fenced {
+    /// As wanted, by this version.
+    Wholly(String),
+    /// As far as this version goes.
+    Partly(String),
+    /// Not at all: why.
+    Not(String),
+    /// Not, on purpose: the fenced see nobody in this /proc.
+    LeftOut,
+}
+
+impl Fenced {
+    /// What it means, what is lost, and what would help.
+    pub fn told(self) -> (Measure, &'static str, &'static str) {
+        const GUARD: &str =
+            "a guard: an exactop that is taken over reaches every file that its user does";
+        match self {
+            Fenced::Wholly(version) => (Measure::On(version), "", ""),
+            Fenced::Partly(version) => (
+                Measure::Partly(format!("{version} does not know all of what is fenced")),
+                "part of a guard: what later versions know, such as truncating, TCP and devices",
+                "Linux 6.12 or newer",
+            ),
+            Fenced::Not(why) => (
+                Measure::Off(why),
+                GUARD,
+                "a kernel with landlock among the modules of its boot parameter lsm=",
+            ),
+            Fenced::LeftOut => (
+                Measure::Off("left out: /proc hides processes, and would hide all of them".into()),
+                GUARD,
+                "mount /proc without hidepid, if everyone may see everyone",
+            ),
+        }
+    }
+}
+
 /// Fences this process in.
-pub fn fence(writes: Writes, readable: &[&Path]) -> Measure {
+pub fn fence(writes: Writes, readable: &[&Path]) -> Fenced {
     // A fenced process may look at no other that is not (ptrace(2), access mode checking), and a
     // /proc that hides processes shows those alone that one may look at.
     if probe::hides_processes() {
-        return Measure::Off("left out: /proc hides processes, and would hide all of them".into());
+        return Fenced::LeftOut;
     }
     let rules =
         Rules { read: readable.iter().map(PathBuf::from).collect(), write: written(writes) };
     match rules.apply() {
-        Ok(status) => told(&status),
-        Err(error) => Measure::Off(error.to_string()),
+        Ok(status) => result(&status),
+        Err(error) => Fenced::Not(error.to_string()),
     }
 }
 
@@ -84,7 +123,7 @@ impl Rules {
     }
 }
 
-fn told(status: &RestrictionStatus) -> Measure {
+fn result(status: &RestrictionStatus) -> Fenced {
     let version = match status.landlock {
         LandlockStatus::Available { effective_abi, .. } => {
             format!("version {}", effective_abi as i32)
@@ -93,11 +132,9 @@ fn told(status: &RestrictionStatus) -> Measure {
         LandlockStatus::NotImplemented => "the kernel does not have it".into(),
     };
     match status.ruleset {
-        RulesetStatus::FullyEnforced => Measure::On(version),
-        RulesetStatus::PartiallyEnforced => {
-            Measure::Partly(format!("{version} does not know all of what is fenced"))
-        }
-        RulesetStatus::NotEnforced => Measure::Off(version),
+        RulesetStatus::FullyEnforced => Fenced::Wholly(version),
+        RulesetStatus::PartiallyEnforced => Fenced::Partly(version),
+        RulesetStatus::NotEnforced => Fenced::Not(version),
     }
 }
 

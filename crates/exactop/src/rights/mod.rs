@@ -31,7 +31,7 @@ enum Measure {
 pub struct Reduced {
     no_new_privs: Measure,
     capabilities: Measure,
-    files: Measure,
+    files: files::Fenced,
     calls: Measure,
 }
 
@@ -57,6 +57,7 @@ fn no_new_privs() -> Measure {
 impl Reduced {
     /// What doctor says of it.
     pub fn told(self) -> Vec<Capability> {
+        let (files, files_lose, files_remedy) = self.files.told();
         let line = |id, what, measure: Measure, loses: &str, remedy: &str| {
             let (status, found) = match measure {
                 Measure::On(found) => (Status::Available, found),
@@ -85,13 +86,7 @@ impl Reduced {
                 "a guard: programs that are set-user-ID would give rights back",
                 "a container or a filter that allows prctl(2)",
             ),
-            line(
-                "landlock",
-                "files fenced in by landlock",
-                self.files,
-                "a guard: an exactop that is taken over reaches every file that its user does",
-                "a kernel with landlock among the modules of its boot parameter lsm=",
-            ),
+            line("landlock", "files fenced in by landlock", files, files_lose, files_remedy),
             line(
                 "seccomp",
                 "system calls fenced in by seccomp",
