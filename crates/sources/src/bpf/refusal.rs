@@ -22,6 +22,9 @@ const KEPT_OF_A_MESSAGE: usize = 4096;
 /// What the log of the verifier has at its end beside the error.
 const NO_ERRORS: [&str; 4] = ["processed ", "verification time", "stack depth", "-- END"];
 
+/// Before what the verifier has to say.
+const LOG: &str = "-- BEGIN PROG LOAD LOG --";
+
 /// What is said where a field is gone or does not fit.
 const MISFIT: &str = "failed to resolve CO-RE relocation";
 
@@ -31,12 +34,15 @@ pub struct Refusal {
     error: libbpf_rs::Error,
     /// The kernel's own words, with the program they are about.
     words: Option<String>,
+    /// A program was looked at and found wanting.
+    verified: bool,
 }
 
 impl Refusal {
-    /// What kind of error it was.
-    pub fn kind(&self) -> ErrorKind {
-        self.error.kind()
+    /// Whether someone with more rights would not have got it. The verifier's answer to a program
+    /// that it does not like is the same error.
+    pub fn is_for_want_of_rights(&self) -> bool {
+        self.error.kind() == ErrorKind::PermissionDenied && !self.verified
     }
 }
 
@@ -58,7 +64,8 @@ pub fn attempt<S>(load: impl FnOnce() -> libbpf_rs::Result<S>) -> Result<S, Refu
     SAID.take();
     let loaded = load();
     let said = SAID.take();
-    loaded.map_err(|error| Refusal { error, words: telling(&said) })
+    let verified = said.iter().any(|message| message.contains(LOG));
+    loaded.map_err(|error| Refusal { error, words: telling(&said), verified })
 }
 
 fn remember(level: PrintLevel, message: String) {
@@ -79,7 +86,7 @@ fn remember(level: PrintLevel, message: String) {
 /// was said first. What follows are consequences.
 fn telling(said: &[String]) -> Option<String> {
     let log = said.iter().find_map(|message| {
-        let (head, log) = message.split_once("-- BEGIN PROG LOAD LOG --")?;
+        let (head, log) = message.split_once(LOG)?;
         let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
         let relocation = lines().find(|line| line.contains(MISFIT));
         let last = lines().rfind(|line| !NO_ERRORS.iter().any(|other| line.starts_with(other)));
@@ -136,7 +143,7 @@ pub fn not_permitted(error: &Refusal) -> SourceError {
 
 /// The error of a kernel that does not take the programs; `whose`: such as "the ledger's".
 pub fn refused(whose: &str, error: &Refusal) -> SourceError {
-    if error.kind() == ErrorKind::PermissionDenied {
+    if error.is_for_want_of_rights() {
         return not_permitted(error);
     }
     // libbpf-rs has no kind for it.

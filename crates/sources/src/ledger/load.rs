@@ -6,7 +6,7 @@ use crate::bpf::interrupts;
 use crate::bpf::refusal::{self, Refusal};
 use crate::error::SourceError;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{ErrorKind, OpenObject};
+use libbpf_rs::OpenObject;
 use std::fs;
 use std::mem::MaybeUninit;
 
@@ -39,7 +39,7 @@ pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
             Err(NotLoaded::NoRoom(error)) => return Err(error),
             // Some kernels answer so to fentry alone.
             Err(NotLoaded::Refused(_)) if variant.fentry => {}
-            Err(NotLoaded::Refused(error)) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(NotLoaded::Refused(error)) if error.is_for_want_of_rights() => {
                 return Err(refusal::not_permitted(&error));
             }
             Err(NotLoaded::Refused(error)) => first = first.or(Some(error)),
