@@ -80,5 +80,5 @@ hostile: build ## Kill, storm, limit and misname: the table of docs/security.md 
 	$(CARGO) xtask hostile
 
 .PHONY: test-kernels
-test-kernels: cargo ## Run the ledger on Debian's kernels in emulated machines
+test-kernels: cargo ## Run exactop on Debian's kernels in emulated machines (KERNELS='6.1 sid')
 	scripts/test-kernels.sh $(KERNELS)
