@@ -2,7 +2,7 @@
 //! report.
 
 use super::live::live;
-use super::run::{command, done, Done};
+use super::run::{done, Done};
 use super::tree::tree;
 use std::fs;
 use std::os::unix::fs::{chown, symlink, PermissionsExt};
@@ -131,6 +131,7 @@ fn keeping_settings_follows_no_planted_name() {
 
 #[cfg(feature = "bpf")]
 mod outputs {
+    use super::super::run::command;
     use super::*;
     use std::process::Child;
     use std::time::{Duration, Instant};
