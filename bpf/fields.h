@@ -5,7 +5,8 @@
  * Where a field lies is set right when a program is loaded. Its size is too, but only between
  * unsigned integers: a signed one that got narrower makes the kernel refuse the program. So
  * kernel.h declares integers unsigned where the sign does not matter, and what may be negative, or
- * has changed its type before, is read by its size here.
+ * has changed its type before, is read by its size here. What the programs do without a field, and
+ * what is lost then, is in one table: crates/sources/src/probe/fields.rs.
  */
 #ifndef EXACTOP_FIELDS_H
 #define EXACTOP_FIELDS_H
@@ -22,7 +23,7 @@
 #define field_or(structure, field, otherwise)                                                      \
 	(bpf_core_field_exists((structure)->field) ? field_by_size(structure, field) : (otherwise))
 
-/* An int until 7.2, a byte since 7.3. Without it nobody seems to be on a CPU. */
+/* An int in 6.x, a byte in 7.3. Without it nobody seems to be on a CPU. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	return field_or(task, on_cpu, 0) != 0;

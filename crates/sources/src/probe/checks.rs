@@ -15,9 +15,6 @@ pub(super) struct Check {
     pub look: fn(&Machine) -> (Status, String),
 }
 
-/// Fields whose names are looked for in BTF.
-pub(super) const WANTED_FIELDS: &[&str] = &["prev_steal_time_rq"];
-
 /// Tracepoints without which the ledger misses charges.
 const TRACEPOINTS: &[&str] = &[
     "sched_switch",

@@ -1,7 +1,7 @@
 //! The files the checks look at, read below two roots.
 
 use super::btf::Names;
-use super::checks::WANTED_FIELDS;
+use super::fields::FIELDS;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ impl Machine {
         let path = sys.join("kernel/btf/vmlinux");
         let types = match fs::read(&path) {
             Err(error) => Err(cannot_read(&path, &error)),
-            Ok(btf) => Names::parse(&btf, WANTED_FIELDS)
+            Ok(btf) => Names::parse(&btf, &FIELDS.map(|field| field.name))
                 .ok_or_else(|| format!("{} is no BTF of this machine", path.display())),
         };
         Machine { proc: proc.into(), sys: sys.into(), types }

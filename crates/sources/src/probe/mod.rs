@@ -5,6 +5,7 @@
 
 pub(crate) mod btf;
 mod checks;
+mod fields;
 mod machine;
 
 #[cfg(test)]
@@ -125,5 +126,7 @@ pub fn probe_at(root_proc: &Path, root_sys: &Path) -> Report {
             remedy: unless_there(check.remedy),
         }
     };
-    Report { capabilities: checks::CHECKS.iter().map(judge).collect() }
+    let mut capabilities: Vec<Capability> = checks::CHECKS.iter().map(judge).collect();
+    capabilities.push(fields::capability(&machine));
+    Report { capabilities }
 }

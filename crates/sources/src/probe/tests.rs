@@ -31,6 +31,11 @@ const TRACEPOINTS: &[&str] = &[
     "btf_trace_call_function_single_exit",
     "btf_trace_reschedule_entry",
     "btf_trace_reschedule_exit",
+    "on_cpu",
+    "throttle_count",
+    "last_queued",
+    "last_arrival",
+    "storage_ma",
 ];
 
 /// A machine that has everything; tests take away.
@@ -187,6 +192,19 @@ fn a_kernel_is_known_only_if_it_was_tested() {
         assert_eq!(fake.status("kernel_version"), (expected.0, expected.1.to_string()));
         assert_eq!(fake.against().is_empty(), expected.0 != Status::Missing);
     }
+}
+
+#[test]
+fn a_field_that_is_gone_is_told_with_what_is_lost() {
+    let fake = Fake::new();
+    let without: Vec<&str> = TRACEPOINTS.iter().filter(|n| **n != "storage_ma").copied().collect();
+    fake.write("sys/kernel/btf/vmlinux", btf::fake(&without));
+    let report = fake.report();
+    let fields = report.get("fields").unwrap();
+    assert_eq!(fields.status, Status::Degraded);
+    assert!(fields.found.contains("bpf_local_storage_map.storage_ma"), "{}", fields.found);
+    assert!(!fields.found.contains("on_cpu") && fields.loses.contains("born"), "{fields:?}");
+    assert!(fake.against().is_empty(), "the ledger does without");
 }
 
 #[test]
