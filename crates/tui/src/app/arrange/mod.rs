@@ -1,6 +1,6 @@
 //! Which rows stand on the screen and in which order: a frame together with its lines. Pure.
 //!
-//! Where a line's row is in its frame is known here only ([`At`]). A frame and its lines are one
+//! Where a line's row is in its frame is known here only (`At`). A frame and its lines are one
 //! value, made and replaced as one, so a place in one frame cannot be used with another; what is
 //! kept from one frame to the next is a [`RowId`].
 
