@@ -40,6 +40,9 @@ fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
 
 /// Reads settings; an error comes with its line.
 fn parse(text: &str) -> Result<Settings, (usize, String)> {
+    if let Some(line) = exactop_files::too_deep(text) {
+        return Err((line, "more than 64 brackets are open here".into()));
+    }
     let settings: Settings = toml::from_str(text).map_err(|error: toml::de::Error| {
         (error.span().map_or(1, |span| line_at(text, span.start)), error.message().to_string())
     })?;

@@ -10,6 +10,7 @@
 
 mod directory;
 mod error;
+mod nesting;
 mod output;
 mod path;
 mod read;
@@ -18,5 +19,6 @@ pub mod zone;
 
 pub use directory::{replace, Directory};
 pub use error::{FileError, Kind};
+pub use nesting::too_deep;
 pub use output::{Await, Output};
 pub use read::{read, read_configuration, CONFIGURATION};

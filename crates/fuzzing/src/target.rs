@@ -6,8 +6,10 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::Cell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,6 +90,9 @@ impl Target {
 
     fn carry_out(mut self, plan: Plan, case: &dyn Fn(&[u8])) {
         let name = self.name();
+        if let Some(left) = plan.until.and_then(|_| self.left_behind()) {
+            eprintln!("fuzz {name}: the last run ended with its program; {left}");
+        }
         let found_before = kept(&self.directory);
         for (path, input) in &found_before {
             if fails(case, input) {
@@ -95,7 +100,8 @@ impl Target {
             }
         }
         self.pool.extend(found_before.into_iter().map(|(_, input)| input));
-        let watch = Watch::new(self.directory.clone());
+        let place = plan.until.map(|_| self.place());
+        let watch = Watch::new(self.directory.clone(), place.as_deref());
         for input in &self.pool {
             self.check(&watch, case, input, plan);
         }
@@ -106,6 +112,10 @@ impl Target {
             self.check(&watch, case, &input, plan);
             done += 1;
         }
+        if let Some(place) = place {
+            // Nobody was ended by it.
+            let _ = std::fs::remove_file(place);
+        }
         let (seconds, seed) = (start.elapsed().as_secs(), plan.seed);
         eprintln!("fuzz {name}: {done} cases in {seconds} s, seed {seed}, nothing found");
     }
@@ -115,12 +125,25 @@ impl Target {
         name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
+    /// Where the input that is being tried is, in case it takes the whole program with it: a stack
+    /// that overflows cannot be caught.
+    fn place(&self) -> PathBuf {
+        self.directory.with_file_name(format!("{}.trying", self.name()))
+    }
+
+    /// Keeps the input that ended a run.
+    fn left_behind(&self) -> Option<String> {
+        let input = std::fs::read(self.place()).ok()?;
+        Some(keep(&self.directory, &input))
+    }
+
     fn check(&self, watch: &Watch, case: &dyn Fn(&[u8]), input: &[u8], plan: Plan) {
         watch.begins(input);
         if !fails(case, input) {
             return;
         }
         watch.idle();
+        let _ = std::fs::remove_file(self.place());
         let small = quietly(|| smaller(input, |input| fails(case, input)));
         let kept = keep(&self.directory, &small);
         panic!(
@@ -171,13 +194,21 @@ fn thread_cpu_s() -> u64 {
 }
 
 /// Ends the program when a case never does, and keeps its input first.
-struct Watch(Arc<Mutex<Current>>);
+struct Watch {
+    current: Arc<Mutex<Current>>,
+    trying: Option<File>,
+}
 
 /// The input that is being tried, and since when.
 type Current = Option<(Instant, Vec<u8>)>;
 
 impl Watch {
-    fn new(directory: PathBuf) -> Watch {
+    fn new(directory: PathBuf, place: Option<&Path>) -> Watch {
+        let trying = place.map(|place| {
+            let made = directory.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| File::create(place))
+                .unwrap_or_else(|error| panic!("cannot write {}: {error}", place.display()))
+        });
         let current = Arc::new(Mutex::new(Current::None));
         let seen = Arc::downgrade(&current);
         std::thread::spawn(move || {
@@ -192,15 +223,19 @@ impl Watch {
                 std::thread::sleep(Duration::from_secs(1));
             }
         });
-        Watch(current)
+        Watch { current, trying }
     }
 
     fn begins(&self, input: &[u8]) {
-        *lock(&self.0) = Some((Instant::now(), input.to_vec()));
+        *lock(&self.current) = Some((Instant::now(), input.to_vec()));
+        if let Some(trying) = &self.trying {
+            let written = trying.set_len(0).and_then(|()| trying.write_all_at(input, 0));
+            written.expect("the file for the input that is being tried");
+        }
     }
 
     fn idle(&self) {
-        *lock(&self.0) = None;
+        *lock(&self.current) = None;
     }
 }
 
@@ -241,6 +276,18 @@ mod tests {
         });
         assert_eq!(cases.get(), 501);
         assert!(same.get() < 250);
+    }
+
+    #[test]
+    fn an_input_that_ended_the_program_is_found_again() {
+        let (directory, target) = target();
+        // As a run leaves it whose program was ended in the middle of a case.
+        std::fs::write(target.place(), "needle").expect("a file");
+        let plan = Plan { seed: 3, cases: 0, until: Some(Duration::from_secs(60)) };
+        target.carry_out(plan, &|_| {});
+        let kept = kept(&directory.path().join("planted"));
+        assert_eq!(kept.iter().map(|(_, input)| input.as_slice()).collect::<Vec<_>>(), [b"needle"]);
+        assert!(!directory.path().join("planted.trying").exists());
     }
 
     #[test]

@@ -409,6 +409,8 @@ pub fn from_file(name: &str) -> Result<(Experiment, String), LabError> {
     Ok((Experiment::read(&text, name)?, text))
 }
 
+const TOO_DEEP: &str = "more than 64 brackets are open here: close them";
+
 impl Experiment {
     /// From a file's text; `from` is what errors call it.
     ///
@@ -416,6 +418,9 @@ impl Experiment {
     /// [`LabError::Definition`].
     pub fn read(text: &str, from: &str) -> Result<Experiment, LabError> {
         let wrong = |why: String| LabError::Definition { from: from.into(), why };
+        if let Some(line) = exactop_files::too_deep(text) {
+            return Err(wrong(format!("line {line}: {TOO_DEEP}")));
+        }
         let mut experiment: Experiment = toml::from_str(text).map_err(|error| {
             // Its message is a picture of several lines; where, and the last of it, say enough.
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);

@@ -27,11 +27,11 @@ fn descriptors(exactop: &Path) -> Result<Line> {
 }
 
 fn memory(exactop: &Path) -> Result<Line> {
-    let mut line = Line::new("RLIMIT_AS of 64 MiB to 1 GiB, RLIMIT_STACK of 64 KiB to 1 MiB");
+    let mut line = Line::new("RLIMIT_AS of 64 MiB to 1 GiB, RLIMIT_STACK of 128 KiB to 1 MiB");
     for mib in [64, 96, 128, 192, 256, 384, 512, 1024] {
         line.count(limited(exactop, Resource::As, mib << 20)?);
     }
-    for kib in [64, 128, 256, 512, 1024] {
+    for kib in [128, 192, 256, 512, 1024] {
         line.count(limited(exactop, Resource::Stack, kib << 10)?);
     }
     Ok(line)
