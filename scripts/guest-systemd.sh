@@ -7,7 +7,7 @@ fail() { echo "systemd groups: $*" >&2; exit 1; }
 
 # Until systemd has removed what nobody is in any more.
 gone() {
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
+    for _ in $(seq 40); do
         [ "$(left)" = 0 ] && return
         sleep 0.5
     done
@@ -35,8 +35,9 @@ echo "$text" | grep -q '^400000 1000000$' || fail "no quota"
 gone "after a user's"
 
 echo "-- killed: the command lives on, and its scope goes with it"
-$exactop run --max 40% -- sh -c 'kill -9 $PPID; sleep 2; cat /proc/self/cgroup' &
-sleep 1
+$exactop run --max 40% -- sh -c 'kill -9 $PPID; : >/tmp/killed; sleep 5; cat /proc/self/cgroup' &
+for _ in $(seq 100); do [ -e /tmp/killed ] && break; sleep 0.2; done
+[ -e /tmp/killed ] || fail "the command did not start"
 [ "$(left)" = 1 ] || fail "the scope does not outlive a killed exactop"
 gone "after a killed one's command"
 
