@@ -16,7 +16,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 /// How many slots are added at a time.
@@ -141,7 +141,16 @@ impl Growth {
             stop: Arc::clone(&stop),
             globals,
         };
-        let thread = thread.spawn(move || answering.run(&wanted)).map_err(io)?;
+        let ready = Arc::new(Barrier::new(2));
+        let set_up = Arc::clone(&ready);
+        let work = move || {
+            answering.set_up();
+            set_up.wait();
+            answering.run(&wanted);
+        };
+        let thread = thread.spawn(work).map_err(io)?;
+        // Who goes on from here may rely on it.
+        ready.wait();
         Ok(Growth { slots, groups, stop, thread: Some(thread) })
     }
 }
@@ -164,10 +173,14 @@ struct Answering {
 }
 
 impl Answering {
-    fn run(&self, ring: &MapHandle) {
+    /// Before anyone relies on the thread.
+    fn set_up(&self) {
         // Those who bear children at full speed must not keep it from running.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
         keep_only_bpf();
+    }
+
+    fn run(&self, ring: &MapHandle) {
         let asked = Rc::new(Cell::new([false; 2]));
         let note = Rc::clone(&asked);
         let mut builder = RingBufferBuilder::new();

@@ -12,7 +12,7 @@ use rustix::thread::{set_capabilities, CapabilitySet, CapabilitySets};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -106,12 +106,19 @@ impl Listeners {
         let fds: Vec<i32> = listeners.iter().map(|l| l.kernel.as_raw_fd()).collect();
         let state = Arc::new(Mutex::new(State { listeners, taken: Taken::default() }));
         let stop = Arc::new(AtomicBool::new(false));
+        let ready = Arc::new(Barrier::new(2));
         let thread = {
-            let (state, stop) = (Arc::clone(&state), Arc::clone(&stop));
+            let (state, stop, ready) = (Arc::clone(&state), Arc::clone(&stop), Arc::clone(&ready));
             let spawned = std::thread::Builder::new().name("exits".into());
-            spawned.spawn(move || keep_empty(&fds, &state, &stop))
+            spawned.spawn(move || {
+                give_up_rights();
+                ready.wait();
+                keep_empty(&fds, &state, &stop);
+            })
         };
         let thread = thread.map_err(|error| SourceError::Kernel { what: "no thread", error })?;
+        // Who goes on from here may rely on it.
+        ready.wait();
         Ok(Listeners { state, stop, thread: Some(thread) })
     }
 
@@ -125,7 +132,6 @@ impl Listeners {
 
 /// Empties the buffers whenever something is there.
 fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
-    give_up_rights();
     let nap = Timespec { tv_sec: 0, tv_nsec: NAP.as_nanos() as i64 };
     while !stop.load(Ordering::Relaxed) {
         // SAFETY: the sockets are closed after this thread has ended.
