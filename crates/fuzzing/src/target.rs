@@ -90,9 +90,6 @@ impl Target {
 
     fn carry_out(mut self, plan: Plan, case: &dyn Fn(&[u8])) {
         let name = self.name();
-        if let Some(left) = plan.until.and_then(|_| self.left_behind()) {
-            eprintln!("fuzz {name}: the last run ended with its program; {left}");
-        }
         let found_before = kept(&self.directory);
         for (path, input) in &found_before {
             if fails(case, input) {
@@ -101,6 +98,9 @@ impl Target {
         }
         self.pool.extend(found_before.into_iter().map(|(_, input)| input));
         let place = plan.until.map(|_| self.place());
+        if let Some(place) = &place {
+            eprintln!("{name}: what it tries is in {}, should it not come back", place.display());
+        }
         let watch = Watch::new(self.directory.clone(), place.as_deref());
         for input in &self.pool {
             self.check(&watch, case, input, plan);
@@ -129,12 +129,6 @@ impl Target {
     /// that overflows cannot be caught.
     fn place(&self) -> PathBuf {
         self.directory.with_file_name(format!("{}.trying", self.name()))
-    }
-
-    /// Keeps the input that ended a run.
-    fn left_behind(&self) -> Option<String> {
-        let input = std::fs::read(self.place()).ok()?;
-        Some(keep(&self.directory, &input))
     }
 
     fn check(&self, watch: &Watch, case: &dyn Fn(&[u8]), input: &[u8], plan: Plan) {
@@ -279,15 +273,12 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_ended_the_program_is_found_again() {
+    fn what_is_being_tried_is_in_a_file_meanwhile() {
         let (directory, target) = target();
-        // As a run leaves it whose program was ended in the middle of a case.
-        std::fs::write(target.place(), "needle").expect("a file");
-        let plan = Plan { seed: 3, cases: 0, until: Some(Duration::from_secs(60)) };
-        target.carry_out(plan, &|_| {});
-        let kept = kept(&directory.path().join("planted"));
-        assert_eq!(kept.iter().map(|(_, input)| input.as_slice()).collect::<Vec<_>>(), [b"needle"]);
-        assert!(!directory.path().join("planted.trying").exists());
+        let place = directory.path().join("planted.trying");
+        let plan = Plan { seed: 3, cases: 50, until: Some(Duration::from_secs(60)) };
+        target.carry_out(plan, &|input| assert_eq!(std::fs::read(&place).expect("there"), input));
+        assert!(!place.exists());
     }
 
     #[test]
