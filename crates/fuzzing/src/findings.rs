@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The inputs in a corpus directory, in the order of their names; none where there is no directory.
 ///
@@ -44,15 +45,17 @@ fn fnv(input: &[u8]) -> u64 {
     })
 }
 
-/// Leaves parts out of an input as long as it still `fails`.
+/// Leaves parts out of an input as long as it still `fails`; for a minute at most.
 pub fn smaller(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     const MOST_TRIES: usize = 5_000;
+    const LONGEST: Duration = Duration::from_secs(60);
+    let begin = Instant::now();
     let mut small = input.to_vec();
     let mut tries = 0;
     let mut part = small.len().div_ceil(2);
     while part > 0 {
         let mut at = 0;
-        while at < small.len() && tries < MOST_TRIES {
+        while at < small.len() && tries < MOST_TRIES && begin.elapsed() < LONGEST {
             tries += 1;
             let without = [&small[..at], &small[(at + part).min(small.len())..]].concat();
             if fails(&without) {
