@@ -110,7 +110,9 @@ fn the_terminals_ctrl_c_comes_once() {
     let me = env!("CARGO_BIN_EXE_exactop");
     let script =
         "trap \"echo one-INT\" INT; trap \"exit 4\" QUIT; echo ready; while :; do sleep 0.05; done";
-    let line = format!("{me} run -q -- sh -c '{script}'");
+    // exec: not every shell lets the last command take its place, and one that waits has the
+    // signals, too.
+    let line = format!("exec {me} run -q -- sh -c '{script}'");
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut terminal = terminal.spawn().expect("script(1)");
