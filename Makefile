@@ -57,6 +57,12 @@ bench: cargo ## Measure the cost of looking, beside other tops
 bench-ptop: cargo ## The precise top's comparison: every source of ours and other tops
 	$(CARGO) xtask bench --only ptop --only growth
 
+LAB_ARGS ?= --repeats 9
+
+.PHONY: lab-report
+lab-report: build ## Run every experiment (as root, half an hour): target/lab-report/report.html
+	target/release/exactop lab run all --out target/lab-report $(LAB_ARGS)
+
 .PHONY: lint
 lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings are errors
 	$(CARGO) fmt --all --check
