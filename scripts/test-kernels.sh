@@ -34,14 +34,14 @@ records=$(program_of "unittests src/lib.rs" exactop_sources)
 
 # A minute: books, states, the herd, a quota, each command once.
 short_on() {
-    cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop --file scripts/guest-short.sh \
-        -- sh /test/guest-short.sh
+    cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop --file xtask/guest/short.sh \
+        -- sh /test/short.sh
 }
 
 # Each source once, and what there is.
 sources_on() {
-    cargo xtask vm --kernel "$1" --file target/debug/exactop --file scripts/guest-sources.sh \
-        -- sh /test/guest-sources.sh
+    cargo xtask vm --kernel "$1" --file target/debug/exactop --file xtask/guest/sources.sh \
+        -- sh /test/sources.sh
 }
 
 # Tests of the ledger: all, or those that are named.
@@ -74,7 +74,7 @@ records_on() {
 # Groups that systemd makes.
 systemd_on() {
     cargo xtask vm --systemd --kernel "$1" --file target/debug/exactop \
-        --file scripts/guest-systemd.sh -- sh /test/guest-systemd.sh
+        --file xtask/guest/groups-by-systemd.sh -- sh /test/groups-by-systemd.sh
 }
 
 # An emulated machine's CPUs stand still whenever its host is busy, and timings with them: what

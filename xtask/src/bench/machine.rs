@@ -1,14 +1,10 @@
 //! The machine the figures are of, and how quiet it was.
 
-use super::running::{Running, Surface};
+use super::running::first_line;
 use super::{cpu_time, peers, table::Table};
 use serde_json::{json, Value};
 use std::fs;
-use std::process::Command;
 use std::time::Duration;
-
-/// For a program that only says what it is.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What identifies a run.
 pub struct Machine {
@@ -22,13 +18,13 @@ pub fn read() -> Machine {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let count = cpus.lines().filter(|line| line.starts_with("processor")).count();
     let mut facts = vec![
-        ("date", output("date", &["+%Y-%m-%d %H:%M %z"])),
-        ("kernel", output("uname", &["-srm"])),
+        ("date", first_line("date", &["+%Y-%m-%d %H:%M %z"])),
+        ("kernel", first_line("uname", &["-srm"])),
         ("system", os),
         ("CPUs", format!("{count} x {}", field(&cpus, "model name", ':'))),
-        ("virtual machine", output("systemd-detect-virt", &[])),
+        ("virtual machine", first_line("systemd-detect-virt", &[])),
         ("busy before we began", others()),
-        ("load average", output("cut", &["-d ", "-f1-3", "/proc/loadavg"])),
+        ("load average", first_line("cut", &["-d ", "-f1-3", "/proc/loadavg"])),
     ];
     facts.extend(peers::versions());
     facts.retain(|(_, value)| !value.is_empty());
@@ -67,12 +63,4 @@ fn others() -> String {
 fn field<'t>(text: &'t str, name: &str, separator: char) -> &'t str {
     let pairs = text.lines().filter_map(|line| line.split_once(separator));
     pairs.into_iter().find(|(key, _)| key.trim() == name).map_or("", |(_, value)| value.trim())
-}
-
-/// The first line a program prints, or nothing.
-pub fn output(program: &str, args: &[&str]) -> String {
-    let mut command = Command::new(program);
-    let started = Running::start(command.args(args), Surface::Pipe);
-    let text = started.and_then(|running| running.finish(PATIENCE)).unwrap_or_default();
-    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_string()
 }

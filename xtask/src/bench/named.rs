@@ -1,7 +1,7 @@
 //! How much of the CPU time of a busy machine gets a name, when most of it is of processes that
 //! live for a millisecond.
 
-use super::named_by::{self, Said};
+use super::named_by::{self, Said, WINDOW};
 use super::report::{Check, Section};
 use super::spread::Spread;
 use super::table::Table;
@@ -14,8 +14,6 @@ use std::time::Duration;
 const ROUNDS: usize = 5;
 /// Shells that start `true` in a loop.
 const SHELLS: usize = 2;
-/// The window each tool reports about, seconds.
-pub const WINDOW: u32 = 3;
 /// The shells have to get going.
 const SETTLING: Duration = Duration::from_millis(500);
 

@@ -3,7 +3,6 @@
 //! Every tool has its own format, and every one prints a first sample since boot that is no
 //! window; the last sample is taken.
 
-use super::named::WINDOW;
 use super::running::{Running, Surface};
 use super::{cpu_time, Bench};
 use anyhow::{bail, Context, Result};
@@ -11,6 +10,8 @@ use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
+/// The window each tool reports about, seconds.
+pub const WINDOW: u32 = 3;
 /// Two windows, and a slow start.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Rows of htop's screen: as many as there may be processes.

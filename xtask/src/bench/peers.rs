@@ -1,6 +1,6 @@
 //! The programs we are measured beside, and where Debian has them.
 
-use super::machine::output;
+use super::running::first_line;
 use std::path::PathBuf;
 
 /// A program of someone else.
@@ -45,7 +45,7 @@ pub fn report_missing() {
 pub fn versions() -> impl Iterator<Item = (&'static str, String)> {
     PEERS.iter().map(|peer| {
         let version = match find(peer.program) {
-            Some(program) => output(&program.to_string_lossy(), peer.version),
+            Some(program) => first_line(&program.to_string_lossy(), peer.version),
             None => "missing".into(),
         };
         (peer.program, version)

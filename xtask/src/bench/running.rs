@@ -16,6 +16,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// How long a tool may take to end, first when asked to, then when killed.
 const ENDING: Duration = Duration::from_secs(3);
 
+/// For a program that only says what it is.
+const ANSWER: Duration = Duration::from_secs(10);
+
 /// Where a tool writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
@@ -239,4 +242,12 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
             _ => return None,
         }
     }
+}
+
+/// The first line a program prints, or nothing.
+pub fn first_line(program: &str, args: &[&str]) -> String {
+    let mut command = Command::new(program);
+    let started = Running::start(command.args(args), Surface::Pipe);
+    let text = started.and_then(|running| running.finish(ANSWER)).unwrap_or_default();
+    text.lines().find(|line| !line.trim().is_empty()).unwrap_or("").trim().to_string()
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The guest's first program; `@TOKEN@` and `@COMMAND@` are filled in for each run.
-const INIT: &str = include_str!("init.sh");
+const INIT: &str = include_str!("../../guest/init.sh");
 
 /// Root, the bus's own user, and one without rights.
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\n\

@@ -8,10 +8,10 @@ use anyhow::{ensure, Result};
 use std::path::Path;
 
 /// The guest's first program: it makes room for systemd, and becomes it.
-pub const INIT: &str = include_str!("systemd/init.sh");
+pub const INIT: &str = include_str!("../../guest/systemd/init.sh");
 
 /// What the run is, inside.
-pub const COMMAND: &str = include_str!("systemd/command.sh");
+pub const COMMAND: &str = include_str!("../../guest/systemd/command.sh");
 
 /// This machine's programs and settings that the guest gets.
 const FILES: [&str; 5] = [
@@ -24,18 +24,18 @@ const FILES: [&str; 5] = [
 
 /// Units of the system.
 pub const UNITS: [(&str, &str); 5] = [
-    ("default.target", include_str!("systemd/default.target")),
-    ("dbus.socket", include_str!("systemd/dbus.socket")),
-    ("dbus.service", include_str!("systemd/dbus.service")),
-    ("user-manager.service", include_str!("systemd/user-manager.service")),
-    ("command.service", include_str!("systemd/command.service")),
+    ("default.target", include_str!("../../guest/systemd/default.target")),
+    ("dbus.socket", include_str!("../../guest/systemd/dbus.socket")),
+    ("dbus.service", include_str!("../../guest/systemd/dbus.service")),
+    ("user-manager.service", include_str!("../../guest/systemd/user-manager.service")),
+    ("command.service", include_str!("../../guest/systemd/command.service")),
 ];
 
 /// Units of the user.
 pub const USER_UNITS: [(&str, &str); 3] = [
-    ("default.target", include_str!("systemd/user-default.target")),
-    ("dbus.socket", include_str!("systemd/user-dbus.socket")),
-    ("dbus.service", include_str!("systemd/user-dbus.service")),
+    ("default.target", include_str!("../../guest/systemd/user-default.target")),
+    ("dbus.socket", include_str!("../../guest/systemd/user-dbus.socket")),
+    ("dbus.service", include_str!("../../guest/systemd/user-dbus.service")),
 ];
 
 /// The files of this machine, which must be there.
