@@ -37,9 +37,9 @@ static int print_tasks(const struct exactop_source *source)
 	for (at = 0; at < exactop_table_len(tasks); at++)
 		if (!exactop_table_row(tasks, at, &row) && row.pid == (uint32_t)getpid())
 			me++;
-	printf("%zu tasks, %zu of them this one\n", exactop_table_len(tasks), me);
+	printf("%zu tasks, %zu of this process\n", exactop_table_len(tasks), me);
 	exactop_table_free(tasks);
-	return me != 1;
+	return !me; /* a source may have threads of its own */
 }
 
 static int print_window(const struct exactop_source *source)
