@@ -1,7 +1,9 @@
 //! Fuzz targets: the command line, as words and value by value.
 
-use crate::args::Cli;
-use crate::{on_demand, prstat, values};
+use crate::cli::Cli;
+use crate::commands::on_demand::windows;
+use crate::commands::prstat;
+use crate::options::parse;
 use clap::{CommandFactory, Parser};
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::columns::COLUMNS;
@@ -48,22 +50,22 @@ fn fuzz_option_values() {
         .words([",", "+", "-", "%", "1e308", "inf", "NaN"])
         .run(|input| {
             let text = &*String::from_utf8_lossy(input);
-            assert!(values::count(text).is_ok_and(|n| n > 0) || values::count(text).is_err());
-            if let Ok(seconds) = values::seconds(text) {
+            assert!(parse::count(text).is_ok_and(|n| n > 0) || parse::count(text).is_err());
+            if let Ok(seconds) = parse::seconds(text) {
                 // Becomes a duration that a clock can be moved on by.
                 let length = std::time::Duration::from_secs_f64(seconds);
                 assert!(!length.is_zero());
                 assert!(std::time::Instant::now().checked_add(length * 2).is_some(), "{seconds}");
             }
-            assert!(values::width(text).is_err() || values::width(text).is_ok_and(|n| n >= 3));
-            assert!(values::percent(text).map_or(true, |p| (0.0..=100.0).contains(&p)));
-            assert!(values::pid(text).map_or(true, |pid| pid >= 1));
-            let _ = values::filter(text);
-            let _ = values::sort_field(text);
-            if let Ok(list) = values::columns(text) {
+            assert!(parse::width(text).is_err() || parse::width(text).is_ok_and(|n| n >= 3));
+            assert!(parse::percent(text).map_or(true, |p| (0.0..=100.0).contains(&p)));
+            assert!(parse::pid(text).map_or(true, |pid| pid >= 1));
+            let _ = parse::filter(text);
+            let _ = parse::sort_field(text);
+            if let Ok(list) = parse::columns(text) {
                 assert!(!list.0.is_empty() && list.0.len() <= COLUMNS.len());
             }
             let words: Vec<String> = text.split(' ').map(String::from).collect();
-            let _ = on_demand::pace(&words);
+            let _ = windows::pace(&words);
         });
 }

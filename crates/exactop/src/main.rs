@@ -1,51 +1,28 @@
 //! The command: reads the command line, puts source and view together, ends with a code.
 
-mod args;
-mod batch;
-mod cgroups;
-mod config;
+mod cli;
+mod commands;
 mod descriptors;
-mod doctor;
 mod failure;
-mod feed;
 #[cfg(test)]
 mod fuzz;
-mod held;
-mod host;
-mod hurry;
-#[cfg(feature = "bpf")]
-mod lab;
-mod live;
-mod load;
-mod manual;
-mod nearest;
-mod on_demand;
+mod options;
 mod output;
-mod preset;
-mod prstat;
+mod passwd;
 mod rights;
-#[cfg(feature = "bpf")]
-mod run;
-mod setuid;
-#[cfg(feature = "bpf")]
-mod sink;
-#[cfg(feature = "bpf")]
-mod syscalls;
-#[cfg(feature = "bpf")]
-mod trace;
-mod users;
-mod values;
-#[cfg(feature = "bpf")]
-mod waits;
-#[cfg(feature = "bpf")]
-mod wakeups;
+mod source;
 
-use args::{Cli, Command, Ptop, Shell, Watch};
 use clap::{CommandFactory, Parser};
+use cli::{Cli, Command, Ptop, Shell, Watch};
+use commands::watch::{live, windows};
+use commands::{cgroups, doctor, load, manual, prstat};
+#[cfg(feature = "bpf")]
+use commands::{lab, on_demand, run, trace};
 use exactop_model::columns::{COLUMNS, TOP};
 use exactop_model::sort::SortBy;
 use exactop_views::{json, reference, Plan, Selection, User};
 use failure::Failure;
+use options::preset;
 use rights::{Role, Source};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -69,7 +46,7 @@ fn run() -> Result<(), Failure> {
         }
         Err(error) => return Err(failure::from_clap(&error, "exactop --help")),
     };
-    setuid::check().map_err(|failure| match &cli.command {
+    rights::setuid::check().map_err(|failure| match &cli.command {
         #[cfg(feature = "bpf")]
         Some(Command::Run(_)) => run::as_its_own(failure),
         _ => failure,
@@ -83,11 +60,11 @@ fn run() -> Result<(), Failure> {
         Some(Command::Prstat(options)) => prstat::run(&options),
         Some(Command::Ptop(options)) => ptop(*options),
         #[cfg(feature = "bpf")]
-        Some(Command::Syscalls(command)) => syscalls::run(&command),
+        Some(Command::Syscalls(command)) => on_demand::syscalls::run(&command),
         #[cfg(feature = "bpf")]
-        Some(Command::Wakeups(command)) => wakeups::run(&command),
+        Some(Command::Wakeups(command)) => on_demand::wakeups::run(&command),
         #[cfg(feature = "bpf")]
-        Some(Command::Waits(command)) => waits::run(&command),
+        Some(Command::Waits(command)) => on_demand::waits::run(&command),
         #[cfg(feature = "bpf")]
         Some(Command::Run(command)) => run::run(&command),
         Some(Command::Cgroups(command)) => cgroups::run(&command),
@@ -126,17 +103,22 @@ fn watch(watch: &Watch) -> Result<(), Failure> {
     if !watch.prints() {
         live::check(watch)?;
         let settings = live::settings(watch)?;
-        feed::check_pids(watch)?;
+        source::check_pids(watch)?;
         user(watch)?;
-        return live::run(feed::open(watch, Role::Live)?, watch, settings);
+        return live::run(source::open(watch, Role::Live)?, watch, settings);
     }
     let plan = plan(watch)?;
-    feed::check_pids(watch)?;
-    let pace = batch::Pace {
+    source::check_pids(watch)?;
+    let pace = windows::Pace {
         interval: Duration::from_secs_f64(watch.delay.unwrap_or(DEFAULT_DELAY_S)),
         windows: if watch.once { Some(1) } else { watch.iterations },
     };
-    batch::run(&mut *feed::open(watch, Role::Windows)?, &plan, batch::Format::new(watch), pace)
+    windows::run(
+        &mut *source::open(watch, Role::Windows)?,
+        &plan,
+        windows::Format::new(watch),
+        pace,
+    )
 }
 
 const DEFAULT_DELAY_S: f64 = 2.0;
@@ -195,6 +177,6 @@ fn user(watch: &Watch) -> Result<Option<User>, Failure> {
     };
     let unknown =
         || Failure::usage(format!("no user '{name}' in /etc/passwd: write a name or a number"));
-    let uid = users::id(name).ok_or_else(unknown)?;
+    let uid = passwd::id(name).ok_or_else(unknown)?;
     Ok(Some(User { uid, others }))
 }

@@ -3,7 +3,7 @@
 
 use super::table::Writes;
 use super::Measure;
-use crate::config;
+use crate::options::config;
 use exactop_sources::cgroupfs::Hierarchy;
 use exactop_sources::probe;
 use landlock::{

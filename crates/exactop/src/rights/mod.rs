@@ -7,6 +7,7 @@
 mod calls;
 mod capabilities;
 mod files;
+pub mod setuid;
 mod table;
 
 pub use capabilities::asked;

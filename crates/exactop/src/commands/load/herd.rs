@@ -1,0 +1,131 @@
+//! `exactop load herd`: the thundering herd, run here so that someone can look at it.
+
+use crate::failure::Failure;
+use crate::output::Signals;
+use clap::{Args, ValueEnum};
+use exactop_workloads::herd::{Options, Server, Totals, Wake};
+use serde_json::json;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+/// How large a herd.
+#[derive(Debug, Args)]
+pub struct Herd {
+    /// Workers
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    threads: usize,
+    /// Whom a connection wakes
+    #[arg(long, value_enum)]
+    wake: Whom,
+    /// Connections per second the client tries to make, one after the other
+    #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate, allow_hyphen_values = true)]
+    rate: f64,
+    /// When it stops by itself
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::options::parse::seconds, allow_hyphen_values = true)]
+    duration: f64,
+    /// One JSON object at the end
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Whom {
+    /// Every worker (pthread_cond_broadcast)
+    All,
+    /// One worker (pthread_cond_signal)
+    One,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(rate) if rate > 0.0 && rate <= 1e6 => Ok(rate),
+        _ => Err("write connections per second, more than 0 and up to a million".into()),
+    }
+}
+
+/// Runs it until its time is over or someone ends it.
+///
+/// # Errors
+/// What it could not get.
+pub fn run(options: &Herd) -> Result<(), Failure> {
+    let (wake, name) = match options.wake {
+        Whom::All => (Wake::All, c"herd-all"),
+        Whom::One => (Wake::One, c"herd-one"),
+    };
+    // The name in lists of processes; threads inherit it.
+    rustix::thread::set_name(name).map_err(Failure::cannot("take a name"))?;
+    let server = Server::start(&Options { threads: options.threads, wake, rate: options.rate });
+    let server = server.map_err(Failure::failed)?;
+    // Not before: the client is not to inherit the handlers.
+    let signals = Signals::new()?;
+    tell(options, wake);
+    let began = Instant::now();
+    let ended = serve(&server, &signals, began + Duration::from_secs_f64(options.duration));
+    let seconds = began.elapsed().as_secs_f64();
+    let totals = server.stop();
+    match ended {
+        Ok(()) | Err(Failure::Signal(SIGINT | SIGTERM)) => {}
+        Err(failure) => return Err(failure),
+    }
+    let said = match options.json {
+        true => as_json(options, wake, seconds, &totals),
+        false => as_text(options, wake, seconds, &totals),
+    };
+    signals.write(said.as_bytes())
+}
+
+fn serve(server: &Server, signals: &Signals, end: Instant) -> Result<(), Failure> {
+    while signals.wait(end, &[server.listener()])?.is_some() {
+        server.accept().map_err(|error| Failure::failed(format!("cannot accept: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Where to look. Nobody needs to listen.
+fn tell(options: &Herd, wake: Wake) {
+    let (pid, threads, seconds) = (std::process::id(), options.threads, options.duration);
+    let _ = writeln!(
+        std::io::stderr(),
+        "herd: process {pid}, {threads} workers, each connection wakes {wake}; stops after \
+         {seconds} s or at Ctrl-C"
+    );
+}
+
+fn as_text(options: &Herd, wake: Wake, seconds: f64, totals: &Totals) -> String {
+    let each = |n: u64| if totals.served > 0 { n as f64 / totals.served as f64 } else { 0.0 };
+    let cpu_s = totals.cpu_ns as f64 / 1e9;
+    format!(
+        "herd         {} workers, each connection wakes {wake}, {seconds:.1} s\n\
+         connections  {} accepted, {} served, {:.1} a second\n\
+         wake-ups     {}, {:.1} a connection; {} found nothing to do\n\
+         server's CPU {cpu_s:.3} s, {:.2} % of a CPU, {:.0} us a connection\n",
+        options.threads,
+        totals.accepted,
+        totals.served,
+        totals.served as f64 / seconds,
+        totals.wakeups,
+        each(totals.wakeups),
+        totals.futile,
+        cpu_s / seconds * 100.0,
+        each(totals.cpu_ns) / 1000.0,
+    )
+}
+
+fn as_json(options: &Herd, wake: Wake, seconds: f64, totals: &Totals) -> String {
+    let object = json!({
+        "schema": { "name": "exactop.load", "version": 1 },
+        "load": "herd",
+        "threads": options.threads,
+        "wake": wake.to_string(),
+        "rate": options.rate,
+        "duration_s": seconds,
+        "accepted": totals.accepted,
+        "served": totals.served,
+        "wakeups": totals.wakeups,
+        "futile_wakeups": totals.futile,
+        "server_cpu_ns": totals.cpu_ns,
+        "client": { "connected": totals.connected, "failed": totals.failed },
+    });
+    format!("{object}\n")
+}

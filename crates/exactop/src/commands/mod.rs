@@ -1,0 +1,15 @@
+//! What the command can do: a file or a folder for each subcommand.
+
+pub mod cgroups;
+pub mod doctor;
+#[cfg(feature = "bpf")]
+pub mod lab;
+pub mod load;
+pub mod manual;
+pub mod on_demand;
+pub mod prstat;
+#[cfg(feature = "bpf")]
+pub mod run;
+#[cfg(feature = "bpf")]
+pub mod trace;
+pub mod watch;

@@ -1,0 +1,270 @@
+//! The options of prstat, as its manual page has them, and which of them go together.
+
+use crate::cli::{Source, Split};
+use crate::failure::Failure;
+use crate::options::parse;
+use clap::{ArgAction, Args, ValueEnum};
+use exactop_views::prstat::{Group, Key, Lists, Look};
+use std::path::PathBuf;
+
+/// What `exactop prstat` can be asked for.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Users below the processes, in a screen of two parts
+    #[arg(short = 'a')]
+    pub all: bool,
+    /// One report below the other, without cursor movement
+    #[arg(short = 'c')]
+    pub append: bool,
+    /// The time before each report: u seconds since the epoch, d a date
+    #[arg(short = 'd', value_name = "u|d")]
+    pub date: Option<Date>,
+    /// A line for each thread
+    #[arg(short = 'L')]
+    pub threads: bool,
+    /// Microstates: per cent of a thread's time in each (also -v)
+    #[arg(short = 'm', short_alias = 'v')]
+    pub microstates: bool,
+    /// How many lines above and below [default: what fits, 15,5 with -c]
+    #[arg(short = 'n', value_name = "NTOP[,NBOTTOM]", value_parser = lines, allow_hyphen_values = true)]
+    pub lines: Option<Lines>,
+    /// Only these processes
+    #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
+    pub pids: Vec<u32>,
+    /// Only what is or last was on these CPUs
+    #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',')]
+    pub cpus: Vec<u32>,
+    /// Users as numbers
+    #[arg(short = 'r')]
+    pub numeric: bool,
+    /// Run as a real-time process, so that reports come in time on a busy machine
+    #[arg(short = 'R')]
+    pub real_time: bool,
+    /// Sort by this, largest first [default: cpu]
+    #[arg(short = 's', value_name = "KEY", overrides_with = "ascending")]
+    pub descending: Option<SortKey>,
+    /// Sort by this, smallest first
+    #[arg(short = 'S', value_name = "KEY", overrides_with = "descending")]
+    pub ascending: Option<SortKey>,
+    /// Users only
+    #[arg(short = 't')]
+    pub users: bool,
+    /// Only these effective users
+    #[arg(short = 'u', value_name = "EUIDLIST", value_delimiter = ',')]
+    pub effective: Vec<String>,
+    /// Only these real users
+    #[arg(short = 'U', value_name = "UIDLIST", value_delimiter = ',')]
+    pub real: Vec<String>,
+    /// Cut long names with -c, too
+    #[arg(short = 'W')]
+    pub cut: bool,
+    /// Only these cgroups: paths or ids
+    #[arg(short = 'z', value_name = "CGROUPLIST", value_delimiter = ',')]
+    pub cgroups: Vec<String>,
+    /// Cgroups below the processes: what comes nearest to a zone
+    #[arg(short = 'Z')]
+    pub zones: bool,
+    /// Where the figures come from; microstates need the ledger
+    #[arg(long, value_enum, default_value_t)]
+    pub source: Source,
+    /// How the ledger tells user from system time [default: exact with -m]
+    #[arg(long, value_enum)]
+    pub split: Option<Split>,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    pub help: Option<bool>,
+    /// Seconds between two reports [default: 5]
+    #[arg(value_name = "INTERVAL")]
+    pub interval: Option<u32>,
+    /// How many reports [default: until stopped]
+    #[arg(value_name = "COUNT", value_parser = count)]
+    pub count: Option<u64>,
+    /// Read this directory instead of /proc (procfs source, for tests)
+    #[arg(long, value_name = "DIR", hide = true)]
+    pub proc_root: Option<PathBuf>,
+    #[command(flatten)]
+    refused: Refused,
+}
+
+/// Options for what only illumos has. They are read so that the refusal can say why.
+#[derive(Debug, Args)]
+struct Refused {
+    #[arg(short = 'C', hide = true)]
+    psets: Option<String>,
+    #[arg(short = 'h', hide = true)]
+    lgroups: Option<String>,
+    #[arg(short = 'H', hide = true)]
+    lgroup_column: bool,
+    #[arg(short = 'j', hide = true)]
+    projects: Option<String>,
+    #[arg(short = 'J', hide = true)]
+    project_list: bool,
+    #[arg(short = 'k', hide = true)]
+    tasks: Option<String>,
+    #[arg(short = 'T', hide = true)]
+    task_list: bool,
+}
+
+/// What help says below the options.
+pub const NOTES: &str = "\
+As on illumos, but:
+  The first report covers a real window (the interval, a second at most), not whole lives.
+  CPU is the window's share of the machine, not an average that decays.
+  USERNAME is the effective user. Zones are cgroups. LWPID is the thread's id, and a thread that
+  has a name of its own shows it.
+  Linux does not tell TRP from USR and SYS: it is '-', as is all that this kernel does not give.
+  SLP is every other sleep, waiting for disks included. Time stopped, stolen, or throttled by a
+  cgroup's quota is in no column, as stopped time never was: such rows sum to less than 100.
+  Without -L, -m is the average over the process's threads, those that exited included.
+  PRI is 139 minus the kernel's priority: 0 to 39 fair, from 40 on real time.
+  From a million on, counts go on as 1M, .1G where prstat prints '.10'.
+
+q ends it, any other key refreshes at once. Exit status: 0 done, also by q, ^C or SIGTERM; 1 wrong
+use or something failed.";
+
+/// How to write the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Date {
+    /// Seconds since the epoch
+    #[value(name = "u")]
+    Unix,
+    /// As date(1) writes it
+    #[value(name = "d")]
+    Date,
+}
+
+/// What `-s` and `-S` take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum SortKey {
+    Cpu,
+    Pri,
+    Rss,
+    Size,
+    Time,
+}
+
+impl SortKey {
+    fn key(self) -> Key {
+        match self {
+            SortKey::Cpu => Key::Cpu,
+            SortKey::Pri => Key::Pri,
+            SortKey::Rss => Key::Rss,
+            SortKey::Size => Key::Size,
+            SortKey::Time => Key::Time,
+        }
+    }
+}
+
+/// Numbers of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lines {
+    /// Above.
+    pub top: usize,
+    /// Below, where it was given.
+    pub bottom: Option<usize>,
+}
+
+fn lines(text: &str) -> Result<Lines, String> {
+    let number = |text: &str| text.trim().parse().ok();
+    let (top, bottom) = match text.split_once(',') {
+        Some((top, bottom)) => (number(top), number(bottom).map(Some)),
+        None => (number(text), Some(None)),
+    };
+    match top.zip(bottom) {
+        Some((_, Some(0))) | None => Err("write the lines above, or above and below: 15,5".into()),
+        Some((top, bottom)) => Ok(Lines { top, bottom }),
+    }
+}
+
+fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(n @ 1..) => Ok(n),
+        _ => Err("not a number of reports (1 or more)".into()),
+    }
+}
+
+impl Options {
+    /// Refuses what Linux does not have and what does not go together.
+    ///
+    /// # Errors
+    /// Which option, and why.
+    pub fn check(&self) -> Result<(), Failure> {
+        let wrong = |why: &str| Err(Failure::usage(why));
+        if let Some(why) = self.refused.why() {
+            return wrong(why);
+        }
+        if self.users && self.microstates {
+            return wrong("-t option cannot be used with -v or -m");
+        }
+        if self.users && (self.all || self.zones) {
+            return wrong("-t option cannot be used with -a or -Z");
+        }
+        if self.all && self.zones {
+            return wrong("-a option cannot be used with -t or -Z");
+        }
+        let is_split = self.all || self.zones;
+        if !is_split && self.lines.is_some_and(|lines| lines.top == 0) {
+            return wrong("invalid argument for -n: without -a or -Z there are no lines below");
+        }
+        if self.microstates && (self.source == Source::Procfs || self.proc_root.is_some()) {
+            return wrong(
+                "-m needs the ledger: /proc does not say what a thread waits for, nor for how long",
+            );
+        }
+        Ok(())
+    }
+
+    /// What reports look like; `screen`: on a screen of its own, where names are always cut.
+    pub fn look(&self, screen: bool) -> Look {
+        let lists = match (self.users, self.all, self.zones) {
+            (true, ..) => Lists::Groups(Group::User),
+            (_, true, _) => Lists::Both(Group::User),
+            (.., true) => Lists::Both(Group::Cgroup),
+            _ => Lists::Rows,
+        };
+        let key = self.ascending.or(self.descending).map_or(Key::Cpu, SortKey::key);
+        Look {
+            microstates: self.microstates,
+            threads: self.threads,
+            lists,
+            key,
+            ascending: self.ascending.is_some(),
+            numeric: self.numeric,
+            cut: screen || self.cut,
+        }
+    }
+}
+
+impl Refused {
+    fn why(&self) -> Option<&'static str> {
+        const LGROUPS: &str = "-h and -H: locality groups are not shown";
+        const PROJECTS: &str = "-j and -J: Linux has no projects: -Z and -z show cgroups";
+        const TASKS: &str = "-k and -T: Linux has no tasks of newtask(1): -Z and -z show cgroups";
+        let given = [
+            (
+                self.psets.is_some(),
+                "-C: Linux has no processor sets: -P takes CPUs, -z the cgroup of a cpuset",
+            ),
+            (self.lgroups.is_some() || self.lgroup_column, LGROUPS),
+            (self.projects.is_some() || self.project_list, PROJECTS),
+            (self.tasks.is_some() || self.task_list, TASKS),
+        ];
+        given.into_iter().find_map(|(given, why)| given.then_some(why))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_lines() {
+        assert_eq!(lines("15"), Ok(Lines { top: 15, bottom: None }));
+        assert_eq!(lines("10,3"), Ok(Lines { top: 10, bottom: Some(3) }));
+        assert_eq!(lines("0"), Ok(Lines { top: 0, bottom: None }));
+        for bad in ["", ",", "x", "5,", "5,0", "-1", "5,x", "1,2,3"] {
+            assert!(lines(bad).is_err(), "{bad}");
+        }
+    }
+}

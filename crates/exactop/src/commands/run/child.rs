@@ -1,0 +1,201 @@
+//! The command as a child: everything that must be so before it begins.
+
+use super::condition::{Condition, Sched};
+use super::relay;
+use super::user::{answer, User};
+use super::wait_for_group::{self, Waiting};
+use super::Command;
+use crate::descriptors;
+use exactop_sources::cgroupfs::Entrance;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command as Process};
+
+/// Why there is no child: the exit status, and one line.
+pub struct NotStarted(pub u8, pub String);
+
+/// Found, but it could not be run; not found (as in env(1) and every shell).
+const CANNOT_RUN: u8 = 126;
+const NOT_FOUND: u8 = 127;
+
+/// Starts it, in the group that `entrance` leads to; `signals` are those it takes from then on.
+///
+/// # Errors
+/// With the exit status that says which kind.
+pub fn start(
+    command: &Command,
+    condition: &Condition,
+    entrance: Option<Entrance>,
+    signals: relay::Child,
+) -> Result<Child, NotStarted> {
+    let ours = |why: String| NotStarted(super::OURS, why);
+    let name = command.command.first().map(|name| name.to_string_lossy());
+    let why = |error| why(name.as_deref().unwrap_or_default(), &error);
+    match entrance {
+        Some(Entrance::Taken(scope)) => {
+            let (summoner, waiting) =
+                wait_for_group::pair().map_err(|error| ours(error.to_string()))?;
+            let mut process = prepare(command, condition, Vec::new(), Some(waiting), signals)?;
+            std::thread::scope(|threads| {
+                let served = threads.spawn(|| summoner.serve(scope));
+                let child = process.spawn();
+                // With it goes our copy of the child's ends, or the other would wait for ever.
+                drop(process);
+                match served.join() {
+                    Ok(Ok(())) => child.map_err(why),
+                    Ok(Err(refused)) => Err(ours(refused.to_string())),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            })
+        }
+        Some(Entrance::Doors(doors)) => {
+            prepare(command, condition, doors, None, signals)?.spawn().map_err(why)
+        }
+        None => prepare(command, condition, Vec::new(), None, signals)?.spawn().map_err(why),
+    }
+}
+
+/// Everything but the fork.
+fn prepare(
+    command: &Command,
+    condition: &Condition,
+    doors: Vec<File>,
+    waiting: Option<Waiting>,
+    signals: relay::Child,
+) -> Result<Process, NotStarted> {
+    let ours = |why: String| NotStarted(super::OURS, why);
+    let (program, arguments) = command
+        .command
+        .split_first()
+        .unwrap_or_else(|| unreachable!("the command line requires a command"));
+    let user = command.user.as_deref().map(User::named).transpose().map_err(ours)?;
+    let mut process = Process::new(program);
+    process.args(arguments);
+    if let Some(user) = user.as_ref().filter(|_| !command.keep_env) {
+        process.envs(user.environment.iter().map(|(name, value)| (name, value)));
+    }
+    process.envs(command.env.iter().cloned());
+    if let Some(dir) = &command.chdir {
+        if !dir.is_dir() {
+            return Err(ours(format!("--chdir {}: no such directory", dir.display())));
+        }
+        process.current_dir(dir);
+    }
+    let before = Before {
+        doors,
+        waiting,
+        nice: condition.niceness().map(|(nice, _)| nice),
+        cpus: condition.cpus.clone().map(|cpus| cpus.0),
+        sched: condition.sched,
+        user,
+        no_new_privs: command.no_new_privs,
+        gate: command.gate,
+        signals,
+    };
+    // SAFETY: between fork and exec only system calls are made; nothing is allocated.
+    unsafe { process.pre_exec(move || before.run()) };
+    Ok(process)
+}
+
+/// What kept it from starting. The steps before exec mark their errors.
+fn why(program: &str, error: &io::Error) -> NotStarted {
+    match error.raw_os_error().map(|code| code / STEP) {
+        Some(step @ 1..) if (step as usize) <= STEPS.len() => {
+            let what = STEPS[step as usize - 1];
+            let errno = error.raw_os_error().unwrap_or(0) % STEP;
+            let reason = io::Error::from_raw_os_error(errno);
+            NotStarted(super::OURS, format!("{what}: {reason}"))
+        }
+        _ if error.kind() == io::ErrorKind::NotFound => {
+            NotStarted(NOT_FOUND, format!("{program}: not found"))
+        }
+        _ => NotStarted(CANNOT_RUN, format!("cannot run {program}: {error}")),
+    }
+}
+
+/// Errors of the steps come back as their errno plus their number times this: an errno is smaller
+/// (include/linux/err.h, MAX_ERRNO).
+const STEP: i32 = 4096;
+
+/// The steps in their order.
+const STEPS: [&str; 7] = [
+    "cannot join the control group",
+    "--sched is refused (run as root, or raise RLIMIT_RTPRIO)",
+    "--nice is refused (a lower niceness needs root or RLIMIT_NICE)",
+    "--cpus is refused",
+    "--user is refused (run as root)",
+    "--no-new-privs is refused",
+    "cannot prepare the command",
+];
+
+/// What the child does before it becomes the command.
+struct Before {
+    doors: Vec<File>,
+    waiting: Option<Waiting>,
+    nice: Option<i32>,
+    cpus: Option<Vec<usize>>,
+    sched: Option<Sched>,
+    user: Option<User>,
+    no_new_privs: bool,
+    gate: bool,
+    signals: relay::Child,
+}
+
+impl Before {
+    fn run(&self) -> io::Result<()> {
+        marked(7, self.signals.first())?;
+        marked(7, descriptors::put_back())?;
+        marked(1, self.doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
+        marked(1, self.waiting.as_ref().map_or(Ok(()), Waiting::wait))?;
+        if let Some(sched) = self.sched {
+            let (policy, priority) = sched.numbers();
+            let parameters = libc::sched_param { sched_priority: priority };
+            // SAFETY: the structure lives until the call returns.
+            marked(2, answer(unsafe { libc::sched_setscheduler(0, policy, &parameters) }))?;
+        }
+        if let Some(nice) = self.nice {
+            // SAFETY: takes numbers.
+            marked(3, answer(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) }))?;
+        }
+        if let Some(cpus) = &self.cpus {
+            let mut set = rustix::thread::CpuSet::new();
+            cpus.iter().for_each(|&cpu| set.set(cpu));
+            marked(4, rustix::thread::sched_setaffinity(None, &set).map_err(Into::into))?;
+        }
+        if let Some(user) = &self.user {
+            marked(5, user.become_them())?;
+            marked(7, self.signals.stay_with_parent())?;
+        }
+        if self.no_new_privs {
+            // SAFETY: takes numbers.
+            marked(6, answer(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }))?;
+        }
+        if self.gate {
+            wait_for_enter();
+        }
+        marked(7, self.signals.last())
+    }
+}
+
+/// Says which step it was.
+fn marked(step: i32, result: io::Result<()>) -> io::Result<()> {
+    result.map_err(|error| {
+        io::Error::from_raw_os_error(step * STEP + error.raw_os_error().unwrap_or(libc::EIO))
+    })
+}
+
+/// Nothing begins before someone is ready.
+fn wait_for_enter() {
+    let pid = std::process::id();
+    let mut text = [0u8; 64];
+    let mut room = &mut text[..];
+    // Written into an array: nothing may be allocated here.
+    let _ = write!(room, "PID: {pid}\npress Enter to go on\n");
+    let left = room.len();
+    let written = text.len() - left;
+    let _ = io::stderr().write_all(&text[..written]);
+    let mut byte = [0u8];
+    // SAFETY: one byte into an array of one.
+    while unsafe { libc::read(0, byte.as_mut_ptr().cast(), 1) } == 1 && byte[0] != b'\n' {}
+}

@@ -1,0 +1,170 @@
+//! `exactop run`: time(1) that loses no child, under any scheduling condition.
+
+mod begun;
+mod child;
+mod condition;
+mod group;
+mod one_run;
+mod relay;
+mod repeat;
+mod report;
+mod user;
+mod wait_for_group;
+
+use crate::failure::Failure;
+use clap::Args;
+use condition::Condition;
+use exactop_model::run::Report;
+use report::Format;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Under which conditions to run, and how to report.
+#[derive(Debug, Args)]
+pub struct Command {
+    #[command(flatten)]
+    condition: Condition,
+    /// Print the PID, wait for Enter, then go
+    #[arg(long)]
+    gate: bool,
+    /// Run as this user, a name or a number, with their groups and HOME, SHELL, USER, LOGNAME
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// With --user: leave HOME, SHELL, USER and LOGNAME as they are
+    #[arg(long, requires = "user")]
+    keep_env: bool,
+    /// Nothing the command starts gets more rights than it has, as from setuid programs (prctl(2))
+    #[arg(long)]
+    no_new_privs: bool,
+    /// Run in this directory
+    #[arg(long, value_name = "DIR")]
+    chdir: Option<PathBuf>,
+    /// Set a variable of the environment; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Tell user from system time at every system call, which slows them down; else by the
+    /// kernel's own count
+    #[arg(long)]
+    exact_split: bool,
+    /// As POSIX has it: real, user, sys
+    #[arg(short, long, conflicts_with_all = ["format", "quiet"])]
+    posix: bool,
+    /// In GNU time's letters: %e %U %S %P %M ...
+    #[arg(short, long, value_name = "FORMAT", conflicts_with = "quiet")]
+    format: Option<String>,
+    /// Write the report here instead of standard error
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also write it as JSON (docs/json.md); - is standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// No report but the JSON
+    #[arg(short, long)]
+    quiet: bool,
+    /// Run it so many times and report medians with 95 % intervals
+    #[arg(long, value_name = "N", value_parser = crate::options::parse::count, conflicts_with_all = ["posix", "format", "gate"])]
+    repeat: Option<u64>,
+    /// With --repeat: runs before those that count, under each condition
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat")]
+    warmup: u64,
+    /// With --repeat: conditions to compare, in turns, such as 'nice=0' 'nice=5 cpus=0'; what is
+    /// given beside them holds for all
+    #[arg(long, value_name = "CONDITION", num_args = 1.., requires = "repeat", value_parser = condition::parse)]
+    compare: Vec<condition::Labelled>,
+    /// The command and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND"
+    )]
+    command: Vec<OsString>,
+}
+
+/// What the report holds, for --help.
+pub const NOTES: &str = "\
+Counts everything that descends from the command by birth: daemons, orphans, and children that nobody
+waits for. Without the ledger (root, BPF) only those that were waited for are known, as in time(1).
+
+--weight and --max make a control group of its own, removed at the end; --cgroup joins one.
+
+SIGTERM, HUP, INT, QUIT, USR1, USR2, CONT and TSTP are passed on to the command, unless the terminal
+sent them to both. A limit lasts as long as processes of the command are left.
+
+Exit status: that of the command; 128+N if signal N killed it; 125 exactop failed, 126 the command
+could not be run, 127 it was not found.
+
+Examples:
+  exactop run make -j2
+  exactop run --max 40% -- make -j2        40 % of a CPU
+  exactop run --nice 5 --cpus 0 --json r.json -- ./work
+  exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
+
+/// Something failed before or beside the command (as in env(1), timeout(1)).
+const OURS: u8 = 125;
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("write NAME=VALUE".into()),
+    }
+}
+
+/// Runs the command, reports, and ends as it ended.
+///
+/// # Errors
+/// Always: with the command's own exit status if all went well.
+pub fn run(command: &Command) -> Result<(), Failure> {
+    ours(checked(command))?;
+    let relay = relay::Relay::new();
+    let mut relay = ours(relay.map_err(|error| {
+        Failure::failed(format!("cannot take signals for the command: {error}"))
+    }))?;
+    if let Some(times) = command.repeat {
+        return repeat::run(command, times, &mut relay);
+    }
+    let report = match one_run::run(command, &command.condition, &mut relay) {
+        Ok(report) => report,
+        Err(one_run::Failed::Start(status, why)) => return Err(Failure::Ended(status, Some(why))),
+        Err(one_run::Failed::Ours(why)) => return Err(Failure::Ended(OURS, Some(why))),
+    };
+    match tell(command, &report) {
+        // Whoever was to read it has seen enough.
+        Err(failure) if failure.is_broken_pipe() => {}
+        told => ours(told)?,
+    }
+    let status = u8::try_from(report.end.status() & 0xff).unwrap_or(OURS);
+    Err(Failure::Ended(status, None))
+}
+
+fn ours<T>(result: Result<T, Failure>) -> Result<T, Failure> {
+    result.map_err(as_its_own)
+}
+
+/// Our own failures have their own exit code, so that they are not taken for the command's.
+pub fn as_its_own(failure: Failure) -> Failure {
+    match failure {
+        Failure::Usage(why) => Failure::Ended(OURS, Some(why)),
+        Failure::Failed(why) => Failure::Ended(OURS, Some(format!("{why:#}"))),
+        other => other,
+    }
+}
+
+/// What can be known before the command is started.
+fn checked(command: &Command) -> Result<(), Failure> {
+    if let Some(format) = &command.format {
+        report::check_format(format)?;
+    }
+    let compared = command.compare.iter().map(|c| &c.condition);
+    compared.chain([&command.condition]).try_for_each(Condition::check)
+}
+
+fn tell(command: &Command, report: &Report) -> Result<(), Failure> {
+    let format = match (&command.format, command.posix, command.quiet) {
+        (_, _, true) => Format::None,
+        (Some(letters), _, _) => Format::Letters(letters),
+        (None, true, _) => Format::Posix,
+        (None, false, _) => Format::Words,
+    };
+    report::write(report, format, command.output.as_deref(), command.json.as_deref())
+}

@@ -1,0 +1,82 @@
+//! Where a run's report goes.
+
+use crate::failure::Failure;
+use crate::output::{self, file};
+use exactop_model::run::{End, Report, Rusage};
+use exactop_views::run::{self, gnu};
+use std::io::Write;
+use std::path::Path;
+
+/// How it looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format<'a> {
+    /// Not at all.
+    None,
+    /// For people.
+    Words,
+    /// real, user, sys.
+    Posix,
+    /// GNU time's letters.
+    Letters(&'a str),
+}
+
+/// Whether a format has only known letters.
+///
+/// # Errors
+/// The one that is not.
+pub fn check_format(format: &str) -> Result<(), Failure> {
+    let nothing = Report {
+        command: Vec::new(),
+        end: End::Exited(0),
+        elapsed_ns: 0,
+        rusage: Rusage::default(),
+        resident_floor_kib: 0,
+        tree: Err(String::new()),
+        group: None,
+    };
+    gnu::text(format, &nothing)
+        .map(|_| ())
+        .map_err(|why| Failure::usage(format!("--format: {why}")))
+}
+
+/// Writes the report and the JSON.
+///
+/// # Errors
+/// When one cannot be written; the other is.
+pub fn write(
+    report: &Report,
+    format: Format,
+    to: Option<&Path>,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    let text = match format {
+        Format::None => String::new(),
+        Format::Words => run::text(report),
+        Format::Posix => run::posix(report),
+        Format::Letters(letters) => gnu::text(letters, report).map_err(Failure::usage)?,
+    };
+    put(&text, to, &format!("{}\n", run::json(report)), json)
+}
+
+/// Puts the words and the JSON where they belong.
+///
+/// # Errors
+/// When one cannot be written; the other is.
+pub fn put(
+    text: &str,
+    to: Option<&Path>,
+    object: &str,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    let written = match to {
+        _ if text.is_empty() => Ok(()),
+        Some(path) => file::put(path, text),
+        None => std::io::stderr().write_all(text.as_bytes()).map_err(output::not_written),
+    };
+    match json {
+        Some(path) if path == Path::new("-") => output::print(object)?,
+        Some(path) => file::put(path, object)?,
+        None => {}
+    }
+    written
+}

@@ -1,0 +1,184 @@
+//! What the live view has done for it: signals, nice values, keeping the settings.
+
+use super::held_process::{self as held, Held, Reniced, Stat};
+use crate::commands::cgroups;
+use crate::options::config;
+use crate::passwd;
+use crate::rights::asked;
+use exactop_model::limits::Max;
+use exactop_model::text::unescape;
+use exactop_model::TaskKey;
+use exactop_tui::app::groups::Limit;
+use exactop_tui::{Deed, Host, Settings, Target};
+use rustix::io::Errno;
+use rustix::process::Signal;
+use rustix::thread::CapabilitySet as Caps;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The real machine.
+pub struct Machine;
+
+impl Host for Machine {
+    fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
+        identify(pid, deed).ok_or_else(|| format!("no process {pid}: it has exited, or never was"))
+    }
+
+    fn has_exited(&mut self, task: TaskKey) -> bool {
+        !held::process_is_there(task)
+    }
+
+    fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String> {
+        let signal = Signal::from_named_raw(signal)
+            .ok_or_else(|| format!("cannot send signal {signal}: it has no name"))?;
+        let process = Held::process_of(target.key).ok_or_else(|| target.gone())?;
+        asked(Caps::KILL, || process.signal(signal)).map_err(|error| match error {
+            Errno::SRCH => target.gone(),
+            error => format!("cannot signal {}: {}", target.shown(), reason(error)),
+        })
+    }
+
+    fn renice(&mut self, target: &Target, nice: i32) -> Result<(), String> {
+        let process = Held::process_of(target.key).ok_or_else(|| target.gone())?;
+        let number = held::number(target.pid).ok_or_else(|| target.gone())?;
+        match asked(Caps::SYS_NICE, || process.renice(number, nice)) {
+            Ok(Reniced::It) => Ok(()),
+            Ok(Reniced::Perhaps) => Err(format!(
+                "{} exited meanwhile: look whether another process has its number",
+                target.shown()
+            )),
+            Err(Errno::SRCH) => Err(target.gone()),
+            Err(error) => {
+                Err(format!("cannot renice {} to {nice}: {}", target.shown(), reason(error)))
+            }
+        }
+    }
+
+    fn limit(&mut self, limit: &Limit) -> Result<String, String> {
+        let max = limit.max.as_deref().map(str::parse::<Max>).transpose();
+        let max = max.map_err(|why| why.to_string())?;
+        // The page shows names harmless; the group itself may be called anything.
+        let group = unescape(&limit.group).ok_or("no group has such a name")?;
+        let group = Path::new(OsStr::from_bytes(&group));
+        // It may have been handed to another user.
+        let set = || cgroups::set_if(group, limit.id, limit.weight, max);
+        match asked(Caps::DAC_OVERRIDE, set) {
+            Ok(Some((before, after))) => Ok(format!("{before} -> {after}")),
+            Ok(None) => Err(format!("group {} is gone: nothing done", limit.group)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn save(&mut self, settings: &Settings) -> Result<String, String> {
+        config::save(settings).map(|path| path.display().to_string())
+    }
+
+    fn user_id(&mut self, name: &str) -> Option<u32> {
+        passwd::id(name)
+    }
+}
+
+/// Who has a number now. A thread's number means its process to kill(2), and the thread itself to
+/// setpriority(2).
+fn identify(pid: u32, deed: Deed) -> Option<Target> {
+    let status = fs::read(format!("/proc/{pid}/status")).ok()?;
+    let tgid = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Tgid:"))?;
+    let tgid: u32 = std::str::from_utf8(tgid).ok()?.trim().parse().ok()?;
+    let tid = if deed == Deed::Kill { tgid } else { pid };
+    let stat = Stat::read(&format!("/proc/{tgid}/task/{tid}/stat"))?;
+    let key = TaskKey { tgid, tid, start_ns: stat.start_ns() };
+    Some(Target { pid: tid, key, name: stat.comm.to_string(), nice: stat.nice })
+}
+
+fn reason(error: Errno) -> &'static str {
+    match error {
+        Errno::PERM | Errno::ACCESS => "not permitted for this user",
+        Errno::INVAL => "the kernel does not know this signal",
+        _ => "the kernel refused",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::{Child, Command};
+
+    fn sleeper() -> (Child, Target) {
+        let child = Command::new("sleep").arg("600").spawn().expect("sleep(1)");
+        let target = Machine.identify(child.id(), Deed::Kill).expect("a process");
+        (child, target)
+    }
+
+    #[test]
+    fn a_signal_arrives() {
+        let (mut child, target) = sleeper();
+        assert_eq!(Machine.signal(&target, 15), Ok(()));
+        assert_eq!(child.wait().expect("an end").signal(), Some(15));
+        assert_eq!(Machine.signal(&target, 15), Err(target.gone()));
+        assert!(Machine.has_exited(target.key));
+    }
+
+    #[test]
+    fn a_nice_value_is_set() {
+        let (mut child, target) = sleeper();
+        assert_eq!(Machine.renice(&target, 7), Ok(()));
+        assert_eq!(process::getpriority_process(held::number(target.pid)), Ok(7));
+        assert_eq!(Machine.identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        assert_eq!(Machine.renice(&target, 7), Err(target.gone()));
+    }
+
+    /// A number that passed to another process: the same number, another start.
+    #[test]
+    fn who_got_the_number_afterwards_is_left_alone() {
+        let (mut child, target) = sleeper();
+        let nice = process::getpriority_process(held::number(target.pid));
+        for started in [target.key.start_ns - 1, target.key.start_ns + 10_000_000] {
+            let before =
+                Target { key: TaskKey { start_ns: started, ..target.key }, ..target.clone() };
+            assert_eq!(Machine.signal(&before, 9), Err(before.gone()));
+            assert_eq!(Machine.renice(&before, 19), Err(before.gone()));
+            assert!(Machine.has_exited(before.key));
+        }
+        assert!(!Machine.has_exited(target.key));
+        assert_eq!(child.try_wait().expect("a state"), None, "nobody was killed");
+        assert_eq!(process::getpriority_process(held::number(target.pid)), nice);
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+    }
+
+    #[test]
+    fn a_threads_number_means_its_process_to_signals() {
+        let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let own = std::process::id();
+        let target = Machine.identify(tid, Deed::Kill).expect("this thread's process");
+        assert_eq!((target.pid, target.key.tid), (own, own));
+        let target = Machine.identify(tid, Deed::Renice).expect("this thread");
+        assert_eq!((target.pid, target.key.tgid), (tid, own));
+        assert!(held::is_there(target.key) && held::process_is_there(target.key));
+    }
+
+    #[test]
+    fn there_is_no_process_zero() {
+        for nobody in [0, u32::MAX] {
+            assert!(Machine.identify(nobody, Deed::Kill).is_err());
+            let key = TaskKey { tgid: nobody, tid: nobody, start_ns: 0 };
+            let target = Target { pid: nobody, key, name: String::new(), nice: 0 };
+            assert_eq!(Machine.signal(&target, 15), Err(target.gone()));
+            assert_eq!(Machine.renice(&target, 1), Err(target.gone()));
+        }
+    }
+
+    #[test]
+    fn a_group_that_was_made_again_is_another() {
+        let limit = Limit { group: "/".into(), id: Some(u64::MAX), weight: Some(100), max: None };
+        let refused = Machine.limit(&limit).expect_err("no such group");
+        let none_here = !Path::new("/sys/fs/cgroup/cgroup.procs").exists();
+        assert!(refused.contains("is gone: nothing done") || none_here, "{refused}");
+    }
+}

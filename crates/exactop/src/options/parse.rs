@@ -1,0 +1,124 @@
+//! Option values: read, or refused with what was found and what to do.
+
+use super::did_you_mean::nearest;
+use exactop_model::columns::{self, Column, COLUMNS};
+use exactop_model::filter::{Filter, FilterError};
+use exactop_model::sort::SortBy;
+
+/// A list of columns from the command line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Columns(pub Vec<&'static Column>);
+
+/// A sort column with its direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SortField(pub SortBy);
+
+/// How many windows.
+pub fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(0) => Err("write 1 or more, or leave -n out to go on until stopped".into()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("not a number of windows (1 or more)".into()),
+    }
+}
+
+/// An interval in seconds.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    exactop_tui::parse_interval(text)
+}
+
+/// The widest line, as in top.
+pub const MAX_WIDTH: usize = 512;
+
+/// A line width.
+pub fn width(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 3..=MAX_WIDTH) => Ok(n),
+        _ => Err(format!("write a width of 3 to {MAX_WIDTH} columns")),
+    }
+}
+
+/// A share of the machine, in per cent.
+pub fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(n) if (0.0..=100.0).contains(&n) => Ok(n),
+        _ => Err("write per cent of the machine's CPU time, 0 to 100".into()),
+    }
+}
+
+/// A process id.
+pub fn pid(text: &str) -> Result<u32, String> {
+    match text.trim().parse() {
+        Ok(n @ 1..=0x7fff_ffff) => Ok(n),
+        _ => Err("not a process id (a number from 1)".into()),
+    }
+}
+
+/// A filter expression.
+pub fn filter(text: &str) -> Result<Filter, String> {
+    Filter::parse(text).map_err(|error| match error {
+        FilterError::UnknownColumn(name) => unknown_column(&name),
+        other => other.to_string(),
+    })
+}
+
+/// A sort field as top writes it.
+pub fn sort_field(text: &str) -> Result<SortField, String> {
+    let (descending, name) = match text.as_bytes().first() {
+        Some(b'+') => (Some(true), &text[1..]),
+        Some(b'-') => (Some(false), &text[1..]),
+        _ => (None, text),
+    };
+    let natural = SortBy::column(column(name)?);
+    Ok(SortField(SortBy { descending: descending.unwrap_or(natural.descending), ..natural }))
+}
+
+/// A list of columns.
+pub fn columns(text: &str) -> Result<Columns, String> {
+    let mut list: Vec<&'static Column> = Vec::new();
+    for name in text.split(',').map(str::trim) {
+        if name.is_empty() {
+            return Err("there is an empty name in the list: write COLUMN,COLUMN".into());
+        }
+        let column = column(name)?;
+        if list.contains(&column) {
+            return Err(format!("column '{name}' is there twice"));
+        }
+        list.push(column);
+    }
+    Ok(Columns(list))
+}
+
+fn column(name: &str) -> Result<&'static Column, String> {
+    columns::find(name).ok_or_else(|| unknown_column(name))
+}
+
+fn unknown_column(name: &str) -> String {
+    let names = COLUMNS.iter().flat_map(|c| [c.id, c.title]);
+    match nearest(name, names) {
+        Some(near) => format!("no column '{name}': did you mean '{near}'?"),
+        None => format!("no column '{name}': 'exactop columns' lists them"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sort_field_has_tops_signs() {
+        let direction = |text: &str| sort_field(text).map(|f| f.0.descending);
+        assert_eq!(direction("%CPU"), Ok(true));
+        assert_eq!(direction("-%CPU"), Ok(false));
+        assert_eq!(direction("pid"), Ok(false));
+        assert_eq!(direction("+pid"), Ok(true));
+        assert!(direction("").is_err());
+    }
+
+    #[test]
+    fn a_misspelt_column_gets_a_suggestion() {
+        let message = columns("pid,comand").unwrap_err();
+        assert_eq!(message, "no column 'comand': did you mean 'command'?");
+        assert!(columns("pid,qqqqqqqq").unwrap_err().contains("lists them"));
+    }
+}
