@@ -7,6 +7,8 @@
 #ifndef EXACTOP_PREEMPT_H
 #define EXACTOP_PREEMPT_H
 
+#include "kernel.h"
+
 #include <bpf/bpf_helpers.h>
 
 /* 6.10; older kernels do not preempt programs at tracepoints. */

@@ -3,7 +3,7 @@
 use std::fmt;
 use syscalls::{x86, Sysno};
 
-/// Set in the number of a 32-bit call on a 64-bit kernel (`EX_NR_COMPAT` in bpf/syscalls.bpf.c).
+/// Set in the number of a 32-bit call on a 64-bit kernel (`EX_NR_COMPAT` in bpf/on_demand/syscalls.h).
 const COMPAT: i32 = 0x2000_0000;
 
 /// A system call, by the number the kernel gives it on this machine; shown as its name, or as

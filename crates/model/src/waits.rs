@@ -41,7 +41,7 @@ pub struct Sleep {
     pub max_ns: Option<u64>,
 }
 
-/// How many buckets [`Latency`] has (`EX_BUCKETS` in bpf/waits.h).
+/// How many buckets [`Latency`] has (`EX_BUCKETS` in bpf/on_demand/waits.h).
 pub const BUCKETS: usize = 144;
 
 /// Waits for a CPU: a log-linear histogram, four buckets to each power of two.

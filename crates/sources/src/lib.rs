@@ -1,11 +1,10 @@
 //! Where exactop's figures come from.
 //!
 //! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and says per field how good
-//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot` (the kernel's own counters by a
+//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot_source` (the kernel's own counters by a
 //! BPF task iterator), [`taskstats`] (netlink, with a record of each exit) and [`procfs`] (ticks, for
 //! anyone, anywhere).
-//! Beside them, `syscalls`, `wakeups` and `waits` are BPF programs that are attached only while
-//! someone looks. [`session`] puts a source, the book and the readers of details together as a
+//! Beside them, `on_demand` has BPF programs that are attached only while someone looks. [`session`] puts a source, the book and the readers of details together as a
 //! [`Feed`](exactop_model::Feed).
 
 #[cfg(feature = "bpf")]
@@ -17,25 +16,19 @@ pub mod details;
 pub mod error;
 #[cfg(feature = "bpf")]
 pub mod ledger;
+#[cfg(feature = "bpf")]
+pub mod on_demand;
 pub mod probe;
 pub mod procfs;
 pub mod programs;
 pub mod session;
 #[cfg(feature = "bpf")]
-pub mod snapshot;
+pub mod snapshot_source;
 pub mod source;
-#[cfg(feature = "bpf")]
-pub mod switchlog;
-#[cfg(feature = "bpf")]
-pub mod syscalls;
 pub mod system;
 pub mod taskstats;
 #[cfg(feature = "bpf")]
 pub mod tree;
-#[cfg(feature = "bpf")]
-pub mod waits;
-#[cfg(feature = "bpf")]
-pub mod wakeups;
 
 pub use error::SourceError;
 pub use source::{Request, Source, SplitOptions, SplitPolicy};

@@ -2,14 +2,14 @@
 //! a refusal, programs that are attached on demand, and maps that are read as sums.
 
 pub(crate) mod interrupts;
+pub(crate) mod iterator;
 pub(crate) mod mapped;
 pub(crate) mod objects;
 pub(crate) mod on_demand;
 pub(crate) mod refusal;
 pub(crate) mod spare;
-pub(crate) mod tally;
+pub(crate) mod sums;
 pub(crate) mod task;
-pub(crate) mod told;
 
 /// Generated from bpf/enums.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]

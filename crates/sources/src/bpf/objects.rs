@@ -2,8 +2,9 @@
 //! whether it takes them.
 
 use crate::error::SourceError;
+use crate::on_demand::{switchlog, syscalls, waits, wakeups};
 use crate::probe::Object;
-use crate::{ledger, snapshot, switchlog, syscalls, waits, wakeups};
+use crate::{ledger, snapshot_source};
 
 type Try = fn() -> Result<(), SourceError>;
 
@@ -13,7 +14,7 @@ const LEAST_BUFFER: u32 = 1 << 16;
 /// What the objects are for, and how to load them.
 const OBJECTS: [(&str, &str, Try); 6] = [
     ("ledger", "the ledger", || ledger::load::load(&ledger::Options::default()).map(drop)),
-    ("snapshot", "the source snapshot", || snapshot::load_either().map(drop)),
+    ("snapshot", "the source snapshot", || snapshot_source::load_either().map(drop)),
     ("waits", "exactop waits, and the page of a process", || waits::loaded(&[]).map(drop)),
     ("wakeups", "exactop wakeups", || wakeups::loaded(&wakeups::Options::default()).map(drop)),
     ("syscalls", "exactop syscalls", || syscalls::loaded(&syscalls::Options::default()).map(drop)),

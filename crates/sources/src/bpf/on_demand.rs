@@ -5,7 +5,7 @@ use crate::error::SourceError;
 use libbpf_rs::{Link, MapCore, MapFlags, OpenProgramMut, ProgramMut};
 use std::path::Path;
 
-/// `struct greatest` of bpf/chosen.h: the value of the window that was open at `epoch`.
+/// `struct greatest` of bpf/on_demand/on_demand.h: the value of the window that was open at `epoch`.
 pub fn greatest(ns: [u64; 2], epochs: [u32; 2], epoch: u32) -> Option<u64> {
     let i = (epoch & 1) as usize;
     (epochs[i] == epoch).then_some(ns[i])

@@ -2,7 +2,7 @@
 //! reader.
 //!
 //! `closing` ends a window, `tasks`, `exits` and `cpus` read how everything stood at its
-//! end, `cost` says what that took. The programs are in `bpf/ledger.bpf.c`.
+//! end, `cost` says what that took. The programs are in `bpf/ledger/ledger.bpf.c`.
 
 mod closing;
 mod cost;
@@ -18,7 +18,7 @@ mod slotless;
 mod tasks;
 mod zombies;
 
-/// Generated from bpf/ledger.bpf.c by the build script.
+/// Generated from bpf/ledger/ledger.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/ledger.skel.rs"));

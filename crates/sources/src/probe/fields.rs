@@ -157,7 +157,12 @@ mod tests {
     use super::FIELDS;
     use std::collections::BTreeSet;
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+
+    fn files(dir: &Path) -> Vec<PathBuf> {
+        let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
 
     /// The last name in what a macro is given, up to a closing parenthesis or a comma.
     fn field_of(text: &str) -> &str {
@@ -174,8 +179,7 @@ mod tests {
     fn every_field_that_a_program_does_without_is_in_the_table() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bpf");
         let mut read = BTreeSet::new();
-        for entry in fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
+        for path in files(&dir) {
             // The macros themselves name none.
             let text = fs::read_to_string(&path).unwrap();
             let text = text.lines().filter(|line| !line.contains("(structure")).collect::<String>();

@@ -84,7 +84,7 @@ fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
 #[cfg(feature = "bpf")]
 fn iterated(why: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
     let spare = crate::bpf::spare::Spare::hold()?;
-    let source = crate::snapshot::Iterated::open()?;
+    let source = crate::snapshot_source::SnapshotSource::open()?;
     drop(spare);
     Ok(Box::new(match why {
         Some(why) => source.because(why),

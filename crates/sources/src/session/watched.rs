@@ -9,7 +9,7 @@ pub struct Watched {
     /// Its waits in the last window.
     pub waits: Option<Waits>,
     #[cfg(feature = "bpf")]
-    times: Option<(u32, Option<crate::waits::WaitTimes>)>,
+    times: Option<(u32, Option<crate::on_demand::waits::WaitTimes>)>,
 }
 
 impl Watched {
@@ -17,7 +17,7 @@ impl Watched {
     /// read is missing on the page, which is no reason not to show the rest.
     #[cfg(feature = "bpf")]
     pub fn advance(&mut self, pid: Option<u32>) {
-        use crate::waits::WaitTimes;
+        use crate::on_demand::waits::WaitTimes;
         self.waits = None;
         let Some(pid) = pid else {
             self.times = None;

@@ -2,7 +2,7 @@
 
 use exactop_model::calls::{CallRow, Calls, CallsBy};
 use exactop_model::CallNr;
-use exactop_sources::syscalls::{Options, Syscalls};
+use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use std::thread;
 use std::time::Duration;
 

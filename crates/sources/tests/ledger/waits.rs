@@ -2,7 +2,7 @@
 
 use exactop_model::waits::{WaitKind, WaitRow, Waits};
 use exactop_model::CallNr;
-use exactop_sources::waits::WaitTimes;
+use exactop_sources::on_demand::waits::WaitTimes;
 use exactop_workloads::workloads::{PipePingPong, Spin};
 use std::sync::mpsc;
 use std::thread::{self, sleep};

@@ -1,7 +1,7 @@
 //! Who wakes whom: herds are found, and nothing else is taken for one.
 
 use exactop_model::wakes::{herds, Wakes};
-use exactop_sources::wakeups::{Options, Wakeups, WORK_NS};
+use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
 use std::os::unix::process::CommandExt;

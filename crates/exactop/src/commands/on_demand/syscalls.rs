@@ -6,7 +6,7 @@ use crate::options::nearest;
 use clap::{Args, ValueEnum};
 use exactop_model::calls::{Calls, CallsBy};
 use exactop_model::CallNr;
-use exactop_sources::syscalls::{Options, Syscalls};
+use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use exactop_views::calls;
 
 /// What to count.

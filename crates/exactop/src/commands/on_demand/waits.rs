@@ -5,7 +5,7 @@ use super::windows::{self, Look, Windows};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use exactop_model::waits::Waits;
-use exactop_sources::waits::WaitTimes;
+use exactop_sources::on_demand::waits::WaitTimes;
 use exactop_views::waits;
 
 /// What to look at.

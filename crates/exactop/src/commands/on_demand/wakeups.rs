@@ -4,7 +4,7 @@ use super::windows::{self, Look, Windows};
 use crate::failure::Failure;
 use clap::Args;
 use exactop_model::wakes::{herds, Wakes, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE};
-use exactop_sources::wakeups::{Options, Wakeups, WORK_NS};
+use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_views::wakes;
 
 /// What to look at.

@@ -5,7 +5,7 @@
  *
  * Waits count when they are over; those that are not are told by an iterator at a window's end.
  */
-#include "chosen.h"
+#include "on_demand.h"
 #include "fields.h"
 #include "interrupt.h"
 #include "on_switch.h"

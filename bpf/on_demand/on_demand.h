@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which processes the programs that are attached on demand look at, and a figure per window. */
-#ifndef EXACTOP_CHOSEN_H
-#define EXACTOP_CHOSEN_H
+#ifndef EXACTOP_ON_DEMAND_H
+#define EXACTOP_ON_DEMAND_H
 
 #include "kernel.h"
 

@@ -7,7 +7,7 @@
  * instant for all. The kernel counts on the run queues' clocks; `clock_offset` comes from the
  * reader's own run queue, whose clock the reader has just had updated.
  */
-#include "identity.h"
+#include "snapshot.h"
 #include "state.h"
 
 #include <bpf/bpf_tracing.h>
@@ -33,9 +33,6 @@ __u64 clock_offset;
 /* A credit of more than this is a clock that was read while it changed. */
 #define EX_MOST_CREDIT 10000000000ull
 
-/* A CPU that is not known. */
-#define EX_NO_CPU 0xffffffffu
-
 /* What was shown of a task. */
 struct shown {
 	__u64 serial; /* its account */
@@ -54,33 +51,6 @@ struct {
 	__type(key, int);
 	__type(value, struct shown);
 } shown SEC(".maps");
-
-/* A task that did something. */
-struct ex_shot {
-	struct ex_ident id;
-	__u64 serial;
-	__u64 run;
-	__u64 utime; /* as the kernel samples or measures it */
-	__u64 stime;
-	__u64 run_delay; /* the present wait included */
-	__u64 dispatches;
-	__u64 vcx;
-	__u64 icx;
-	__u64 min_flt;
-	__u64 maj_flt;
-	__u64 migrations;
-	__u64 cutime; /* of the process, told by its leader */
-	__u64 cstime;
-	__u32 state; /* enum ex_state */
-	__u32 kstate; /* its bits; exit_state of the dead */
-	__u32 cpu;
-	__u32 spare;
-};
-
-/* A task that is there. */
-struct ex_there {
-	__u64 serial;
-};
 
 struct ex_shot *unused_shot __attribute__((unused));
 struct ex_there *unused_there __attribute__((unused));

@@ -7,10 +7,10 @@
  * having done anything that a system call shows. It may have queued at other locks on the way: the
  * whole chain from the wait back to the wait is one wake-up, and belongs to whoever began it.
  */
-#include "chosen.h"
 #include "interrupt.h"
 #include "on_switch.h"
 #include "preempt.h"
+#include "wakeups.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -32,43 +32,6 @@ const volatile __u64 work_ns = 100000;
 #define EAGAIN 11
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
-
-/* An edge. Waker 0, 0: an interrupt. */
-struct ex_edge_key {
-	__u32 waker_tgid;
-	__u32 waker_tid;
-	__u32 wakee_tgid;
-	__u32 wakee_tid;
-};
-
-struct ex_edge {
-	__u64 wakes;
-	__u64 chains;	   /* that began with this waker and are over */
-	__u64 unproductive; /* of these */
-	__u64 unproductive_ns;
-	char waker[16];
-	char wakee[16];
-};
-
-/* What one thread's calls of one kind wake. */
-struct ex_fan_key {
-	__u32 tgid;
-	__u32 tid;
-	__s32 nr;
-	__u32 pad;
-};
-
-struct ex_fan {
-	__u64 calls; /* that woke someone */
-	__u64 wakes;
-	__u64 chains;
-	__u64 unproductive;
-	__u64 unproductive_ns;
-	struct greatest most; /* woken by one call; not a time */
-	__s32 home_nr;	      /* where the last unproductive one went back to */
-	__u32 pad;
-	char comm[16];
-};
 
 struct wait {
 	__s32 nr;
@@ -237,7 +200,7 @@ static __always_inline void count_fan(struct thread *me, struct waker *by)
 		fan->calls++;
 	}
 	me->woken++;
-	fan->wakes++;
+	fan->wakeups++;
 	if (note_greatest(&fan->most, me->woken))
 		bpf_get_current_comm(fan->comm, sizeof(fan->comm));
 }
@@ -262,7 +225,7 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	}
 	edge = edge_of(&by, p);
 	if (edge)
-		__sync_fetch_and_add(&edge->wakes, 1);
+		__sync_fetch_and_add(&edge->wakeups, 1);
 	else
 		__sync_fetch_and_add(&lost_wakes, 1);
 	if (me && by.nr != NO_CALL)

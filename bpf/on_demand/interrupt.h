@@ -6,6 +6,7 @@
 #ifndef EXACTOP_INTERRUPT_H
 #define EXACTOP_INTERRUPT_H
 
+#include "kernel.h"
 #include "vectors.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,14 +1,14 @@
-//! What threads wait for, timed while this source lives (bpf/waits.bpf.c).
+//! What threads wait for, timed while this source lives (bpf/on_demand/waits.bpf.c).
 
-/// Generated from bpf/waits.bpf.c by the build script.
+/// Generated from bpf/on_demand/waits.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/waits.skel.rs"));
 }
 mod rows;
 
-use crate::bpf::tally::Tally;
-use crate::bpf::{interrupts, on_demand, told};
+use crate::bpf::sums::Tally;
+use crate::bpf::{interrupts, iterator, on_demand};
 use crate::clock;
 use crate::error::SourceError;
 use exactop_model::waits::Waits;
@@ -42,7 +42,7 @@ impl WaitTimes {
         let skel = loaded(pids)?;
         on_demand::choose_processes(&skel.maps.chosen, pids)?;
         let links = on_demand::attach(skel.object().progs_mut())?;
-        let open = told::by::<types::ex_open_wait>(&skel.progs.open_waits)?;
+        let open = iterator::records::<types::ex_open_wait>(&skel.progs.open_waits)?;
         Ok(WaitTimes {
             sleeps: Tally::default(),
             queues: Tally::default(),
@@ -64,7 +64,7 @@ impl WaitTimes {
         let (t0_ns, t1_ns) = (self.t0_ns, clock::now_ns());
         self.t0_ns = t1_ns;
         let maps = &self.skel.maps;
-        let open = told::by::<types::ex_open_wait>(&self.skel.progs.open_waits)?;
+        let open = iterator::records::<types::ex_open_wait>(&self.skel.progs.open_waits)?;
         let sleeps = self.sleeps.window(&maps.sleeps, |k| on_demand::is_gone(k.tgid, k.tid))?;
         let queues = self.queues.window(&maps.queues, |k| on_demand::is_gone(k.tgid, k.tid))?;
         let others = self.others.window(&maps.others, |k| on_demand::is_gone(k.tgid, k.tid))?;

@@ -1,7 +1,7 @@
-//! Every switch and wake-up while this lives (bpf/switchlog.bpf.c): for recordings, not for
+//! Every switch and wake-up while this lives (bpf/on_demand/switchlog.bpf.c): for recordings, not for
 //! windows. What found no room in the buffer is counted.
 
-/// Generated from bpf/switchlog.bpf.c by the build script.
+/// Generated from bpf/on_demand/switchlog.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/switchlog.skel.rs"));
@@ -9,7 +9,7 @@ mod skel {
 
 use crate::bpf::on_demand;
 use crate::bpf::refusal::failed;
-use crate::bpf::tally::{from_bytes, Plain};
+use crate::bpf::sums::{from_bytes, Plain};
 use crate::error::SourceError;
 use exactop_model::switches::{SwitchEvent, What};
 use exactop_model::Comm;
@@ -24,7 +24,7 @@ use std::rc::Rc;
 // SAFETY: plain integers without padding.
 unsafe impl Plain for ex_logged {}
 
-/// EX_LOG_SWITCH of bpf/switchlog.bpf.c.
+/// EX_LOG_SWITCH of bpf/on_demand/switchlog.h.
 const SWITCH: u32 = 0;
 
 /// Bytes of the buffer if nothing is said: more than half a million events, some seconds of a busy

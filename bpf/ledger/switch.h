@@ -4,7 +4,7 @@
 #define EXACTOP_SWITCH_H
 
 #include "exits.h"
-#include "locks.h"
+#include "lock_calls.h"
 #include "slots.h"
 #include "state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Which system calls wait for a lock of user space. */
-#ifndef EXACTOP_LOCKS_H
-#define EXACTOP_LOCKS_H
+#ifndef EXACTOP_LOCK_CALLS_H
+#define EXACTOP_LOCK_CALLS_H
 
 #include "kernel.h"
 

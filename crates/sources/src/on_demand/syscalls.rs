@@ -1,13 +1,13 @@
-//! System calls, counted and timed while this source lives (bpf/syscalls.bpf.c).
+//! System calls, counted and timed while this source lives (bpf/on_demand/syscalls.bpf.c).
 
-/// Generated from bpf/syscalls.bpf.c by the build script.
+/// Generated from bpf/on_demand/syscalls.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/syscalls.skel.rs"));
 }
 
-use crate::bpf::tally::{Plain, Sum, Tally};
-use crate::bpf::{on_demand, refusal, told};
+use crate::bpf::sums::{Plain, Sum, Tally};
+use crate::bpf::{iterator, on_demand, refusal};
 use crate::clock;
 use crate::error::SourceError;
 use exactop_model::calls::{CallRow, Calls, CallsBy, Dispatches};
@@ -15,12 +15,12 @@ use exactop_model::{CallNr, Comm, Who};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
 use rustc_hash::FxHashMap;
-use skel::types::{ex_call_key, ex_call_sum, ex_open_call};
+use skel::types::{ex_open_syscall, ex_syscall_key, ex_syscall_sum};
 use skel::{SyscallsSkel, SyscallsSkelBuilder};
 use std::hash::{Hash, Hasher};
 use std::mem::MaybeUninit;
 
-/// `EX_NR_DISPATCH` of bpf/syscalls.bpf.c.
+/// `EX_NR_DISPATCH` of bpf/on_demand/syscalls.h.
 const DISPATCH: i32 = -2;
 
 /// What to count.
@@ -37,7 +37,7 @@ pub struct Options {
 /// The programs, attached.
 pub struct Syscalls {
     options: Options,
-    tally: Tally<ex_call_key, ex_call_sum>,
+    tally: Tally<ex_syscall_key, ex_syscall_sum>,
     t0_ns: u64,
     lost: u64,
     _links: Vec<Link>,
@@ -66,11 +66,11 @@ impl Syscalls {
         let epoch = self.epoch();
         let (t0_ns, t1_ns) = (self.t0_ns, clock::now_ns());
         self.t0_ns = t1_ns;
-        let gone = |key: &ex_call_key| on_demand::is_gone(key.tgid, key.tid);
-        let sums = self.tally.window(&self.skel.maps.calls, gone)?;
+        let gone = |key: &ex_syscall_key| on_demand::is_gone(key.tgid, key.tid);
+        let sums = self.tally.window(&self.skel.maps.syscalls, gone)?;
         let mut rows = Rows { by: self.options.by, epoch, ..Rows::default() };
         sums.iter().for_each(|(key, sum)| rows.add(key, sum));
-        for open in told::by::<ex_open_call>(&self.skel.progs.open_calls)? {
+        for open in iterator::records::<ex_open_syscall>(&self.skel.progs.open_syscalls)? {
             rows.add_open(&open, clock::now_ns());
         }
         let lost = self.globals().lost_calls;
@@ -152,7 +152,7 @@ impl Rows {
         }
     }
 
-    fn add(&mut self, key: &ex_call_key, sum: &ex_call_sum) {
+    fn add(&mut self, key: &ex_syscall_key, sum: &ex_syscall_sum) {
         let who = self.who(key.tgid, key.tid, &sum.comm);
         if let (DISPATCH, Some(who)) = (key.nr, who) {
             let none = Dispatches { who, count: 0 };
@@ -173,7 +173,7 @@ impl Rows {
         self.row((key.tgid, key.tid, key.nr), who).add(&row);
     }
 
-    fn add_open(&mut self, open: &ex_open_call, now_ns: u64) {
+    fn add_open(&mut self, open: &ex_open_syscall, now_ns: u64) {
         let (tgid, tid) = match self.by {
             CallsBy::Call => (0, 0),
             CallsBy::Process => (open.tgid, 0),
@@ -191,27 +191,27 @@ impl Rows {
 }
 
 // SAFETY: integers without padding, as the C side declares them.
-unsafe impl Plain for ex_call_key {}
-unsafe impl Plain for ex_call_sum {}
-unsafe impl Plain for ex_open_call {}
+unsafe impl Plain for ex_syscall_key {}
+unsafe impl Plain for ex_syscall_sum {}
+unsafe impl Plain for ex_open_syscall {}
 
-impl PartialEq for ex_call_key {
+impl PartialEq for ex_syscall_key {
     fn eq(&self, other: &Self) -> bool {
         (self.tgid, self.tid, self.nr, self.cpu) == (other.tgid, other.tid, other.nr, other.cpu)
     }
 }
 
-impl Eq for ex_call_key {}
+impl Eq for ex_syscall_key {}
 
-impl Hash for ex_call_key {
+impl Hash for ex_syscall_key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.tgid, self.tid, self.nr, self.cpu).hash(state);
     }
 }
 
-impl Sum for ex_call_sum {
+impl Sum for ex_syscall_sum {
     fn since(&self, before: &Self) -> Self {
-        ex_call_sum {
+        ex_syscall_sum {
             calls: self.calls - before.calls,
             untimed: self.untimed - before.untimed,
             errors: self.errors - before.errors,

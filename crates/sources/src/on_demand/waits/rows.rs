@@ -2,13 +2,13 @@
 
 use super::skel::types;
 use crate::bpf::on_demand;
-use crate::bpf::tally::{Plain, Sum};
+use crate::bpf::sums::{Plain, Sum};
 use exactop_model::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
 use exactop_model::{CallNr, Comm, Who};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};
 
-/// `EX_LOCKS`, `EX_BLOCKS`, `EX_QUEUES`, `EX_AFTER_WAKEUP`, `EX_RAN_INSTEAD` of bpf/waits.h.
+/// `EX_LOCKS`, `EX_BLOCKS`, `EX_QUEUES`, `EX_AFTER_WAKEUP`, `EX_RAN_INSTEAD` of bpf/on_demand/waits.h.
 const LOCKS: u32 = 1;
 const BLOCKS: u32 = 2;
 const QUEUES: u32 = 3;

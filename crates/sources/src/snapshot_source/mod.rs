@@ -1,5 +1,5 @@
-//! Everyone's own counters in one read by a BPF task iterator, filtered in the kernel to those that
-//! did something (bpf/snapshot.bpf.c). Nothing is attached between two reads. Where the kernel lets
+//! The source *snapshot*: everyone's own counters in one read by a BPF task iterator, filtered in the kernel to those that
+//! did something (bpf/snapshot/snapshot.bpf.c). Nothing is attached between two reads. Where the kernel lets
 //! a program walk the tasks itself (6.7), it does: that takes a quarter of the time.
 //!
 //! What it sees, and what not:
@@ -12,14 +12,14 @@
 //!   as is what a task did after the last read before it died;
 //! - the CPUs' time comes from /proc/stat, in ticks: the books close to some of these.
 
-/// Generated from bpf/snapshot.bpf.c by the build script.
+/// Generated from bpf/snapshot/snapshot.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/snapshot.skel.rs"));
 }
 
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
-use crate::bpf::{mapped::Mapped, refusal, tally::Plain, told};
+use crate::bpf::{iterator, mapped::Mapped, refusal, sums::Plain};
 use crate::error::SourceError;
 use crate::ledger::load::cpu_controller_is_v1;
 use crate::procfs::{CpuReader, CpusNow};
@@ -43,11 +43,11 @@ use std::path::Path;
 unsafe impl Plain for ex_shot {}
 unsafe impl Plain for ex_there {}
 
-/// EX_NO_CPU of bpf/snapshot.bpf.c.
+/// EX_NO_CPU of bpf/snapshot/snapshot.h.
 const NO_CPU: u32 = u32::MAX;
 
 /// The source that asks the kernel for who changed.
-pub struct Iterated {
+pub struct SnapshotSource {
     skel: SnapshotSkel<'static>,
     /// What a walk told; `None`: this kernel knows iterators only.
     shots: Option<Mapped<ex_shot>>,
@@ -60,15 +60,15 @@ pub struct Iterated {
     provenance: Provenance,
 }
 
-impl Iterated {
+impl SnapshotSource {
     /// Loads the iterator.
     ///
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
-    pub fn open() -> Result<Iterated, SourceError> {
+    pub fn open() -> Result<SnapshotSource, SourceError> {
         let (skel, walks) = load_either()?;
         let shots = if walks { Some(map_shots(&skel)?) } else { None };
-        Ok(Iterated {
+        Ok(SnapshotSource {
             skel,
             shots,
             reads: 0,
@@ -116,7 +116,7 @@ impl Iterated {
     /// Those that did something.
     fn changed(&mut self) -> Result<Vec<ex_shot>, SourceError> {
         if self.shots.is_none() {
-            return told::by(&self.skel.progs.changed);
+            return iterator::records(&self.skel.progs.changed);
         }
         let mut told = Vec::new();
         loop {
@@ -146,7 +146,7 @@ impl Iterated {
         if self.there.len() as u64 == alive {
             return Ok(Vec::new());
         }
-        let there = told::by::<ex_there>(&self.skel.progs.there)?;
+        let there = iterator::records::<ex_there>(&self.skel.progs.there)?;
         let now: FxHashSet<u64> = there.iter().map(|one| one.serial).collect();
         let gone = self.there.difference(&now).map(|&serial| AccountId(serial)).collect();
         self.there = now;
@@ -185,7 +185,7 @@ fn map_shots(skel: &SnapshotSkel<'static>) -> Result<Mapped<ex_shot>, SourceErro
     Ok(shots)
 }
 
-impl Source for Iterated {
+impl Source for SnapshotSource {
     /// The instant is the one at which the CPUs were read; what is on a CPU is credited up to it.
     ///
     /// # Errors

@@ -3,8 +3,8 @@
 #ifndef EXACTOP_WAITS_H
 #define EXACTOP_WAITS_H
 
-#include "chosen.h"
-#include "locks.h"
+#include "on_demand.h"
+#include "lock_calls.h"
 
 /* What someone sleeps for; EX_QUEUES: not asleep at all. */
 #define EX_SLEEPS 0

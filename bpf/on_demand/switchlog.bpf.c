@@ -5,29 +5,9 @@
  */
 #include "on_switch.h"
 #include "state.h"
+#include "switchlog.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-#define EX_LOG_SWITCH 0
-#define EX_LOG_WAKING 1
-
-/* A switch: from `prev` to `next`. A wake-up: of `next`, by `prev`. */
-struct ex_logged {
-	__u64 at; /* CLOCK_BOOTTIME */
-	__u32 kind;
-	__u32 cpu;
-	__u32 prev_tid;
-	__u32 next_tid;
-	__u32 next_tgid;
-	__u32 prev_state; /* bits of __state and exit_state */
-	__s32 prev_prio;
-	__s32 next_prio;
-	__u32 preempt;
-	__u32 target_cpu; /* of a wake-up: where it last ran */
-	__u32 next_ppid;
-	__u32 pad;
-	char next_comm[16];
-};
 
 struct ex_logged *unused_logged __attribute__((unused));
 

@@ -1,13 +1,13 @@
-//! Who wakes whom, counted while this source lives (bpf/wakeups.bpf.c).
+//! Who wakes whom, counted while this source lives (bpf/on_demand/wakeups.bpf.c).
 
-/// Generated from bpf/wakeups.bpf.c by the build script.
+/// Generated from bpf/on_demand/wakeups.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]
 mod skel {
     include!(concat!(env!("OUT_DIR"), "/wakeups.skel.rs"));
 }
 
-use crate::bpf::tally::{Plain, Sum, Tally};
-use crate::bpf::{interrupts, on_demand, told};
+use crate::bpf::sums::{Plain, Sum, Tally};
+use crate::bpf::{interrupts, iterator, on_demand};
 use crate::clock;
 use crate::error::SourceError;
 use exactop_model::wakes::{Edge, Fan, Wakes};
@@ -64,7 +64,7 @@ impl Wakeups {
         let skel = loaded(options)?;
         on_demand::choose_processes(&skel.maps.chosen, &options.pids)?;
         let links = on_demand::attach(skel.object().progs_mut())?;
-        told::by::<Nothing>(&skel.progs.seed)?;
+        iterator::records::<Nothing>(&skel.progs.seed)?;
         Ok(Wakeups {
             edges: Tally::default(),
             fans: Tally::default(),
@@ -145,7 +145,7 @@ impl Wakeups {
         Edge {
             waker: self.who(key.waker_tgid, key.waker_tid, &edge.waker),
             wakee: self.who(key.wakee_tgid, key.wakee_tid, &edge.wakee),
-            wakes: edge.wakes,
+            wakes: edge.wakeups,
             chains: edge.chains,
             unproductive: edge.unproductive,
             unproductive_ns: edge.unproductive_ns,
@@ -158,7 +158,7 @@ impl Wakeups {
             waker: self.who(key.tgid, key.tid, &fan.comm),
             nr: CallNr(key.nr),
             calls: fan.calls,
-            wakes: fan.wakes,
+            wakes: fan.wakeups,
             most,
             chains: fan.chains,
             unproductive: fan.unproductive,
@@ -231,7 +231,7 @@ impl Hash for ex_fan_key {
 impl Sum for ex_edge {
     fn since(&self, before: &Self) -> Self {
         ex_edge {
-            wakes: self.wakes - before.wakes,
+            wakeups: self.wakeups - before.wakeups,
             chains: self.chains - before.chains,
             unproductive: self.unproductive - before.unproductive,
             unproductive_ns: self.unproductive_ns - before.unproductive_ns,
@@ -240,7 +240,7 @@ impl Sum for ex_edge {
     }
 
     fn is_zero(&self) -> bool {
-        self.wakes == 0 && self.chains == 0
+        self.wakeups == 0 && self.chains == 0
     }
 }
 
@@ -248,7 +248,7 @@ impl Sum for ex_fan {
     fn since(&self, before: &Self) -> Self {
         ex_fan {
             calls: self.calls - before.calls,
-            wakes: self.wakes - before.wakes,
+            wakeups: self.wakeups - before.wakeups,
             chains: self.chains - before.chains,
             unproductive: self.unproductive - before.unproductive,
             unproductive_ns: self.unproductive_ns - before.unproductive_ns,
@@ -257,6 +257,6 @@ impl Sum for ex_fan {
     }
 
     fn is_zero(&self) -> bool {
-        self.wakes == 0 && self.chains == 0
+        self.wakeups == 0 && self.chains == 0
     }
 }

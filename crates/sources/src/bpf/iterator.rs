@@ -1,7 +1,7 @@
-//! What an iterator program tells: records one after the other.
+//! Task iterators of ours: run once, they tell records one after the other.
 
 use crate::bpf::refusal::failed;
-use crate::bpf::tally::{from_bytes, Plain};
+use crate::bpf::sums::{from_bytes, Plain};
 use crate::error::SourceError;
 use libbpf_rs::{IterOpts, ProgramMut};
 use std::io::Read;
@@ -13,7 +13,7 @@ const ROOM: usize = 1 << 16;
 ///
 /// # Errors
 /// What the kernel says.
-pub fn by<T: Plain>(program: &ProgramMut<'_>) -> Result<Vec<T>, SourceError> {
+pub fn records<T: Plain>(program: &ProgramMut<'_>) -> Result<Vec<T>, SourceError> {
     let link = program.attach_iter_with_opts(IterOpts::None);
     let link = link.map_err(failed("starting a task iterator"))?;
     let mut iter = libbpf_rs::Iter::new(&link).map_err(failed("opening a task iterator"))?;

@@ -6,76 +6,37 @@
  * A call counts when it returns, or when its thread exits in it. Who is in a call when a window
  * ends is told by an iterator, so nothing is kept for the many that sleep.
  */
-#include "chosen.h"
 #include "preempt.h"
+#include "syscalls.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-#define EX_BY_CALL 0
-#define EX_BY_PROCESS 1
-#define EX_BY_THREAD 2
 
 /* Set before load. */
 const volatile __u32 by = EX_BY_CALL;
 const volatile bool some_calls = false; /* only those in call_bits */
 const volatile __u64 call_bits[16];
 
-/* A number that is no system call: the thread came onto a CPU. */
-#define EX_NR_DISPATCH (-2)
-/* A 32-bit call: numbered otherwise. */
-#define EX_NR_COMPAT 0x20000000
-
-/*
- * One writer each: a thread's own CPU, or, where threads are summed, the CPU of the key. The
- * programs run with preemption off and no interrupt makes a system call.
- */
-struct ex_call_key {
-	__u32 tgid;
-	__u32 tid;
-	__s32 nr;
-	__u32 cpu;
-};
-
-struct ex_call_sum {
-	__u64 calls;
-	__u64 untimed; /* had begun before we looked; in `calls` */
-	__u64 errors;
-	__u64 total_ns;
-	struct greatest longest;
-	char comm[16];
-};
-
-struct in_call {
+struct in_syscall {
 	__u64 since;
 	__s32 nr;
 	__u32 in;
 };
 
-/* What the iterator tells of who is in a call. */
-struct ex_open_call {
-	__u64 since; /* 0: before we looked */
-	__u32 tgid;
-	__u32 tid;
-	__s32 nr;
-	__u32 pad;
-	char comm[16];
-};
-
-struct ex_open_call open_call_layout; /* for the reader's type */
+struct ex_open_syscall open_syscall_layout; /* for the reader's type */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct in_call);
-} in_calls SEC(".maps");
+	__type(value, struct in_syscall);
+} in_syscalls SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
-	__type(key, struct ex_call_key);
-	__type(value, struct ex_call_sum);
-} calls SEC(".maps");
+	__type(key, struct ex_syscall_key);
+	__type(value, struct ex_syscall_sum);
+} syscalls SEC(".maps");
 
 __u64 lost_calls; /* no room in the map, or no memory to remember a beginning */
 
@@ -96,10 +57,10 @@ static __always_inline int numbered(struct task_struct *task, long id)
 	return nr;
 }
 
-static __always_inline struct ex_call_sum *sum_of(struct task_struct *task, int nr)
+static __always_inline struct ex_syscall_sum *sum_of(struct task_struct *task, int nr)
 {
-	struct ex_call_key key = {.nr = nr};
-	struct ex_call_sum *sum, none = {};
+	struct ex_syscall_key key = {.nr = nr};
+	struct ex_syscall_sum *sum, none = {};
 
 	if (by != EX_BY_CALL)
 		key.tgid = task->tgid;
@@ -107,17 +68,17 @@ static __always_inline struct ex_call_sum *sum_of(struct task_struct *task, int 
 		key.tid = task->pid;
 	else
 		key.cpu = bpf_get_smp_processor_id();
-	sum = bpf_map_lookup_elem(&calls, &key);
+	sum = bpf_map_lookup_elem(&syscalls, &key);
 	if (sum)
 		return sum;
-	bpf_map_update_elem(&calls, &key, &none, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&calls, &key);
+	bpf_map_update_elem(&syscalls, &key, &none, BPF_NOEXIST);
+	sum = bpf_map_lookup_elem(&syscalls, &key);
 	if (!sum)
 		__sync_fetch_and_add(&lost_calls, 1);
 	return sum;
 }
 
-static __always_inline void name(struct ex_call_sum *sum, struct task_struct *task)
+static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct *task)
 {
 	struct task_struct *named = by == EX_BY_PROCESS ? task->group_leader : task;
 
@@ -127,7 +88,7 @@ static __always_inline void name(struct ex_call_sum *sum, struct task_struct *ta
 
 static __always_inline void count(struct task_struct *task, int nr, bool failed, __u64 since)
 {
-	struct ex_call_sum *sum = sum_of(task, nr);
+	struct ex_syscall_sum *sum = sum_of(task, nr);
 	__u64 ns = since ? bpf_ktime_get_ns() - since : 0;
 
 	if (!sum)
@@ -144,11 +105,11 @@ static __always_inline void count(struct task_struct *task, int nr, bool failed,
 
 static __always_inline void enters(struct task_struct *task, int nr)
 {
-	struct in_call *in;
+	struct in_syscall *in;
 
 	if (!is_asked_for(nr) || !is_chosen(task))
 		return;
-	in = bpf_task_storage_get(&in_calls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	in = bpf_task_storage_get(&in_syscalls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!in)
 		return; /* its return counts as untimed */
 	in->nr = nr;
@@ -169,7 +130,7 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 
 static __always_inline void returns(struct task_struct *task, struct pt_regs *regs, long ret)
 {
-	struct in_call *in = bpf_task_storage_get(&in_calls, task, 0, 0);
+	struct in_syscall *in = bpf_task_storage_get(&in_syscalls, task, 0, 0);
 	bool failed = ret < 0 && ret >= -4095;
 	int nr;
 
@@ -197,7 +158,7 @@ int BPF_PROG(on_return, struct pt_regs *regs, long ret)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
-	struct in_call *in = bpf_task_storage_get(&in_calls, task, 0, 0);
+	struct in_syscall *in = bpf_task_storage_get(&in_syscalls, task, 0, 0);
 
 	if (in && in->in) {
 		in->in = 0;
@@ -209,7 +170,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct ex_call_sum *sum;
+	struct ex_syscall_sum *sum;
 
 	if (!next->pid || !is_chosen(next))
 		return 0;
@@ -223,19 +184,19 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 /* Who is in a call now. */
 SEC("iter/task")
-int open_calls(struct bpf_iter__task *ctx)
+int open_syscalls(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct ex_open_call open = {};
+	struct ex_open_syscall open = {};
 	struct pt_regs *regs;
-	struct in_call *in;
+	struct in_syscall *in;
 	unsigned int state;
 
 	if (!task || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || task->exit_state)
 		return 0;
 	if (!is_chosen(task))
 		return 0;
-	in = bpf_task_storage_get(&in_calls, task, 0, 0);
+	in = bpf_task_storage_get(&in_syscalls, task, 0, 0);
 	if (in && in->in) {
 		open.since = in->since;
 		open.nr = in->nr;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the programs that count system calls keep, and tell their reader. */
+#ifndef EXACTOP_SYSCALLS_H
+#define EXACTOP_SYSCALLS_H
+
+#include "on_demand.h"
+
+#define EX_BY_CALL 0
+#define EX_BY_PROCESS 1
+#define EX_BY_THREAD 2
+
+/* A number that is no system call: the thread came onto a CPU. */
+#define EX_NR_DISPATCH (-2)
+/* A 32-bit call: numbered otherwise. */
+#define EX_NR_COMPAT 0x20000000
+
+/*
+ * One writer each: a thread's own CPU, or, where threads are summed, the CPU of the key. The
+ * programs run with preemption off and no interrupt makes a system call.
+ */
+struct ex_syscall_key {
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 cpu;
+};
+
+struct ex_syscall_sum {
+	__u64 calls;
+	__u64 untimed; /* had begun before we looked; in `calls` */
+	__u64 errors;
+	__u64 total_ns;
+	struct greatest longest;
+	char comm[16];
+};
+
+/* What the iterator tells of who is in a call. */
+struct ex_open_syscall {
+	__u64 since; /* 0: before we looked */
+	__u32 tgid;
+	__u32 tid;
+	__s32 nr;
+	__u32 pad;
+	char comm[16];
+};
+
+#endif
