@@ -163,4 +163,12 @@ static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_st
 	return s && s->task == (__u64)task ? s : NULL;
 }
 
+/* The same where nothing else of this CPU is asked for. */
+static __always_inline struct ex_slot *slot_here(struct task_struct *task)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	return c ? own_slot(c, task) : NULL;
+}
+
 #endif

@@ -11,7 +11,6 @@
 #include "on_switch.h"
 #include "preempt.h"
 #include "switch.h"
-#include "vectors.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -27,8 +26,6 @@ int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
 	bpf_map_update_elem(&unthrottled, &key, &now, BPF_ANY);
 	return 0;
 }
-
-/* ---- the always-on programs ---- */
 
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 					 struct task_struct *next, unsigned int prev_state)
@@ -86,14 +83,13 @@ ON_SWITCH(handle_switch)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct *p)
 {
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 	__u64 now, depth;
 	__u32 index;
+	struct ex_cpu *c = enter_here(&depth);
 
 	if (!c)
 		return 0;
-	depth = enter(c);
 	s = slot_of(p, &index);
 	c->events[EX_EV_WAKEUP]++;
 	/* Woken while on CPU or waiting for one: nothing changes. */
@@ -150,14 +146,13 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *p)
 {
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 	__u64 now, depth;
 	__u32 index;
+	struct ex_cpu *c = enter_here(&depth);
 
 	if (!c)
 		return 0;
-	depth = enter(c);
 	c->events[EX_EV_NEW]++;
 	s = slot_of(p, &index);
 	if (s && (s->state == EX_NEW || s->state == EX_SEED)) {
@@ -175,8 +170,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p)
 {
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s = c ? own_slot(c, p) : NULL;
+	struct ex_slot *s = slot_here(p);
 
 	/* Also after another thread's exec: the kernel has swapped the tids by now. */
 	if (s)
@@ -279,140 +273,11 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	return 0;
 }
 
-/* ---- user and system time, attached when asked for ---- */
-
-/* The running task goes from one mode to the other. */
-static __always_inline void change_mode(__u32 mode, bool syscall)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s;
-	__u64 now, depth;
-
-	if (!c)
-		return;
-	depth = enter(c);
-	s = own_slot(c, task);
-	if (s && s->state == EX_RUN && !depth) {
-		now = not_before(bpf_ktime_get_ns(), c->since);
-		read_run_queue(c, task, now, false);
-		close_segment(c, s, task, now, last_boundary(now));
-		s->mode = mode;
-		s->split_run = READ_ONCE(split_run);
-		if (syscall)
-			s->cum.syscalls++;
-		c->events[EX_EV_MODE]++;
-	}
-	leave(c, depth);
-}
-
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
-{
-	stay();
-	change_mode(EX_SYS, true);
-	may_go();
-	return 0;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
-{
-	stay();
-	change_mode(EX_USR, false);
-	may_go();
-	return 0;
-}
-
-/* ---- interrupt time, attached when asked for ---- */
-
-static __always_inline bool is_ksoftirqd(struct task_struct *task)
-{
-	char name[8] = {};
-
-	/* "ksoftirqd/N": no other kernel thread's name begins so (kernel/softirq.c). */
-	if (!(task->flags & PF_KTHREAD))
-		return false;
-	bpf_probe_read_kernel(name, sizeof(name), task->comm);
-	return name[0] == 'k' && name[1] == 's' && name[2] == 'o' && name[3] == 'f' &&
-	       name[4] == 't' && name[5] == 'i' && name[6] == 'r' && name[7] == 'q';
-}
-
-/*
- * Only the outermost counts: a hard interrupt in a softirq is part of it. A softirq that ksoftirqd
- * serves is the time of that task, as in the kernel's own accounting.
- */
-static __always_inline void interrupt_begins(bool soft)
-{
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-
-	if (!c)
-		return;
-	c->events[EX_EV_IRQ]++;
-	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
-		c->irq_own = 1;
-		return;
-	}
-	if (!c->irq_depth++)
-		c->irq_since = bpf_ktime_get_ns();
-}
-
-static __always_inline void interrupt_ends(bool soft)
-{
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	__u64 now;
-
-	if (!c)
-		return;
-	c->events[EX_EV_IRQ]++;
-	if (soft && !c->irq_depth && c->irq_own) {
-		c->irq_own = 0;
-		return;
-	}
-	/* The first thing seen may be an end. */
-	if (!c->irq_depth || --c->irq_depth)
-		return;
-	now = bpf_ktime_get_ns();
-	if (now > c->irq_since)
-		*(volatile __u64 *)&c->irq_total = c->irq_total + (now - c->irq_since);
-}
-
-#define MEASURE(vector)                                                        \
-	SEC("?tp_btf/" #vector "_entry")                                       \
-	int vector##_begins(void *ctx)                                         \
-	{                                                                      \
-		interrupt_begins(!__builtin_strcmp(#vector, "softirq"));       \
-		return 0;                                                      \
-	}                                                                      \
-	SEC("?tp_btf/" #vector "_exit")                                        \
-	int vector##_ends(void *ctx)                                           \
-	{                                                                      \
-		interrupt_ends(!__builtin_strcmp(#vector, "softirq"));         \
-		return 0;                                                      \
-	}
-
-EX_VECTORS(MEASURE)
-
-/* Bit 4 of x86's error code: an instruction fetch (arch/x86/include/asm/trap_pf.h). */
-SEC("?tp_btf/page_fault_user")
-int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs *regs, unsigned long code)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s = c ? own_slot(c, task) : NULL;
-
-	if (s)
-		s->fault_text = !!(code & 16);
-	return 0;
-}
-
 /* Delivered means: about to run a handler or the default action, in the receiver's context. */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal, int sig)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s = c ? own_slot(c, task) : NULL;
+	struct ex_slot *s = slot_here(bpf_get_current_task_btf());
 
 	if (s)
 		__sync_fetch_and_add(&s->cum.signals, 1);
@@ -435,157 +300,6 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	return 0;
 }
 
-/* ---- the reader's own programs ---- */
-
-/*
- * Publishes the end of the open window. In here and not in user space, because nothing can take
- * the CPU between the clock and the store but an interrupt or the hypervisor.
- */
-SEC("raw_tp")
-int publish(void *ctx)
-{
-	__u32 next = epoch + 1;
-	__u64 t = 0;
-
-	stay();
-	/* Held up between the clock and here, it takes a later T while nobody has seen this one. */
-	for (int i = 0; i < 8; i++) {
-		t = bpf_ktime_get_ns() + lead_ns;
-		*(volatile __u64 *)&boundary_t[next & 1] = t;
-		if (bpf_ktime_get_ns() + lead_ns / 2 < t)
-			break;
-	}
-	__sync_fetch_and_add(&epoch, 1);
-	if (bpf_ktime_get_ns() >= t)
-		late++;
-	may_go();
-	return 0;
-}
-
-/*
- * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that
- * steal and the tick-sampled times are as of T too. Also takes in a CPU seen for the first time.
- */
-static __always_inline int flush_this_cpu(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 cpu = bpf_get_smp_processor_id(), index = 0;
-	struct ex_cpu *c = cpu_of(cpu);
-	struct ex_slot *s, *mine;
-	struct boundary b;
-	__u64 now, depth;
-
-	if (!c)
-		return 0;
-	depth = enter(c);
-	if (depth) {
-		/* In the middle of a program that runs with interrupts on: come again. */
-		leave(c, depth);
-		return 1;
-	}
-	now = not_before(bpf_ktime_get_ns(), c->since);
-	b = last_boundary(now);
-	read_run_queue(c, task, now, false);
-	if (!in_step(c, task))
-		resync(c, task, now, cpu);
-	s = occupant(c);
-	close_segment(c, s, task, now, b);
-	c->events[EX_EV_FLUSH]++;
-	if (s) {
-		if (split_run && s->split_run != split_run)
-			set_mode(s, task);
-		goto out;
-	}
-	if (!task->pid) {
-		c->cur = EX_CUR_IDLE;
-		goto out;
-	}
-	c->cur = EX_CUR_UNNAMED;
-	mine = slot_of(task, &index);
-	if (mine) {
-		cross(c, mine, index, b, task);
-		take_in(c, mine, now);
-		mine->cpu = cpu;
-		mine->sum_exec = task->se.sum_exec_runtime;
-		mine->state = EX_RUN;
-		c->cur = index;
-	}
-out:
-	leave(c, depth);
-	return 0;
-}
-
-SEC("raw_tp")
-int flush(void *ctx)
-{
-	int again;
-
-	stay();
-	again = flush_this_cpu();
-	may_go();
-	return again;
-}
-
-/* Who had ended before we looked needs no slot, only a line. */
-static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
-{
-	struct ex_zombie z = {};
-	__u64 key = (__u64)task;
-
-	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
-		return 0;
-	z.serial = __sync_fetch_and_add(&serials, 1) + 1;
-	z.since = bpf_ktime_get_ns();
-	identify(&z.id, task);
-	z.cpu = bpf_get_smp_processor_id();
-	if (bpf_map_update_elem(&zombies, &key, &z, BPF_NOEXIST)) {
-		count_error(EX_ERR_NO_LINE);
-		return 0;
-	}
-	st->zombie = 1;
-	__sync_fetch_and_add(&zombies_now, 1);
-	return 0;
-}
-
-/* Gives everyone who already lives a slot. Who has an event at the same time is told by it. */
-SEC("iter/task")
-int seed(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct storage *st;
-	struct ex_slot *s;
-	__u32 index, state;
-
-	if (!task || !task->pid)
-		return 0;
-	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!st) {
-		count_error(EX_ERR_NO_STORAGE);
-		return 0;
-	}
-	if (st->slot_plus_1)
-		return 0;
-	if (state_of(task) & TASK_DEAD)
-		return seed_zombie(st, task);
-	s = new_slot(task, EX_SEED, bpf_ktime_get_ns(), &index);
-	if (!s) {
-		count_error(EX_ERR_NO_SLOT);
-		return 0;
-	}
-	list_dirty(READ_ONCE(epoch), index);
-	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
-	/* From here events see the slot; only if none came, what the task looks like counts. */
-	state = state_of(task);
-	s->kstate = state;
-	if (state & TASK_NEW) {
-		return 0;
-	} else {
-		state = off_cpu_state(false, state);
-		if (state == EX_LAT_PREEMPT && is_on_cpu(task))
-			return 0; /* the flush of its CPU tells */
-		if (state == EX_SLEEP || state == EX_BLOCK)
-			state = sleep_state(s, task, state);
-	}
-	__sync_val_compare_and_swap(&s->state, EX_SEED, state);
-	return 0;
-}
+/* The other programs. Not above: they would come before the first one in the object. */
+#include "optional.h"
+#include "reader.h"

@@ -183,6 +183,16 @@ static __always_inline __u64 enter(struct ex_cpu *c)
 	return __sync_fetch_and_add(&c->busy, 1);
 }
 
+/* This CPU, entered. */
+static __always_inline struct ex_cpu *enter_here(__u64 *depth)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	if (c)
+		*depth = enter(c);
+	return c;
+}
+
 static __always_inline void leave(struct ex_cpu *c, __u64 depth)
 {
 	store_barrier(c);

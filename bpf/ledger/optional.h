@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Programs that are attached when asked for: user and system time, interrupt time. */
+#ifndef EXACTOP_OPTIONAL_H
+#define EXACTOP_OPTIONAL_H
+
+#include "preempt.h"
+#include "switch.h"
+#include "vectors.h"
+
+/* ---- user and system time ---- */
+
+/* The running task goes from one mode to the other. */
+static __always_inline void change_mode(__u32 mode, bool syscall)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ex_slot *s;
+	__u64 now, depth;
+	struct ex_cpu *c = enter_here(&depth);
+
+	if (!c)
+		return;
+	s = own_slot(c, task);
+	if (s && s->state == EX_RUN && !depth) {
+		now = not_before(bpf_ktime_get_ns(), c->since);
+		read_run_queue(c, task, now, false);
+		close_segment(c, s, task, now, last_boundary(now));
+		s->mode = mode;
+		s->split_run = READ_ONCE(split_run);
+		if (syscall)
+			s->cum.syscalls++;
+		c->events[EX_EV_MODE]++;
+	}
+	leave(c, depth);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long id)
+{
+	stay();
+	change_mode(EX_SYS, true);
+	may_go();
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	stay();
+	change_mode(EX_USR, false);
+	may_go();
+	return 0;
+}
+
+/* ---- interrupt time ---- */
+
+static __always_inline bool is_ksoftirqd(struct task_struct *task)
+{
+	char name[8] = {};
+
+	/* "ksoftirqd/N": no other kernel thread's name begins so (kernel/softirq.c). */
+	if (!(task->flags & PF_KTHREAD))
+		return false;
+	bpf_probe_read_kernel(name, sizeof(name), task->comm);
+	return name[0] == 'k' && name[1] == 's' && name[2] == 'o' && name[3] == 'f' &&
+	       name[4] == 't' && name[5] == 'i' && name[6] == 'r' && name[7] == 'q';
+}
+
+/*
+ * Only the outermost counts: a hard interrupt in a softirq is part of it. A softirq that ksoftirqd
+ * serves is the time of that task, as in the kernel's own accounting.
+ */
+static __always_inline void interrupt_begins(bool soft)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	if (!c)
+		return;
+	c->events[EX_EV_IRQ]++;
+	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
+		c->irq_own = 1;
+		return;
+	}
+	if (!c->irq_depth++)
+		c->irq_since = bpf_ktime_get_ns();
+}
+
+static __always_inline void interrupt_ends(bool soft)
+{
+	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	__u64 now;
+
+	if (!c)
+		return;
+	c->events[EX_EV_IRQ]++;
+	if (soft && !c->irq_depth && c->irq_own) {
+		c->irq_own = 0;
+		return;
+	}
+	/* The first thing seen may be an end. */
+	if (!c->irq_depth || --c->irq_depth)
+		return;
+	now = bpf_ktime_get_ns();
+	if (now > c->irq_since)
+		*(volatile __u64 *)&c->irq_total = c->irq_total + (now - c->irq_since);
+}
+
+#define MEASURE(vector)                                                        \
+	SEC("?tp_btf/" #vector "_entry")                                       \
+	int vector##_begins(void *ctx)                                         \
+	{                                                                      \
+		interrupt_begins(!__builtin_strcmp(#vector, "softirq"));       \
+		return 0;                                                      \
+	}                                                                      \
+	SEC("?tp_btf/" #vector "_exit")                                        \
+	int vector##_ends(void *ctx)                                           \
+	{                                                                      \
+		interrupt_ends(!__builtin_strcmp(#vector, "softirq"));         \
+		return 0;                                                      \
+	}
+
+EX_VECTORS(MEASURE)
+
+/* Bit 4 of x86's error code: an instruction fetch (arch/x86/include/asm/trap_pf.h). */
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	struct ex_slot *s = slot_here(bpf_get_current_task_btf());
+
+	if (s)
+		s->fault_text = !!(code & 16);
+	return 0;
+}
+
+#endif

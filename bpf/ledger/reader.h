@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The reader's own programs: it runs them, nothing else does. */
+#ifndef EXACTOP_READER_H
+#define EXACTOP_READER_H
+
+#include "preempt.h"
+#include "switch.h"
+
+/*
+ * Publishes the end of the open window. In here and not in user space, because nothing can take
+ * the CPU between the clock and the store but an interrupt or the hypervisor.
+ */
+SEC("raw_tp")
+int publish(void *ctx)
+{
+	__u32 next = epoch + 1;
+	__u64 t = 0;
+
+	stay();
+	/* Held up between the clock and here, it takes a later T while nobody has seen this one. */
+	for (int i = 0; i < 8; i++) {
+		t = bpf_ktime_get_ns() + lead_ns;
+		*(volatile __u64 *)&boundary_t[next & 1] = t;
+		if (bpf_ktime_get_ns() + lead_ns / 2 < t)
+			break;
+	}
+	__sync_fetch_and_add(&epoch, 1);
+	if (bpf_ktime_get_ns() >= t)
+		late++;
+	may_go();
+	return 0;
+}
+
+/*
+ * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that
+ * steal and the tick-sampled times are as of T too. Also takes in a CPU seen for the first time.
+ */
+static __always_inline int flush_this_cpu(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 cpu = bpf_get_smp_processor_id(), index = 0;
+	struct ex_cpu *c = cpu_of(cpu);
+	struct ex_slot *s, *mine;
+	struct boundary b;
+	__u64 now, depth;
+
+	if (!c)
+		return 0;
+	depth = enter(c);
+	if (depth) {
+		/* In the middle of a program that runs with interrupts on: come again. */
+		leave(c, depth);
+		return 1;
+	}
+	now = not_before(bpf_ktime_get_ns(), c->since);
+	b = last_boundary(now);
+	read_run_queue(c, task, now, false);
+	if (!in_step(c, task))
+		resync(c, task, now, cpu);
+	s = occupant(c);
+	close_segment(c, s, task, now, b);
+	c->events[EX_EV_FLUSH]++;
+	if (s) {
+		if (split_run && s->split_run != split_run)
+			set_mode(s, task);
+		goto out;
+	}
+	if (!task->pid) {
+		c->cur = EX_CUR_IDLE;
+		goto out;
+	}
+	c->cur = EX_CUR_UNNAMED;
+	mine = slot_of(task, &index);
+	if (mine) {
+		cross(c, mine, index, b, task);
+		take_in(c, mine, now);
+		mine->cpu = cpu;
+		mine->sum_exec = task->se.sum_exec_runtime;
+		mine->state = EX_RUN;
+		c->cur = index;
+	}
+out:
+	leave(c, depth);
+	return 0;
+}
+
+SEC("raw_tp")
+int flush(void *ctx)
+{
+	int again;
+
+	stay();
+	again = flush_this_cpu();
+	may_go();
+	return again;
+}
+
+/* Who had ended before we looked needs no slot, only a line. */
+static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
+{
+	struct ex_zombie z = {};
+	__u64 key = (__u64)task;
+
+	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
+		return 0;
+	z.serial = __sync_fetch_and_add(&serials, 1) + 1;
+	z.since = bpf_ktime_get_ns();
+	identify(&z.id, task);
+	z.cpu = bpf_get_smp_processor_id();
+	if (bpf_map_update_elem(&zombies, &key, &z, BPF_NOEXIST)) {
+		count_error(EX_ERR_NO_LINE);
+		return 0;
+	}
+	st->zombie = 1;
+	__sync_fetch_and_add(&zombies_now, 1);
+	return 0;
+}
+
+/* Gives everyone who already lives a slot. Who has an event at the same time is told by it. */
+SEC("iter/task")
+int seed(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct storage *st;
+	struct ex_slot *s;
+	__u32 index, state;
+
+	if (!task || !task->pid)
+		return 0;
+	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st) {
+		count_error(EX_ERR_NO_STORAGE);
+		return 0;
+	}
+	if (st->slot_plus_1)
+		return 0;
+	if (state_of(task) & TASK_DEAD)
+		return seed_zombie(st, task);
+	s = new_slot(task, EX_SEED, bpf_ktime_get_ns(), &index);
+	if (!s) {
+		count_error(EX_ERR_NO_SLOT);
+		return 0;
+	}
+	list_dirty(READ_ONCE(epoch), index);
+	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
+	/* From here events see the slot; only if none came, what the task looks like counts. */
+	state = state_of(task);
+	s->kstate = state;
+	if (state & TASK_NEW) {
+		return 0;
+	} else {
+		state = off_cpu_state(false, state);
+		if (state == EX_LAT_PREEMPT && is_on_cpu(task))
+			return 0; /* the flush of its CPU tells */
+		if (state == EX_SLEEP || state == EX_BLOCK)
+			state = sleep_state(s, task, state);
+	}
+	__sync_val_compare_and_swap(&s->state, EX_SEED, state);
+	return 0;
+}
+
+#endif
