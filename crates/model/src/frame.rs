@@ -440,7 +440,7 @@ fn cpu_rows(window: &Window) -> Vec<CpuRow> {
 
 /// Processes that exited, those without a group too.
 fn died(window: &Window) -> u64 {
-    let nameless = window.cpus.iter().map(|cpu| cpu.time.nameless_processes);
+    let nameless = window.cpus.iter().map(|cpu| cpu.time.no_group_processes);
     window.exited.iter().map(|e| e.processes).chain(nameless).sum()
 }
 
@@ -454,7 +454,7 @@ fn balance(window: &Window) -> Books {
         total_ns: window.length_ns() * window.cpus.len() as u64,
         tasks_ns: of_tasks(Counter::RunNs),
         exited_ns: of_exited(Counter::RunNs),
-        unnamed_ns: cpus().map(|c| c.unnamed_ns + c.nameless_ns).fold(0, u64::wrapping_add),
+        unnamed_ns: cpus().map(|c| c.unnamed_ns + c.no_group_ns).fold(0, u64::wrapping_add),
         irq_ns: cpus()
             .map(|c| c.irq_idle_ns)
             .sum::<Option<u64>>()

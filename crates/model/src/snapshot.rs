@@ -125,7 +125,7 @@ pub struct CpuSample {
     pub online: bool,
     /// Executing tasks that have a name.
     pub task_ns: u64,
-    /// Executing tasks without a name.
+    /// Executing tasks that had no slot, so that nobody knows their name.
     pub unnamed_ns: u64,
     /// Idle.
     pub idle_ns: u64,
@@ -139,9 +139,9 @@ pub struct CpuSample {
     pub steal_idle_ns: Option<u64>,
     /// Executed by tasks that exited when their group could not be kept; a part of `task_ns` of
     /// some CPU, not necessarily this one.
-    pub nameless_ns: u64,
+    pub no_group_ns: u64,
     /// How many processes ended so: whole ones.
-    pub nameless_processes: u64,
+    pub no_group_processes: u64,
     /// Offline.
     pub offline_ns: u64,
     /// Context switches.

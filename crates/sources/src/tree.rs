@@ -30,7 +30,7 @@ fn add(totals: &mut Totals, window: &Window) {
         if let Some(ns) = cpu.time.watched_ns.filter(|&ns| ns > 0) {
             *totals.cpus.entry(cpu.time.cpu).or_default() += ns;
         }
-        totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.nameless_ns;
+        totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.no_group_ns;
     }
     for (kind, count) in window.errors.nonzero() {
         totals.errors.add(kind, count);

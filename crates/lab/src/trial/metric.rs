@@ -57,7 +57,7 @@ pub fn value(
             };
             // What is nameless of a CPU's time need not have been executed on that CPU.
             let executed = time(|t| t.task_ns + t.unnamed_ns);
-            let unnamed = time(|t| t.unnamed_ns + t.nameless_ns);
+            let unnamed = time(|t| t.unnamed_ns + t.no_group_ns);
             over(executed.saturating_sub(unnamed), executed)
         }
         Metric::TopSum => Some(taken.top.ok_or(missing("top's sum"))?),
