@@ -94,7 +94,7 @@ pub fn report(failure: &Failure) -> ExitCode {
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(io::stderr(), "exactop: {}", exactop_model::text::harmless(&line));
+    let _ = writeln!(io::stderr(), "exactop: {}", exactop_model::escape::harmless(&line));
 }
 
 /// What clap has to say, in one line; the usage and the hints on further lines are in what `help`

@@ -4,10 +4,10 @@
 //! are derived from [`COLUMNS`]. To add a derived column, add one entry here.
 
 use crate::counters::Counter;
+use crate::escape;
 use crate::frame::{Row, RowKind};
 use crate::key::Ident;
 use crate::needs::Needs;
-use crate::text;
 use crate::value::{Datum, Missing, Value};
 
 /// What a column's figures are; the width on screen and the JSON type follow from it.
@@ -1005,7 +1005,7 @@ pub fn command(row: &Row, command_line: bool) -> String {
         return format!("{} x{n}{what}", row.ident.comm);
     }
     match &row.detail.cmdline {
-        Ok(line) if command_line && !line.is_empty() => text::escape(line),
+        Ok(line) if command_line && !line.is_empty() => escape::escape(line),
         _ if command_line && row.ident.kthread => format!("[{}]", row.ident.comm),
         _ => row.ident.comm.to_string(),
     }

@@ -5,11 +5,11 @@ use crate::cgroups::Groups;
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{AccountId, Ident, TaskKey};
+use crate::on_demand::waits::WaitWindow;
 use crate::provenance::{Provenance, Quality, SourceKind};
 pub use crate::row::{Detail, Doing, Row, RowKind};
 use crate::snapshot::{CostSample, ExitSample, ProcessRef};
 use crate::system::{StatTicks, System};
-use crate::waits::Waits;
 use crate::window::{Book, Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -83,7 +83,7 @@ pub struct Frame {
     pub provenance: Provenance,
     /// What the watched process waited for, where that can be timed; from the window after the one
     /// in which it was first watched.
-    pub waits: Option<Waits>,
+    pub waits: Option<WaitWindow>,
     /// Control groups, where asked for and there; from the window after the first asked for.
     pub groups: Option<Groups>,
 }

@@ -1,6 +1,6 @@
 //! Who an account belongs to: keys that survive pid reuse, and the identity shown beside them.
 
-use crate::text;
+use crate::escape;
 use std::fmt;
 
 /// The name of an account inside one source: stays the same while the kernel's task lives, also
@@ -50,13 +50,13 @@ impl Comm {
 impl fmt::Display for Comm {
     /// Safe to put on a terminal: control characters and invalid UTF-8 come out escaped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&text::escape(self.bytes()))
+        f.pad(&escape::escape(self.bytes()))
     }
 }
 
 impl fmt::Debug for Comm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", text::escape(self.bytes()))
+        write!(f, "{:?}", escape::escape(self.bytes()))
     }
 }
 
@@ -85,6 +85,40 @@ impl Ident {
     /// Priority as top's PR column shows it (`prio - 100`), `None` for real-time rows ("rt").
     pub fn pr(&self) -> Option<i32> {
         (self.prio >= 100).then(|| self.prio - 100)
+    }
+}
+
+/// A process, or one of its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Who {
+    /// Process; 0: the kernel itself (an interrupt, idle).
+    pub tgid: u32,
+    /// Thread; `None`: all of the process.
+    pub tid: Option<u32>,
+    /// Command name, of the thread if it is one.
+    pub comm: Comm,
+}
+
+impl Who {
+    /// An interrupt: it runs in the context of whoever it hit, and means nobody.
+    pub const INTERRUPT: Who = Who { tgid: 0, tid: None, comm: Comm(*b"interrupt\0\0\0\0\0\0\0") };
+
+    /// The whole process.
+    pub fn process(self) -> Who {
+        Who { tid: None, ..self }
+    }
+}
+
+impl fmt::Display for Who {
+    /// `name/tid` for a thread, as prstat has it, `name (pid)` for a process. Safe to put on a
+    /// terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.tid {
+            _ if self.tgid == 0 => self.comm.to_string(),
+            Some(tid) => format!("{}/{tid}", self.comm),
+            None => format!("{} ({})", self.comm, self.tgid),
+        };
+        f.pad(&text)
     }
 }
 

@@ -83,7 +83,7 @@ impl Provenance {
 
     /// Adds why this source and not a better one, before what it has to say itself.
     pub fn because(&mut self, reason: &str) {
-        let reason = crate::text::harmless(reason);
+        let reason = crate::escape::harmless(reason);
         self.reason = Some(match self.reason.take() {
             Some(own) => format!("{reason}; {own}"),
             None => reason,

@@ -152,7 +152,7 @@ impl CpuStat {
 
 /// The control group a run had.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct RunGroup {
     /// Its name below the root of its hierarchy.
     pub path: String,
     /// What it used.
@@ -165,7 +165,7 @@ pub struct Group {
 
 /// One run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct RunReport {
     /// The command and its arguments.
     pub command: Vec<String>,
     /// How it ended.
@@ -180,10 +180,10 @@ pub struct Report {
     /// By the ledger; else why there is none, in one line.
     pub tree: Result<Tree, String>,
     /// The control group, if it had one of its own or joined one.
-    pub group: Option<Group>,
+    pub group: Option<RunGroup>,
 }
 
-impl Report {
+impl RunReport {
     /// User and system time, ns: of the whole tree where the ledger knows, else of those that were
     /// waited for. The ledger's time is split by the kernel's ticks unless it was measured.
     pub fn user_system_ns(&self) -> (u64, u64) {

@@ -63,7 +63,7 @@ pub enum Value {
 impl Value {
     /// Text from the system, made harmless.
     pub fn text(text: impl AsRef<[u8]>) -> Value {
-        Value::Known(Datum::Text(crate::text::escape(text.as_ref())))
+        Value::Known(Datum::Text(crate::escape::escape(text.as_ref())))
     }
 
     /// A count or the reason why there is none.

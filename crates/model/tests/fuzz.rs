@@ -2,12 +2,13 @@
 
 use exactop_fuzzing::{corpus, Choices, Target};
 use exactop_model::columns::{Context, COLUMNS};
+use exactop_model::escape::{escape, escape_str, unescape};
 use exactop_model::filter::Filter;
 use exactop_model::limits::{shares_of_weight, weight, weight_of_shares, Max};
-use exactop_model::text::{escape, escape_str, unescape};
+use exactop_model::words::units;
 use exactop_model::{
-    format, AccountId, Comm, Counter, Counters, Detail, Doing, Ident, MicroState, Missing, Row,
-    RowKind, TaskKey,
+    AccountId, Comm, Counter, Counters, Detail, Doing, Ident, MicroState, Missing, Row, RowKind,
+    TaskKey,
 };
 
 /// What no terminal, table or log may get: it would move a cursor or change the order of a line.
@@ -74,7 +75,7 @@ fn fuzz_rows() {
         let (row, context) = (row(&mut choices), context(&mut choices));
         for column in COLUMNS {
             let value = (column.value)(&row, &context);
-            let cell = format::cell(&value, column.unit);
+            let cell = units::cell(&value, column.unit);
             assert!(is_harmless(&cell), "{}: {cell:?}", column.id);
             assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.id);
         }

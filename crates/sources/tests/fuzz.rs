@@ -5,7 +5,8 @@
 
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::columns::{Context, COLUMNS};
-use exactop_model::{format, Ask, Feed, FrameOptions, Needs, Row};
+use exactop_model::words::units;
+use exactop_model::{Ask, Feed, FrameOptions, Needs, Row};
 use exactop_sources::cgroupfs::{Hierarchy, Version};
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::Session;
@@ -174,7 +175,7 @@ fn fuzz_proc_files() {
 fn check(row: &Row, context: &Context) {
     for column in COLUMNS {
         let value = (column.value)(row, context);
-        let cell = format::cell(&value, column.unit);
+        let cell = units::cell(&value, column.unit);
         assert!(is_harmless(&cell), "{}: {cell:?}", column.id);
         assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.id);
     }

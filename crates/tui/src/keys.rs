@@ -44,7 +44,7 @@ const fn on(code: KeyCode) -> Key {
 
 /// Under which heading of the help page a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum HelpSection {
     /// What is shown.
     Show,
     /// Which rows.
@@ -59,20 +59,26 @@ pub enum Group {
     Program,
 }
 
-impl Group {
+impl HelpSection {
     /// All, in the order of the help page.
-    pub const ALL: [Group; 6] =
-        [Group::Show, Group::Rows, Group::Order, Group::Move, Group::Act, Group::Program];
+    pub const ALL: [HelpSection; 6] = [
+        HelpSection::Show,
+        HelpSection::Rows,
+        HelpSection::Order,
+        HelpSection::Move,
+        HelpSection::Act,
+        HelpSection::Program,
+    ];
 
     /// The heading.
     pub const fn title(self) -> &'static str {
         match self {
-            Group::Show => "Show",
-            Group::Rows => "Choose rows",
-            Group::Order => "Order and columns",
-            Group::Move => "Move",
-            Group::Act => "Act",
-            Group::Program => "Program",
+            HelpSection::Show => "Show",
+            HelpSection::Rows => "Choose rows",
+            HelpSection::Order => "Order and columns",
+            HelpSection::Move => "Move",
+            HelpSection::Act => "Act",
+            HelpSection::Program => "Program",
         }
     }
 }
@@ -81,11 +87,11 @@ impl Group {
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     /// What is done.
-    pub command: Command,
+    pub command: KeyCommand,
     /// Any of these does it.
     pub keys: &'static [Key],
     /// Its heading on the help page.
-    pub group: Group,
+    pub group: HelpSection,
     /// One line.
     pub help: &'static str,
 }
@@ -101,15 +107,15 @@ macro_rules! bindings {
     ($($group:ident { $($command:ident: [$($key:expr),+], $help:literal;)+ })+) => {
         /// What a key can ask for in the live view.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Command {
+        pub enum KeyCommand {
             $($(#[doc = $help] $command,)+)+
         }
 
         /// Every key of the live view.
         pub const BINDINGS: &[Binding] = &[$($(Binding {
-            command: Command::$command,
+            command: KeyCommand::$command,
             keys: &[$($key),+],
-            group: Group::$group,
+            group: HelpSection::$group,
             help: $help,
         },)+)+];
     };
@@ -175,7 +181,7 @@ bindings! {
 }
 
 /// What a key asks for.
-pub fn find(event: &KeyEvent) -> Option<Command> {
+pub fn find(event: &KeyEvent) -> Option<KeyCommand> {
     if event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META) {
         return None;
     }
@@ -198,8 +204,8 @@ mod tests {
     #[test]
     fn keys_are_found_with_their_modifiers() {
         let key = |c, m| find(&KeyEvent::new(KeyCode::Char(c), m));
-        assert_eq!(key('H', KeyModifiers::SHIFT), Some(Command::Threads));
-        assert_eq!(key('o', KeyModifiers::CONTROL), Some(Command::ShowFilters));
+        assert_eq!(key('H', KeyModifiers::SHIFT), Some(KeyCommand::Threads));
+        assert_eq!(key('o', KeyModifiers::CONTROL), Some(KeyCommand::ShowFilters));
         assert_eq!(key('o', KeyModifiers::ALT), None);
         assert_eq!(key('§', KeyModifiers::NONE), None);
     }

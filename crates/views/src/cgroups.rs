@@ -2,7 +2,7 @@
 
 use crate::{csv, grid};
 use exactop_model::cgroups::Groups;
-use exactop_model::cgroups_text::{cost, line, HEADING};
+use exactop_model::words::cgroups::{cost, line, HEADING};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.

@@ -1,9 +1,9 @@
 //! The summary above the table: top's lines where top has them, and the books.
 
 use crate::plan::Page;
-use exactop_model::books_text::BooksText;
 use exactop_model::system::{Memory, StatTicks, System};
 use exactop_model::window::Census;
+use exactop_model::words::books::BooksText;
 use exactop_model::{Frame, Quality};
 
 /// All lines of the summary. `each_cpu`: one `%CpuN` line a CPU instead of one for all.
@@ -80,7 +80,7 @@ fn books(frame: &Frame) -> Option<String> {
 
 fn reason(frame: &Frame) -> Option<String> {
     let reason = frame.provenance.reason.as_ref()?;
-    Some(format!("Source: {}", exactop_model::text::harmless(reason)))
+    Some(format!("Source: {}", exactop_model::escape::harmless(reason)))
 }
 
 fn errors(frame: &Frame) -> Option<String> {

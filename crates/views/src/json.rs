@@ -155,7 +155,7 @@ fn source(provenance: &Provenance) -> Json {
     // The machine's interrupt and steal time, beside the tasks' own counters of that name.
     qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());
     qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
-    let reason = provenance.reason.as_deref().map(exactop_model::text::harmless);
+    let reason = provenance.reason.as_deref().map(exactop_model::escape::harmless);
     json!({ "name": provenance.source.name(), "reason": reason, "quality": qualities })
 }
 

@@ -4,12 +4,12 @@
 //! each format prints pages. Nothing here knows where a frame came from, waits, or opens a file.
 #![forbid(unsafe_code)]
 
-pub mod calls;
 pub mod cgroups;
 pub mod csv;
 mod grid;
 pub mod header;
 pub mod json;
+pub mod on_demand;
 pub mod perfetto;
 pub mod plan;
 pub mod prstat;
@@ -17,7 +17,5 @@ pub mod ptop;
 pub mod reference;
 pub mod run;
 pub mod table;
-pub mod waits;
-pub mod wakes;
 
 pub use plan::{Page, Plan, Selection, User};

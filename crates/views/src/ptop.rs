@@ -7,7 +7,8 @@
 
 use crate::plan::Page;
 use exactop_model::sort::{self, SortBy};
-use exactop_model::{format, Counter, Row, RowKind};
+use exactop_model::words::units;
+use exactop_model::{Counter, Row, RowKind};
 use std::io::{self, Write};
 
 /// The figures of a row, ns; `None`: not to be had.
@@ -120,7 +121,7 @@ fn hours(ns: u64) -> String {
 
 fn name(row: &Row, page: &Page) -> String {
     let command = exactop_model::columns::find("command");
-    command.map_or_else(String::new, |c| format::cell(&(c.value)(row, &page.context), c.unit))
+    command.map_or_else(String::new, |c| units::cell(&(c.value)(row, &page.context), c.unit))
 }
 
 /// Prints heading, units, rows that took CPU time, at most `rows` of them, and the sum of all.

@@ -3,7 +3,8 @@
 use crate::header;
 use crate::plan::Page;
 use exactop_model::sort;
-use exactop_model::{format, Column, Row, RowKind};
+use exactop_model::words::units;
+use exactop_model::{Column, Row, RowKind};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -56,7 +57,7 @@ fn heading(columns: &[&Column]) -> String {
 
 fn line(page: &Page, row: &Row) -> String {
     join(&page.columns, |column| {
-        let text = format::cell(&(column.value)(row, &page.context), column.unit);
+        let text = units::cell(&(column.value)(row, &page.context), column.unit);
         match (column.id, row.kind, row.ident.ppid) {
             ("command", RowKind::Exited, 0) => text,
             ("command", RowKind::Exited, ppid) => format!("{text} (child of {ppid})"),

@@ -2,14 +2,15 @@
 
 mod sample;
 
-use exactop_model::calls::{CallRow, Calls, CallsBy};
 use exactop_model::cgroups::{rows, GroupSample, Groups};
 use exactop_model::columns;
+use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
+use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
 use exactop_model::sort::SortBy;
-use exactop_model::waits::{Other, WaitRow, Waits};
-use exactop_model::wakes::{Edge, Wakes};
 use exactop_model::{CallNr, Comm, SourceKind, Who};
-use exactop_views::{calls, cgroups, csv, waits, wakes, Plan, Selection};
+use exactop_views::on_demand::{syscalls, waits, wakeups};
+use exactop_views::{cgroups, csv, Plan, Selection};
 use sample::{frame, Details};
 
 const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
@@ -66,33 +67,33 @@ fn rows_of_tasks() {
 
 #[test]
 fn calls_waits_and_wakes() {
-    let row = |name: &&str| CallRow::new(Some(who(name)), CallNr(99_999));
+    let row = |name: &&str| SyscallRow::new(Some(who(name)), CallNr(99_999));
     let (t0_ns, t1_ns, lost) = (0, 1_000_000_000, 0);
-    let window = Calls {
+    let window = SyscallWindow {
         t0_ns,
         t1_ns,
-        by: CallsBy::Thread,
+        by: SyscallsBy::Thread,
         rows: NAMES.iter().map(row).collect(),
         dispatches: Vec::new(),
         lost,
     };
-    check(&calls::csv(&window), NAMES.len());
+    check(&syscalls::csv(&window), NAMES.len());
     let edge = |name: &&str| Edge {
         waker: who(name),
         wakee: who(name),
-        wakes: 1,
+        wakeups: 1,
         chains: 1,
         unproductive: 0,
         unproductive_ns: 0,
     };
     let window =
-        Wakes { t0_ns, t1_ns, edges: NAMES.iter().map(edge).collect(), fans: vec![], lost };
-    check(&wakes::csv(&window), 2 * NAMES.len());
+        WakeupWindow { t0_ns, t1_ns, edges: NAMES.iter().map(edge).collect(), fans: vec![], lost };
+    check(&wakeups::csv(&window), 2 * NAMES.len());
     let row = |name: &&str| WaitRow {
         woken_by: vec![Other { who: who(name), amount: 1 }],
         ..WaitRow::new(who(name))
     };
-    let window = Waits { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), lost };
+    let window = WaitWindow { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), lost };
     // As whose row it is on each of its lines; who woke has a number behind it.
     let lines = waits::csv(&window, true);
     let count = String::from_utf8_lossy(&lines).lines().count();

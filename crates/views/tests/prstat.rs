@@ -6,7 +6,7 @@ use exactop_model::{
     Ask, Comm, Counter, Counters, Doing, Feed, Frame, Ident, MicroState, Missing, Needs, Row,
     RowKind, SourceKind, TaskKey,
 };
-use exactop_views::prstat::{Chosen, Group, Key, Lists, Look, Report, Room};
+use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, Report, ReportStyle, Room};
 
 const MS: u64 = 1_000_000;
 const WINDOW: u64 = 1000 * MS;
@@ -92,8 +92,8 @@ fn machine() -> Frame {
     frame(vec![nscd, pool, beam, prstat])
 }
 
-fn report(look: &Look, frame: Frame) -> Report {
-    look.report(frame, &Chosen::default(), ROOM, &mut Details)
+fn report(style: &ReportStyle, frame: Frame) -> Report {
+    style.report(frame, &Chosen::default(), ROOM, &mut Details)
 }
 
 fn rows_of(report: &Report) -> &[String] {
@@ -102,7 +102,7 @@ fn rows_of(report: &Report) -> &[String] {
 
 #[test]
 fn sizes_and_times() {
-    let text = report(&Look { cut: true, ..Look::default() }, machine()).text();
+    let text = report(&ReportStyle { cut: true, ..ReportStyle::default() }, machine()).text();
     let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
  16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
   7160 root     3864K 2772K cpu0    19    0   0:00:00 0.2% prstat/1
@@ -115,9 +115,9 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 
 #[test]
 fn long_names_stay_whole_in_reports_that_nobody_cuts() {
-    let whole = report(&Look::default(), machine());
+    let whole = report(&ReportStyle::default(), machine());
     assert!(rows_of(&whole)[0].starts_with(" 16145 postgresql   56M   46M sleep "), "{whole:?}");
-    let numbers = report(&Look { numeric: true, ..Look::default() }, machine());
+    let numbers = report(&ReportStyle { numeric: true, ..ReportStyle::default() }, machine());
     assert!(rows_of(&numbers)[0].starts_with(" 16145 103        56M   46M sleep "), "{numbers:?}");
 }
 
@@ -152,13 +152,13 @@ fn microstates_of_threads() {
         thread(with(row(76_798, 661, "tserver"), other)),
         thread(with(row(76_798, 1, "tserver"), first)),
     ];
-    let look = Look { microstates: true, threads: true, ..Look::default() };
+    let style = ReportStyle { microstates: true, threads: true, ..ReportStyle::default() };
     let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID 
  76798 root     7.8 0.7   - 0.0 0.0 3.8  88 0.1  1K 124  8K   0 tserver/1
  76798 root     0.1 0.0   - 0.0 0.0 100 0.0 0.0 131   0 133  1M tserver/661
 Total: 1 processes, 2 lwps, load averages: 2.52, 1.57, 0.79
 ";
-    assert_eq!(report(&look, frame(rows)).text(), expected);
+    assert_eq!(report(&style, frame(rows)).text(), expected);
 }
 
 /// The average over threads: 250 ms on the CPU in three lives, one of which ended at 500 ms.
@@ -174,11 +174,11 @@ fn microstates_of_a_process_are_shares_of_all_its_lives() {
         ],
     );
     (process.life_ns, process.threads, process.exited_tasks) = (2500 * MS, Some(2), 1);
-    let look = Look { microstates: true, ..Look::default() };
+    let style = ReportStyle { microstates: true, ..ReportStyle::default() };
     let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/NLWP  
    812 root      10 0.0   - 0.0 0.0 0.0  70 0.0   0   0   0   0 a-name-that-/2
 ";
-    let text = report(&look, frame(vec![process])).text();
+    let text = report(&style, frame(vec![process])).text();
     assert!(text.starts_with(expected), "{text}");
 }
 
@@ -188,8 +188,8 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
     unknown.delta = Counters::unknown();
     let mut zombie = row(6, 6, "dead");
     (zombie.life_ns, zombie.letter, zombie.doing.state) = (0, 'Z', MicroState::Zombie);
-    let look = Look { microstates: true, ..Look::default() };
-    let states = report(&look, frame(vec![unknown.clone(), zombie.clone()]));
+    let style = ReportStyle { microstates: true, ..ReportStyle::default() };
+    let states = report(&style, frame(vec![unknown.clone(), zombie.clone()]));
     assert_eq!(
         rows_of(&states),
         [
@@ -213,7 +213,7 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
         }
     }
     let frame = frame(vec![unknown, zombie]);
-    let sizes = Look::default().report(frame, &Chosen::default(), ROOM, &mut Gone);
+    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Gone);
     assert_eq!(
         rows_of(&sizes),
         [
@@ -253,9 +253,10 @@ fn states_have_prstats_names() {
 
 #[test]
 fn users_below_processes() {
-    let look = Look { lists: Lists::Both(Group::User), cut: true, ..Look::default() };
+    let style =
+        ReportStyle { lists: Lists::Both(GroupBy::User), cut: true, ..ReportStyle::default() };
     let report =
-        look.report(machine(), &Chosen::default(), Room { top: 1, bottom: 5 }, &mut Details);
+        style.report(machine(), &Chosen::default(), Room { top: 1, bottom: 5 }, &mut Details);
     let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
  16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
  NPROC USERNAME  SWAP   RSS MEMORY      TIME  CPU                             
@@ -268,13 +269,13 @@ Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 
 #[test]
 fn users_alone_and_their_threads() {
-    let look = Look { lists: Lists::Groups(Group::User), ..Look::default() };
-    let users = report(&look, machine());
+    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
+    let users = report(&style, machine());
     assert_eq!(users.parts.len(), 1);
     assert_eq!(rows_of(&users)[1], "     3 root     9364K 6272K   0.2%   0:47:51 0.2%");
     let threads: Vec<Row> = (0..3).map(|n| row(3571, 3571 + n, "nscd")).collect();
-    let look = Look { threads: true, ..look };
-    let text = report(&look, frame(threads)).text();
+    let style = ReportStyle { threads: true, ..style };
+    let text = report(&style, frame(threads)).text();
     let expected = "  NLWP USERNAME  SWAP   RSS MEMORY      TIME  CPU                             
      3 root     5500K 3500K   0.1%   0:00:54 0.0%
 Total: 1 processes, 3 lwps, load averages: 2.52, 1.57, 0.79
@@ -284,10 +285,11 @@ Total: 1 processes, 3 lwps, load averages: 2.52, 1.57, 0.79
 
 #[test]
 fn cgroups_stand_where_zones_do() {
-    let look = Look { lists: Lists::Both(Group::Cgroup), cut: true, ..Look::default() };
+    let style =
+        ReportStyle { lists: Lists::Both(GroupBy::Cgroup), cut: true, ..ReportStyle::default() };
     let mut frame = machine();
     frame.rows[2].ident.cgroup_id = Some(4711);
-    let report = look.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details);
+    let report = style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details);
     let expected = "  CGID    NPROC  SWAP   RSS MEMORY      TIME  CPU CGROUP                      
   4711        1   56M   46M   1.2%   0:43:11  32% /system.slice/postgresql-16*
      -        1 3864K 2772K   0.1%   0:00:00 0.2%                  /user.slice
@@ -301,9 +303,9 @@ fn shares_of_groups_over_100_are_scaled_down() {
     let busy = |pid| with(row(pid, pid, "busy"), &[(Counter::RunNs, 1500 * MS)]);
     let mut other = busy(16_145);
     other.ident.uid = 103;
-    let look = Look { lists: Lists::Groups(Group::User), ..Look::default() };
+    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
     let rows = frame(vec![busy(1), other]);
-    let report = look.report(rows, &Chosen::default(), ROOM, &mut sample::Details);
+    let report = style.report(rows, &Chosen::default(), ROOM, &mut sample::Details);
     let cpu: Vec<&str> = rows_of(&report).iter().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(cpu, [" 50%", " 50%"]);
 }
@@ -311,22 +313,22 @@ fn shares_of_groups_over_100_are_scaled_down() {
 #[test]
 fn rows_are_sorted_by_any_key_both_ways() {
     let order = |key, ascending| {
-        let look = Look { key, ascending, ..Look::default() };
-        let report = report(&look, machine());
+        let style = ReportStyle { key, ascending, ..ReportStyle::default() };
+        let report = report(&style, machine());
         rows_of(&report).iter().map(|l| l[..6].trim().parse().unwrap()).collect::<Vec<u32>>()
     };
-    assert_eq!(order(Key::Cpu, false), [16_145, 7160, 95, 3571]);
-    assert_eq!(order(Key::Cpu, true), [95, 3571, 7160, 16_145]);
-    assert_eq!(order(Key::Time, false), [95, 16_145, 3571, 7160]);
-    assert_eq!(order(Key::Size, false), [16_145, 3571, 7160, 95]);
-    assert_eq!(order(Key::Rss, true), [95, 7160, 3571, 16_145]);
-    assert_eq!(order(Key::Pri, false), [3571, 95, 7160, 16_145]);
+    assert_eq!(order(Order::Cpu, false), [16_145, 7160, 95, 3571]);
+    assert_eq!(order(Order::Cpu, true), [95, 3571, 7160, 16_145]);
+    assert_eq!(order(Order::Time, false), [95, 16_145, 3571, 7160]);
+    assert_eq!(order(Order::Size, false), [16_145, 3571, 7160, 95]);
+    assert_eq!(order(Order::Rss, true), [95, 7160, 3571, 16_145]);
+    assert_eq!(order(Order::Pri, false), [3571, 95, 7160, 16_145]);
 }
 
 #[test]
 fn rows_are_chosen_and_the_total_counts_those() {
     let total = |chosen: &Chosen| {
-        let report = Look::default().report(machine(), chosen, ROOM, &mut Details);
+        let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Details);
         report.total.split(", load").next().unwrap().to_string()
     };
     let none = Chosen::default;

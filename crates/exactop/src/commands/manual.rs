@@ -2,7 +2,7 @@
 
 use clap_mangen::Man;
 use exactop_model::columns::COLUMNS;
-use exactop_tui::keys::{Group, BINDINGS};
+use exactop_tui::keys::{HelpSection, BINDINGS};
 use exactop_views::reference;
 use std::fmt::Write;
 
@@ -52,7 +52,7 @@ fn subcommands(command: &clap::Command) -> String {
 
 fn keys() -> String {
     let mut out = String::from(".SH KEYS\n");
-    for group in Group::ALL {
+    for group in HelpSection::ALL {
         let _ = writeln!(out, ".SS {}", roff(group.title()));
         for key in BINDINGS.iter().filter(|b| b.group == group) {
             let _ = writeln!(out, ".TP\n\\fB{}\\fR\n{}.", roff(&key.names()), roff(key.help));

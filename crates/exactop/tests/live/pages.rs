@@ -3,7 +3,7 @@
 use crate::screen::{books, harmless, table};
 use crate::terminal::Terminal;
 use crate::Load;
-use exactop_tui::keys::{Command, BINDINGS};
+use exactop_tui::keys::{KeyCommand, BINDINGS};
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
@@ -31,7 +31,7 @@ fn tmux_name(name: &str) -> String {
 fn every_documented_key_leaves_a_screen_that_adds_up() {
     let terminal = Terminal::live(120, 30, OPTIONS);
     for binding in BINDINGS {
-        if matches!(binding.command, Command::Quit | Command::Suspend) {
+        if matches!(binding.command, KeyCommand::Quit | KeyCommand::Suspend) {
             continue;
         }
         for key in binding.keys {

@@ -1,6 +1,6 @@
 //! A page of headings, paragraphs, tables and pictures, as HTML and as Markdown.
 
-use exactop_model::text::harmless;
+use exactop_model::escape::harmless;
 use std::fmt::Write;
 
 /// A part of a page.

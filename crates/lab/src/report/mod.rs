@@ -13,7 +13,7 @@ use crate::statistics::Estimate;
 use crate::LabError;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_files::Directory;
-use exactop_model::text::{cell, escape_str, harmless};
+use exactop_model::escape::{csv_cell, escape_str, harmless};
 
 /// `0.555 (0.553..0.557)`.
 pub fn interval(estimate: &Estimate) -> String {
@@ -171,7 +171,7 @@ fn csv(points: &[Point]) -> Result<String, LabError> {
         "cost_pct",
     ];
     writer.write_record(header).map_err(failed)?;
-    let text = |text: &str| cell(&escape_str(text)).into_owned();
+    let text = |text: &str| csv_cell(&escape_str(text)).into_owned();
     let maybe = |value: Option<f64>| value.map_or(String::new(), |v| v.to_string());
     for point in points {
         let record = [

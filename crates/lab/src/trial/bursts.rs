@@ -1,7 +1,7 @@
 //! From the switch log: what a quota makes of a task that always wants to run. It has a CPU until
 //! the quota is used up, then none until the next period.
 
-use exactop_model::switches::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use std::collections::HashMap;
 
 /// A burst is over after so long without a CPU. Interrupts' threads and whoever else comes between

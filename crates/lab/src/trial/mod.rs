@@ -15,7 +15,7 @@ use crate::plan::Turn;
 use crate::record::{Point, Strip};
 use crate::{validity, LabError};
 use bursts::Bursts;
-use exactop_model::switches::SwitchEvent;
+use exactop_model::on_demand::switchlog::SwitchEvent;
 use exactop_model::{Needs, Window};
 use exactop_sources::cgroupfs::Hierarchy;
 use exactop_sources::on_demand::switchlog::SwitchLog;

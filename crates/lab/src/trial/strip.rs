@@ -1,7 +1,7 @@
 //! From the switch log: who was on which CPU when.
 
 use crate::record::Strip;
-use exactop_model::switches::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use std::collections::HashMap;
 
 /// Pieces of a strip at most: more cannot be told apart.

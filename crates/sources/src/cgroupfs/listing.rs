@@ -2,7 +2,7 @@
 
 use super::Hierarchy;
 use exactop_model::cgroups::GroupSample;
-use exactop_model::text::escape;
+use exactop_model::escape::escape;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::bpf::on_demand;
 use crate::bpf::refusal::failed;
 use crate::bpf::sums::{from_bytes, Plain};
 use crate::error::SourceError;
-use exactop_model::switches::{SwitchEvent, What};
+use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use exactop_model::Comm;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, RingBuffer, RingBufferBuilder};

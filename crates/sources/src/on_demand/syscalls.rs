@@ -10,7 +10,7 @@ use crate::bpf::sums::{Plain, Sum, Tally};
 use crate::bpf::{iterator, on_demand, refusal};
 use crate::clock;
 use crate::error::SourceError;
-use exactop_model::calls::{CallRow, Calls, CallsBy, Dispatches};
+use exactop_model::on_demand::syscalls::{Dispatches, SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::{CallNr, Comm, Who};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
@@ -27,7 +27,7 @@ const DISPATCH: i32 = -2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// What is summed together.
-    pub by: CallsBy,
+    pub by: SyscallsBy,
     /// Only these processes; empty: all.
     pub pids: Vec<u32>,
     /// Only these calls; empty: all.
@@ -62,7 +62,7 @@ impl Syscalls {
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn window(&mut self) -> Result<Calls, SourceError> {
+    pub fn window(&mut self) -> Result<SyscallWindow, SourceError> {
         let epoch = self.epoch();
         let (t0_ns, t1_ns) = (self.t0_ns, clock::now_ns());
         self.t0_ns = t1_ns;
@@ -75,7 +75,7 @@ impl Syscalls {
         }
         let lost = self.globals().lost_calls;
         let lost_now = lost - std::mem::replace(&mut self.lost, lost);
-        Ok(Calls {
+        Ok(SyscallWindow {
             t0_ns,
             t1_ns,
             by: self.options.by,
@@ -111,14 +111,14 @@ pub(crate) fn loaded(options: &Options) -> Result<SyscallsSkel<'static>, SourceE
 fn load(options: &Options) -> libbpf_rs::Result<SyscallsSkel<'static>> {
     let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
     let mut open = SyscallsSkelBuilder::default().open(storage)?;
-    open.progs.on_switch.set_autoload(options.by != CallsBy::Call);
+    open.progs.on_switch.set_autoload(options.by != SyscallsBy::Call);
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
     rodata.by = match options.by {
-        CallsBy::Call => 0,
-        CallsBy::Process => 1,
-        CallsBy::Thread => 2,
+        SyscallsBy::Call => 0,
+        SyscallsBy::Process => 1,
+        SyscallsBy::Thread => 2,
     };
     rodata.all_processes = options.pids.is_empty();
     rodata.some_calls = !options.calls.is_empty();
@@ -136,9 +136,9 @@ fn load(options: &Options) -> libbpf_rs::Result<SyscallsSkel<'static>> {
 /// A window's rows in the making.
 #[derive(Default)]
 struct Rows {
-    by: CallsBy,
+    by: SyscallsBy,
     epoch: u32,
-    rows: FxHashMap<(u32, u32, i32), CallRow>,
+    rows: FxHashMap<(u32, u32, i32), SyscallRow>,
     dispatches: FxHashMap<(u32, u32), Dispatches>,
 }
 
@@ -146,9 +146,9 @@ impl Rows {
     fn who(&self, tgid: u32, tid: u32, comm: &[i8; 16]) -> Option<Who> {
         let comm = Comm::new(&comm.map(|c| c as u8));
         match self.by {
-            CallsBy::Call => None,
-            CallsBy::Process => Some(Who { tgid, tid: None, comm }),
-            CallsBy::Thread => Some(Who { tgid, tid: Some(tid), comm }),
+            SyscallsBy::Call => None,
+            SyscallsBy::Process => Some(Who { tgid, tid: None, comm }),
+            SyscallsBy::Thread => Some(Who { tgid, tid: Some(tid), comm }),
         }
     }
 
@@ -162,31 +162,31 @@ impl Rows {
         let longest = &sum.longest;
         let timed = sum.calls > sum.untimed;
         let max_ns = on_demand::greatest(longest.ns, longest.epoch, self.epoch);
-        let row = CallRow {
+        let row = SyscallRow {
             calls: sum.calls,
             untimed: sum.untimed,
             errors: sum.errors,
             total_ns: sum.total_ns,
             max_ns: max_ns.filter(|_| timed),
-            ..CallRow::new(who, CallNr(key.nr))
+            ..SyscallRow::new(who, CallNr(key.nr))
         };
         self.row((key.tgid, key.tid, key.nr), who).add(&row);
     }
 
     fn add_open(&mut self, open: &ex_open_syscall, now_ns: u64) {
         let (tgid, tid) = match self.by {
-            CallsBy::Call => (0, 0),
-            CallsBy::Process => (open.tgid, 0),
-            CallsBy::Thread => (open.tgid, open.tid),
+            SyscallsBy::Call => (0, 0),
+            SyscallsBy::Process => (open.tgid, 0),
+            SyscallsBy::Thread => (open.tgid, open.tid),
         };
         let who = self.who(tgid, tid, &open.comm);
         let oldest_ns = (open.since != 0).then(|| now_ns.saturating_sub(open.since));
-        let row = CallRow { in_flight: 1, oldest_ns, ..CallRow::new(who, CallNr(open.nr)) };
+        let row = SyscallRow { in_flight: 1, oldest_ns, ..SyscallRow::new(who, CallNr(open.nr)) };
         self.row((tgid, tid, open.nr), who).add(&row);
     }
 
-    fn row(&mut self, key: (u32, u32, i32), who: Option<Who>) -> &mut CallRow {
-        self.rows.entry(key).or_insert(CallRow::new(who, CallNr(key.2)))
+    fn row(&mut self, key: (u32, u32, i32), who: Option<Who>) -> &mut SyscallRow {
+        self.rows.entry(key).or_insert(SyscallRow::new(who, CallNr(key.2)))
     }
 }
 

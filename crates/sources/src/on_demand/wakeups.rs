@@ -10,7 +10,7 @@ use crate::bpf::sums::{Plain, Sum, Tally};
 use crate::bpf::{interrupts, iterator, on_demand};
 use crate::clock;
 use crate::error::SourceError;
-use exactop_model::wakes::{Edge, Fan, Wakes};
+use exactop_model::on_demand::wakeups::{Edge, Fan, WakeupWindow};
 use exactop_model::{CallNr, Comm, Who};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
@@ -80,7 +80,7 @@ impl Wakeups {
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn window(&mut self) -> Result<Wakes, SourceError> {
+    pub fn window(&mut self) -> Result<WakeupWindow, SourceError> {
         let epoch = self.next_epoch();
         let (t0_ns, t1_ns) = (self.t0_ns, clock::now_ns());
         self.t0_ns = t1_ns;
@@ -91,7 +91,7 @@ impl Wakeups {
         self.learn_names(&edges, &fans);
         let lost = self.lost_so_far();
         let lost_now = lost - std::mem::replace(&mut self.lost, lost);
-        Ok(Wakes {
+        Ok(WakeupWindow {
             t0_ns,
             t1_ns,
             edges: edges.iter().map(|(key, edge)| self.edge(key, edge)).collect(),
@@ -145,7 +145,7 @@ impl Wakeups {
         Edge {
             waker: self.who(key.waker_tgid, key.waker_tid, &edge.waker),
             wakee: self.who(key.wakee_tgid, key.wakee_tid, &edge.wakee),
-            wakes: edge.wakeups,
+            wakeups: edge.wakeups,
             chains: edge.chains,
             unproductive: edge.unproductive,
             unproductive_ns: edge.unproductive_ns,
@@ -158,7 +158,7 @@ impl Wakeups {
             waker: self.who(key.tgid, key.tid, &fan.comm),
             nr: CallNr(key.nr),
             calls: fan.calls,
-            wakes: fan.wakeups,
+            wakeups: fan.wakeups,
             most,
             chains: fan.chains,
             unproductive: fan.unproductive,

@@ -5,7 +5,7 @@
 //! gone the read fails with ESRCH, even if its pid has a new owner.
 
 use crate::error::SourceError;
-use exactop_model::text;
+use exactop_model::escape;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, CWD};
 use rustix::io::Errno;
@@ -119,7 +119,7 @@ impl KeptFile {
         parse(text).ok_or_else(|| SourceError::Parse {
             path: path(),
             expected,
-            found: text::escape(&text[..text.len().min(60)]),
+            found: escape::escape(&text[..text.len().min(60)]),
         })
     }
 }

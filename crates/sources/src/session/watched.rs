@@ -1,13 +1,13 @@
 //! What the process whose page is open waits for: programs that are attached for it alone, and only
 //! as long.
 
-use exactop_model::waits::Waits;
+use exactop_model::on_demand::waits::WaitWindow;
 
 /// The process that is watched.
 #[derive(Default)]
 pub struct Watched {
     /// Its waits in the last window.
-    pub waits: Option<Waits>,
+    pub waits: Option<WaitWindow>,
     #[cfg(feature = "bpf")]
     times: Option<(u32, Option<crate::on_demand::waits::WaitTimes>)>,
 }

@@ -205,7 +205,7 @@ fn possible_cpus() -> Result<Vec<u32>, SourceError> {
     let wrong = || SourceError::Parse {
         path: path.into(),
         expected: "a list of CPUs",
-        found: exactop_model::text::escape_str(&text),
+        found: exactop_model::escape::escape_str(&text),
     };
     cpu_list(text.trim()).ok_or_else(wrong)
 }

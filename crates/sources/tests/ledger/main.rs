@@ -7,7 +7,6 @@
 
 mod attach;
 mod books;
-mod calls;
 mod conservation;
 mod corners;
 mod cost;
@@ -18,9 +17,10 @@ mod interrupts;
 mod io_uring;
 mod microstates;
 mod sources;
+mod syscalls;
 mod teardown;
 mod waits;
-mod wakes;
+mod wakeups;
 mod witnesses;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! What threads wait for, against threads that know.
 
-use exactop_model::waits::{WaitKind, WaitRow, Waits};
+use exactop_model::on_demand::waits::{WaitKind, WaitRow, WaitWindow};
 use exactop_model::CallNr;
 use exactop_sources::on_demand::waits::WaitTimes;
 use exactop_workloads::workloads::{PipePingPong, Spin};
@@ -13,7 +13,7 @@ fn open(pids: &[u32]) -> WaitTimes {
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
-fn of(window: &Waits, tid: u32) -> &WaitRow {
+fn of(window: &WaitWindow, tid: u32) -> &WaitRow {
     window.rows.iter().find(|r| r.who.tid == Some(tid)).expect("its row")
 }
 

@@ -1,11 +1,11 @@
 //! Keys, clicks and pastes: what each does to the state.
 
 use super::arrange::RowId;
-use super::prompt::{Prompt, Question};
+use super::question::{Prompt, Question};
 use super::select::{Pointed, Selection};
 use super::{Action, App, Fields, Page, ProcessPage};
 use crate::app::fields::Outcome;
-use crate::keys::{self, Command};
+use crate::keys::{self, KeyCommand};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -61,7 +61,7 @@ impl App {
             Page::Process(page) => {
                 scroll_lines(&mut page.top, command, usize::from(self.size.1) / 2);
                 match command {
-                    Command::Kill | Command::Renice | Command::Microstates => {
+                    KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Microstates => {
                         self.on_table(command)
                     }
                     _ => self.close_page_on(command),
@@ -77,18 +77,18 @@ impl App {
         }
     }
 
-    fn close_page_on(&mut self, command: Command) -> Action {
-        let closes = matches!(command, Command::Back | Command::Quit)
-            || matches!((&self.page, command), (Page::Help(_), Command::Help))
-            || matches!((&self.page, command), (Page::Groups(_), Command::Groups))
-            || matches!((&self.page, command), (Page::Process(_), Command::Open));
+    fn close_page_on(&mut self, command: KeyCommand) -> Action {
+        let closes = matches!(command, KeyCommand::Back | KeyCommand::Quit)
+            || matches!((&self.page, command), (Page::Help(_), KeyCommand::Help))
+            || matches!((&self.page, command), (Page::Groups(_), KeyCommand::Groups))
+            || matches!((&self.page, command), (Page::Process(_), KeyCommand::Open));
         match command {
             _ if closes => {
                 self.page = Page::Table;
                 self.stale = true;
                 Action::Rearrange
             }
-            Command::Help => {
+            KeyCommand::Help => {
                 self.page = Page::Help(0);
                 Action::Draw
             }
@@ -97,31 +97,31 @@ impl App {
     }
 
     /// What a key does on every page.
-    fn on_any_page(&mut self, command: Command) -> Option<Action> {
+    fn on_any_page(&mut self, command: KeyCommand) -> Option<Action> {
         Some(match command {
-            Command::Refresh => Action::Refresh,
-            Command::Redraw => Action::Repaint,
-            Command::Suspend => Action::Suspend,
-            Command::Save => Action::Save,
-            Command::Pause => {
+            KeyCommand::Refresh => Action::Refresh,
+            KeyCommand::Redraw => Action::Repaint,
+            KeyCommand::Suspend => Action::Suspend,
+            KeyCommand::Save => Action::Save,
+            KeyCommand::Pause => {
                 self.paused = !self.paused;
                 match self.paused {
                     true => Action::Draw,
                     false => Action::Refresh,
                 }
             }
-            Command::Interval => {
+            KeyCommand::Interval => {
                 let now = self.settings.interval_s.to_string();
                 self.ask_person(Prompt::new(Question::Interval, "seconds between looks", Some(now)))
             }
-            Command::OfMachine => {
+            KeyCommand::OfMachine => {
                 self.settings.of_machine = !self.settings.of_machine;
                 let whole = if self.settings.of_machine { "the machine" } else { "one CPU" };
                 self.say(format!("per cent of {whole}"));
                 self.stale = true;
                 Action::Draw
             }
-            Command::PerCpu => {
+            KeyCommand::PerCpu => {
                 self.settings.per_cpu = !self.settings.per_cpu;
                 self.follow_selection();
                 Action::Draw
@@ -130,48 +130,48 @@ impl App {
         })
     }
 
-    fn on_table(&mut self, command: Command) -> Action {
+    fn on_table(&mut self, command: KeyCommand) -> Action {
         match command {
-            Command::Threads => self.toggle(|s| &mut s.threads),
-            Command::Microstates => self.switch_columns(),
-            Command::Tree => self.toggle(|s| &mut s.tree),
-            Command::HideIdle => self.toggle(|s| &mut s.hide_idle),
-            Command::CommandLine => self.toggle(|s| &mut s.command_line),
-            Command::Reverse => {
+            KeyCommand::Threads => self.toggle(|s| &mut s.threads),
+            KeyCommand::Microstates => self.switch_columns(),
+            KeyCommand::Tree => self.toggle(|s| &mut s.tree),
+            KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
+            KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
+            KeyCommand::Reverse => {
                 self.settings.reverse = !self.settings.reverse;
                 self.sort.descending = !self.sort.descending;
                 self.rearranged()
             }
-            Command::SortCpu => self.sort_by_id("cpu_pct"),
-            Command::SortMemory => self.sort_by_id("mem_pct"),
-            Command::SortPid => self.sort_by_id("pid"),
-            Command::SortTime => self.sort_by_id("time"),
-            Command::SortLeft => self.sort_beside(-1),
-            Command::SortRight => self.sort_beside(1),
-            Command::ScrollLeft | Command::ScrollRight => self.scroll_columns(command),
-            Command::Up
-            | Command::Down
-            | Command::PageUp
-            | Command::PageDown
-            | Command::Home
-            | Command::End => self.move_selection(command),
-            Command::Back => {
+            KeyCommand::SortCpu => self.sort_by_id("cpu_pct"),
+            KeyCommand::SortMemory => self.sort_by_id("mem_pct"),
+            KeyCommand::SortPid => self.sort_by_id("pid"),
+            KeyCommand::SortTime => self.sort_by_id("time"),
+            KeyCommand::SortLeft => self.sort_beside(-1),
+            KeyCommand::SortRight => self.sort_beside(1),
+            KeyCommand::ScrollLeft | KeyCommand::ScrollRight => self.scroll_columns(command),
+            KeyCommand::Up
+            | KeyCommand::Down
+            | KeyCommand::PageUp
+            | KeyCommand::PageDown
+            | KeyCommand::Home
+            | KeyCommand::End => self.move_selection(command),
+            KeyCommand::Back => {
                 self.selection = Selection::None;
                 (self.top, self.reach) = (0, 0);
                 self.search = None;
                 Action::Draw
             }
-            Command::Open => self.open_process(),
-            Command::Groups => self.open_groups(),
-            Command::Help => {
+            KeyCommand::Open => self.open_process(),
+            KeyCommand::Groups => self.open_groups(),
+            KeyCommand::Help => {
                 self.page = Page::Help(0);
                 Action::Draw
             }
-            Command::Fields => {
+            KeyCommand::Fields => {
                 self.page = Page::Fields(Fields::new(&self.columns, self.sort.column));
                 Action::Draw
             }
-            Command::Quit => Action::Quit,
+            KeyCommand::Quit => Action::Quit,
             _ => self.on_question(command),
         }
     }
@@ -221,12 +221,12 @@ impl App {
         self.sort_by(self.columns[next])
     }
 
-    fn scroll_columns(&mut self, command: Command) -> Action {
+    fn scroll_columns(&mut self, command: KeyCommand) -> Action {
         const COMMAND_STEP: usize = 8;
         let most = self.columns.len().saturating_sub(3);
         match command {
-            Command::ScrollRight if self.column_offset < most => self.column_offset += 1,
-            Command::ScrollRight => self.command_offset += COMMAND_STEP,
+            KeyCommand::ScrollRight if self.column_offset < most => self.column_offset += 1,
+            KeyCommand::ScrollRight => self.command_offset += COMMAND_STEP,
             _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
             _ => self.column_offset = self.column_offset.saturating_sub(1),
         }
@@ -312,7 +312,7 @@ impl App {
         }
         match self.seen.at(x, y) {
             Pointed::Heading(column) if column == self.sort.column => {
-                self.on_table(Command::Reverse)
+                self.on_table(KeyCommand::Reverse)
             }
             Pointed::Heading(column) => self.sort_by(column),
             Pointed::Row(id) => {
@@ -326,15 +326,15 @@ impl App {
 }
 
 /// Moves the first line of a page of text. Drawing stops at its end.
-fn scroll_lines(top: &mut usize, command: Command, page: usize) {
+fn scroll_lines(top: &mut usize, command: KeyCommand, page: usize) {
     let page = page.saturating_sub(4).max(1);
     *top = match command {
-        Command::Up => top.saturating_sub(1),
-        Command::Down => *top + 1,
-        Command::PageUp => top.saturating_sub(page),
-        Command::PageDown => *top + page,
-        Command::Home => 0,
-        Command::End => usize::MAX / 2,
+        KeyCommand::Up => top.saturating_sub(1),
+        KeyCommand::Down => *top + 1,
+        KeyCommand::PageUp => top.saturating_sub(page),
+        KeyCommand::PageDown => *top + page,
+        KeyCommand::Home => 0,
+        KeyCommand::End => usize::MAX / 2,
         _ => return,
     };
 }

@@ -1,8 +1,8 @@
 //! The page of control groups: which one is selected, and what is asked about it.
 
-use super::prompt::{Prompt, Question};
+use super::question::{Prompt, Question};
 use super::{Action, App, Page};
-use crate::keys::Command;
+use crate::keys::KeyCommand;
 use exactop_model::cgroups::GroupRow;
 
 /// A limit that someone wants to set.
@@ -81,16 +81,16 @@ impl App {
         Action::Refresh
     }
 
-    pub(super) fn on_groups(&mut self, command: Command) -> Action {
+    pub(super) fn on_groups(&mut self, command: KeyCommand) -> Action {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
-            Command::Up => self.move_group(-1),
-            Command::Down => self.move_group(1),
-            Command::PageUp => self.move_group(-screen),
-            Command::PageDown => self.move_group(screen),
-            Command::Home => self.move_group(isize::MIN / 2),
-            Command::End => self.move_group(isize::MAX / 2),
-            Command::Weight | Command::Limit => return self.ask_limit(command),
+            KeyCommand::Up => self.move_group(-1),
+            KeyCommand::Down => self.move_group(1),
+            KeyCommand::PageUp => self.move_group(-screen),
+            KeyCommand::PageDown => self.move_group(screen),
+            KeyCommand::Home => self.move_group(isize::MIN / 2),
+            KeyCommand::End => self.move_group(isize::MAX / 2),
+            KeyCommand::Weight | KeyCommand::Limit => return self.ask_limit(command),
             _ => {}
         }
         Action::Draw
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    fn ask_limit(&mut self, command: Command) -> Action {
+    fn ask_limit(&mut self, command: KeyCommand) -> Action {
         let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at)) else {
             self.complain(match &self.page {
                 Page::Groups(GroupsPage { selected: Some(group) }) => {
@@ -125,7 +125,7 @@ impl App {
             return Action::Draw;
         }
         self.ask_person(match command {
-            Command::Weight => {
+            KeyCommand::Weight => {
                 let label = format!("weight of {group}, 1 to 10000");
                 Prompt::new(Question::GroupWeight(group, id), label, weight)
             }

@@ -1,15 +1,15 @@
 //! The state of the live view and how keys, clicks and frames change it. Pure: no terminal, no
 //! clock, no source; what must be done outside comes back as an [`Action`].
 
+mod answering;
 pub mod arrange;
-pub mod ask;
 pub mod events;
 pub mod fields;
 pub mod groups;
 pub mod looking;
+pub mod next_frame;
 pub mod process;
-pub mod prompt;
-mod questions;
+pub mod question;
 pub mod select;
 pub(crate) mod shown;
 pub mod target;
@@ -24,7 +24,7 @@ use exactop_model::Frame;
 use fields::Fields;
 use groups::{GroupsPage, Limit};
 use process::ProcessPage;
-use prompt::Prompt;
+use question::Prompt;
 use select::{Seen, Selection};
 use shown::Shown;
 use target::{Deed, Target};
@@ -246,7 +246,7 @@ impl App {
     pub fn set_user(&mut self, text: &str, uid: Option<u32>) {
         let name = text.strip_prefix('!').unwrap_or(text).trim();
         let Some(uid) = uid.or_else(|| name.parse().ok()) else {
-            return self.complain(format!("no user '{}'", exactop_model::text::escape_str(name)));
+            return self.complain(format!("no user '{}'", exactop_model::escape::escape_str(name)));
         };
         self.settings.user = Some(text.into());
         self.user = Some(UserFilter { text: text.into(), uid, negated: text.starts_with('!') });

@@ -3,9 +3,10 @@
 
 use super::arrange::RowId;
 use super::{Action, App, Page};
-use crate::keys::Command;
+use crate::keys::KeyCommand;
 use crate::layout::Placed;
-use exactop_model::{columns, format, Row, RowKind};
+use exactop_model::words::units;
+use exactop_model::{columns, Row, RowKind};
 
 /// Which row is marked by the person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,23 +159,23 @@ impl App {
     }
 
     /// Moves the selection.
-    pub(crate) fn move_selection(&mut self, command: Command) -> Action {
+    pub(crate) fn move_selection(&mut self, command: KeyCommand) -> Action {
         let rows = self.body_rows().max(1);
         let last = self.line_count().saturating_sub(1);
         let now = self.selected_line();
         let target = match (command, now) {
-            (Command::Up, Some(at)) => at.saturating_sub(1),
-            (Command::Down, Some(at)) => at + 1,
-            (Command::Up | Command::Down, None) => self.top,
-            (Command::PageUp, at) => at.unwrap_or(self.top).saturating_sub(rows),
-            (Command::PageDown, at) => at.unwrap_or(self.top) + rows,
-            (Command::Home, _) => 0,
+            (KeyCommand::Up, Some(at)) => at.saturating_sub(1),
+            (KeyCommand::Down, Some(at)) => at + 1,
+            (KeyCommand::Up | KeyCommand::Down, None) => self.top,
+            (KeyCommand::PageUp, at) => at.unwrap_or(self.top).saturating_sub(rows),
+            (KeyCommand::PageDown, at) => at.unwrap_or(self.top) + rows,
+            (KeyCommand::Home, _) => 0,
             _ => {
                 self.end_due = true;
                 return Action::Rearrange;
             }
         };
-        if matches!(command, Command::PageDown | Command::PageUp) && now.is_none() {
+        if matches!(command, KeyCommand::PageDown | KeyCommand::PageUp) && now.is_none() {
             self.top = target.min(last.saturating_sub(rows - 1));
         } else {
             self.select(target.min(last));
@@ -221,6 +222,6 @@ impl App {
             false => cell.to_lowercase().contains(text),
         };
         has(&columns::command(row, context.command_line))
-            || self.columns.iter().any(|c| has(&format::cell(&(c.value)(row, &context), c.unit)))
+            || self.columns.iter().any(|c| has(&units::cell(&(c.value)(row, &context), c.unit)))
     }
 }

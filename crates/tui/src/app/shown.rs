@@ -5,7 +5,8 @@ use super::arrange::{Entry, RowId};
 use super::App;
 use crate::layout::Placed;
 use exactop_model::columns::Context;
-use exactop_model::{format, Value};
+use exactop_model::words::units;
+use exactop_model::Value;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
@@ -85,7 +86,7 @@ impl App {
         for line in new.iter().map(|&n| &lines[n]) {
             for (p, value) in placed.iter().zip(&line.values) {
                 if !matches!(value, Value::Missing(_)) {
-                    let width = format::cell(value, p.column.unit).width();
+                    let width = units::cell(value, p.column.unit).width();
                     grown |= self.widths.grow(p.column, width);
                 }
             }

@@ -1,7 +1,7 @@
 //! The books as a line of the header: it adds up in any form, and every form fits its screen.
 
 use super::theme::{Ink, Theme};
-use exactop_model::books_text::{hundredths, round_to_sum, Account, BooksText};
+use exactop_model::words::books::{hundredths, round_to_sum, Account, BooksText};
 use exactop_model::Frame;
 use ratatui::text::{Line, Span};
 

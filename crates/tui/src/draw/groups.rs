@@ -5,7 +5,7 @@ use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
 use exactop_model::cgroups::Groups;
-use exactop_model::cgroups_text::{cost, line, HEADING};
+use exactop_model::words::cgroups::{cost, line, HEADING};
 use exactop_model::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::text::Line;

@@ -5,9 +5,9 @@ use super::text::{pack, put, put_right, thousands, width, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen};
-use exactop_model::books_text::round_to_sum;
-use exactop_model::format::size;
-use exactop_model::text::{escape_str, harmless};
+use exactop_model::escape::{escape_str, harmless};
+use exactop_model::words::books::round_to_sum;
+use exactop_model::words::units::size;
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
 

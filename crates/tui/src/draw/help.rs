@@ -4,9 +4,9 @@ use super::cpus::GLYPHS;
 use super::states;
 use super::text::{cell, put};
 use super::theme::{Ink, Theme};
-use crate::keys::{Group, BINDINGS};
+use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
-use exactop_model::{text::harmless, ErrorKind, Frame, SourceKind};
+use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -35,7 +35,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
         "A ~ marks what the kernel samples by its tick. A - is a figure that is not known. %CPU \
          is rounded so that the column adds up over all rows.",
     );
-    for group in Group::ALL {
+    for group in HelpSection::ALL {
         lines.push(Line::default());
         lines.push(title(group.title(), theme));
         for binding in BINDINGS.iter().filter(|b| b.group == group) {

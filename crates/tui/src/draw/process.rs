@@ -7,14 +7,14 @@ use super::theme::{Ink, Theme};
 use crate::app::process::ProcessPage;
 use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
-use exactop_model::books_text::round_to_sum;
 use exactop_model::columns::Context;
-use exactop_model::format::{cpu_time, percent, size};
+use exactop_model::escape::{escape, escape_str};
+use exactop_model::on_demand::waits::Latency;
 use exactop_model::sort::SortBy;
-use exactop_model::text::{escape, escape_str};
-use exactop_model::waits::Latency;
-use exactop_model::waits_text;
-use exactop_model::{columns, format, Column, Counter, Frame, Missing, Row, SourceKind, Value};
+use exactop_model::words;
+use exactop_model::words::books::round_to_sum;
+use exactop_model::words::units::{self, cpu_time, percent, size};
+use exactop_model::{columns, Column, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -160,7 +160,7 @@ impl View<'_> {
         let context = self.app.context();
         let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
         let value = Value::share(ns, context.window_ns * cpus, Missing::Source);
-        format::cell(&value, exactop_model::columns::Unit::Pct)
+        units::cell(&value, exactop_model::columns::Unit::Pct)
     }
 
     /// Two shares and their sum, rounded so that the sum comes out.
@@ -256,16 +256,16 @@ impl View<'_> {
         let seconds = waits.seconds() * row.threads.max(1) as f64;
         let queue = |after: &str, latency: &Latency| {
             let waited = latency.count > 0;
-            waited.then(|| format!("{after} {}", waits_text::queue(latency, seconds)))
+            waited.then(|| format!("{after} {}", words::waits::queue(latency, seconds)))
         };
         let queues =
             [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
         let queues: Vec<String> = queues.into_iter().flatten().collect();
         let texts = [
-            ("waits in", waits_text::sleeps(row, seconds)),
+            ("waits in", words::waits::sleeps(row, seconds)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
-            ("ran then", waits_text::shares(&row.ran_instead, true)),
-            ("woken by", waits_text::shares(&row.woken_by, false)),
+            ("ran then", words::waits::shares(&row.ran_instead, true)),
+            ("woken by", words::waits::shares(&row.woken_by, false)),
         ];
         let line = |(name, text): (&str, Option<String>)| {
             let text = cut(&text?, self.room.saturating_sub(9));
@@ -338,6 +338,6 @@ impl View<'_> {
 fn thread_figure(row: &Row, column: &Column, context: &Context, tenths: &[(&str, i64)]) -> String {
     match tenths.iter().find(|(id, _)| *id == column.id) {
         Some((_, n)) => format!("{}.{}", n / 10, n % 10),
-        None => format::cell(&(column.value)(row, context), column.unit),
+        None => units::cell(&(column.value)(row, context), column.unit),
     }
 }

@@ -3,7 +3,7 @@
 
 use super::text::bar;
 use super::theme::{Ink, Theme};
-use exactop_model::books_text::round_to_sum;
+use exactop_model::words::books::round_to_sum;
 use exactop_model::{Counter, Counters, Row};
 use ratatui::text::Span;
 

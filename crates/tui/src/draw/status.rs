@@ -5,7 +5,7 @@ use super::header::{status, status_stands_first};
 use super::text::{cut, pack, put_right, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
-use crate::app::prompt::Prompt;
+use crate::app::question::Prompt;
 use crate::app::{App, Page};
 use exactop_model::Frame;
 use ratatui::buffer::Buffer;

@@ -8,10 +8,11 @@ use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
 use crate::layout::{Placed, Screen};
-use exactop_model::books_text::round_to_sum;
 use exactop_model::columns::{self, Column, Context, Unit};
 use exactop_model::sort::SortBy;
-use exactop_model::{format, Row, RowKind, Value};
+use exactop_model::words::books::round_to_sum;
+use exactop_model::words::units;
+use exactop_model::{Row, RowKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -223,7 +224,7 @@ impl TableRow<'_> {
             // Nothing of what is read for rows applies to a group.
             (Value::Missing(_), _) if row.kind == RowKind::Exited => String::new(),
             (Value::Known(_), Some(n)) => format!("{}.{}", n / 10, n % 10),
-            _ => format::cell(&value, p.column.unit),
+            _ => units::cell(&value, p.column.unit),
         };
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
         let ink = match p.column.id {

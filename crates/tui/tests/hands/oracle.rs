@@ -5,7 +5,7 @@ use crate::world::{Done, Machine, Shared, Who};
 use crossterm::event::{Event, KeyCode, MouseEventKind};
 use exactop_model::cgroups::GroupRow;
 use exactop_tui::app::arrange::RowId;
-use exactop_tui::app::prompt::Question;
+use exactop_tui::app::question::Question;
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;

@@ -1,6 +1,6 @@
 //! Single figures and names as prstat(8) of illumos writes them: three to nine characters each.
 
-use exactop_model::text;
+use exactop_model::escape;
 use exactop_model::{MicroState, Row};
 
 /// Per cent in three characters: tenths below 9.95, whole ones from there, never outside 0..100.
@@ -76,7 +76,7 @@ pub fn priority(prio: i32) -> String {
 
 /// A name in a column of `width`: whole, or cut with `*` at its end to say so.
 pub fn name(name: &str, width: usize, cut: bool) -> String {
-    let name = text::escape_str(name);
+    let name = escape::escape_str(name);
     if !cut || name.chars().count() <= width {
         return name;
     }
@@ -90,7 +90,7 @@ pub fn program(bytes: &[u8], width: usize) -> String {
         out.extend(chunk.valid().chars().map(|c| {
             let mut buffer = [0; 4];
             let as_text: &str = c.encode_utf8(&mut buffer);
-            if text::harmless(as_text) == *as_text {
+            if escape::harmless(as_text) == *as_text {
                 c
             } else {
                 '?'

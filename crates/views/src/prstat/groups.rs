@@ -1,7 +1,7 @@
 //! The list of users or cgroups: sums over their processes.
 
 use super::rows::{machine_share, user};
-use super::{figures, order, Group, Look, Part};
+use super::{figures, order, GroupBy, Part, ReportStyle};
 use exactop_model::{Frame, Row};
 use std::collections::{HashMap, HashSet};
 
@@ -30,27 +30,33 @@ struct Sums {
 }
 
 /// The list over all rows that were chosen.
-pub(super) fn part(look: &Look, frame: &Frame, rows: &[Row], by: Group, room: usize) -> Part {
-    let mut groups = sums(look, frame, rows, by);
+pub(super) fn part(
+    style: &ReportStyle,
+    frame: &Frame,
+    rows: &[Row],
+    by: GroupBy,
+    room: usize,
+) -> Part {
+    let mut groups = sums(style, frame, rows, by);
     let scale = Scale::new(frame, &groups);
-    groups.sort_by(|a, b| order::direction(look, a.key, b.key).then_with(|| a.name.cmp(&b.name)));
+    groups.sort_by(|a, b| order::direction(style, a.key, b.key).then_with(|| a.name.cmp(&b.name)));
     groups.truncate(room);
-    let header = match (by, look.threads) {
-        (Group::User, false) => USERS,
-        (Group::User, true) => USERS_THREADS,
-        (Group::Cgroup, false) => CGROUPS,
-        (Group::Cgroup, true) => CGROUPS_THREADS,
+    let header = match (by, style.threads) {
+        (GroupBy::User, false) => USERS,
+        (GroupBy::User, true) => USERS_THREADS,
+        (GroupBy::Cgroup, false) => CGROUPS,
+        (GroupBy::Cgroup, true) => CGROUPS_THREADS,
     };
     let lines = groups.iter().map(|group| line(group, by, &scale)).collect();
     Part { header, lines, room }
 }
 
-fn sums(look: &Look, frame: &Frame, rows: &[Row], by: Group) -> Vec<Sums> {
+fn sums(style: &ReportStyle, frame: &Frame, rows: &[Row], by: GroupBy) -> Vec<Sums> {
     let mut sums: HashMap<Vec<u8>, Sums> = HashMap::new();
     let mut seen = HashSet::new();
     for row in rows {
         let sum = sums.entry(which(row, by)).or_insert_with(|| Sums {
-            name: name(look, row, by),
+            name: name(style, row, by),
             id: row.ident.cgroup_id,
             number: 0,
             size: 0,
@@ -67,25 +73,25 @@ fn sums(look: &Look, frame: &Frame, rows: &[Row], by: Group) -> Vec<Sums> {
         }
         sum.time_ns += row.detail.time_ns.unwrap_or(0);
         sum.cpu += machine_share(frame, row).unwrap_or(0.0);
-        sum.key += order::key(look, row);
+        sum.key += order::key(style, row);
     }
     sums.into_values().collect()
 }
 
-fn which(row: &Row, by: Group) -> Vec<u8> {
+fn which(row: &Row, by: GroupBy) -> Vec<u8> {
     match by {
-        Group::User => row.ident.uid.to_ne_bytes().into(),
-        Group::Cgroup => row.detail.cgroup.clone().unwrap_or_default(),
+        GroupBy::User => row.ident.uid.to_ne_bytes().into(),
+        GroupBy::Cgroup => row.detail.cgroup.clone().unwrap_or_default(),
     }
 }
 
-fn name(look: &Look, row: &Row, by: Group) -> String {
+fn name(style: &ReportStyle, row: &Row, by: GroupBy) -> String {
     match (by, &row.detail.cgroup) {
-        (Group::User, _) => user(look, row),
-        (Group::Cgroup, Ok(path)) => {
-            figures::name(&String::from_utf8_lossy(path), CGROUP_WIDTH, look.cut)
+        (GroupBy::User, _) => user(style, row),
+        (GroupBy::Cgroup, Ok(path)) => {
+            figures::name(&String::from_utf8_lossy(path), CGROUP_WIDTH, style.cut)
         }
-        (Group::Cgroup, Err(_)) => "-".into(),
+        (GroupBy::Cgroup, Err(_)) => "-".into(),
     }
 }
 
@@ -116,7 +122,7 @@ impl Scale {
     }
 }
 
-fn line(group: &Sums, by: Group, scale: &Scale) -> String {
+fn line(group: &Sums, by: GroupBy, scale: &Scale) -> String {
     let (swap, rss) = (figures::size(group.size), figures::size(group.rss));
     let memory = match scale.memory_total {
         0 => "-".into(),
@@ -127,8 +133,8 @@ fn line(group: &Sums, by: Group, scale: &Scale) -> String {
     let figures = format!("{swap:>5} {rss:>5}   {memory:>3}% {time:>9} {cpu:>3}%");
     let (number, name) = (group.number, &group.name);
     match by {
-        Group::User => format!("{number:6} {name:<8} {figures}"),
-        Group::Cgroup => {
+        GroupBy::User => format!("{number:6} {name:<8} {figures}"),
+        GroupBy::Cgroup => {
             let id = group.id.map_or("-".into(), |id| id.to_string());
             format!("{id:>6} {number:8} {figures} {name:>28}")
         }

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 
 /// What to sort by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Key {
+pub enum Order {
     /// CPU; with microstates USR and SYS together.
     #[default]
     Cpu,
@@ -31,7 +31,7 @@ pub enum Key {
 
 /// What rows are put together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum GroupBy {
     /// The user.
     User,
     /// The cgroup, which is what comes nearest to a zone.
@@ -45,9 +45,9 @@ pub enum Lists {
     #[default]
     Rows,
     /// Groups only.
-    Groups(Group),
+    Groups(GroupBy),
     /// Processes or threads above, groups below.
-    Both(Group),
+    Both(GroupBy),
 }
 
 impl Lists {
@@ -55,7 +55,7 @@ impl Lists {
         !matches!(self, Lists::Groups(_))
     }
 
-    fn group(self) -> Option<Group> {
+    fn group(self) -> Option<GroupBy> {
         match self {
             Lists::Rows => None,
             Lists::Groups(group) | Lists::Both(group) => Some(group),
@@ -65,7 +65,7 @@ impl Lists {
 
 /// How a report looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ReportStyle {
     /// Microstates instead of sizes and times.
     pub microstates: bool,
     /// A line for each thread.
@@ -73,7 +73,7 @@ pub struct Look {
     /// Which lists.
     pub lists: Lists,
     /// The order.
-    pub key: Key,
+    pub key: Order,
     /// Smallest first.
     pub ascending: bool,
     /// Users as numbers.
@@ -134,7 +134,7 @@ impl Report {
     }
 }
 
-impl Look {
+impl ReportStyle {
     /// How frames for it are to be arranged.
     pub fn options(&self) -> FrameOptions {
         FrameOptions { threads: self.threads, still: Still::All, threads_of: None }
@@ -152,7 +152,7 @@ impl Look {
         let mut frame = frame;
         let mut rows = std::mem::take(&mut frame.rows);
         rows.retain(|row| chosen.has(row));
-        if self.lists.group() == Some(Group::Cgroup) || !chosen.cgroups.is_empty() {
+        if self.lists.group() == Some(GroupBy::Cgroup) || !chosen.cgroups.is_empty() {
             read(feed, &mut rows, Needs::CGROUP);
             rows.retain(|row| chosen.has_cgroup(row));
         }

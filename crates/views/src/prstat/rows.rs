@@ -1,6 +1,6 @@
 //! The list of processes or threads, with sizes and times or with microstates.
 
-use super::{figures, Look, Part};
+use super::{figures, Part, ReportStyle};
 use exactop_model::{Counter, Frame, Missing, Needs, Row};
 
 const SIZES: &str =
@@ -16,33 +16,33 @@ const STATES_THREADS: &str =
 pub(super) const USER_WIDTH: usize = 8;
 
 /// What must be read of the rows shown.
-pub(super) fn needs(look: &Look) -> Needs {
-    match look.microstates {
+pub(super) fn needs(style: &ReportStyle) -> Needs {
+    match style.microstates {
         true => Needs::USER,
         false => Needs::USER | Needs::STAT | Needs::STATM,
     }
 }
 
 /// The list; `rows` are those shown, in order.
-pub(super) fn part(look: &Look, frame: &Frame, rows: &[Row], room: usize) -> Part {
-    let header = match (look.microstates, look.threads) {
+pub(super) fn part(style: &ReportStyle, frame: &Frame, rows: &[Row], room: usize) -> Part {
+    let header = match (style.microstates, style.threads) {
         (false, false) => SIZES,
         (false, true) => SIZES_THREADS,
         (true, false) => STATES,
         (true, true) => STATES_THREADS,
     };
-    let line = |row| match look.microstates {
-        true => states(look, row),
-        false => sizes(look, frame, row),
+    let line = |row| match style.microstates {
+        true => states(style, row),
+        false => sizes(style, frame, row),
     };
     Part { header, lines: rows.iter().map(line).collect(), room }
 }
 
-fn sizes(look: &Look, frame: &Frame, row: &Row) -> String {
+fn sizes(style: &ReportStyle, frame: &Frame, row: &Row) -> String {
     format!(
         "{:6} {:<8} {:>5} {:>5} {:<6} {:>3}  {:>3} {:>9} {:>3}% {}",
         row.key.tgid,
-        user(look, row),
+        user(style, row),
         shown(&row.detail.virt, figures::size),
         shown(&row.detail.res, figures::size),
         figures::state(row),
@@ -50,11 +50,11 @@ fn sizes(look: &Look, frame: &Frame, row: &Row) -> String {
         nice(row),
         shown(&row.detail.time_ns, figures::time),
         machine_share(frame, row).map_or("-".into(), figures::percent),
-        process(look, row, 16),
+        process(style, row, 16),
     )
 }
 
-fn states(look: &Look, row: &Row) -> String {
+fn states(style: &ReportStyle, row: &Row) -> String {
     let share = |ns: Option<u64>| ns.map_or("-".into(), |ns| figures::percent(of_life(row, ns)));
     let state = |counter| row.delta.get(counter);
     let count = |counter| row.delta.get(counter).map_or("-".into(), figures::count);
@@ -77,8 +77,8 @@ fn states(look: &Look, row: &Row) -> String {
         count(Counter::Signals),
     ];
     let cells: String = cells.iter().map(|cell| format!("{cell:>3} ")).collect();
-    let user = self::user(look, row);
-    format!("{:6} {user:<8} {cells}{}", row.key.tgid, process(look, row, 12))
+    let user = self::user(style, row);
+    format!("{:6} {user:<8} {cells}{}", row.key.tgid, process(style, row, 12))
 }
 
 /// Of the lives of the row's threads inside the window, exited ones included: for a process the
@@ -102,14 +102,14 @@ fn shown(detail: &Result<u64, Missing>, text: fn(u64) -> String) -> String {
 }
 
 /// The user's name.
-pub(super) fn user(look: &Look, row: &Row) -> String {
+pub(super) fn user(style: &ReportStyle, row: &Row) -> String {
     match &row.detail.user {
-        Ok(user) if !look.numeric => figures::name(user, USER_WIDTH, look.cut),
+        Ok(user) if !style.numeric => figures::name(user, USER_WIDTH, style.cut),
         _ => row.ident.uid.to_string(),
     }
 }
 
-/// Where scheduling does not look at it there is no nice value: real time (FIFO, RR, deadline).
+/// Where scheduling does not style at it there is no nice value: real time (FIFO, RR, deadline).
 fn nice(row: &Row) -> String {
     const REAL_TIME: [u32; 3] = [1, 2, 6];
     match REAL_TIME.contains(&row.ident.policy) || row.letter == 'Z' {
@@ -119,8 +119,8 @@ fn nice(row: &Row) -> String {
 }
 
 /// The program's name, for a thread its own, and the number of threads or of the thread.
-fn process(look: &Look, row: &Row, width: usize) -> String {
-    let number = match look.threads {
+fn process(style: &ReportStyle, row: &Row, width: usize) -> String {
+    let number = match style.threads {
         true => row.key.tid,
         false => row.threads.unwrap_or(1),
     };

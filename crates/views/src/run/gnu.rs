@@ -1,7 +1,7 @@
 //! GNU time's format letters (time(1), -f).
 
-use exactop_model::run::{End, Report};
-use exactop_model::text::escape_str;
+use exactop_model::escape::escape_str;
+use exactop_model::run::{End, RunReport};
 
 /// The report in a format of GNU time, with a line's end.
 ///
@@ -10,7 +10,7 @@ use exactop_model::text::escape_str;
 ///
 /// # Errors
 /// A letter that GNU time does not have.
-pub fn text(format: &str, report: &Report) -> Result<String, String> {
+pub fn text(format: &str, report: &RunReport) -> Result<String, String> {
     let mut out = String::new();
     if let End::Killed(signal) = report.end {
         out += &format!("Command terminated by signal {signal}\n");
@@ -40,7 +40,7 @@ pub fn text(format: &str, report: &Report) -> Result<String, String> {
     Ok(out)
 }
 
-fn figure(letter: char, report: &Report) -> Result<String, String> {
+fn figure(letter: char, report: &RunReport) -> Result<String, String> {
     let (user, system) = report.user_system_ns();
     let usage = &report.rusage;
     let seconds = |ns: u64| format!("{:.2}", ns as f64 / 1e9);

@@ -3,9 +3,9 @@
 pub mod gnu;
 pub mod repeat;
 
-use exactop_model::format::size;
-use exactop_model::run::{Group, Report, Tree};
-use exactop_model::text::{escape_str, harmless};
+use exactop_model::escape::{escape_str, harmless};
+use exactop_model::run::{RunGroup, RunReport, Tree};
+use exactop_model::words::units::size;
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
@@ -57,7 +57,7 @@ fn thousands(n: u64) -> String {
 }
 
 /// As POSIX has it (time(1p), -p).
-pub fn posix(report: &Report) -> String {
+pub fn posix(report: &RunReport) -> String {
     let (user, system) = report.user_system_ns();
     format!(
         "real {:.2}\nuser {:.2}\nsys {:.2}\n",
@@ -68,7 +68,7 @@ pub fn posix(report: &Report) -> String {
 }
 
 /// For people.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &RunReport) -> String {
     let mut lines = vec![times(report)];
     match &report.tree {
         Ok(tree) => lines.extend(tree_lines(report, tree)),
@@ -90,7 +90,7 @@ fn named(name: &str, text: String) -> String {
     format!("{name:<21} {text}")
 }
 
-fn times(report: &Report) -> String {
+fn times(report: &RunReport) -> String {
     let (user, system) = report.user_system_ns();
     let cpu = report.cpu_ns();
     let percent = 100.0 * cpu as f64 / report.elapsed_ns.max(1) as f64;
@@ -118,14 +118,14 @@ fn times(report: &Report) -> String {
     )
 }
 
-fn resident(report: &Report) -> String {
+fn resident(report: &RunReport) -> String {
     match report.max_resident_kib() {
         Some(kib) => size(kib * 1024),
         None => format!("at most {}", size(report.resident_floor_kib * 1024)),
     }
 }
 
-fn usage(report: &Report) -> String {
+fn usage(report: &RunReport) -> String {
     let usage = &report.rusage;
     named(
         "of those waited for",
@@ -140,7 +140,7 @@ fn usage(report: &Report) -> String {
     )
 }
 
-fn tree_lines(report: &Report, tree: &Tree) -> Vec<String> {
+fn tree_lines(report: &RunReport, tree: &Tree) -> Vec<String> {
     let of = |c| tree.delta.get(c);
     let count = |c| of(c).map_or("-".into(), thousands);
     let share = |ns: u64| format!("{:.1}", 100.0 * ns as f64 / tree.life_ns.max(1) as f64);
@@ -227,7 +227,7 @@ fn exited(tree: &Tree) -> Option<String> {
     (!names.is_empty()).then(|| named("exited", text))
 }
 
-fn group_lines(report: &Report, group: &Group) -> Vec<String> {
+fn group_lines(report: &RunReport, group: &RunGroup) -> Vec<String> {
     let mut lines = Vec::new();
     let stat = &group.stat;
     if let (Ok(tree), Some(allowed)) = (&report.tree, group.allowed_cpus) {
@@ -265,7 +265,7 @@ fn group_lines(report: &Report, group: &Group) -> Vec<String> {
 }
 
 /// One JSON object.
-pub fn json(report: &Report) -> Value {
+pub fn json(report: &RunReport) -> Value {
     let (user_ns, system_ns) = report.user_system_ns();
     let usage = &report.rusage;
     json!({
@@ -321,7 +321,7 @@ fn tree_json(tree: &Tree) -> Value {
     })
 }
 
-fn group_json(group: &Group) -> Value {
+fn group_json(group: &RunGroup) -> Value {
     let stat = &group.stat;
     json!({
         "path": escape_str(&group.path),

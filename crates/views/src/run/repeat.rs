@@ -1,9 +1,9 @@
 //! Several runs under several conditions: medians, intervals, ratios.
 
 use crate::grid;
-use exactop_model::run::Report;
+use exactop_model::escape::escape_str;
+use exactop_model::run::RunReport;
 use exactop_model::statistics::{median, median_interval};
-use exactop_model::text::escape_str;
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
@@ -13,17 +13,17 @@ pub struct Series {
     /// The condition as it was written; empty where there is only one.
     pub label: String,
     /// One a round.
-    pub runs: Vec<Report>,
+    pub runs: Vec<RunReport>,
 }
 
 /// A figure of a run, in seconds.
-type Figure = fn(&Report) -> Option<f64>;
+type Figure = fn(&RunReport) -> Option<f64>;
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-fn of_tree(report: &Report, counter: Counter) -> Option<f64> {
+fn of_tree(report: &RunReport, counter: Counter) -> Option<f64> {
     report.tree.as_ref().ok()?.delta.get(counter).map(seconds)
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use exactop_model::run::{CpuStat, End, Exited, Rusage};
 use exactop_model::{Comm, Counters};
 
-fn report() -> Report {
+fn report() -> RunReport {
     let mut delta = Counters::zero();
     for (counter, ns) in [
         (Counter::RunNs, 8_720_000_000),
@@ -30,7 +30,7 @@ fn report() -> Report {
         cpus: [(0, 6_000_000_000), (1, 2_720_000_000)].into(),
         ..Tree::default()
     };
-    Report {
+    RunReport {
         command: vec!["make".into(), "-j2".into()],
         end: End::Exited(2),
         elapsed_ns: 21_800_000_000,
@@ -45,7 +45,7 @@ fn report() -> Report {
         },
         resident_floor_kib: 4000,
         tree: Ok(tree),
-        group: Some(Group {
+        group: Some(RunGroup {
             path: "/exactop-run-7".into(),
             stat: CpuStat {
                 usage_ns: Some(8_722_000_000),
@@ -60,8 +60,8 @@ fn report() -> Report {
     }
 }
 
-fn without_ledger() -> Report {
-    Report { tree: Err("not permitted to load BPF programs".into()), group: None, ..report() }
+fn without_ledger() -> RunReport {
+    RunReport { tree: Err("not permitted to load BPF programs".into()), group: None, ..report() }
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn in_letters() {
         Ok(format!("{head}21.80 0:21.80 8.69\t40% 7248 make -j2 2%\n"))
     );
     assert!(text("%q").is_err() && text("%").is_err() && text("\\q").is_err());
-    let killed = Report { end: End::Killed(9), elapsed_ns: 3_723_000_000_000, ..report() };
+    let killed = RunReport { end: End::Killed(9), elapsed_ns: 3_723_000_000_000, ..report() };
     assert_eq!(
         gnu::text("%E %x", &killed),
         Ok("Command terminated by signal 9\n1:02:03 137\n".into())
@@ -129,7 +129,7 @@ fn large_numbers_have_commas() {
 #[test]
 fn repeated_runs_have_medians_intervals_and_ratios() {
     use repeat::Series;
-    let run = |ms: u64| Report { elapsed_ns: ms * 1_000_000, ..report() };
+    let run = |ms: u64| RunReport { elapsed_ns: ms * 1_000_000, ..report() };
     let series = |label: &str, times: &[u64]| Series {
         label: label.into(),
         runs: times.iter().map(|&ms| run(ms)).collect(),

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use exactop_files::Directory;
 use exactop_lab::definition::{self, Bound, Condition, Experiment};
 use exactop_lab::{compare, predict, record, report, LabError};
-use exactop_model::text::harmless;
+use exactop_model::escape::harmless;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ use exactop_lab::plan::{self, Turn};
 use exactop_lab::record::{self, Recorder, Schema};
 use exactop_lab::trial::Lab;
 use exactop_lab::{report, LabError};
-use exactop_model::text::harmless;
+use exactop_model::escape::harmless;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
 use std::io::{IsTerminal, Write};

@@ -4,7 +4,7 @@ use super::line;
 use crate::failure::Failure;
 use crate::output::Signals;
 use clap::Args;
-use exactop_model::format::duration;
+use exactop_model::words::units::duration;
 use exactop_workloads::compute::ackermann::{self, Answer, Threads, MAX_M, MAX_N};
 use serde_json::json;
 use std::sync::mpsc::{channel, RecvTimeoutError};

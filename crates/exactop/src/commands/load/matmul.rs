@@ -4,7 +4,7 @@ use super::{cpus, line};
 use crate::failure::Failure;
 use crate::output::Signals;
 use clap::Args;
-use exactop_model::format::duration;
+use exactop_model::words::units::duration;
 use exactop_workloads::compute::matmul::{self, Options, Product};
 use serde_json::{json, Value};
 use std::io::Write;

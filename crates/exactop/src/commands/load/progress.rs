@@ -4,7 +4,7 @@ use super::line;
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use exactop_model::format::duration;
+use exactop_model::words::units::duration;
 use exactop_workloads::compute::progress::{self, Options, Step};
 use serde_json::json;
 use std::fmt::Write;

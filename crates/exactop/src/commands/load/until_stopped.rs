@@ -5,7 +5,7 @@ use super::line;
 use crate::failure::Failure;
 use crate::output::Signals;
 use clap::Args;
-use exactop_model::format::duration;
+use exactop_model::words::units::duration;
 use exactop_workloads::compute::{children, pingpong, spin};
 use serde_json::{json, Value};
 use signal_hook::consts::{SIGINT, SIGTERM};

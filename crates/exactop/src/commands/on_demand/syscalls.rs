@@ -4,10 +4,10 @@ use super::windows::{self, Look, Windows};
 use crate::failure::Failure;
 use crate::options::nearest;
 use clap::{Args, ValueEnum};
-use exactop_model::calls::{Calls, CallsBy};
+use exactop_model::on_demand::syscalls::{SyscallWindow, SyscallsBy};
 use exactop_model::CallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
-use exactop_views::calls;
+use exactop_views::on_demand::syscalls;
 
 /// What to count.
 #[derive(Debug, Args)]
@@ -54,9 +54,9 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     let pace = windows::pace(numbers)?;
     command.look.check()?;
     let by = match command.by {
-        By::Call => CallsBy::Call,
-        By::Process => CallsBy::Process,
-        By::Thread => CallsBy::Thread,
+        By::Call => SyscallsBy::Call,
+        By::Process => SyscallsBy::Process,
+        By::Thread => SyscallsBy::Thread,
     };
     let options = Options { by, pids: command.look.pid.clone(), calls };
     let open = || Syscalls::open(&options).map(Source).map_err(Failure::failed);
@@ -76,25 +76,25 @@ fn named(name: &str) -> Result<CallNr, Failure> {
 struct Source(Syscalls);
 
 impl Windows for Source {
-    type Window = Calls;
+    type Window = SyscallWindow;
 
-    fn next(&mut self) -> Result<Calls, Failure> {
+    fn next(&mut self) -> Result<SyscallWindow, Failure> {
         self.0.window().map_err(Failure::failed)
     }
 
-    fn text(&self, window: &Calls, rows: usize) -> String {
-        calls::text(window, rows)
+    fn text(&self, window: &SyscallWindow, rows: usize) -> String {
+        syscalls::text(window, rows)
     }
 
-    fn json(&self, window: &Calls) -> String {
-        calls::json(window)
+    fn json(&self, window: &SyscallWindow) -> String {
+        syscalls::json(window)
     }
 
     fn csv_header(&self) -> Vec<u8> {
-        calls::csv_header()
+        syscalls::csv_header()
     }
 
-    fn csv(&self, window: &Calls) -> Vec<u8> {
-        calls::csv(window)
+    fn csv(&self, window: &SyscallWindow) -> Vec<u8> {
+        syscalls::csv(window)
     }
 }

@@ -4,9 +4,9 @@
 use super::windows::{self, Look, Windows};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use exactop_model::waits::Waits;
+use exactop_model::on_demand::waits::WaitWindow;
 use exactop_sources::on_demand::waits::WaitTimes;
-use exactop_views::waits;
+use exactop_views::on_demand::waits;
 
 /// What to look at.
 #[derive(Debug, Args)]
@@ -58,17 +58,17 @@ struct Source {
 }
 
 impl Windows for Source {
-    type Window = Waits;
+    type Window = WaitWindow;
 
-    fn next(&mut self) -> Result<Waits, Failure> {
+    fn next(&mut self) -> Result<WaitWindow, Failure> {
         self.source.window().map_err(Failure::failed)
     }
 
-    fn text(&self, window: &Waits, rows: usize) -> String {
+    fn text(&self, window: &WaitWindow, rows: usize) -> String {
         waits::text(window, self.threads, rows)
     }
 
-    fn json(&self, window: &Waits) -> String {
+    fn json(&self, window: &WaitWindow) -> String {
         waits::json(window, self.threads)
     }
 
@@ -76,7 +76,7 @@ impl Windows for Source {
         waits::csv_header()
     }
 
-    fn csv(&self, window: &Waits) -> Vec<u8> {
+    fn csv(&self, window: &WaitWindow) -> Vec<u8> {
         waits::csv(window, self.threads)
     }
 }

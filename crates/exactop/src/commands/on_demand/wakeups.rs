@@ -3,9 +3,11 @@
 use super::windows::{self, Look, Windows};
 use crate::failure::Failure;
 use clap::Args;
-use exactop_model::wakes::{herds, Wakes, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE};
+use exactop_model::on_demand::wakeups::{
+    herds, WakeupWindow, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE,
+};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
-use exactop_views::wakes;
+use exactop_views::on_demand::wakeups;
 
 /// What to look at.
 #[derive(Debug, Args)]
@@ -62,27 +64,27 @@ struct Source {
 }
 
 impl Windows for Source {
-    type Window = Wakes;
+    type Window = WakeupWindow;
 
-    fn next(&mut self) -> Result<Wakes, Failure> {
+    fn next(&mut self) -> Result<WakeupWindow, Failure> {
         let window = self.source.window().map_err(Failure::failed)?;
         self.found |= !herds(&window).is_empty();
         Ok(window)
     }
 
-    fn text(&self, window: &Wakes, rows: usize) -> String {
-        wakes::text(window, rows)
+    fn text(&self, window: &WakeupWindow, rows: usize) -> String {
+        wakeups::text(window, rows)
     }
 
-    fn json(&self, window: &Wakes) -> String {
-        wakes::json(window)
+    fn json(&self, window: &WakeupWindow) -> String {
+        wakeups::json(window)
     }
 
     fn csv_header(&self) -> Vec<u8> {
-        wakes::csv_header()
+        wakeups::csv_header()
     }
 
-    fn csv(&self, window: &Wakes) -> Vec<u8> {
-        wakes::csv(window)
+    fn csv(&self, window: &WakeupWindow) -> Vec<u8> {
+        wakeups::csv(window)
     }
 }

@@ -10,7 +10,7 @@ use crate::{passwd, source};
 use exactop_files::zone;
 use exactop_model::{Ask, Feed, Frame, Row};
 use exactop_sources::{SplitOptions, SplitPolicy};
-use exactop_views::prstat::{Chosen, Lists, Look, Room};
+use exactop_views::prstat::{Chosen, Lists, ReportStyle, Room};
 use jiff::Timestamp;
 use options::Date;
 pub use options::{Options, NOTES};
@@ -110,7 +110,7 @@ fn ids(names: &[String]) -> Result<Vec<u32>, Failure> {
 /// Reports, one after the other.
 struct Reports<'a> {
     options: &'a Options,
-    look: Look,
+    look: ReportStyle,
     chosen: Chosen,
     real: RealUsers,
     screen: Screen,

@@ -4,7 +4,7 @@ use crate::cli::{Source, Split};
 use crate::failure::Failure;
 use crate::options::parse;
 use clap::{ArgAction, Args, ValueEnum};
-use exactop_views::prstat::{Group, Key, Lists, Look};
+use exactop_views::prstat::{GroupBy, Lists, Order, ReportStyle};
 use std::path::PathBuf;
 
 /// What `exactop prstat` can be asked for.
@@ -145,13 +145,13 @@ pub enum SortKey {
 }
 
 impl SortKey {
-    fn key(self) -> Key {
+    fn key(self) -> Order {
         match self {
-            SortKey::Cpu => Key::Cpu,
-            SortKey::Pri => Key::Pri,
-            SortKey::Rss => Key::Rss,
-            SortKey::Size => Key::Size,
-            SortKey::Time => Key::Time,
+            SortKey::Cpu => Order::Cpu,
+            SortKey::Pri => Order::Pri,
+            SortKey::Rss => Order::Rss,
+            SortKey::Size => Order::Size,
+            SortKey::Time => Order::Time,
         }
     }
 }
@@ -216,15 +216,15 @@ impl Options {
     }
 
     /// What reports look like; `screen`: on a screen of its own, where names are always cut.
-    pub fn look(&self, screen: bool) -> Look {
+    pub fn look(&self, screen: bool) -> ReportStyle {
         let lists = match (self.users, self.all, self.zones) {
-            (true, ..) => Lists::Groups(Group::User),
-            (_, true, _) => Lists::Both(Group::User),
-            (.., true) => Lists::Both(Group::Cgroup),
+            (true, ..) => Lists::Groups(GroupBy::User),
+            (_, true, _) => Lists::Both(GroupBy::User),
+            (.., true) => Lists::Both(GroupBy::Cgroup),
             _ => Lists::Rows,
         };
-        let key = self.ascending.or(self.descending).map_or(Key::Cpu, SortKey::key);
-        Look {
+        let key = self.ascending.or(self.descending).map_or(Order::Cpu, SortKey::key);
+        ReportStyle {
             microstates: self.microstates,
             threads: self.threads,
             lists,

@@ -280,15 +280,15 @@ impl Drop for Keys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_views::prstat::Group;
+    use exactop_views::prstat::GroupBy;
 
     #[test]
     fn lists_share_the_screen_as_prstats_do() {
         let fit = |rows, lists| fitting(rows, lists, false).map(|room| (room.top, room.bottom));
         assert_eq!(fit(24, Lists::Rows), Some((21, 21)));
-        assert_eq!(fit(24, Lists::Both(Group::User)), Some((15, 5)));
-        assert_eq!(fit(11, Lists::Both(Group::User)), Some((6, 1)));
-        assert_eq!(fit(10, Lists::Both(Group::User)), None);
+        assert_eq!(fit(24, Lists::Both(GroupBy::User)), Some((15, 5)));
+        assert_eq!(fit(11, Lists::Both(GroupBy::User)), Some((6, 1)));
+        assert_eq!(fit(10, Lists::Both(GroupBy::User)), None);
         assert_eq!(fit(4, Lists::Rows), Some((1, 1)));
         assert_eq!(fit(3, Lists::Rows), None);
         assert_eq!(fitting(24, Lists::Rows, true), Some(Room { top: 20, bottom: 20 }));

@@ -2,7 +2,7 @@
 
 use super::condition::Condition;
 use crate::failure::complain;
-use exactop_model::run::{CpuStat, Group as Report};
+use exactop_model::run::{CpuStat, RunGroup};
 use exactop_sources::cgroupfs::{doors, CgroupError, Entrance, Hierarchy, Max, Own, Wanted};
 use std::path::{Path, PathBuf};
 
@@ -58,8 +58,8 @@ impl Group {
     }
 
     /// What it used.
-    pub fn report(&self) -> Report {
-        Report {
+    pub fn report(&self) -> RunGroup {
+        RunGroup {
             path: name(&self.hierarchy, &self.directory),
             stat: self.hierarchy.cpu_stat(&self.directory).since(&self.before),
             allowed_cpus: self.max.and_then(|max| max.cpus()),

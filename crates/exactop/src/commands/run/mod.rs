@@ -14,7 +14,7 @@ mod wait_for_group;
 use crate::failure::Failure;
 use clap::Args;
 use condition::Condition;
-use exactop_model::run::Report;
+use exactop_model::run::RunReport;
 use report::Format;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -159,7 +159,7 @@ fn checked(command: &Command) -> Result<(), Failure> {
     compared.chain([&command.condition]).try_for_each(Condition::check)
 }
 
-fn tell(command: &Command, report: &Report) -> Result<(), Failure> {
+fn tell(command: &Command, report: &RunReport) -> Result<(), Failure> {
     let format = match (&command.format, command.posix, command.quiet) {
         (_, _, true) => Format::None,
         (Some(letters), _, _) => Format::Letters(letters),

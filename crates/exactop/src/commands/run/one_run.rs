@@ -6,7 +6,7 @@ use super::group::Group;
 use super::relay::Relay;
 use super::Command;
 use crate::failure::complain;
-use exactop_model::run::{End, Report, Rusage, Tree};
+use exactop_model::run::{End, RunReport, Rusage, Tree};
 use exactop_sources::SourceError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -41,7 +41,11 @@ fn ours(error: impl std::fmt::Display) -> Failed {
 ///
 /// # Errors
 /// Why it did not run.
-pub fn run(command: &Command, condition: &Condition, relay: &mut Relay) -> Result<Report, Failed> {
+pub fn run(
+    command: &Command,
+    condition: &Condition,
+    relay: &mut Relay,
+) -> Result<RunReport, Failed> {
     if let Some((nice, true)) = condition.niceness() {
         let asked = condition.nice.unwrap_or(0);
         complain(&format!("niceness {asked} is out of range: {nice} it is"));
@@ -67,7 +71,7 @@ pub fn run(command: &Command, condition: &Condition, relay: &mut Relay) -> Resul
     follower.advance();
     let (end, rusage) = ended?;
     let words = command.command.iter().map(|word| word.to_string_lossy().into_owned());
-    Ok(Report {
+    Ok(RunReport {
         command: words.collect(),
         end,
         elapsed_ns,
@@ -79,10 +83,10 @@ pub fn run(command: &Command, condition: &Condition, relay: &mut Relay) -> Resul
 }
 
 /// What the group used; it goes, unless somebody stays in it.
-fn closed(group: Group) -> exactop_model::run::Group {
+fn closed(group: Group) -> exactop_model::run::RunGroup {
     let report = group.report();
     if let Some((left, what)) = group.left() {
-        let path = exactop_model::text::escape_str(&report.path);
+        let path = exactop_model::escape::escape_str(&report.path);
         complain(&format!("{left} processes of the command still run in {path}: {what}"));
     }
     report

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, file};
-use exactop_model::run::{End, Report, Rusage};
+use exactop_model::run::{End, RunReport, Rusage};
 use exactop_views::run::{self, gnu};
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub enum Format<'a> {
 /// # Errors
 /// The one that is not.
 pub fn check_format(format: &str) -> Result<(), Failure> {
-    let nothing = Report {
+    let nothing = RunReport {
         command: Vec::new(),
         end: End::Exited(0),
         elapsed_ns: 0,
@@ -44,7 +44,7 @@ pub fn check_format(format: &str) -> Result<(), Failure> {
 /// # Errors
 /// When one cannot be written; the other is.
 pub fn write(
-    report: &Report,
+    report: &RunReport,
     format: Format,
     to: Option<&Path>,
     json: Option<&Path>,

@@ -11,7 +11,7 @@ use crate::bpf::sums::Tally;
 use crate::bpf::{interrupts, iterator, on_demand};
 use crate::clock;
 use crate::error::SourceError;
-use exactop_model::waits::Waits;
+use exactop_model::on_demand::waits::WaitWindow;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject};
 use rows::{OpenSleeps, Rows};
@@ -59,7 +59,7 @@ impl WaitTimes {
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn window(&mut self) -> Result<Waits, SourceError> {
+    pub fn window(&mut self) -> Result<WaitWindow, SourceError> {
         let epoch = self.next_epoch();
         let (t0_ns, t1_ns) = (self.t0_ns, clock::now_ns());
         self.t0_ns = t1_ns;
@@ -77,7 +77,7 @@ impl WaitTimes {
         self.open = still_open;
         let lost = self.lost_so_far();
         let lost_now = lost - std::mem::replace(&mut self.lost, lost);
-        Ok(Waits { t0_ns, t1_ns, rows: rows.finish(), lost: lost_now })
+        Ok(WaitWindow { t0_ns, t1_ns, rows: rows.finish(), lost: lost_now })
     }
 
     fn next_epoch(&mut self) -> u32 {

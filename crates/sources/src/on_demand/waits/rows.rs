@@ -3,7 +3,7 @@
 use super::skel::types;
 use crate::bpf::on_demand;
 use crate::bpf::sums::{Plain, Sum};
-use exactop_model::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
+use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
 use exactop_model::{CallNr, Comm, Who};
 use rustc_hash::FxHashMap;
 use std::hash::{Hash, Hasher};

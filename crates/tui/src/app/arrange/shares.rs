@@ -1,7 +1,7 @@
 //! CPU shares as they are shown: rounded so that columns add up. Pure.
 
 use super::{At, Rules};
-use exactop_model::books_text::round_to_sum;
+use exactop_model::words::books::round_to_sum;
 use exactop_model::{Counter, Frame, Row};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Who woke whom in a window, how many at once, and for nothing.
 
-use crate::call_nr::CallNr;
-use crate::who::Who;
+use super::call_nr::CallNr;
+use crate::key::Who;
 
 /// Wake-ups given by one thread to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Edge {
     /// Who was woken.
     pub wakee: Who,
     /// How often.
-    pub wakes: u64,
+    pub wakeups: u64,
     /// Waits that this waker ended and whose consequence is known: the one woken did something, or
     /// went back.
     pub chains: u64,
@@ -31,7 +31,7 @@ pub struct Fan {
     /// Calls that woke anyone.
     pub calls: u64,
     /// How many they woke in all.
-    pub wakes: u64,
+    pub wakeups: u64,
     /// The most that one of them woke; `None` where that fell between two windows.
     pub most: Option<u64>,
     /// As in [`Edge`].
@@ -47,13 +47,13 @@ pub struct Fan {
 impl Fan {
     /// How many one call woke on the average.
     pub fn mean(&self) -> f64 {
-        self.wakes as f64 / self.calls.max(1) as f64
+        self.wakeups as f64 / self.calls.max(1) as f64
     }
 }
 
 /// A window's wake-ups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wakes {
+pub struct WakeupWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
     /// At its end.
@@ -66,7 +66,7 @@ pub struct Wakes {
     pub lost: u64,
 }
 
-impl Wakes {
+impl WakeupWindow {
     /// Length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
@@ -79,10 +79,10 @@ impl Wakes {
         let mut woken: rustc_hash::FxHashSet<(u32, u32, Option<u32>)> = Default::default();
         for edge in &self.edges {
             let key = (edge.waker.tgid, edge.wakee.tgid);
-            let none = Edge { wakes: 0, chains: 0, unproductive: 0, unproductive_ns: 0, ..*edge };
+            let none = Edge { wakeups: 0, chains: 0, unproductive: 0, unproductive_ns: 0, ..*edge };
             let none = Edge { waker: none.waker.process(), wakee: none.wakee.process(), ..none };
             let (sum, threads) = sums.entry(key).or_insert((none, 0));
-            sum.wakes += edge.wakes;
+            sum.wakeups += edge.wakeups;
             sum.chains += edge.chains;
             sum.unproductive += edge.unproductive;
             sum.unproductive_ns += edge.unproductive_ns;
@@ -114,8 +114,8 @@ pub const HERD_UNPRODUCTIVE: f64 = 0.5;
 /// kind by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
 /// consequence is known at least [`HERD_UNPRODUCTIVE`] unproductive, as many as there were calls at
 /// least.
-pub fn herds(wakes: &Wakes) -> Vec<Herd> {
-    let window_ns = wakes.t1_ns.saturating_sub(wakes.t0_ns).max(1) as f64;
+pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
+    let window_ns = wakeups.t1_ns.saturating_sub(wakeups.t0_ns).max(1) as f64;
     let is_herd = |fan: &&Fan| {
         fan.calls >= HERD_CALLS
             && fan.mean() >= HERD_FAN
@@ -123,7 +123,7 @@ pub fn herds(wakes: &Wakes) -> Vec<Herd> {
             && fan.unproductive as f64 >= HERD_UNPRODUCTIVE * fan.chains.max(1) as f64
     };
     let cost = |fan: &Fan| 100.0 * fan.unproductive_ns as f64 / window_ns;
-    let mut herds: Vec<Herd> = wakes
+    let mut herds: Vec<Herd> = wakeups
         .fans
         .iter()
         .filter(is_herd)
@@ -138,13 +138,13 @@ mod tests {
     use super::*;
     use crate::Comm;
 
-    fn fan(calls: u64, wakes: u64, chains: u64, unproductive: u64) -> Fan {
+    fn fan(calls: u64, wakeups: u64, chains: u64, unproductive: u64) -> Fan {
         Fan {
             waker: Who { tgid: 7, tid: Some(8), comm: Comm::new(b"tserver") },
             nr: CallNr(202),
             calls,
-            wakes,
-            most: Some(wakes),
+            wakeups,
+            most: Some(wakeups),
             chains,
             unproductive,
             unproductive_ns: 29_000_000,
@@ -152,8 +152,8 @@ mod tests {
         }
     }
 
-    fn window(fans: Vec<Fan>) -> Wakes {
-        Wakes { t0_ns: 0, t1_ns: 1_000_000_000, edges: Vec::new(), fans, lost: 0 }
+    fn window(fans: Vec<Fan>) -> WakeupWindow {
+        WakeupWindow { t0_ns: 0, t1_ns: 1_000_000_000, edges: Vec::new(), fans, lost: 0 }
     }
 
     #[test]
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn threads_are_summed_to_processes() {
         let who = |tgid, tid| Who { tgid, tid: Some(tid), comm: Comm::new(b"x") };
-        let edge = |waker, wakee, wakes| Edge {
+        let edge = |waker, wakee, wakeups| Edge {
             waker,
             wakee,
-            wakes,
+            wakeups,
             chains: 1,
             unproductive: 1,
             unproductive_ns: 5,
@@ -195,10 +195,10 @@ mod tests {
             edge(who(1, 1), who(2, 3), 5),
             edge(Who::INTERRUPT, who(2, 3), 1),
         ];
-        let mut sums = Wakes { edges, ..window(vec![]) }.between_processes();
-        sums.sort_by_key(|(edge, _)| edge.wakes);
+        let mut sums = WakeupWindow { edges, ..window(vec![]) }.between_processes();
+        sums.sort_by_key(|(edge, _)| edge.wakeups);
         assert_eq!(sums.len(), 2);
-        assert_eq!((sums[1].0.wakes, sums[1].0.unproductive_ns, sums[1].1), (12, 15, 2));
+        assert_eq!((sums[1].0.wakeups, sums[1].0.unproductive_ns, sums[1].1), (12, 15, 2));
         assert_eq!(sums[1].0.waker, who(1, 1).process());
     }
 }

@@ -1,6 +1,6 @@
 //! System calls against a thread that knows what it called.
 
-use exactop_model::calls::{CallRow, Calls, CallsBy};
+use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::CallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use std::thread;
@@ -13,7 +13,7 @@ fn nr(name: &str) -> CallNr {
     CallNr::named(name).expect("a system call")
 }
 
-fn open(by: CallsBy, calls: &[&str]) -> Syscalls {
+fn open(by: SyscallsBy, calls: &[&str]) -> Syscalls {
     let pids = vec![std::process::id()];
     let calls = calls.iter().map(|name| nr(name)).collect();
     let options = Options { by, pids, calls };
@@ -21,7 +21,7 @@ fn open(by: CallsBy, calls: &[&str]) -> Syscalls {
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
-fn row<'a>(window: &'a Calls, name: &str, tid: Option<u32>) -> Option<&'a CallRow> {
+fn row<'a>(window: &'a SyscallWindow, name: &str, tid: Option<u32>) -> Option<&'a SyscallRow> {
     window.rows.iter().find(|r| r.nr == nr(name) && r.who.and_then(|w| w.tid) == tid)
 }
 
@@ -46,7 +46,7 @@ fn work() -> u32 {
 #[test]
 fn calls_of_a_thread_are_counted_and_timed_exactly() {
     let Some(_machine) = crate::machine() else { return };
-    let mut source = open(CallsBy::Thread, &[]);
+    let mut source = open(SyscallsBy::Thread, &[]);
     source.window().expect("a window");
     let tid = work();
     let window = source.window().expect("a window");
@@ -72,7 +72,7 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
 #[test]
 fn sums_over_threads_and_chosen_calls() {
     let Some(_machine) = crate::machine() else { return };
-    for by in [CallsBy::Call, CallsBy::Process] {
+    for by in [SyscallsBy::Call, SyscallsBy::Process] {
         let mut source = open(by, &["getppid"]);
         let (one, two) = (thread::spawn(work), thread::spawn(work));
         one.join().expect("joined");
@@ -80,9 +80,9 @@ fn sums_over_threads_and_chosen_calls() {
         let window = source.window().expect("a window");
         assert_eq!(window.rows.len(), 1, "{:?}", window.rows);
         assert_eq!(window.rows[0].calls, 2 * LOOPS);
-        assert_eq!(window.rows[0].who.is_some(), by == CallsBy::Process);
+        assert_eq!(window.rows[0].who.is_some(), by == SyscallsBy::Process);
         let dispatched: u64 = window.dispatches.iter().map(|d| d.count).sum();
-        assert_eq!(dispatched > 0, by == CallsBy::Process);
+        assert_eq!(dispatched > 0, by == SyscallsBy::Process);
     }
 }
 
@@ -100,7 +100,7 @@ fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
         (thread, tid)
     };
     let (old, old_tid) = sleeper();
-    let mut source = open(CallsBy::Thread, &[]);
+    let mut source = open(SyscallsBy::Thread, &[]);
     let (new, new_tid) = sleeper();
     let window = source.window().expect("a window");
     let old_row = row(&window, "futex", Some(old_tid)).expect("its row");

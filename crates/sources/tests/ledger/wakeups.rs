@@ -1,6 +1,6 @@
 //! Who wakes whom: herds are found, and nothing else is taken for one.
 
-use exactop_model::wakes::{herds, Wakes};
+use exactop_model::on_demand::wakeups::{herds, WakeupWindow};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
@@ -34,7 +34,7 @@ fn rate() -> f64 {
 }
 
 /// A window of this herd, after it got going.
-fn herd(wake: Wake) -> (u32, Wakes) {
+fn herd(wake: Wake) -> (u32, WakeupWindow) {
     let load = Herd::start(threads(), wake, rate()).expect("a herd");
     let mut source = open(vec![load.pid()]);
     sleep(Duration::from_millis(500));
@@ -48,7 +48,7 @@ fn a_broadcast_to_idle_workers_is_a_thundering_herd() {
     let Some(_machine) = crate::machine() else { return };
     let (server, window) = herd(Wake::All);
     let found = herds(&window);
-    assert_eq!(found.len(), 1, "{:?}", window.fans.iter().max_by_key(|f| f.wakes));
+    assert_eq!(found.len(), 1, "{:?}", window.fans.iter().max_by_key(|f| f.wakeups));
     let fan = &found[0].fan;
     println!("{found:?}");
     assert_eq!(fan.waker.tgid, server);
@@ -63,8 +63,8 @@ fn a_signal_to_one_worker_is_none() {
     let Some(_machine) = crate::machine() else { return };
     let (server, window) = herd(Wake::One);
     assert_eq!(herds(&window), []);
-    let of_server = |e: &&exactop_model::wakes::Edge| e.waker.tgid == server;
-    let wakes: u64 = window.edges.iter().filter(of_server).map(|e| e.wakes).sum();
+    let of_server = |e: &&exactop_model::on_demand::wakeups::Edge| e.waker.tgid == server;
+    let wakes: u64 = window.edges.iter().filter(of_server).map(|e| e.wakeups).sum();
     assert!(wakes > 0, "the workers were woken by the server");
 }
 
@@ -76,11 +76,11 @@ fn pipes_and_builds_are_none() {
     sleep(Duration::from_secs(1));
     let window = source.window().expect("a window");
     assert_eq!(herds(&window), []);
-    let among = |e: &&exactop_model::wakes::Edge| {
+    let among = |e: &&exactop_model::on_demand::wakeups::Edge| {
         e.waker.tgid == pipes.pid() && e.wakee.tgid == pipes.pid()
     };
     let edges: Vec<_> = window.edges.iter().filter(among).collect();
-    let wakes: u64 = edges.iter().map(|e| e.wakes).sum();
+    let wakes: u64 = edges.iter().map(|e| e.wakeups).sum();
     let nothing: u64 = edges.iter().map(|e| e.unproductive).sum();
     println!("{wakes} wake-ups over pipes, {nothing} for nothing");
     // A return that was not seen looks like none.
@@ -142,8 +142,8 @@ fn an_interrupt_is_no_ones_waker() {
     });
     let tid = sleeper.join().expect("joined");
     let window = source.window().expect("a window");
-    let of = |e: &&exactop_model::wakes::Edge| e.wakee.tid == Some(tid);
+    let of = |e: &&exactop_model::on_demand::wakeups::Edge| e.wakee.tid == Some(tid);
     let by_interrupt: u64 =
-        window.edges.iter().filter(of).filter(|e| e.waker.tgid == 0).map(|e| e.wakes).sum();
+        window.edges.iter().filter(of).filter(|e| e.waker.tgid == 0).map(|e| e.wakeups).sum();
     assert!(by_interrupt >= 45, "{:?}", window.edges.iter().filter(of).collect::<Vec<_>>());
 }

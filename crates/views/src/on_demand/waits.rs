@@ -1,15 +1,15 @@
 //! What threads wait for, as text, JSON lines and CSV.
 
 use crate::{csv, grid};
-use exactop_model::waits::{Latency, Other, WaitRow, Waits};
-use exactop_model::waits_text::{queue, shares, sleeps};
+use exactop_model::on_demand::waits::{Latency, Other, WaitRow, WaitWindow};
+use exactop_model::words::waits::{queue, shares, sleeps};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
 
 /// One row a thread, or one a process; those that queued longest for a CPU first.
-pub fn rows(waits: &Waits, threads: bool) -> Vec<WaitRow> {
+pub fn rows(waits: &WaitWindow, threads: bool) -> Vec<WaitRow> {
     let mut rows = if threads { waits.rows.clone() } else { waits.by_process() };
     let queued = |r: &WaitRow| r.woken.ns + r.preempted.ns;
     rows.sort_by(|a, b| (queued(b), b.waited_ns(), a.who).cmp(&(queued(a), a.waited_ns(), b.who)));
@@ -17,7 +17,7 @@ pub fn rows(waits: &Waits, threads: bool) -> Vec<WaitRow> {
 }
 
 /// For people: at most `limit` rows.
-pub fn text(waits: &Waits, threads: bool, limit: usize) -> String {
+pub fn text(waits: &WaitWindow, threads: bool, limit: usize) -> String {
     let all = rows(waits, threads);
     let seconds = waits.seconds();
     let mut out = format!("Window {seconds:.3} s: waits of {}\n", noun(threads, all.len()));
@@ -72,7 +72,7 @@ pub fn lines(row: &WaitRow, seconds: f64) -> Vec<String> {
 }
 
 /// One JSON object on one line.
-pub fn json(waits: &Waits, threads: bool) -> String {
+pub fn json(waits: &WaitWindow, threads: bool) -> String {
     let object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": waits.t0_ns, "t1_ns": waits.t1_ns },
@@ -147,7 +147,7 @@ pub fn csv_header() -> Vec<u8> {
 
 /// A line for each part of each row: `what` is SLP, LCK, BLK, after_wakeup, after_preemption,
 /// ran_instead or woken_by, `detail` the system call or the other process or thread.
-pub fn csv(waits: &Waits, threads: bool) -> Vec<u8> {
+pub fn csv(waits: &WaitWindow, threads: bool) -> Vec<u8> {
     let mut out = Vec::new();
     let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     for row in rows(waits, threads) {
@@ -188,10 +188,10 @@ pub fn csv(waits: &Waits, threads: bool) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::waits::{Sleep, WaitKind};
+    use exactop_model::on_demand::waits::{Sleep, WaitKind};
     use exactop_model::{CallNr, Comm, Who};
 
-    fn window() -> Waits {
+    fn window() -> WaitWindow {
         let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
         let sleep = |kind, nr: &str, ns| Sleep {
             kind,
@@ -220,7 +220,7 @@ mod tests {
             ..WaitRow::new(who(71, b"worker"))
         };
         let idle = WaitRow::new(who(70, b"server"));
-        Waits { t0_ns: 0, t1_ns: 1_000_000_000, rows: vec![idle, row], lost: 0 }
+        WaitWindow { t0_ns: 0, t1_ns: 1_000_000_000, rows: vec![idle, row], lost: 0 }
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn text_by_process_with_losses() {
-        insta::assert_snapshot!(text(&Waits { lost: 2, ..window() }, false, 20));
+        insta::assert_snapshot!(text(&WaitWindow { lost: 2, ..window() }, false, 20));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What threads waited for in a window: where they slept, how long they queued for a CPU and who
 //! had it meanwhile, who woke them.
 
-use crate::call_nr::CallNr;
-use crate::who::Who;
+use super::call_nr::CallNr;
+use crate::key::Who;
 
 /// Why someone was not on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -207,7 +207,7 @@ fn add_other(parts: &mut Vec<Other>, part: Other) {
 
 /// A window's waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct WaitWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
     /// At its end.
@@ -218,7 +218,7 @@ pub struct Waits {
     pub lost: u64,
 }
 
-impl Waits {
+impl WaitWindow {
     /// Length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
@@ -309,7 +309,7 @@ mod tests {
             woken_by: vec![Other { who: Who::INTERRUPT, amount: 2 }],
             ..WaitRow::new(who(tid))
         };
-        let waits = Waits { t0_ns: 0, t1_ns: 1, rows: vec![row(6, 7), row(5, 20)], lost: 0 };
+        let waits = WaitWindow { t0_ns: 0, t1_ns: 1, rows: vec![row(6, 7), row(5, 20)], lost: 0 };
         let sum = &waits.by_process()[0];
         assert_eq!((sum.who, sum.threads), (who(5).process(), 2));
         assert_eq!(sum.sleeps[0], Sleep { count: 2, ns: 27, max_ns: Some(20), ..sleep(1, 0) });

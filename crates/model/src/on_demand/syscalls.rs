@@ -1,11 +1,11 @@
 //! System calls in a window: how often, how long, how many failed.
 
-use crate::call_nr::CallNr;
-use crate::who::Who;
+use super::call_nr::CallNr;
+use crate::key::Who;
 
 /// What is summed together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CallsBy {
+pub enum SyscallsBy {
     /// Everyone's calls of one kind.
     #[default]
     Call,
@@ -17,7 +17,7 @@ pub enum CallsBy {
 
 /// Calls of one kind that returned in the window, or whose thread exited in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallRow {
+pub struct SyscallRow {
     /// Whose; `None` where everyone's are summed.
     pub who: Option<Who>,
     /// Which call.
@@ -40,10 +40,10 @@ pub struct CallRow {
     pub oldest_ns: Option<u64>,
 }
 
-impl CallRow {
+impl SyscallRow {
     /// A row without calls.
-    pub fn new(who: Option<Who>, nr: CallNr) -> CallRow {
-        CallRow {
+    pub fn new(who: Option<Who>, nr: CallNr) -> SyscallRow {
+        SyscallRow {
             who,
             nr,
             calls: 0,
@@ -62,7 +62,7 @@ impl CallRow {
     }
 
     /// Adds another part of the same row.
-    pub fn add(&mut self, other: &CallRow) {
+    pub fn add(&mut self, other: &SyscallRow) {
         self.calls += other.calls;
         self.untimed += other.untimed;
         self.errors += other.errors;
@@ -84,22 +84,22 @@ pub struct Dispatches {
 
 /// A window's system calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Calls {
+pub struct SyscallWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
     /// At its end.
     pub t1_ns: u64,
     /// What the rows sum.
-    pub by: CallsBy,
+    pub by: SyscallsBy,
     /// In no order; none without calls and without calls in flight.
-    pub rows: Vec<CallRow>,
+    pub rows: Vec<SyscallRow>,
     /// Empty where everyone's calls are summed.
     pub dispatches: Vec<Dispatches>,
     /// Calls that are missing because the tables were full.
     pub lost: u64,
 }
 
-impl Calls {
+impl SyscallWindow {
     /// Length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn the_mean_leaves_out_calls_without_a_time() {
-        let nothing = CallRow::new(None, CallNr(1));
+        let nothing = SyscallRow::new(None, CallNr(1));
         assert_eq!(nothing.mean_ns(), None);
-        let row = CallRow { calls: 3, untimed: 1, total_ns: 10, ..nothing };
+        let row = SyscallRow { calls: 3, untimed: 1, total_ns: 10, ..nothing };
         assert_eq!(row.mean_ns(), Some(5));
-        let mut sum = CallRow { max_ns: Some(4), ..row };
-        sum.add(&CallRow { calls: 1, total_ns: 20, max_ns: Some(20), in_flight: 1, ..nothing });
+        let mut sum = SyscallRow { max_ns: Some(4), ..row };
+        sum.add(&SyscallRow { calls: 1, total_ns: 20, max_ns: Some(20), in_flight: 1, ..nothing });
         assert_eq!((sum.calls, sum.max_ns, sum.mean_ns()), (4, Some(20), Some(10)));
     }
 }

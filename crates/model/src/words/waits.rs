@@ -1,7 +1,7 @@
 //! Waits in words, the same in every view.
 
-use crate::format::duration;
-use crate::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
+use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
+use crate::words::units::duration;
 
 /// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
 const PARTS: usize = 3;

@@ -1,9 +1,9 @@
 //! Asking the person, and acting on the answers.
 
-use super::prompt::{Answer, Prompt, Question};
+use super::question::{Answer, Prompt, Question};
 use super::target::{Deed, Target};
 use super::{Action, App};
-use crate::keys::Command;
+use crate::keys::KeyCommand;
 use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::filter::Filter;
@@ -18,22 +18,22 @@ impl App {
     }
 
     /// Keys of the table that ask something or are about filters and searching.
-    pub(super) fn on_question(&mut self, command: Command) -> Action {
+    pub(super) fn on_question(&mut self, command: KeyCommand) -> Action {
         let prompt = match command {
-            Command::User => {
+            KeyCommand::User => {
                 let label = "user (name or number, !name: all others, empty: everyone)";
                 Prompt::new(Question::User, label, None)
             }
-            Command::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
-            Command::Search => Prompt::new(Question::Search, "search", None),
-            Command::Kill => Prompt::whom(Deed::Kill, self.offered(Deed::Kill)),
-            Command::Renice => Prompt::whom(Deed::Renice, self.offered(Deed::Renice)),
-            Command::SearchNext => return self.search_on(),
-            Command::ShowFilters => {
+            KeyCommand::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
+            KeyCommand::Search => Prompt::new(Question::Search, "search", None),
+            KeyCommand::Kill => Prompt::whom(Deed::Kill, self.offered(Deed::Kill)),
+            KeyCommand::Renice => Prompt::whom(Deed::Renice, self.offered(Deed::Renice)),
+            KeyCommand::SearchNext => return self.search_on(),
+            KeyCommand::ShowFilters => {
                 self.say(self.filters_in_words());
                 return Action::Draw;
             }
-            Command::ClearFilters => {
+            KeyCommand::ClearFilters => {
                 self.filters.clear();
                 self.settings.filters.clear();
                 (self.user, self.settings.user) = (None, None);

@@ -68,7 +68,7 @@ pub fn unescape(text: &str) -> Option<Vec<u8>> {
 /// A cell of CSV that is text, not a number. Spreadsheets take one that begins with `=`, `+`, `-` or
 /// `@` for a formula and carry it out, so it gets an apostrophe in front (OWASP, "CSV Injection"). One that
 /// begins with an apostrophe gets another, so that taking one away always yields the text.
-pub fn cell(text: &str) -> Cow<'_, str> {
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\'']) {
         true => format!("'{text}").into(),
         false => text.into(),
@@ -134,10 +134,10 @@ mod tests {
     #[test]
     fn formulas_become_text_and_all_else_stays() {
         for formula in ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "＝1", "'=1"] {
-            assert_eq!(cell(formula), format!("'{formula}"));
+            assert_eq!(csv_cell(formula), format!("'{formula}"));
         }
         for text in ["sh", "", "1", "a=b", "\\x09=1", "/a-b"] {
-            assert_eq!(cell(text), text);
+            assert_eq!(csv_cell(text), text);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Wake-ups as text, JSON lines and CSV, with verdicts where the evidence is there.
 
 use crate::{csv, grid};
-use exactop_model::format::duration;
-use exactop_model::wakes::{herds, Edge, Fan, Herd, Wakes};
+use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
+use exactop_model::words::units::duration;
 use exactop_model::{CallNr, Who};
 use serde_json::{json, Value};
 
@@ -10,26 +10,26 @@ use serde_json::{json, Value};
 pub const SCHEMA: u32 = 1;
 
 /// For people: verdicts, then who wakes whom, then the calls that wake most, at most `rows` each.
-pub fn text(wakes: &Wakes, rows: usize) -> String {
-    let seconds = wakes.seconds();
-    let total: u64 = wakes.edges.iter().map(|e| e.wakes).sum();
-    let nothing: u64 = wakes.edges.iter().map(|e| e.unproductive).sum();
-    let cost: u64 = wakes.edges.iter().map(|e| e.unproductive_ns).sum();
+pub fn text(wakeups: &WakeupWindow, rows: usize) -> String {
+    let seconds = wakeups.seconds();
+    let total: u64 = wakeups.edges.iter().map(|e| e.wakeups).sum();
+    let nothing: u64 = wakeups.edges.iter().map(|e| e.unproductive).sum();
+    let cost: u64 = wakeups.edges.iter().map(|e| e.unproductive_ns).sum();
     let mut out = format!(
         "Window {seconds:.3} s: {total} wake-ups ({} a second), {nothing} for nothing ({})\n",
         grid::rate(total, seconds),
         of_a_cpu(cost, seconds),
     );
-    if wakes.lost > 0 {
-        out += &format!("{} wake-ups are missing: the tables were full\n", wakes.lost);
+    if wakeups.lost > 0 {
+        out += &format!("{} wake-ups are missing: the tables were full\n", wakeups.lost);
     }
-    for herd in herds(wakes) {
+    for herd in herds(wakeups) {
         out += &(verdict(&herd) + "\n");
     }
     out += "\n";
-    out += &edges(wakes, rows);
+    out += &edges(wakeups, rows);
     out += "\n";
-    out += &fans(wakes, rows);
+    out += &fans(wakeups, rows);
     out
 }
 
@@ -61,14 +61,16 @@ fn call(nr: CallNr) -> String {
     }
 }
 
-fn edges(wakes: &Wakes, rows: usize) -> String {
-    let mut sums = wakes.between_processes();
-    sums.sort_by(|(a, _), (b, _)| (b.wakes, a.waker, a.wakee).cmp(&(a.wakes, b.waker, b.wakee)));
-    let seconds = wakes.seconds();
+fn edges(wakeups: &WakeupWindow, rows: usize) -> String {
+    let mut sums = wakeups.between_processes();
+    sums.sort_by(|(a, _), (b, _)| {
+        (b.wakeups, a.waker, a.wakee).cmp(&(a.wakeups, b.waker, b.wakee))
+    });
+    let seconds = wakeups.seconds();
     let lines = sums.iter().take(rows).map(|(edge, threads)| {
         vec![
-            edge.wakes.to_string(),
-            grid::rate(edge.wakes, seconds),
+            edge.wakeups.to_string(),
+            grid::rate(edge.wakeups, seconds),
             edge.unproductive.to_string(),
             duration(edge.unproductive_ns),
             threads.to_string(),
@@ -80,16 +82,16 @@ fn edges(wakes: &Wakes, rows: usize) -> String {
     grid::text(&heading, &["WAKER", "WAKEE"], lines.collect()) + &grid::left_out(sums.len(), rows)
 }
 
-fn fans(wakes: &Wakes, rows: usize) -> String {
-    let mut fans = wakes.fans.clone();
+fn fans(wakeups: &WakeupWindow, rows: usize) -> String {
+    let mut fans = wakeups.fans.clone();
     fans.sort_by(|a, b| {
-        let rank = |f: &Fan| (f.wakes, f.most);
+        let rank = |f: &Fan| (f.wakeups, f.most);
         rank(b).cmp(&rank(a)).then((a.waker, a.nr).cmp(&(b.waker, b.nr)))
     });
     let lines = fans.iter().take(rows).map(|fan| {
         vec![
             fan.calls.to_string(),
-            fan.wakes.to_string(),
+            fan.wakeups.to_string(),
             format!("{:.1}", fan.mean()),
             fan.most.map_or("-".into(), |most| most.to_string()),
             fan.unproductive.to_string(),
@@ -102,12 +104,12 @@ fn fans(wakes: &Wakes, rows: usize) -> String {
 }
 
 /// One JSON object on one line. Edges are those between threads.
-pub fn json(wakes: &Wakes) -> String {
-    let edges: Vec<Value> = sorted(&wakes.edges).iter().map(|e| edge_json(e)).collect();
-    let mut fans = wakes.fans.clone();
-    fans.sort_by_key(|f| (std::cmp::Reverse(f.wakes), f.waker, f.nr));
+pub fn json(wakeups: &WakeupWindow) -> String {
+    let edges: Vec<Value> = sorted(&wakeups.edges).iter().map(|e| edge_json(e)).collect();
+    let mut fans = wakeups.fans.clone();
+    fans.sort_by_key(|f| (std::cmp::Reverse(f.wakeups), f.waker, f.nr));
     let fans: Vec<Value> = fans.iter().map(fan_json).collect();
-    let verdicts: Vec<Value> = herds(wakes)
+    let verdicts: Vec<Value> = herds(wakeups)
         .iter()
         .map(|herd| {
             json!({
@@ -120,8 +122,8 @@ pub fn json(wakes: &Wakes) -> String {
         .collect();
     let object = json!({
         "schema": SCHEMA,
-        "window": { "t0_ns": wakes.t0_ns, "t1_ns": wakes.t1_ns },
-        "lost": wakes.lost,
+        "window": { "t0_ns": wakeups.t0_ns, "t1_ns": wakeups.t1_ns },
+        "lost": wakeups.lost,
         "verdicts": verdicts,
         "edges": edges,
         "fans": fans,
@@ -131,7 +133,7 @@ pub fn json(wakes: &Wakes) -> String {
 
 fn sorted(edges: &[Edge]) -> Vec<&Edge> {
     let mut sorted: Vec<&Edge> = edges.iter().collect();
-    sorted.sort_by_key(|e| (std::cmp::Reverse(e.wakes), e.waker, e.wakee));
+    sorted.sort_by_key(|e| (std::cmp::Reverse(e.wakeups), e.waker, e.wakee));
     sorted
 }
 
@@ -146,7 +148,7 @@ fn edge_json(edge: &Edge) -> Value {
     json!({
         "waker": who(&edge.waker),
         "wakee": who(&edge.wakee),
-        "wakes": edge.wakes,
+        "wakes": edge.wakeups,
         "known": edge.chains,
         "unproductive": edge.unproductive,
         "unproductive_ns": edge.unproductive_ns,
@@ -159,7 +161,7 @@ fn fan_json(fan: &Fan) -> Value {
         "syscall": fan.nr.name(),
         "nr": fan.nr.0,
         "calls": fan.calls,
-        "wakes": fan.wakes,
+        "wakes": fan.wakeups,
         "mean": fan.mean(),
         "max": fan.most,
         "known": fan.chains,
@@ -191,20 +193,20 @@ pub fn csv_header() -> Vec<u8> {
 }
 
 /// A line for each edge between threads.
-pub fn csv(wakes: &Wakes) -> Vec<u8> {
+pub fn csv(wakeups: &WakeupWindow) -> Vec<u8> {
     let mut out = Vec::new();
     let id = |n: u32| if n == 0 { String::new() } else { n.to_string() };
-    for edge in sorted(&wakes.edges) {
+    for edge in sorted(&wakeups.edges) {
         let fields = [
-            wakes.t0_ns.to_string(),
-            wakes.t1_ns.to_string(),
+            wakeups.t0_ns.to_string(),
+            wakeups.t1_ns.to_string(),
             id(edge.waker.tgid),
             id(edge.waker.tid.unwrap_or(0)),
             csv::text(&edge.waker.comm.to_string()),
             id(edge.wakee.tgid),
             id(edge.wakee.tid.unwrap_or(0)),
             csv::text(&edge.wakee.comm.to_string()),
-            edge.wakes.to_string(),
+            edge.wakeups.to_string(),
             edge.chains.to_string(),
             edge.unproductive.to_string(),
             edge.unproductive_ns.to_string(),
@@ -219,15 +221,15 @@ mod tests {
     use super::*;
     use exactop_model::Comm;
 
-    fn window() -> Wakes {
+    fn window() -> WakeupWindow {
         let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
         let futex = CallNr::named("futex").unwrap();
         let server = who(70, b"tserver");
-        let edge = |wakee, wakes, unproductive| Edge {
+        let edge = |wakee, wakeups, unproductive| Edge {
             waker: server,
             wakee,
-            wakes,
-            chains: wakes,
+            wakeups,
+            chains: wakeups,
             unproductive,
             unproductive_ns: unproductive * 3_000,
         };
@@ -235,7 +237,7 @@ mod tests {
             waker: server,
             nr: futex,
             calls: 10,
-            wakes: 9980,
+            wakeups: 9980,
             most: Some(999),
             chains: 9980,
             unproductive: 9970,
@@ -244,20 +246,20 @@ mod tests {
         };
         let one = Fan {
             nr: CallNr::named("write").unwrap(),
-            wakes: 10,
+            wakeups: 10,
             most: Some(1),
             chains: 10,
             unproductive: 0,
             home: CallNr::NONE,
             ..fan
         };
-        Wakes {
+        WakeupWindow {
             t0_ns: 0,
             t1_ns: 1_000_000_000,
             edges: vec![
                 edge(who(71, b"w\x1b[2J"), 4990, 4985),
                 edge(who(72, b"worker"), 4990, 4985),
-                Edge { waker: Who::INTERRUPT, wakes: 3, ..edge(server, 3, 0) },
+                Edge { waker: Who::INTERRUPT, wakeups: 3, ..edge(server, 3, 0) },
             ],
             fans: vec![one, fan],
             lost: 0,
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn no_verdict_without_evidence_and_losses_are_told() {
-        let window = Wakes { fans: vec![window().fans[0]], lost: 5, ..window() };
+        let window = WakeupWindow { fans: vec![window().fans[0]], lost: 5, ..window() };
         insta::assert_snapshot!(text(&window, 1));
     }
 

@@ -1,15 +1,15 @@
 //! System calls as text, JSON lines and CSV.
 
 use crate::{csv, grid};
-use exactop_model::calls::{CallRow, Calls, CallsBy};
-use exactop_model::format::duration;
+use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::words::units::duration;
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
 
 /// For people: the calls that took longest first, at most `rows`.
-pub fn text(calls: &Calls, rows: usize) -> String {
+pub fn text(calls: &SyscallWindow, rows: usize) -> String {
     let sorted = sorted(calls);
     let seconds = calls.seconds();
     let total: u64 = sorted.iter().map(|r| r.calls).sum();
@@ -22,9 +22,9 @@ pub fn text(calls: &Calls, rows: usize) -> String {
         out += &format!("{} calls are missing: the tables were full\n", calls.lost);
     }
     let whose: &[&str] = match calls.by {
-        CallsBy::Call => &[],
-        CallsBy::Process => &["PID", "NAME", "DISP/s"],
-        CallsBy::Thread => &["PID", "NAME/TID", "DISP/s"],
+        SyscallsBy::Call => &[],
+        SyscallsBy::Process => &["PID", "NAME", "DISP/s"],
+        SyscallsBy::Thread => &["PID", "NAME/TID", "DISP/s"],
     };
     let figures = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];
     let heading: Vec<&str> = whose.iter().copied().chain(figures).collect();
@@ -33,7 +33,7 @@ pub fn text(calls: &Calls, rows: usize) -> String {
     out + &grid::left_out(sorted.len(), rows)
 }
 
-fn line(calls: &Calls, row: &CallRow) -> Vec<String> {
+fn line(calls: &SyscallWindow, row: &SyscallRow) -> Vec<String> {
     let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
     let seconds = calls.seconds();
     let mut cells = Vec::new();
@@ -59,15 +59,15 @@ fn line(calls: &Calls, row: &CallRow) -> Vec<String> {
 }
 
 /// By total time, then by count, those in flight, and name.
-fn sorted(calls: &Calls) -> Vec<CallRow> {
+fn sorted(calls: &SyscallWindow) -> Vec<SyscallRow> {
     let mut rows = calls.rows.clone();
-    let rank = |r: &CallRow| (r.total_ns, r.calls, r.in_flight);
+    let rank = |r: &SyscallRow| (r.total_ns, r.calls, r.in_flight);
     rows.sort_by(|a, b| rank(b).cmp(&rank(a)).then((a.who, a.nr).cmp(&(b.who, b.nr))));
     rows
 }
 
 /// One JSON object on one line.
-pub fn json(calls: &Calls) -> String {
+pub fn json(calls: &SyscallWindow) -> String {
     let rows: Vec<Value> = sorted(calls)
         .iter()
         .map(|row| {
@@ -112,11 +112,11 @@ pub fn json(calls: &Calls) -> String {
     format!("{object}\n")
 }
 
-fn by(by: CallsBy) -> &'static str {
+fn by(by: SyscallsBy) -> &'static str {
     match by {
-        CallsBy::Call => "call",
-        CallsBy::Process => "process",
-        CallsBy::Thread => "thread",
+        SyscallsBy::Call => "call",
+        SyscallsBy::Process => "process",
+        SyscallsBy::Thread => "thread",
     }
 }
 
@@ -145,7 +145,7 @@ pub fn csv_header() -> Vec<u8> {
 }
 
 /// A line for each row.
-pub fn csv(calls: &Calls) -> Vec<u8> {
+pub fn csv(calls: &SyscallWindow) -> Vec<u8> {
     let mut out = Vec::new();
     let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
     for row in sorted(calls) {
@@ -174,31 +174,34 @@ pub fn csv(calls: &Calls) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::calls::Dispatches;
+    use exactop_model::on_demand::syscalls::Dispatches;
     use exactop_model::{CallNr, Comm, Who};
 
-    fn window(by: CallsBy) -> Calls {
+    fn window(by: SyscallsBy) -> SyscallWindow {
         let who = |tid| Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"ev\x1bil") };
         let whose = |tid| match by {
-            CallsBy::Call => None,
-            CallsBy::Process => Some(who(tid).process()),
-            CallsBy::Thread => Some(who(tid)),
+            SyscallsBy::Call => None,
+            SyscallsBy::Process => Some(who(tid).process()),
+            SyscallsBy::Thread => Some(who(tid)),
         };
-        let row = CallRow {
+        let row = SyscallRow {
             calls: 1500,
             errors: 3,
             total_ns: 3_000_000,
             max_ns: Some(12_345),
-            ..CallRow::new(whose(71), CallNr::named("close").unwrap())
+            ..SyscallRow::new(whose(71), CallNr::named("close").unwrap())
         };
-        let asleep =
-            CallRow { in_flight: 1, ..CallRow::new(whose(72), CallNr::named("accept4").unwrap()) };
-        let unknown = CallRow { calls: 1, untimed: 1, ..CallRow::new(whose(71), CallNr(99_999)) };
+        let asleep = SyscallRow {
+            in_flight: 1,
+            ..SyscallRow::new(whose(72), CallNr::named("accept4").unwrap())
+        };
+        let unknown =
+            SyscallRow { calls: 1, untimed: 1, ..SyscallRow::new(whose(71), CallNr(99_999)) };
         let dispatches = match by {
-            CallsBy::Call => Vec::new(),
+            SyscallsBy::Call => Vec::new(),
             _ => vec![Dispatches { who: whose(71).unwrap(), count: 9 }],
         };
-        Calls {
+        SyscallWindow {
             t0_ns: 0,
             t1_ns: 2_000_000_000,
             by,
@@ -210,18 +213,18 @@ mod tests {
 
     #[test]
     fn text_by_call() {
-        insta::assert_snapshot!(text(&window(CallsBy::Call), 20));
+        insta::assert_snapshot!(text(&window(SyscallsBy::Call), 20));
     }
 
     #[test]
     fn text_by_thread_and_with_losses() {
-        let window = Calls { lost: 7, ..window(CallsBy::Thread) };
+        let window = SyscallWindow { lost: 7, ..window(SyscallsBy::Thread) };
         insta::assert_snapshot!(text(&window, 2));
     }
 
     #[test]
     fn json_and_csv_say_the_same() {
-        let window = window(CallsBy::Process);
+        let window = window(SyscallsBy::Process);
         insta::assert_snapshot!(json(&window));
         let both = [csv_header(), csv(&window)].concat();
         insta::assert_snapshot!(String::from_utf8(both).unwrap());

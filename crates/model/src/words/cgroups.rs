@@ -1,7 +1,7 @@
 //! Control groups in words, the same in every view.
 
 use crate::cgroups::{GroupRow, Groups};
-use crate::format::duration;
+use crate::words::units::duration;
 
 /// The columns of [`line()`]; the last is the group.
 pub const HEADING: [&str; 16] = [

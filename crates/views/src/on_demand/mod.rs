@@ -1,0 +1,5 @@
+//! What is counted only while someone looks, as text, JSON and CSV: one file a command.
+
+pub mod syscalls;
+pub mod waits;
+pub mod wakeups;
