@@ -6,13 +6,14 @@
 //! followed ([`Directory`]); what is written comes under a random name into that directory and is
 //! renamed ([`replace`], [`Directory::replace`]), or goes where it cannot be pointed elsewhere any
 //! more ([`Output`]); what is read is a regular file of bounded length ([`read`],
-//! [`read_configuration`], [`zone::local`]).
+//! [`read_configuration`], [`zone::local`]); what is started is a program of the system ([`programs`]).
 
 mod directory;
 mod error;
 mod nesting;
 mod output;
 mod path;
+pub mod programs;
 mod read;
 mod temporary;
 pub mod zone;

@@ -1,6 +1,6 @@
 //! What may confound: the machine as far as a scheduler's figures depend on it.
 
-use exactop_sources::cgroupfs::{Hierarchy, Version};
+use exactop_cgroups::{Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::fs;
 

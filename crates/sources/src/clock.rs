@@ -1,5 +1,6 @@
 //! The clock of the ledger: CLOCK_MONOTONIC, which `bpf_ktime_get_ns` reads too.
 
+#[cfg(feature = "bpf")]
 use rustix::thread::{clock_nanosleep_absolute, ClockId as SleepClock};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
@@ -13,6 +14,7 @@ pub fn now_ns() -> u64 {
 }
 
 /// Returns at `at_ns` or later.
+#[cfg(feature = "bpf")]
 pub fn sleep_until(at_ns: u64) {
     let at =
         Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as _ };

@@ -41,3 +41,13 @@ pub enum SourceError {
         error: io::Error,
     },
 }
+
+#[cfg(not(feature = "bpf"))]
+impl SourceError {
+    pub(crate) fn without_bpf() -> SourceError {
+        SourceError::Unavailable {
+            what: "this exactop was built without the BPF ledger and snapshot".into(),
+            advice: "build it with the feature 'bpf' for exact accounting".into(),
+        }
+    }
+}

@@ -9,18 +9,16 @@
 
 #[cfg(feature = "bpf")]
 mod bpf;
-pub mod cgroupfs;
-#[cfg(feature = "bpf")]
 mod clock;
 pub mod details;
 pub mod error;
+pub mod groups;
 #[cfg(feature = "bpf")]
 pub mod ledger;
 #[cfg(feature = "bpf")]
 pub mod on_demand;
 pub mod probe;
 pub mod procfs;
-pub mod programs;
 pub mod session;
 #[cfg(feature = "bpf")]
 pub mod snapshot_source;

@@ -3,11 +3,11 @@
 //! An input is a text: a line `== NAME` begins a file of the made-up machine, `== later` what it
 //! holds at the second look.
 
+use exactop_cgroups::{Hierarchy, Version};
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::columns::{Context, COLUMNS};
 use exactop_model::words::units;
 use exactop_model::{Ask, Feed, FrameOptions, Needs, Row};
-use exactop_sources::cgroupfs::{Hierarchy, Version};
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::Session;
 use exactop_sources::taskstats::Record;

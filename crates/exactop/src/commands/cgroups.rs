@@ -5,10 +5,11 @@ use crate::failure::Failure;
 use crate::output;
 use crate::rights::{self, Role, Source as From};
 use clap::{Args, Subcommand};
+use exactop_cgroups::{CgroupError, Hierarchy};
 use exactop_model::cgroups::Groups;
 use exactop_model::escape::escape_str;
 use exactop_model::limits::{weight, Max};
-use exactop_sources::cgroupfs::{CgroupError, Hierarchy, Watch};
+use exactop_sources::groups::GroupWindows;
 use exactop_views::cgroups;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsRawFd;
@@ -73,7 +74,7 @@ pub fn run(command: &Command) -> Result<(), Failure> {
     if !look.pid.is_empty() {
         return Err(Failure::usage("-p: groups are of many processes; 'exactop -p' shows one"));
     }
-    look.show(pace, || Watch::open().map(Source).map_err(Failure::failed)).map(|_| ())
+    look.show(pace, || GroupWindows::open().map(Source).map_err(Failure::failed)).map(|_| ())
 }
 
 fn change(options: &Set) -> Result<(), Failure> {
@@ -153,7 +154,7 @@ fn change_limits(
     Ok((before, limits()))
 }
 
-struct Source(Watch);
+struct Source(GroupWindows);
 
 impl Windows for Source {
     type Window = Groups;

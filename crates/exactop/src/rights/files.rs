@@ -4,7 +4,7 @@
 use super::table::Writes;
 use super::Measure;
 use crate::options::config;
-use exactop_sources::cgroupfs::Hierarchy;
+use exactop_cgroups::Hierarchy;
 use exactop_sources::probe;
 use landlock::{
     path_beneath_rules, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus,

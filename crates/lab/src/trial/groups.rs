@@ -1,7 +1,8 @@
 //! The control groups of a trial, below one that is removed with all in it.
 
 use crate::definition::Condition;
-use exactop_sources::cgroupfs::{CgroupError, Hierarchy, Max, Nested};
+use exactop_cgroups::{CgroupError, Hierarchy, Nested};
+use exactop_model::limits::Max;
 use std::fs::File;
 
 /// A trial's groups.

@@ -1,6 +1,6 @@
 //! What the rows of `top -b` add up to, in a window as long as the ledger's.
 
-use exactop_sources::programs;
+use exactop_files::programs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 

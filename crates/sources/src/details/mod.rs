@@ -17,6 +17,7 @@ use crate::procfs::files::{open_at, open_dir, read_record, read_start};
 use crate::procfs::ticks::{number, Ticks};
 use crate::procfs::TaskStat;
 use command_lines::CommandLines;
+use exactop_cgroups::path_in;
 use exactop_model::{Detail, Missing, Needs, Row, RowKind};
 pub(crate) use open_files::{Held, OpenFiles};
 use rustix::fd::{AsFd, OwnedFd};
@@ -267,23 +268,7 @@ fn without(files: Needs, not: Needs) -> Needs {
     FILES.into_iter().filter(|&n| n != not && files.has(n)).fold(Needs::NONE, Needs::with)
 }
 
-/// The path in the hierarchy that has the cpu controller: a v1 hierarchy where one is mounted with
-/// it, else v2 (cgroups(7): lines `id:controllers:path`; v2's id is 0 and it names none).
+/// The path in the hierarchy that has the cpu controller: v1's where one is mounted with it, else v2.
 fn cgroup_path(text: &[u8]) -> Option<Vec<u8>> {
-    let mut v2 = None;
-    for line in text.split(|&b| b == b'\n') {
-        let mut fields = line.splitn(3, |&b| b == b':');
-        let (Some(id), Some(controllers), Some(path)) =
-            (fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        if controllers.split(|&b| b == b',').any(|c| c == b"cpu") {
-            return Some(path.to_vec());
-        }
-        if id == b"0" {
-            v2 = Some(path.to_vec());
-        }
-    }
-    v2
+    path_in(text, Some("cpu")).or_else(|| path_in(text, None)).map(<[u8]>::to_vec)
 }

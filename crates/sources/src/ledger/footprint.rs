@@ -5,8 +5,8 @@
 
 use super::growth;
 use super::skel::types;
-use crate::cgroupfs::{memory_left, MemoryLeft};
 use crate::error::SourceError;
+use exactop_cgroups::{memory_left, MemoryLeft};
 use libbpf_rs::{libbpf_sys, AsRawLibbpf, MapType, OpenObject};
 
 /// What a hash map takes for an element beside key and value (struct htab_elem, kernel/bpf/hashtab.c).

@@ -5,9 +5,9 @@ use super::{footprint, Options};
 use crate::bpf::interrupts;
 use crate::bpf::refusal::{self, Refusal};
 use crate::error::SourceError;
+use exactop_cgroups::cpu_controller_is_v1;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::OpenObject;
-use std::fs;
 use std::mem::MaybeUninit;
 
 /// Which of the programs to load: the kernel's version decides, by what it accepts.
@@ -104,13 +104,4 @@ fn size_maps(open: &mut OpenLedgerSkel<'_>, options: &Options) -> libbpf_rs::Res
     rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
     rodata.drop_charge_every = options.drop_charge_every;
     Ok(())
-}
-
-/// Whether cgroup v1 has the cpu controller: then its groups, not v2's, are those that count.
-pub fn cpu_controller_is_v1() -> bool {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    mounts.lines().any(|line| {
-        let Some((_, tail)) = line.split_once(" - cgroup ") else { return false };
-        tail.split_whitespace().last().is_some_and(|o| o.split(',').any(|o| o == "cpu"))
-    })
 }

@@ -1,7 +1,9 @@
 //! The table of what is looked at; one entry per thing.
 
-use super::machine::{mounts, Machine};
+use super::machine::Machine;
 use super::Status::{self, Available, Degraded, Missing};
+use exactop_cgroups::mountinfo::mounts;
+use exactop_cgroups::v1_mount;
 
 /// A thing to look at.
 pub(super) struct Check {
@@ -364,9 +366,7 @@ fn cgroup_cpu(m: &Machine) -> (Status, String) {
         Ok(mountinfo) => mountinfo,
         Err(why) => return (Missing, why),
     };
-    let v1 = mounts(&mountinfo)
-        .find(|mount| mount.kind == "cgroup" && mount.super_options.split(',').any(|o| o == "cpu"));
-    match v1 {
+    match v1_mount(&mountinfo, "cpu") {
         Some(mount) => (Degraded, format!("cgroup v1 at {}", mount.point)),
         None => (Missing, "no hierarchy with the cpu controller".into()),
     }
@@ -391,7 +391,7 @@ fn hidepid(m: &Machine) -> (Status, String) {
 /// The mount option by which /proc hides processes, if it does.
 pub(super) fn hiding(mountinfo: &str) -> Option<&str> {
     let mount = mounts(mountinfo).filter(|m| m.kind == "proc" && m.point == "/proc").last()?;
-    let option = mount.super_options.split(',').find(|option| option.starts_with("hidepid="))?;
+    let option = mount.options.split(',').find(|option| option.starts_with("hidepid="))?;
     (!matches!(option, "hidepid=0" | "hidepid=off")).then_some(option)
 }
 

@@ -14,13 +14,6 @@ pub(super) struct Machine {
     pub types: Result<Names, String>,
 }
 
-/// A mount, as a line of /proc/self/mountinfo has it (proc_pid_mountinfo(5)).
-pub(super) struct Mount<'a> {
-    pub point: &'a str,
-    pub kind: &'a str,
-    pub super_options: &'a str,
-}
-
 impl Machine {
     pub fn at(proc: &Path, sys: &Path) -> Machine {
         let path = sys.join("kernel/btf/vmlinux");
@@ -70,24 +63,10 @@ impl Machine {
         }
     }
 
-    /// /proc/self/mountinfo, for [`mounts`].
+    /// /proc/self/mountinfo, as it is.
     pub fn mountinfo(&self) -> Result<String, String> {
         self.proc("self/mountinfo")
     }
-}
-
-/// The mounts in a mountinfo; after the optional fields and a lone `-` come the kind of file
-/// system, its source and its own options.
-pub(super) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
-    mountinfo.lines().filter_map(|line| {
-        let (mount, filesystem) = line.split_once(" - ")?;
-        let mut filesystem = filesystem.split(' ');
-        Some(Mount {
-            point: mount.split(' ').nth(4)?,
-            kind: filesystem.next()?,
-            super_options: filesystem.nth(1)?,
-        })
-    })
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -1,12 +1,12 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
-mod groups;
 #[cfg(test)]
 mod tests;
 mod watched;
 
 use crate::details::{Details, Held, OpenFiles};
 use crate::error::SourceError;
+use crate::groups::GroupsBeside;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source, SplitOptions};
@@ -16,7 +16,6 @@ use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, SourceKind, TaskKey,
     Window,
 };
-use groups::WatchedGroups;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use watched::Watched;
@@ -94,20 +93,12 @@ fn iterated(why: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
 
 #[cfg(not(feature = "bpf"))]
 fn ledger(_: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    Err(without_bpf())
+    Err(SourceError::without_bpf())
 }
 
 #[cfg(not(feature = "bpf"))]
 fn iterated(_: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
-    Err(without_bpf())
-}
-
-#[cfg(not(feature = "bpf"))]
-fn without_bpf() -> SourceError {
-    SourceError::Unavailable {
-        what: "this exactop was built without the BPF ledger and snapshot".into(),
-        advice: "build it with the feature 'bpf' for exact accounting".into(),
-    }
+    Err(SourceError::without_bpf())
 }
 
 /// How long details of a process that did nothing are kept. Without it doing anything only others
@@ -141,7 +132,7 @@ pub struct Session {
     /// The descriptors they keep open.
     held: Held,
     watched: Watched,
-    groups: WatchedGroups,
+    groups: GroupsBeside,
 }
 
 impl Session {
@@ -169,7 +160,7 @@ impl Session {
             read: FxHashMap::default(),
             held: Held::default(),
             watched: Watched::default(),
-            groups: WatchedGroups::default(),
+            groups: GroupsBeside::default(),
         }
     }
 
@@ -281,7 +272,7 @@ impl Feed for Session {
         let exact = self.provenance().source == SourceKind::Ledger;
         match self.window.as_ref().filter(|_| ask.groups) {
             Some(window) => self.groups.advance(window, &self.book, exact),
-            None => self.groups = WatchedGroups::default(),
+            None => self.groups = GroupsBeside::default(),
         }
         Ok(self.same_frame(ask))
     }

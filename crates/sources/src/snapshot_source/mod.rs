@@ -21,9 +21,9 @@ mod skel {
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
 use crate::bpf::{iterator, mapped::Mapped, refusal, sums::Plain};
 use crate::error::SourceError;
-use crate::ledger::load::cpu_controller_is_v1;
 use crate::procfs::{CpuReader, CpusNow};
 use crate::source::{Request, Source};
+use exactop_cgroups::cpu_controller_is_v1;
 use exactop_model::snapshot::CostSample;
 use exactop_model::system::System;
 use exactop_model::{

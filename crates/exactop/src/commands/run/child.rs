@@ -6,7 +6,7 @@ use super::user::{answer, User};
 use super::wait_for_group::{self, Waiting};
 use super::Command;
 use crate::descriptors;
-use exactop_sources::cgroupfs::Entrance;
+use exactop_cgroups::Entrance;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

@@ -2,8 +2,9 @@
 
 use super::condition::Condition;
 use crate::failure::complain;
+use exactop_cgroups::{doors, CgroupError, Entrance, Hierarchy, Own, Wanted};
+use exactop_model::limits::Max;
 use exactop_model::run::{CpuStat, RunGroup};
-use exactop_sources::cgroupfs::{doors, CgroupError, Entrance, Hierarchy, Max, Own, Wanted};
 use std::path::{Path, PathBuf};
 
 /// A group, made or joined.

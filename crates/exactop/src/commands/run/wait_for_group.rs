@@ -1,6 +1,6 @@
 //! A child that waits, before it becomes the command, until someone has put it into its group.
 
-use exactop_sources::cgroupfs::{CgroupError, Scope};
+use exactop_cgroups::{CgroupError, Scope};
 use rustix::io::Errno;
 use rustix::pipe::{pipe_with, PipeFlags};
 use std::fs::File;

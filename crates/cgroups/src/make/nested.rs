@@ -1,8 +1,8 @@
 //! Groups of our own below one another, removed together.
 
-use super::files::write;
-use super::transient::{self, doors, make, Transient};
-use super::{CgroupError, Hierarchy, Version};
+use super::transient::{doors, make, Transient};
+use crate::set::write;
+use crate::{CgroupError, Hierarchy, Version};
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ impl Nested {
     /// # Errors
     /// As [`Transient::new`].
     pub fn new(hierarchy: &Hierarchy) -> Result<Nested, CgroupError> {
-        let top = Transient::new(hierarchy, &transient::name())?;
+        let top = Transient::new(hierarchy)?;
         Ok(Nested { hierarchy: hierarchy.clone(), top, paths: Vec::new() })
     }
 
@@ -40,12 +40,9 @@ impl Nested {
             write(&self.top.directory().join(above), "cgroup.subtree_control", "+cpu")?;
         }
         let directory = self.directory(path);
-        make(&directory)?;
         self.paths.push(path.into());
-        if let Some(accounting) = self.hierarchy.accounting_of(&directory) {
-            if accounting != directory {
-                make(&accounting)?;
-            }
+        for place in self.hierarchy.places(&directory) {
+            make(&place)?;
         }
         Ok(directory)
     }
@@ -68,11 +65,9 @@ impl Drop for Nested {
     fn drop(&mut self) {
         let end = Instant::now() + LEAVING;
         for path in self.paths.iter().rev() {
-            let directory = self.directory(path);
-            let accounting = self.hierarchy.accounting_of(&directory);
-            for directory in [Some(directory), accounting].into_iter().flatten() {
+            for place in self.hierarchy.places(&self.directory(path)) {
                 // Busy until the last has left; what stays, the next exactop removes.
-                while fs::remove_dir(&directory).is_err() && directory.exists() {
+                while fs::remove_dir(&place).is_err() && place.exists() {
                     if Instant::now() > end {
                         break;
                     }

@@ -1,29 +1,4 @@
-//! Control groups as files: where the cpu controller is, what its groups used and may use, and
-//! groups of our own (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/).
-
-mod files;
-mod hierarchy;
-mod listing;
-mod maker;
-mod memory;
-mod nested;
-mod own;
-mod scope;
-mod transient;
-mod watch;
-
-#[cfg(test)]
-mod tests;
-
-pub use exactop_model::limits::{Max, MaxError};
-pub use exactop_model::run::CpuStat;
-pub use hierarchy::{Hierarchy, Version};
-pub use memory::{memory_left, MemoryLeft};
-pub use nested::Nested;
-pub use own::{Entrance, Own, Wanted};
-pub use scope::Scope;
-pub use transient::{doors, Transient};
-pub use watch::Watch;
+//! What can be wrong with a group: what was found, and what would permit it.
 
 use std::io;
 use std::path::PathBuf;
@@ -90,8 +65,4 @@ fn permit(error: &io::Error) -> &'static str {
         io::ErrorKind::ReadOnlyFilesystem => " (the hierarchy is mounted read-only)",
         _ => "",
     }
-}
-
-fn failed(what: &str, path: impl Into<PathBuf>, error: io::Error) -> CgroupError {
-    CgroupError::File { what: what.into(), path: path.into(), error }
 }

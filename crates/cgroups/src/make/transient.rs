@@ -1,8 +1,9 @@
 //! A group of our own for one run, removed at its end. While processes are left in it, it stays, with
 //! its limits: the next exactop removes those that are empty and that nobody holds.
 
-use super::maker::{hold_left_behind, make_and_hold, Maker};
-use super::{failed, CgroupError, Hierarchy, Version};
+use super::maker::{hold_left_behind, make_and_hold, own_name};
+use crate::set::failed;
+use crate::{CgroupError, Hierarchy, Version};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,20 +20,19 @@ pub struct Transient {
 }
 
 impl Transient {
-    /// Makes a group of this `name` where this process may: in v1 below its own, in v2, where a group with
-    /// processes has no groups with controllers, beside it or above.
+    /// Makes a group named after this process where it may: in v1 below its own, in v2, where a group
+    /// with processes has no groups with controllers, beside it or above.
     ///
     /// # Errors
     /// Why there can be none, and what would permit it.
-    pub fn new(hierarchy: &Hierarchy, name: &str) -> Result<Transient, CgroupError> {
+    pub fn new(hierarchy: &Hierarchy) -> Result<Transient, CgroupError> {
         let parent = parent(hierarchy)?;
         clean(hierarchy, &parent);
-        let directory = parent.join(name);
-        let accounting = hierarchy.accounting_of(&directory).filter(|dir| *dir != directory);
+        let directory = parent.join(own_name());
         let mut group = Transient { hierarchy: hierarchy.clone(), directory, held: Vec::new() };
-        for directory in [Some(group.directory.clone()), accounting].into_iter().flatten() {
-            let made = make_and_hold(&directory);
-            group.held.extend(made.map_err(|error| failed(MAKE, directory, error))?);
+        for place in hierarchy.places(&group.directory) {
+            let made = make_and_hold(&place);
+            group.held.extend(made.map_err(|error| failed(MAKE, place, error))?);
         }
         Ok(group)
     }
@@ -50,11 +50,6 @@ impl Transient {
         doors(&self.hierarchy, &self.directory)
     }
 
-    /// Where cpuacct has it, if that is another place.
-    fn accounting(&self) -> Option<PathBuf> {
-        self.hierarchy.accounting_of(&self.directory).filter(|dir| *dir != self.directory)
-    }
-
     /// Processes that are still in it.
     pub fn processes(&self) -> Vec<u32> {
         Hierarchy::processes(&self.directory)
@@ -66,19 +61,18 @@ impl Transient {
 /// # Errors
 /// What the kernel says.
 pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, CgroupError> {
-    let accounting = hierarchy.accounting_of(directory).filter(|dir| dir != directory);
     let open = |dir: PathBuf| {
         let path = dir.join("cgroup.procs");
         OpenOptions::new().write(true).open(&path).map_err(|error| failed("write to", path, error))
     };
-    [Some(directory.to_path_buf()), accounting].into_iter().flatten().map(open).collect()
+    hierarchy.places(directory).into_iter().map(open).collect()
 }
 
 impl Drop for Transient {
     fn drop(&mut self) {
-        for directory in [Some(self.directory.clone()), self.accounting()].into_iter().flatten() {
+        for place in self.hierarchy.places(&self.directory) {
             // With processes in it, it lasts; someone else may have removed it.
-            let _ = fs::remove_dir(directory);
+            let _ = fs::remove_dir(place);
         }
     }
 }
@@ -107,16 +101,10 @@ fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
     found.ok_or_else(|| CgroupError::NotHandedOut { top: hierarchy.root.clone() })
 }
 
-/// What a group of this process is called, so that another knows when it is left behind.
-pub fn name() -> String {
-    Maker::this().name()
-}
-
 /// Removes groups of exactops that are gone, if nobody is in them: a limit lives as long as what it
 /// limits.
 fn clean(hierarchy: &Hierarchy, parent: &Path) {
-    let accounting = hierarchy.accounting_of(parent).filter(|dir| dir != parent);
-    for place in [Some(parent.to_path_buf()), accounting].into_iter().flatten() {
+    for place in hierarchy.places(parent) {
         for group in below(&place) {
             let Some(held) = hold_left_behind(&group) else { continue };
             if !has_processes(&group) {

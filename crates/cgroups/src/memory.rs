@@ -1,6 +1,7 @@
 //! How much memory this process may still use before a control group's limit has it killed.
 
-use super::hierarchy::{mounts, own};
+use crate::find::{own, v1_mount};
+use crate::mountinfo::mounts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,9 +34,7 @@ pub fn memory_left() -> Option<MemoryLeft> {
 }
 
 fn left(mountinfo: &str, groups: &str) -> Option<MemoryLeft> {
-    let v1 = mounts(mountinfo)
-        .find(|m| m.kind == "cgroup" && m.options.split(',').any(|o| o == "memory"))
-        .map(|m| (m, V1, Some("memory")));
+    let v1 = v1_mount(mountinfo, "memory").map(|m| (m, V1, Some("memory")));
     let v2 = || mounts(mountinfo).find(|m| m.kind == "cgroup2").map(|m| (m, V2, None));
     let (mount, files, controller) = v1.or_else(v2)?;
     let root = Path::new(mount.point);

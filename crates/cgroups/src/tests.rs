@@ -1,7 +1,8 @@
 //! Hierarchies from recorded texts, limits at their edges, files of made-up groups.
 
 use super::*;
-use exactop_model::limits::{shares_of_weight, weight_of_shares};
+use exactop_model::limits::{shares_of_weight, weight_of_shares, Max, MaxError};
+use exactop_model::run::CpuStat;
 use std::fs;
 use std::path::Path;
 
@@ -89,17 +90,17 @@ fn a_group_of_v2_is_read_and_set() {
 #[test]
 fn ours_is_made_where_the_controller_is_handed_out_and_goes_again() {
     let (dir, hierarchy) = v2(&[("a/b/cgroup.procs", ""), ("cgroup.subtree_control", "memory\n")]);
-    let error = Transient::new(&hierarchy, &transient::name()).unwrap_err().to_string();
+    let error = Transient::new(&hierarchy).unwrap_err().to_string();
     assert!(error.contains("echo +cpu"), "{error}");
     fs::write(dir.path().join("cgroup.subtree_control"), "cpu memory\n").unwrap();
     let left = dir.path().join("exactop-run-4194305-7-0-1-2");
     let foreign = dir.path().join("exactop-run-x");
     fs::create_dir_all(left.join("a/b")).unwrap();
     fs::create_dir(&foreign).unwrap();
-    let ours = Transient::new(&hierarchy, &transient::name()).unwrap();
+    let ours = Transient::new(&hierarchy).unwrap();
     assert_eq!(ours.directory().parent(), Some(dir.path()));
     assert!(ours.directory().exists() && !left.exists() && foreign.exists());
-    let second = Transient::new(&hierarchy, &transient::name()).unwrap();
+    let second = Transient::new(&hierarchy).unwrap();
     assert!(ours.directory().exists(), "nobody removes what someone alive has made");
     let path = ours.directory().to_path_buf();
     drop((ours, second));

@@ -1,6 +1,6 @@
 //! All groups with what their files say, once.
 
-use super::Hierarchy;
+use crate::Hierarchy;
 use exactop_model::cgroups::GroupSample;
 use exactop_model::escape::escape;
 use std::fs;

@@ -6,8 +6,8 @@
 //! this process lets go of the pipe or is killed. The scope goes with its last process, without
 //! anyone's help.
 
-use super::{CgroupError, Hierarchy, Version, Wanted};
-use crate::programs;
+use crate::{CgroupError, Hierarchy, Version, Wanted};
+use exactop_files::programs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -23,7 +23,7 @@ const TRIES: usize = 8;
 
 /// A process and where its numbers hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Maker {
+struct Maker {
     pid: u32,
     start: Option<u64>,
     place: Place,
@@ -66,20 +66,20 @@ fn namespace(kind: &str) -> String {
 
 impl Maker {
     /// This process.
-    pub fn this() -> Maker {
+    fn this() -> Maker {
         let pid = std::process::id();
         Maker { pid, start: start_time(pid), place: Place::here() }
     }
 
     /// What its group is called.
-    pub fn name(&self) -> String {
+    fn name(&self) -> String {
         let Maker { pid, start, place } = self;
         let start = start.map_or(UNKNOWN.into(), |start| start.to_string());
         format!("{PREFIX}{pid}-{start}-{}-{}-{}", place.boot, place.pids, place.times)
     }
 
     /// Who made a group of this name, if it is one of ours.
-    pub fn of(name: &str) -> Option<Maker> {
+    fn of(name: &str) -> Option<Maker> {
         let parts: Vec<&str> = name.strip_prefix(PREFIX)?.split('-').collect();
         let [pid, start, boot, pids, times] = parts.as_slice() else { return None };
         let start = match *start {
@@ -100,6 +100,11 @@ impl Maker {
     }
 }
 
+/// What a group of this process is called, so that another knows when it is left behind.
+pub fn own_name() -> String {
+    Maker::this().name()
+}
+
 /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in ticks.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -112,7 +117,7 @@ fn start_time(pid: u32) -> Option<u64> {
 ///
 /// # Errors
 /// What the kernel says.
-pub(super) fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
+pub fn make_and_hold(directory: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         match fs::create_dir(directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -140,7 +145,7 @@ fn is_at(open: &File, path: &Path) -> bool {
 
 /// Holds a group that nobody else holds and whose maker is not seen: until this is dropped no one
 /// can begin to use it.
-pub(super) fn hold_left_behind(directory: &Path) -> Option<File> {
+pub fn hold_left_behind(directory: &Path) -> Option<File> {
     let name = directory.file_name()?.to_string_lossy();
     if Maker::of(&name)?.is_seen() {
         return None;

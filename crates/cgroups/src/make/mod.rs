@@ -1,8 +1,15 @@
 //! A group of our own for one run: systemd's where that runs, else one made here.
 
-use super::scope::{systemd_runs, Scope};
-use super::transient::{self, Transient};
-use super::{CgroupError, Hierarchy, Max};
+mod maker;
+mod nested;
+mod transient;
+
+pub use nested::Nested;
+pub use transient::{doors, Transient};
+
+use crate::systemd::{systemd_runs, Scope};
+use crate::{CgroupError, Hierarchy};
+use exactop_model::limits::Max;
 use std::fs::File;
 use std::path::Path;
 
@@ -40,15 +47,14 @@ impl Own {
     /// # Errors
     /// Why there can be none, and what would permit it.
     pub fn new(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Own, CgroupError> {
-        let name = transient::name();
         if !systemd_runs() {
-            return Ok(Own::Made(made(hierarchy, &name, wanted)?, None));
+            return Ok(Own::Made(made(hierarchy, wanted)?, None));
         }
-        let systemd = match Scope::new(hierarchy, &name, wanted) {
+        let systemd = match Scope::new(hierarchy, &maker::own_name(), wanted) {
             Ok(scope) => return Ok(Own::Scope(scope)),
             Err(error) => Box::new(error),
         };
-        match made(hierarchy, &name, wanted) {
+        match made(hierarchy, wanted) {
             Ok(group) => Ok(Own::Made(group, Some(systemd))),
             Err(here) => Err(CgroupError::NoWay { systemd, here: Box::new(here) }),
         }
@@ -100,8 +106,8 @@ impl Own {
     }
 }
 
-fn made(hierarchy: &Hierarchy, name: &str, wanted: &Wanted) -> Result<Transient, CgroupError> {
-    let group = Transient::new(hierarchy, name)?;
+fn made(hierarchy: &Hierarchy, wanted: &Wanted) -> Result<Transient, CgroupError> {
+    let group = Transient::new(hierarchy)?;
     if let Some(weight) = wanted.weight {
         hierarchy.set_weight(group.directory(), weight)?;
     }

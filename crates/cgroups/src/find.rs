@@ -1,6 +1,7 @@
 //! Where the cpu controller's groups are.
 
-use super::CgroupError;
+use crate::mountinfo::{mounts, Mount};
+use crate::CgroupError;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -29,26 +30,17 @@ pub struct Hierarchy {
     pub own: PathBuf,
 }
 
-/// A line of mountinfo (proc_pid_mountinfo(5)).
-pub(super) struct Mount<'a> {
-    pub root: &'a str,
-    pub point: &'a str,
-    pub kind: &'a str,
-    pub options: &'a str,
+/// The mount of v1's hierarchy that has a controller.
+pub fn v1_mount<'a>(mountinfo: &'a str, controller: &str) -> Option<Mount<'a>> {
+    let has_it = |m: &Mount| m.options.split(',').any(|option| option == controller);
+    mounts(mountinfo).find(|m| m.kind == "cgroup" && has_it(m))
 }
 
-pub(super) fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
-    mountinfo.lines().filter_map(|line| {
-        let (head, tail) = line.split_once(" - ")?;
-        let head: Vec<&str> = head.split(' ').collect();
-        let tail: Vec<&str> = tail.split(' ').collect();
-        Some(Mount {
-            root: head.get(3)?,
-            point: head.get(4)?,
-            kind: tail.first()?,
-            options: tail.get(2)?,
-        })
-    })
+/// Whether v1 has the cpu controller on this machine: then its groups, not v2's, are those that
+/// count.
+pub fn cpu_controller_is_v1() -> bool {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    v1_mount(&mountinfo, "cpu").is_some()
 }
 
 impl Hierarchy {
@@ -66,10 +58,7 @@ impl Hierarchy {
     /// # Errors
     /// [`CgroupError::NoController`].
     pub fn from(mountinfo: &str, groups: &str) -> Result<Hierarchy, CgroupError> {
-        let v1 = |controller: &str| {
-            mounts(mountinfo)
-                .find(|m| m.kind == "cgroup" && m.options.split(',').any(|o| o == controller))
-        };
+        let v1 = |controller| v1_mount(mountinfo, controller);
         if let Some(mount) = v1("cpu") {
             return Ok(Hierarchy {
                 version: Version::V1,
@@ -130,6 +119,13 @@ impl Hierarchy {
         Some(self.accounting.as_ref()?.join(below))
     }
 
+    /// The directories of a group: the cpu controller's and, where that is another, cpuacct's.
+    #[cfg(feature = "change")]
+    pub(crate) fn places(&self, directory: &Path) -> Vec<PathBuf> {
+        let accounting = self.accounting_of(directory).filter(|other| other != directory);
+        [Some(directory.to_path_buf()), accounting].into_iter().flatten().collect()
+    }
+
     /// A group's name below the root: `/` or `/a/b`.
     pub fn name(&self, directory: &Path) -> PathBuf {
         Path::new("/").join(directory.strip_prefix(&self.root).unwrap_or(directory))
@@ -141,19 +137,24 @@ impl Hierarchy {
     }
 }
 
-/// This process's group: the line of v2 begins with `0::`, one of v1 names its controllers. A group
-/// outside of what is mounted (a container's) counts as the root.
-pub(super) fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
-    let line = groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':');
-        let (number, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
-        let ours = match controller {
-            Some(controller) => controllers.split(',').any(|c| c == controller),
-            None => number == "0" && controllers.is_empty(),
+/// A process's group by the text of its /proc/PID/cgroup: that in v1's hierarchy with a `controller`,
+/// or that of v2 (cgroups(7): lines `id:controllers:path`; v2's id is 0 and it names none).
+pub fn path_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<&'a [u8]> {
+    groups.split(|&b| b == b'\n').find_map(|line| {
+        let mut parts = line.splitn(3, |&b| b == b':');
+        let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_wanted = match controller {
+            Some(name) => controllers.split(|&b| b == b',').any(|c| c == name.as_bytes()),
+            None => id == b"0" && controllers.is_empty(),
         };
-        ours.then_some(path)
-    });
-    let path = line.unwrap_or("/");
+        is_wanted.then_some(path)
+    })
+}
+
+/// This process's group. One outside of what is mounted (a container's) counts as the root.
+pub(crate) fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
+    let path = path_in(groups.as_bytes(), controller);
+    let path = path.and_then(|path| std::str::from_utf8(path).ok()).unwrap_or("/");
     let below = path.strip_prefix(mounted.trim_end_matches('/')).unwrap_or("/");
     Path::new("/").join(below.trim_start_matches('/'))
 }
