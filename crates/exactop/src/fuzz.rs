@@ -1,9 +1,8 @@
 //! Fuzz targets: the command line, as words and value by value.
 
 use crate::cli::Cli;
-use crate::commands::on_demand::windows;
 use crate::commands::prstat;
-use crate::options::parse;
+use crate::options::{pace, parse};
 use clap::{CommandFactory, Parser};
 use exactop_fuzzing::{corpus, Target};
 use exactop_model::columns::COLUMNS;
@@ -66,6 +65,6 @@ fn fuzz_option_values() {
                 assert!(!list.0.is_empty() && list.0.len() <= COLUMNS.len());
             }
             let words: Vec<String> = text.split(' ').map(String::from).collect();
-            let _ = windows::pace(&words);
+            let _ = pace::pace(&words);
         });
 }

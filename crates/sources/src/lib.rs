@@ -29,4 +29,4 @@ pub mod taskstats;
 pub mod tree;
 
 pub use error::SourceError;
-pub use source::{Request, Source, SplitOptions, SplitPolicy};
+pub use source::{Request, Source, SplitOptions, When};

@@ -3,32 +3,32 @@
 use crate::error::SourceError;
 use exactop_model::{Needs, Provenance, Snapshot};
 
-/// How the ledger tells user from system time.
+/// When something that costs time is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SplitPolicy {
-    /// At every system call, whatever it costs.
-    Exact,
-    /// By the kernel's tick-sampled ratio.
-    Sampled,
-    /// At every system call while a column on screen asks for it and it stays under the budget.
+pub enum When {
+    /// Whatever it costs.
+    Always,
+    /// Not at all.
+    Never,
+    /// While a column on screen asks for it and it stays under the budget.
     #[default]
-    Auto,
+    WhileCheap,
 }
 
 /// User, system and interrupt time: how they are told apart, and what that may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SplitOptions {
-    /// User from system time.
-    pub policy: SplitPolicy,
-    /// Interrupts from whom they hit; `Sampled` means that they are not.
-    pub irq: SplitPolicy,
-    /// For `Auto`: the cost at which each of the two stops, as a share of the machine's CPU time (0..1).
+    /// User from system time, at every system call; else by the kernel's tick-sampled ratio.
+    pub split: When,
+    /// Interrupts from whom they hit.
+    pub irq: When,
+    /// For `WhileCheap`: the cost at which each of the two stops, as a share of the machine's CPU time (0..1).
     pub budget: f64,
 }
 
 impl Default for SplitOptions {
     fn default() -> SplitOptions {
-        SplitOptions { policy: SplitPolicy::Auto, irq: SplitPolicy::Auto, budget: 0.01 }
+        SplitOptions { split: When::WhileCheap, irq: When::WhileCheap, budget: 0.01 }
     }
 }
 

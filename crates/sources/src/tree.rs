@@ -3,7 +3,7 @@
 
 use crate::error::SourceError;
 use crate::ledger::{Ledger, Options};
-use crate::source::{Request, Source, SplitOptions, SplitPolicy};
+use crate::source::{Request, Source, SplitOptions, When};
 use exactop_model::run::Tree as Totals;
 use exactop_model::{AccountId, Book, Comm, Counter, MicroState, Needs, Window};
 use rustc_hash::FxHashMap;
@@ -54,8 +54,8 @@ impl Tree {
     /// # Errors
     /// Why there is no ledger.
     pub fn open(exact_split: bool) -> Result<Tree, SourceError> {
-        let policy = if exact_split { SplitPolicy::Exact } else { SplitPolicy::Sampled };
-        let split = SplitOptions { policy, irq: SplitPolicy::Sampled, ..SplitOptions::default() };
+        let split = if exact_split { When::Always } else { When::Never };
+        let split = SplitOptions { split, irq: When::Never, ..SplitOptions::default() };
         let ledger = Ledger::open(&Options { split, calibrate: false, ..Options::default() })?;
         let request = Request { needs: Needs::NONE, watch: None };
         let mut tree = Tree {

@@ -1,12 +1,12 @@
 //! `exactop cgroups`: what groups use and are kept from, and setting what they may use.
 
-use super::on_demand::windows::{self, Look, Windows};
+use super::on_demand::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
+use crate::options::pace::PaceArgs;
 use crate::output;
-use crate::rights::{self, Role, Source as From};
+use crate::rights::{self, Origin, Role};
 use clap::{Args, Subcommand};
 use exactop_cgroups::{CgroupError, Hierarchy};
-use exactop_model::cgroups::Groups;
 use exactop_model::escape::escape_str;
 use exactop_model::limits::{weight, Max};
 use exactop_sources::groups::GroupWindows;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// What to do with groups.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct Command {
+pub struct CgroupsArgs {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
@@ -35,10 +35,9 @@ enum Action {
 #[derive(Debug, Args)]
 struct Show {
     #[command(flatten)]
-    look: Look,
-    /// The interval in seconds [default: 1] and how many windows [default: until stopped]
-    #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
-    words: Vec<String>,
+    look: WindowArgs,
+    #[command(flatten)]
+    pace: PaceArgs,
 }
 
 #[derive(Debug, Args)]
@@ -65,20 +64,26 @@ allows. PSI%: time in which some task waited for a CPU (cpu.pressure). Groups in
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(command: &Command) -> Result<(), Failure> {
-    if let Some(Action::Set(set)) = &command.action {
+pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
+    if let Some(Action::Set(set)) = &typed.action {
         return change(set);
     }
-    let Show { look, words } = &command.show;
-    let pace = windows::pace(words)?;
+    let Show { look, pace } = &typed.show;
+    let pace = pace.resolve()?;
     if !look.pid.is_empty() {
         return Err(Failure::usage("-p: groups are of many processes; 'exactop -p' shows one"));
     }
-    look.show(pace, || GroupWindows::open().map(Source).map_err(Failure::failed)).map(|_| ())
+    let forms = Forms {
+        text: &cgroups::text,
+        json: &cgroups::json,
+        csv_header: cgroups::csv_header,
+        csv: &cgroups::csv,
+    };
+    look.show(pace, GroupWindows::open, |groups| Ok(groups.window()), &forms)
 }
 
 fn change(options: &Set) -> Result<(), Failure> {
-    rights::reduce(Role::Limit, From::None, &[]);
+    rights::reduce(Role::Limit, Origin::None, &[]);
     let (name, before, after) =
         set(&options.path, options.weight, options.max).map_err(Failure::failed)?;
     output::print(format!("{name}\nbefore: {before}\nafter:  {after}\n"))
@@ -152,30 +157,4 @@ fn change_limits(
         hierarchy.set_max(directory, max)?;
     }
     Ok((before, limits()))
-}
-
-struct Source(GroupWindows);
-
-impl Windows for Source {
-    type Window = Groups;
-
-    fn next(&mut self) -> Result<Groups, Failure> {
-        Ok(self.0.window())
-    }
-
-    fn text(&self, window: &Groups, rows: usize) -> String {
-        cgroups::text(window, rows)
-    }
-
-    fn json(&self, window: &Groups) -> String {
-        cgroups::json(window)
-    }
-
-    fn csv_header(&self) -> Vec<u8> {
-        cgroups::csv_header()
-    }
-
-    fn csv(&self, window: &Groups) -> Vec<u8> {
-        cgroups::csv(window)
-    }
 }

@@ -2,12 +2,12 @@
 
 use crate::failure::Failure;
 use crate::output;
-use crate::rights::{self, Role, Source};
+use crate::rights::{self, Origin, Role};
 use exactop_model::escape::harmless;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Object, Report, Status};
 use exactop_sources::session::{self, Choice};
-use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_sources::{SplitOptions, When};
 use serde_json::{json, Value};
 use std::fmt::Write;
 
@@ -25,11 +25,7 @@ const OTHERS: [(&str, Choice); 3] =
 pub fn run(as_json: bool) -> Result<(), Failure> {
     let mut report = probe::probe();
     // What is measured only while someone asks for it can be had, too.
-    let all = SplitOptions {
-        policy: SplitPolicy::Exact,
-        irq: SplitPolicy::Exact,
-        ..SplitOptions::default()
-    };
+    let all = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
     let tried = open(Choice::Ledger, all);
     let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
     let objects = probe::objects();
@@ -37,7 +33,7 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
         correct(&mut report, provenance);
     }
     say_whether_it_loads(&mut report, &objects);
-    let reduced = rights::reduce(Role::Text, Source::None, &[]);
+    let reduced = rights::reduce(Role::Text, Origin::None, &[]);
     report.capabilities.extend(reduced.told());
     let told = match as_json {
         true => json(&report, &objects, &tried, &others),

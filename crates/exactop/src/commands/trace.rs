@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::options::parse;
 use crate::output::file::Sink;
 use crate::output::{self, Signals};
-use crate::rights::{self, Role, Source};
+use crate::rights::{self, Origin, Role};
 use clap::Args;
 use exactop_model::{Needs, TaskSample};
 use exactop_sources::on_demand::switchlog::{SwitchLog, AT_ONCE};
@@ -31,7 +31,7 @@ const BEAT: Duration = Duration::from_millis(20);
 
 /// What to record.
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct TraceArgs {
     /// How long, in seconds
     #[arg(short, long, value_name = "SECONDS", default_value_t = 1.0, value_parser = parse::seconds, allow_hyphen_values = true)]
     duration: f64,
@@ -54,15 +54,15 @@ fn buffer(text: &str) -> Result<u32, String> {
 ///
 /// # Errors
 /// What could not be attached or written, or the signal.
-pub fn run(command: &Command) -> Result<(), Failure> {
+pub fn run(typed: &TraceArgs) -> Result<(), Failure> {
     let signals = Signals::new()?;
     let known = known().map_err(Failure::failed)?;
-    let mut log = SwitchLog::open(command.buffer << 20).map_err(Failure::failed)?;
-    let mut file = Sink::open(&command.output, &signals)?;
-    rights::reduce(Role::Trace, Source::Bpf, &[]);
+    let mut log = SwitchLog::open(typed.buffer << 20).map_err(Failure::failed)?;
+    let mut file = Sink::open(&typed.output, &signals)?;
+    rights::reduce(Role::Trace, Origin::Bpf, &[]);
     let (mut recording, bytes) = Recording::begin(&host(), clocks(), &known);
     file.write(&bytes)?;
-    let end = Instant::now() + Duration::from_secs_f64(command.duration);
+    let end = Instant::now() + Duration::from_secs_f64(typed.duration);
     let (mut events, mut lost) = (0, 0);
     let mut ended = None;
     loop {
@@ -85,15 +85,15 @@ pub fn run(command: &Command) -> Result<(), Failure> {
             other => other?,
         }
     }
-    output::print(told(command, events, lost))
+    output::print(told(typed, events, lost))
 }
 
-fn told(command: &Command, events: usize, lost: u64) -> String {
+fn told(typed: &TraceArgs, events: usize, lost: u64) -> String {
     let lost = match lost {
         0 => "none lost".into(),
         lost => format!("{lost} LOST for want of room (a larger --buffer helps)"),
     };
-    format!("{events} events, {lost}, into {}\n", command.output.display())
+    format!("{events} events, {lost}, into {}\n", typed.output.display())
 }
 
 fn host() -> Host {

@@ -1,8 +1,12 @@
-//! What is typed: how option values are read, presets, and the configuration file.
+//! What is typed ([`typed`], read value by value by [`parse`]) and what it resolves to ([`resolved`]),
+//! with presets and the configuration file.
 
 pub mod config;
 mod did_you_mean;
+pub mod pace;
 pub mod parse;
 pub mod preset;
+pub mod resolved;
+pub mod typed;
 
 pub use did_you_mean::nearest;

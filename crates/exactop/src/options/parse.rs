@@ -1,6 +1,7 @@
 //! Option values: read, or refused with what was found and what to do.
 
 use super::did_you_mean::nearest;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::{self, Column, COLUMNS};
 use exactop_model::filter::{Filter, FilterError};
 use exactop_model::sort::SortBy;
@@ -12,6 +13,24 @@ pub struct Columns(pub Vec<&'static Column>);
 /// A sort column with its direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SortField(pub SortBy);
+
+/// A word, what it stands for, and what help says of it; nothing where the word says it.
+pub type Word<T> = (&'static str, T, &'static str);
+
+/// One of these words.
+pub fn one_of<T>(words: &'static [Word<T>]) -> impl TypedValueParser<Value = T>
+where
+    T: Copy + Send + Sync + 'static,
+{
+    let possible = words.iter().map(|(word, _, help)| match *help {
+        "" => PossibleValue::new(*word),
+        help => PossibleValue::new(*word).help(help),
+    });
+    PossibleValuesParser::new(possible).try_map(move |typed: String| {
+        let found = words.iter().find(|(word, ..)| *word == typed);
+        found.map(|&(_, value, _)| value).ok_or("not one of the words there are")
+    })
+}
 
 /// How many windows.
 pub fn count(text: &str) -> Result<u64, String> {

@@ -185,3 +185,14 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_ref()).and_then(|()| out.flush()).map_err(not_written)
 }
+
+/// A bar with the time that is left, on a terminal.
+#[cfg(feature = "bpf")]
+pub fn bar(template: &str, steps: u64) -> indicatif::ProgressBar {
+    if !io::IsTerminal::is_terminal(&io::stderr()) {
+        return indicatif::ProgressBar::hidden();
+    }
+    let style = indicatif::ProgressStyle::with_template(template);
+    let style = style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar());
+    indicatif::ProgressBar::new(steps).with_style(style)
+}

@@ -11,7 +11,7 @@ pub mod setuid;
 mod table;
 
 pub use capabilities::asked;
-pub use table::{Role, Source};
+pub use table::{Origin, Role};
 
 use exactop_sources::probe::{Capability, Status};
 use std::path::Path;
@@ -38,7 +38,7 @@ pub struct Reduced {
 
 /// Gives up what a command no longer needs. `readable` are files and directories beside the usual ones that it goes on reading. What a kernel does not
 /// have is left out: 'exactop doctor' says so.
-pub fn reduce(role: Role, source: Source, readable: &[&Path]) -> Reduced {
+pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
     let rights = role.rights();
     // Without it an ordinary user may not fence himself in.
     let no_new_privs = no_new_privs();

@@ -23,7 +23,7 @@ pub enum Role {
 
 /// What figures come from, where that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum Origin {
     /// Not from any of those below.
     None,
     /// BPF programs.
@@ -34,12 +34,12 @@ pub enum Source {
     Procfs,
 }
 
-impl From<SourceKind> for Source {
-    fn from(kind: SourceKind) -> Source {
+impl From<SourceKind> for Origin {
+    fn from(kind: SourceKind) -> Origin {
         match kind {
-            SourceKind::Ledger | SourceKind::Snapshot => Source::Bpf,
-            SourceKind::Taskstats => Source::Taskstats,
-            SourceKind::Procfs => Source::Procfs,
+            SourceKind::Ledger | SourceKind::Snapshot => Origin::Bpf,
+            SourceKind::Taskstats => Origin::Taskstats,
+            SourceKind::Procfs => Origin::Procfs,
         }
     }
 }
@@ -103,7 +103,7 @@ impl Role {
 
 impl Rights {
     /// The capabilities it keeps with this source.
-    pub fn kept(&self, source: Source) -> Caps {
+    pub fn kept(&self, source: Origin) -> Caps {
         match self.by_source {
             true => self.keeps | of_source(source),
             false => self.keeps,
@@ -112,13 +112,13 @@ impl Rights {
 }
 
 /// What a source needs once it is open.
-fn of_source(source: Source) -> Caps {
+fn of_source(source: Origin) -> Caps {
     match source {
-        Source::None => Caps::empty(),
-        Source::Bpf => BPF.union(SEE),
+        Origin::None => Caps::empty(),
+        Origin::Bpf => BPF.union(SEE),
         // Each request is checked anew.
-        Source::Taskstats => Caps::NET_ADMIN.union(SEE),
-        Source::Procfs => SEE,
+        Origin::Taskstats => Caps::NET_ADMIN.union(SEE),
+        Origin::Procfs => SEE,
     }
 }
 
@@ -167,9 +167,9 @@ mod tests {
             assert!(DOCUMENT.lines().any(|line| line == row), "docs/security.md lacks\n{row}");
         }
         let sources = [
-            ("ledger, snapshot", Source::Bpf),
-            ("taskstats", Source::Taskstats),
-            ("procfs", Source::Procfs),
+            ("ledger, snapshot", Origin::Bpf),
+            ("taskstats", Origin::Taskstats),
+            ("procfs", Origin::Procfs),
         ];
         for (name, source) in sources {
             let row = format!("| {name} | {} |", named(of_source(source)));
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn nobody_keeps_what_makes_root_of_anyone() {
         let never = Caps::SYS_ADMIN | Caps::SETUID | Caps::SYS_MODULE | Caps::SYS_RAWIO;
-        let sources = [Source::None, Source::Bpf, Source::Taskstats, Source::Procfs];
+        let sources = [Origin::None, Origin::Bpf, Origin::Taskstats, Origin::Procfs];
         for (role, _) in ROLES {
             for source in sources {
                 let rights = role.rights();

@@ -8,7 +8,7 @@
 use super::cost;
 use super::kernel_side::KernelSide;
 use crate::error::SourceError;
-use crate::source::{SplitOptions, SplitPolicy};
+use crate::source::{SplitOptions, When};
 use libbpf_rs::Link;
 
 /// How long the programs stay away after they were over the budget.
@@ -26,7 +26,7 @@ pub enum Group {
 /// A group of optional programs and whether they are worth it.
 pub struct Optional {
     group: Group,
-    policy: SplitPolicy,
+    when: When,
     budget: f64,
     links: Vec<Link>,
     run: u32,
@@ -37,13 +37,13 @@ pub struct Optional {
 impl Optional {
     /// Not measuring yet.
     pub fn new(group: Group, options: SplitOptions) -> Optional {
-        let policy = match group {
-            Group::Split => options.policy,
+        let when = match group {
+            Group::Split => options.split,
             Group::Interrupts => options.irq,
         };
         Optional {
             group,
-            policy,
+            when,
             budget: options.budget,
             links: Vec::new(),
             run: 0,
@@ -57,17 +57,17 @@ impl Optional {
         !self.links.is_empty()
     }
 
-    /// Attaches the programs where the policy or, if that is up to the view, `wanted` says so.
+    /// Attaches the programs where that was asked for or, if it is up to the view, `wanted` says so.
     pub fn want(
         &mut self,
         kernel: &KernelSide,
         wanted: bool,
         now_ns: u64,
     ) -> Result<(), SourceError> {
-        let on = match self.policy {
-            SplitPolicy::Exact => true,
-            SplitPolicy::Sampled => false,
-            SplitPolicy::Auto => wanted && now_ns >= self.rest_until_ns,
+        let on = match self.when {
+            When::Always => true,
+            When::Never => false,
+            When::WhileCheap => wanted && now_ns >= self.rest_until_ns,
         };
         if on && !self.is_on() {
             self.start(kernel)?;
@@ -106,7 +106,7 @@ impl Optional {
             Group::Interrupts => cost::interrupt_events(kernel),
         };
         let before = self.last.replace((events, now_ns));
-        if self.policy != SplitPolicy::Auto || !self.is_on() {
+        if self.when != When::WhileCheap || !self.is_on() {
             return;
         }
         let Some(((events_before, t0_ns), ns)) = before.zip(ns_per_event) else { return };

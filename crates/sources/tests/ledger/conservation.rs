@@ -5,7 +5,7 @@ use crate::books::Books;
 use exactop_model::window::TaskDelta;
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_sources::{SplitOptions, When};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{
     ExecThreads, ExitingThreads, ForkStorm, Herd, PipePingPong, SignalStorm, StopContinue,
@@ -104,11 +104,7 @@ fn everything_at_once() {
 /// Microstates with everything measured: user from system time, and interrupts.
 fn states_hold_under<Load>(name: &str, load: impl FnOnce() -> Load) {
     let Some(_machine) = crate::machine() else { return };
-    let split = SplitOptions {
-        policy: SplitPolicy::Exact,
-        irq: SplitPolicy::Exact,
-        ..SplitOptions::default()
-    };
+    let split = SplitOptions { split: When::Always, irq: When::Always, ..SplitOptions::default() };
     let mut books = Books::open(&Options { split, ..Options::default() });
     let load = load();
     let _ = rustix::process::setpriority_process(None, -19);

@@ -3,12 +3,12 @@
 use crate::books::Books;
 use exactop_model::{Counter, Quality};
 use exactop_sources::ledger::Options;
-use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_sources::{SplitOptions, When};
 use exactop_workloads::workloads::{ForkStorm, PipePingPong, Spin};
 use std::time::Duration;
 
 fn measured() -> Options {
-    let split = SplitOptions { irq: SplitPolicy::Exact, ..SplitOptions::default() };
+    let split = SplitOptions { irq: When::Always, ..SplitOptions::default() };
     Options { split, ..Options::default() }
 }
 

@@ -3,7 +3,7 @@
 use crate::books::{process, Books};
 use exactop_model::{Counter, Quality, Row};
 use exactop_sources::ledger::Options;
-use exactop_sources::{Source, SplitOptions, SplitPolicy};
+use exactop_sources::{Source, SplitOptions, When};
 use std::fs;
 use std::sync::mpsc;
 use std::sync::{Arc, Condvar, Mutex};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 fn exact() -> Options {
-    let split = SplitOptions { policy: SplitPolicy::Exact, ..SplitOptions::default() };
+    let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
     Options { split, ..Options::default() }
 }
 

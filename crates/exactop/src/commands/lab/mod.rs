@@ -29,7 +29,7 @@ Trials that were finished are kept, and 'exactop lab report DIR' writes the repo
 
 /// Scheduler experiments.
 #[derive(Debug, Subcommand)]
-pub enum Lab {
+pub enum LabArgs {
     /// List the experiments that are built in
     List {
         /// An array of objects
@@ -45,7 +45,7 @@ pub enum Lab {
         toml: bool,
     },
     /// Measure
-    Run(Run),
+    Run(LabRunArgs),
     /// Write the report of a run again, also of one that was not finished
     Report {
         /// What --out of the run was
@@ -65,7 +65,7 @@ pub enum Lab {
 
 /// What to measure.
 #[derive(Debug, Args)]
-pub struct Run {
+pub struct LabRunArgs {
     /// Names or files of experiments; all: all that are built in
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
@@ -87,19 +87,19 @@ pub struct Run {
 ///
 /// # Errors
 /// What could not be read, written or measured.
-pub fn run(lab: &Lab) -> Result<(), Failure> {
-    match lab {
-        Lab::List { json: true } => print_json(&listed()),
-        Lab::List { json: false } => output::print(list()),
-        Lab::Show { name, toml } => show(name, *toml),
-        Lab::Run(options) => run::run(options),
-        Lab::Report { dir } => {
+pub fn run(typed: &LabArgs) -> Result<(), Failure> {
+    match typed {
+        LabArgs::List { json: true } => print_json(&listed()),
+        LabArgs::List { json: false } => output::print(list()),
+        LabArgs::Show { name, toml } => show(name, *toml),
+        LabArgs::Run(options) => run::run(options),
+        LabArgs::Report { dir } => {
             let held = Directory::open(dir).map_err(Failure::failed)?;
             let (run, points) = record::read(&held).map_err(failed)?;
             report::write(&held, &run, &points).map_err(failed)?;
             output::print(report::summary(&run, &points) + &written(dir))
         }
-        Lab::Compare { first, second, json } => {
+        LabArgs::Compare { first, second, json } => {
             let pairs = compare::compare(&read(first)?, &read(second)?);
             if pairs.is_empty() {
                 return Err(Failure::failed("the two runs have no condition in common"));

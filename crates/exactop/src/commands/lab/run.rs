@@ -1,8 +1,8 @@
 //! Trial after trial, each written down at once.
 
-use super::{failed, written, Run};
+use super::{failed, written, LabRunArgs};
 use crate::failure::Failure;
-use crate::output::{self, Signals};
+use crate::output::{self, bar, Signals};
 use exactop_files::{zone, Directory, FileError};
 use exactop_lab::definition::{self, Experiment};
 use exactop_lab::machine::Machine;
@@ -11,9 +11,8 @@ use exactop_lab::record::{self, Recorder, Schema};
 use exactop_lab::trial::Lab;
 use exactop_lab::{report, LabError};
 use exactop_model::escape::harmless;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::cell::RefCell;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
@@ -21,7 +20,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(options: &Run) -> Result<(), Failure> {
+pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
     let experiments = experiments(options)?;
     let signals = Signals::new()?;
     // What a wait was cut short by.
@@ -66,7 +65,7 @@ pub fn run(options: &Run) -> Result<(), Failure> {
 }
 
 /// Those that are asked for, as they are to be run, after the controls.
-fn experiments(options: &Run) -> Result<Vec<Experiment>, Failure> {
+fn experiments(options: &LabRunArgs) -> Result<Vec<Experiment>, Failure> {
     let mut all = vec![definition::controls()];
     for name in &options.names {
         match name.as_str() {
@@ -121,7 +120,7 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
         let (n, most) = (turns.len(), record::TRIALS);
         return Err(LabError::Machine(format!("{n} trials: at most {most}: give fewer --repeats")));
     }
-    let bar = bar(turns.len() as u64);
+    let bar = bar("{wide_bar} {pos}/{len}, {eta} left, {msg}", turns.len() as u64);
     for (number, (experiment, turn)) in turns.iter().enumerate() {
         let condition = &experiment.conditions[turn.condition].name;
         bar.set_message(harmless(&format!("{}, {condition}", experiment.name)));
@@ -133,16 +132,6 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
     Ok(())
 }
 
-/// A bar with the time that is left, on a terminal.
-fn bar(trials: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}, {eta} left, {msg}");
-    // The template is ours and right.
-    ProgressBar::new(trials).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-}
-
 /// The report of what is written down.
 fn reported(out: &Directory) -> Result<(), Failure> {
     let (run, points) = record::read(out).map_err(failed)?;
@@ -151,7 +140,7 @@ fn reported(out: &Directory) -> Result<(), Failure> {
 }
 
 /// The one that was asked for; else a new one, whose name nobody can have guessed.
-fn directory(options: &Run) -> Result<Directory, FileError> {
+fn directory(options: &LabRunArgs) -> Result<Directory, FileError> {
     match &options.out {
         Some(path) => Directory::open_or_make(path),
         None => {

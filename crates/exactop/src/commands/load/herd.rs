@@ -1,8 +1,9 @@
 //! `exactop load herd`: the thundering herd, run here so that someone can look at it.
 
 use crate::failure::Failure;
+use crate::options::parse::{self, Word};
 use crate::output::Signals;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use exactop_workloads::herd::{Options, Server, Totals, Wake};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -16,26 +17,23 @@ pub struct Herd {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     threads: usize,
     /// Whom a connection wakes
-    #[arg(long, value_enum)]
-    wake: Whom,
+    #[arg(long, value_parser = parse::one_of(WAKE))]
+    wake: Wake,
     /// Connections per second the client tries to make, one after the other
     #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate, allow_hyphen_values = true)]
     rate: f64,
     /// When it stops by itself
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = crate::options::parse::seconds, allow_hyphen_values = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse::seconds, allow_hyphen_values = true)]
     duration: f64,
     /// One JSON object at the end
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Whom {
-    /// Every worker (pthread_cond_broadcast)
-    All,
-    /// One worker (pthread_cond_signal)
-    One,
-}
+const WAKE: &[Word<Wake>] = &[
+    ("all", Wake::All, "Every worker (pthread_cond_broadcast)"),
+    ("one", Wake::One, "One worker (pthread_cond_signal)"),
+];
 
 fn rate(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -49,17 +47,21 @@ fn rate(text: &str) -> Result<f64, String> {
 /// # Errors
 /// What it could not get.
 pub fn run(options: &Herd) -> Result<(), Failure> {
-    let (wake, name) = match options.wake {
-        Whom::All => (Wake::All, c"herd-all"),
-        Whom::One => (Wake::One, c"herd-one"),
+    let name = match options.wake {
+        Wake::All => c"herd-all",
+        Wake::One => c"herd-one",
     };
     // The name in lists of processes; threads inherit it.
     rustix::thread::set_name(name).map_err(Failure::cannot("take a name"))?;
-    let server = Server::start(&Options { threads: options.threads, wake, rate: options.rate });
+    let server = Server::start(&Options {
+        threads: options.threads,
+        wake: options.wake,
+        rate: options.rate,
+    });
     let server = server.map_err(Failure::failed)?;
     // Not before: the client is not to inherit the handlers.
     let signals = Signals::new()?;
-    tell(options, wake);
+    tell(options);
     let began = Instant::now();
     let ended = serve(&server, &signals, began + Duration::from_secs_f64(options.duration));
     let seconds = began.elapsed().as_secs_f64();
@@ -69,8 +71,8 @@ pub fn run(options: &Herd) -> Result<(), Failure> {
         Err(failure) => return Err(failure),
     }
     let said = match options.json {
-        true => as_json(options, wake, seconds, &totals),
-        false => as_text(options, wake, seconds, &totals),
+        true => as_json(options, seconds, &totals),
+        false => as_text(options, seconds, &totals),
     };
     signals.write(said.as_bytes())
 }
@@ -83,24 +85,26 @@ fn serve(server: &Server, signals: &Signals, end: Instant) -> Result<(), Failure
 }
 
 /// Where to look. Nobody needs to listen.
-fn tell(options: &Herd, wake: Wake) {
+fn tell(options: &Herd) {
     let (pid, threads, seconds) = (std::process::id(), options.threads, options.duration);
     let _ = writeln!(
         std::io::stderr(),
-        "herd: process {pid}, {threads} workers, each connection wakes {wake}; stops after \
-         {seconds} s or at Ctrl-C"
+        "herd: process {pid}, {threads} workers, each connection wakes {}; stops after \
+         {seconds} s or at Ctrl-C",
+        options.wake
     );
 }
 
-fn as_text(options: &Herd, wake: Wake, seconds: f64, totals: &Totals) -> String {
+fn as_text(options: &Herd, seconds: f64, totals: &Totals) -> String {
     let each = |n: u64| if totals.served > 0 { n as f64 / totals.served as f64 } else { 0.0 };
     let cpu_s = totals.cpu_ns as f64 / 1e9;
     format!(
-        "herd         {} workers, each connection wakes {wake}, {seconds:.1} s\n\
+        "herd         {} workers, each connection wakes {}, {seconds:.1} s\n\
          connections  {} accepted, {} served, {:.1} a second\n\
          wake-ups     {}, {:.1} a connection; {} found nothing to do\n\
          server's CPU {cpu_s:.3} s, {:.2} % of a CPU, {:.0} us a connection\n",
         options.threads,
+        options.wake,
         totals.accepted,
         totals.served,
         totals.served as f64 / seconds,
@@ -112,12 +116,12 @@ fn as_text(options: &Herd, wake: Wake, seconds: f64, totals: &Totals) -> String 
     )
 }
 
-fn as_json(options: &Herd, wake: Wake, seconds: f64, totals: &Totals) -> String {
+fn as_json(options: &Herd, seconds: f64, totals: &Totals) -> String {
     let object = json!({
         "schema": { "name": "exactop.load", "version": 1 },
         "load": "herd",
         "threads": options.threads,
-        "wake": wake.to_string(),
+        "wake": options.wake.to_string(),
         "rate": options.rate,
         "duration_s": seconds,
         "accepted": totals.accepted,

@@ -12,7 +12,7 @@ use serde_json::{json, Value};
 
 /// Which workload.
 #[derive(Debug, Subcommand)]
-pub enum Load {
+pub enum LoadArgs {
     /// The thundering herd: a TCP server whose workers wait at one condition variable
     ///
     /// The first thread accepts connections and queues them, and whichever worker gets one closes
@@ -48,16 +48,16 @@ pub enum Load {
 ///
 /// # Errors
 /// What it could not get, or a wrong result.
-pub fn run(load: &Load) -> Result<(), Failure> {
-    match load {
-        Load::Herd(options) => herd::run(options),
-        Load::Ackermann(options) => ackermann::run(options),
-        Load::Matmul(options) => matmul::run(options),
-        Load::Progress(options) => progress::run(options),
-        Load::Spin(options) => options.run(),
-        Load::Sleepers(options) => options.run(),
-        Load::Spawn(options) => options.run(),
-        Load::Pingpong(options) => options.run(),
+pub fn run(typed: &LoadArgs) -> Result<(), Failure> {
+    match typed {
+        LoadArgs::Herd(options) => herd::run(options),
+        LoadArgs::Ackermann(options) => ackermann::run(options),
+        LoadArgs::Matmul(options) => matmul::run(options),
+        LoadArgs::Progress(options) => progress::run(options),
+        LoadArgs::Spin(options) => options.run(),
+        LoadArgs::Sleepers(options) => options.run(),
+        LoadArgs::Spawn(options) => options.run(),
+        LoadArgs::Pingpong(options) => options.run(),
     }
 }
 

@@ -24,47 +24,48 @@ struct Until {
 }
 
 impl Until {
-    /// Waits; each second `progress` is printed if someone reads JSON. How long it was, ns.
-    fn wait(
+    /// Lets a load go on until its time is over or someone ends it, then says what it did. `what`
+    /// begins with its name; `progress` is printed each second if someone reads JSON; `end` stops it
+    /// and has its last word as JSON and as text, after so many ns.
+    fn run<L>(
         &self,
-        name: &str,
+        what: &str,
+        load: L,
         signals: &Signals,
-        progress: impl Fn() -> Value,
-    ) -> Result<u64, Failure> {
+        progress: impl Fn(&L) -> Value,
+        end: impl FnOnce(L, u64) -> (Value, String),
+    ) -> Result<(), Failure> {
+        let (pid, seconds) = (std::process::id(), self.duration);
+        // Nobody needs to listen.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{what}: process {pid}; stops after {seconds} s or at Ctrl-C"
+        );
+        let name = what.split(',').next().unwrap_or(what);
+        let tell = |event: &str, mut fields: Value, elapsed_ns: u64| {
+            fields["event"] = event.into();
+            fields["elapsed_ns"] = elapsed_ns.into();
+            signals.write(line(name, fields).as_bytes())
+        };
         let began = Instant::now();
-        let end = began + Duration::from_secs_f64(self.duration);
+        let over = began + Duration::from_secs_f64(self.duration);
         let mut due = began;
-        while Instant::now() < end {
-            due = (due + Duration::from_secs(1)).min(end);
+        while Instant::now() < over {
+            due = (due + Duration::from_secs(1)).min(over);
             match signals.sleep_until(due) {
                 Err(Failure::Signal(SIGINT | SIGTERM)) => break,
                 other => other?,
             }
-            if self.json && due < end {
-                let mut fields = progress();
-                fields["event"] = "running".into();
-                fields["elapsed_ns"] = elapsed(began).into();
-                signals.write(line(name, fields).as_bytes())?;
+            if self.json && due < over {
+                tell("running", progress(&load), elapsed(began))?;
             }
         }
-        Ok(elapsed(began))
-    }
-
-    /// The last word.
-    fn done(
-        &self,
-        name: &str,
-        signals: &Signals,
-        elapsed_ns: u64,
-        mut fields: Value,
-        text: String,
-    ) -> Result<(), Failure> {
-        if !self.json {
-            return signals.write(text.as_bytes());
+        let elapsed_ns = elapsed(began);
+        let (fields, text) = end(load, elapsed_ns);
+        match self.json {
+            true => tell("done", fields, elapsed_ns),
+            false => signals.write(text.as_bytes()),
         }
-        fields["event"] = "done".into();
-        fields["elapsed_ns"] = elapsed_ns.into();
-        signals.write(line(name, fields).as_bytes())
     }
 }
 
@@ -72,11 +73,8 @@ fn elapsed(began: Instant) -> u64 {
     u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Where to look. Nobody needs to listen.
-fn tell(what: &str, until: &Until) {
-    let (pid, seconds) = (std::process::id(), until.duration);
-    let _ =
-        writeln!(std::io::stderr(), "{what}: process {pid}; stops after {seconds} s or at Ctrl-C");
+fn no_thread(error: std::io::Error) -> Failure {
+    Failure::failed(format!("cannot start a thread: {error}"))
 }
 
 /// How many threads.
@@ -107,20 +105,20 @@ impl Spin {
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let threads = self.threads.unwrap_or_else(super::cpus);
-        let spin = spin::Spin::start(threads, self.busy / 100.0)
-            .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))?;
-        tell(&format!("spin, {threads} threads"), &self.until);
-        let elapsed_ns = self.until.wait("spin", &signals, || json!({ "threads": threads }))?;
-        let cpu_ns = spin.stop();
-        let total: u64 = cpu_ns.iter().sum();
-        let text = format!(
-            "{threads} threads used {} of CPU time in {}: {:.1} % of a CPU\n",
-            duration(total),
-            duration(elapsed_ns),
-            100.0 * total as f64 / elapsed_ns.max(1) as f64,
-        );
-        let fields = json!({ "threads": threads, "cpu_ns": cpu_ns });
-        self.until.done("spin", &signals, elapsed_ns, fields, text)
+        let spin = spin::Spin::start(threads, self.busy / 100.0).map_err(no_thread)?;
+        let end = |spin: spin::Spin, elapsed_ns: u64| {
+            let cpu_ns = spin.stop();
+            let total: u64 = cpu_ns.iter().sum();
+            let text = format!(
+                "{threads} threads used {} of CPU time in {}: {:.1} % of a CPU\n",
+                duration(total),
+                duration(elapsed_ns),
+                100.0 * total as f64 / elapsed_ns.max(1) as f64,
+            );
+            (json!({ "threads": threads, "cpu_ns": cpu_ns }), text)
+        };
+        let what = format!("spin, {threads} threads");
+        self.until.run(&what, spin, &signals, |_| json!({ "threads": threads }), end)
     }
 }
 
@@ -144,12 +142,13 @@ impl Sleepers {
         let sleepers = children::Sleepers::start(self.number).map_err(Failure::failed)?;
         let signals = Signals::new()?;
         let number = sleepers.len();
-        tell(&format!("sleepers, {number} processes"), &self.until);
-        let wait = self.until.wait("sleepers", &signals, || json!({ "processes": number }));
-        drop(sleepers);
-        let elapsed_ns = wait?;
-        let text = format!("{number} processes slept for {}\n", duration(elapsed_ns));
-        self.until.done("sleepers", &signals, elapsed_ns, json!({ "processes": number }), text)
+        let fields = || json!({ "processes": number });
+        let end = |sleepers, elapsed_ns| {
+            drop(sleepers);
+            (fields(), format!("{number} processes slept for {}\n", duration(elapsed_ns)))
+        };
+        let what = format!("sleepers, {number} processes");
+        self.until.run(&what, sleepers, &signals, |_| fields(), end)
     }
 }
 
@@ -181,25 +180,22 @@ impl Spawn {
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let procs = self.procs.unwrap_or_else(super::cpus);
-        let spawner = children::Spawner::start(procs, self.rate)
-            .map_err(|error| Failure::failed(format!("cannot start a thread: {error}")))?;
-        tell(&format!("spawn, {procs} at a time"), &self.until);
-        let counts = || json!({ "children": spawner.counts().0, "failed": spawner.counts().1 });
-        let elapsed_ns = self.until.wait("spawn", &signals, counts)?;
-        let (children, failed) = spawner.stop();
-        let text = format!(
-            "{children} children in {}, {:.1} a second; {failed} could not be started\n",
-            duration(elapsed_ns),
-            children as f64 / (elapsed_ns as f64 / 1e9),
-        );
-        self.until.done(
-            "spawn",
-            &signals,
-            elapsed_ns,
-            json!({ "children": children, "failed": failed }),
-            text,
-        )?;
-        match (children, failed) {
+        let spawner = children::Spawner::start(procs, self.rate).map_err(no_thread)?;
+        let fields = |(children, failed)| json!({ "children": children, "failed": failed });
+        let mut counts = (0, 0);
+        let end = |spawner: children::Spawner, elapsed_ns| {
+            counts = spawner.stop();
+            let (children, failed) = counts;
+            let text = format!(
+                "{children} children in {}, {:.1} a second; {failed} could not be started\n",
+                duration(elapsed_ns),
+                children as f64 / (elapsed_ns as f64 / 1e9),
+            );
+            (fields(counts), text)
+        };
+        let what = format!("spawn, {procs} at a time");
+        self.until.run(&what, spawner, &signals, |spawner| fields(spawner.counts()), end)?;
+        match counts {
             (0, 1..) => Err(Failure::failed("/bin/true cannot be started")),
             _ => Ok(()),
         }
@@ -221,15 +217,13 @@ impl Pingpong {
     pub fn run(&self) -> Result<(), Failure> {
         let signals = Signals::new()?;
         let pingpong = pingpong::PingPong::start().map_err(Failure::failed)?;
-        tell("pingpong", &self.until);
-        let rounds = || json!({ "rounds": pingpong.rounds() });
-        let elapsed_ns = self.until.wait("pingpong", &signals, rounds)?;
-        let rounds = pingpong.rounds();
-        let text = format!(
-            "{rounds} rounds in {}: {} each\n",
-            duration(elapsed_ns),
-            duration(elapsed_ns / rounds.max(1)),
-        );
-        self.until.done("pingpong", &signals, elapsed_ns, json!({ "rounds": rounds }), text)
+        let fields = |pingpong: &pingpong::PingPong| json!({ "rounds": pingpong.rounds() });
+        let end = |pingpong: pingpong::PingPong, elapsed_ns: u64| {
+            let rounds = pingpong.rounds();
+            let each = duration(elapsed_ns / rounds.max(1));
+            let text = format!("{rounds} rounds in {}: {each} each\n", duration(elapsed_ns));
+            (json!({ "rounds": rounds }), text)
+        };
+        self.until.run("pingpong", pingpong, &signals, fields, end)
     }
 }

@@ -1,38 +1,35 @@
 //! `exactop syscalls`: how often, how long, how many failed.
 
-use super::windows::{self, Look, Windows};
+use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
-use crate::options::nearest;
-use clap::{Args, ValueEnum};
-use exactop_model::on_demand::syscalls::{SyscallWindow, SyscallsBy};
+use crate::options::parse::{self, Word};
+use crate::options::resolved::are_there;
+use crate::options::{nearest, pace};
+use clap::Args;
+use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::CallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use exactop_views::on_demand::syscalls;
 
 /// What to count.
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct SyscallsArgs {
     #[command(flatten)]
-    look: Look,
+    look: WindowArgs,
     /// What is summed in one row; with process and thread also how often they came onto a CPU
-    #[arg(long, value_enum, default_value_t)]
-    by: By,
+    #[arg(long, value_parser = parse::one_of(BY), default_value = "call")]
+    by: SyscallsBy,
     /// Names of system calls, then the interval in seconds [default: 1] and how many windows
     /// [default: until stopped]
     #[arg(value_name = "CALL|INTERVAL|COUNT", allow_negative_numbers = true)]
     words: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum By {
-    /// Everyone's calls of one kind
-    #[default]
-    Call,
-    /// Those of one process
-    Process,
-    /// Those of one thread
-    Thread,
-}
+const BY: &[Word<SyscallsBy>] = &[
+    ("call", SyscallsBy::Call, "Everyone's calls of one kind"),
+    ("process", SyscallsBy::Process, "Those of one process"),
+    ("thread", SyscallsBy::Thread, "Those of one thread"),
+];
 
 /// Examples and what a row means, for --help.
 pub const NOTES: &str = "\
@@ -47,20 +44,20 @@ Examples:
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(command: &Command) -> Result<(), Failure> {
-    let at = command.words.iter().position(|w| windows::is_number(w));
-    let (names, numbers) = command.words.split_at(at.unwrap_or(command.words.len()));
+pub fn run(typed: &SyscallsArgs) -> Result<(), Failure> {
+    let at = typed.words.iter().position(|w| pace::is_number(w));
+    let (names, numbers) = typed.words.split_at(at.unwrap_or(typed.words.len()));
     let calls = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let pace = windows::pace(numbers)?;
-    command.look.check()?;
-    let by = match command.by {
-        By::Call => SyscallsBy::Call,
-        By::Process => SyscallsBy::Process,
-        By::Thread => SyscallsBy::Thread,
+    let pace = pace::pace(numbers)?;
+    are_there(None, &typed.look.pid)?;
+    let options = Options { by: typed.by, pids: typed.look.pid.clone(), calls };
+    let forms = Forms {
+        text: &syscalls::text,
+        json: &syscalls::json,
+        csv_header: syscalls::csv_header,
+        csv: &syscalls::csv,
     };
-    let options = Options { by, pids: command.look.pid.clone(), calls };
-    let open = || Syscalls::open(&options).map(Source).map_err(Failure::failed);
-    command.look.show(pace, open).map(|_| ())
+    typed.look.show(pace, || Syscalls::open(&options), Syscalls::window, &forms)
 }
 
 fn named(name: &str) -> Result<CallNr, Failure> {
@@ -71,30 +68,4 @@ fn named(name: &str) -> Result<CallNr, Failure> {
         };
         Failure::usage(format!("no system call '{name}' on this machine: {hint}"))
     })
-}
-
-struct Source(Syscalls);
-
-impl Windows for Source {
-    type Window = SyscallWindow;
-
-    fn next(&mut self) -> Result<SyscallWindow, Failure> {
-        self.0.window().map_err(Failure::failed)
-    }
-
-    fn text(&self, window: &SyscallWindow, rows: usize) -> String {
-        syscalls::text(window, rows)
-    }
-
-    fn json(&self, window: &SyscallWindow) -> String {
-        syscalls::json(window)
-    }
-
-    fn csv_header(&self) -> Vec<u8> {
-        syscalls::csv_header()
-    }
-
-    fn csv(&self, window: &SyscallWindow) -> Vec<u8> {
-        syscalls::csv(window)
-    }
 }

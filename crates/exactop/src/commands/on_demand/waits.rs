@@ -1,34 +1,35 @@
 //! `exactop waits`: where threads sleep, how long they queue for a CPU and behind whom, who wakes
 //! them.
 
-use super::windows::{self, Look, Windows};
+use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
-use clap::{Args, ValueEnum};
-use exactop_model::on_demand::waits::WaitWindow;
+use crate::options::pace::PaceArgs;
+use crate::options::parse::{self, Word};
+use crate::options::resolved::are_there;
+use clap::Args;
 use exactop_sources::on_demand::waits::WaitTimes;
 use exactop_views::on_demand::waits;
 
 /// What to look at.
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct WaitsArgs {
     #[command(flatten)]
-    look: Look,
+    look: WindowArgs,
     /// What is summed in one row
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
     by: By,
-    /// The interval in seconds [default: 1] and how many windows [default: until stopped]
-    #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
-    words: Vec<String>,
+    #[command(flatten)]
+    pace: PaceArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
-    /// All threads of a process
-    #[default]
     Process,
-    /// One thread
     Thread,
 }
+
+const BY: &[Word<By>] =
+    &[("process", By::Process, "All threads of a process"), ("thread", By::Thread, "One thread")];
 
 /// What the lines mean, for --help.
 pub const NOTES: &str = "\
@@ -41,42 +42,15 @@ had that CPU meanwhile, as far back as its last 32 switches. Woken by: by whom, 
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(command: &Command) -> Result<(), Failure> {
-    let pace = windows::pace(&command.words)?;
-    command.look.check()?;
-    let threads = command.by == By::Thread;
-    let open = || {
-        let source = WaitTimes::open(&command.look.pid).map_err(Failure::failed)?;
-        Ok(Source { source, threads })
+pub fn run(typed: &WaitsArgs) -> Result<(), Failure> {
+    let (pace, pids) = (typed.pace.resolve()?, &typed.look.pid);
+    are_there(None, pids)?;
+    let threads = typed.by == By::Thread;
+    let forms = Forms {
+        text: &|window, rows| waits::text(window, threads, rows),
+        json: &|window| waits::json(window, threads),
+        csv_header: waits::csv_header,
+        csv: &|window| waits::csv(window, threads),
     };
-    command.look.show(pace, open).map(|_| ())
-}
-
-struct Source {
-    source: WaitTimes,
-    threads: bool,
-}
-
-impl Windows for Source {
-    type Window = WaitWindow;
-
-    fn next(&mut self) -> Result<WaitWindow, Failure> {
-        self.source.window().map_err(Failure::failed)
-    }
-
-    fn text(&self, window: &WaitWindow, rows: usize) -> String {
-        waits::text(window, self.threads, rows)
-    }
-
-    fn json(&self, window: &WaitWindow) -> String {
-        waits::json(window, self.threads)
-    }
-
-    fn csv_header(&self) -> Vec<u8> {
-        waits::csv_header()
-    }
-
-    fn csv(&self, window: &WaitWindow) -> Vec<u8> {
-        waits::csv(window, self.threads)
-    }
+    typed.look.show(pace, || WaitTimes::open(pids), WaitTimes::window, &forms)
 }

@@ -1,28 +1,27 @@
 //! `exactop wakeups`: who wakes whom, how many at once, and for nothing.
 
-use super::windows::{self, Look, Windows};
+use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
+use crate::options::pace::PaceArgs;
+use crate::options::resolved::are_there;
 use clap::Args;
-use exactop_model::on_demand::wakeups::{
-    herds, WakeupWindow, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE,
-};
+use exactop_model::on_demand::wakeups::{herds, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_views::on_demand::wakeups;
 
 /// What to look at.
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct WakeupsArgs {
     #[command(flatten)]
-    look: Look,
+    look: WindowArgs,
     /// A thread that was woken and used more CPU time than this has done something
     #[arg(long, value_name = "MICROSECONDS", default_value_t = WORK_NS / 1000)]
     work_us: u64,
     /// Exit with 3 if a window had a thundering herd
     #[arg(long)]
     check: bool,
-    /// The interval in seconds [default: 1] and how many windows [default: until stopped]
-    #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
-    words: Vec<String>,
+    #[command(flatten)]
+    pace: PaceArgs,
 }
 
 /// How a verdict comes about, for --help.
@@ -42,49 +41,26 @@ pub fn notes() -> String {
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(command: &Command) -> Result<(), Failure> {
-    let pace = windows::pace(&command.words)?;
-    command.look.check()?;
-    let work_ns = command.work_us.saturating_mul(1000);
-    let options = Options { pids: command.look.pid.clone(), work_ns };
-    let open = || {
-        let source = Wakeups::open(&options).map_err(Failure::failed)?;
-        Ok(Source { source, found: false })
-    };
-    let shown = command.look.show(pace, open)?;
-    if shown.found && command.check {
-        return Err(Failure::Found);
-    }
-    Ok(())
-}
-
-struct Source {
-    source: Wakeups,
-    found: bool,
-}
-
-impl Windows for Source {
-    type Window = WakeupWindow;
-
-    fn next(&mut self) -> Result<WakeupWindow, Failure> {
-        let window = self.source.window().map_err(Failure::failed)?;
-        self.found |= !herds(&window).is_empty();
+pub fn run(typed: &WakeupsArgs) -> Result<(), Failure> {
+    let pace = typed.pace.resolve()?;
+    are_there(None, &typed.look.pid)?;
+    let work_ns = typed.work_us.saturating_mul(1000);
+    let options = Options { pids: typed.look.pid.clone(), work_ns };
+    let mut found = false;
+    let next = |source: &mut Wakeups| {
+        let window = source.window()?;
+        found |= !herds(&window).is_empty();
         Ok(window)
-    }
-
-    fn text(&self, window: &WakeupWindow, rows: usize) -> String {
-        wakeups::text(window, rows)
-    }
-
-    fn json(&self, window: &WakeupWindow) -> String {
-        wakeups::json(window)
-    }
-
-    fn csv_header(&self) -> Vec<u8> {
-        wakeups::csv_header()
-    }
-
-    fn csv(&self, window: &WakeupWindow) -> Vec<u8> {
-        wakeups::csv(window)
+    };
+    let forms = Forms {
+        text: &wakeups::text,
+        json: &wakeups::json,
+        csv_header: wakeups::csv_header,
+        csv: &wakeups::csv,
+    };
+    typed.look.show(pace, || Wakeups::open(&options), next, &forms)?;
+    match found && typed.check {
+        true => Err(Failure::Found),
+        false => Ok(()),
     }
 }

@@ -3,30 +3,23 @@
 mod options;
 mod screen;
 
-use crate::cli::{Source, Split};
 use crate::failure::Failure;
 use crate::rights::Role;
-use crate::{passwd, source};
+use crate::source;
 use exactop_files::zone;
 use exactop_model::{Ask, Feed, Frame, Row};
-use exactop_sources::{SplitOptions, SplitPolicy};
-use exactop_views::prstat::{Chosen, Lists, ReportStyle, Room};
+use exactop_views::prstat::{Lists, Room};
 use jiff::Timestamp;
-use options::Date;
-pub use options::{Options, NOTES};
+use options::{Date, Wanted};
+pub use options::{PrstatArgs, NOTES};
 use screen::{Screen, Woken};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-const INTERVAL_S: u32 = 5;
 
 /// The first window is a real one, but nobody wants to look at nothing for a minute.
 const FIRST: Duration = Duration::from_secs(1);
-
-/// An interval of 0 means one window after the other; this is the shortest.
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The command line: called under the name `prstat`, the command is that.
 pub fn arguments(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
@@ -47,8 +40,8 @@ pub fn is_meant(args: &[OsString]) -> bool {
 ///
 /// # Errors
 /// What failed; wrong use fails as everything else does, as on illumos.
-pub fn run(options: &Options) -> Result<(), Failure> {
-    match watch(options) {
+pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
+    match typed.resolve().and_then(|wanted| show(wanted, typed.real_time)) {
         Err(Failure::Signal(SIGINT | SIGTERM)) => Ok(()),
         other => other.map_err(failed),
     }
@@ -63,72 +56,39 @@ pub fn failed(failure: Failure) -> Failure {
     }
 }
 
-fn watch(options: &Options) -> Result<(), Failure> {
-    options.check()?;
-    let chosen = Chosen {
-        pids: options.pids.clone(),
-        users: ids(&options.effective)?,
-        cpus: options.cpus.clone(),
-        cgroups: options.cgroups.clone(),
-    };
-    let real = RealUsers {
-        ids: ids(&options.real)?,
-        root: options.proc_root.clone().unwrap_or_else(|| "/proc".into()),
-    };
-    if options.real_time {
+fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
+    if real_time {
         become_real_time()?;
     }
-    let mut feed = open(options)?;
-    let screen = Screen::open(options.append, options.lines.is_some())?;
-    let look = options.look(screen.is_drawn());
-    Reports { options, look, chosen, real, screen }.show_all(&mut *feed)
-}
-
-fn open(options: &Options) -> Result<Box<dyn Feed>, Failure> {
-    let policy = match (options.split, options.microstates) {
-        (Some(Split::Auto), _) => SplitPolicy::Auto,
-        (Some(Split::Exact), _) | (None, true) => SplitPolicy::Exact,
-        // Nothing else here shows user and system time.
-        (Some(Split::Sampled), _) | (None, false) => SplitPolicy::Sampled,
-    };
-    let split = SplitOptions { policy, ..SplitOptions::default() };
-    let source = if options.microstates { Source::Ledger } else { options.source };
-    let opened = source::from(source, options.proc_root.as_deref(), split, Role::Windows);
-    opened.map_err(|failure| match failure {
-        Failure::Failed(why) if options.microstates => {
-            Failure::failed(format!("-m needs the ledger: {why:#}"))
-        }
-        other => other,
-    })
-}
-
-fn ids(names: &[String]) -> Result<Vec<u32>, Failure> {
-    let unknown = |name| Failure::usage(format!("unknown user '{name}'"));
-    names.iter().map(|name| passwd::id(name).ok_or_else(|| unknown(name))).collect()
+    let mut feed =
+        source::open(&wanted.source, Role::Windows).map_err(|failure| match failure {
+            Failure::Failed(why) if wanted.style.microstates => {
+                Failure::failed(format!("-m needs the ledger: {why:#}"))
+            }
+            other => other,
+        })?;
+    let screen = Screen::open(wanted.print.append, wanted.print.lines.is_some())?;
+    let mut reports = Reports { wanted, screen };
+    // On a screen of its own names are always cut.
+    reports.wanted.style.cut |= reports.screen.is_drawn();
+    reports.show_all(&mut *feed)
 }
 
 /// Reports, one after the other.
-struct Reports<'a> {
-    options: &'a Options,
-    look: ReportStyle,
-    chosen: Chosen,
-    real: RealUsers,
+struct Reports {
+    wanted: Wanted,
     screen: Screen,
 }
 
-impl Reports<'_> {
+impl Reports {
     fn show_all(&mut self, feed: &mut dyn Feed) -> Result<(), Failure> {
-        let ask = Ask {
-            options: self.look.options(),
-            needs: self.look.needs(),
-            watch: None,
-            groups: false,
-        };
+        let Wanted { style, pace, .. } = &self.wanted;
+        let ask =
+            Ask { options: style.options(), needs: style.needs(), watch: None, groups: false };
         feed.next_frame(&ask).map_err(|error| self.screen.or(Failure::failed(error)))?;
-        let interval = Duration::from_secs(self.options.interval.unwrap_or(INTERVAL_S).into());
-        let interval = interval.max(SHORTEST);
+        let interval = pace.interval;
         let mut due = Instant::now() + interval.min(FIRST);
-        let mut left = self.options.count;
+        let mut left = pace.windows;
         loop {
             if self.screen.wait(due)? == Woken::Quit {
                 return Ok(());
@@ -146,17 +106,20 @@ impl Reports<'_> {
     }
 
     fn show(&mut self, mut frame: Frame, feed: &mut dyn Feed) -> Result<(), Failure> {
-        self.real.only(&mut frame.rows);
-        let date = self.options.date.map(|date| written(date, frame.system.wall_s));
+        let Wanted { source, rows, style, print, .. } = &self.wanted;
+        let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
+        keep(&rows.real, root, &mut frame.rows);
+        let date = print.date.map(|date| written(date, frame.system.wall_s));
         let room = self.room(date.is_some())?;
-        let report = self.look.report(frame, &self.chosen, room, feed);
+        let report = style.report(frame, &rows.chosen, room, feed);
         self.screen.show(&report, date.as_deref())
     }
 
     fn room(&self, dated: bool) -> Result<Room, Failure> {
-        let room = self.screen.room(self.look.lists, dated)?;
-        let Some(lines) = self.options.lines else { return Ok(room) };
-        let bottom = match (lines.bottom, self.look.lists) {
+        let lists = self.wanted.style.lists;
+        let room = self.screen.room(lists, dated)?;
+        let Some(lines) = self.wanted.print.lines else { return Ok(room) };
+        let bottom = match (lines.bottom, lists) {
             (_, Lists::Groups(_)) => lines.top,
             (bottom, _) => bottom.unwrap_or(room.bottom),
         };
@@ -175,25 +138,18 @@ fn written(date: Date, wall_s: Option<i64>) -> String {
     }
 }
 
-/// Real users, which no source reads because nothing else shows them.
-struct RealUsers {
-    ids: Vec<u32>,
-    root: PathBuf,
+/// Keeps the rows of these real users, whom no source reads because nothing else shows them.
+fn keep(users: &[u32], root: &Path, rows: &mut Vec<Row>) {
+    if !users.is_empty() {
+        rows.retain(|row| real_user(root, row.key.tgid).is_some_and(|id| users.contains(&id)));
+    }
 }
 
-impl RealUsers {
-    fn only(&self, rows: &mut Vec<Row>) {
-        if !self.ids.is_empty() {
-            rows.retain(|row| self.of(row.key.tgid).is_some_and(|id| self.ids.contains(&id)));
-        }
-    }
-
-    /// The first number of the Uid line (proc_pid_status(5)); `None`: the process is gone.
-    fn of(&self, pid: u32) -> Option<u32> {
-        let status = std::fs::read(self.root.join(pid.to_string()).join("status")).ok()?;
-        let line = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
-        std::str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
-    }
+/// The first number of the Uid line (proc_pid_status(5)); `None`: the process is gone.
+fn real_user(root: &Path, pid: u32) -> Option<u32> {
+    let status = std::fs::read(root.join(pid.to_string()).join("status")).ok()?;
+    let line = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
+    std::str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// The lowest real-time priority: before everything that is fair, after everything else.

@@ -1,87 +1,99 @@
-//! The options of prstat, as its manual page has them, and which of them go together.
+//! The options of prstat, as its manual page has them, which of them go together, and what they
+//! come to.
 
-use crate::cli::{Source, Split};
 use crate::failure::Failure;
-use crate::options::parse;
-use clap::{ArgAction, Args, ValueEnum};
-use exactop_views::prstat::{GroupBy, Lists, Order, ReportStyle};
+use crate::options::pace::Pace;
+use crate::options::parse::{self, Word};
+use crate::options::resolved::SourceOptions;
+use crate::options::typed::{SOURCES, SPLITS};
+use crate::passwd;
+use clap::{ArgAction, Args};
+use exactop_sources::session::Choice;
+use exactop_sources::{SplitOptions, When};
+use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, ReportStyle};
 use std::path::PathBuf;
+use std::time::Duration;
+
+const INTERVAL_S: u32 = 5;
+
+/// An interval of 0 means one window after the other; this is the shortest.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// What `exactop prstat` can be asked for.
 #[derive(Debug, Args)]
-pub struct Options {
+pub struct PrstatArgs {
     /// Users below the processes, in a screen of two parts
     #[arg(short = 'a')]
-    pub all: bool,
+    all: bool,
     /// One report below the other, without cursor movement
     #[arg(short = 'c')]
-    pub append: bool,
+    append: bool,
     /// The time before each report: u seconds since the epoch, d a date
-    #[arg(short = 'd', value_name = "u|d")]
-    pub date: Option<Date>,
+    #[arg(short = 'd', value_name = "u|d", value_parser = parse::one_of(DATES))]
+    date: Option<Date>,
     /// A line for each thread
     #[arg(short = 'L')]
-    pub threads: bool,
+    threads: bool,
     /// Microstates: per cent of a thread's time in each (also -v)
     #[arg(short = 'm', short_alias = 'v')]
-    pub microstates: bool,
+    microstates: bool,
     /// How many lines above and below [default: what fits, 15,5 with -c]
     #[arg(short = 'n', value_name = "NTOP[,NBOTTOM]", value_parser = lines, allow_hyphen_values = true)]
-    pub lines: Option<Lines>,
+    lines: Option<Lines>,
     /// Only these processes
     #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
-    pub pids: Vec<u32>,
+    pids: Vec<u32>,
     /// Only what is or last was on these CPUs
     #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',')]
-    pub cpus: Vec<u32>,
+    cpus: Vec<u32>,
     /// Users as numbers
     #[arg(short = 'r')]
-    pub numeric: bool,
+    numeric: bool,
     /// Run as a real-time process, so that reports come in time on a busy machine
     #[arg(short = 'R')]
     pub real_time: bool,
     /// Sort by this, largest first [default: cpu]
-    #[arg(short = 's', value_name = "KEY", overrides_with = "ascending")]
-    pub descending: Option<SortKey>,
+    #[arg(short = 's', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "ascending")]
+    descending: Option<Order>,
     /// Sort by this, smallest first
-    #[arg(short = 'S', value_name = "KEY", overrides_with = "descending")]
-    pub ascending: Option<SortKey>,
+    #[arg(short = 'S', value_name = "KEY", value_parser = parse::one_of(KEYS), overrides_with = "descending")]
+    ascending: Option<Order>,
     /// Users only
     #[arg(short = 't')]
-    pub users: bool,
+    users: bool,
     /// Only these effective users
     #[arg(short = 'u', value_name = "EUIDLIST", value_delimiter = ',')]
-    pub effective: Vec<String>,
+    effective: Vec<String>,
     /// Only these real users
     #[arg(short = 'U', value_name = "UIDLIST", value_delimiter = ',')]
-    pub real: Vec<String>,
+    real: Vec<String>,
     /// Cut long names with -c, too
     #[arg(short = 'W')]
-    pub cut: bool,
+    cut: bool,
     /// Only these cgroups: paths or ids
     #[arg(short = 'z', value_name = "CGROUPLIST", value_delimiter = ',')]
-    pub cgroups: Vec<String>,
+    cgroups: Vec<String>,
     /// Cgroups below the processes: what comes nearest to a zone
     #[arg(short = 'Z')]
-    pub zones: bool,
+    zones: bool,
     /// Where the figures come from; microstates need the ledger
-    #[arg(long, value_enum, default_value_t)]
-    pub source: Source,
+    #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
+    source: Choice,
     /// How the ledger tells user from system time [default: exact with -m]
-    #[arg(long, value_enum)]
-    pub split: Option<Split>,
+    #[arg(long, value_parser = parse::one_of(SPLITS))]
+    split: Option<When>,
     /// Print help
     #[arg(long, action = ArgAction::Help)]
-    pub help: Option<bool>,
+    help: Option<bool>,
     /// Seconds between two reports [default: 5]
     #[arg(value_name = "INTERVAL")]
-    pub interval: Option<u32>,
+    interval: Option<u32>,
     /// How many reports [default: until stopped]
     #[arg(value_name = "COUNT", value_parser = count)]
-    pub count: Option<u64>,
+    count: Option<u64>,
     /// Read this directory instead of /proc (procfs source, for tests)
     #[arg(long, value_name = "DIR", hide = true)]
-    pub proc_root: Option<PathBuf>,
+    proc_root: Option<PathBuf>,
     #[command(flatten)]
     refused: Refused,
 }
@@ -123,38 +135,25 @@ q ends it, any other key refreshes at once. Exit status: 0 done, also by q, ^C o
 use or something failed.";
 
 /// How to write the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Date {
-    /// Seconds since the epoch
-    #[value(name = "u")]
+    /// Seconds since the epoch.
     Unix,
-    /// As date(1) writes it
-    #[value(name = "d")]
+    /// As date(1) writes it.
     Date,
 }
 
-/// What `-s` and `-S` take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs)]
-pub enum SortKey {
-    Cpu,
-    Pri,
-    Rss,
-    Size,
-    Time,
-}
+const DATES: &[Word<Date>] =
+    &[("u", Date::Unix, "Seconds since the epoch"), ("d", Date::Date, "As date(1) writes it")];
 
-impl SortKey {
-    fn key(self) -> Order {
-        match self {
-            SortKey::Cpu => Order::Cpu,
-            SortKey::Pri => Order::Pri,
-            SortKey::Rss => Order::Rss,
-            SortKey::Size => Order::Size,
-            SortKey::Time => Order::Time,
-        }
-    }
-}
+/// What `-s` and `-S` take.
+const KEYS: &[Word<Order>] = &[
+    ("cpu", Order::Cpu, ""),
+    ("pri", Order::Pri, ""),
+    ("rss", Order::Rss, ""),
+    ("size", Order::Size, ""),
+    ("time", Order::Time, ""),
+];
 
 /// Numbers of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,12 +183,53 @@ fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-impl Options {
-    /// Refuses what Linux does not have and what does not go together.
+/// What the options come to.
+pub struct Wanted {
+    pub source: SourceOptions,
+    pub rows: Rows,
+    pub style: ReportStyle,
+    pub print: Print,
+    pub pace: Pace,
+}
+
+/// Which rows count.
+pub struct Rows {
+    pub chosen: Chosen,
+    /// Only these real users, unless empty.
+    pub real: Vec<u32>,
+}
+
+/// How reports are printed.
+pub struct Print {
+    pub append: bool,
+    pub lines: Option<Lines>,
+    pub date: Option<Date>,
+}
+
+impl PrstatArgs {
+    /// What the options come to.
     ///
     /// # Errors
-    /// Which option, and why.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Which option Linux does not have, or does not go together with others, or who is not known.
+    pub fn resolve(&self) -> Result<Wanted, Failure> {
+        self.check()?;
+        let interval = Duration::from_secs(self.interval.unwrap_or(INTERVAL_S).into());
+        let chosen = Chosen {
+            pids: self.pids.clone(),
+            users: ids(&self.effective)?,
+            cpus: self.cpus.clone(),
+            cgroups: self.cgroups.clone(),
+        };
+        Ok(Wanted {
+            source: self.source(),
+            rows: Rows { chosen, real: ids(&self.real)? },
+            style: self.style(),
+            print: Print { append: self.append, lines: self.lines, date: self.date },
+            pace: Pace { interval: interval.max(SHORTEST), windows: self.count },
+        })
+    }
+
+    fn check(&self) -> Result<(), Failure> {
         let wrong = |why: &str| Err(Failure::usage(why));
         if let Some(why) = self.refused.why() {
             return wrong(why);
@@ -207,7 +247,7 @@ impl Options {
         if !is_split && self.lines.is_some_and(|lines| lines.top == 0) {
             return wrong("invalid argument for -n: without -a or -Z there are no lines below");
         }
-        if self.microstates && (self.source == Source::Procfs || self.proc_root.is_some()) {
+        if self.microstates && (self.source == Choice::Procfs || self.proc_root.is_some()) {
             return wrong(
                 "-m needs the ledger: /proc does not say what a thread waits for, nor for how long",
             );
@@ -215,25 +255,38 @@ impl Options {
         Ok(())
     }
 
-    /// What reports look like; `screen`: on a screen of its own, where names are always cut.
-    pub fn look(&self, screen: bool) -> ReportStyle {
+    fn source(&self) -> SourceOptions {
+        // Nothing but microstates shows user and system time.
+        let split = self.split.unwrap_or(if self.microstates { When::Always } else { When::Never });
+        SourceOptions {
+            choice: if self.microstates { Choice::Ledger } else { self.source },
+            split: SplitOptions { split, ..SplitOptions::default() },
+            root: self.proc_root.clone(),
+        }
+    }
+
+    fn style(&self) -> ReportStyle {
         let lists = match (self.users, self.all, self.zones) {
             (true, ..) => Lists::Groups(GroupBy::User),
             (_, true, _) => Lists::Both(GroupBy::User),
             (.., true) => Lists::Both(GroupBy::Cgroup),
             _ => Lists::Rows,
         };
-        let key = self.ascending.or(self.descending).map_or(Order::Cpu, SortKey::key);
         ReportStyle {
             microstates: self.microstates,
             threads: self.threads,
             lists,
-            key,
+            key: self.ascending.or(self.descending).unwrap_or_default(),
             ascending: self.ascending.is_some(),
             numeric: self.numeric,
-            cut: screen || self.cut,
+            cut: self.cut,
         }
     }
+}
+
+fn ids(names: &[String]) -> Result<Vec<u32>, Failure> {
+    let unknown = |name| Failure::usage(format!("unknown user '{name}'"));
+    names.iter().map(|name| passwd::id(name).ok_or_else(|| unknown(name))).collect()
 }
 
 impl Refused {

@@ -4,16 +4,14 @@ use super::condition::{Condition, Sched};
 use super::relay;
 use super::user::{answer, User};
 use super::wait_for_group::{self, Waiting};
-use super::Command;
+use super::{ours, RunArgs};
 use crate::descriptors;
+use crate::failure::Failure;
 use exactop_cgroups::Entrance;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command as Process};
-
-/// Why there is no child: the exit status, and one line.
-pub struct NotStarted(pub u8, pub String);
 
 /// Found, but it could not be run; not found (as in env(1) and every shell).
 const CANNOT_RUN: u8 = 126;
@@ -24,19 +22,17 @@ const NOT_FOUND: u8 = 127;
 /// # Errors
 /// With the exit status that says which kind.
 pub fn start(
-    command: &Command,
+    typed: &RunArgs,
     condition: &Condition,
     entrance: Option<Entrance>,
     signals: relay::Child,
-) -> Result<Child, NotStarted> {
-    let ours = |why: String| NotStarted(super::OURS, why);
-    let name = command.command.first().map(|name| name.to_string_lossy());
+) -> Result<Child, Failure> {
+    let name = typed.command.first().map(|name| name.to_string_lossy());
     let why = |error| why(name.as_deref().unwrap_or_default(), &error);
     match entrance {
         Some(Entrance::Taken(scope)) => {
-            let (summoner, waiting) =
-                wait_for_group::pair().map_err(|error| ours(error.to_string()))?;
-            let mut process = prepare(command, condition, Vec::new(), Some(waiting), signals)?;
+            let (summoner, waiting) = wait_for_group::pair().map_err(ours)?;
+            let mut process = prepare(typed, condition, Vec::new(), Some(waiting), signals)?;
             std::thread::scope(|threads| {
                 let served = threads.spawn(|| summoner.serve(scope));
                 let child = process.spawn();
@@ -44,39 +40,38 @@ pub fn start(
                 drop(process);
                 match served.join() {
                     Ok(Ok(())) => child.map_err(why),
-                    Ok(Err(refused)) => Err(ours(refused.to_string())),
+                    Ok(Err(refused)) => Err(ours(refused)),
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             })
         }
         Some(Entrance::Doors(doors)) => {
-            prepare(command, condition, doors, None, signals)?.spawn().map_err(why)
+            prepare(typed, condition, doors, None, signals)?.spawn().map_err(why)
         }
-        None => prepare(command, condition, Vec::new(), None, signals)?.spawn().map_err(why),
+        None => prepare(typed, condition, Vec::new(), None, signals)?.spawn().map_err(why),
     }
 }
 
 /// Everything but the fork.
 fn prepare(
-    command: &Command,
+    typed: &RunArgs,
     condition: &Condition,
     doors: Vec<File>,
     waiting: Option<Waiting>,
     signals: relay::Child,
-) -> Result<Process, NotStarted> {
-    let ours = |why: String| NotStarted(super::OURS, why);
-    let (program, arguments) = command
+) -> Result<Process, Failure> {
+    let (program, arguments) = typed
         .command
         .split_first()
         .unwrap_or_else(|| unreachable!("the command line requires a command"));
-    let user = command.user.as_deref().map(User::named).transpose().map_err(ours)?;
+    let user = typed.user.as_deref().map(User::named).transpose().map_err(ours)?;
     let mut process = Process::new(program);
     process.args(arguments);
-    if let Some(user) = user.as_ref().filter(|_| !command.keep_env) {
+    if let Some(user) = user.as_ref().filter(|_| !typed.keep_env) {
         process.envs(user.environment.iter().map(|(name, value)| (name, value)));
     }
-    process.envs(command.env.iter().cloned());
-    if let Some(dir) = &command.chdir {
+    process.envs(typed.env.iter().cloned());
+    if let Some(dir) = &typed.chdir {
         if !dir.is_dir() {
             return Err(ours(format!("--chdir {}: no such directory", dir.display())));
         }
@@ -89,8 +84,8 @@ fn prepare(
         cpus: condition.cpus.clone().map(|cpus| cpus.0),
         sched: condition.sched,
         user,
-        no_new_privs: command.no_new_privs,
-        gate: command.gate,
+        no_new_privs: typed.no_new_privs,
+        gate: typed.gate,
         signals,
     };
     // SAFETY: between fork and exec only system calls are made; nothing is allocated.
@@ -99,18 +94,18 @@ fn prepare(
 }
 
 /// What kept it from starting. The steps before exec mark their errors.
-fn why(program: &str, error: &io::Error) -> NotStarted {
+fn why(program: &str, error: &io::Error) -> Failure {
     match error.raw_os_error().map(|code| code / STEP) {
         Some(step @ 1..) if (step as usize) <= STEPS.len() => {
             let what = STEPS[step as usize - 1];
             let errno = error.raw_os_error().unwrap_or(0) % STEP;
             let reason = io::Error::from_raw_os_error(errno);
-            NotStarted(super::OURS, format!("{what}: {reason}"))
+            ours(format!("{what}: {reason}"))
         }
         _ if error.kind() == io::ErrorKind::NotFound => {
-            NotStarted(NOT_FOUND, format!("{program}: not found"))
+            Failure::Ended(NOT_FOUND, Some(format!("{program}: not found")))
         }
-        _ => NotStarted(CANNOT_RUN, format!("cannot run {program}: {error}")),
+        _ => Failure::Ended(CANNOT_RUN, Some(format!("cannot run {program}: {error}"))),
     }
 }
 

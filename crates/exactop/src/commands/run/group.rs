@@ -8,7 +8,7 @@ use exactop_model::run::{CpuStat, RunGroup};
 use std::path::{Path, PathBuf};
 
 /// A group, made or joined.
-pub struct Group {
+pub struct CommandGroup {
     hierarchy: Hierarchy,
     directory: PathBuf,
     before: CpuStat,
@@ -17,12 +17,12 @@ pub struct Group {
     own: Option<Own>,
 }
 
-impl Group {
+impl CommandGroup {
     /// The group the condition asks for, if any.
     ///
     /// # Errors
     /// Why it cannot be had, and what would permit it.
-    pub fn of(condition: &Condition) -> Result<Option<Group>, CgroupError> {
+    pub fn of(condition: &Condition) -> Result<Option<CommandGroup>, CgroupError> {
         if !condition.wants_group() && condition.cgroup.is_none() {
             return Ok(None);
         }
@@ -39,7 +39,7 @@ impl Group {
             }
         };
         let (before, max) = (hierarchy.cpu_stat(&directory), hierarchy.max(&directory));
-        Ok(Some(Group { hierarchy, directory, before, max, own }))
+        Ok(Some(CommandGroup { hierarchy, directory, before, max, own }))
     }
 
     /// How the command gets into it.

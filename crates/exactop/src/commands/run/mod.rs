@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 /// Under which conditions to run, and how to report.
 #[derive(Debug, Args)]
-pub struct Command {
+pub struct RunArgs {
     #[command(flatten)]
     condition: Condition,
     /// Print the PID, wait for Enter, then go
@@ -114,57 +114,53 @@ fn variable(text: &str) -> Result<(String, String), String> {
 ///
 /// # Errors
 /// Always: with the command's own exit status if all went well.
-pub fn run(command: &Command) -> Result<(), Failure> {
-    ours(checked(command))?;
+pub fn run(typed: &RunArgs) -> Result<(), Failure> {
+    checked(typed).map_err(as_its_own)?;
     let relay = relay::Relay::new();
-    let mut relay = ours(relay.map_err(|error| {
-        Failure::failed(format!("cannot take signals for the command: {error}"))
-    }))?;
-    if let Some(times) = command.repeat {
-        return repeat::run(command, times, &mut relay);
+    let mut relay =
+        relay.map_err(|error| ours(format!("cannot take signals for the command: {error}")))?;
+    if let Some(times) = typed.repeat {
+        return repeat::run(typed, times, &mut relay);
     }
-    let report = match one_run::run(command, &command.condition, &mut relay) {
-        Ok(report) => report,
-        Err(one_run::Failed::Start(status, why)) => return Err(Failure::Ended(status, Some(why))),
-        Err(one_run::Failed::Ours(why)) => return Err(Failure::Ended(OURS, Some(why))),
-    };
-    match tell(command, &report) {
+    let report = one_run::run(typed, &typed.condition, &mut relay)?;
+    match tell(typed, &report) {
         // Whoever was to read it has seen enough.
         Err(failure) if failure.is_broken_pipe() => {}
-        told => ours(told)?,
+        told => told.map_err(as_its_own)?,
     }
     let status = u8::try_from(report.end.status() & 0xff).unwrap_or(OURS);
     Err(Failure::Ended(status, None))
 }
 
-fn ours<T>(result: Result<T, Failure>) -> Result<T, Failure> {
-    result.map_err(as_its_own)
+/// Something of ours failed, not of the command.
+fn ours(why: impl std::fmt::Display) -> Failure {
+    Failure::Ended(OURS, Some(why.to_string()))
 }
 
 /// Our own failures have their own exit code, so that they are not taken for the command's.
 pub fn as_its_own(failure: Failure) -> Failure {
     match failure {
-        Failure::Usage(why) => Failure::Ended(OURS, Some(why)),
-        Failure::Failed(why) => Failure::Ended(OURS, Some(format!("{why:#}"))),
+        Failure::Usage(why) => ours(why),
+        Failure::Failed(why) => ours(format!("{why:#}")),
         other => other,
     }
 }
 
 /// What can be known before the command is started.
-fn checked(command: &Command) -> Result<(), Failure> {
-    if let Some(format) = &command.format {
+fn checked(typed: &RunArgs) -> Result<(), Failure> {
+    if let Some(format) = &typed.format {
         report::check_format(format)?;
     }
-    let compared = command.compare.iter().map(|c| &c.condition);
-    compared.chain([&command.condition]).try_for_each(Condition::check)
+    let compared = typed.compare.iter().map(|c| &c.condition);
+    compared.chain([&typed.condition]).try_for_each(Condition::check)
 }
 
-fn tell(command: &Command, report: &RunReport) -> Result<(), Failure> {
-    let format = match (&command.format, command.posix, command.quiet) {
+fn tell(typed: &RunArgs, report: &RunReport) -> Result<(), Failure> {
+    let format = match (&typed.format, typed.posix, typed.quiet) {
         (_, _, true) => Format::None,
         (Some(letters), _, _) => Format::Letters(letters),
         (None, true, _) => Format::Posix,
         (None, false, _) => Format::Words,
     };
-    report::write(report, format, command.output.as_deref(), command.json.as_deref())
+    report::write(report, format, typed.output.as_deref(), typed.json.as_deref())
 }

@@ -1,11 +1,11 @@
 //! One run, from the fork to the report.
 
-use super::child::{self, NotStarted};
+use super::child;
 use super::condition::Condition;
-use super::group::Group;
+use super::group::CommandGroup;
 use super::relay::Relay;
-use super::Command;
-use crate::failure::complain;
+use super::{ours, RunArgs};
+use crate::failure::{complain, Failure};
 use exactop_model::run::{End, RunReport, Rusage, Tree};
 use exactop_sources::SourceError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -19,45 +19,27 @@ use std::time::{Duration, Instant};
 /// until their window was read.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// Why there is no report.
-pub enum Failed {
-    /// The command did not start: the exit status and one line.
-    Start(u8, String),
-    /// Something of ours.
-    Ours(String),
-}
-
-impl From<NotStarted> for Failed {
-    fn from(NotStarted(status, why): NotStarted) -> Failed {
-        Failed::Start(status, why)
-    }
-}
-
-fn ours(error: impl std::fmt::Display) -> Failed {
-    Failed::Ours(error.to_string())
-}
-
 /// Runs the command to its end under these conditions; signals for it go through `relay`.
 ///
 /// # Errors
 /// Why it did not run.
 pub fn run(
-    command: &Command,
+    typed: &RunArgs,
     condition: &Condition,
     relay: &mut Relay,
-) -> Result<RunReport, Failed> {
+) -> Result<RunReport, Failure> {
     if let Some((nice, true)) = condition.niceness() {
         let asked = condition.nice.unwrap_or(0);
         complain(&format!("niceness {asked} is out of range: {nice} it is"));
     }
-    let mut group = Group::of(condition).map_err(ours)?;
-    let mut follower = Follower::open(command.exact_split);
+    let mut group = CommandGroup::of(condition).map_err(ours)?;
+    let mut follower = Follower::open(typed.exact_split);
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
-    let entrance = group.as_ref().map(Group::entrance).transpose().map_err(ours)?;
-    let child = child::start(command, condition, entrance, relay.for_child());
+    let entrance = group.as_ref().map(CommandGroup::entrance).transpose().map_err(ours)?;
+    let child = child::start(typed, condition, entrance, relay.for_child());
     let child = child.inspect_err(|_| relay.ended())?;
-    if command.gate {
+    if typed.gate {
         // What it waited for someone does not count.
         began = Instant::now();
         follower.begin_again();
@@ -70,7 +52,7 @@ pub fn run(
     relay.ended();
     follower.advance();
     let (end, rusage) = ended?;
-    let words = command.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let words = typed.command.iter().map(|word| word.to_string_lossy().into_owned());
     Ok(RunReport {
         command: words.collect(),
         end,
@@ -83,7 +65,7 @@ pub fn run(
 }
 
 /// What the group used; it goes, unless somebody stays in it.
-fn closed(group: Group) -> exactop_model::run::RunGroup {
+fn closed(group: CommandGroup) -> exactop_model::run::RunGroup {
     let report = group.report();
     if let Some((left, what)) = group.left() {
         let path = exactop_model::escape::escape_str(&report.path);

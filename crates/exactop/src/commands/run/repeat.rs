@@ -3,21 +3,20 @@
 
 use super::condition::Condition;
 use super::relay::Relay;
-use super::{one_run, ours, report, Command};
+use super::{as_its_own, one_run, report, RunArgs};
 use crate::failure::Failure;
+use crate::output::bar;
 use exactop_views::run::repeat::{json, text, Series};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
 
 /// Runs all of them, then reports.
 ///
 /// # Errors
 /// Always: with 0 if every run ended so, else with the status of the first that did not; a command
 /// that cannot be started ends it at once, and a signal that asks for an end after the run it hit.
-pub fn run(command: &Command, times: u64, relay: &mut Relay) -> Result<(), Failure> {
-    let mut all: Vec<(Condition, Series)> = conditions(command);
-    let rounds = command.warmup + times;
-    let progress = progress(rounds * all.len() as u64);
+pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure> {
+    let mut all: Vec<(Condition, Series)> = conditions(typed);
+    let rounds = typed.warmup + times;
+    let progress = bar("{bar:30} {pos}/{len} runs, {eta} left  {msg}", rounds * all.len() as u64);
     let mut status = 0;
     for round in 0..rounds {
         for turn in 0..all.len() {
@@ -25,11 +24,7 @@ pub fn run(command: &Command, times: u64, relay: &mut Relay) -> Result<(), Failu
             let at = (round as usize + turn) % all.len();
             let (condition, series) = &mut all[at];
             progress.set_message(series.label.clone());
-            let report =
-                one_run::run(command, condition, relay).map_err(|failed| match failed {
-                    one_run::Failed::Start(status, why) => Failure::Ended(status, Some(why)),
-                    one_run::Failed::Ours(why) => Failure::Ended(super::OURS, Some(why)),
-                })?;
+            let report = one_run::run(typed, condition, relay)?;
             if let Some(signal) = relay.end() {
                 progress.finish_and_clear();
                 return Err(Failure::Signal(signal));
@@ -37,7 +32,7 @@ pub fn run(command: &Command, times: u64, relay: &mut Relay) -> Result<(), Failu
             if status == 0 {
                 status = report.end.status();
             }
-            if round >= command.warmup {
+            if round >= typed.warmup {
                 series.runs.push(report);
             }
             progress.inc(1);
@@ -45,27 +40,19 @@ pub fn run(command: &Command, times: u64, relay: &mut Relay) -> Result<(), Failu
     }
     progress.finish_and_clear();
     let all: Vec<Series> = all.into_iter().map(|(_, series)| series).collect();
-    let words = if command.quiet { String::new() } else { text(&all) };
+    let words = if typed.quiet { String::new() } else { text(&all) };
     let object = format!("{}\n", json(&all));
-    ours(report::put(&words, command.output.as_deref(), &object, command.json.as_deref()))?;
+    let put = report::put(&words, typed.output.as_deref(), &object, typed.json.as_deref());
+    put.map_err(as_its_own)?;
     Err(Failure::Ended(u8::try_from(status & 0xff).unwrap_or(super::OURS), None))
 }
 
 /// Those to compare, each completed by what holds for all; else that alone.
-fn conditions(command: &Command) -> Vec<(Condition, Series)> {
+fn conditions(typed: &RunArgs) -> Vec<(Condition, Series)> {
     let series = |label: &str| Series { label: label.into(), runs: Vec::new() };
-    if command.compare.is_empty() {
-        return vec![(command.condition.clone(), series(""))];
+    if typed.compare.is_empty() {
+        return vec![(typed.condition.clone(), series(""))];
     }
-    let compared = command.compare.iter();
-    compared.map(|c| (c.condition.or(&command.condition), series(&c.label))).collect()
-}
-
-/// A bar with the time that is left, on a terminal.
-fn progress(runs: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left  {msg}");
-    ProgressBar::new(runs).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+    let compared = typed.compare.iter();
+    compared.map(|c| (c.condition.or(&typed.condition), series(&c.label))).collect()
 }

@@ -18,10 +18,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The real machine.
-pub struct Machine;
+/// The machine as it is.
+pub struct LiveHost;
 
-impl Host for Machine {
+impl Host for LiveHost {
     fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
         identify(pid, deed).ok_or_else(|| format!("no process {pid}: it has exited, or never was"))
     }
@@ -109,28 +109,28 @@ mod tests {
 
     fn sleeper() -> (Child, Target) {
         let child = Command::new("sleep").arg("600").spawn().expect("sleep(1)");
-        let target = Machine.identify(child.id(), Deed::Kill).expect("a process");
+        let target = LiveHost.identify(child.id(), Deed::Kill).expect("a process");
         (child, target)
     }
 
     #[test]
     fn a_signal_arrives() {
         let (mut child, target) = sleeper();
-        assert_eq!(Machine.signal(&target, 15), Ok(()));
+        assert_eq!(LiveHost.signal(&target, 15), Ok(()));
         assert_eq!(child.wait().expect("an end").signal(), Some(15));
-        assert_eq!(Machine.signal(&target, 15), Err(target.gone()));
-        assert!(Machine.has_exited(target.key));
+        assert_eq!(LiveHost.signal(&target, 15), Err(target.gone()));
+        assert!(LiveHost.has_exited(target.key));
     }
 
     #[test]
     fn a_nice_value_is_set() {
         let (mut child, target) = sleeper();
-        assert_eq!(Machine.renice(&target, 7), Ok(()));
+        assert_eq!(LiveHost.renice(&target, 7), Ok(()));
         assert_eq!(process::getpriority_process(held::number(target.pid)), Ok(7));
-        assert_eq!(Machine.identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
+        assert_eq!(LiveHost.identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
         child.kill().expect("a kill");
         child.wait().expect("an end");
-        assert_eq!(Machine.renice(&target, 7), Err(target.gone()));
+        assert_eq!(LiveHost.renice(&target, 7), Err(target.gone()));
     }
 
     /// A number that passed to another process: the same number, another start.
@@ -141,11 +141,11 @@ mod tests {
         for started in [target.key.start_ns - 1, target.key.start_ns + 10_000_000] {
             let before =
                 Target { key: TaskKey { start_ns: started, ..target.key }, ..target.clone() };
-            assert_eq!(Machine.signal(&before, 9), Err(before.gone()));
-            assert_eq!(Machine.renice(&before, 19), Err(before.gone()));
-            assert!(Machine.has_exited(before.key));
+            assert_eq!(LiveHost.signal(&before, 9), Err(before.gone()));
+            assert_eq!(LiveHost.renice(&before, 19), Err(before.gone()));
+            assert!(LiveHost.has_exited(before.key));
         }
-        assert!(!Machine.has_exited(target.key));
+        assert!(!LiveHost.has_exited(target.key));
         assert_eq!(child.try_wait().expect("a state"), None, "nobody was killed");
         assert_eq!(process::getpriority_process(held::number(target.pid)), nice);
         child.kill().expect("a kill");
@@ -156,9 +156,9 @@ mod tests {
     fn a_threads_number_means_its_process_to_signals() {
         let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let own = std::process::id();
-        let target = Machine.identify(tid, Deed::Kill).expect("this thread's process");
+        let target = LiveHost.identify(tid, Deed::Kill).expect("this thread's process");
         assert_eq!((target.pid, target.key.tid), (own, own));
-        let target = Machine.identify(tid, Deed::Renice).expect("this thread");
+        let target = LiveHost.identify(tid, Deed::Renice).expect("this thread");
         assert_eq!((target.pid, target.key.tgid), (tid, own));
         assert!(held::is_there(target.key) && held::process_is_there(target.key));
     }
@@ -166,18 +166,18 @@ mod tests {
     #[test]
     fn there_is_no_process_zero() {
         for nobody in [0, u32::MAX] {
-            assert!(Machine.identify(nobody, Deed::Kill).is_err());
+            assert!(LiveHost.identify(nobody, Deed::Kill).is_err());
             let key = TaskKey { tgid: nobody, tid: nobody, start_ns: 0 };
             let target = Target { pid: nobody, key, name: String::new(), nice: 0 };
-            assert_eq!(Machine.signal(&target, 15), Err(target.gone()));
-            assert_eq!(Machine.renice(&target, 1), Err(target.gone()));
+            assert_eq!(LiveHost.signal(&target, 15), Err(target.gone()));
+            assert_eq!(LiveHost.renice(&target, 1), Err(target.gone()));
         }
     }
 
     #[test]
     fn a_group_that_was_made_again_is_another() {
         let limit = Limit { group: "/".into(), id: Some(u64::MAX), weight: Some(100), max: None };
-        let refused = Machine.limit(&limit).expect_err("no such group");
+        let refused = LiveHost.limit(&limit).expect_err("no such group");
         let none_here = !Path::new("/sys/fs/cgroup/cgroup.procs").exists();
         assert!(refused.contains("is gone: nothing done") || none_here, "{refused}");
     }

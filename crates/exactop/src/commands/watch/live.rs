@@ -1,76 +1,21 @@
-//! The live view: settings from the configuration file, changed by the command line.
+//! The live view of a source.
 
-use super::actions::Machine;
-use crate::cli::Watch;
+use super::actions::LiveHost;
 use crate::failure::Failure;
-use crate::options::{config, preset};
+use crate::options::resolved::Live;
+use crate::rights::Role;
+use crate::source;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
-use exactop_tui::{ExitReason, Settings, TuiError};
-use std::io::{self, IsTerminal};
-
-/// What the live view starts with.
-///
-/// # Errors
-/// When the configuration cannot be used.
-pub fn settings(watch: &Watch) -> Result<Settings, Failure> {
-    let mut settings = config::load()?;
-    if let Some(seconds) = watch.delay {
-        settings.interval_s = seconds;
-    }
-    if let Some(name) = &watch.preset {
-        let preset = preset::named(name)?;
-        settings.microstates = false;
-        settings.columns = preset.columns.iter().map(|c| c.id.into()).collect();
-        settings.sort = preset.sort.id.into();
-        settings.reverse = false;
-    }
-    if let Some(columns) = &watch.columns {
-        settings.microstates = false;
-        settings.columns = columns.0.iter().map(|c| c.id.into()).collect();
-    }
-    if let Some(field) = &watch.sort {
-        settings.sort = field.0.column.id.into();
-        settings.reverse = field.0.descending != field.0.column.descending();
-    }
-    if let Some(user) = &watch.user {
-        settings.user = Some(user.clone());
-    }
-    if !watch.filter.is_empty() {
-        settings.filters = watch.filter.iter().map(|f| f.text().into()).collect();
-    }
-    settings.threads |= watch.threads;
-    settings.hide_idle |= watch.hide_idle;
-    settings.command_line |= watch.command_line;
-    settings.per_cpu |= watch.per_cpu;
-    Ok(settings)
-}
-
-/// Refuses what only makes sense for printed windows, and a standard output nobody looks at.
-///
-/// # Errors
-/// Which, and what to do.
-pub fn check(watch: &Watch) -> Result<(), Failure> {
-    let printing = [("-n", watch.iterations.is_some()), ("-w", watch.width.is_some())];
-    if let Some((option, _)) = printing.iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format!(
-            "{option} is for printed windows: add -b, --json or --csv"
-        )));
-    }
-    if !io::stdout().is_terminal() {
-        return Err(Failure::usage(
-            "standard output is not a terminal: add -b for text, or use --json or --csv",
-        ));
-    }
-    Ok(())
-}
+use exactop_tui::{ExitReason, TuiError};
 
 /// Runs the live view until someone ends it.
 ///
 /// # Errors
 /// Why it ended, unless someone asked for it.
-pub fn run(feed: Box<dyn Feed>, watch: &Watch, settings: Settings) -> Result<(), Failure> {
-    let mut feed = Only { pids: watch.pid.clone(), feed };
-    match exactop_tui::run(&mut feed, &mut Machine, settings) {
+pub fn run(live: Live) -> Result<(), Failure> {
+    let feed = source::open(&live.source, Role::Live)?;
+    let mut feed = Only { pids: live.pids, feed };
+    match exactop_tui::run(&mut feed, &mut LiveHost, live.settings) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),
         Ok(ExitReason::Signal(signal)) => Err(Failure::Signal(signal)),
         Err(error @ (TuiError::Feed(_) | TuiError::Terminal(_))) => Err(Failure::failed(error)),

@@ -2,5 +2,25 @@
 
 mod actions;
 mod held_process;
-pub mod live;
-pub mod windows;
+mod live;
+mod windows;
+
+use crate::failure::Failure;
+use crate::options::resolved::Wanted;
+use crate::output;
+use exactop_model::columns::COLUMNS;
+
+/// Shows what is wanted.
+///
+/// # Errors
+/// What failed, or the signal that ended it.
+pub fn run(wanted: Wanted) -> Result<(), Failure> {
+    match wanted {
+        Wanted::Fields => {
+            let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.id, c.title));
+            output::print(lines.collect::<String>())
+        }
+        Wanted::Live(live) => live::run(live),
+        Wanted::Windows(windows) => windows::run(&windows),
+    }
+}

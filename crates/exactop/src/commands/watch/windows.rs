@@ -1,53 +1,16 @@
 //! Batch mode: window after window to standard output.
 
-use crate::cli::Watch;
 use crate::failure::Failure;
-use crate::options::parse::MAX_WIDTH;
-use crate::options::preset;
+use crate::options::resolved::{Format, Windows};
 use crate::output::{not_written, Signals};
-use exactop_model::{Ask, Feed, Needs};
-use exactop_views::table::TextOptions;
+use crate::rights::Role;
+use crate::source;
+use exactop_model::{Ask, Needs};
 use exactop_views::{csv, json, ptop, table, Page, Plan};
 use std::io;
 use std::time::{Duration, Instant};
 
-/// What windows look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// For people.
-    Text(TextOptions),
-    /// The precise top's table, with at most so many rows.
-    Precise(Option<usize>),
-    /// A line each.
-    Json,
-    /// A line for each row.
-    Csv,
-}
-
 impl Format {
-    /// The format the options ask for.
-    pub fn new(watch: &Watch) -> Format {
-        if watch.json {
-            return Format::Json;
-        }
-        if watch.csv {
-            return Format::Csv;
-        }
-        if watch.preset.as_deref() == Some(preset::PRECISE) {
-            return Format::Precise(watch.rows);
-        }
-        let from_environment = || {
-            let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
-            Some(columns.clamp(3, MAX_WIDTH))
-        };
-        let width = match watch.width {
-            None => MAX_WIDTH,
-            Some(None) => from_environment().unwrap_or(MAX_WIDTH),
-            Some(Some(width)) => width,
-        };
-        Format::Text(TextOptions { width, each_cpu: watch.per_cpu })
-    }
-
     /// What it shows of a plan.
     fn ask(self, plan: &Plan) -> Ask {
         let mut ask = plan.ask();
@@ -84,20 +47,13 @@ impl Format {
     }
 }
 
-/// How often and how long.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pace {
-    /// The length of a window.
-    pub interval: Duration,
-    /// How many; `None`: until stopped.
-    pub windows: Option<u64>,
-}
-
 /// Prints windows until there were enough of them or a signal comes.
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(feed: &mut dyn Feed, plan: &Plan, format: Format, pace: Pace) -> Result<(), Failure> {
+pub fn run(wanted: &Windows) -> Result<(), Failure> {
+    let Windows { source, plan, format, pace } = wanted;
+    let mut feed = source::open(source, Role::Windows)?;
     let signals = Signals::new()?;
     signals.write(&format.opening(plan).map_err(not_written)?)?;
     let ask = format.ask(plan);
@@ -110,7 +66,7 @@ pub fn run(feed: &mut dyn Feed, plan: &Plan, format: Format, pace: Pace) -> Resu
         let frame = feed.next_frame(&ask);
         let frame = frame.map_err(|error| signals.or(Failure::failed(error)))?;
         let Some(frame) = frame else { continue };
-        let page = plan.page(frame, feed);
+        let page = plan.page(frame, &mut *feed);
         signals.write(&format.window(&page, printed == 0).map_err(not_written)?)?;
         printed += 1;
     }

@@ -1,0 +1,94 @@
+//! How long a window is, and how many there are.
+
+use super::parse;
+use crate::failure::Failure;
+use clap::Args;
+use std::time::Duration;
+
+/// How long, and how many.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// The length of a window.
+    pub interval: Duration,
+    /// How many; `None`: until stopped.
+    pub windows: Option<u64>,
+}
+
+/// What commands that show windows take at the end.
+#[derive(Debug, Args)]
+pub struct PaceArgs {
+    /// The interval in seconds [default: 1] and how many windows [default: until stopped]
+    #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
+    words: Vec<String>,
+}
+
+impl PaceArgs {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What is wrong with which.
+    pub fn resolve(&self) -> Result<Pace, Failure> {
+        pace(&self.words)
+    }
+}
+
+/// Reads `[interval [count]]`: windows of 1 s until stopped where nothing is said.
+///
+/// # Errors
+/// What is wrong with which.
+pub fn pace(words: &[String]) -> Result<Pace, Failure> {
+    let wrong = |what, text: &String, why| Failure::usage(format!("{what} '{text}': {why}"));
+    let interval = match words.first() {
+        None => 1.0,
+        Some(text) => parse::seconds(text).map_err(|why| wrong("interval", text, why))?,
+    };
+    let windows = match words.get(1) {
+        None => None,
+        Some(text) => match text.parse() {
+            Ok(n) if n > 0 => Some(n),
+            _ => return Err(wrong("count", text, "write how many windows, 1 or more".into())),
+        },
+    };
+    match words.get(2) {
+        None => Ok(Pace { interval: Duration::from_secs_f64(interval), windows }),
+        Some(more) => Err(Failure::usage(format!("'{more}': nothing goes after the count"))),
+    }
+}
+
+/// Whether a word on the command line is meant as interval or count.
+#[cfg_attr(not(feature = "bpf"), allow(dead_code))]
+pub fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(words: &[&str]) -> Result<Pace, String> {
+        let words: Vec<String> = words.iter().map(ToString::to_string).collect();
+        pace(&words).map_err(|failure| match failure {
+            Failure::Usage(why) => why,
+            other => format!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn interval_and_count_are_read_or_refused() {
+        let second = Duration::from_secs(1);
+        assert_eq!(read(&[]), Ok(Pace { interval: second, windows: None }));
+        let half = Pace { interval: second / 2, windows: Some(3) };
+        assert_eq!(read(&["0.5", "3"]), Ok(half));
+        for (words, part) in [
+            (&["0"] as &[&str], "interval '0'"),
+            (&["-1"], "interval '-1'"),
+            (&["1", "0"], "count '0'"),
+            (&["1", "x"], "count 'x'"),
+            (&["1", "2", "3"], "'3'"),
+        ] {
+            let why = read(words).unwrap_err();
+            assert!(why.contains(part), "{words:?}: {why}");
+        }
+        assert!(is_number("1") && is_number("-1") && is_number(".5") && !is_number("close"));
+    }
+}

@@ -1,0 +1,246 @@
+//! What the options of watching come to. It is made once, before anything is opened; whoever
+//! watches asks it and not what was typed.
+
+use super::pace::Pace;
+use super::parse::MAX_WIDTH;
+use super::typed::{PtopArgs, WatchArgs};
+use super::{config, preset};
+use crate::failure::Failure;
+use crate::passwd;
+use exactop_model::columns::TOP;
+use exactop_model::sort::SortBy;
+use exactop_sources::session::Choice;
+use exactop_sources::SplitOptions;
+use exactop_tui::Settings;
+use exactop_views::table::TextOptions;
+use exactop_views::{json, Plan, Selection, User};
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const DEFAULT_DELAY_S: f64 = 2.0;
+
+/// What is wanted.
+pub enum Wanted {
+    /// The names of all columns.
+    Fields,
+    /// The live view.
+    Live(Live),
+    /// Windows, one after the other.
+    Windows(Windows),
+}
+
+/// The source that is wanted.
+#[derive(Debug)]
+pub struct SourceOptions {
+    /// Which.
+    pub choice: Choice,
+    /// How it tells user, system and interrupt time apart.
+    pub split: SplitOptions,
+    /// Where /proc is, for tests.
+    pub root: Option<PathBuf>,
+}
+
+/// What the live view starts with.
+pub struct Live {
+    pub source: SourceOptions,
+    /// Only these processes, unless empty.
+    pub pids: Vec<u32>,
+    pub settings: Settings,
+}
+
+/// What is printed, and how often.
+pub struct Windows {
+    pub source: SourceOptions,
+    pub plan: Plan,
+    pub format: Format,
+    pub pace: Pace,
+}
+
+/// What windows look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text(TextOptions),
+    /// The precise top's table, which has no rows for those that did nothing, with at most so many.
+    Precise(Option<usize>),
+    /// A line each.
+    Json,
+    /// A line for each row.
+    Csv,
+}
+
+impl Wanted {
+    /// What the options come to.
+    ///
+    /// # Errors
+    /// What does not go together, is not known or is not there.
+    pub fn watching(typed: WatchArgs) -> Result<Wanted, Failure> {
+        match typed.list_fields {
+            true => Ok(Wanted::Fields),
+            false if typed.prints() => windows(typed).map(Wanted::Windows),
+            false => live(typed).map(Wanted::Live),
+        }
+    }
+
+    /// The precise top is batch mode with columns of its own.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn precise(typed: PtopArgs) -> Result<Wanted, Failure> {
+        let mut watch = typed.watch;
+        if watch.preset.is_some() || watch.columns.is_some() {
+            return Err(Failure::usage(
+                "ptop has columns of its own: leave --preset and --columns out",
+            ));
+        }
+        watch.batch = true;
+        watch.preset = Some(preset::PRECISE.into());
+        watch.delay = watch.delay.or(Some(typed.interval));
+        watch.iterations = watch.iterations.or(typed.count);
+        watch.rows = typed.rows;
+        Wanted::watching(watch)
+    }
+}
+
+fn live(typed: WatchArgs) -> Result<Live, Failure> {
+    let printing = [("-n", typed.iterations.is_some()), ("-w", typed.width.is_some())];
+    if let Some((option, _)) = printing.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{option} is for printed windows: add -b, --json or --csv"
+        )));
+    }
+    if !io::stdout().is_terminal() {
+        return Err(Failure::usage(
+            "standard output is not a terminal: add -b for text, or use --json or --csv",
+        ));
+    }
+    let settings = settings(&typed)?;
+    are_there(typed.proc_root.as_deref(), &typed.pid)?;
+    user(&typed)?;
+    Ok(Live { source: source(&typed), pids: typed.pid, settings })
+}
+
+/// Those of the configuration, changed by the command line.
+fn settings(typed: &WatchArgs) -> Result<Settings, Failure> {
+    let mut settings = config::load()?;
+    if let Some(seconds) = typed.delay {
+        settings.interval_s = seconds;
+    }
+    if let Some(name) = &typed.preset {
+        let preset = preset::named(name)?;
+        settings.microstates = false;
+        settings.columns = preset.columns.iter().map(|c| c.id.into()).collect();
+        settings.sort = preset.sort.id.into();
+        settings.reverse = false;
+    }
+    if let Some(columns) = &typed.columns {
+        settings.microstates = false;
+        settings.columns = columns.0.iter().map(|c| c.id.into()).collect();
+    }
+    if let Some(field) = &typed.sort {
+        settings.sort = field.0.column.id.into();
+        settings.reverse = field.0.descending != field.0.column.descending();
+    }
+    if let Some(user) = &typed.user {
+        settings.user = Some(user.clone());
+    }
+    if !typed.filter.is_empty() {
+        settings.filters = typed.filter.iter().map(|f| f.text().into()).collect();
+    }
+    settings.threads |= typed.threads;
+    settings.hide_idle |= typed.hide_idle;
+    settings.command_line |= typed.command_line;
+    settings.per_cpu |= typed.per_cpu;
+    Ok(settings)
+}
+
+fn windows(typed: WatchArgs) -> Result<Windows, Failure> {
+    let format = format(&typed);
+    let (plan, source) = (plan(&typed, format)?, source(&typed));
+    are_there(source.root.as_deref(), &typed.pid)?;
+    let pace = Pace {
+        interval: Duration::from_secs_f64(typed.delay.unwrap_or(DEFAULT_DELAY_S)),
+        windows: if typed.once { Some(1) } else { typed.iterations },
+    };
+    Ok(Windows { source, plan, format, pace })
+}
+
+fn format(typed: &WatchArgs) -> Format {
+    if typed.json {
+        return Format::Json;
+    }
+    if typed.csv {
+        return Format::Csv;
+    }
+    if typed.preset.as_deref() == Some(preset::PRECISE) {
+        return Format::Precise(typed.rows);
+    }
+    let from_environment = || {
+        let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
+        Some(columns.clamp(3, MAX_WIDTH))
+    };
+    let width = match typed.width {
+        None => MAX_WIDTH,
+        Some(None) => from_environment().unwrap_or(MAX_WIDTH),
+        Some(Some(width)) => width,
+    };
+    Format::Text(TextOptions { width, each_cpu: typed.per_cpu })
+}
+
+/// What is asked of every printed window.
+fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
+    let preset = typed.preset.as_deref().map(preset::named).transpose()?;
+    let columns = match (&typed.columns, &preset) {
+        (Some(columns), _) => columns.0.clone(),
+        (None, Some(preset)) => preset.columns.clone(),
+        (None, None) if typed.json || typed.csv => json::default_columns(),
+        (None, None) => preset::known(TOP),
+    };
+    let natural = || SortBy::column(preset.map_or(preset::known(&["cpu_pct"])[0], |p| p.sort));
+    Ok(Plan {
+        columns,
+        sort: typed.sort.map_or_else(natural, |field| field.0),
+        threads: typed.threads,
+        command_line: typed.command_line,
+        selection: Selection {
+            pids: typed.pid.clone(),
+            user: user(typed)?,
+            hide_idle: typed.hide_idle,
+            filters: typed.filter.clone(),
+        },
+        only_active: matches!(format, Format::Precise(_)),
+    })
+}
+
+fn user(typed: &WatchArgs) -> Result<Option<User>, Failure> {
+    let Some(text) = &typed.user else { return Ok(None) };
+    let (name, others) = match text.strip_prefix('!') {
+        Some(name) => (name, true),
+        None => (text.as_str(), false),
+    };
+    let unknown =
+        || Failure::usage(format!("no user '{name}' in /etc/passwd: write a name or a number"));
+    let uid = passwd::id(name).ok_or_else(unknown)?;
+    Ok(Some(User { uid, others }))
+}
+
+fn source(typed: &WatchArgs) -> SourceOptions {
+    SourceOptions {
+        choice: typed.source,
+        split: SplitOptions { split: typed.split, irq: typed.irq, budget: typed.budget / 100.0 },
+        root: typed.proc_root.clone(),
+    }
+}
+
+/// Processes that are asked for by number must be there now; later they may go.
+///
+/// # Errors
+/// The first that is not.
+pub fn are_there(root: Option<&Path>, pids: &[u32]) -> Result<(), Failure> {
+    let root = root.unwrap_or(Path::new("/proc"));
+    match pids.iter().find(|pid| !root.join(pid.to_string()).exists()) {
+        Some(pid) => Err(Failure::failed(format!("no process {pid}"))),
+        None => Ok(()),
+    }
+}
