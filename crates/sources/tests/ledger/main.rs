@@ -1,4 +1,5 @@
-//! The ledger against the running kernel: conservation under load, outside witnesses, corners.
+//! The ledger against the running kernel: conservation under load, outside witnesses, lives, states,
+//! and tables that are too small.
 //!
 //! One binary, so that it can be carried to other kernels. It needs the right to load BPF
 //! programs; where that is missing the tests fail and say so, because a green run that measured
@@ -8,15 +9,17 @@
 mod attach;
 mod books;
 mod conservation;
-mod corners;
 mod cost;
 mod crowd;
+mod full_tables;
 mod hotplug;
 mod identity;
 mod interrupts;
 mod io_uring;
+mod lives;
 mod microstates;
 mod sources;
+mod states;
 mod syscalls;
 mod teardown;
 mod waits;

@@ -1,0 +1,105 @@
+//! Asleep, stopped, running, waiting for a CPU: who is in which state, and on which CPU.
+
+use crate::books::{process, run_ns, Books};
+use exactop_model::{Counter, MicroState};
+use exactop_sources::ledger::Options;
+use exactop_workloads::workloads::{Sleepers, Spin, StopContinue};
+use std::time::Duration;
+
+#[test]
+fn a_sleeper_that_nothing_touches_reads_all_asleep() {
+    let Some(_machine) = crate::machine() else { return };
+    let sleepers = Sleepers::start(5).expect("sleepers");
+    std::thread::sleep(Duration::from_millis(100));
+    let mut books = Books::open(&Options::default());
+    for _ in 0..3 {
+        let window = books.window(Duration::from_millis(50));
+        let frame = books.processes(&window);
+        for pid in sleepers.pids() {
+            let row = process(&frame, pid);
+            assert_eq!(row.delta.get(Counter::SleepNs), Some(window.length_ns()));
+            assert_eq!((row.letter, row.life_ns), ('S', window.length_ns()));
+        }
+    }
+}
+
+#[test]
+fn many_idle_tasks_are_not_looked_at() {
+    let Some(_machine) = crate::machine() else { return };
+    let _sleepers = Sleepers::start(1000).expect("sleepers");
+    std::thread::sleep(Duration::from_millis(300));
+    let mut books = Books::open(&Options::default());
+    let window = books.window(Duration::from_millis(50));
+    println!("{} of {} tasks in the snapshot", window.tasks.len(), books.book.census().total);
+    assert!(books.book.census().total > 1000);
+    assert!(window.tasks.len() < 500);
+}
+
+#[test]
+fn stopped_time_is_stopped() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let load = StopContinue::start(2).expect("stops");
+    books.close();
+    let window = books.window(Duration::from_millis(500));
+    let frame = books.processes(&window);
+    for pid in load.pids() {
+        let stopped = process(&frame, pid).delta.get(Counter::StopNs).expect("stop_ns");
+        assert!(stopped > 0, "process {pid} was never seen stopped");
+    }
+}
+
+#[test]
+fn waiting_for_a_cpu_is_run_queue_wait() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let spin = Spin::start(3, Some(&[0])).expect("three on one CPU");
+    books.close();
+    let window = books.window(Duration::from_secs(1));
+    let frame = books.threads(&window);
+    for tid in spin.threads() {
+        let row = frame.rows.iter().find(|r| r.key.tid == tid).expect("its row");
+        let lat = row.delta.get(Counter::LatNs).expect("lat") as f64 / row.life_ns as f64;
+        assert!((0.4..0.95).contains(&lat), "{tid} waited {lat} of its time");
+        assert_eq!(row.delta.get(Counter::SleepNs), Some(0));
+        assert_eq!(row.last_cpu, Some(0));
+    }
+}
+
+#[test]
+fn the_cpus_a_process_ran_on_are_known_when_it_is_watched() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let spin = Spin::start(1, Some(&[1])).expect("one on CPU 1");
+    books.watch(spin.pid());
+    books.close();
+    let window = books.window(Duration::from_millis(300));
+    let on = |cpu: u32| {
+        let account = window.cpus.iter().find(|c| c.time.cpu == cpu).expect("the CPU");
+        account.time.watched_ns.expect("watched")
+    };
+    let row = run_ns(process(&books.processes(&window), spin.pid()));
+    let total: u64 = window.cpus.iter().filter_map(|c| c.time.watched_ns).sum();
+    assert_eq!(total, row, "the shares are the whole");
+    assert!(on(1) > 0 && on(0) == 0);
+}
+
+#[test]
+fn states_are_those_of_proc() {
+    let Some(_machine) = crate::machine() else { return };
+    let sleepers = Sleepers::start(3).expect("sleepers");
+    let mut books = Books::open(&Options::default());
+    let window = books.window(Duration::from_millis(50));
+    for pid in sleepers.pids() {
+        let account = process(&books.processes(&window), pid).account.expect("an account");
+        let task = books.book.task(account).expect("known");
+        assert_eq!(task.state, MicroState::Sleep);
+        assert_eq!(task.key.tgid, pid);
+        let start = exactop_workloads::procs::stat_field(pid, 22).expect("start");
+        assert_eq!(task.key.start_ns / 10_000_000, start, "start time in ticks");
+        assert_eq!(
+            u64::from(task.ident.ppid),
+            exactop_workloads::procs::stat_field(pid, 4).expect("ppid")
+        );
+    }
+}
