@@ -8,7 +8,6 @@ mod failure;
 mod fuzz;
 mod options;
 mod output;
-mod passwd;
 mod rights;
 mod source;
 

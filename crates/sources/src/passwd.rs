@@ -1,24 +1,10 @@
-//! User names on the command line.
+//! Users by name and number: /etc/passwd (passwd(5)). Users known only to a directory service are
+//! not in it.
 
+use crate::procfs::ticks::number;
 use std::fs;
 
-/// The id of a user: a number as it stands, or a name of /etc/passwd.
-pub fn id(user: &str) -> Option<u32> {
-    user.parse().ok().or_else(|| named(user, &fs::read("/etc/passwd").ok()?))
-}
-
-/// The id of a name in a file of passwd(5).
-fn named(name: &str, passwd: &[u8]) -> Option<u32> {
-    passwd.split(|&b| b == b'\n').find_map(|line| {
-        let mut fields = line.split(|&b| b == b':');
-        let found = fields.next()? == name.as_bytes();
-        let id = fields.nth(1)?;
-        found.then(|| std::str::from_utf8(id).ok()?.parse().ok())?
-    })
-}
-
 /// What passwd(5) says of a user.
-#[cfg(feature = "bpf")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name.
@@ -33,28 +19,33 @@ pub struct Entry {
     pub shell: Vec<u8>,
 }
 
-/// The entry of a user by number.
-#[cfg(feature = "bpf")]
-pub fn entry(uid: u32) -> Option<Entry> {
-    numbered(uid, &fs::read("/etc/passwd").ok()?)
-}
-
-#[cfg(feature = "bpf")]
-fn numbered(wanted: u32, passwd: &[u8]) -> Option<Entry> {
-    let number = |field: &[u8]| std::str::from_utf8(field).ok()?.parse::<u32>().ok();
-    let entry = |line: &[u8]| {
+/// The users of such a file, in its order; what ends early ends with empty fields, and what is no
+/// user is passed by.
+pub(crate) fn entries(passwd: &[u8]) -> impl Iterator<Item = Entry> + '_ {
+    passwd.split(|&b| b == b'\n').filter_map(|line| {
         let mut fields = line.split(|&b| b == b':');
         let (name, _, uid, gid) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-        let (_, home, shell) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(Entry {
-            name: name.to_vec(),
-            uid: number(uid)?,
-            gid: number(gid)?,
-            home: home.to_vec(),
-            shell: shell.to_vec(),
-        })
+        let mut text = |skipped| fields.nth(skipped).map_or(Vec::new(), <[u8]>::to_vec);
+        let (home, shell) = (text(1), text(0));
+        Some(Entry { name: name.to_vec(), uid: number(uid)?, gid: number(gid)?, home, shell })
+    })
+}
+
+/// The id of a user: a number as it stands, or a name of /etc/passwd.
+pub fn id(user: &str) -> Option<u32> {
+    let named = || {
+        let passwd = fs::read("/etc/passwd").ok()?;
+        let found = entries(&passwd).find(|entry| entry.name == user.as_bytes());
+        found.map(|entry| entry.uid)
     };
-    passwd.split(|&b| b == b'\n').filter_map(entry).find(|entry| entry.uid == wanted)
+    user.parse().ok().or_else(named)
+}
+
+/// The entry of a user by number.
+pub fn entry(uid: u32) -> Option<Entry> {
+    let passwd = fs::read("/etc/passwd").ok()?;
+    let found = entries(&passwd).find(|entry| entry.uid == uid);
+    found
 }
 
 #[cfg(test)]
@@ -62,18 +53,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_whole_fields() {
-        let passwd = b"root:x:0:0::/root:/bin/sh\n\xff:x:7:7::/:\npg:x:70:70::/:\n";
-        assert_eq!(named("root", passwd), Some(0));
-        assert_eq!(named("pg", passwd), Some(70));
-        assert_eq!(named("p", passwd), None);
-        assert_eq!(id("1234"), Some(1234));
-        #[cfg(feature = "bpf")]
-        {
-            let entry = numbered(70, passwd).unwrap();
-            assert_eq!((entry.gid, entry.name.as_slice()), (70, &b"pg"[..]));
-            assert_eq!((entry.home.as_slice(), entry.shell.as_slice()), (&b"/"[..], &b""[..]));
-            assert_eq!(numbered(71, passwd), None);
-        }
+    fn a_user_is_a_line_with_two_numbers() {
+        let passwd = b"root:x:0:0::/root:/bin/sh\n\xff:x:7:7::/:\npg:x:26:27\n# c\n+\nbad:x:y:1\n";
+        let users: Vec<Entry> = entries(passwd).collect();
+        assert_eq!(users.iter().map(|u| u.uid).collect::<Vec<_>>(), [0, 7, 26]);
+        let root = &users[0];
+        assert_eq!((root.home.as_slice(), root.shell.as_slice()), (&b"/root"[..], &b"/bin/sh"[..]));
+        let early = &users[2];
+        assert_eq!((early.gid, early.name.as_slice()), (27, &b"pg"[..]));
+        assert!(early.home.is_empty() && early.shell.is_empty());
+        assert_eq!((id("1234"), id("root")), (Some(1234), Some(0)));
     }
 }

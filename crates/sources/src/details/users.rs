@@ -2,7 +2,7 @@
 //!
 //! Users known only to a directory service have no name here and show as their number.
 
-use crate::procfs::ticks::number;
+use crate::passwd;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -42,13 +42,11 @@ impl Users {
 }
 
 /// The first name of a number is its name, as for getpwuid(3).
-fn names(text: &[u8]) -> FxHashMap<u32, String> {
+fn names(passwd: &[u8]) -> FxHashMap<u32, String> {
     let mut names = FxHashMap::default();
-    for line in text.split(|&b| b == b'\n') {
-        let mut fields = line.split(|&b| b == b':');
-        if let (Some(name), Some(uid)) = (fields.next(), fields.nth(1).and_then(number)) {
-            names.entry(uid).or_insert_with(|| String::from_utf8_lossy(name).into_owned());
-        }
+    for entry in passwd::entries(passwd) {
+        let name = || String::from_utf8_lossy(&entry.name).into_owned();
+        names.entry(entry.uid).or_insert_with(name);
     }
     names
 }

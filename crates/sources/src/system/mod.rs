@@ -2,7 +2,7 @@
 //!
 //! A field that cannot be read is `None`; nothing here is an error.
 
-mod users;
+mod logins;
 
 use crate::procfs::files::KeptFile;
 use crate::procfs::ticks::number;
@@ -59,7 +59,7 @@ impl SystemReader {
             wall_s: Some(now.as_second()),
             local_time: Some(time_of_day(now, &self.zone)),
             uptime_s: read(&mut self.uptime, uptime_s),
-            users: users::logged_in(&self.utmp),
+            users: logins::logged_in(&self.utmp),
             load: read(&mut self.load, load),
             memory: read(&mut self.memory, memory),
             ticks: stat.total,

@@ -1,6 +1,6 @@
 //! Another user to run a command as: who that is, and what programs expect to find of them.
 
-use crate::passwd;
+use exactop_sources::passwd;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt;

@@ -3,11 +3,11 @@
 use super::held_process::{self as held, Held, Reniced, Stat};
 use crate::commands::cgroups;
 use crate::options::config;
-use crate::passwd;
 use crate::rights::asked;
 use exactop_model::escape::unescape;
 use exactop_model::limits::Max;
 use exactop_model::TaskKey;
+use exactop_sources::passwd;
 use exactop_tui::app::groups::Limit;
 use exactop_tui::{Deed, Host, Settings, Target};
 use rustix::io::Errno;
