@@ -85,6 +85,19 @@ counters! {
 }
 
 impl Counter {
+    /// Delays, which only the kernel's own delay accounting counts.
+    pub const DELAYS: [Counter; 7] = [
+        Counter::BlkioDelayNs,
+        Counter::SwapinDelayNs,
+        Counter::ReclaimDelayNs,
+        Counter::ThrashingDelayNs,
+        Counter::CompactDelayNs,
+        Counter::WpcopyDelayNs,
+        Counter::IrqDelayNs,
+    ];
+}
+
+impl Counter {
     /// The counters that are states: a thread is in exactly one of them at any instant. User and
     /// system time are parts of `RunNs`.
     pub const STATES: &'static [Counter] = &[

@@ -81,6 +81,20 @@ impl Provenance {
         }
     }
 
+    /// A source whose time of interrupts and steal is counted in ticks.
+    pub fn by_ticks(source: SourceKind) -> Provenance {
+        let (irq, steal) = (Quality::Sampled, Quality::Sampled);
+        Provenance { irq, steal, ..Provenance::new(source) }
+    }
+
+    /// With some counters of this quality.
+    pub fn with(mut self, quality: Quality, counters: &[Counter]) -> Provenance {
+        for &counter in counters {
+            self.counters[counter as usize] = quality;
+        }
+        self
+    }
+
     /// Adds why this source and not a better one, before what it has to say itself.
     pub fn because(&mut self, reason: &str) {
         let reason = crate::escape::harmless(reason);

@@ -1,6 +1,7 @@
 //! Control groups over windows: what the kernel's files say, beside a source's tasks summed by group.
 
 use crate::clock::now_ns;
+use crate::cpu_list;
 use crate::error::SourceError;
 use crate::source::{Request, Source};
 use exactop_cgroups::{CgroupError, Hierarchy};
@@ -58,11 +59,10 @@ impl GroupWindows {
         };
         let rows = self.files.window(uses.as_ref().ok());
         let t1_ns = now_ns();
-        let online = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
         Groups {
             t0_ns: std::mem::replace(&mut self.t0_ns, t1_ns),
             t1_ns,
-            cpus: listed(online.trim()).max(1),
+            cpus: cpu_list::online().map_or(1, |cpus| cpus.len() as u32),
             no_ledger: uses.err(),
             rows,
         }
@@ -124,13 +124,4 @@ impl GroupsBeside {
             rows: files.window(uses.as_ref()),
         });
     }
-}
-
-/// How many CPUs a list such as `0-3,8` has.
-fn listed(list: &str) -> u32 {
-    let of = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)? + 1)
-    };
-    list.split(',').filter_map(of).sum()
 }

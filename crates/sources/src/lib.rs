@@ -10,6 +10,7 @@
 #[cfg(feature = "bpf")]
 mod bpf;
 mod clock;
+mod cpu_list;
 pub mod details;
 pub mod error;
 pub mod groups;
@@ -17,6 +18,7 @@ pub mod groups;
 pub mod ledger;
 #[cfg(feature = "bpf")]
 pub mod on_demand;
+pub mod passwd;
 pub mod probe;
 pub mod procfs;
 pub mod session;

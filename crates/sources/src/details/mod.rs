@@ -171,7 +171,7 @@ impl Details {
         row.ident.policy = stat.policy;
         if files.has(Needs::STAT) {
             row.detail.virt = Ok(stat.vsize_bytes);
-            row.detail.time_ns = self.ticks.cpu_ns(stat).ok_or(Missing::Source);
+            row.detail.time_ns = stat.cpu_ns(self.ticks).ok_or(Missing::Source);
             if let Ok(time_ns) = row.detail.time_ns {
                 open.set_time_base(row, time_ns);
             }

@@ -272,19 +272,6 @@ fn steal_is_measured(kernel: &KernelSide) -> bool {
     })
 }
 
-/// What other sources take from the kernel's own accounting.
-const OF_TASKSTATS: [Counter; 9] = [
-    Counter::CutimeNs,
-    Counter::CstimeNs,
-    Counter::BlkioDelayNs,
-    Counter::SwapinDelayNs,
-    Counter::ReclaimDelayNs,
-    Counter::ThrashingDelayNs,
-    Counter::CompactDelayNs,
-    Counter::WpcopyDelayNs,
-    Counter::IrqDelayNs,
-];
-
 fn provenance(measured: Measured) -> Provenance {
     let mut provenance = Provenance::new(SourceKind::Ledger);
     for &counter in Counter::ALL {
@@ -296,7 +283,8 @@ fn provenance(measured: Measured) -> Provenance {
             }
             Counter::UtimeNs | Counter::StimeNs => Quality::Sampled,
             // Only the kernel's own accounting has them; what exited is accounted for here.
-            other if OF_TASKSTATS.contains(&other) => Quality::Missing,
+            Counter::CutimeNs | Counter::CstimeNs => Quality::Missing,
+            other if Counter::DELAYS.contains(&other) => Quality::Missing,
             _ => Quality::Exact,
         };
     }

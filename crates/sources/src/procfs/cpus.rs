@@ -4,8 +4,9 @@ use super::files::KeptFile;
 use super::kernel_stat::KernelStat;
 use super::ticks::{Now, Ticks};
 use crate::error::SourceError;
-use exactop_model::system::StatTicks;
-use exactop_model::CpuSample;
+use exactop_model::snapshot::CostSample;
+use exactop_model::system::{StatTicks, System};
+use exactop_model::{CpuSample, ErrorCounts, ErrorKind, Provenance, Snapshot};
 use std::path::Path;
 
 /// /proc/stat, kept open, and the clock.
@@ -14,18 +15,6 @@ pub(crate) struct CpuReader {
     accounts: CpuAccounts,
     ticks: Ticks,
     pub(super) clock: Box<dyn FnMut() -> Now + Send>,
-}
-
-/// The CPUs at an instant.
-pub(crate) struct CpusNow {
-    /// When.
-    pub now: Now,
-    /// Their accounts.
-    pub cpus: Vec<CpuSample>,
-    /// Forks since boot.
-    pub forks: Option<u64>,
-    /// Figures that stepped back.
-    pub back: u64,
 }
 
 impl CpuReader {
@@ -42,19 +31,39 @@ impl CpuReader {
         })
     }
 
-    /// Reads them.
+    /// The beginning of a snapshot: its instant and the CPUs as of then, and nobody in it. What
+    /// stepped back is counted.
     ///
     /// # Errors
     /// [`SourceError::Read`] and [`SourceError::Parse`].
-    pub fn read(&mut self) -> Result<CpusNow, SourceError> {
+    pub fn begin(
+        &mut self,
+        provenance: &Provenance,
+        errors: &mut ErrorCounts,
+    ) -> Result<(Snapshot, Now), SourceError> {
         let now = (self.clock)();
         let (accounts, ticks) = (&mut self.accounts, self.ticks);
-        let (cpus, back, forks) = self.stat.read(KernelStat::EXPECTED, |text| {
+        let (cpus, back, born) = self.stat.read(KernelStat::EXPECTED, |text| {
             let stat = KernelStat::parse(text)?;
             let (cpus, back) = accounts.advance(&stat.cpus, ticks)?;
             Some((cpus, back, stat.forks))
         })?;
-        Ok(CpusNow { now, cpus, forks, back })
+        errors.add(ErrorKind::Backwards, back);
+        let snapshot = Snapshot {
+            at_ns: now.monotonic_ns,
+            provenance: provenance.clone(),
+            complete: true,
+            tasks: Vec::new(),
+            gone: Vec::new(),
+            exited: Vec::new(),
+            cpus,
+            watch: None,
+            born,
+            errors: *errors,
+            system: System::default(),
+            cost: CostSample::default(),
+        };
+        Ok((snapshot, now))
     }
 }
 

@@ -29,11 +29,9 @@ pub(crate) use task_stat::TaskStat;
 
 use crate::error::SourceError;
 use crate::source::{Request, Source};
-pub(crate) use cpus::{CpuReader, CpusNow};
-use exactop_model::system::System;
-use exactop_model::{snapshot::CostSample, Counter};
+pub(crate) use cpus::CpuReader;
 use exactop_model::{
-    ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
+    Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
 use files::Budget;
 use listing::Listing;
@@ -144,23 +142,10 @@ impl Source for Procfs {
     /// # Errors
     /// [`SourceError::Read`] and [`SourceError::Parse`], for /proc itself and /proc/stat only.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
-        let CpusNow { now, cpus, forks, back } = self.cpus.read()?;
-        self.errors.add(ErrorKind::Backwards, back);
-        let tasks = self.read_tasks(request.needs, now)?;
-        Ok(Snapshot {
-            at_ns: now.monotonic_ns,
-            provenance: self.provenance.clone(),
-            complete: true,
-            tasks,
-            gone: Vec::new(),
-            exited: Vec::new(),
-            cpus,
-            watch: None,
-            born: forks,
-            errors: self.errors,
-            system: System::default(),
-            cost: CostSample::default(),
-        })
+        let (mut snapshot, now) = self.cpus.begin(&self.provenance, &mut self.errors)?;
+        snapshot.tasks = self.read_tasks(request.needs, now)?;
+        snapshot.errors = self.errors;
+        Ok(snapshot)
     }
 
     fn provenance(&self) -> &Provenance {
@@ -170,8 +155,7 @@ impl Source for Procfs {
 
 /// All of it is sampled by ticks, or stands for the leader thread alone.
 fn provenance() -> Provenance {
-    let mut provenance = Provenance::new(SourceKind::Procfs);
-    for counter in [
+    let sampled = [
         Counter::RunNs,
         Counter::UtimeNs,
         Counter::StimeNs,
@@ -180,10 +164,6 @@ fn provenance() -> Provenance {
         Counter::Icx,
         Counter::CutimeNs,
         Counter::CstimeNs,
-    ] {
-        provenance.counters[counter as usize] = Quality::Sampled;
-    }
-    provenance.irq = Quality::Sampled;
-    provenance.steal = Quality::Sampled;
-    provenance
+    ];
+    Provenance::by_ticks(SourceKind::Procfs).with(Quality::Sampled, &sampled)
 }

@@ -1,6 +1,6 @@
 //! The line of /proc/PID/stat (proc_pid_stat(5); do_task_stat() in fs/proc/array.c).
 
-use super::ticks::number;
+use super::ticks::{number, Ticks};
 use exactop_model::Comm;
 
 /// Set in `flags` for kernel threads (include/linux/sched.h).
@@ -57,6 +57,11 @@ impl TaskStat {
             last = at;
         }
         (last == 41).then_some(stat)
+    }
+
+    /// User and system time together; `None` as for [`Ticks::to_ns`].
+    pub fn cpu_ns(&self, ticks: Ticks) -> Option<u64> {
+        ticks.to_ns(self.utime_ticks)?.checked_add(ticks.to_ns(self.stime_ticks)?)
     }
 
     fn take(&mut self, at: u32, field: &[u8]) -> Option<()> {

@@ -234,7 +234,7 @@ fn tick_counters(stat: &TaskStat, ticks: Ticks) -> Option<Counters> {
     let mut counters = Counters::unknown();
     counters.set(Counter::UtimeNs, utime_ns);
     counters.set(Counter::StimeNs, stime_ns);
-    counters.set(Counter::RunNs, ticks.cpu_ns(stat)?);
+    counters.set(Counter::RunNs, stat.cpu_ns(ticks)?);
     Some(counters)
 }
 

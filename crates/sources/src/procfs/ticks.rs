@@ -1,6 +1,5 @@
 //! Ticks of `USER_HZ`, in which /proc counts time, as nanoseconds; and where time begins.
 
-use super::task_stat::TaskStat;
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -20,11 +19,6 @@ impl Ticks {
     /// `None` for a count no machine lives long enough to reach: the line is damaged.
     pub fn to_ns(self, ticks: u64) -> Option<u64> {
         u64::try_from(u128::from(ticks) * u128::from(NS_PER_S) / u128::from(self.per_s)).ok()
-    }
-
-    /// User and system time together; `None` as for [`Ticks::to_ns`].
-    pub fn cpu_ns(self, stat: &TaskStat) -> Option<u64> {
-        self.to_ns(stat.utime_ticks)?.checked_add(self.to_ns(stat.stime_ticks)?)
     }
 
     /// One tick, the resolution of everything counted in ticks.

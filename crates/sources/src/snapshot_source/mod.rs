@@ -21,11 +21,9 @@ mod skel {
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
 use crate::bpf::{iterator, mapped::Mapped, refusal, sums::Plain};
 use crate::error::SourceError;
-use crate::procfs::{CpuReader, CpusNow};
+use crate::procfs::CpuReader;
 use crate::source::{Request, Source};
 use exactop_cgroups::cpu_controller_is_v1;
-use exactop_model::snapshot::CostSample;
-use exactop_model::system::System;
 use exactop_model::{
     AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskSample,
@@ -191,28 +189,17 @@ impl Source for SnapshotSource {
     /// # Errors
     /// [`SourceError::Read`] for /proc/stat, [`SourceError::Kernel`] for the iterator.
     fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-        let CpusNow { now, cpus, forks, back } = self.cpus.read()?;
-        self.errors.add(ErrorKind::Backwards, back);
+        let (mut snapshot, now) = self.cpus.begin(&self.provenance, &mut self.errors)?;
         self.begin(now.monotonic_ns);
         // Updates the clock of our run queue, by which the program sets its own.
         std::thread::yield_now();
         let shots = self.changed()?;
-        let gone = self.gone(&shots)?;
+        snapshot.gone = self.gone(&shots)?;
         let sample = |shot: &ex_shot| sample(shot, now.suspended_ns, now.monotonic_ns);
-        Ok(Snapshot {
-            at_ns: now.monotonic_ns,
-            provenance: self.provenance.clone(),
-            complete: false,
-            tasks: shots.iter().map(sample).collect(),
-            gone,
-            exited: Vec::new(),
-            cpus,
-            watch: None,
-            born: forks,
-            errors: self.errors,
-            system: System::default(),
-            cost: CostSample::default(),
-        })
+        snapshot.tasks = shots.iter().map(sample).collect();
+        snapshot.complete = false;
+        snapshot.errors = self.errors;
+        Ok(snapshot)
     }
 
     fn provenance(&self) -> &Provenance {
@@ -260,28 +247,23 @@ fn counters(shot: &ex_shot) -> Counters {
 }
 
 fn provenance() -> Provenance {
-    let mut provenance = Provenance::new(SourceKind::Snapshot);
-    for counter in [
+    let exact = [
         Counter::Dispatches,
         Counter::Vcx,
         Counter::Icx,
         Counter::MinorFaults,
         Counter::MajorFaults,
         Counter::Migrations,
-    ] {
-        provenance.counters[counter as usize] = Quality::Exact;
-    }
-    for counter in [
+    ];
+    let sampled = [
         Counter::RunNs,
         Counter::LatNs,
         Counter::UtimeNs,
         Counter::StimeNs,
         Counter::CutimeNs,
         Counter::CstimeNs,
-    ] {
-        provenance.counters[counter as usize] = Quality::Sampled;
-    }
-    provenance.irq = Quality::Sampled;
-    provenance.steal = Quality::Sampled;
-    provenance
+    ];
+    Provenance::by_ticks(SourceKind::Snapshot)
+        .with(Quality::Exact, &exact)
+        .with(Quality::Sampled, &sampled)
 }

@@ -28,6 +28,7 @@ mod fuzz;
 #[cfg(test)]
 mod tests;
 
+use crate::cpu_list;
 use crate::error::SourceError;
 use crate::procfs::ticks::Now;
 use crate::procfs::Procfs;
@@ -46,7 +47,6 @@ use std::path::Path;
 const BATCH: usize = 32;
 /// 1 while the kernel counts delays (Documentation/accounting/delay-accounting.rst).
 const DELAY_ACCOUNTING: &str = "/proc/sys/kernel/task_delayacct";
-const POSSIBLE_CPUS: &str = "/sys/devices/system/cpu/possible";
 
 /// The source that asks taskstats.
 pub struct Taskstats {
@@ -69,7 +69,7 @@ impl Taskstats {
         let mut kernel = Kernel::connect()?;
         let family = kernel.family()?;
         permitted(&mut kernel, family)?;
-        let listeners = Listeners::open(&possible_cpus()?, family)?;
+        let listeners = Listeners::open(&cpu_list::possible()?, family)?;
         Ok(Taskstats {
             procfs: Procfs::open(Path::new("/proc"))?,
             kernel,
@@ -197,32 +197,8 @@ fn counts_delays() -> bool {
     std::fs::read_to_string(DELAY_ACCOUNTING).is_ok_and(|text| text.trim() == "1")
 }
 
-/// Every CPU there may ever be: one that comes later is heard then.
-fn possible_cpus() -> Result<Vec<u32>, SourceError> {
-    let path = Path::new(POSSIBLE_CPUS);
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| SourceError::Read { path: path.into(), error })?;
-    let wrong = || SourceError::Parse {
-        path: path.into(),
-        expected: "a list of CPUs",
-        found: exactop_model::escape::escape_str(&text),
-    };
-    cpu_list(text.trim()).ok_or_else(wrong)
-}
-
-/// `0-3,8`.
-fn cpu_list(text: &str) -> Option<Vec<u32>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse::<u32>().ok()?..=last.parse().ok()?);
-    }
-    Some(cpus)
-}
-
 fn provenance(delays: bool) -> Provenance {
-    let mut provenance = Provenance::new(SourceKind::Taskstats);
-    for counter in [
+    let sampled = [
         Counter::RunNs,
         Counter::LatNs,
         Counter::UtimeNs,
@@ -230,32 +206,13 @@ fn provenance(delays: bool) -> Provenance {
         Counter::Vcx,
         Counter::Icx,
         Counter::Dispatches,
-    ] {
-        provenance.counters[counter as usize] = Quality::Sampled;
-    }
+    ];
+    let provenance = Provenance::by_ticks(SourceKind::Taskstats).with(Quality::Sampled, &sampled);
     if delays {
-        for counter in DELAYS {
-            provenance.counters[counter as usize] = Quality::Sampled;
-        }
-    } else {
-        provenance.reason = Some(
-            "delays are not counted: as root, sysctl kernel.task_delayacct=1, for tasks born from \
-             then on"
-                .into(),
-        );
+        // Counted only while the sysctl is on.
+        return provenance.with(Quality::Sampled, &Counter::DELAYS);
     }
-    provenance.irq = Quality::Sampled;
-    provenance.steal = Quality::Sampled;
-    provenance
+    let reason = "delays are not counted: as root, sysctl kernel.task_delayacct=1, for tasks born \
+                  from then on";
+    Provenance { reason: Some(reason.into()), ..provenance }
 }
-
-/// Counted only while the sysctl is on.
-const DELAYS: [Counter; 7] = [
-    Counter::BlkioDelayNs,
-    Counter::SwapinDelayNs,
-    Counter::ReclaimDelayNs,
-    Counter::ThrashingDelayNs,
-    Counter::CompactDelayNs,
-    Counter::WpcopyDelayNs,
-    Counter::IrqDelayNs,
-];
