@@ -45,7 +45,7 @@ fn fuzz_command_line() {
 fn fuzz_option_values() {
     Target::new(corpus!("option_values"))
         .examples(["1", "0.5", "-1", "40%", "80", "7", "%CPU>5", "+pid", "pid,cpu_pct,command"])
-        .words(COLUMNS.iter().flat_map(|column| [column.id, column.title]))
+        .words(COLUMNS.iter().flat_map(|column| [column.name, column.title]))
         .words([",", "+", "-", "%", "1e308", "inf", "NaN"])
         .run(|input| {
             let text = &*String::from_utf8_lossy(input);

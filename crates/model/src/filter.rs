@@ -3,39 +3,26 @@
 //! The grammar is top's (`[!]FIELD{=,<,>}VALUE`) and a little more: `<=`, `>=`, `!=`. On text
 //! `=` means "contains", as in top; `==` means equal. Several expressions must all hold.
 
-use crate::columns::{self, Column, Context, Unit};
+use crate::columns::{self, Column, Context, Unit, UnknownColumn};
 use crate::frame::Row;
 use crate::value::{Datum, Value};
 
 /// What is wrong with an expression.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// There is no operator in it.
+    #[error("filter '{0}' has no operator: write COLUMN=TEXT, COLUMN>NUMBER …")]
     NoOperator(String),
     /// No such column.
-    UnknownColumn(String),
+    #[error(transparent)]
+    UnknownColumn(#[from] UnknownColumn),
     /// A number was needed.
+    #[error("'{0}' is not a number")]
     NotANumber(String),
     /// Text cannot be ordered here.
+    #[error("'{0}' is text: use = == or !=")]
     NotForText(String),
 }
-
-impl std::fmt::Display for FilterError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            FilterError::NoOperator(e) => {
-                write!(f, "filter '{e}' has no operator: write COLUMN=TEXT, COLUMN>NUMBER …")
-            }
-            FilterError::UnknownColumn(c) => {
-                write!(f, "no column '{c}': 'exactop columns' lists them")
-            }
-            FilterError::NotANumber(v) => write!(f, "'{v}' is not a number"),
-            FilterError::NotForText(c) => write!(f, "'{c}' is text: use = == or !="),
-        }
-    }
-}
-
-impl std::error::Error for FilterError {}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
@@ -86,8 +73,7 @@ impl Filter {
             return Err(FilterError::NoOperator(text.into()));
         };
         let (name, value) = (body[..at].trim(), body[at + sign.len()..].trim());
-        let column = columns::find(name).ok_or_else(|| FilterError::UnknownColumn(name.into()))?;
-        Filter::checked(text, column, *op, negated, value)
+        Filter::checked(text, columns::find(name)?, *op, negated, value)
     }
 
     fn checked(
@@ -158,7 +144,8 @@ mod tests {
         assert!(Filter::parse("%CPU>5").is_ok());
         assert!(Filter::parse("! command = sh").is_ok());
         assert_eq!(Filter::parse("cpu"), Err(FilterError::NoOperator("cpu".into())));
-        assert_eq!(Filter::parse("x=1"), Err(FilterError::UnknownColumn("x".into())));
+        let unknown = Filter::parse("x=1").map_err(|e| e.to_string());
+        assert!(unknown.is_err_and(|e| e.starts_with("no column 'x'")));
         assert_eq!(Filter::parse("%CPU>a"), Err(FilterError::NotANumber("a".into())));
         assert_eq!(Filter::parse("USER<b"), Err(FilterError::NotForText("USER".into())));
     }

@@ -9,6 +9,7 @@
 pub mod cgroups;
 pub mod columns;
 pub mod counters;
+pub mod did_you_mean;
 pub mod errors;
 pub mod escape;
 pub mod feed;
@@ -29,7 +30,7 @@ pub mod value;
 pub mod window;
 pub mod words;
 
-pub use columns::Column;
+pub use columns::{Column, ColumnId};
 pub use counters::{Counter, Counters};
 pub use errors::{ErrorCounts, ErrorKind};
 pub use feed::{Ask, Feed};

@@ -117,6 +117,15 @@ pub struct Row {
 }
 
 impl Row {
+    /// Of an exited group: its processes, or its threads where it has no whole process.
+    pub fn exited_count(&self) -> u64 {
+        if self.exited_processes > 0 {
+            self.exited_processes
+        } else {
+            self.exited_tasks
+        }
+    }
+
     /// User and system time in the window, ns: measured at system call entry and exit where that
     /// covers all of it; else from the kernel's tick-sampled ratio, of this window or, if no tick
     /// hit in it, of the whole life.

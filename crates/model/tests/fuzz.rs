@@ -36,7 +36,7 @@ fn fuzz_escaping() {
 
 #[test]
 fn fuzz_filters() {
-    let names = COLUMNS.iter().flat_map(|column| [column.id, column.title]);
+    let names = COLUMNS.iter().flat_map(|column| [column.name, column.title]);
     let words: Vec<&str> = names.chain(["<=", ">=", "!=", "==", "<", ">", "=", "!", "%"]).collect();
     Target::new(corpus!("filters"))
         .examples([
@@ -76,8 +76,8 @@ fn fuzz_rows() {
         for column in COLUMNS {
             let value = (column.value)(&row, &context);
             let cell = units::cell(&value, column.unit);
-            assert!(is_harmless(&cell), "{}: {cell:?}", column.id);
-            assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.id);
+            assert!(is_harmless(&cell), "{}: {cell:?}", column.name);
+            assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.name);
         }
     });
 }

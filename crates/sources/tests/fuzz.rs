@@ -176,8 +176,8 @@ fn check(row: &Row, context: &Context) {
     for column in COLUMNS {
         let value = (column.value)(row, context);
         let cell = units::cell(&value, column.unit);
-        assert!(is_harmless(&cell), "{}: {cell:?}", column.id);
-        assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.id);
+        assert!(is_harmless(&cell), "{}: {cell:?}", column.name);
+        assert!(value.number().is_none_or(f64::is_finite), "{}: {value:?}", column.name);
     }
 }
 

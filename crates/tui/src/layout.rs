@@ -2,7 +2,7 @@
 //!
 //! Nothing wraps. What does not fit is left out, the least important first.
 
-use exactop_model::Column;
+use exactop_model::{Column, ColumnId};
 use std::collections::HashMap;
 
 /// Below this a screen says only that it is too small.
@@ -162,7 +162,7 @@ impl Placed {
 
 /// Widths that grow with what is shown and do not shrink again, so that columns stand still.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Widths(HashMap<&'static str, u16>);
+pub struct Widths(HashMap<ColumnId, u16>);
 
 /// The widest a column of text gets, unless it takes what is left.
 const MAX_TEXT: u16 = 24;
@@ -181,7 +181,7 @@ impl Widths {
 
     /// The width of a column.
     pub fn of(&self, column: &'static Column) -> u16 {
-        self.0.get(column.id).copied().unwrap_or_else(|| least(column))
+        self.0.get(&column.id).copied().unwrap_or_else(|| least(column))
     }
 }
 
@@ -203,7 +203,7 @@ fn least(column: &Column) -> u16 {
 fn takes_rest(columns: &[&'static Column]) -> Option<usize> {
     columns
         .iter()
-        .position(|c| c.id == "command")
+        .position(|c| c.id == ColumnId::Command)
         .or_else(|| columns.iter().rposition(|c| c.left_aligned() && c.width() >= 10))
 }
 
@@ -216,31 +216,13 @@ pub fn least_rest(width: u16, long: bool) -> u16 {
     }
 }
 
-/// Which of two columns stays when both do not fit: the larger rank. A column that is not in
-/// the usual set was asked for, so it stays before those that are.
+/// Which of two columns stays when both do not fit: the larger rank. The rows' order must be seen.
 fn rank(column: &Column, sort: &Column) -> u8 {
+    const SORT: u8 = 250;
     if column == sort {
-        return 250;
-    }
-    match column.id {
-        "command" => 255,
-        "pid" => 254,
-        "cpu_pct" => 240,
-        "s" => 230,
-        "cpu_plus_pct" => 220,
-        "user" => 210,
-        "lat_pct" => 200,
-        "time" => 190,
-        "res" => 180,
-        "mem_pct" => 170,
-        "stl_pct" => 80,
-        "usr_pct" => 70,
-        "sys_pct" => 70,
-        "ni" => 60,
-        "pr" => 50,
-        "virt" => 40,
-        "shr" => 30,
-        _ => 160,
+        SORT
+    } else {
+        column.rank
     }
 }
 
@@ -274,9 +256,8 @@ pub fn place(
     let mut chosen: Vec<&'static Column> = if offset == 0 {
         columns.to_vec()
     } else {
-        let stays = |c: &Column| matches!(c.id, "pid" | "command");
-        let skipped: Vec<&str> =
-            columns.iter().filter(|c| !stays(c)).take(offset).map(|c| c.id).collect();
+        let skipped: Vec<ColumnId> =
+            columns.iter().filter(|c| !c.never_scrolls).take(offset).map(|c| c.id).collect();
         columns.iter().copied().filter(|c| !skipped.contains(&c.id)).collect()
     };
     while total(&chosen, widths, least_rest) > width && chosen.len() > 1 {
@@ -292,7 +273,7 @@ fn least_important(columns: &[&'static Column], sort: &Column) -> usize {
 }
 
 fn rightmost(columns: &[&'static Column]) -> usize {
-    let last = columns.iter().rposition(|c| !matches!(c.id, "pid" | "command"));
+    let last = columns.iter().rposition(|c| !c.never_scrolls);
     last.unwrap_or(columns.len() - 1)
 }
 

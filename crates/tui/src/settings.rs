@@ -1,6 +1,6 @@
 //! What a person can set and keep: a plain struct that the command reads and writes.
 
-use exactop_model::columns::{self, Column};
+use exactop_model::columns::{self, Column, ColumnId};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use serde::{Deserialize, Serialize};
@@ -26,14 +26,14 @@ pub enum ColorMode {
 pub struct Settings {
     /// Seconds between two looks.
     pub interval_s: f64,
-    /// Ids of the columns, in the order of the screen.
-    pub columns: Vec<String>,
-    /// Ids of the columns while microstates are shown.
-    pub microstate_columns: Vec<String>,
+    /// The columns, in the order of the screen.
+    pub columns: Vec<ColumnId>,
+    /// The columns while microstates are shown.
+    pub microstate_columns: Vec<ColumnId>,
     /// Microstates instead of the usual columns.
     pub microstates: bool,
-    /// Id of the column to sort by.
-    pub sort: String,
+    /// The column to sort by.
+    pub sort: ColumnId,
     /// Against the column's natural order (which is largest first for figures).
     pub reverse: bool,
     /// Per cent of the whole machine instead of one CPU (top's Solaris mode).
@@ -64,21 +64,21 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// Ids of the columns, in the order of the screen.
-    pub columns: Vec<String>,
-    /// Id of the column to sort by; without it %CPU.
+    /// The columns, in the order of the screen.
+    pub columns: Vec<ColumnId>,
+    /// The column to sort by; without it %CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sort: Option<String>,
+    pub sort: Option<ColumnId>,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
             interval_s: 2.0,
-            columns: columns::TOP.iter().map(|&id| id.into()).collect(),
-            microstate_columns: columns::MICROSTATES.iter().map(|&id| id.into()).collect(),
+            columns: columns::TOP.into(),
+            microstate_columns: columns::MICROSTATES.into(),
             microstates: false,
-            sort: "cpu_pct".into(),
+            sort: ColumnId::CpuPct,
             reverse: false,
             of_machine: false,
             threads: false,
@@ -95,13 +95,6 @@ impl Default for Settings {
     }
 }
 
-impl Preset {
-    fn check(&self, name: &str) -> Result<(), String> {
-        check_columns(&format!("presets.{name}.columns"), &self.columns)?;
-        self.sort.iter().try_for_each(|id| find(id).map(|_| ()))
-    }
-}
-
 impl Settings {
     /// Whether everything in it can be used; the reason if not.
     ///
@@ -109,35 +102,31 @@ impl Settings {
     /// One line naming the setting, the value found and what to write instead.
     pub fn check(&self) -> Result<(), String> {
         check_interval(self.interval_s)?;
-        for (name, list) in
-            [("columns", &self.columns), ("microstate_columns", &self.microstate_columns)]
-        {
-            check_columns(name, list)?;
+        check_columns("columns", &self.columns)?;
+        check_columns("microstate_columns", &self.microstate_columns)?;
+        for (name, preset) in &self.presets {
+            check_columns(&format!("presets.{name}.columns"), &preset.columns)?;
         }
         if self.filters.len() > MOST_FILTERS {
             let n = self.filters.len();
             return Err(format!("filters: there are {n}: write at most {MOST_FILTERS}"));
         }
-        self.presets.iter().try_for_each(|(name, preset)| preset.check(name))?;
-        self.sort_by()?;
-        self.filter_list()?;
-        Ok(())
+        self.filter_list().map(|_| ())
     }
 
-    pub(crate) fn column_list(&self) -> Result<Vec<&'static Column>, String> {
-        let list = if self.microstates { &self.microstate_columns } else { &self.columns };
-        list.iter().map(|id| find(id)).collect()
+    pub(crate) fn column_list(&self) -> Vec<&'static Column> {
+        columns::of(if self.microstates { &self.microstate_columns } else { &self.columns })
     }
 
     /// Keeps columns that were chosen as those of what is shown now.
     pub(crate) fn set_columns(&mut self, columns: &[&Column]) {
         let list = if self.microstates { &mut self.microstate_columns } else { &mut self.columns };
-        *list = columns.iter().map(|c| c.id.into()).collect();
+        *list = columns.iter().map(|c| c.id).collect();
     }
 
-    pub(crate) fn sort_by(&self) -> Result<SortBy, String> {
-        let natural = SortBy::column(find(&self.sort)?);
-        Ok(SortBy { descending: natural.descending != self.reverse, ..natural })
+    pub(crate) fn sort_by(&self) -> SortBy {
+        let natural = SortBy::column(self.sort.column());
+        SortBy { descending: natural.descending != self.reverse, ..natural }
     }
 
     pub(crate) fn filter_list(&self) -> Result<Vec<Filter>, String> {
@@ -150,23 +139,19 @@ impl Settings {
     }
 }
 
-/// Columns that exist, each once: there are no more of them than a screen can be laid out with.
-fn check_columns(name: &str, list: &[String]) -> Result<(), String> {
+/// Each column once: there are no more of them than a screen can be laid out with.
+fn check_columns(name: &str, list: &[ColumnId]) -> Result<(), String> {
     if list.is_empty() {
         return Err(format!("{name}: the list is empty"));
     }
     let mut seen = BTreeSet::new();
-    for id in list {
-        let column = find(id)?;
-        if !seen.insert(column.id) {
-            return Err(format!("{name}: column '{}' is there twice: write it once", column.id));
+    match list.iter().find(|id| !seen.insert(*id)) {
+        Some(id) => {
+            let column = id.column().name;
+            Err(format!("{name}: column '{column}' is there twice: write it once"))
         }
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn find(id: &str) -> Result<&'static Column, String> {
-    columns::find(id).ok_or_else(|| format!("no column '{id}': 'exactop columns' lists them"))
 }
 
 /// Filters that every row is looked at with, at most.
@@ -211,14 +196,12 @@ mod tests {
     #[test]
     fn lists_have_a_bound_and_nothing_twice() {
         let refused = |settings: Settings| settings.check().expect_err("it is refused");
-        let many = vec!["pid".to_string(); 100_000];
+        let many = vec![ColumnId::Pid; 100_000];
         let preset = Preset { columns: many.clone(), sort: None };
         for settings in [
             Settings { columns: many.clone(), ..Settings::default() },
             Settings { microstate_columns: many, ..Settings::default() },
             Settings { presets: [("own".into(), preset)].into(), ..Settings::default() },
-            // The same column by its title.
-            Settings { columns: vec!["pid".into(), "PID".into()], ..Settings::default() },
         ] {
             assert!(refused(settings).contains("'pid' is there twice"));
         }
@@ -242,9 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_refused() {
-        let bad = Settings { sort: "nonsense".into(), ..Settings::default() };
-        assert!(bad.check().is_err_and(|e| e.contains("nonsense")));
+    fn what_cannot_be_used_is_refused() {
         let bad = Settings { filters: vec!["%CPU>x".into()], ..Settings::default() };
         assert!(bad.check().is_err());
         let bad = Settings { interval_s: f64::NAN, ..Settings::default() };

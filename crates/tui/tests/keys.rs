@@ -5,7 +5,7 @@ mod fixture;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use exactop_model::{Counter, Feed, Frame, Needs, Row, RowKind, Still, TaskKey};
+use exactop_model::{ColumnId, Counter, Feed, Frame, Needs, Row, RowKind, Still, TaskKey};
 use exactop_tui::app::arrange::RowId;
 use exactop_tui::app::Page;
 use exactop_tui::{Action, App, Settings, Target};
@@ -113,12 +113,13 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
 #[test]
 fn microstates_are_other_columns_and_back() {
     let mut app =
-        with(Settings { columns: vec!["pid".into(), "res".into()], ..Settings::default() });
+        with(Settings { columns: vec![ColumnId::Pid, ColumnId::Res], ..Settings::default() });
     assert_eq!(keys(&mut app, "m"), Action::Rearrange);
     assert!(app.settings().microstates);
     // By each state, to the right and to the left, with the natural order.
-    for expected in ["pid", "ms_usr", "ms_sys", "ms_dfl", "ms_lck", "ms_slp"] {
-        keys(&mut app, if expected == "pid" { "N" } else { ">" });
+    use ColumnId::{MsDfl, MsLck, MsSlp, MsSys, MsUsr, Pid};
+    for expected in [Pid, MsUsr, MsSys, MsDfl, MsLck, MsSlp] {
+        keys(&mut app, if expected == Pid { "N" } else { ">" });
         assert_eq!(app.settings().sort, expected);
     }
     let order: Vec<u32> = (0..3).map(|line| row(&app, line).key.tgid).collect();
@@ -127,10 +128,10 @@ fn microstates_are_other_columns_and_back() {
     keys(&mut app, "f");
     keys(&mut app, " ");
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.settings().microstate_columns[0], "ms_usr");
+    assert_eq!(app.settings().microstate_columns[0], MsUsr);
     keys(&mut app, "m");
     assert!(!app.settings().microstates);
-    assert_eq!(app.settings().columns, ["pid", "res"]);
+    assert_eq!(app.settings().columns, [Pid, ColumnId::Res]);
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn details_are_read_for_the_screen_unless_the_order_needs_everyone() {
     };
     let (most, all) = read(Settings::default());
     assert!(most < all, "{most} of {all}");
-    let (most, all) = read(Settings { sort: "res".into(), ..Settings::default() });
+    let (most, all) = read(Settings { sort: ColumnId::Res, ..Settings::default() });
     assert_eq!(most, all);
 }
 
@@ -317,20 +318,20 @@ fn searching_goes_on_from_the_selected_row_and_wraps() {
 fn sorting_by_keys_and_by_the_mouse() {
     let mut app = app();
     keys(&mut app, "N");
-    assert_eq!(app.settings().sort, "pid");
+    assert_eq!(app.settings().sort, ColumnId::Pid);
     keys(&mut app, ">");
-    assert_eq!(app.settings().sort, "user");
+    assert_eq!(app.settings().sort, ColumnId::User);
     keys(&mut app, "<");
-    assert_eq!(app.settings().sort, "pid");
+    assert_eq!(app.settings().sort, ColumnId::Pid);
     let click = |app: &mut App, x, y| {
         let kind = MouseEventKind::Down(MouseButton::Left);
         let mouse = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
         event(app, Event::Mouse(mouse))
     };
     click(&mut app, 9, 6);
-    assert_eq!((app.settings().sort.as_str(), app.settings().reverse), ("user", false));
+    assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, false));
     click(&mut app, 9, 6);
-    assert_eq!((app.settings().sort.as_str(), app.settings().reverse), ("user", true));
+    assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, true));
     click(&mut app, 9, 8);
     assert_eq!(app.selected_line(), Some(1));
     click(&mut app, 9, 2);
@@ -370,7 +371,7 @@ fn the_chooser_changes_and_orders_columns() {
     key(&mut app, KeyCode::Down);
     key(&mut app, KeyCode::Left);
     key(&mut app, KeyCode::Esc);
-    assert_eq!(app.settings().columns[..3], ["pid", "pr", "ni"]);
+    assert_eq!(app.settings().columns[..3], [ColumnId::Pid, ColumnId::Pr, ColumnId::Ni]);
     keys(&mut app, "f");
     for _ in 0..60 {
         keys(&mut app, " ");

@@ -13,7 +13,7 @@ pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
 /// # Errors
 /// Those of `out`.
 pub fn write_header(out: &mut dyn Write, columns: &[&Column]) -> io::Result<()> {
-    let ids = columns.iter().map(|c| c.id);
+    let ids = columns.iter().map(|c| c.name);
     record(out, FIXED.iter().copied().chain(ids))
 }
 

@@ -10,7 +10,7 @@ use exactop_model::columns::{Context, Unit, COLUMNS};
 use exactop_model::system::{Memory, StatTicks};
 use exactop_model::window::Census;
 use exactop_model::{
-    Column, Counter, CpuRow, Datum, ErrorKind, Frame, Provenance, Row, RowKind, Value,
+    Column, ColumnId, Counter, CpuRow, Datum, ErrorKind, Frame, Provenance, Row, RowKind, Value,
 };
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{json, Map, Value as Json};
@@ -24,7 +24,7 @@ pub const VERSION: u32 = 1;
 /// The columns of machine-readable output unless others are asked for: every raw figure. Per
 /// cent can be computed from them, and the command shown on screen is `comm` put differently.
 pub fn default_columns() -> Vec<&'static Column> {
-    COLUMNS.iter().filter(|c| c.unit != Unit::Pct && c.id != "command").collect()
+    COLUMNS.iter().filter(|c| c.unit != Unit::Pct && c.id != ColumnId::Command).collect()
 }
 
 /// Prints one window as one line.
@@ -88,7 +88,7 @@ impl Serialize for OneRow<'_> {
             map.serialize_entry("exited_tasks", &self.row.exited_tasks)?;
         }
         for column in self.columns {
-            map.serialize_entry(column.id, &Cell((column.value)(self.row, self.context)))?;
+            map.serialize_entry(column.name, &Cell((column.value)(self.row, self.context)))?;
         }
         map.end()
     }

@@ -86,22 +86,11 @@ impl Plan {
     fn choosing_needs(&self) -> Needs {
         let filters = self.selection.filters.iter().map(|f| f.column());
         let user = if self.selection.user.is_some() { Needs::USER } else { Needs::NONE };
-        self.with_command_line(columns::needs(filters.chain([self.sort.column])), |id| {
-            self.sort.column.id == id || self.selection.filters.iter().any(|f| f.column().id == id)
-        }) | user
+        columns::needs(filters.chain([self.sort.column]), self.command_line) | user
     }
 
     fn showing_needs(&self) -> Needs {
-        let needs = columns::needs(self.columns.iter().copied());
-        self.with_command_line(needs, |id| self.columns.iter().any(|c| c.id == id))
-    }
-
-    fn with_command_line(&self, needs: Needs, has: impl Fn(&str) -> bool) -> Needs {
-        if self.command_line && has("command") {
-            needs | Needs::CMDLINE
-        } else {
-            needs
-        }
+        columns::needs(self.columns.iter().copied(), self.command_line)
     }
 
     /// Selects and sorts the rows of a frame and has the details of those that stay read.

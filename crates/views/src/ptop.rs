@@ -8,7 +8,7 @@
 use crate::plan::Page;
 use exactop_model::sort::{self, SortBy};
 use exactop_model::words::units;
-use exactop_model::{Counter, Row, RowKind};
+use exactop_model::{ColumnId, Counter, Row, RowKind};
 use std::io::{self, Write};
 
 /// The figures of a row, ns; `None`: not to be had.
@@ -120,8 +120,8 @@ fn hours(ns: u64) -> String {
 }
 
 fn name(row: &Row, page: &Page) -> String {
-    let command = exactop_model::columns::find("command");
-    command.map_or_else(String::new, |c| units::cell(&(c.value)(row, &page.context), c.unit))
+    let command = ColumnId::Command.column();
+    units::cell(&(command.value)(row, &page.context), command.unit)
 }
 
 /// Prints heading, units, rows that took CPU time, at most `rows` of them, and the sum of all.

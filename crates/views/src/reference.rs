@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub fn text() -> String {
     let mut out = format!("{:<14} {:<10} {:<6} MEANING\n", "ID", "TITLE", "UNIT");
     for c in COLUMNS {
-        let _ = writeln!(out, "{:<14} {:<10} {:<6} {}", c.id, c.title, unit(c.unit), c.help);
+        let _ = writeln!(out, "{:<14} {:<10} {:<6} {}", c.name, c.title, unit(c.unit), c.help);
         let _ = writeln!(out, "{:33}from {}", "", c.source);
         if let Some(needs) = needs(c) {
             let _ = writeln!(out, "{:33}needs {needs}", "");
@@ -24,7 +24,7 @@ pub fn json() -> String {
         .iter()
         .map(|c| {
             json!({
-                "id": c.id,
+                "id": c.name,
                 "title": c.title,
                 "unit": unit(c.unit),
                 "meaning": c.help,
@@ -48,7 +48,7 @@ pub fn markdown() -> String {
     );
     for c in COLUMNS {
         let needs = needs(c).unwrap_or_default();
-        let cells = [c.id, c.title, unit(c.unit), c.help, c.source, &needs].map(markdown_cell);
+        let cells = [c.name, c.title, unit(c.unit), c.help, c.source, &needs].map(markdown_cell);
         let _ = writeln!(out, "| `{}` | {} |", cells[0], cells[1..].join(" | "));
     }
     out

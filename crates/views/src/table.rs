@@ -4,7 +4,7 @@ use crate::header;
 use crate::plan::Page;
 use exactop_model::sort;
 use exactop_model::words::units;
-use exactop_model::{Column, Row, RowKind};
+use exactop_model::{Column, ColumnId, Row, RowKind};
 use std::io::{self, Write};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -59,8 +59,9 @@ fn line(page: &Page, row: &Row) -> String {
     join(&page.columns, |column| {
         let text = units::cell(&(column.value)(row, &page.context), column.unit);
         match (column.id, row.kind, row.ident.ppid) {
-            ("command", RowKind::Exited, 0) => text,
-            ("command", RowKind::Exited, ppid) => format!("{text} (child of {ppid})"),
+            (ColumnId::Command, RowKind::Exited, ppid) if ppid != 0 => {
+                format!("{text} (child of {ppid})")
+            }
             _ => text,
         }
     })

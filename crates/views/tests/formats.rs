@@ -5,9 +5,9 @@ mod sample;
 use exactop_model::columns::{self, Unit, COLUMNS, TOP};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
-use exactop_model::{Column, Counter, ErrorKind, SourceKind};
+use exactop_model::{Column, ColumnId, Counter, ErrorKind, SourceKind};
 use exactop_views::table::TextOptions;
-use exactop_views::{csv, json, ptop, table, Page, Plan, Selection, User};
+use exactop_views::{csv, json, ptop, reference, table, Page, Plan, Selection, User};
 use sample::{frame, Details};
 
 fn named(ids: &[&str]) -> Vec<&'static Column> {
@@ -17,7 +17,7 @@ fn named(ids: &[&str]) -> Vec<&'static Column> {
 fn plan(columns: Vec<&'static Column>) -> Plan {
     Plan {
         columns,
-        sort: SortBy::column(columns::find("cpu_pct").expect("a column")),
+        sort: SortBy::column(ColumnId::CpuPct.column()),
         threads: false,
         command_line: false,
         selection: Selection::default(),
@@ -39,7 +39,7 @@ const WIDE: TextOptions = TextOptions { width: 512, each_cpu: false };
 
 #[test]
 fn the_ledgers_window_as_text() {
-    insta::assert_snapshot!(text(&plan(named(TOP)), SourceKind::Ledger, &WIDE));
+    insta::assert_snapshot!(text(&plan(columns::of(TOP)), SourceKind::Ledger, &WIDE));
 }
 
 #[test]
@@ -57,8 +57,8 @@ fn precise(plan: &Plan, source: SourceKind, rows: Option<usize>) -> String {
 }
 
 fn precise_plan() -> Plan {
-    let mut plan = plan(named(columns::PTOP));
-    plan.sort = SortBy::column(columns::find("total_pct").expect("a column"));
+    let mut plan = plan(columns::of(columns::PTOP));
+    plan.sort = SortBy::column(ColumnId::TotalPct.column());
     plan.only_active = true;
     plan
 }
@@ -95,7 +95,7 @@ fn threads_as_text() {
 fn no_line_is_wider_than_asked() {
     for width in [1, 20, 80] {
         let options = TextOptions { width, each_cpu: true };
-        let text = text(&plan(named(TOP)), SourceKind::Ledger, &options);
+        let text = text(&plan(columns::of(TOP)), SourceKind::Ledger, &options);
         assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
     }
 }
@@ -147,9 +147,32 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
     for list in ["tasks", "exited"] {
         let row = object[list][0].as_object().expect("a row");
         for column in COLUMNS {
-            let raw = column.unit != Unit::Pct && column.id != "command";
-            assert_eq!(row.contains_key(column.id), raw, "{list}: {}", column.id);
+            let raw = column.unit != Unit::Pct && column.id != ColumnId::Command;
+            assert_eq!(row.contains_key(column.name), raw, "{list}: {}", column.name);
         }
+    }
+}
+
+/// Nothing beside the registry lists columns: whatever is an entry there is in every output, can be
+/// sorted by and filtered, and is in the reference.
+#[test]
+fn one_entry_is_all_that_a_column_takes() {
+    let reference = [reference::text(), reference::json(), reference::markdown()];
+    for column in COLUMNS {
+        let mut plan = plan(vec![column]);
+        plan.sort = SortBy::column(column);
+        let condition = if column.unit == Unit::Text { "!=nobody" } else { ">=0" };
+        let filter = Filter::parse(&format!("{}{condition}", column.name)).expect("a filter");
+        plan.selection.filters = vec![filter];
+        let text = text(&plan, SourceKind::Ledger, &WIDE);
+        assert!(text.lines().any(|line| line.trim() == column.title), "{text}");
+        let mut header = Vec::new();
+        csv::write_header(&mut header, &plan.columns).expect("memory takes it");
+        assert!(header.ends_with(format!(",{}\n", column.name).as_bytes()), "{header:?}");
+        plan.selection.filters.clear();
+        assert!(object(&plan, SourceKind::Ledger)["tasks"][0].get(column.name).is_some());
+        let name = |page: &String| page.replace('\\', "").contains(column.name);
+        assert!(reference.iter().all(name), "{}", column.name);
     }
 }
 

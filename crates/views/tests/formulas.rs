@@ -8,7 +8,7 @@ use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
 use exactop_model::sort::SortBy;
-use exactop_model::{CallNr, Comm, SourceKind, Who};
+use exactop_model::{CallNr, ColumnId, Comm, SourceKind, Who};
 use exactop_views::on_demand::{syscalls, waits, wakeups};
 use exactop_views::{cgroups, csv, Plan, Selection};
 use sample::{frame, Details};
@@ -45,7 +45,7 @@ fn rows_of_tasks() {
     let ids = ["pid", "user", "ni", "comm", "command", "cgroup"];
     let plan = Plan {
         columns: ids.map(|id| columns::find(id).expect("a column")).to_vec(),
-        sort: SortBy::column(columns::find("cpu_pct").expect("a column")),
+        sort: SortBy::column(ColumnId::CpuPct.column()),
         threads: false,
         command_line: false,
         selection: Selection::default(),

@@ -69,7 +69,7 @@ fn columns() -> String {
     );
     for c in COLUMNS {
         let unit = reference::unit(c.unit);
-        let (id, title, help, source) = (roff(c.id), roff(c.title), roff(c.help), roff(c.source));
+        let (id, title, help, source) = (roff(c.name), roff(c.title), roff(c.help), roff(c.source));
         let _ = writeln!(out, ".TP\n\\fB{id}\\fR {title} ({unit})\n{help}\nFrom {source}.");
     }
     out

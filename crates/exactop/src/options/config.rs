@@ -103,7 +103,7 @@ mod tests {
         let own = "[presets.waits]\ncolumns = [\"pid\", \"lat_pct\"]\nsort = \"lat_pct\"\n";
         Target::new(corpus!("configuration"))
             .examples([&defaults, own])
-            .words(COLUMNS.iter().map(|column| column.id))
+            .words(COLUMNS.iter().map(|column| column.name))
             .words(["interval_s", "nan", "1e308", "filters", "[", "]", "\"pid>1\"", "presets."])
             .run(|bytes| match text(bytes).and_then(parse) {
                 Ok(settings) => {

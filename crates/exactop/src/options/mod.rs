@@ -2,11 +2,8 @@
 //! with presets and the configuration file.
 
 pub mod config;
-mod did_you_mean;
 pub mod pace;
 pub mod parse;
 pub mod preset;
 pub mod resolved;
 pub mod typed;
-
-pub use did_you_mean::nearest;

@@ -1,9 +1,8 @@
 //! Option values: read, or refused with what was found and what to do.
 
-use super::did_you_mean::nearest;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use exactop_model::columns::{self, Column, COLUMNS};
-use exactop_model::filter::{Filter, FilterError};
+use exactop_model::columns::{self, Column};
+use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 
 /// A list of columns from the command line.
@@ -75,10 +74,7 @@ pub fn pid(text: &str) -> Result<u32, String> {
 
 /// A filter expression.
 pub fn filter(text: &str) -> Result<Filter, String> {
-    Filter::parse(text).map_err(|error| match error {
-        FilterError::UnknownColumn(name) => unknown_column(&name),
-        other => other.to_string(),
-    })
+    Filter::parse(text).map_err(|error| error.to_string())
 }
 
 /// A sort field as top writes it.
@@ -109,15 +105,7 @@ pub fn columns(text: &str) -> Result<Columns, String> {
 }
 
 fn column(name: &str) -> Result<&'static Column, String> {
-    columns::find(name).ok_or_else(|| unknown_column(name))
-}
-
-fn unknown_column(name: &str) -> String {
-    let names = COLUMNS.iter().flat_map(|c| [c.id, c.title]);
-    match nearest(name, names) {
-        Some(near) => format!("no column '{name}': did you mean '{near}'?"),
-        None => format!("no column '{name}': 'exactop columns' lists them"),
-    }
+    columns::find(name).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

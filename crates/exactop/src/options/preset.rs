@@ -2,7 +2,7 @@
 
 use super::config;
 use crate::failure::Failure;
-use exactop_model::columns::{self, Column, COLUMNS, MICROSTATES, PTOP, TOP};
+use exactop_model::columns::{self, Column, ColumnId, MICROSTATES, PTOP, TOP};
 use exactop_tui::Settings;
 
 /// The precise top, which as text has a row of units and one of sums.
@@ -18,8 +18,11 @@ pub struct Preset {
 }
 
 /// Those that come with exactop: name, columns, order.
-const BUILT_IN: [(&str, &[&str], &str); 3] =
-    [("top", TOP, "cpu_pct"), ("prstat", MICROSTATES, "cpu_pct"), (PRECISE, PTOP, "total_pct")];
+const BUILT_IN: [(&str, &[ColumnId], ColumnId); 3] = [
+    ("top", TOP, ColumnId::CpuPct),
+    ("prstat", MICROSTATES, ColumnId::CpuPct),
+    (PRECISE, PTOP, ColumnId::TotalPct),
+];
 
 /// The preset of this name.
 ///
@@ -27,12 +30,12 @@ const BUILT_IN: [(&str, &[&str], &str); 3] =
 /// No such preset: which there are.
 pub fn named(name: &str) -> Result<Preset, Failure> {
     if let Some((_, columns, sort)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
-        return Ok(Preset { columns: known(columns), sort: column(sort) });
+        return Ok(Preset { columns: columns::of(columns), sort: sort.column() });
     }
     let settings = config::load()?;
     let Some(own) = settings.presets.get(name) else { return Err(unknown(name, &settings)) };
-    let ids: Vec<&str> = own.columns.iter().map(String::as_str).collect();
-    Ok(Preset { columns: known(&ids), sort: column(own.sort.as_deref().unwrap_or("cpu_pct")) })
+    let sort = own.sort.unwrap_or(ColumnId::CpuPct).column();
+    Ok(Preset { columns: columns::of(&own.columns), sort })
 }
 
 fn unknown(name: &str, settings: &Settings) -> Failure {
@@ -42,13 +45,4 @@ fn unknown(name: &str, settings: &Settings) -> Failure {
         "no preset '{name}': there are {}, and those below [presets] in the configuration",
         all.join(", ")
     ))
-}
-
-/// Columns that are there for certain.
-pub fn known(ids: &[&str]) -> Vec<&'static Column> {
-    ids.iter().map(|id| column(id)).collect()
-}
-
-fn column(id: &str) -> &'static Column {
-    columns::find(id).unwrap_or(&COLUMNS[0])
 }

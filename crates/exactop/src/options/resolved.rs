@@ -6,7 +6,7 @@ use super::parse::MAX_WIDTH;
 use super::typed::{PtopArgs, WatchArgs};
 use super::{config, preset};
 use crate::failure::Failure;
-use exactop_model::columns::TOP;
+use exactop_model::columns::{self, ColumnId, TOP};
 use exactop_model::sort::SortBy;
 use exactop_sources::passwd;
 use exactop_sources::session::Choice;
@@ -130,16 +130,16 @@ fn settings(typed: &WatchArgs) -> Result<Settings, Failure> {
     if let Some(name) = &typed.preset {
         let preset = preset::named(name)?;
         settings.microstates = false;
-        settings.columns = preset.columns.iter().map(|c| c.id.into()).collect();
-        settings.sort = preset.sort.id.into();
+        settings.columns = preset.columns.iter().map(|c| c.id).collect();
+        settings.sort = preset.sort.id;
         settings.reverse = false;
     }
     if let Some(columns) = &typed.columns {
         settings.microstates = false;
-        settings.columns = columns.0.iter().map(|c| c.id.into()).collect();
+        settings.columns = columns.0.iter().map(|c| c.id).collect();
     }
     if let Some(field) = &typed.sort {
-        settings.sort = field.0.column.id.into();
+        settings.sort = field.0.column.id;
         settings.reverse = field.0.descending != field.0.column.descending();
     }
     if let Some(user) = &typed.user {
@@ -195,9 +195,9 @@ fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
         (Some(columns), _) => columns.0.clone(),
         (None, Some(preset)) => preset.columns.clone(),
         (None, None) if typed.json || typed.csv => json::default_columns(),
-        (None, None) => preset::known(TOP),
+        (None, None) => columns::of(TOP),
     };
-    let natural = || SortBy::column(preset.map_or(preset::known(&["cpu_pct"])[0], |p| p.sort));
+    let natural = || SortBy::column(preset.map_or(ColumnId::CpuPct.column(), |p| p.sort));
     Ok(Plan {
         columns,
         sort: typed.sort.map_or_else(natural, |field| field.0),

@@ -26,12 +26,12 @@ fn columns_are_listed_in_every_form() {
     let json: Value = serde_json::from_str(&run(&["columns", "--json"]).fine()).expect("JSON");
     let names = run(&["-O"]).fine();
     for (at, column) in COLUMNS.iter().enumerate() {
-        assert!(text.contains(column.help), "{}", column.id);
-        assert!(names.contains(&format!("{}\n", column.title)), "{}", column.id);
+        assert!(text.contains(column.help), "{}", column.name);
+        assert!(names.contains(&format!("{}\n", column.title)), "{}", column.name);
         let object = &json[at];
-        assert_eq!(object["id"], column.id);
+        assert_eq!(object["id"], column.name);
         for key in ["title", "unit", "meaning", "source", "needs"] {
-            assert!(!object[key].is_null(), "{}: {key}", column.id);
+            assert!(!object[key].is_null(), "{}: {key}", column.name);
         }
     }
 }
@@ -58,7 +58,7 @@ fn the_manual_names_every_option_command_and_column() {
         assert!(man.contains(&format!("\\fB{command}\\fR")), "{command} is not in the manual");
     }
     for column in COLUMNS {
-        assert!(man.contains(&format!("\\fB{}\\fR", column.id)), "{}", column.id);
+        assert!(man.contains(&format!("\\fB{}\\fR", column.name)), "{}", column.name);
     }
     for section in ["NAME", "SYNOPSIS", "OPTIONS", "COLUMNS", "KEYS", "\"EXIT STATUS\"", "FILES"] {
         assert!(man.contains(&format!(".SH {section}\n")), "{section} is not in the manual");

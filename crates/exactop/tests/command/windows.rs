@@ -86,7 +86,11 @@ fn presets_of_ones_own_are_in_the_configuration() {
     assert!(refused.err.contains("top, prstat, ptop, mine"), "{}", refused.err);
     std::fs::write(&file, "[presets.mine]\ncolumns = [\"pidd\"]\n").expect("written");
     let refused = with(&["-b", "--preset", "mine"]);
-    assert!(refused.err.contains("config.toml:1: no column 'pidd'"), "{}", refused.err);
+    assert!(
+        refused.err.contains("config.toml:2: no column 'pidd': did you mean 'pid'?"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]

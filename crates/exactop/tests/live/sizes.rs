@@ -44,15 +44,11 @@ fn a_wide_terminal_has_every_column() {
     let terminal = Terminal::live(200, 50, OPTIONS);
     terminal.passes(|screen| {
         table(&terminal, screen)?;
-        for title in exactop_model::columns::TOP.iter().map(|id| title(id)) {
+        for title in exactop_model::columns::TOP.iter().map(|id| id.column().title) {
             if !screen.contains(title) {
                 return Err(format!("no column {title}"));
             }
         }
         Ok(())
     });
-}
-
-fn title(id: &str) -> &'static str {
-    exactop_model::columns::find(id).expect("a column").title
 }

@@ -9,7 +9,7 @@ use crate::keys::{self, KeyCommand};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use exactop_model::columns::{self, Column};
+use exactop_model::columns::{Column, ColumnId};
 use exactop_model::sort::SortBy;
 use exactop_model::TaskKey;
 
@@ -142,10 +142,10 @@ impl App {
                 self.sort.descending = !self.sort.descending;
                 self.rearranged()
             }
-            KeyCommand::SortCpu => self.sort_by_id("cpu_pct"),
-            KeyCommand::SortMemory => self.sort_by_id("mem_pct"),
-            KeyCommand::SortPid => self.sort_by_id("pid"),
-            KeyCommand::SortTime => self.sort_by_id("time"),
+            KeyCommand::SortCpu => self.sort_by(ColumnId::CpuPct.column()),
+            KeyCommand::SortMemory => self.sort_by(ColumnId::MemPct.column()),
+            KeyCommand::SortPid => self.sort_by(ColumnId::Pid.column()),
+            KeyCommand::SortTime => self.sort_by(ColumnId::Time.column()),
             KeyCommand::SortLeft => self.sort_beside(-1),
             KeyCommand::SortRight => self.sort_beside(1),
             KeyCommand::ScrollLeft | KeyCommand::ScrollRight => self.scroll_columns(command),
@@ -185,10 +185,7 @@ impl App {
     /// Microstates, or the columns from before.
     fn switch_columns(&mut self) -> Action {
         self.settings.microstates = !self.settings.microstates;
-        match self.settings.column_list() {
-            Ok(columns) => self.columns = columns,
-            Err(why) => self.complain(why),
-        }
+        self.columns = self.settings.column_list();
         self.column_offset = 0;
         self.rearranged()
     }
@@ -198,17 +195,10 @@ impl App {
         Action::Rearrange
     }
 
-    fn sort_by_id(&mut self, id: &str) -> Action {
-        match columns::find(id) {
-            Some(column) => self.sort_by(column),
-            None => Action::Draw,
-        }
-    }
-
     /// Sorts by a column in its natural order.
     pub(super) fn sort_by(&mut self, column: &'static Column) -> Action {
         self.sort = SortBy::column(column);
-        self.settings.sort = column.id.into();
+        self.settings.sort = column.id;
         self.settings.reverse = false;
         self.say(format!("sorted by {}", column.title));
         self.rearranged()

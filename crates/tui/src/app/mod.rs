@@ -143,8 +143,8 @@ impl App {
     pub fn new(settings: Settings) -> Result<App, String> {
         settings.check()?;
         Ok(App {
-            columns: settings.column_list()?,
-            sort: settings.sort_by()?,
+            columns: settings.column_list(),
+            sort: settings.sort_by(),
             filters: settings.filter_list()?,
             settings,
             user: None,

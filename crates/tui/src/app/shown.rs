@@ -4,7 +4,7 @@
 use super::arrange::{Entry, RowId};
 use super::App;
 use crate::layout::Placed;
-use exactop_model::columns::Context;
+use exactop_model::columns::{Context, Rounding};
 use exactop_model::words::units;
 use exactop_model::Value;
 use rustc_hash::FxHashMap;
@@ -97,7 +97,7 @@ impl App {
 
 impl Layout {
     fn has_states(&self) -> bool {
-        self.microstates || self.placed.iter().any(|p| p.column.id.starts_with("ms_"))
+        self.microstates || self.placed.iter().any(|p| p.column.rounding == Rounding::States)
     }
 
     /// Whether lines said under this layout hold under the other. The window's length is not

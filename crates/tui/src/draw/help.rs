@@ -47,7 +47,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines.push(Line::default());
     lines.push(title("Columns (a name works in filters, too)", theme));
     for column in COLUMNS {
-        let text = format!("{} Name: {}.", column.help, column.id);
+        let text = format!("{} Name: {}.", column.help, column.name);
         lines.extend(entry(column.title, &text, 10, width, theme));
     }
     lines.push(Line::default());

@@ -14,7 +14,7 @@ use exactop_model::sort::SortBy;
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{self, cpu_time, percent, size};
-use exactop_model::{columns, Column, Counter, Frame, Missing, Row, SourceKind, Value};
+use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
@@ -293,7 +293,7 @@ impl View<'_> {
 
     fn threads(&self, y: u16, buf: &mut Buffer) {
         let rows = self.page.thread_rows(self.frame);
-        let Some(cpu) = columns::find("cpu_pct") else { return };
+        let cpu = ColumnId::CpuPct.column();
         let context = self.app.context();
         let columns: Vec<_> = self.app.page_columns().collect();
         let room = usize::from(buf.area.height.saturating_sub(y + 1)).max(1);
@@ -335,7 +335,12 @@ impl View<'_> {
 }
 
 /// A thread's cell; shares of its own time are rounded together, so that they add up.
-fn thread_figure(row: &Row, column: &Column, context: &Context, tenths: &[(&str, i64)]) -> String {
+fn thread_figure(
+    row: &Row,
+    column: &Column,
+    context: &Context,
+    tenths: &[(ColumnId, i64)],
+) -> String {
     match tenths.iter().find(|(id, _)| *id == column.id) {
         Some((_, n)) => format!("{}.{}", n / 10, n % 10),
         None => units::cell(&(column.value)(row, context), column.unit),

@@ -4,7 +4,7 @@
 use super::text::bar;
 use super::theme::{Ink, Theme};
 use exactop_model::words::books::round_to_sum;
-use exactop_model::{Counter, Counters, Row};
+use exactop_model::{ColumnId, Counter, Counters, Row};
 use ratatui::text::Span;
 
 /// The mark of a state, for the help page too. Each has its own, so that a bar reads without
@@ -13,38 +13,40 @@ use ratatui::text::Span;
 pub(super) struct Mark {
     /// The heading of its column.
     pub(super) name: &'static str,
-    /// The id of its column.
-    pub(super) column: &'static str,
+    /// Its column; `None`: user and system time in one.
+    pub(super) column: Option<ColumnId>,
     /// What a bar is made of.
     pub(super) glyph: char,
     /// Its colour.
     pub(super) ink: Ink,
 }
 
-const fn mark(name: &'static str, column: &'static str, glyph: char, ink: Ink) -> Mark {
-    Mark { name, column, glyph, ink }
-}
-
-const USER: Mark = mark("USR", "ms_usr", '█', Ink::User);
-const SYSTEM: Mark = mark("SYS", "ms_sys", '▓', Ink::System);
+const USER: (ColumnId, char) = (ColumnId::MsUsr, '█');
+const SYSTEM: (ColumnId, char) = (ColumnId::MsSys, '▓');
+const RUNNING: Mark = Mark { name: "RUN", column: None, glyph: '█', ink: Ink::User };
 
 /// The states beside running, in the order of a bar.
-const OTHERS: [(Mark, Counter); 10] = [
-    (mark("IRQ", "ms_irq", '▒', Ink::Irq), Counter::IrqNs),
-    (mark("STL", "ms_stl", '░', Ink::Steal), Counter::StealNs),
-    (mark("LAT", "ms_lat", '/', Ink::RunQueue), Counter::LatNs),
-    (mark("THR", "ms_thr", '!', Ink::Throttled), Counter::ThrottleNs),
-    (mark("LCK", "ms_lck", 'x', Ink::Lock), Counter::LockNs),
-    (mark("TFL", "ms_tfl", 't', Ink::Sleep), Counter::TextFaultNs),
-    (mark("DFL", "ms_dfl", 'f', Ink::Sleep), Counter::DataFaultNs),
-    (mark("BLK", "ms_blk", '#', Ink::Sleep), Counter::BlockNs),
-    (mark("STP", "ms_stp", '=', Ink::Sleep), Counter::StopNs),
-    (mark("SLP", "ms_slp", '·', Ink::Sleep), Counter::SleepNs),
+const OTHERS: [((ColumnId, char), Counter); 10] = [
+    ((ColumnId::MsIrq, '▒'), Counter::IrqNs),
+    ((ColumnId::MsStl, '░'), Counter::StealNs),
+    ((ColumnId::MsLat, '/'), Counter::LatNs),
+    ((ColumnId::MsThr, '!'), Counter::ThrottleNs),
+    ((ColumnId::MsLck, 'x'), Counter::LockNs),
+    ((ColumnId::MsTfl, 't'), Counter::TextFaultNs),
+    ((ColumnId::MsDfl, 'f'), Counter::DataFaultNs),
+    ((ColumnId::MsBlk, '#'), Counter::BlockNs),
+    ((ColumnId::MsStp, '='), Counter::StopNs),
+    ((ColumnId::MsSlp, '·'), Counter::SleepNs),
 ];
+
+fn mark((id, glyph): (ColumnId, char)) -> Mark {
+    let column = id.column();
+    Mark { name: column.title, column: Some(id), glyph, ink: Ink::of(column) }
+}
 
 /// All marks.
 pub(super) fn marks() -> impl Iterator<Item = Mark> {
-    [USER, SYSTEM].into_iter().chain(OTHERS.map(|(mark, _)| mark))
+    [USER, SYSTEM].into_iter().chain(OTHERS.map(|(state, _)| state)).map(mark)
 }
 
 /// Time in each state.
@@ -54,10 +56,11 @@ pub(super) type Parts = Vec<(Mark, Option<u64>)>;
 /// apart they are one part, `RUN`.
 pub(super) fn parts(row: &Row, delta: &Counters) -> Parts {
     let running = match row.split_ns() {
-        Ok((user, system)) => vec![(USER, Some(user)), (SYSTEM, Some(system))],
-        Err(_) => vec![(mark("RUN", "", '█', Ink::User), delta.get(Counter::RunNs))],
+        Ok((user, system)) => vec![(mark(USER), Some(user)), (mark(SYSTEM), Some(system))],
+        Err(_) => vec![(RUNNING, delta.get(Counter::RunNs))],
     };
-    running.into_iter().chain(OTHERS.map(|(mark, counter)| (mark, delta.get(counter)))).collect()
+    let others = OTHERS.map(|(state, counter)| (mark(state), delta.get(counter)));
+    running.into_iter().chain(others).collect()
 }
 
 /// A bar of them; `life_ns` is the whole.
@@ -74,32 +77,32 @@ pub(super) fn picture(
 
 /// Shares in tenths of a per cent by column, rounded together: where the states are the whole of
 /// the row's life they add up to it on the screen, too.
-pub(super) fn tenths(row: &Row) -> Vec<(&'static str, i64)> {
-    let known: Vec<(&str, u64)> = parts(row, &row.delta)
+pub(super) fn tenths(row: &Row) -> Vec<(ColumnId, i64)> {
+    let (marks, known): (Vec<Mark>, Vec<i128>) = parts(row, &row.delta)
         .into_iter()
-        .filter_map(|(mark, ns)| Some((mark.column, ns?)))
-        .collect();
-    let sum: u64 = known.iter().map(|(_, ns)| ns).sum();
-    if sum != row.life_ns || sum == 0 {
+        .filter_map(|(mark, ns)| Some((mark, i128::from(ns?))))
+        .unzip();
+    let sum: i128 = known.iter().sum();
+    if sum != row.life_ns.into() || sum == 0 {
         return Vec::new();
     }
-    let exact: Vec<i128> = known.iter().map(|&(_, ns)| ns.into()).collect();
-    known.iter().map(|(column, _)| *column).zip(round_to_sum(&exact, 1000)).collect()
+    let rounded = marks.iter().map(|mark| mark.column).zip(round_to_sum(&known, 1000));
+    rounded.filter_map(|(column, tenths)| Some((column?, tenths))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::columns;
+    use exactop_model::columns::Rounding;
     use std::collections::HashSet;
 
     #[test]
     fn every_state_has_its_own_mark_and_a_column() {
         let glyphs: HashSet<char> = marks().map(|m| m.glyph).collect();
         assert_eq!(glyphs.len(), marks().count());
-        for mark in marks() {
-            assert_eq!(columns::find(mark.column).map(|c| c.title), Some(mark.name));
-        }
+        let columns: HashSet<_> = marks().filter_map(|m| m.column).collect();
+        assert_eq!(columns.len(), marks().count());
+        assert!(columns.iter().all(|id| id.column().rounding == Rounding::States));
         let counted = OTHERS.map(|(_, counter)| counter);
         let missing = Counter::STATES.iter().filter(|c| !counted.contains(c));
         assert_eq!(missing.collect::<Vec<_>>(), [&Counter::RunNs]);

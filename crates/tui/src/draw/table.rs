@@ -8,11 +8,11 @@ use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
 use crate::layout::{Placed, Screen};
-use exactop_model::columns::{self, Column, Context, Unit};
+use exactop_model::columns::{self, Column, Context, Rounding, Unit};
 use exactop_model::sort::SortBy;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units;
-use exactop_model::{Row, RowKind, Value};
+use exactop_model::{ColumnId, Row, RowKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -85,7 +85,7 @@ impl Table<'_> {
 
     fn spans(&self, Entry { line, row }: Entry) -> Vec<Span<'static>> {
         let Table { app, placed, theme, .. } = *self;
-        let states = match placed.iter().any(|p| p.column.id.starts_with("ms_")) {
+        let states = match placed.iter().any(|p| p.column.rounding == Rounding::States) {
             true => states::tenths(row),
             false => Vec::new(),
         };
@@ -143,7 +143,7 @@ struct TableRow<'a> {
     line: &'a TableLine,
     placed: &'a [Placed],
     /// Tenths of a per cent of the row's own time, by column.
-    states: Vec<(&'static str, i64)>,
+    states: Vec<(ColumnId, i64)>,
     theme: Theme,
 }
 
@@ -182,35 +182,19 @@ impl TableRow<'_> {
     /// `└ exited × 1,756` over the columns that say nothing of an exited group; from, to, text.
     /// `None` if they are too narrow.
     fn label_span(&self, row: &Row) -> Option<(u16, u16, String)> {
-        let silent = |p: &&Placed| {
-            matches!(
-                p.column.id,
-                "tgid"
-                    | "ppid"
-                    | "user"
-                    | "uid"
-                    | "pr"
-                    | "ni"
-                    | "policy"
-                    | "virt"
-                    | "res"
-                    | "shr"
-                    | "s"
-                    | "last_cpu"
-                    | "threads"
-            )
-        };
-        let after_pid = self.placed.iter().position(|p| p.column.id == "pid").map_or(0, |i| i + 1);
+        let silent = |p: &&Placed| p.column.silent_if_exited;
+        let pid = self.placed.iter().position(|p| p.column.id == ColumnId::Pid);
+        let after_pid = pid.map_or(0, |i| i + 1);
         let silent: Vec<&Placed> = self.placed[after_pid..].iter().take_while(silent).collect();
         let (from, to) = (silent.first()?.x, silent.last()?.end());
         let branch = if self.app.settings.tree { "" } else { &self.line.prefix };
-        let text = format!("{branch}exited × {}", exited_count(row));
+        let text = format!("{branch}exited × {}", thousands(row.exited_count()));
         (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
     }
 
     fn cell(&self, row: &Row, p: &Placed, context: &Context, labelled: bool) -> Span<'static> {
         let width = usize::from(p.width);
-        if p.column.id == "command" {
+        if p.column.id == ColumnId::Command {
             let text = self.command(row, context, labelled);
             return self.span(Ink::Plain, cell(&text, width, true));
         }
@@ -229,8 +213,8 @@ impl TableRow<'_> {
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
         let ink = match p.column.id {
             _ if nothing && p.column.unit != Unit::Int => Ink::Dim,
-            "s" if row.letter == 'R' => Ink::Strong,
-            "cpu_pct" => Ink::Strong,
+            ColumnId::S if row.letter == 'R' => Ink::Strong,
+            ColumnId::CpuPct => Ink::Strong,
             _ => Ink::of(p.column),
         };
         (text, ink)
@@ -243,12 +227,16 @@ impl TableRow<'_> {
             let (user, system) = row.split_ns().ok()?;
             round_to_sum(&[user.into(), system.into()], own?).get(i).copied()
         };
-        match column.id {
-            "cpu_pct" => own,
-            "cpu_plus_pct" => self.line.cpu_plus_tenths,
-            "usr_pct" => part(0),
-            "sys_pct" => part(1),
-            id => self.states.iter().find(|(state, _)| *state == id).map(|(_, tenths)| *tenths),
+        match column.rounding {
+            Rounding::Alone => None,
+            Rounding::Own => own,
+            Rounding::WithExited => self.line.cpu_plus_tenths,
+            Rounding::User => part(0),
+            Rounding::System => part(1),
+            Rounding::States => {
+                let state = self.states.iter().find(|(state, _)| *state == column.id);
+                state.map(|(_, tenths)| *tenths)
+            }
         }
     }
 
@@ -260,15 +248,13 @@ impl TableRow<'_> {
             return match labelled {
                 true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
                 true => format!("{comm}{threads}"),
-                false => format!("{prefix}{comm} × {} exited{threads}", exited_count(row)),
+                false => {
+                    format!("{prefix}{comm} × {} exited{threads}", thousands(row.exited_count()))
+                }
             };
         }
         let text = columns::command(row, context.command_line);
         let scrolled: String = text.chars().skip(self.app.command_offset).collect();
         format!("{}{scrolled}", self.line.prefix)
     }
-}
-
-fn exited_count(row: &Row) -> String {
-    thousands(if row.exited_processes > 0 { row.exited_processes } else { row.exited_tasks })
 }

@@ -44,19 +44,16 @@ pub enum Ink {
 impl Ink {
     /// The colour of a column's figures.
     pub fn of(column: &Column) -> Ink {
-        match column.id {
-            "ms_irq" | "irq_ns" => return Ink::Irq,
-            "ms_lck" | "lock_ns" => return Ink::Lock,
-            "ms_thr" | "throttle_ns" => return Ink::Throttled,
-            _ => {}
-        }
         match column.kind {
             Kind::User => Ink::User,
             Kind::System => Ink::System,
+            Kind::Interrupt => Ink::Irq,
             Kind::Steal => Ink::Steal,
             Kind::RunQueue => Ink::RunQueue,
+            Kind::Throttle => Ink::Throttled,
+            Kind::Lock => Ink::Lock,
             Kind::Sleep => Ink::Sleep,
-            Kind::Identity | Kind::Cpu | Kind::Memory | Kind::Events => Ink::Plain,
+            Kind::Identity | Kind::Cpu | Kind::Life | Kind::Memory | Kind::Events => Ink::Plain,
         }
     }
 }

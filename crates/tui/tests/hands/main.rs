@@ -11,6 +11,7 @@ mod steps;
 mod world;
 
 use exactop_fuzzing::{corpus, Choices, Target};
+use exactop_model::ColumnId;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};
@@ -28,7 +29,7 @@ fn live(bytes: &[u8]) -> Tally {
     let machine = Rc::new(RefCell::new(Machine::new()));
     let (mut feed, mut host) = (Shows(machine.clone()), Acts(machine.clone()));
     let settings = Settings {
-        columns: ["pid", "cpu_pct", "command"].map(Into::into).into(),
+        columns: vec![ColumnId::Pid, ColumnId::CpuPct, ColumnId::Command],
         ..Settings::default()
     };
     let app = App::new(settings).expect("settings");

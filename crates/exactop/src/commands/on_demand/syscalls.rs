@@ -2,10 +2,11 @@
 
 use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
+use crate::options::pace;
 use crate::options::parse::{self, Word};
 use crate::options::resolved::are_there;
-use crate::options::{nearest, pace};
 use clap::Args;
+use exactop_model::did_you_mean::nearest;
 use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::CallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};

@@ -17,7 +17,7 @@ use exactop_model::columns::COLUMNS;
 pub fn run(wanted: Wanted) -> Result<(), Failure> {
     match wanted {
         Wanted::Fields => {
-            let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.id, c.title));
+            let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.name, c.title));
             output::print(lines.collect::<String>())
         }
         Wanted::Live(live) => live::run(live),

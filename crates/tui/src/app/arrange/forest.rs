@@ -2,6 +2,7 @@
 
 use super::shares::Shares;
 use super::{by_cpu, cpu_with_exited, leaders, line, At, Line, Rules};
+use exactop_model::columns::Rounding;
 use exactop_model::{Frame, Row};
 use std::collections::HashMap;
 
@@ -146,7 +147,8 @@ struct Visit {
 fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
     let mut lines = Vec::with_capacity(nodes.len());
     let mut seen = vec![false; nodes.len()];
-    let sorts_cpu = matches!(rules.sort.column.id, "cpu_pct" | "cpu_plus_pct" | "run_ns");
+    let column = rules.sort.column;
+    let sorts_cpu = column.of_branch || column.rounding == Rounding::WithExited;
     let in_order = |list: &mut Vec<usize>| {
         if sorts_cpu {
             list.sort_by(|&a, &b| {

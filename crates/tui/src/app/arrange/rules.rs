@@ -62,12 +62,9 @@ impl Rules<'_> {
     /// By CPU time a parent stands where its lines belong together: those of its exited
     /// children come directly below it.
     fn sort_value(&self, row: &Row) -> Value {
-        match self.sort.column.id {
-            "cpu_pct" | "run_ns" => match cpu_with_exited(row) {
-                Some(ns) => Value::Known(Datum::Ns(ns)),
-                None => (self.sort.column.value)(row, &self.context),
-            },
-            _ => (self.sort.column.value)(row, &self.context),
+        match cpu_with_exited(row).filter(|_| self.sort.column.of_branch) {
+            Some(ns) => Value::Known(Datum::Ns(ns)),
+            None => (self.sort.column.value)(row, &self.context),
         }
     }
 
