@@ -3,6 +3,7 @@
  * Every switch and every wake-up, one after the other, for who wants to draw them. Attached while
  * someone records; what found no room is counted, by CPU.
  */
+#include "on_demand.h"
 #include "on_switch.h"
 #include "state.h"
 #include "switchlog.h"
@@ -17,15 +18,12 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-/* Records without room so far. */
-volatile __u64 lost;
-
 static __always_inline struct ex_logged *room(void)
 {
 	struct ex_logged *record = bpf_ringbuf_reserve(&events, sizeof(struct ex_logged), 0);
 
 	if (!record)
-		__sync_fetch_and_add(&lost, 1);
+		count_lost();
 	return record;
 }
 

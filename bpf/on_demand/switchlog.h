@@ -5,13 +5,12 @@
 
 #include "kernel.h"
 
-#define EX_LOG_SWITCH 0
-#define EX_LOG_WAKING 1
+enum ex_logged_kind { EX_LOG_SWITCH, EX_LOG_WAKING };
 
 /* A switch: from `prev` to `next`. A wake-up: of `next`, by `prev`. */
 struct ex_logged {
 	__u64 at; /* CLOCK_BOOTTIME */
-	__u32 kind;
+	enum ex_logged_kind kind;
 	__u32 cpu;
 	__u32 prev_tid;
 	__u32 next_tid;

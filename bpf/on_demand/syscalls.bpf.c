@@ -12,7 +12,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Set before load. */
-const volatile __u32 by = EX_BY_CALL;
+const volatile enum ex_by by = EX_BY_CALL;
 const volatile bool some_calls = false; /* only those in call_bits */
 const volatile __u64 call_bits[16];
 
@@ -24,21 +24,8 @@ struct in_syscall {
 
 struct ex_open_syscall open_syscall_layout; /* for the reader's type */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct in_syscall);
-} in_syscalls SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct ex_syscall_key);
-	__type(value, struct ex_syscall_sum);
-} syscalls SEC(".maps");
-
-__u64 lost_calls; /* no room in the map, or no memory to remember a beginning */
+OF_EACH_TASK(in_syscalls, struct in_syscall);
+SUMS(syscalls, 65536, struct ex_syscall_key, struct ex_syscall_sum);
 
 static __always_inline bool is_asked_for(int nr)
 {
@@ -60,7 +47,7 @@ static __always_inline int numbered(struct task_struct *task, long id)
 static __always_inline struct ex_syscall_sum *sum_of(struct task_struct *task, int nr)
 {
 	struct ex_syscall_key key = {.nr = nr};
-	struct ex_syscall_sum *sum, none = {};
+	struct ex_syscall_sum none = {};
 
 	if (by != EX_BY_CALL)
 		key.tgid = task->tgid;
@@ -68,14 +55,7 @@ static __always_inline struct ex_syscall_sum *sum_of(struct task_struct *task, i
 		key.tid = task->pid;
 	else
 		key.cpu = bpf_get_smp_processor_id();
-	sum = bpf_map_lookup_elem(&syscalls, &key);
-	if (sum)
-		return sum;
-	bpf_map_update_elem(&syscalls, &key, &none, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&syscalls, &key);
-	if (!sum)
-		__sync_fetch_and_add(&lost_calls, 1);
-	return sum;
+	return find_or_lose(&syscalls, &key, &none);
 }
 
 static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct *task)
@@ -168,7 +148,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 }
 
 SEC("?tp_btf/sched_switch")
-int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(on_dispatch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct ex_syscall_sum *sum;
 

@@ -5,9 +5,7 @@
 
 #include "on_demand.h"
 
-#define EX_BY_CALL 0
-#define EX_BY_PROCESS 1
-#define EX_BY_THREAD 2
+enum ex_by { EX_BY_CALL, EX_BY_PROCESS, EX_BY_THREAD };
 
 /* A number that is no system call: the thread came onto a CPU. */
 #define EX_NR_DISPATCH (-2)

@@ -5,7 +5,6 @@
  *
  * Waits count when they are over; those that are not are told by an iterator at a window's end.
  */
-#include "on_demand.h"
 #include "fields.h"
 #include "interrupt.h"
 #include "on_switch.h"
@@ -20,37 +19,14 @@ struct thread {
 	__u64 since;
 	__u32 doing;
 	__s32 nr;   /* asleep: the call; -1: none */
-	__u32 kind; /* asleep: EX_SLEEPS_* */
+	enum ex_wait_kind kind; /* asleep */
 	__u32 pad;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-} threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, struct ex_sleep_key);
-	__type(value, struct ex_sleep);
-} sleeps SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct ex_queue_key);
-	__type(value, struct ex_queue);
-} queues SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, struct ex_other_key);
-	__type(value, struct ex_other);
-} others SEC(".maps");
+OF_EACH_TASK(threads, struct thread);
+SUMS(sleeps, 32768, struct ex_sleep_key, struct ex_sleep);
+SUMS(queues, 16384, struct ex_queue_key, struct ex_queue);
+SUMS(others, 32768, struct ex_other_key, struct ex_other);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -59,22 +35,7 @@ struct {
 	__type(value, struct past);
 } pasts SEC(".maps");
 
-__u64 lost; /* no room in the maps */
-
 struct ex_open_wait open_wait_layout; /* for the reader's type */
-
-static __always_inline void *get_or_make(void *map, const void *key, const void *fresh)
-{
-	void *value = bpf_map_lookup_elem(map, key);
-
-	if (value)
-		return value;
-	bpf_map_update_elem(map, key, fresh, BPF_NOEXIST);
-	value = bpf_map_lookup_elem(map, key);
-	if (!value)
-		__sync_fetch_and_add(&lost, 1);
-	return value;
-}
 
 static __always_inline void count_sleep(struct thread *t, struct task_struct *task, __u64 ns)
 {
@@ -83,7 +44,7 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 	struct ex_sleep *sleep, fresh = {};
 
 	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
-	sleep = get_or_make(&sleeps, &key, &fresh);
+	sleep = find_or_lose(&sleeps, &key, &fresh);
 	if (!sleep)
 		return;
 	sleep->count++;
@@ -92,7 +53,7 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 }
 
 /* Someone else's part in what a thread waits for; `count` or `ns`. */
-static __always_inline void blame(struct task_struct *task, __u32 part, __u32 tgid, __u32 tid,
+static __always_inline void blame(struct task_struct *task, enum ex_part part, __u32 tgid, __u32 tid,
 				  const char *comm, __u64 amount)
 {
 	struct ex_other_key key = {
@@ -101,7 +62,7 @@ static __always_inline void blame(struct task_struct *task, __u32 part, __u32 tg
 
 	if (comm)
 		__builtin_memcpy(fresh.comm, comm, sizeof(fresh.comm));
-	other = get_or_make(&others, &key, &fresh);
+	other = find_or_lose(&others, &key, &fresh);
 	if (other)
 		__sync_fetch_and_add(&other->amount, amount);
 }
@@ -120,7 +81,7 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 	fresh = bpf_map_lookup_elem(&blank_queue, &zero);
 	if (!fresh)
 		return;
-	queue = get_or_make(&queues, &key, fresh);
+	queue = find_or_lose(&queues, &key, fresh);
 	if (queue) {
 		bucket = bucket_of(ns);
 		if (bucket < EX_BUCKETS)

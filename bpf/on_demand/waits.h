@@ -7,16 +7,11 @@
 #include "lock_calls.h"
 
 /* What someone sleeps for; EX_QUEUES: not asleep at all. */
-#define EX_SLEEPS 0
-#define EX_LOCKS 1
-#define EX_BLOCKS 2
-#define EX_QUEUES 3
+enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES };
 
-#define EX_AFTER_WAKEUP 0
-#define EX_AFTER_PREEMPTION 1
+enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
 
-#define EX_RAN_INSTEAD 0
-#define EX_WOKEN_BY 1
+enum ex_part { EX_RAN_INSTEAD, EX_WOKEN_BY };
 
 /*
  * A log-linear histogram of ns: four buckets to each power of two, so that a bucket's width is at
@@ -47,7 +42,7 @@ struct ex_sleep_key {
 	__u32 tgid;
 	__u32 tid;
 	__s32 nr;
-	__u32 kind;
+	enum ex_wait_kind kind;
 };
 
 struct ex_sleep {
@@ -60,7 +55,7 @@ struct ex_sleep {
 struct ex_queue_key {
 	__u32 tgid;
 	__u32 tid;
-	__u32 after;
+	enum ex_queued_after after;
 	__u32 pad;
 };
 
@@ -86,7 +81,7 @@ struct ex_other_key {
 	__u32 tid;
 	__u32 other_tgid;
 	__u32 other_tid;
-	__u32 part;
+	enum ex_part part;
 };
 
 struct ex_other {
@@ -100,7 +95,7 @@ struct ex_open_wait {
 	__u32 tgid;
 	__u32 tid;
 	__s32 nr;
-	__u32 kind;
+	enum ex_wait_kind kind;
 	char comm[16];
 };
 

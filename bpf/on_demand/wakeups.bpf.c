@@ -62,28 +62,9 @@ struct thread {
 	__u8 pad[2];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct thread);
-} threads SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, struct ex_edge_key);
-	__type(value, struct ex_edge);
-} edges SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct ex_fan_key);
-	__type(value, struct ex_fan);
-} fans SEC(".maps");
-
-__u64 lost_wakes; /* no room in the maps */
+OF_EACH_TASK(threads, struct thread);
+SUMS(edges, 65536, struct ex_edge_key, struct ex_edge);
+SUMS(fans, 16384, struct ex_fan_key, struct ex_fan);
 
 static __always_inline struct thread *thread_of(struct task_struct *task)
 {
@@ -144,8 +125,7 @@ static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_str
 	bpf_probe_read_kernel_str(none.wakee, sizeof(none.wakee), wakee->comm);
 	if (by->tid && bpf_get_current_task_btf()->pid == by->tid)
 		bpf_get_current_comm(none.waker, sizeof(none.waker));
-	bpf_map_update_elem(&edges, &key, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&edges, &key);
+	return find_or_add(&edges, &key, &none);
 }
 
 static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
@@ -156,8 +136,7 @@ static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
 	if (fan || !make)
 		return fan;
 	bpf_get_current_comm(none.comm, sizeof(none.comm));
-	bpf_map_update_elem(&fans, &key, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(&fans, &key);
+	return find_or_add(&fans, &key, &none);
 }
 
 /* The chain is over. Different CPUs may end chains of one waker at a time. */
@@ -191,7 +170,7 @@ static __always_inline void count_fan(struct thread *me, struct waker *by)
 	struct ex_fan *fan = fan_of(by, true);
 
 	if (!fan) {
-		__sync_fetch_and_add(&lost_wakes, 1);
+		count_lost();
 		return;
 	}
 	if (me->waking_call != me->calls) {
@@ -227,7 +206,7 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	if (edge)
 		__sync_fetch_and_add(&edge->wakeups, 1);
 	else
-		__sync_fetch_and_add(&lost_wakes, 1);
+		count_lost();
 	if (me && by.nr != NO_CALL)
 		count_fan(me, &by);
 	t = thread_of(p);

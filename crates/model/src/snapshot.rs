@@ -125,7 +125,7 @@ pub struct CpuSample {
     pub online: bool,
     /// Executing tasks that have a name.
     pub task_ns: u64,
-    /// Executing tasks that had no slot, so that nobody knows their name.
+    /// Executing tasks that had no account while they ran.
     pub unnamed_ns: u64,
     /// Idle.
     pub idle_ns: u64,

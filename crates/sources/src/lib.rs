@@ -1,19 +1,22 @@
 //! Where exactop's figures come from.
 //!
 //! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and says per field how good
-//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot_source` (the kernel's own counters by a
-//! BPF task iterator), [`taskstats`] (netlink, with a record of each exit) and [`procfs`] (ticks, for
-//! anyone, anywhere).
-//! Beside them, `on_demand` has BPF programs that are attached only while someone looks. [`session`] puts a source, the book and the readers of details together as a
-//! [`Feed`](exactop_model::Feed).
+//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot_source` (the kernel's own counters by
+//! a BPF task iterator), [`taskstats`] (netlink, with a record of each exit) and [`procfs`] (ticks,
+//! for anyone, anywhere).
+//! Beside them, `on_demand` has BPF programs that are attached only while someone looks. [`session`]
+//! puts a source, the book and the readers of details together as a [`Feed`](exactop_model::Feed).
 
 #[cfg(feature = "bpf")]
 mod bpf;
+mod btf;
 mod clock;
 mod cpu_list;
 pub mod details;
 pub mod error;
 pub mod groups;
+#[cfg_attr(not(feature = "bpf"), allow(dead_code))]
+mod kernel_programs;
 #[cfg(feature = "bpf")]
 pub mod ledger;
 #[cfg(feature = "bpf")]

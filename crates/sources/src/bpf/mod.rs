@@ -1,11 +1,10 @@
-//! What all BPF programs of this crate need: the checks before loading, the kernel's own words for
-//! a refusal, programs that are attached on demand, and maps that are read as sums.
+//! What all BPF programs of this crate need: the checks before loading, loading and attaching by the
+//! table of programs, the kernel's own words for a refusal, and ways to read what programs write.
 
-pub(crate) mod interrupts;
 pub(crate) mod iterator;
+pub(crate) mod loading;
 pub(crate) mod mapped;
-pub(crate) mod objects;
-pub(crate) mod on_demand;
+pub(crate) mod plain;
 pub(crate) mod refusal;
 pub(crate) mod spare;
 pub(crate) mod sums;

@@ -3,19 +3,13 @@
 //! Entries are never reset, because a program may be adding to one at that moment. Those of tasks
 //! that are gone and did not change any more are deleted, so that the map does not fill up.
 
+use crate::bpf::plain::{bytes_of, from_bytes, ByBytes, Plain};
 use crate::error::SourceError;
 use libbpf_rs::{MapCore, MapFlags};
 use rustc_hash::FxHashMap;
-use std::hash::Hash;
 
 /// Entries asked for at once.
 const BATCH: u32 = 4096;
-
-/// A key or a value: plain integers without padding.
-///
-/// # Safety
-/// Every bit pattern must be valid and there must be no padding.
-pub unsafe trait Plain: Copy {}
 
 /// A sum that only grows.
 pub trait Sum: Plain {
@@ -25,18 +19,62 @@ pub trait Sum: Plain {
     fn is_zero(&self) -> bool;
 }
 
-/// The map as of the last window.
-pub struct Tally<K, V> {
-    before: FxHashMap<K, V>,
+/// One of the figures of a sum.
+pub trait Figure: Copy {
+    /// What came on top of `before`.
+    fn since(self, before: Self) -> Self;
 }
 
-impl<K, V> Default for Tally<K, V> {
-    fn default() -> Self {
-        Tally { before: FxHashMap::default() }
+impl Figure for u64 {
+    fn since(self, before: u64) -> u64 {
+        self - before
     }
 }
 
-impl<K: Plain + Eq + Hash, V: Sum> Tally<K, V> {
+impl<const N: usize> Figure for [u32; N] {
+    fn since(self, before: [u32; N]) -> [u32; N] {
+        std::array::from_fn(|i| self[i] - before[i])
+    }
+}
+
+/// Sums of an object: the figures that tell whether anything came on top, then the other figures
+/// that grow. What is not named, such as names, is as it is now.
+macro_rules! sums {
+    ($($type:ident: $($tells:ident)+ $(, $grows:ident)*;)+) => {
+        $(
+            $crate::bpf::plain::plain! { $type }
+
+            impl $crate::bpf::sums::Sum for $type {
+                fn since(&self, before: &Self) -> Self {
+                    use $crate::bpf::sums::Figure;
+                    $type {
+                        $($tells: self.$tells.since(before.$tells),)+
+                        $($grows: self.$grows.since(before.$grows),)*
+                        ..*self
+                    }
+                }
+
+                fn is_zero(&self) -> bool {
+                    $(self.$tells == 0)&&+
+                }
+            }
+        )+
+    };
+}
+pub(crate) use sums;
+
+/// The map as of the last window.
+pub struct WindowSums<K, V> {
+    before: FxHashMap<ByBytes<K>, V>,
+}
+
+impl<K, V> Default for WindowSums<K, V> {
+    fn default() -> Self {
+        WindowSums { before: FxHashMap::default() }
+    }
+}
+
+impl<K: Plain, V: Sum> WindowSums<K, V> {
     /// What came on top since the last call, in no order; `is_gone` tells whose entry nobody will
     /// change any more.
     ///
@@ -51,18 +89,19 @@ impl<K: Plain + Eq + Hash, V: Sum> Tally<K, V> {
         let mut still = Vec::new();
         let mut now = FxHashMap::default();
         for (key, value) in read::<K, V>(map)? {
-            let grown = self.before.get(&key).map_or(value, |before| value.since(before));
+            let by_bytes = ByBytes(key);
+            let grown = self.before.get(&by_bytes).map_or(value, |before| value.since(before));
             if !grown.is_zero() {
                 changed.push((key, grown));
-            } else if self.before.contains_key(&key) {
+            } else if self.before.contains_key(&by_bytes) {
                 still.push(key);
             }
-            now.insert(key, value);
+            now.insert(by_bytes, value);
         }
         for key in still.into_iter().filter(|key| is_gone(key)) {
             // ENOENT cannot be: nobody else deletes.
             let _ = map.delete(bytes_of(&key));
-            now.remove(&key);
+            now.remove(&ByBytes(key));
         }
         self.before = now;
         Ok(changed)
@@ -74,20 +113,4 @@ fn read<K: Plain, V: Plain>(map: &impl MapCore) -> Result<Vec<(K, V)>, SourceErr
     let failed = crate::bpf::refusal::failed("reading a map");
     let batch = map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(&failed)?;
     Ok(batch.map(|(key, value)| (from_bytes(&key), from_bytes(&value))).collect())
-}
-
-/// The value at the beginning of `bytes`.
-///
-/// # Panics
-/// If there are too few: the layout of both sides is one and the same.
-pub fn from_bytes<T: Plain>(bytes: &[u8]) -> T {
-    assert!(bytes.len() >= size_of::<T>(), "{} bytes for {}", bytes.len(), size_of::<T>());
-    // SAFETY: enough bytes, and any of them make a T.
-    unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) }
-}
-
-/// The bytes of a value.
-pub fn bytes_of<T: Plain>(value: &T) -> &[u8] {
-    // SAFETY: plain data without padding.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }

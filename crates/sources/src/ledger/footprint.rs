@@ -3,8 +3,6 @@
 //! The kernel charges maps to the group of whoever makes them, and ends a process that goes beyond
 //! a limit. So what the ledger will take is reckoned from its maps before they are made.
 
-use super::growth;
-use super::skel::types;
 use crate::error::SourceError;
 use exactop_cgroups::{memory_left, MemoryLeft};
 use libbpf_rs::{libbpf_sys, AsRawLibbpf, MapType, OpenObject};
@@ -25,13 +23,13 @@ const CHUNK_MARGIN: u64 = 8 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// Refuses where the maps would not fit.
+/// Refuses where the maps, with the first chunks of the tables that grow, would not fit.
 ///
 /// # Errors
 /// [`SourceError::Unavailable`] with what there is and what it takes.
-pub fn check(object: &OpenObject) -> Result<(), SourceError> {
+pub fn check(object: &OpenObject, first_chunks: u64) -> Result<(), SourceError> {
     match memory_left() {
-        Some(left) => fits(&left, maps(object) + first_chunks() + BESIDE_THE_MAPS),
+        Some(left) => fits(&left, maps(object) + first_chunks + BESIDE_THE_MAPS),
         None => Ok(()),
     }
 }
@@ -78,13 +76,6 @@ fn grows(map: &libbpf_rs::OpenMap<'_>) -> bool {
 /// Whether a chunk of a growing table fits. Where it does not, the table stays as it is.
 pub fn has_room(bytes: u64) -> bool {
     memory_left().is_none_or(|left| left.bytes >= bytes + CHUNK_MARGIN)
-}
-
-/// The first chunks of the tables that grow.
-fn first_chunks() -> u64 {
-    let slots = u64::from(growth::first_slots().next_multiple_of(growth::SLOTS_PER_CHUNK));
-    let groups = u64::from(growth::GROUPS_PER_CHUNK);
-    slots * size_of::<types::ex_slot>() as u64 + groups * size_of::<types::ex_group>() as u64
 }
 
 #[cfg(test)]

@@ -236,8 +236,15 @@ fn keep_only_bpf() {
     let _ = set_capabilities(None, sets);
 }
 
+/// What the first chunks of both tables take, bytes.
+pub fn first_chunks() -> u64 {
+    let slots = u64::from(first_slots().next_multiple_of(SLOTS_PER_CHUNK));
+    let groups = u64::from(GROUPS_PER_CHUNK);
+    slots * size_of::<types::ex_slot>() as u64 + groups * size_of::<types::ex_group>() as u64
+}
+
 /// As many as live, and as may be born before the thread has answered.
-pub fn first_slots() -> u32 {
+fn first_slots() -> u32 {
     tasks_now().saturating_add(SLOTS_PER_CHUNK / 2).max(1)
 }
 

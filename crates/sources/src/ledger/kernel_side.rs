@@ -3,15 +3,20 @@
 use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
 use super::maps::Globals;
 use super::skel::{types, LedgerSkel};
-use super::Options;
+use super::{load, Options};
 use crate::bpf::mapped::{Chunked, Mapped};
-use crate::bpf::refusal;
+use crate::bpf::plain::{bytes_of, from_bytes, plain};
 use crate::bpf::wire::ex_cur;
+use crate::bpf::{iterator, loading, refusal};
 use crate::clock;
 use crate::error::SourceError;
-use libbpf_rs::{IterOpts, Link, MapCore, MapFlags, MapHandle, ProgramInput};
+use crate::kernel_programs::Attach;
+use libbpf_rs::skel::Skel;
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramInput, ProgramMut};
 use std::io;
 use std::os::fd::AsFd;
+
+plain! { types::ex_zombie types::ex_group_key }
 
 /// A slot index that stands for something that is not a slot.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
@@ -113,71 +118,22 @@ impl KernelSide {
 
     /// Attaches the always-on programs.
     pub fn attach(&mut self) -> Result<(), SourceError> {
-        let p = &self.skel.progs;
-        let all = [
-            &p.on_newtask,
-            &p.on_wakeup_new,
-            &p.on_exit,
-            &p.on_exec,
-            &p.on_rename,
-            &p.on_free,
-            &p.on_cpu_dead,
-            &p.on_signal,
-            &p.on_waking,
-            &p.on_wakeup,
-            &p.on_switch,
-            &p.on_switch_before_5_18,
-        ];
-        for program in all.into_iter().filter(|p| p.autoload()) {
-            self.links.push(attach(program)?);
-        }
+        self.links = self.attach_those(Attach::Always)?;
         // Without ftrace's direct calls the kernel refuses this one, and the ledger does without.
-        if p.on_unthrottle.autoload() {
-            let attached = p.on_unthrottle.attach();
-            self.sees_unthrottle = attached.is_ok();
-            self.links.extend(attached);
-        }
+        let unthrottle = self.attach_those(Attach::IfItMay).unwrap_or_default();
+        self.sees_unthrottle = !unthrottle.is_empty();
+        self.links.extend(unthrottle);
         Ok(())
     }
 
-    /// Attaches the programs that tell user from system time.
-    pub fn attach_split(&self) -> Result<Vec<Link>, SourceError> {
-        let p = &self.skel.progs;
-        let all = [&p.on_page_fault, &p.on_sys_exit, &p.on_sys_enter];
-        all.into_iter().filter(|p| p.autoload()).map(attach).collect()
-    }
-
-    /// Attaches the programs that measure interrupts: their ends first, because a beginning alone
-    /// would seem to last.
-    pub fn attach_interrupts(&self) -> Result<Vec<Link>, SourceError> {
-        let p = &self.skel.progs;
-        let all = [
-            &p.irq_handler_ends,
-            &p.softirq_ends,
-            &p.local_timer_ends,
-            &p.irq_work_ends,
-            &p.call_function_ends,
-            &p.call_function_single_ends,
-            &p.reschedule_ends,
-            &p.irq_handler_begins,
-            &p.softirq_begins,
-            &p.local_timer_begins,
-            &p.irq_work_begins,
-            &p.call_function_begins,
-            &p.call_function_single_begins,
-            &p.reschedule_begins,
-        ];
-        all.into_iter().filter(|p| p.autoload()).map(attach).collect()
+    /// Attaches the programs that are attached then.
+    pub fn attach_those(&self, when: Attach) -> Result<Vec<Link>, SourceError> {
+        loading::attach(load::OBJECT, self.skel.object(), |then| then == when)
     }
 
     /// Lets the iterator give everyone who lives a slot.
     pub fn seed(&mut self) -> Result<(), SourceError> {
-        let link = self.skel.progs.seed.attach_iter_with_opts(IterOpts::None);
-        let link = link.map_err(refusal::failed("starting the task iterator"))?;
-        let mut iter =
-            libbpf_rs::Iter::new(&link).map_err(refusal::failed("opening the task iterator"))?;
-        io::copy(&mut iter, &mut io::sink()).map_err(kernel_error("running the task iterator"))?;
-        Ok(())
+        iterator::run(&self.skel.progs.seed).map(drop)
     }
 
     /// Runs the flush program on one CPU.
@@ -248,8 +204,7 @@ impl KernelSide {
         // leaves a batch unfilled rather than cut one of the map's buckets in two.
         let most = map.max_entries();
         for (_, value) in map.lookup_batch(most, MapFlags::ANY, MapFlags::ANY).map_err(failed)? {
-            // SAFETY: the map's values are of this type, plain data; a copy needs no alignment.
-            listed.push(unsafe { std::ptr::read_unaligned(value.as_ptr().cast()) });
+            listed.push(from_bytes(&value));
         }
         Ok(listed)
     }
@@ -268,47 +223,10 @@ impl KernelSide {
     }
 
     /// The programs whose cost and misses are counted.
-    pub fn programs(&self) -> Vec<&libbpf_rs::ProgramMut<'static>> {
-        let p = &self.skel.progs;
-        let all = vec![
-            &p.on_switch,
-            &p.on_switch_before_5_18,
-            &p.on_wakeup,
-            &p.on_wakeup_new,
-            &p.on_newtask,
-            &p.on_exit,
-            &p.on_exec,
-            &p.on_rename,
-            &p.on_free,
-            &p.on_signal,
-            &p.on_waking,
-            &p.on_sys_enter,
-            &p.on_sys_exit,
-            &p.on_page_fault,
-            &p.on_unthrottle,
-            &p.softirq_begins,
-            &p.softirq_ends,
-            &p.local_timer_begins,
-            &p.local_timer_ends,
-            &p.irq_handler_begins,
-            &p.irq_handler_ends,
-            &p.reschedule_begins,
-            &p.reschedule_ends,
-            &p.call_function_begins,
-            &p.call_function_ends,
-            &p.call_function_single_begins,
-            &p.call_function_single_ends,
-            &p.irq_work_begins,
-            &p.irq_work_ends,
-            &p.flush,
-        ];
-        all.into_iter().filter(|p| p.autoload()).collect()
+    pub fn programs(&self) -> Vec<ProgramMut<'_>> {
+        let loaded = loading::loaded(load::OBJECT, self.skel.object()).into_iter();
+        loaded.filter(|(row, _)| row.is_counted()).map(|(_, program)| program).collect()
     }
-}
-
-fn attach(program: &libbpf_rs::ProgramMut<'static>) -> Result<Link, SourceError> {
-    let name = program.name().display().to_string();
-    program.attach().map_err(|error| refusal::not_attached(&name, &error))
 }
 
 /// ENXIO of errno(3).
@@ -326,9 +244,4 @@ fn raw_os_error(error: &libbpf_rs::Error) -> Option<i32> {
 
 fn kernel_error(what: &'static str) -> impl Fn(io::Error) -> SourceError {
     move |error| SourceError::Kernel { what, error }
-}
-
-fn bytes_of(key: &types::ex_group_key) -> &[u8] {
-    // SAFETY: 64 bytes without padding (asserted in `maps`), all initialised.
-    unsafe { std::slice::from_raw_parts(std::ptr::from_ref(key).cast(), size_of_val(key)) }
 }

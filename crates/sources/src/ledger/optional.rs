@@ -8,6 +8,7 @@
 use super::cost;
 use super::kernel_side::KernelSide;
 use crate::error::SourceError;
+use crate::kernel_programs::Attach;
 use crate::source::{SplitOptions, When};
 use libbpf_rs::Link;
 
@@ -79,13 +80,13 @@ impl Optional {
 
     fn start(&mut self, kernel: &KernelSide) -> Result<(), SourceError> {
         self.last = None;
-        match self.group {
-            Group::Split => {
-                self.links = kernel.attach_split()?;
-                self.run = self.run.wrapping_add(1).max(1);
-                kernel.globals.set_split_run(self.run);
-            }
-            Group::Interrupts => self.links = kernel.attach_interrupts()?,
+        self.links = kernel.attach_those(match self.group {
+            Group::Split => Attach::Split,
+            Group::Interrupts => Attach::Interrupts,
+        })?;
+        if self.group == Group::Split {
+            self.run = self.run.wrapping_add(1).max(1);
+            kernel.globals.set_split_run(self.run);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! BPF programs that are attached only while someone looks: nobody else pays for them.
 
+mod attached;
 pub mod switchlog;
 pub mod syscalls;
 pub mod waits;

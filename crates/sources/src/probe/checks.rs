@@ -2,6 +2,10 @@
 
 use super::machine::Machine;
 use super::Status::{self, Available, Degraded, Missing};
+use crate::kernel_programs::{
+    tracepoints_of_the_ledger, NO_CPU_DEAD, NO_INTERRUPTS, NO_PAGE_FAULTS, NO_UNTHROTTLE,
+};
+
 use exactop_cgroups::mountinfo::mounts;
 use exactop_cgroups::v1_mount;
 
@@ -16,35 +20,6 @@ pub(super) struct Check {
     /// How far it is there, and the value found.
     pub look: fn(&Machine) -> (Status, String),
 }
-
-/// Tracepoints without which the ledger misses charges.
-const TRACEPOINTS: &[&str] = &[
-    "sched_switch",
-    "sched_wakeup",
-    "sched_wakeup_new",
-    "sched_process_exec",
-    "sched_process_exit",
-    "sched_process_free",
-    "task_newtask",
-];
-
-/// Both ends of what interrupts a task (bpf/vectors.h).
-const INTERRUPTS: &[&str] = &[
-    "irq_handler_entry",
-    "irq_handler_exit",
-    "softirq_entry",
-    "softirq_exit",
-    "local_timer_entry",
-    "local_timer_exit",
-    "irq_work_entry",
-    "irq_work_exit",
-    "call_function_entry",
-    "call_function_exit",
-    "call_function_single_entry",
-    "call_function_single_exit",
-    "reschedule_entry",
-    "reschedule_exit",
-];
 
 /// Numbers of the initial namespaces (include/linux/proc_ns.h).
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
@@ -91,7 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
         vital: true,
         loses: NO_LEDGER,
         remedy: "a kernel built with CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS",
-        look: tracepoints,
+        look: |m| has_tracepoints(m, None, Missing),
     },
     Check {
         id: "bpf_permission",
@@ -142,33 +117,32 @@ pub(super) const CHECKS: &[Check] = &[
         id: "cpu_hotplug",
         what: "the tracepoint of CPUs that go offline",
         vital: false,
-        loses: "the instant a CPU goes offline; the window in which it does may not close",
+        loses: NO_CPU_DEAD,
         remedy: "a kernel built with CONFIG_TRACEPOINTS",
-        look: |m| has_tracepoints(m, &["cpuhp_exit"], Degraded),
+        look: |m| has_tracepoints(m, Some(NO_CPU_DEAD), Degraded),
     },
     Check {
         id: "interrupts",
         what: "tracepoints at both ends of interrupts",
         vital: false,
-        loses: "IRQ: the time of the kinds that are not there stays part of the task or the idle \
-                time they hit, and a wake-up they give seems to come from whom they hit",
+        loses: NO_INTERRUPTS,
         remedy: "x86 and a kernel built with CONFIG_TRACEPOINTS; other machines tell of device \
                  interrupts and softirqs only",
-        look: |m| has_tracepoints(m, INTERRUPTS, Degraded),
+        look: |m| has_tracepoints(m, Some(NO_INTERRUPTS), Degraded),
     },
     Check {
         id: "page_faults",
         what: "the tracepoint of page faults",
         vital: false,
-        loses: "TFL: sleeps in faults on instructions count as DFL",
+        loses: NO_PAGE_FAULTS,
         remedy: "an x86 kernel built with CONFIG_TRACEPOINTS",
-        look: |m| has_tracepoints(m, &["page_fault_user"], Degraded),
+        look: |m| has_tracepoints(m, Some(NO_PAGE_FAULTS), Degraded),
     },
     Check {
         id: "unthrottle",
         what: "the instant a cgroup's quota is refilled (fentry)",
         vital: false,
-        loses: super::LOST_WITHOUT_UNTHROTTLE,
+        loses: NO_UNTHROTTLE,
         remedy:
             "a kernel built with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_CFS_BANDWIDTH",
         look: unthrottle,
@@ -260,12 +234,9 @@ fn kernel_version(m: &Machine) -> (Status, String) {
     }
 }
 
-fn tracepoints(m: &Machine) -> (Status, String) {
-    has_tracepoints(m, TRACEPOINTS, Missing)
-}
-
-/// `otherwise`, if one of them is not there.
-fn has_tracepoints(m: &Machine, wanted: &[&str], otherwise: Status) -> (Status, String) {
+/// `otherwise`, if one of the tracepoints is not there without which this is lost.
+fn has_tracepoints(m: &Machine, loses: Option<&str>, otherwise: Status) -> (Status, String) {
+    let wanted = tracepoints_of_the_ledger(loses);
     let types = match &m.types {
         Ok(types) => types,
         Err(why) => return (otherwise, why.clone()),

@@ -3,10 +3,10 @@
 //! the newest that was tested; where one of them is gone or does not fit, the kernel refuses the
 //! program, and doctor names both.
 
-use super::btf::Names;
 use super::machine::Machine;
 use super::Status::{Available, Degraded};
 use super::{Capability, Status};
+use crate::btf::Names;
 
 /// A field.
 pub(super) struct Field {

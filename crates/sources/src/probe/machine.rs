@@ -1,7 +1,6 @@
 //! The files the checks look at, read below two roots.
 
-use super::btf::Names;
-use super::fields::FIELDS;
+use crate::btf::Names;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,11 +14,12 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    pub fn at(proc: &Path, sys: &Path) -> Machine {
+    /// With these two roots; `fields` are names that are looked for in its types.
+    pub fn at(proc: &Path, sys: &Path, fields: &[&str]) -> Machine {
         let path = sys.join("kernel/btf/vmlinux");
         let types = match fs::read(&path) {
             Err(error) => Err(cannot_read(&path, &error)),
-            Ok(btf) => Names::parse(&btf, &FIELDS.map(|field| field.name))
+            Ok(btf) => Names::parse(&btf, fields)
                 .ok_or_else(|| format!("{} is no BTF of this machine", path.display())),
         };
         Machine { proc: proc.into(), sys: sys.into(), types }

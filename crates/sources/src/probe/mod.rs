@@ -3,20 +3,19 @@
 //! The report is read from files, so that it is there in a build without BPF too, and on made-up
 //! roots in tests. Only [`objects`] tries: it loads the programs.
 
-pub(crate) mod btf;
 mod checks;
 mod fields;
 mod machine;
+mod objects;
 
 #[cfg(test)]
 mod tests;
 
-use machine::Machine;
-use std::path::Path;
-
 /// What is lost where fentry programs cannot be attached.
-pub const LOST_WITHOUT_UNTHROTTLE: &str = "the border between THR and LAT: a task whose quota is \
-                                           refilled counts as throttled until it runs";
+pub use crate::kernel_programs::NO_UNTHROTTLE as LOST_WITHOUT_UNTHROTTLE;
+use machine::Machine;
+pub use objects::{objects, Object};
+use std::path::Path;
 
 /// How far something is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,25 +77,6 @@ impl Report {
     }
 }
 
-/// An object of BPF programs that the kernel was asked to load.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// Its name, as the file below bpf/ has it.
-    pub name: &'static str,
-    /// What cannot be had without it.
-    pub needed_by: &'static str,
-    /// Why the kernel does not take it, with what would help; `None`: it does.
-    pub refused: Option<String>,
-}
-
-/// Loads each object of BPF programs and lets it go again; none in a build without BPF.
-pub fn objects() -> Vec<Object> {
-    #[cfg(feature = "bpf")]
-    return crate::bpf::objects::try_all();
-    #[cfg(not(feature = "bpf"))]
-    Vec::new()
-}
-
 /// Looks at this machine.
 pub fn probe() -> Report {
     probe_at(Path::new("/proc"), Path::new("/sys"))
@@ -111,7 +91,7 @@ pub fn hides_processes() -> bool {
 
 /// Looks at a machine whose /proc and /sys are at these roots.
 pub fn probe_at(root_proc: &Path, root_sys: &Path) -> Report {
-    let machine = Machine::at(root_proc, root_sys);
+    let machine = Machine::at(root_proc, root_sys, &fields::FIELDS.map(|field| field.name));
     let judge = |check: &checks::Check| {
         let (status, found) = (check.look)(&machine);
         let unless_there =

@@ -1,42 +1,20 @@
 //! The checks on made-up machines.
 
 use super::*;
+use crate::{btf, kernel_programs};
 use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
-const TRACEPOINTS: &[&str] = &[
-    "btf_trace_sched_switch",
-    "btf_trace_sched_wakeup",
-    "btf_trace_sched_wakeup_new",
-    "btf_trace_sched_process_exec",
-    "btf_trace_sched_process_exit",
-    "btf_trace_sched_process_free",
-    "btf_trace_task_newtask",
-    "btf_trace_cpuhp_exit",
-    "prev_steal_time_rq",
-    "btf_trace_page_fault_user",
-    "btf_trace_irq_handler_entry",
-    "btf_trace_irq_handler_exit",
-    "btf_trace_softirq_entry",
-    "btf_trace_softirq_exit",
-    "btf_trace_local_timer_entry",
-    "btf_trace_local_timer_exit",
-    "btf_trace_irq_work_entry",
-    "btf_trace_irq_work_exit",
-    "btf_trace_call_function_entry",
-    "btf_trace_call_function_exit",
-    "btf_trace_call_function_single_entry",
-    "btf_trace_call_function_single_exit",
-    "btf_trace_reschedule_entry",
-    "btf_trace_reschedule_exit",
-    "on_cpu",
-    "throttle_count",
-    "last_queued",
-    "last_arrival",
-    "storage_ma",
-];
+/// BTF with everything that is looked for, but for what contains this.
+fn types_without(absent: &str) -> Vec<u8> {
+    let tracepoints = kernel_programs::of("ledger").filter_map(|program| program.tracepoint());
+    let mut names: Vec<String> = tracepoints.map(|name| format!("btf_trace_{name}")).collect();
+    names.extend(fields::FIELDS.map(|field| field.name.to_string()));
+    names.retain(|name| absent.is_empty() || !name.contains(absent));
+    btf::fake(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
 
 /// A machine that has everything; tests take away.
 struct Fake(TempDir);
@@ -66,7 +44,7 @@ impl Fake {
         ] {
             fake.write(path, text);
         }
-        fake.write("sys/kernel/btf/vmlinux", btf::fake(TRACEPOINTS));
+        fake.write("sys/kernel/btf/vmlinux", types_without(""));
         fake
     }
 
@@ -131,7 +109,7 @@ fn what_microstates_lack_is_told() {
     fake.write("proc/kallsyms", "0000000000000000 T unthrottle_cfs_rq\n");
     let no_fentry = "no register_ftrace_direct in /proc/kallsyms".to_string();
     assert_eq!(fake.status("unthrottle"), (Status::Degraded, no_fentry));
-    fake.write("sys/kernel/btf/vmlinux", btf::fake(&TRACEPOINTS[..14]));
+    fake.write("sys/kernel/btf/vmlinux", types_without("reschedule"));
     let (status, found) = fake.status("interrupts");
     assert_eq!(status, Status::Degraded);
     assert!(found.contains("reschedule_entry") && !found.contains("softirq_entry"), "{found}");
@@ -143,11 +121,14 @@ fn without_type_information_there_is_no_ledger() {
     let fake = Fake::new();
     fake.write("sys/kernel/btf/vmlinux", "nonsense");
     assert_eq!(fake.against(), ["btf", "tracepoints"]);
-    fake.write("sys/kernel/btf/vmlinux", btf::fake(&TRACEPOINTS[1..7]));
+    fake.write("sys/kernel/btf/vmlinux", types_without("sched_switch"));
     assert_eq!(fake.against(), ["tracepoints"]);
     assert_eq!(fake.status("tracepoints").1, "not in the kernel's types: sched_switch");
+    fake.write("sys/kernel/btf/vmlinux", types_without("prev_steal_time_rq"));
     assert_eq!(fake.status("steal").0, Status::Degraded);
+    fake.write("sys/kernel/btf/vmlinux", types_without("cpuhp_exit"));
     assert_eq!(fake.status("cpu_hotplug").0, Status::Degraded);
+    assert!(fake.against().is_empty(), "the ledger does without both");
 }
 
 #[test]
@@ -197,8 +178,7 @@ fn a_kernel_is_known_only_if_it_was_tested() {
 #[test]
 fn a_field_that_is_gone_is_told_with_what_is_lost() {
     let fake = Fake::new();
-    let without: Vec<&str> = TRACEPOINTS.iter().filter(|n| **n != "storage_ma").copied().collect();
-    fake.write("sys/kernel/btf/vmlinux", btf::fake(&without));
+    fake.write("sys/kernel/btf/vmlinux", types_without("storage_ma"));
     let report = fake.report();
     let fields = report.get("fields").unwrap();
     assert_eq!(fields.status, Status::Degraded);

@@ -19,7 +19,7 @@ mod skel {
 }
 
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
-use crate::bpf::{iterator, mapped::Mapped, refusal, sums::Plain};
+use crate::bpf::{iterator, loading, mapped::Mapped, plain::plain, refusal};
 use crate::error::SourceError;
 use crate::procfs::CpuReader;
 use crate::source::{Request, Source};
@@ -28,18 +28,14 @@ use exactop_model::{
     AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskSample,
 };
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{MapCore, OpenObject, ProgramInput};
+use libbpf_rs::{MapCore, ProgramInput};
 use rustc_hash::FxHashSet;
 use skel::types::{self, ex_shot, ex_there};
-use skel::{SnapshotSkel, SnapshotSkelBuilder};
-use std::mem::MaybeUninit;
+use skel::{OpenSnapshotSkel, SnapshotSkel, SnapshotSkelBuilder};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-// SAFETY: plain integers; the paddings are fields of their own.
-unsafe impl Plain for ex_shot {}
-unsafe impl Plain for ex_there {}
+plain! { ex_shot ex_there }
 
 /// EX_NO_CPU of bpf/snapshot/snapshot.h.
 const NO_CPU: u32 = u32::MAX;
@@ -64,8 +60,8 @@ impl SnapshotSource {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open() -> Result<SnapshotSource, SourceError> {
-        let (skel, walks) = load_either()?;
-        let shots = if walks { Some(map_shots(&skel)?) } else { None };
+        let skel = load()?;
+        let shots = if skel.progs.walk.autoload() { Some(map_shots(&skel)?) } else { None };
         Ok(SnapshotSource {
             skel,
             shots,
@@ -152,27 +148,15 @@ impl SnapshotSource {
     }
 }
 
-/// Loads with the program that walks the tasks itself where the kernel has it; says whether.
-pub(crate) fn load_either() -> Result<(SnapshotSkel<'static>, bool), SourceError> {
-    refusal::check_before()?;
-    if let Ok(skel) = refusal::attempt(|| load(true)) {
-        return Ok((skel, true));
-    }
-    let loaded = refusal::attempt(|| load(false));
-    loaded.map(|skel| (skel, false)).map_err(|error| refusal::refused("the snapshot's", &error))
-}
-
-/// Loads with the program that walks the tasks itself or without.
-fn load(walks: bool) -> libbpf_rs::Result<SnapshotSkel<'static>> {
-    // The skeleton borrows its storage; a source lives about as long as the process does.
-    let storage: &'static mut MaybeUninit<OpenObject> = Box::leak(Box::new(MaybeUninit::uninit()));
-    let mut open = SnapshotSkelBuilder::default().open(storage)?;
-    if let Some(rodata) = open.maps.rodata_data.as_mut() {
-        rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
-    }
-    open.progs.walk.set_autoload(walks);
-    open.maps.shots.set_autocreate(walks)?;
-    open.load()
+/// Loads with the program that walks the tasks itself where the kernel has it.
+pub(crate) fn load() -> Result<SnapshotSkel<'static>, SourceError> {
+    let set_up = |open: &mut OpenSnapshotSkel<'static>| {
+        if let Some(rodata) = open.maps.rodata_data.as_mut() {
+            rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
+        }
+        open.maps.shots.set_autocreate(open.progs.walk.autoload())
+    };
+    loading::load::<SnapshotSkelBuilder>("snapshot", "the snapshot's", set_up, |_| Ok(()))
 }
 
 fn map_shots(skel: &SnapshotSkel<'static>) -> Result<Mapped<ex_shot>, SourceError> {

@@ -1,24 +1,16 @@
 //! From sums in maps to one row a thread.
 
-use super::skel::types;
-use crate::bpf::on_demand;
-use crate::bpf::sums::{Plain, Sum};
+use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind};
+use crate::bpf::task;
+use crate::on_demand::attached::Ended;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
 use exactop_model::{CallNr, Comm, Who};
 use rustc_hash::FxHashMap;
-use std::hash::{Hash, Hasher};
 
-/// `EX_LOCKS`, `EX_BLOCKS`, `EX_QUEUES`, `EX_AFTER_WAKEUP`, `EX_RAN_INSTEAD` of bpf/on_demand/waits.h.
-const LOCKS: u32 = 1;
-const BLOCKS: u32 = 2;
-const QUEUES: u32 = 3;
-const AFTER_WAKEUP: u32 = 0;
-const RAN_INSTEAD: u32 = 0;
-
-fn kind(kind: u32) -> WaitKind {
+fn kind(kind: ex_wait_kind) -> WaitKind {
     match kind {
-        LOCKS => WaitKind::Lock,
-        BLOCKS => WaitKind::Block,
+        ex_wait_kind::EX_LOCKS => WaitKind::Lock,
+        ex_wait_kind::EX_BLOCKS => WaitKind::Block,
         _ => WaitKind::Sleep,
     }
 }
@@ -33,13 +25,13 @@ struct Open {
     since: u64,
     ns: u64,
     nr: i32,
-    kind: u32,
+    kind: ex_wait_kind,
 }
 
 impl OpenSleeps {
     /// From what the iterator told.
     pub fn new(open: &[types::ex_open_wait]) -> OpenSleeps {
-        let sleeps = open.iter().filter(|o| o.kind != QUEUES);
+        let sleeps = open.iter().filter(|o| o.kind != ex_wait_kind::EX_QUEUES);
         let part = |o: &types::ex_open_wait| Open {
             since: o.since,
             ns: o.now.saturating_sub(o.since),
@@ -50,7 +42,7 @@ impl OpenSleeps {
     }
 
     /// What of this sum of ended sleeps was counted in earlier windows.
-    fn counted(&self, tid: u32, nr: i32, kind: u32) -> u64 {
+    fn counted(&self, tid: u32, nr: i32, kind: ex_wait_kind) -> u64 {
         let same = |o: &&Open| o.nr == nr && o.kind == kind;
         self.0.get(&tid).filter(same).map_or(0, |o| o.ns)
     }
@@ -63,19 +55,18 @@ impl OpenSleeps {
 
 /// A window's rows in the making.
 pub struct Rows {
-    epoch: u32,
-    window_ns: u64,
+    ended: Ended,
     rows: FxHashMap<u32, WaitRow>,
 }
 
 impl Rows {
-    /// No rows yet; `epoch` is that of the window, `window_ns` its length.
-    pub fn new(epoch: u32, window_ns: u64) -> Rows {
-        Rows { epoch, window_ns, rows: FxHashMap::default() }
+    /// No rows of this window yet.
+    pub fn new(ended: Ended) -> Rows {
+        Rows { ended, rows: FxHashMap::default() }
     }
 
     fn row(&mut self, tgid: u32, tid: u32, comm: &[i8; 16]) -> &mut WaitRow {
-        let comm = Comm::new(&comm.map(|c| c as u8));
+        let comm = task::comm(*comm);
         let row = self.rows.entry(tid);
         let row = row.or_insert_with(|| WaitRow::new(Who { tgid, tid: Some(tid), comm }));
         if row.who.comm.bytes().is_empty() {
@@ -87,7 +78,7 @@ impl Rows {
     /// Sleeps that ended.
     pub fn sleeps(&mut self, sums: &[(types::ex_sleep_key, types::ex_sleep)], before: &OpenSleeps) {
         for (key, sum) in sums {
-            let max_ns = on_demand::greatest(sum.longest.ns, sum.longest.epoch, self.epoch);
+            let max_ns = self.ended.greatest(sum.longest.ns, sum.longest.epoch);
             let counted = before.counted(key.tid, key.nr, key.kind);
             self.row(key.tgid, key.tid, &sum.comm).add_sleep(Sleep {
                 kind: kind(key.kind),
@@ -103,7 +94,7 @@ impl Rows {
     pub fn open(&mut self, open: &[types::ex_open_wait], before: &OpenSleeps) {
         for wait in open {
             let row = self.row(wait.tgid, wait.tid, &wait.comm);
-            if wait.kind == QUEUES {
+            if wait.kind == ex_wait_kind::EX_QUEUES {
                 row.queued += 1;
                 continue;
             }
@@ -121,14 +112,18 @@ impl Rows {
     /// Waits for a CPU.
     pub fn queues(&mut self, sums: &[(types::ex_queue_key, types::ex_queue)]) {
         for (key, sum) in sums {
-            let max_ns = on_demand::greatest(sum.longest.ns, sum.longest.epoch, self.epoch);
+            let max_ns = self.ended.greatest(sum.longest.ns, sum.longest.epoch);
             let mut latency =
                 Latency { count: sum.count, ns: sum.ns, max_ns, ..Latency::default() };
             for (to, from) in latency.buckets.iter_mut().zip(sum.buckets) {
                 *to = from.into();
             }
             let row = self.row(key.tgid, key.tid, &sum.comm);
-            let place = if key.after == AFTER_WAKEUP { &mut row.woken } else { &mut row.preempted };
+            let place = if key.after == ex_queued_after::EX_AFTER_WAKEUP {
+                &mut row.woken
+            } else {
+                &mut row.preempted
+            };
             place.add(&latency);
         }
     }
@@ -136,15 +131,13 @@ impl Rows {
     /// Who ran instead, who woke.
     pub fn others(&mut self, sums: &[(types::ex_other_key, types::ex_other)]) {
         for (key, sum) in sums {
-            let ran = key.part == RAN_INSTEAD;
+            let ran = key.part == ex_part::EX_RAN_INSTEAD;
             let who = match (key.other_tgid, ran) {
                 (0, true) => Who { comm: Comm::new(b"idle"), ..Who::INTERRUPT },
                 (0, false) => Who::INTERRUPT,
-                (tgid, _) => Who {
-                    tgid,
-                    tid: (!ran).then_some(key.other_tid),
-                    comm: Comm::new(&sum.comm.map(|c| c as u8)),
-                },
+                (tgid, _) => {
+                    Who { tgid, tid: (!ran).then_some(key.other_tid), comm: task::comm(sum.comm) }
+                }
             };
             let row = self.row(key.tgid, key.tid, &[0; 16]);
             let parts = if ran { &mut row.ran_instead } else { &mut row.woken_by };
@@ -155,77 +148,12 @@ impl Rows {
     /// The rows, each with its largest parts first. A sleep that ends while the sums are being read
     /// could be in both or in none; no thread sleeps longer than the window.
     pub fn finish(self) -> Vec<WaitRow> {
-        let window_ns = self.window_ns;
+        let window_ns = self.ended.t1_ns - self.ended.t0_ns;
         let mut rows: Vec<WaitRow> = self.rows.into_values().collect();
         for sleep in rows.iter_mut().flat_map(|row| &mut row.sleeps) {
             sleep.ns = sleep.ns.min(window_ns);
         }
         rows.iter_mut().for_each(WaitRow::sort);
         rows
-    }
-}
-
-// SAFETY: integers without padding, as the C side declares them.
-unsafe impl Plain for types::ex_sleep_key {}
-unsafe impl Plain for types::ex_sleep {}
-unsafe impl Plain for types::ex_queue_key {}
-unsafe impl Plain for types::ex_queue {}
-unsafe impl Plain for types::ex_other_key {}
-unsafe impl Plain for types::ex_other {}
-unsafe impl Plain for types::ex_open_wait {}
-
-macro_rules! by_fields {
-    ($type:ident: $($field:ident)+) => {
-        impl PartialEq for types::$type {
-            fn eq(&self, other: &Self) -> bool {
-                $(self.$field == other.$field)&&+
-            }
-        }
-        impl Eq for types::$type {}
-        impl Hash for types::$type {
-            fn hash<H: Hasher>(&self, state: &mut H) {
-                $(self.$field.hash(state);)+
-            }
-        }
-    };
-}
-
-by_fields!(ex_sleep_key: tgid tid nr kind);
-by_fields!(ex_queue_key: tgid tid after);
-by_fields!(ex_other_key: tgid tid other_tgid other_tid part);
-
-impl Sum for types::ex_sleep {
-    fn since(&self, before: &Self) -> Self {
-        types::ex_sleep { count: self.count - before.count, ns: self.ns - before.ns, ..*self }
-    }
-
-    fn is_zero(&self) -> bool {
-        self.count == 0
-    }
-}
-
-impl Sum for types::ex_queue {
-    fn since(&self, before: &Self) -> Self {
-        let mut grown = *self;
-        grown.count -= before.count;
-        grown.ns -= before.ns;
-        for (bucket, was) in grown.buckets.iter_mut().zip(before.buckets) {
-            *bucket -= was;
-        }
-        grown
-    }
-
-    fn is_zero(&self) -> bool {
-        self.count == 0
-    }
-}
-
-impl Sum for types::ex_other {
-    fn since(&self, before: &Self) -> Self {
-        types::ex_other { amount: self.amount - before.amount, ..*self }
-    }
-
-    fn is_zero(&self) -> bool {
-        self.amount == 0
     }
 }

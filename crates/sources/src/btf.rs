@@ -52,7 +52,7 @@ fn strings(btf: &[u8]) -> Option<&[u8]> {
 
 /// BTF with these strings and nothing else.
 #[cfg(test)]
-pub(super) fn fake(names: &[&str]) -> Vec<u8> {
+pub(crate) fn fake(names: &[&str]) -> Vec<u8> {
     let strings = format!("\0{}\0", names.join("\0"));
     let mut btf = MAGIC.to_ne_bytes().to_vec();
     btf.extend_from_slice(&[1, 0]);

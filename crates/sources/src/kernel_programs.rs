@@ -1,0 +1,207 @@
+//! The one table of our programs in the kernel: what each is attached to, in which objects it is,
+//! when it is attached, which kernels take it, and what is lost without it. Loading and attaching
+//! (`bpf/loading.rs`), the counting of cost and doctor follow from it; a test holds it against the
+//! objects.
+
+/// A program in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// The function below `bpf/`.
+    pub name: &'static str,
+    /// What it is attached to, as its section has it.
+    pub section: &'static str,
+    /// The objects that have it.
+    pub objects: &'static [&'static str],
+    pub attach: Attach,
+    pub kernels: Kernels,
+    /// What exactop cannot show without it; `None`: its object is not loaded without.
+    pub loses: Option<&'static str>,
+}
+
+/// When a program is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attach {
+    /// For as long as its object is in use.
+    Always,
+    /// The same, if the kernel lets it be attached.
+    IfItMay,
+    /// In the ledger while user and system time are told apart; elsewhere always.
+    Split,
+    /// In the ledger while interrupts are measured; elsewhere always.
+    Interrupts,
+    /// Not at all: the reader runs it.
+    Never,
+}
+
+/// Which kernels take a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernels {
+    /// All that take its object.
+    All,
+    /// Those that have its tracepoint, which the kernel's type information says.
+    WithItsTracepoint,
+    /// Those that take fentry programs, which only a try tells.
+    WithFentry,
+    /// Those in which a program may walk the tasks, which only a try tells.
+    From6_7,
+    /// Those whose sched_switch tells the state.
+    From5_18,
+    /// Those whose sched_switch does not.
+    Before5_18,
+}
+
+impl Kernels {
+    /// Whether only a try tells; without, the object is loaded all the same.
+    pub fn is_tried(self) -> bool {
+        matches!(self, Kernels::WithFentry | Kernels::From6_7)
+    }
+}
+
+/// Lost without `on_cpu_dead`.
+pub(crate) const NO_CPU_DEAD: &str =
+    "the instant a CPU goes offline; the window in which it does may not close";
+/// Lost without a kind of interrupt.
+pub(crate) const NO_INTERRUPTS: &str =
+    "IRQ: the time of the kinds that are not there stays part of the task or the idle time they \
+     hit, and a wake-up they give seems to come from whom they hit";
+/// Lost without `on_page_fault`.
+pub(crate) const NO_PAGE_FAULTS: &str = "TFL: sleeps in faults on instructions count as DFL";
+/// Lost without `on_unthrottle`.
+pub const NO_UNTHROTTLE: &str =
+    "the border between THR and LAT: a task whose quota is refilled counts as throttled until it \
+     runs";
+/// Lost without `walk`.
+const NO_WALK: &str = "nothing but time: the source snapshot takes four times as long";
+
+macro_rules! table {
+    ($($name:ident $section:literal [$($object:ident)+] $attach:ident $kernels:ident $loses:expr;)+) => {
+        /// In the order in which they are attached. The ends of interrupts come first: an
+        /// interrupt whose beginning alone is seen would seem to last.
+        pub(crate) const PROGRAMS: &[Program] = &[$(Program {
+            name: stringify!($name),
+            section: $section,
+            objects: &[$(stringify!($object)),+],
+            attach: Attach::$attach,
+            kernels: Kernels::$kernels,
+            loses: $loses,
+        }),+];
+    };
+}
+
+table! {
+    irq_handler_ends            "tp_btf/irq_handler_exit"           [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    softirq_ends                "tp_btf/softirq_exit"               [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    local_timer_ends            "tp_btf/local_timer_exit"           [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    irq_work_ends               "tp_btf/irq_work_exit"              [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    call_function_ends          "tp_btf/call_function_exit"         [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    call_function_single_ends   "tp_btf/call_function_single_exit"  [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    reschedule_ends             "tp_btf/reschedule_exit"            [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    irq_handler_begins          "tp_btf/irq_handler_entry"          [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    softirq_begins              "tp_btf/softirq_entry"              [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    local_timer_begins          "tp_btf/local_timer_entry"          [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    irq_work_begins             "tp_btf/irq_work_entry"             [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    call_function_begins        "tp_btf/call_function_entry"        [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    call_function_single_begins "tp_btf/call_function_single_entry" [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+    reschedule_begins           "tp_btf/reschedule_entry"           [ledger waits wakeups]           Interrupts WithItsTracepoint Some(NO_INTERRUPTS);
+
+    on_page_fault               "tp_btf/page_fault_user"            [ledger]                         Split      WithItsTracepoint Some(NO_PAGE_FAULTS);
+    on_sys_exit                 "tp_btf/sys_exit"                   [ledger]                         Split      All               None;
+    on_sys_enter                "tp_btf/sys_enter"                  [ledger]                         Split      All               None;
+
+    on_newtask                  "tp_btf/task_newtask"               [ledger waits wakeups]           Always     All               None;
+    on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger]                         Always     All               None;
+    on_exit                     "tp_btf/sched_process_exit"         [ledger syscalls]                Always     All               None;
+    on_exec                     "tp_btf/sched_process_exec"         [ledger]                         Always     All               None;
+    on_rename                   "tp_btf/task_rename"                [ledger]                         Always     All               None;
+    on_free                     "tp_btf/sched_process_free"         [ledger]                         Always     All               None;
+    on_cpu_dead                 "tp_btf/cpuhp_exit"                 [ledger]                         Always     WithItsTracepoint Some(NO_CPU_DEAD);
+    on_signal                   "tp_btf/signal_deliver"             [ledger]                         Always     All               None;
+    on_enter                    "tp_btf/sys_enter"                  [syscalls wakeups]               Always     All               None;
+    on_return                   "tp_btf/sys_exit"                   [syscalls wakeups]               Always     All               None;
+    on_waking                   "tp_btf/sched_waking"               [ledger waits wakeups switchlog] Always     All               None;
+    on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits]                   Always     All               None;
+    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     From5_18          None;
+    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     Before5_18        None;
+    on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
+    on_unthrottle               "fentry/unthrottle_cfs_rq"          [ledger]                         IfItMay    WithFentry        Some(NO_UNTHROTTLE);
+
+    publish                     "raw_tp"                            [ledger]                         Never      All               None;
+    flush                       "raw_tp"                            [ledger]                         Never      All               None;
+    seed                        "iter/task"                         [ledger wakeups]                 Never      All               None;
+    changed                     "iter/task"                         [snapshot]                       Never      All               None;
+    walk                        "syscall"                           [snapshot]                       Never      From6_7           Some(NO_WALK);
+    there                       "iter/task"                         [snapshot]                       Never      All               None;
+    open_syscalls               "iter/task"                         [syscalls]                       Never      All               None;
+    open_waits                  "iter/task"                         [waits]                          Never      All               None;
+}
+
+impl Program {
+    /// Whether it is told of in what the programs cost: iterators run once for each task, and are
+    /// no event.
+    pub fn is_counted(&self) -> bool {
+        !self.section.starts_with("iter/")
+    }
+
+    /// The tracepoint it is attached to.
+    pub fn tracepoint(&self) -> Option<&'static str> {
+        self.section.strip_prefix("tp_btf/")
+    }
+}
+
+/// The programs of an object, in the order in which they are attached.
+pub(crate) fn of(object: &str) -> impl Iterator<Item = &'static Program> + '_ {
+    PROGRAMS.iter().filter(move |program| program.objects.contains(&object))
+}
+
+/// The tracepoints of the ledger's programs without which this is lost; `None`: the ledger itself.
+pub(crate) fn tracepoints_of_the_ledger(loses: Option<&str>) -> Vec<&'static str> {
+    let programs = of("ledger").filter(|program| program.loses == loses);
+    let mut names: Vec<_> = programs.filter_map(Program::tracepoint).collect();
+    // Both shapes of sched_switch.
+    names.dedup();
+    names
+}
+
+#[cfg(all(test, feature = "bpf"))]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// What the objects have that the build made of bpf/: object, program, section.
+    fn built() -> BTreeSet<(String, String, String)> {
+        let mut built = BTreeSet::new();
+        for entry in std::fs::read_dir(Path::new(env!("OUT_DIR"))).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "o") {
+                continue;
+            }
+            let object = path.file_stem().unwrap().to_str().unwrap().to_string();
+            let open = libbpf_rs::ObjectBuilder::default().open_file(&path).unwrap();
+            for program in open.progs() {
+                let text = |name: &std::ffi::OsStr| name.to_str().unwrap().to_string();
+                built.insert((object.clone(), text(program.name()), text(program.section())));
+            }
+        }
+        built
+    }
+
+    #[test]
+    fn every_program_of_every_object_is_in_the_table_and_no_other() {
+        let rows = PROGRAMS.iter().flat_map(|program| {
+            let row =
+                |object: &&str| (object.to_string(), program.name.into(), program.section.into());
+            program.objects.iter().map(row).collect::<Vec<_>>()
+        });
+        assert_eq!(rows.collect::<BTreeSet<_>>(), built());
+    }
+
+    #[test]
+    fn what_is_optional_says_what_is_lost() {
+        for program in PROGRAMS {
+            let needed =
+                !program.kernels.is_tried() && program.kernels != Kernels::WithItsTracepoint;
+            assert_eq!(program.loses.is_none(), needed, "{program:?}");
+        }
+    }
+}
