@@ -54,6 +54,7 @@ struct rq {
 	__u64 clock;
 	__u64 clock_task;
 	unsigned int cpu;
+	__u64 nr_switches;
 	__u64 prev_steal_time_rq;
 };
 

@@ -59,7 +59,8 @@ struct ex_cum {
 	__u64 given;	/* wake-ups given to others */
 	__u64 min_flt;	/* task_struct.min_flt */
 	__u64 maj_flt;
-	__u64 spare[4];
+	__u64 missed; /* switches of the task that the kernel counted and did not show */
+	__u64 spare[3];
 };
 
 /*
@@ -85,7 +86,8 @@ struct ex_slot {
 	__u32 exit_flags;
 	struct ex_ident id;
 	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
-	__u32 spare;
+	__u64 delay_offset; /* at its last switch-out: sched_info.run_delay less its waits here */
+	__u32 counted; /* nvcsw + nivcsw when they were last looked at */
 	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
@@ -142,10 +144,11 @@ struct ex_cpu_cum {
 	__u64 nameless_irq;
 	__u64 nameless_tasks; /* how many those were ... */
 	__u64 nameless_processes; /* ... and how many whole processes of them */
+	__u64 missed; /* switches that the kernel counted and did not show */
 };
 
-/* steal_raw before the first look. */
-#define EX_STEAL_UNREAD 0xffffffffffffffffull
+/* steal_raw and kernel_switches before the first look. */
+#define EX_UNREAD 0xffffffffffffffffull
 
 enum ex_event {
 	EX_EV_SWITCH,
@@ -175,7 +178,10 @@ struct ex_cpu {
 	__u64 irq_since;
 	__u64 irq_total; /* written by interrupts only ... */
 	__u64 irq_taken; /* ... and what of it is charged, by the others only */
-	__u64 line1[6];
+	__u64 rq;	 /* address of its run queue */
+	__u64 kernel_switches; /* rq.nr_switches at the last look */
+	__u64 arrived;	       /* when the present occupant came */
+	__u64 line1;
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
 	struct ex_cpu_cum snap;
@@ -228,12 +234,13 @@ enum ex_error {
 	EX_ERR_CLOCK_STEP,
 	EX_ERR_LOST_WAKEUP,
 	EX_ERR_NO_LINE,
+	EX_ERR_MISSED_SWITCH,
 	EX_ERRORS
 };
 
 _Static_assert(sizeof(struct ex_cum) == 256, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 672, "ex_slot");
+_Static_assert(sizeof(struct ex_slot) == 680, "ex_slot");
 _Static_assert(sizeof(struct ex_cpu) == 512, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
 _Static_assert(sizeof(struct ex_group) == 784, "ex_group");

@@ -57,9 +57,31 @@ static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct 
 	if (!bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		return;
 	raw = on_cpu->se.cfs_rq->rq->prev_steal_time_rq;
-	if (c->steal_raw != EX_STEAL_UNREAD && raw > c->steal_raw)
+	if (c->steal_raw != EX_UNREAD && raw > c->steal_raw)
 		c->steal_carry += raw - c->steal_raw;
 	c->steal_raw = raw;
+}
+
+/*
+ * Holds the switches that were shown since the last look against the kernel's own count, which
+ * __schedule() raises before it tells anybody. How many were not shown.
+ */
+static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *on_cpu, __u64 shown)
+{
+	__u64 count, missed = 0;
+	struct rq *rq;
+
+	if (!bpf_core_field_exists(((struct rq *)0)->nr_switches) ||
+	    !bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
+		return 0;
+	rq = on_cpu->se.cfs_rq->rq;
+	count = rq->nr_switches;
+	if (c->kernel_switches != EX_UNREAD)
+		missed = count - c->kernel_switches - shown;
+	c->rq = (__u64)rq;
+	c->kernel_switches = count;
+	c->cum.missed += missed;
+	return missed;
 }
 
 static __always_inline __u64 take_steal(struct ex_cpu *c, __u64 at_most)

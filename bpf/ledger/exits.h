@@ -98,6 +98,7 @@ static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
 	sum->given += s->cum.given - s->snap.given;
 	sum->min_flt += s->cum.min_flt - s->snap.min_flt;
 	sum->maj_flt += s->cum.maj_flt - s->snap.maj_flt;
+	sum->missed += s->cum.missed - s->snap.missed;
 }
 
 /* On-CPU time in the present window, however it is split. */

@@ -52,7 +52,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		now = not_before(now, in->since);
 	b = last_boundary(now);
 	read_run_queue(c, prev, now, true);
-	if (!in_step(c, prev))
+	if (count_missed(c, prev, 1) || !in_step(c, prev))
 		resync(c, prev, now, cpu);
 	out = occupant(c);
 	close_segment(c, out, prev, now, b);
@@ -264,10 +264,11 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	s = occupant(c);
 	if (s && s->task && s->state == EX_RUN && s->cpu == cpu)
-		leave_unseen(c, s, now);
+		leave_unseen(c, s, now, false);
 	else
 		close_segment(c, NULL, NULL, now, last_boundary(now));
 	c->cur = EX_CUR_OFFLINE;
+	c->kernel_switches = EX_UNREAD;
 	leave(mine, depth);
 	may_go();
 	return 0;

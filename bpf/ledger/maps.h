@@ -38,6 +38,7 @@ __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
 __s64 zombies_now; /* how many are listed in `zombies` */
+__u64 repaired_ns; /* stretches of CPUs that were set right, from the last event before */
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
 

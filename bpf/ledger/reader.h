@@ -32,6 +32,22 @@ int publish(void *ctx)
 }
 
 /*
+ * Whether the kernel counted a switch of a CPU that was not shown to us. Run for each CPU that
+ * seems to idle: it need not be disturbed unless there was one.
+ */
+SEC("raw_tp")
+int peek(struct bpf_raw_tracepoint_args *args)
+{
+	struct ex_cpu *c = cpu_of(args->args[0]);
+	struct rq *rq;
+
+	if (!c || !c->rq || c->kernel_switches == EX_UNREAD)
+		return 0;
+	rq = (void *)c->rq;
+	return BPF_CORE_READ(rq, nr_switches) != c->kernel_switches;
+}
+
+/*
  * Run on one CPU through BPF_PROG_TEST_RUN just after T: charges the running task up to T, so that
  * steal and the tick-sampled times are as of T too. Also takes in a CPU seen for the first time.
  */
@@ -55,7 +71,7 @@ static __always_inline int flush_this_cpu(void)
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	b = last_boundary(now);
 	read_run_queue(c, task, now, false);
-	if (!in_step(c, task))
+	if (count_missed(c, task, 0) || !in_step(c, task))
 		resync(c, task, now, cpu);
 	s = occupant(c);
 	close_segment(c, s, task, now, b);
@@ -76,6 +92,7 @@ static __always_inline int flush_this_cpu(void)
 		take_in(c, mine, now);
 		mine->cpu = cpu;
 		mine->sum_exec = task->se.sum_exec_runtime;
+		c->arrived = now;
 		mine->state = EX_RUN;
 		c->cur = index;
 	}
@@ -142,6 +159,8 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	list_dirty(READ_ONCE(epoch), index);
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->delay_offset = task->sched_info.run_delay;
 	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
 	/* From here events see the slot; only if none came, what the task looks like counts. */
 	state = state_of(task);

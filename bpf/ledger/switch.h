@@ -74,6 +74,35 @@ static __always_inline __u64 not_before(__u64 now, __u64 limit)
 	return limit;
 }
 
+/* What the kernel counted of a task's switches so far. It counts before it tells. */
+static __always_inline __u32 switches_of(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* How long a task has waited for a CPU by our own account. */
+static __always_inline __u64 waited(struct ex_slot *s)
+{
+	return s->cum.ns[EX_LAT] + s->cum.ns[EX_LAT_PREEMPT] + s->cum.ns[EX_THROTTLE];
+}
+
+/*
+ * A task leaves its CPU: what the kernel says of it from here on is held against what it says now.
+ * `shown`: how many switches we were shown since the last look.
+ */
+static __always_inline void note_kernel_counts(struct ex_slot *s, struct task_struct *task,
+					       __u32 shown)
+{
+	__u32 count = switches_of(task), missed = count - s->counted - shown;
+
+	/* A task found while it ran may have had a switch between the look and its first event. */
+	if (s->cum.vcx + s->cum.icx)
+		s->cum.missed += missed;
+	s->counted = count;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->delay_offset = task->sched_info.run_delay - waited(s);
+}
+
 static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				       struct task_struct *prev, bool preempt,
 				       unsigned int prev_state, __u32 cpu, __u64 now,
@@ -81,6 +110,7 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u3
 {
 	__u32 state = off_cpu_state(preempt, prev_state);
 
+	note_kernel_counts(s, prev, 1);
 	if (state == EX_LAT_PREEMPT)
 		s->cum.icx++;
 	else
@@ -136,11 +166,11 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 					 struct task_struct *next, __u64 now)
 {
+	/* Left another CPU unseen, which charges that to the unnamed account. */
+	__u32 state = s->state == EX_RUN ? EX_SLEEP : s->state;
 	__u64 queued = 0;
 
 	count_error(EX_ERR_LOST_WAKEUP);
-	if (s->state == EX_RUN)
-		return; /* left another CPU unseen, which charges that to the unnamed account */
 	if (bpf_core_field_exists(next->sched_info.last_queued))
 		queued = next->sched_info.last_queued;
 	if (!queued)
@@ -148,8 +178,28 @@ static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 	queued += c->clock_offset;
 	if (queued <= s->since || queued > now)
 		return;
-	charge_off_cpu(c, s, queued, s->state);
+	charge_off_cpu(c, s, queued, state);
 	s->since = queued;
+}
+
+/*
+ * A task that is on a CPU already and whose wake-up was not seen: what the kernel counted of its
+ * waits and we did not is how long it was queued before it arrived. Before that it slept.
+ */
+static __always_inline void until_arrived(struct ex_cpu *c, struct ex_slot *s,
+					  struct task_struct *task, __u64 arrived)
+{
+	__u64 wait;
+
+	count_error(EX_ERR_LOST_WAKEUP);
+	if (!bpf_core_field_exists(task->sched_info.run_delay) || arrived <= s->since)
+		return;
+	wait = task->sched_info.run_delay - s->delay_offset - waited(s);
+	if (wait >= arrived - s->since)
+		return;
+	charge_off_cpu(c, s, arrived - wait, s->state == EX_RUN ? EX_SLEEP : s->state);
+	s->since = arrived - wait;
+	s->state = EX_LAT;
 }
 
 /* Cgroups are nested; deeper ones than this count as throttled until they run. */
@@ -203,36 +253,61 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	s->state = EX_RUN;
 	set_mode(s, next);
 	s->sum_exec = next->se.sum_exec_runtime;
+	c->arrived = now;
 	if (is_watched(s))
 		c->cum.watched_dispatches++;
 }
 
-/* How long the occupant of a CPU that is out of step can have been on it. */
-static __always_inline __u64 ran_for(struct ex_slot *s, __u64 at_most)
+/* Instants of the run queue's clock and of ours that are no further apart are the same. */
+#define EX_CLOCKS_AGREE_NS 2000
+
+/* When the occupant of a CPU that is out of step can have left it, at the latest. */
+static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 at_most)
 {
 	struct task_struct *task = (void *)s->task;
-	__u64 ran;
+	__u64 left;
 
 	if (!s->sum_exec)
 		return at_most;
-	ran = BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec;
-	return ran < at_most ? ran : at_most;
+	left = c->arrived + (BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec);
+	if (left < c->since)
+		return c->since;
+	return left < at_most ? left : at_most;
 }
 
-/* Takes a task off its CPU whose switch-out was not seen. */
-static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at)
+/*
+ * Takes a task off its CPU whose switch-out was not seen. Who is runnable by now either lost its
+ * CPU then or slept and was woken: the kernel's note of when it was queued tells which. `back`: it
+ * is on this CPU again, so nothing of what it looks like now is from then.
+ */
+static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __u64 at, bool back)
 {
 	struct task_struct *task = (void *)s->task;
 	struct boundary b = last_boundary(at);
-	unsigned int state;
+	unsigned int state = back ? TASK_INTERRUPTIBLE : state_of(task);
+	__u64 queued = 0;
 
-	state = state_of(task);
 	close_segment(c, s, NULL, at, b);
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);
 	/* Its slot goes when the kernel frees the task. */
 	if (s->state == EX_DEAD)
 		fold_late(c, s, task, s->cpu, at, b);
+	if (s->state != EX_LAT_PREEMPT)
+		return;
+	if (bpf_core_field_exists(task->sched_info.last_queued))
+		queued = BPF_CORE_READ(task, sched_info.last_queued);
+	if (!queued) {
+		/* It runs somewhere: when it was queued is known where it arrives. */
+		s->state = EX_SLEEP;
+		return;
+	}
+	queued += c->clock_offset;
+	if (queued <= at + EX_CLOCKS_AGREE_NS || queued > bpf_ktime_get_ns())
+		return;
+	charge_off_cpu(c, s, queued, EX_SLEEP);
+	s->since = queued;
+	s->state = EX_LAT;
 }
 
 /*
@@ -243,20 +318,24 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 now, __u32 cpu)
 {
 	struct ex_slot *s = NULL;
-	__u64 left = c->since, arrived = 0;
+	__u64 arrived = 0;
 	__u32 index;
 
+	if (c->cur == EX_CUR_IDLE && !task->pid) {
+		/* Somebody ran while we thought it idle, and nobody knows for how long. */
+		count_error(EX_ERR_MISSED_SWITCH);
+		return 0;
+	}
 	count_error(EX_ERR_UNSEEN_SWITCH);
+	__sync_fetch_and_add(&repaired_ns, now - c->since);
 	if (task->pid && bpf_core_field_exists(task->sched_info.last_arrival))
 		arrived = task->sched_info.last_arrival + c->clock_offset;
 	if (arrived < c->since || arrived > now)
 		arrived = now;
 	if (c->cur < max_slots)
 		s = slot_at(c->cur);
-	if (s && s->task && s->state == EX_RUN && s->cpu == cpu) {
-		left = c->since + ran_for(s, arrived - c->since);
-		leave_unseen(c, s, left);
-	}
+	if (s && s->task && s->state == EX_RUN && s->cpu == cpu)
+		leave_unseen(c, s, left_by(c, s, arrived), s->task == (__u64)task);
 	if (c->cur < max_slots)
 		c->cur = EX_CUR_UNNAMED;
 	if (!task->pid) {
@@ -274,6 +353,10 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 	if (s && s->since <= arrived) {
 		/* What it did meanwhile was not seen either. */
 		s->split_run = 0;
+		if (is_timed(s->state) && !is_waiting(s->state)) {
+			cross(c, s, index, last_boundary(arrived), task);
+			until_arrived(c, s, task, arrived);
+		}
 		switch_in(c, s, index, task, cpu, arrived, last_boundary(arrived));
 		c->cur = index;
 	}
@@ -299,7 +382,7 @@ static __noinline int end_unseen(struct ex_cpu *c, struct ex_slot *s, struct tas
 		cross(c, s, index, b, NULL);
 		if (!nested) {
 			read_run_queue(c, current, now, false);
-			if (!in_step(c, current))
+			if (count_missed(c, current, 0) || !in_step(c, current))
 				resync(c, current, now, cpu);
 			close_segment(c, occupant(c), current, now, b);
 			fold_late(c, s, task, cpu, now, b);

@@ -82,6 +82,7 @@ counters! {
     CompactDelayNs, "compact_delay_ns", Ns, "Time waiting for memory to be compacted (delay accounting).";
     WpcopyDelayNs, "wpcopy_delay_ns", Ns, "Time waiting for pages to be copied on write (delay accounting).";
     IrqDelayNs, "irq_delay_ns", Ns, "Time taken by interrupts (delay accounting, with CONFIG_IRQ_TIME_ACCOUNTING).";
+    MissedSwitches, "missed_switches", Count, "Switches off a CPU that the kernel counted (task_struct.nvcsw and nivcsw) and did not show.";
 }
 
 impl Counter {

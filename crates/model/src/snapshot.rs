@@ -146,6 +146,9 @@ pub struct CpuSample {
     pub offline_ns: u64,
     /// Context switches.
     pub switches: Option<u64>,
+    /// Switches that the kernel counted (`rq.nr_switches`, kernel/sched/core.c) and did not show;
+    /// `None` where there is no such witness.
+    pub missed_switches: Option<u64>,
     /// Time of the watched process on this CPU, when one is watched.
     pub watched_ns: Option<u64>,
     /// Dispatches of the watched process on this CPU.

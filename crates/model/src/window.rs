@@ -424,6 +424,7 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
                 steal_ns: minus(cpu.steal_ns, then.steal_ns),
                 steal_idle_ns: minus(cpu.steal_idle_ns, then.steal_idle_ns),
                 switches: minus(cpu.switches, then.switches),
+                missed_switches: minus(cpu.missed_switches, then.missed_switches),
                 watched_ns: watched(cpu.watched_ns, then.watched_ns),
                 watched_dispatches: watched(cpu.watched_dispatches, then.watched_dispatches),
             };

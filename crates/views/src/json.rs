@@ -172,6 +172,7 @@ fn cpu(row: &CpuRow) -> Json {
         "offline_ns": time.offline_ns,
         "residual_ns": row.account.residual_ns,
         "switches": time.switches,
+        "missed_switches": time.missed_switches,
         "ticks": row.ticks.as_ref().map(ticks),
     })
 }

@@ -48,7 +48,7 @@ pub fn close(kernel: &KernelSide, lead_ns: u64) -> Result<Closed, SourceError> {
     for cpu in 0..kernel.possible_cpus {
         unsettled += u64::from(!kernel.wait_until_outside(cpu));
         let cur = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).cur });
-        if cur == CUR_IDLE || cur == CUR_OFFLINE {
+        if cur == CUR_OFFLINE || (cur == CUR_IDLE && !kernel.missed_a_switch(cpu)?) {
             continue;
         }
         match kernel.flush(cpu)? {

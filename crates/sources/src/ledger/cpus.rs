@@ -50,6 +50,7 @@ fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool) -> CpuSample
         no_group_processes: cum.nameless_processes,
         offline_ns: cum.offline,
         switches: Some(cum.switches),
+        missed_switches: (account.rq != 0).then_some(cum.missed),
         watched_ns: Some(cum.watched),
         watched_dispatches: Some(cum.watched_dispatches),
     }

@@ -159,6 +159,15 @@ impl KernelSide {
         run.map(|_| ()).map_err(refusal::failed("publishing the end of a window"))
     }
 
+    /// Whether the kernel counted a switch of `cpu` that was not shown to the programs.
+    pub fn missed_a_switch(&self, cpu: usize) -> Result<bool, SourceError> {
+        let mut args = (cpu as u64).to_ne_bytes();
+        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
+        let run = self.skel.progs.peek.test_run(input);
+        let run = run.map_err(refusal::failed("reading the kernel's count of switches"))?;
+        Ok(run.return_value != 0)
+    }
+
     /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
     /// does with a clock reading from after the call. `false`: it was not, for too long.
     pub fn wait_until_outside(&self, cpu: usize) -> bool {

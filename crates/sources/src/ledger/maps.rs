@@ -12,7 +12,7 @@ use std::sync::atomic::{fence, Ordering};
 const _: () = {
     assert!(size_of::<types::ex_cum>() == 256);
     assert!(size_of::<types::ex_ident>() == 64);
-    assert!(size_of::<types::ex_slot>() == 672);
+    assert!(size_of::<types::ex_slot>() == 680);
     assert!(size_of::<types::ex_cpu>() == 512);
     assert!(size_of::<types::ex_group_key>() == 64);
     assert!(size_of::<types::ex_group>() == 784);
@@ -74,6 +74,7 @@ impl Globals {
     write_global!(set_lead_ns, lead_ns, u64);
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);
+    read_global!(repaired_ns, u64);
     read_global!(dirty_n, [u32; 2]);
     read_global!(next_slot, u32);
     read_global!(next_group, u32);

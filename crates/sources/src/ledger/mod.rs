@@ -45,7 +45,7 @@ use zombies::ZombieReader;
 /// How large the ledger is, and how it is broken on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The most slots there may be, one for each task that lives, 672 bytes of kernel memory each;
+    /// The most slots there may be, one for each task that lives, 680 bytes of kernel memory each;
     /// the table begins small and grows. When there are more tasks, time goes to the unnamed
     /// account.
     pub slots: u32,
@@ -193,6 +193,7 @@ impl Ledger {
             (E::ClockStep, ex_error::EX_ERR_CLOCK_STEP),
             (E::LostWakeup, ex_error::EX_ERR_LOST_WAKEUP),
             (E::NoLine, ex_error::EX_ERR_NO_LINE),
+            (E::MissedSwitch, ex_error::EX_ERR_MISSED_SWITCH),
         ] {
             self.errors.0[kind as usize] = counted[told_as.0 as usize];
         }

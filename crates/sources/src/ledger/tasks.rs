@@ -217,6 +217,7 @@ pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     set(Counter::Signals, cum.signals);
     set(Counter::MinorFaults, cum.min_flt);
     set(Counter::MajorFaults, cum.maj_flt);
+    set(Counter::MissedSwitches, cum.missed);
     counters
 }
 
