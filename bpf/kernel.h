@@ -120,6 +120,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct list_head thread_node;
+	int softirq_disable_cnt; /* PREEMPT_RT */
 };
 
 /* Before 5.14 the field was called `state`. */

@@ -169,7 +169,7 @@ struct ex_cpu {
 	__u64 since; /* up to when the present occupant is charged */
 	__u64 steal_raw;
 	__u64 steal_carry; /* stolen, not yet charged */
-	__u64 charges;	   /* counted only when charges are dropped on purpose */
+	__u64 met;	   /* events, counted only when some are lost on purpose */
 	__u32 cur;	   /* slot on the CPU, or EX_CUR_* */
 	__u32 epoch;
 	__s64 clock_offset; /* our clock minus the run queue's */
@@ -235,6 +235,9 @@ enum ex_error {
 	EX_ERR_LOST_WAKEUP,
 	EX_ERR_NO_LINE,
 	EX_ERR_MISSED_SWITCH,
+	EX_ERR_UNSEEN_BIRTH,
+	EX_ERR_UNSEEN_EXIT,
+	EX_ERR_UNSEEN_IRQ,
 	EX_ERRORS
 };
 

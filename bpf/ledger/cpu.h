@@ -138,12 +138,11 @@ static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
 	seg.steal = seg.irq = 0;
 	if (c->cur != EX_CUR_OFFLINE)
 		take(c, &seg);
-	if (!dropped(c))
-		post_cpu(&c->cum, c->cur, seg, watched);
+	post_cpu(&c->cum, c->cur, seg, watched);
 	c->since = now;
 	if (!s)
 		return;
-	if (now - s->since >= seg.steal + seg.irq && !dropped(c)) {
+	if (now - s->since >= seg.steal + seg.irq) {
 		*time_in(&s->cum, account_of(s)) += now - s->since - seg.steal - seg.irq;
 		s->cum.ns[EX_STEAL] += seg.steal;
 		s->cum.ns[EX_IRQ] += seg.irq;

@@ -36,12 +36,18 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	struct boundary b;
 	__u64 now, depth;
 
-	if (!c)
+	if (!c || is_lost(c, EX_EV_SWITCH))
 		return 0;
 	depth = enter(c);
-	/* No switch happens in an interrupt: whatever end was not seen is past. */
-	if (c->irq_depth)
+	/*
+	 * No switch happens in an interrupt: whatever end was not seen is past. Softirqs that can lose
+	 * the CPU (PREEMPT_RT) have not ended.
+	 */
+	if (c->irq_depth) {
+		if (!bpf_core_field_exists(prev->softirq_disable_cnt))
+			count_error(EX_ERR_UNSEEN_IRQ);
 		c->irq_depth = 0;
+	}
 	if (next->pid) {
 		in = slot_of(next, &index);
 		if (!in)
@@ -95,6 +101,8 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	/* Woken while on CPU or waiting for one: nothing changes. */
 	if (!s || s->state == EX_RUN || is_waiting(s->state) || s->state == EX_DEAD)
 		goto out;
+	if (is_lost(c, EX_EV_WAKEUP))
+		goto out;
 	now = not_before(bpf_ktime_get_ns(), s->since);
 	cross(c, s, index, last_boundary(now), p);
 	charge_off_cpu(c, s, now, s->state);
@@ -125,6 +133,8 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 
 	if (!task->pid)
 		return 0; /* a swapper for a CPU being brought up */
+	if (c && is_lost(c, EX_EV_NEW))
+		return 0;
 	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
 		count_error(EX_ERR_NO_STORAGE);
@@ -206,6 +216,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 
+	if (c && is_lost(c, EX_EV_EXIT))
+		return 0;
 	if (c)
 		__sync_fetch_and_add(&c->events[EX_EV_EXIT], 1);
 	s = c ? own_slot(c, p) : NULL;

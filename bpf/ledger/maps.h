@@ -17,7 +17,10 @@ const volatile __u32 max_groups = EX_GROUP_CHUNK * EX_GROUP_CHUNKS;
 const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
 const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
-const volatile __u32 drop_charge_every = 0;	      /* lose charges, to see the books notice */
+/* For tests: events that are lost, as by a kernel that does not show them. */
+const volatile __u32 lose_kind = 0;   /* an enum ex_event */
+const volatile __u32 lose_one_in = 0; /* of so many on a CPU; 0: none */
+const volatile __u32 lose_in_a_row = 1;
 
 /* Written by the reader while running. */
 __u64 boundary_t[2]; /* T of epoch e at [e & 1] */
@@ -41,6 +44,7 @@ __s64 zombies_now; /* how many are listed in `zombies` */
 __u64 repaired_ns; /* stretches of CPUs that were set right, from the last event before */
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
+__u64 events_lost; /* on purpose */
 
 /* No slot has this number, and no other is given to a task that had its last switch. */
 #define EX_SLOT_GIVEN_BACK 0xffffffffu

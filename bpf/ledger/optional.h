@@ -73,7 +73,7 @@ static __always_inline void interrupt_begins(bool soft)
 {
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 
-	if (!c)
+	if (!c || is_lost(c, EX_EV_IRQ))
 		return;
 	c->events[EX_EV_IRQ]++;
 	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
@@ -89,15 +89,20 @@ static __always_inline void interrupt_ends(bool soft)
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	__u64 now;
 
-	if (!c)
+	if (!c || is_lost(c, EX_EV_IRQ))
 		return;
 	c->events[EX_EV_IRQ]++;
 	if (soft && !c->irq_depth && c->irq_own) {
 		c->irq_own = 0;
 		return;
 	}
-	/* The first thing seen may be an end. */
-	if (!c->irq_depth || --c->irq_depth)
+	if (!c->irq_depth) {
+		/* The first thing seen may be an end. */
+		if (c->irq_total)
+			count_error(EX_ERR_UNSEEN_IRQ);
+		return;
+	}
+	if (--c->irq_depth)
 		return;
 	now = bpf_ktime_get_ns();
 	if (now > c->irq_since)

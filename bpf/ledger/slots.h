@@ -80,9 +80,14 @@ static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32
 	struct storage *st;
 	struct ex_slot *s;
 
-	if (!READ_ONCE(seeded) ||
-	    !bpf_core_field_exists(((struct bpf_local_storage_map *)0)->storage_ma))
+	if (!READ_ONCE(seeded))
 		return NULL;
+	if (!bpf_core_field_exists(((struct bpf_local_storage_map *)0)->storage_ma)) {
+		count_error(EX_ERR_NO_STORAGE);
+		return NULL;
+	}
+	if (!bpf_task_storage_get(&tasks, task, 0, 0))
+		count_error(EX_ERR_UNSEEN_BIRTH);
 	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st || st->slot_plus_1)
 		return NULL;

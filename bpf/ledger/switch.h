@@ -123,8 +123,11 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u3
 	s->state = state;
 	if (state == EX_DEAD) {
 		/* The kernel did not show us its exit. A leader is its own, and still there. */
-		if (!(s->exit_flags & EX_EXIT_NOTED) && prev->pid == prev->tgid)
-			note_exit(s, prev, prev);
+		if (!(s->exit_flags & EX_EXIT_NOTED)) {
+			count_error(EX_ERR_UNSEEN_EXIT);
+			if (prev->pid == prev->tgid)
+				note_exit(s, prev, prev);
+		}
 		fold(c, s, prev, cpu, now, b);
 		if (prev->exit_state & EXIT_ZOMBIE)
 			list_zombie(s, prev, now);

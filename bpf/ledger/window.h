@@ -24,13 +24,13 @@ static __always_inline struct boundary last_boundary(__u64 now)
 	return b;
 }
 
-/* Only ever true in a ledger that was told to lose charges. */
-static __always_inline bool dropped(struct ex_cpu *c)
+/* Only ever true in a ledger that was told to lose events. */
+static __always_inline bool is_lost(struct ex_cpu *c, __u32 kind)
 {
-	if (!drop_charge_every)
+	if (!lose_one_in || kind != lose_kind || c->met++ % lose_one_in >= lose_in_a_row)
 		return false;
-	c->charges++;
-	return c->charges % drop_charge_every == 0;
+	__sync_fetch_and_add(&events_lost, 1);
+	return true;
 }
 
 static __always_inline bool is_timed(__u32 state)
@@ -125,7 +125,7 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 static __always_inline void charge_off_cpu(struct ex_cpu *c, struct ex_slot *s, __u64 now,
 					   __u32 state)
 {
-	if (is_timed(s->state) && now > s->since && !dropped(c))
+	if (is_timed(s->state) && now > s->since)
 		*time_in(&s->cum, state) += now - s->since;
 }
 

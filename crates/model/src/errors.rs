@@ -35,6 +35,9 @@ errors! {
     Recursion, "recursion", true, "The kernel skipped a program because it was already running on that CPU.";
     UnseenSwitch, "unseen_switch", false, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
     MissedSwitch, "missed_switch", true, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it; what ran there is not known.";
+    UnseenBirth, "unseen_birth", false, "A task's birth was not shown; its account begins when it first came onto a CPU.";
+    UnseenExit, "unseen_exit", false, "A task's exit was not shown; its last switch ended its account.";
+    UnseenIrq, "unseen_irq", true, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
     NoSlot, "no_slot", true, "A task could not get a slot; its time went to the unnamed account.";
     NoStorage, "no_storage", true, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
     NoGroup, "no_group", true, "The table of exited groups was full; the exited time went to the unnamed account.";

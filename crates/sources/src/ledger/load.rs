@@ -31,7 +31,11 @@ fn set_up(open: &mut OpenLedgerSkel<'static>, options: &Options) -> libbpf_rs::R
     rodata.max_groups = options.groups;
     rodata.possible_cpus = cpus;
     rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
-    rodata.drop_charge_every = options.drop_charge_every;
     rodata.sees_unthrottle = sees_unthrottle;
+    if let Some(loss) = options.lose {
+        rodata.lose_kind = loss.event as u32;
+        rodata.lose_one_in = loss.one_in;
+        rodata.lose_in_a_row = loss.in_a_row;
+    }
     Ok(())
 }

@@ -75,6 +75,7 @@ impl Globals {
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);
     read_global!(repaired_ns, u64);
+    read_global!(events_lost, u64);
     read_global!(dirty_n, [u32; 2]);
     read_global!(next_slot, u32);
     read_global!(next_group, u32);

@@ -25,7 +25,7 @@ mod skel {
 }
 
 use crate::bpf::spare::Spare;
-use crate::bpf::wire::ex_error;
+use crate::bpf::wire::{ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{Request, Source, SplitOptions};
@@ -52,8 +52,8 @@ pub struct Options {
     /// The most exited groups there may be, 784 bytes each; when there are more, their time goes
     /// to the unnamed account.
     pub groups: u32,
-    /// Lose one charge in so many, to see that the books notice; 0: none. For tests.
-    pub drop_charge_every: u32,
+    /// Lose events, as a kernel does that does not show them, to see that it is noticed. For tests.
+    pub lose: Option<Loss>,
     /// Measure the cost of an event with the kernel's run-time statistics.
     pub calibrate: bool,
     /// User and system time.
@@ -68,12 +68,39 @@ impl Default for Options {
         Options {
             slots: growth::MOST_SLOTS,
             groups: growth::MOST_GROUPS,
-            drop_charge_every: 0,
+            lose: None,
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
         }
     }
+}
+
+/// Events that the programs leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Which.
+    pub event: LostEvent,
+    /// Of how many on a CPU ...
+    pub one_in: u32,
+    /// ... so many are lost, one after the other.
+    pub in_a_row: u32,
+}
+
+/// What a kernel may not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum LostEvent {
+    /// A context switch.
+    Switch = ex_event::EX_EV_SWITCH.0,
+    /// A wake-up of a task that sleeps.
+    Wakeup = ex_event::EX_EV_WAKEUP.0,
+    /// A birth.
+    Birth = ex_event::EX_EV_NEW.0,
+    /// An exit.
+    Exit = ex_event::EX_EV_EXIT.0,
+    /// The begin or the end of an interrupt.
+    Interrupt = ex_event::EX_EV_IRQ.0,
 }
 
 /// The exact source.
@@ -150,6 +177,11 @@ impl Ledger {
         cost::program_stats(&self.kernel)
     }
 
+    /// How many events were lost as [`Options::lose`] says.
+    pub fn lost_on_purpose(&self) -> u64 {
+        self.kernel.globals.events_lost()
+    }
+
     /// The calibrated cost of one event in ns, once known.
     pub fn ns_per_event(&self) -> Option<f64> {
         self.cost.ns_per_event()
@@ -194,6 +226,9 @@ impl Ledger {
             (E::LostWakeup, ex_error::EX_ERR_LOST_WAKEUP),
             (E::NoLine, ex_error::EX_ERR_NO_LINE),
             (E::MissedSwitch, ex_error::EX_ERR_MISSED_SWITCH),
+            (E::UnseenBirth, ex_error::EX_ERR_UNSEEN_BIRTH),
+            (E::UnseenExit, ex_error::EX_ERR_UNSEEN_EXIT),
+            (E::UnseenIrq, ex_error::EX_ERR_UNSEEN_IRQ),
         ] {
             self.errors.0[kind as usize] = counted[told_as.0 as usize];
         }

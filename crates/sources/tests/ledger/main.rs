@@ -17,6 +17,7 @@ mod identity;
 mod interrupts;
 mod io_uring;
 mod lives;
+mod lost_events;
 mod microstates;
 mod sources;
 mod states;
