@@ -23,6 +23,12 @@ macro_rules! errors {
             pub const fn inexact(self) -> bool {
                 [$($inexact,)*][self as usize]
             }
+            /// Whether figures were set right after such an event: they are what the kernel's own counts
+            /// say, not what was seen.
+            pub const fn repaired(self) -> bool {
+                use ErrorKind as E;
+                matches!(self, E::UnseenSwitch | E::LostWakeup | E::UnseenBirth | E::UnseenExit | E::ClockStep)
+            }
             /// What happened, in words.
             pub const fn meaning(self) -> &'static str {
                 [$($meaning,)*][self as usize]
@@ -77,6 +83,11 @@ impl ErrorCounts {
     /// All events that make a window inexact.
     pub fn inexact(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.inexact()).map(|&k| self.get(k)).sum()
+    }
+
+    /// All events after which figures were set right.
+    pub fn repaired(&self) -> u64 {
+        ErrorKind::ALL.iter().filter(|k| k.repaired()).map(|&k| self.get(k)).sum()
     }
 
     /// The kinds that happened, with their counts.

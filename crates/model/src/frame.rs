@@ -46,6 +46,28 @@ pub struct CpuRow {
     pub ticks: Option<StatTicks>,
 }
 
+/// How far a window's figures can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowState {
+    /// Residual 0, nothing missed, nothing set right.
+    Exact,
+    /// Residual 0; what was missed was set right from the kernel's own counts.
+    Repaired,
+    /// Something was missed that could not be set right, the residual is not 0, or it was sampled.
+    Inexact,
+}
+
+impl WindowState {
+    /// The name in JSON and on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WindowState::Exact => "exact",
+            WindowState::Repaired => "repaired",
+            WindowState::Inexact => "inexact",
+        }
+    }
+}
+
 /// Everything a view shows of one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
@@ -57,6 +79,12 @@ pub struct Frame {
     pub books: Books,
     /// No missed or impossible event, residual 0, and a source that does not sample.
     pub exact: bool,
+    /// The same in three steps.
+    pub state: WindowState,
+    /// Switches that the kernel counted and did not show; `None` without that witness.
+    pub missed_switches: Option<u64>,
+    /// CPU time that was set right after such switches.
+    pub repaired_ns: Option<u64>,
     /// Missed and impossible events in the window.
     pub errors: ErrorCounts,
     /// CPUs that were online.
@@ -148,13 +176,21 @@ impl Frame {
         builder.credit_parents(&exited);
         let rows = builder.rows;
         let books = balance(window);
+        let exact = books.residual_ns == 0
+            && window.errors.inexact() == 0
+            && source.keeps_books()
+            && window.cpus.iter().all(|c| c.residual_ns == 0);
         Frame {
             t0_ns: window.t0_ns,
             t1_ns: window.t1_ns,
-            exact: books.residual_ns == 0
-                && window.errors.inexact() == 0
-                && source.keeps_books()
-                && window.cpus.iter().all(|c| c.residual_ns == 0),
+            exact,
+            state: match (exact, window.errors.repaired()) {
+                (true, 0) => WindowState::Exact,
+                (true, _) => WindowState::Repaired,
+                (false, _) => WindowState::Inexact,
+            },
+            missed_switches: window.cpus.iter().map(|c| c.time.missed_switches).sum(),
+            repaired_ns: window.repaired_ns,
             books,
             errors: window.errors,
             cpus: cpu_rows(window),

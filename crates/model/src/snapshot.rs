@@ -190,6 +190,9 @@ pub struct Snapshot {
     pub born: Option<u64>,
     /// Missed and impossible events so far.
     pub errors: ErrorCounts,
+    /// CPU time between the last event that was seen before one that was not, and the next: so
+    /// much was set right. `None` from sources that see no events.
+    pub repaired_ns: Option<u64>,
     /// The machine.
     pub system: System,
     /// What looking cost so far.

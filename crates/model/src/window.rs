@@ -64,6 +64,8 @@ pub struct Window {
     pub cpus: Vec<CpuDelta>,
     /// Missed and impossible events in the window.
     pub errors: ErrorCounts,
+    /// How much CPU time was set right after missed switches.
+    pub repaired_ns: Option<u64>,
     /// Tasks born in the window.
     pub born: Option<u64>,
     /// The kernel's own tick counts over the window, where read.
@@ -379,6 +381,7 @@ fn difference(
         exited,
         cpus,
         errors: now.errors.since(&last.errors),
+        repaired_ns: minus(now.repaired_ns, last.repaired_ns),
         born: now.born.zip(last.born).map(|(now, then)| now.saturating_sub(then)),
         ticks: ticks_of(now.system.ticks, last.system.ticks),
         cpu_ticks: now

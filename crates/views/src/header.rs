@@ -50,7 +50,7 @@ fn window(frame: &Frame) -> String {
     let seconds = frame.length_ns() as f64 / 1e9;
     let source = frame.provenance.source.name();
     let grade = if frame.exact {
-        "exact"
+        frame.state.name()
     } else if frame.provenance.source.keeps_books() {
         "NOT EXACT"
     } else if frame.died.is_some() {

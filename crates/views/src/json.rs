@@ -118,6 +118,9 @@ fn window(frame: &Frame) -> Json {
         "t1_ns": frame.t1_ns,
         "cpus": frame.cpus.len(),
         "exact": frame.exact,
+        "state": frame.state.name(),
+        "missed_switches": frame.missed_switches,
+        "repaired": { "events": frame.errors.repaired(), "ns": frame.repaired_ns },
         "residual_ns": frame.books.residual_ns,
         "errors": errors,
     })

@@ -287,6 +287,7 @@ impl Machine {
             exited: self.exits.samples(),
             cpus: self.cpus.to_vec(),
             watch: None,
+            repaired_ns: None,
             born: Some(self.born),
             errors: ErrorCounts::default(),
             system: System::default(),

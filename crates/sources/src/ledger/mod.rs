@@ -290,6 +290,7 @@ impl Source for Ledger {
             watch: self.watch.or(self.follows.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
+            repaired_ns: Some(self.kernel.globals.repaired_ns()),
             system: System::default(),
             cost: CostSample { user_ns: 0, bpf_ns, bpf_events: Some(events) },
         })

@@ -58,6 +58,7 @@ impl CpuReader {
             exited: Vec::new(),
             cpus,
             watch: None,
+            repaired_ns: None,
             born,
             errors: *errors,
             system: System::default(),

@@ -116,7 +116,7 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let troubles = troubles(frame);
     let piece = match (samples, frame.exact) {
         (true, _) => piece.and(theme, Ink::Strong, "not exact"),
-        (false, true) => piece.and(theme, Ink::Strong, "exact"),
+        (false, true) => piece.and(theme, Ink::Strong, frame.state.name()),
         (false, false) => piece.and(theme, Ink::Alarm, "NOT EXACT"),
     };
     let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| harmless(r));

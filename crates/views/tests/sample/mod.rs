@@ -42,6 +42,7 @@ fn snapshot(source: SourceKind, n: u64) -> Snapshot {
         exited: if ledger && n > 0 { vec![exited()] } else { Vec::new() },
         cpus: vec![cpu(0, n, 700_000_001), cpu(1, n, 466_666_666)],
         watch: None,
+        repaired_ns: None,
         born: ledger.then_some(100 + n * 12),
         errors,
         system: system(n),
