@@ -727,6 +727,10 @@ columns! {
     Wakeups = counter_column!("wakeups", "WAKE", Count, Events, Wakeups, NONE, EVENTS);
     Dispatches = counter_column!("dispatches", "DISP", Count, Events, Dispatches, NONE, EVENTS);
     Migrations = counter_column!("migrations", "MIGR", Count, Events, Migrations, NONE, EVENTS);
+    MissedSwitches = counter_column!(
+        "missed_switches", "MISS", Count, Events, MissedSwitches, NONE,
+        "ledger: task_struct.nvcsw + nivcsw, less the switches that were shown / procfs: -",
+    );
     Exited = column!(
         "exited", "EXIT", Count, Events,
         help: "Exited in the window: processes of an exited group, threads of a living process.",

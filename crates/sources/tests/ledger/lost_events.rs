@@ -4,7 +4,7 @@
 use crate::books::Books;
 use exactop_model::window::Window;
 use exactop_model::ErrorKind;
-use exactop_sources::ledger::{LostEvent, Loss, Options};
+use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_sources::{SplitOptions, SplitPolicy};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
