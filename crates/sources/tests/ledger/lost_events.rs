@@ -5,7 +5,7 @@ use crate::books::Books;
 use exactop_model::window::Window;
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
-use exactop_sources::{SplitOptions, SplitPolicy};
+use exactop_sources::{SplitOptions, When};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong};
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ const AT_MOST: u32 = 200;
 fn lose<Load>(loss: Loss, load: Load, noticed: impl Fn(&Window) -> u64) -> Seen {
     let split = SplitOptions {
         irq: match loss.event {
-            LostEvent::Interrupt => SplitPolicy::Exact,
-            _ => SplitPolicy::Sampled,
+            LostEvent::Interrupt => When::Always,
+            _ => When::Never,
         },
         ..SplitOptions::default()
     };
