@@ -729,7 +729,7 @@ columns! {
     Migrations = counter_column!("migrations", "MIGR", Count, Events, Migrations, NONE, EVENTS);
     MissedSwitches = counter_column!(
         "missed_switches", "MISS", Count, Events, MissedSwitches, NONE,
-        "ledger: task_struct.nvcsw + nivcsw, less the switches that were shown / procfs: -",
+        "ledger: task_struct.nvcsw + nivcsw, less the switches that were shown / procfs: -"
     );
     Exited = column!(
         "exited", "EXIT", Count, Events,
