@@ -126,6 +126,7 @@ table! {
     on_unthrottle               "fentry/unthrottle_cfs_rq"          [ledger]                         IfItMay    WithFentry        Some(NO_UNTHROTTLE);
 
     publish                     "raw_tp"                            [ledger]                         Never      All               None;
+    peek                        "raw_tp"                            [ledger]                         Never      All               None;
     flush                       "raw_tp"                            [ledger]                         Never      All               None;
     seed                        "iter/task"                         [ledger wakeups]                 Never      All               None;
     changed                     "iter/task"                         [snapshot]                       Never      All               None;
