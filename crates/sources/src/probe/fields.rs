@@ -24,7 +24,7 @@ pub(super) struct Field {
 }
 
 /// All of them.
-pub(super) const FIELDS: [Field; 11] = [
+pub(super) const FIELDS: [Field; 14] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -64,7 +64,9 @@ pub(super) const FIELDS: [Field; 11] = [
         name: "cfs_rq",
         kernels: "with CONFIG_FAIR_GROUP_SCHED",
         instead: "no run queue is read",
-        loses: Some("THR, steal per task, and the CPU in the source snapshot"),
+        loses: Some(
+            "THR, steal per task, the CPU in the source snapshot, and the witness of switches",
+        ),
         rare: false,
     },
     Field {
@@ -72,6 +74,30 @@ pub(super) const FIELDS: [Field; 11] = [
         name: "prev_steal_time_rq",
         kernels: "with CONFIG_PARAVIRT_TIME_ACCOUNTING",
         instead: "no steal per task; a line of its own tells",
+        loses: None,
+        rare: true,
+    },
+    Field {
+        of: "rq",
+        name: "nr_switches",
+        kernels: "all",
+        instead: "no CPU's switches are held against the kernel's count",
+        loses: Some("the witness that no switch was missed: missed_switches is not known"),
+        rare: false,
+    },
+    Field {
+        of: "sched_info",
+        name: "run_delay",
+        kernels: "with CONFIG_SCHED_INFO",
+        instead: "a task that runs and whose wake-up was not shown slept until it ran",
+        loses: Some("LAT after wake-ups and switches that the kernel did not show"),
+        rare: false,
+    },
+    Field {
+        of: "task_struct",
+        name: "softirq_disable_cnt",
+        kernels: "with CONFIG_PREEMPT_RT",
+        instead: "a switch in an interrupt means that its end was not shown",
         loses: None,
         rare: true,
     },
