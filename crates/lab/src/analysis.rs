@@ -44,10 +44,9 @@ impl Serialize for Verdict {
 
 /// A condition's figures.
 #[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
 pub struct Finding {
-    /// Its name.
     pub condition: String,
-    /// What was measured.
     pub metric: Metric,
     /// The condition its figures were divided by.
     pub relative_to: Option<String>,
@@ -59,34 +58,25 @@ pub struct Finding {
     pub made: usize,
     /// Why the others do not count, and how many each.
     pub discarded: Vec<(String, usize)>,
-    /// What the values come to.
     pub estimate: Option<Estimate>,
-    /// What was predicted.
     pub predicted: Option<f64>,
-    /// How that was meant.
     pub bound: Bound,
     /// How far it may be off.
     pub delta: f64,
-    /// What came of it.
     pub verdict: Verdict,
-    /// Medians of what else was seen.
     pub beside: Beside,
 }
 
-/// Medians over the trials that count; `None`: not measured.
+/// Medians over the trials that count, of the lab's CPUs or a second; `None`: not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[allow(missing_docs)]
 pub struct Beside {
-    /// Per cent of the lab's CPUs.
     pub steal_pct: Option<f64>,
-    /// Per cent of the lab's CPUs.
     pub foreign_pct: Option<f64>,
     /// The first worker's run-queue wait, per cent of the window.
     pub lat_pct: Option<f64>,
-    /// Its moves to another CPU, a second.
     pub migrations_s: Option<f64>,
-    /// Its switches it did not want, a second.
     pub icx_s: Option<f64>,
-    /// Those it wanted, a second.
     pub vcx_s: Option<f64>,
     /// exactop's own CPU time, per cent of a CPU.
     pub cost_pct: Option<f64>,
@@ -94,10 +84,9 @@ pub struct Beside {
 
 /// An experiment's figures.
 #[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
 pub struct Findings {
-    /// The experiment.
     pub experiment: String,
-    /// Condition by condition.
     pub findings: Vec<Finding>,
 }
 

@@ -4,7 +4,7 @@
 
 use crate::bounds;
 use crate::definition::{
-    Condition, Count, Ends, Experiment, Group, Metric, Predict, Sweep, Worker,
+    Condition, Count, Ends, Experiment, GroupLimits, Metric, Predict, Sweep, Worker,
 };
 use exactop_model::limits::Max;
 
@@ -177,7 +177,7 @@ fn check_worker(worker: &Worker, condition: &Condition) -> Result<(), String> {
     }
 }
 
-fn check_group(path: &str, group: &Group, condition: &Condition) -> Result<(), String> {
+fn check_group(path: &str, group: &GroupLimits, condition: &Condition) -> Result<(), String> {
     let plain = |part: &str| {
         !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
     };

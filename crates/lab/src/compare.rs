@@ -7,16 +7,13 @@ use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_model::escape::harmless;
 use serde::Serialize;
 
-/// One condition in both.
+/// One condition in both runs.
 #[derive(Clone, Debug, Serialize)]
+#[allow(missing_docs)]
 pub struct Pair {
-    /// The experiment.
     pub experiment: String,
-    /// The condition.
     pub condition: String,
-    /// In the first run.
     pub first: Option<Estimate>,
-    /// In the second.
     pub second: Option<Estimate>,
     /// The second less the first.
     pub difference: Option<Estimate>,

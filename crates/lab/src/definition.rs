@@ -1,9 +1,8 @@
-//! What an experiment is, as a TOML file says it; the built-in ones are such files, too.
+//! What an experiment is, as a TOML file says it.
 
 use crate::LabError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// An experiment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,7 +174,7 @@ pub struct Condition {
     pub workers: Vec<Worker>,
     /// Control groups, by their paths below the trial's own.
     #[serde(default)]
-    pub groups: BTreeMap<String, Group>,
+    pub groups: BTreeMap<String, GroupLimits>,
     /// What is predicted; nothing: it is measured only.
     #[serde(default)]
     pub predict: Option<Predict>,
@@ -304,10 +303,10 @@ impl Count {
     }
 }
 
-/// A control group.
+/// What a control group may use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Group {
+pub struct GroupLimits {
     /// cpu.weight, 1 to 10000; the kernel's own is 100.
     #[serde(default)]
     pub weight: Option<u64>,
@@ -326,87 +325,13 @@ pub struct Sweep {
     pub against: i64,
     /// Trials of each.
     pub repeats: u32,
-    /// A quick run takes every how-manieth level.
+    /// Of how many levels a quick run takes one.
     #[serde(default = "every")]
     pub quick_every: i64,
 }
 
 fn every() -> i64 {
     1
-}
-
-/// Files of the built-in experiments, in the order in which `list` shows them.
-const BUILT_IN: [(&str, &str); 11] = [
-    ("cores", include_str!("../builtin/cores.toml")),
-    ("nice-class", include_str!("../builtin/nice-class.toml")),
-    ("nice-share", include_str!("../builtin/nice-share.toml")),
-    ("progress", include_str!("../builtin/progress.toml")),
-    ("progress-nice", include_str!("../builtin/progress-nice.toml")),
-    ("weight", include_str!("../builtin/weight.toml")),
-    ("bandwidth", include_str!("../builtin/bandwidth.toml")),
-    ("contention", include_str!("../builtin/contention.toml")),
-    ("herd", include_str!("../builtin/herd.toml")),
-    ("ptop-cost", include_str!("../builtin/ptop-cost.toml")),
-    ("ptop-sum", include_str!("../builtin/ptop-sum.toml")),
-];
-
-/// What every run has beside what it was asked for: A/A, and with the ledger off.
-///
-/// # Panics
-/// Never: a test reads it.
-pub fn controls() -> Experiment {
-    let text = include_str!("../builtin/controls.toml");
-    Experiment::read(text, "controls").unwrap_or_else(|error| panic!("built in: {error}"))
-}
-
-/// All built-in ones.
-///
-/// # Panics
-/// Never: a test reads them all.
-pub fn built_in() -> Vec<Experiment> {
-    let read = |(name, text): &(&str, &str)| {
-        Experiment::read(text, name).unwrap_or_else(|error| panic!("built in: {error}"))
-    };
-    BUILT_IN.iter().map(read).collect()
-}
-
-/// The file of a built-in one.
-pub fn text_of(name: &str) -> Option<&'static str> {
-    BUILT_IN.iter().find(|(n, _)| *n == name).map(|(_, text)| *text)
-}
-
-/// A built-in one by its name, or one from a file.
-///
-/// # Errors
-/// [`LabError::Files`] and [`LabError::Definition`].
-pub fn find(name: &str) -> Result<Experiment, LabError> {
-    if let Some(text) = text_of(name) {
-        return Experiment::read(text, name);
-    }
-    if !name.contains(['/', '.']) {
-        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-        return Err(LabError::Definition {
-            from: name.into(),
-            why: format!(
-                "no such experiment: there are {} (or give a file, such as ./{name}.toml)",
-                names.join(", ")
-            ),
-        });
-    }
-    from_file(name).map(|(experiment, _)| experiment)
-}
-
-/// One from a file, and the file's text.
-///
-/// # Errors
-/// [`LabError::Files`] and [`LabError::Definition`].
-pub fn from_file(name: &str) -> Result<(Experiment, String), LabError> {
-    let bytes = exactop_files::read(Path::new(name), exactop_files::CONFIGURATION)?;
-    let text = String::from_utf8(bytes).map_err(|error| LabError::Definition {
-        from: name.into(),
-        why: format!("{}: write it as UTF-8", error.utf8_error()),
-    })?;
-    Ok((Experiment::read(&text, name)?, text))
 }
 
 const TOO_DEEP: &str = "more than 64 brackets are open here: close them";

@@ -1,21 +1,22 @@
 //! The lab: scheduler experiments as measurements.
 //!
-//! An experiment is data ([`definition`]): who runs under which conditions, what is measured, and
-//! what theory predicts ([`predict`]). A [`plan`] puts its trials into a random order that a seed
+//! An experiment is data ([`definition`], [`built_in`]): who runs under which conditions, what is
+//! measured, and what theory predicts ([`predict`]). A [`plan`] puts its trials into a random order that a seed
 //! decides; a [`trial`] starts the workers, lets the ledger account one window, and ends them;
 //! [`validity`] says from the ledger whether the machine left them alone. Every trial is written
-//! down at once ([`record`]). From what was written down come medians with intervals
+//! down at once ([`record`]). From what was written down ([`read_back`]) come medians with intervals
 //! ([`statistics`]), verdicts ([`analysis`]), the [`report`], and [`compare`].
 
 pub mod analysis;
 mod bounds;
+pub mod built_in;
 mod check;
 pub mod compare;
 pub mod definition;
-mod kept;
 pub mod machine;
 pub mod plan;
 pub mod predict;
+pub mod read_back;
 pub mod record;
 pub mod report;
 pub mod statistics;

@@ -6,22 +6,19 @@ use std::fs;
 
 /// A machine. `None`: not to be had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
-    /// The kernel's release.
+#[allow(missing_docs)]
+pub struct MachineFacts {
     pub kernel: Option<String>,
     /// CFS or EEVDF, by the kernel's version (EEVDF since 6.6); sched_ext where it is on.
     pub scheduler: Option<String>,
     /// Ticks a second, where the kernel's configuration is there.
     pub hz: Option<String>,
-    /// The base slice, ns.
     pub base_slice_ns: Option<u64>,
     /// Whether sessions are groups of their own.
     pub autogroup: Option<bool>,
-    /// CPUs.
     pub cpus: usize,
     /// The CPU that trials on one CPU have.
     pub lab_cpu: usize,
-    /// Its siblings on the same core.
     pub siblings: Option<String>,
     /// The CPU's model.
     pub model: Option<String>,
@@ -31,21 +28,19 @@ pub struct Machine {
     pub governor: Option<String>,
     /// This process's group in the cpu hierarchy.
     pub cgroup: Option<String>,
-    /// `v1` or `v2`.
     pub cgroup_version: Option<String>,
-    /// That group's weight.
     pub cgroup_weight: Option<u64>,
     /// How idle CPUs sleep, and preemption, where told.
     pub preemption: Option<String>,
 }
 
-impl Machine {
+impl MachineFacts {
     /// This one.
-    pub fn read(cpus: usize, lab_cpu: usize) -> Machine {
+    pub fn read(cpus: usize, lab_cpu: usize) -> MachineFacts {
         let kernel = text("/proc/sys/kernel/osrelease");
         let hierarchy = Hierarchy::of_this_machine().ok();
         let cpu = |file: &str| text(&format!("/sys/devices/system/cpu/cpu{lab_cpu}/{file}"));
-        Machine {
+        MachineFacts {
             scheduler: kernel.as_deref().and_then(scheduler),
             hz: configured("CONFIG_HZ="),
             base_slice_ns: text("/sys/kernel/debug/sched/base_slice_ns")

@@ -47,11 +47,11 @@ pub fn turns(experiment: &Experiment, seed: u64) -> Vec<Turn> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definition;
+    use crate::built_in;
 
     #[test]
     fn every_condition_gets_its_repeats_in_an_order_of_the_seed() {
-        let experiment = definition::find("nice-share").unwrap();
+        let experiment = built_in::find("nice-share").unwrap();
         let turns = turns(&experiment, 42);
         for (i, condition) in experiment.conditions.iter().enumerate() {
             let own = turns.iter().filter(|turn| turn.condition == i && !turn.drawn).count();

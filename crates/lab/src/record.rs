@@ -2,25 +2,20 @@
 //! run that is killed leaves all trials that were finished.
 
 use crate::definition::Experiment;
-use crate::machine::Machine;
-use crate::{kept, LabError};
+use crate::machine::MachineFacts;
+use crate::LabError;
 use exactop_files::Directory;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
 
-pub use crate::kept::TRIALS;
-
 /// The file about the run.
-const RUN: &str = "run.json";
+pub(crate) const RUN: &str = "run.json";
 /// The file with a line for each trial.
-const POINTS: &str = "points.jsonl";
-/// Bytes that are read of them at most: more than any run writes ([`kept::TRIALS`]).
-const RUN_BYTES: u64 = 16 << 20;
-const POINTS_BYTES: u64 = 512 << 20;
-
+pub(crate) const POINTS: &str = "points.jsonl";
 /// About a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Run {
     /// Which of exactop's formats this is.
     pub schema: Schema,
@@ -30,11 +25,8 @@ pub struct Run {
     pub quick: bool,
     /// When it began, ISO 8601.
     pub began: String,
-    /// The program.
     pub exactop: String,
-    /// The machine and what may confound.
-    pub machine: Machine,
-    /// What was run, as it was run.
+    pub machine: MachineFacts,
     pub experiments: Vec<Experiment>,
     /// Experiments and conditions that could not be run here, and why.
     #[serde(default)]
@@ -59,20 +51,18 @@ impl Schema {
 
 /// A trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct Point {
-    /// The experiment.
     pub experiment: String,
-    /// The condition.
     pub condition: String,
     /// Which repeat, from 0.
     pub repeat: u32,
-    /// The how-manieth trial of the run, from 0.
+    /// Which trial of the run, from 0.
     pub turn: usize,
     /// What was measured; `None`: it could not be.
     pub value: Option<f64>,
     /// Why it does not count.
     pub invalid: Option<String>,
-    /// The length of the window.
     pub window_ns: u64,
     /// The hypervisor took so much of the lab's CPUs; `None`: not measured here.
     pub steal_pct: Option<f64>,
@@ -88,7 +78,6 @@ pub struct Point {
     pub errors: Option<u64>,
     /// What looking cost: exactop's own CPU time.
     pub cost_pct: Option<f64>,
-    /// The workers.
     pub workers: Vec<WorkerSeen>,
     /// What each process had done when: for each, times (ms) at which equal parts were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,22 +103,17 @@ pub struct Strip {
     pub left_out: u64,
 }
 
-/// A worker in a window; `None`: the ledger does not say here.
+/// A worker in a window, with its switches of its own will (vcx) and against it (icx); `None`: the ledger
+/// does not say here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct WorkerSeen {
-    /// What tables call it.
     pub name: String,
-    /// Executed.
     pub run_ns: Option<u64>,
-    /// Runnable and waiting for a CPU.
     pub lat_ns: Option<u64>,
-    /// Kept from running by a quota.
     pub throttle_ns: Option<u64>,
-    /// Moves to another CPU.
     pub migrations: Option<u64>,
-    /// Switches it wanted.
     pub vcx: Option<u64>,
-    /// Switches it did not want.
     pub icx: Option<u64>,
 }
 
@@ -172,52 +156,6 @@ impl Recorder {
         let written = self.points.write_all(line.as_bytes()).and_then(|()| self.points.sync_data());
         written.map_err(|error| failed(error.to_string()))
     }
-}
-
-/// A run and its trials, from a directory; a last line that was cut off is left out. What is read
-/// is checked as what is typed in.
-///
-/// # Errors
-/// [`LabError`]: what is wrong with which file.
-pub fn read(directory: &Directory) -> Result<(Run, Vec<Point>), LabError> {
-    let failed = |name: &str, why: String| LabError::file("use", directory.path().join(name), why);
-    let run = parse_run(&directory.read(RUN, RUN_BYTES)?).map_err(|why| failed(RUN, why))?;
-    let points = parse_points(&run, &directory.read(POINTS, POINTS_BYTES)?);
-    Ok((run, points.map_err(|why| failed(POINTS, why))?))
-}
-
-/// A run from what its file says; what is wrong with it if it cannot be used.
-///
-/// # Errors
-/// In one line.
-pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
-    let run: Run = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if run.schema != Schema::this() {
-        let Schema { name, version } = &run.schema;
-        return Err(format!("it is {name} {version}, not {} 1", Schema::this().name));
-    }
-    kept::check_run(&run)?;
-    Ok(run)
-}
-
-/// The trials of a run from what their file says.
-///
-/// # Errors
-/// The line, and what is wrong with it.
-pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
-    let mut check = kept::Points::of(run);
-    let mut points = Vec::new();
-    for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
-        let wrong = |why: String| format!("line {}: {why}", i + 1);
-        let point: Point = match serde_json::from_slice(line) {
-            Ok(point) => point,
-            Err(_) if !line.ends_with(b"\n") => continue,
-            Err(error) => return Err(wrong(error.to_string())),
-        };
-        check.next(&point).map_err(wrong)?;
-        points.push(point);
-    }
-    Ok(points)
 }
 
 /// Writes a value as JSON.

@@ -2,10 +2,10 @@
 //! taken goes all the way to predictions, verdicts, page and comparison.
 
 use exactop_fuzzing::{corpus, Target};
-use exactop_lab::definition::{self, Experiment};
-use exactop_lab::machine::Machine;
+use exactop_lab::definition::Experiment;
+use exactop_lab::machine::MachineFacts;
 use exactop_lab::record::{self, Point, Run, Schema};
-use exactop_lab::{compare, plan, predict, report};
+use exactop_lab::{built_in, compare, plan, predict, read_back, report};
 
 const SMALL: &str = "\
 name = 'own'
@@ -64,7 +64,7 @@ fn run_of(experiment: Experiment) -> Run {
         quick: false,
         began: "then".into(),
         exactop: "0".into(),
-        machine: Machine { cpus: 2, lab_cpu: 1, ..Machine::default() },
+        machine: MachineFacts { cpus: 2, lab_cpu: 1, ..MachineFacts::default() },
         experiments: vec![experiment],
         skipped: Vec::new(),
     }
@@ -115,7 +115,7 @@ fn all_of(run: &Run, points: &[Point]) {
 
 #[test]
 fn fuzz_experiment() {
-    let built_in = definition::built_in().into_iter().filter_map(|e| definition::text_of(&e.name));
+    let built_in = built_in::all().into_iter().filter_map(|e| built_in::text_of(&e.name));
     Target::new(corpus!("experiment"))
         .examples(built_in.chain([SMALL]))
         .words(WORDS)
@@ -141,7 +141,7 @@ fn fuzz_experiment() {
 fn fuzz_run() {
     let run = serde_json::to_string(&small()).expect("JSON");
     Target::new(corpus!("run")).examples([run]).words(WORDS).cases(200).run(|bytes| {
-        if let Ok(run) = record::parse_run(bytes) {
+        if let Ok(run) = read_back::parse_run(bytes) {
             all_of(&run, &points(&run));
         }
     });
@@ -163,7 +163,7 @@ fn fuzz_points() {
     let line = |point: &Point| serde_json::to_string(point).expect("JSON") + "\n";
     let lines: String = points.iter().map(line).collect();
     Target::new(corpus!("points")).examples([lines]).words(WORDS).cases(200).run(|bytes| {
-        if let Ok(points) = record::parse_points(&run, bytes) {
+        if let Ok(points) = read_back::parse_points(&run, bytes) {
             all_of(&run, &points);
         }
     });

@@ -2,11 +2,11 @@
 //! terminal.
 
 use exactop_files::Directory;
-use exactop_lab::compare;
-use exactop_lab::definition::{self, Experiment};
-use exactop_lab::machine::Machine;
-use exactop_lab::record::{self, Point, Run, Schema, Strip, WorkerSeen};
+use exactop_lab::definition::Experiment;
+use exactop_lab::machine::MachineFacts;
+use exactop_lab::record::{Point, Run, Schema, Strip, WorkerSeen};
 use exactop_lab::report;
+use exactop_lab::{built_in, compare, read_back};
 use serde_json::{json, Value};
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn hostile() -> (Run, Vec<Point>) {
     experiment.conditions[1].relative_to = Some(NAME.into());
     experiment.conditions[0].workers[0].name = NAME.into();
     let some = || Some(HOSTILE.to_string());
-    let machine = Machine {
+    let machine = MachineFacts {
         kernel: some(),
         scheduler: some(),
         hz: some(),
@@ -62,7 +62,7 @@ fn hostile() -> (Run, Vec<Point>) {
         cgroup: some(),
         cgroup_version: some(),
         preemption: some(),
-        ..Machine::default()
+        ..MachineFacts::default()
     };
     let run = Run {
         schema: Schema::this(),
@@ -127,7 +127,7 @@ fn as_values() -> (Value, Vec<Value>) {
 
 fn read(home: &TempDir) -> Result<(Run, Vec<Point>), String> {
     let directory = Directory::open(home.path()).expect("ours");
-    record::read(&directory).map_err(|error| error.to_string())
+    read_back::read(&directory).map_err(|error| error.to_string())
 }
 
 /// What is wrong with a run that differs in one place.
@@ -327,5 +327,5 @@ fn figures_that_are_typed_in_have_the_same_bounds() {
     }
     let sweep = EXPERIMENT.replacen("nice = [-1, 1]", "nice = [-9223372036854775808, 1]", 1);
     assert!(Experiment::read(&sweep, "own").is_err());
-    assert!(definition::built_in().iter().all(|built_in| !built_in.conditions.is_empty()));
+    assert!(built_in::all().iter().all(|built_in| !built_in.conditions.is_empty()));
 }

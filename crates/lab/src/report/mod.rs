@@ -212,7 +212,7 @@ mod tests {
             quick: false,
             began: String::new(),
             exactop: String::new(),
-            machine: crate::machine::Machine::default(),
+            machine: crate::machine::MachineFacts::default(),
             experiments: vec![experiment],
             skipped: Vec::new(),
         };

@@ -4,11 +4,14 @@ use crate::definition::Condition;
 use exactop_cgroups::{CgroupError, Hierarchy, Nested};
 use exactop_model::limits::Max;
 use std::fs::File;
+use std::path::PathBuf;
 
 /// A trial's groups.
 pub struct Groups {
     hierarchy: Hierarchy,
     nested: Nested,
+    /// The first worker's, if it has one.
+    first: Option<PathBuf>,
 }
 
 /// A quota's periods so far.
@@ -18,16 +21,6 @@ pub struct Periods {
     pub all: u64,
     /// Those in which it was throttled.
     pub throttled: u64,
-}
-
-impl Periods {
-    /// What came on top.
-    pub fn since(self, before: Periods) -> Periods {
-        Periods {
-            all: self.all.saturating_sub(before.all),
-            throttled: self.throttled.saturating_sub(before.throttled),
-        }
-    }
 }
 
 impl Groups {
@@ -47,7 +40,9 @@ impl Groups {
                 hierarchy.set_max(&directory, max)?;
             }
         }
-        Ok(Groups { hierarchy: hierarchy.clone(), nested })
+        let first = condition.workers.first().and_then(|worker| worker.group.as_deref());
+        let first = first.map(|path| nested.directory(path));
+        Ok(Groups { hierarchy: hierarchy.clone(), nested, first })
     }
 
     /// Files that a process writes `0` to in order to be in a group.
@@ -59,9 +54,17 @@ impl Groups {
     }
 
     /// The periods of the first worker's group; `None`: it has none, or the kernel does not say.
-    pub fn periods_of_first(&self, condition: &Condition) -> Option<Periods> {
-        let path = condition.workers.first()?.group.as_deref()?;
-        let stat = self.hierarchy.cpu_stat(&self.nested.directory(path));
+    pub fn periods_of_first(&self) -> Option<Periods> {
+        let stat = self.hierarchy.cpu_stat(self.first.as_ref()?);
         Some(Periods { all: stat.nr_periods?, throttled: stat.nr_throttled? })
+    }
+
+    /// The periods since then.
+    pub fn periods_since(&self, before: Periods) -> Option<Periods> {
+        let now = self.periods_of_first()?;
+        Some(Periods {
+            all: now.all.saturating_sub(before.all),
+            throttled: now.throttled.saturating_sub(before.throttled),
+        })
     }
 }

@@ -1,27 +1,11 @@
 //! The figure of a trial.
 
-use super::bursts::Bursts;
-use super::groups::Periods;
 use super::workers::Workers;
-use super::{progress, Trouble};
-use crate::definition::{Condition, Experiment, Metric};
+use super::{progress, Setup, Taken, Trouble};
+use crate::definition::Metric;
 use crate::record::Point;
 use exactop_model::statistics::median;
 use exactop_model::Window;
-
-/// What there is to take it from.
-pub struct Taken<'a> {
-    pub window: &'a Window,
-    pub workers: &'a Workers,
-    /// What top's rows added up to.
-    pub top: Option<f64>,
-    /// The quota's periods.
-    pub periods: Option<Periods>,
-    /// The first worker's, if the switch log was on.
-    pub bursts: Option<&'a Bursts>,
-    /// The lab's CPUs.
-    pub cpus: &'a [usize],
-}
 
 /// What one connection cost, of `exactop load herd`.
 #[derive(serde::Deserialize)]
@@ -31,29 +15,31 @@ struct Herd {
 }
 
 /// The figure; `None`: there is nothing to divide by.
-pub fn value(
-    experiment: &Experiment,
-    condition: &Condition,
+pub(super) fn value(
+    setup: &Setup,
     point: &Point,
+    workers: &Workers,
+    cpus: &[usize],
     taken: &Taken,
 ) -> Result<Option<f64>, Trouble> {
+    let specs = &setup.condition.workers;
     // By worker: those of a kind together.
-    let mut run = vec![0u64; condition.workers.len()];
-    for (started, seen) in taken.workers.started.iter().zip(&point.workers) {
+    let mut run = vec![0u64; specs.len()];
+    for (started, seen) in workers.started.iter().zip(&point.workers) {
         run[started.worker] += seen.run_ns.ok_or(missing("a worker's CPU time"))?;
     }
-    let counted: Vec<usize> =
-        (0..run.len()).filter(|&i| !condition.workers[i].background).collect();
+    let counted: Vec<usize> = (0..run.len()).filter(|&i| !specs[i].background).collect();
     let first = counted[0];
     let all: u64 = counted.iter().map(|&i| run[i]).sum();
-    Ok(match experiment.metric_of(condition) {
+    Ok(match setup.metric {
         Metric::Share => over(run[first], all),
         Metric::Ratio => over(run[first], counted.get(1).map_or(0, |&i| run[i])),
         Metric::Cpu => over(run[first], point.window_ns),
-        Metric::Machine => over(all, point.window_ns * taken.cpus.len() as u64),
+        Metric::Machine => over(all, point.window_ns * cpus.len() as u64),
         Metric::Named => {
+            let window = taken.window.as_ref().ok_or(missing("a window"))?;
             let time = |of: fn(&exactop_model::CpuSample) -> u64| {
-                taken.window.cpus.iter().map(|cpu| of(&cpu.time)).sum::<u64>()
+                window.cpus.iter().map(|cpu| of(&cpu.time)).sum::<u64>()
             };
             // What is nameless of a CPU's time need not have been executed on that CPU.
             let executed = time(|t| t.task_ns + t.unnamed_ns);
@@ -61,9 +47,9 @@ pub fn value(
             over(executed.saturating_sub(unnamed), executed)
         }
         Metric::TopSum => Some(taken.top.ok_or(missing("top's sum"))?),
-        Metric::NiceTime => nice_time(taken),
+        Metric::NiceTime => nice_time(taken.window.as_ref(), cpus),
         Metric::Niceness => {
-            let of_first = taken.workers.started.iter().find(|s| s.worker == first);
+            let of_first = workers.started.iter().find(|s| s.worker == first);
             let nice = of_first.and_then(|s| s.niceness).ok_or(missing("the niceness"))?;
             Some(nice as f64)
         }
@@ -71,15 +57,19 @@ pub fn value(
             let periods = taken.periods.ok_or(missing("a group"))?;
             over(periods.throttled, periods.all)
         }
-        Metric::Burst => median(&taken.bursts.ok_or(missing("the switch log"))?.lengths_ms),
-        Metric::Period => median(&taken.bursts.ok_or(missing("the switch log"))?.apart_ms()),
+        Metric::Burst => {
+            median(&taken.bursts.as_ref().ok_or(missing("the switch log"))?.lengths_ms)
+        }
+        Metric::Period => {
+            median(&taken.bursts.as_ref().ok_or(missing("the switch log"))?.apart_ms())
+        }
         Metric::Migrations => {
-            let of_first = taken.workers.started.iter().zip(&point.workers);
+            let of_first = workers.started.iter().zip(&point.workers);
             let own = of_first.filter(|(s, _)| s.worker == first);
             let moves: Option<u64> = own.map(|(_, seen)| seen.migrations).sum();
             over(moves.ok_or(missing("the moves"))? * 1_000_000_000, point.window_ns)
         }
-        told_by => told(told_by, taken.workers)?,
+        told_by => told(told_by, workers)?,
     })
 }
 
@@ -92,7 +82,7 @@ fn over(part: u64, whole: u64) -> Option<f64> {
 }
 
 /// A figure that the first worker tells itself.
-pub fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
+fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
     let first = workers.specs.iter().position(|spec| !spec.background);
     let output = workers.started.iter().find(|s| Some(s.worker) == first).map(|s| &s.output);
     let text = output.ok_or(missing("the first worker"))?;
@@ -116,9 +106,8 @@ pub fn told(metric: Metric, workers: &Workers) -> Result<Option<f64>, Trouble> {
 }
 
 /// Nice over user and nice, of the lab's CPUs.
-fn nice_time(taken: &Taken) -> Option<f64> {
-    let ours = taken.window.cpu_ticks.iter();
-    let ours = ours.filter(|(cpu, _)| taken.cpus.contains(&(*cpu as usize)));
+fn nice_time(window: Option<&Window>, cpus: &[usize]) -> Option<f64> {
+    let ours = window?.cpu_ticks.iter().filter(|(cpu, _)| cpus.contains(&(*cpu as usize)));
     let (nice, user) = ours.fold((0, 0), |(n, u), (_, ticks)| (n + ticks.nice, u + ticks.user));
     (nice + user > 0).then(|| nice as f64 / (nice + user) as f64)
 }

@@ -21,7 +21,7 @@ use exactop_model::{Needs, Window};
 use exactop_sources::on_demand::switchlog::SwitchLog;
 use exactop_sources::session::{self, Choice, Session};
 use exactop_sources::{Request, SourceError, SplitOptions};
-use groups::Groups;
+use groups::{Groups, Periods};
 use guard::Guard;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -51,7 +51,8 @@ pub struct Lab<'a> {
     pub lab_cpu: usize,
     /// Sleeps until then, or says that all is to end.
     pub wait: &'a mut dyn FnMut(Instant) -> Result<(), LabError>,
-    session: Session,
+    /// The ledger's; none while a trial is made without it.
+    session: Option<Session>,
     guard: Rc<RefCell<Guard>>,
     hierarchy: Result<Hierarchy, String>,
 }
@@ -78,7 +79,7 @@ impl<'a> Lab<'a> {
     ) -> Result<Lab<'a>, LabError> {
         let cpus = workers::allowed_cpus();
         let lab_cpu = *cpus.last().unwrap_or(&0);
-        let session = ledger()?;
+        let session = Some(ledger()?);
         let hierarchy = Hierarchy::of_this_machine().map_err(|error| error.to_string());
         workers::leave(lab_cpu, &cpus);
         let guard = Guard::new()
@@ -89,13 +90,8 @@ impl<'a> Lab<'a> {
 
     /// Why an experiment's condition cannot be tried here, if it cannot.
     pub fn lacks(&self, experiment: &Experiment, condition: &Condition) -> Option<String> {
-        if !condition.groups.is_empty() {
-            let made = self.hierarchy.as_ref().map_err(Clone::clone).and_then(|hierarchy| {
-                Groups::new(hierarchy, condition).map(drop).map_err(|error| error.to_string())
-            });
-            if let Err(why) = made {
-                return Some(why);
-            }
+        if let Err(why) = self.groups(condition) {
+            return Some(why);
         }
         let mut programs: Vec<&str> = condition
             .workers
@@ -122,6 +118,8 @@ impl<'a> Lab<'a> {
         number: usize,
     ) -> Result<Point, LabError> {
         let condition = &experiment.conditions[turn.condition];
+        let (metric, ends) = (experiment.metric_of(condition), experiment.ends_of(condition));
+        let setup = Setup { experiment, condition, turn, metric, ends };
         let mut point = Point {
             experiment: experiment.name.clone(),
             condition: condition.name.clone(),
@@ -129,10 +127,16 @@ impl<'a> Lab<'a> {
             turn: number,
             ..Point::default()
         };
-        let measured = match condition.ledger {
-            true => self.measure(experiment, condition, turn, &mut point),
-            false => self.without_ledger(experiment, condition, turn, &mut point),
-        };
+        if !condition.ledger {
+            // The programs go with the session.
+            self.session = None;
+        }
+        let measured = self.measure(&setup, &mut point);
+        if self.session.is_none() {
+            self.session = Some(ledger()?);
+            // The kernel frees and makes programs on whatever CPU.
+            self.sleep(REST_S)?;
+        }
         match measured {
             Ok(()) => {}
             Err(Trouble::Lab(error)) => return Err(error),
@@ -147,135 +151,119 @@ impl<'a> Lab<'a> {
         Ok(point)
     }
 
-    fn measure(
-        &mut self,
-        experiment: &Experiment,
-        condition: &Condition,
-        turn: Turn,
-        point: &mut Point,
-    ) -> Result<(), Trouble> {
-        let groups = match (&self.hierarchy, condition.groups.is_empty()) {
-            (_, true) => None,
-            (Ok(hierarchy), _) => {
-                Some(Groups::new(hierarchy, condition).map_err(|e| Trouble::Trial(e.to_string()))?)
-            }
-            (Err(why), _) => return Err(Trouble::Trial(why.clone())),
-        };
-        if experiment.ends_of(condition) == Ends::Done {
+    /// Groups are made, workers run in them, and what was taken meanwhile is told.
+    fn measure(&mut self, setup: &Setup, point: &mut Point) -> Result<(), Trouble> {
+        let groups = self.groups(setup.condition).map_err(Trouble::Trial)?;
+        if setup.ends == Ends::Done {
             self.close()?;
         }
-        let mut workers = Workers::start(self, experiment, condition, turn, groups.as_ref())?;
-        let mut before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
-        let mut bursts = None;
-        let (window, top) = match experiment.ends_of(condition) {
-            Ends::Window => {
-                self.sleep(experiment.settle_of(condition))?;
-                self.close()?;
-                // Of the window alone: a program's start takes CPU time, too.
-                before = groups.as_ref().and_then(|g| g.periods_of_first(condition));
-                let metric = experiment.metric_of(condition);
-                let top = (metric == Metric::TopSum).then(|| top::start(experiment.window_s));
-                let top = top.transpose().map_err(Trouble::Trial)?;
-                // top looks once at its start and once at its end.
-                let more = if top.is_some() { 0.3 } else { 0.0 };
-                match (turn.drawn, metric) {
-                    (true, _) => point.strip = Some(self.draw(experiment, condition, &workers)?),
-                    (_, Metric::Burst | Metric::Period) => {
-                        bursts = Some(self.bursts(experiment.window_s, &workers)?);
-                    }
-                    _ => self.sleep(experiment.window_s + more)?,
-                }
-                let window = self.close()?;
-                let sum = top.map(|top| top.sum(self.cpus.len())).transpose();
-                (window, sum.map_err(Trouble::Trial)?)
-            }
-            Ends::Done => {
-                if turn.drawn {
-                    point.strip = Some(self.draw(experiment, condition, &workers)?);
-                }
-                self.until_done(&mut workers)?;
-                (self.close()?, None)
-            }
+        let began = Instant::now();
+        let mut workers = Workers::start(self, setup, groups.as_ref())?;
+        let taken = match setup.ends {
+            Ends::Window => self.in_window(setup, &mut workers, groups.as_ref(), point)?,
+            Ends::Done => self.until_done(setup, &mut workers, groups.as_ref(), point)?,
         };
-        let window = window.ok_or_else(|| Trouble::Trial("the ledger gave no window".into()))?;
-        if experiment.ends_of(condition) == Ends::Window {
-            workers.all_alive()?;
+        point.window_ns = began.elapsed().as_nanos() as u64;
+        let cpus = match setup.experiment.on {
+            Cpus::One => vec![self.lab_cpu],
+            Cpus::All => self.cpus.clone(),
+        };
+        if let Some(session) = &self.session {
+            let window = taken.window.as_ref();
+            let none = || Trouble::Trial("the ledger gave no window".into());
+            seen::fill(point, window.ok_or_else(none)?, session.book(), &workers, &cpus);
         }
-        let one = experiment.on == Cpus::One;
-        let cpus = if one { vec![self.lab_cpu] } else { self.cpus.clone() };
-        seen::fill(point, &window, self.session.book(), &workers, &cpus);
-        let after = groups.as_ref().and_then(|g| g.periods_of_first(condition));
-        let periods = after.zip(before).map(|(after, before)| after.since(before));
         workers.note_niceness();
         workers.end();
         // What is drawn does not count.
-        if !turn.drawn {
-            let (window, workers, bursts) = (&window, &workers, bursts.as_ref());
-            let taken = metric::Taken { window, workers, top, periods, bursts, cpus: &cpus };
-            point.value = metric::value(experiment, condition, point, &taken)?;
+        if !setup.turn.drawn {
+            point.value = metric::value(setup, point, &workers, &cpus, &taken)?;
         }
-        if turn.repeat == 0 && !turn.drawn {
+        if setup.turn.repeat == 0 && !setup.turn.drawn && setup.condition.ledger {
             point.progress = progress::parts(&workers);
         }
-        let quota = condition.groups.values().any(|group| group.max.is_some());
         let throttled: u64 = point.workers.iter().filter_map(|w| w.throttle_ns).sum();
-        if !quota && throttled > 0 {
+        if !setup.has_quota() && throttled > 0 {
             let why = format!("throttled for {throttled} ns by a quota that is not the trial's");
             point.invalid = Some(why);
         }
         Ok(())
     }
 
-    /// The programs go with the session; a source that attaches nothing takes its place meanwhile.
-    fn without_ledger(
-        &mut self,
-        experiment: &Experiment,
-        condition: &Condition,
-        turn: Turn,
-        point: &mut Point,
-    ) -> Result<(), Trouble> {
-        self.session = session::open(Choice::Procfs, SplitOptions::default()).map_err(broken)?;
-        let told = self.only_told(experiment, condition, turn, point);
-        self.session = ledger().map_err(Trouble::Lab)?;
-        // The kernel frees and makes programs on whatever CPU.
-        self.sleep(REST_S)?;
-        told
+    /// The groups of a condition, or why there can be none.
+    fn groups(&self, condition: &Condition) -> Result<Option<Groups>, String> {
+        if condition.groups.is_empty() {
+            return Ok(None);
+        }
+        let hierarchy = self.hierarchy.as_ref().map_err(Clone::clone)?;
+        Groups::new(hierarchy, condition).map(Some).map_err(|error| error.to_string())
     }
 
-    /// What workers say of themselves.
-    fn only_told(
+    /// Workers settle; then a window is closed around a part of what they do.
+    fn in_window(
         &mut self,
-        experiment: &Experiment,
-        condition: &Condition,
-        turn: Turn,
+        setup: &Setup,
+        workers: &mut Workers,
+        groups: Option<&Groups>,
         point: &mut Point,
-    ) -> Result<(), Trouble> {
-        let began = Instant::now();
-        let mut workers = Workers::start(self, experiment, condition, turn, None)?;
-        self.until_done(&mut workers)?;
-        workers.end();
-        point.window_ns = began.elapsed().as_nanos() as u64;
-        point.value = metric::told(experiment.metric_of(condition), &workers)?;
-        Ok(())
+    ) -> Result<Taken, Trouble> {
+        self.sleep(setup.experiment.settle_of(setup.condition))?;
+        self.close()?;
+        // Of the window alone: a program's start takes CPU time, too.
+        let before = groups.and_then(Groups::periods_of_first);
+        let length_s = setup.experiment.window_s;
+        let top = (setup.metric == Metric::TopSum).then(|| top::start(length_s)).transpose();
+        let top = top.map_err(Trouble::Trial)?;
+        let mut bursts = None;
+        match (setup.turn.drawn, setup.metric) {
+            (true, _) => point.strip = Some(self.draw(setup, workers)?),
+            (_, Metric::Burst | Metric::Period) => bursts = Some(self.bursts(length_s, workers)?),
+            // top looks once at its start and once at its end.
+            (_, Metric::TopSum) => self.sleep(length_s + 0.3)?,
+            _ => self.sleep(length_s)?,
+        }
+        let window = self.close()?;
+        let top = top.map(|top| top.sum(self.cpus.len())).transpose().map_err(Trouble::Trial)?;
+        workers.all_alive()?;
+        let periods = groups.and_then(|groups| groups.periods_since(before?));
+        Ok(Taken { window, top, bursts, periods })
     }
 
-    fn sleep(&mut self, seconds: f64) -> Result<(), Trouble> {
-        (self.wait)(Instant::now() + Duration::from_secs_f64(seconds)).map_err(Trouble::Lab)
+    /// Workers end by themselves.
+    fn until_done(
+        &mut self,
+        setup: &Setup,
+        workers: &mut Workers,
+        groups: Option<&Groups>,
+        point: &mut Point,
+    ) -> Result<Taken, Trouble> {
+        let before = groups.and_then(Groups::periods_of_first);
+        if setup.turn.drawn {
+            point.strip = Some(self.draw(setup, workers)?);
+        }
+        let end = Instant::now() + PATIENCE;
+        while !workers.are_done()? {
+            if Instant::now() > end {
+                return Err(Trouble::Trial(format!("not done after {} s", PATIENCE.as_secs())));
+            }
+            (self.wait)(Instant::now() + LOOK)?;
+        }
+        let window = self.close()?;
+        let periods = groups.and_then(|groups| groups.periods_since(before?));
+        Ok(Taken { window, periods, top: None, bursts: None })
+    }
+
+    fn sleep(&mut self, seconds: f64) -> Result<(), LabError> {
+        (self.wait)(Instant::now() + Duration::from_secs_f64(seconds))
     }
 
     /// Who runs when, for a part of the window.
-    fn draw(
-        &mut self,
-        experiment: &Experiment,
-        condition: &Condition,
-        workers: &Workers,
-    ) -> Result<Strip, Trouble> {
-        let capped = condition.groups.values().any(|group| group.max.is_some());
-        let most = if capped { QUOTA_STRIP_S } else { STRIP_S };
-        let (events, lost) = self.logged(experiment.window_s.min(most))?;
+    fn draw(&mut self, setup: &Setup, workers: &Workers) -> Result<Strip, Trouble> {
+        let most = if setup.has_quota() { QUOTA_STRIP_S } else { STRIP_S };
+        let (events, lost) = self.logged(setup.experiment.window_s.min(most))?;
         let ours = |cpu: &usize| *cpu == self.lab_cpu || workers.run_everywhere;
         let cpus: Vec<usize> = self.cpus.iter().copied().filter(ours).collect();
-        Ok(strip::of(&events, &workers.by_pid(), &cpus, capped, lost))
+        Ok(strip::of(&events, &workers.by_pid(), &cpus, setup.has_quota(), lost))
     }
 
     /// The first worker's, for a window.
@@ -303,23 +291,39 @@ impl<'a> Lab<'a> {
         }
     }
 
-    fn until_done(&mut self, workers: &mut Workers) -> Result<(), Trouble> {
-        let end = Instant::now() + PATIENCE;
-        while !workers.are_done()? {
-            if Instant::now() > end {
-                return Err(Trouble::Trial(format!("not done after {} s", PATIENCE.as_secs())));
-            }
-            (self.wait)(Instant::now() + LOOK).map_err(Trouble::Lab)?;
-        }
-        Ok(())
-    }
-
-    /// Closes the window that was open, and opens the next.
+    /// Closes the window that was open, and opens the next; without the ledger there are none.
     fn close(&mut self) -> Result<Option<Window>, Trouble> {
-        let closed = self.session.advance(&REQUEST);
-        closed.map_err(broken)?;
-        Ok(self.session.window().cloned())
+        let Some(session) = &mut self.session else { return Ok(None) };
+        session.advance(&REQUEST).map_err(broken)?;
+        Ok(session.window().cloned())
     }
+}
+
+/// A trial as it is to be made.
+struct Setup<'a> {
+    experiment: &'a Experiment,
+    condition: &'a Condition,
+    turn: Turn,
+    metric: Metric,
+    ends: Ends,
+}
+
+impl Setup<'_> {
+    fn has_quota(&self) -> bool {
+        self.condition.groups.values().any(|group| group.max.is_some())
+    }
+}
+
+/// What was taken while workers ran.
+struct Taken {
+    /// The ledger's, with the ledger.
+    window: Option<Window>,
+    /// What top's rows added up to.
+    top: Option<f64>,
+    /// The first worker's, if the switch log was on.
+    bursts: Option<Bursts>,
+    /// The quota's periods.
+    periods: Option<Periods>,
 }
 
 /// What ends a trial before its end.
@@ -328,6 +332,12 @@ pub(crate) enum Trouble {
     Trial(String),
     /// The run is over.
     Lab(LabError),
+}
+
+impl From<LabError> for Trouble {
+    fn from(error: LabError) -> Trouble {
+        Trouble::Lab(error)
+    }
 }
 
 /// The ledger or the switch log does not answer: no further trial would do better.

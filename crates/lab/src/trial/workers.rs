@@ -3,9 +3,8 @@
 
 use super::groups::Groups;
 use super::guard::Guard;
-use super::{Lab, Trouble};
-use crate::definition::{Condition, Cpus, Experiment, Worker};
-use crate::plan::Turn;
+use super::{Lab, Setup, Trouble};
+use crate::definition::{Cpus, Worker};
 use rustix::process::{kill_process_group, waitid, Pid, Signal, WaitId, WaitIdOptions};
 use rustix::thread::CpuSet;
 use std::cell::RefCell;
@@ -45,16 +44,15 @@ pub struct Workers {
 impl Workers {
     pub(super) fn start(
         lab: &Lab,
-        experiment: &Experiment,
-        condition: &Condition,
-        turn: Turn,
+        setup: &Setup,
         groups: Option<&Groups>,
     ) -> Result<Workers, Trouble> {
+        let (experiment, condition) = (setup.experiment, setup.condition);
         let mut order = Vec::new();
         for (index, worker) in condition.workers.iter().enumerate() {
             order.extend(std::iter::repeat_n(index, worker.count.on(lab.cpus.len())));
         }
-        if turn.reversed {
+        if setup.turn.reversed {
             order.reverse();
         }
         // What was started is ended when this is dropped, also if a later one fails.
@@ -72,7 +70,7 @@ impl Workers {
             let doors = doors.map_err(|error| Trouble::Trial(error.to_string()))?;
             let on = worker.on.unwrap_or(if worker.background { Cpus::All } else { experiment.on });
             let cpus = if on == Cpus::One { vec![lab.lab_cpu] } else { lab.cpus.clone() };
-            let started = start_one(lab, experiment, worker, index, doors, &cpus);
+            let started = start_one(lab, experiment.window_s, worker, index, doors, &cpus);
             workers.started.push(started.map_err(|error| {
                 Trouble::Trial(format!("cannot start {}: {error}", label(worker)))
             })?);
@@ -198,13 +196,13 @@ fn label(worker: &Worker) -> String {
 
 fn start_one(
     lab: &Lab,
-    experiment: &Experiment,
+    window_s: f64,
     worker: &Worker,
     index: usize,
     doors: Vec<File>,
     cpus: &[usize],
 ) -> io::Result<Started> {
-    let window = experiment.window_s.to_string();
+    let window = window_s.to_string();
     let exactop = lab.exactop.display().to_string();
     let filled = |word: &String| word.replace("{window}", &window).replace("{exactop}", &exactop);
     let words: Vec<String> = match &worker.command {

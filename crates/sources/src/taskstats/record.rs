@@ -59,12 +59,11 @@ const AGROUP: u8 = 0x20;
 /// Time a task waited for one thing, ns since its birth; counted only while the sysctl
 /// kernel.task_delayacct is on, but for the first and the last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Delays {
     /// For a CPU, while runnable; counted always.
     pub cpu_ns: u64,
-    /// For synchronous block I/O to end.
     pub blkio_ns: u64,
-    /// For a page to be swapped in.
     pub swapin_ns: u64,
     /// For memory to be reclaimed (version 8).
     pub reclaim_ns: Option<u64>,
@@ -80,18 +79,15 @@ pub struct Delays {
 
 /// One task, or the sum over a process's threads (then who it is and page faults are 0).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Record {
-    /// Version of the structure.
     pub version: u16,
     /// As wait(2) has it, once it exited.
     pub exit_code: u32,
     /// Whether it was the last of its process, where the kernel says so.
     pub last: Option<bool>,
-    /// Niceness.
     pub nice: i8,
-    /// Scheduling policy.
     pub policy: u8,
-    /// Times put on a CPU.
     pub dispatches: u64,
     /// CPU time executed, ns: sum_exec_runtime.
     pub run_ns: u64,
@@ -101,13 +97,11 @@ pub struct Record {
     pub system_ns: u64,
     /// Time since its birth, ns; counted in microseconds.
     pub elapsed_ns: u64,
-    /// Command name.
     pub comm: Comm,
     /// Real user.
     pub uid: u32,
     /// Thread id.
     pub pid: u32,
-    /// Parent process.
     pub ppid: u32,
     /// Process (version 12).
     pub tgid: Option<u32>,
@@ -115,7 +109,6 @@ pub struct Record {
     pub faults: (u64, u64),
     /// Voluntary and involuntary context switches (version 3).
     pub switches: Option<(u64, u64)>,
-    /// Delays.
     pub delays: Delays,
 }
 

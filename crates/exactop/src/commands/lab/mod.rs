@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
 use exactop_files::Directory;
-use exactop_lab::definition::{self, Bound, Condition, Experiment};
-use exactop_lab::{compare, predict, record, report, LabError};
+use exactop_lab::definition::{Bound, Condition, Experiment};
+use exactop_lab::{built_in, compare, predict, read_back, record, report, LabError};
 use exactop_model::escape::harmless;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ pub fn run(typed: &LabArgs) -> Result<(), Failure> {
         LabArgs::Run(options) => run::run(options),
         LabArgs::Report { dir } => {
             let held = Directory::open(dir).map_err(Failure::failed)?;
-            let (run, points) = record::read(&held).map_err(failed)?;
+            let (run, points) = read_back::read(&held).map_err(failed)?;
             report::write(&held, &run, &points).map_err(failed)?;
             output::print(report::summary(&run, &points) + &written(dir))
         }
@@ -114,7 +114,7 @@ pub fn run(typed: &LabArgs) -> Result<(), Failure> {
 
 fn read(dir: &Path) -> Result<(record::Run, Vec<record::Point>), Failure> {
     let held = Directory::open_to_read(dir).map_err(Failure::failed)?;
-    record::read(&held).map_err(failed)
+    read_back::read(&held).map_err(failed)
 }
 
 fn failed(error: LabError) -> Failure {
@@ -131,14 +131,14 @@ fn written(dir: &Path) -> String {
 
 fn list() -> String {
     let mut out = String::new();
-    for experiment in definition::built_in() {
+    for experiment in built_in::all() {
         let _ = writeln!(out, "{:<14} {}", experiment.name, experiment.title);
     }
     out
 }
 
 fn listed() -> Vec<serde_json::Value> {
-    definition::built_in()
+    built_in::all()
         .iter()
         .map(|e| {
             serde_json::json!({
@@ -155,11 +155,11 @@ fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 }
 
 fn show(name: &str, toml: bool) -> Result<(), Failure> {
-    let experiment = definition::find(name).map_err(failed)?;
-    match (toml, definition::text_of(name)) {
+    let experiment = built_in::find(name).map_err(failed)?;
+    match (toml, built_in::text_of(name)) {
         (true, Some(text)) => output::print(text),
         (true, None) => {
-            let (_, text) = definition::from_file(name).map_err(failed)?;
+            let (_, text) = built_in::from_file(name).map_err(failed)?;
             output::print(by_lines(&text))
         }
         (false, _) => output::print(by_lines(&described(&experiment))),

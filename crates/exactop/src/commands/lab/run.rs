@@ -4,12 +4,12 @@ use super::{failed, written, LabRunArgs};
 use crate::failure::Failure;
 use crate::output::{self, bar, Signals};
 use exactop_files::{zone, Directory, FileError};
-use exactop_lab::definition::{self, Experiment};
-use exactop_lab::machine::Machine;
+use exactop_lab::definition::Experiment;
+use exactop_lab::machine::MachineFacts;
 use exactop_lab::plan::{self, Turn};
 use exactop_lab::record::{self, Recorder, Schema};
 use exactop_lab::trial::Lab;
-use exactop_lab::{report, LabError};
+use exactop_lab::{built_in, read_back, report, LabError};
 use exactop_model::escape::harmless;
 use std::cell::RefCell;
 use std::io::Write;
@@ -41,7 +41,7 @@ pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
         quick: options.quick,
         began: now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         exactop: env!("CARGO_PKG_VERSION").into(),
-        machine: Machine::read(lab.cpus.len(), lab.lab_cpu),
+        machine: MachineFacts::read(lab.cpus.len(), lab.lab_cpu),
         experiments,
         skipped,
     };
@@ -66,11 +66,11 @@ pub fn run(options: &LabRunArgs) -> Result<(), Failure> {
 
 /// Those that are asked for, as they are to be run, after the controls.
 fn experiments(options: &LabRunArgs) -> Result<Vec<Experiment>, Failure> {
-    let mut all = vec![definition::controls()];
+    let mut all = vec![built_in::controls()];
     for name in &options.names {
         match name.as_str() {
-            "all" => all.extend(definition::built_in()),
-            name => all.push(definition::find(name).map_err(failed)?),
+            "all" => all.extend(built_in::all()),
+            name => all.push(built_in::find(name).map_err(failed)?),
         }
     }
     for (i, experiment) in all.iter().enumerate() {
@@ -116,8 +116,8 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
         .iter()
         .flat_map(|e| plan::turns(e, run.seed).into_iter().map(move |turn| (e, turn)))
         .collect();
-    if turns.len() > record::TRIALS {
-        let (n, most) = (turns.len(), record::TRIALS);
+    if turns.len() > read_back::TRIALS {
+        let (n, most) = (turns.len(), read_back::TRIALS);
         return Err(LabError::Machine(format!("{n} trials: at most {most}: give fewer --repeats")));
     }
     let bar = bar("{wide_bar} {pos}/{len}, {eta} left, {msg}", turns.len() as u64);
@@ -134,7 +134,7 @@ fn measure(lab: &mut Lab, run: &record::Run, recorder: &mut Recorder) -> Result<
 
 /// The report of what is written down.
 fn reported(out: &Directory) -> Result<(), Failure> {
-    let (run, points) = record::read(out).map_err(failed)?;
+    let (run, points) = read_back::read(out).map_err(failed)?;
     report::write(out, &run, &points).map_err(failed)?;
     output::print(report::summary(&run, &points) + &written(out.path()))
 }

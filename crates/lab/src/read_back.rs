@@ -2,11 +2,16 @@
 
 use crate::bounds::{at_most, within, FIGURE};
 use crate::definition::Experiment;
-use crate::record::{Point, Run, Strip};
+use crate::record::{Point, Run, Schema, Strip, POINTS, RUN};
+use crate::LabError;
+use exactop_files::Directory;
 use std::collections::BTreeMap;
 
 /// Trials of a run at most: at the shortest they take half a day.
 pub const TRIALS: usize = 200_000;
+/// Bytes that are read of them at most: more than any run writes ([`TRIALS`]).
+const RUN_BYTES: u64 = 16 << 20;
+const POINTS_BYTES: u64 = 512 << 20;
 /// Experiments of a run.
 const EXPERIMENTS: usize = 200;
 /// Trials of a condition: the repeats that can be asked for, and one that is drawn.
@@ -22,8 +27,54 @@ const NAMES: usize = 64;
 /// The longest time in a trial, ms.
 const LONGEST_MS: f64 = 1e9;
 
+/// A run and its trials, from a directory; a last line that was cut off is left out. What is read
+/// is checked as what is typed in.
+///
+/// # Errors
+/// [`LabError`]: what is wrong with which file.
+pub fn read(directory: &Directory) -> Result<(Run, Vec<Point>), LabError> {
+    let failed = |name: &str, why: String| LabError::file("use", directory.path().join(name), why);
+    let run = parse_run(&directory.read(RUN, RUN_BYTES)?).map_err(|why| failed(RUN, why))?;
+    let points = parse_points(&run, &directory.read(POINTS, POINTS_BYTES)?);
+    Ok((run, points.map_err(|why| failed(POINTS, why))?))
+}
+
+/// A run from what its file says; what is wrong with it if it cannot be used.
+///
+/// # Errors
+/// In one line.
+pub fn parse_run(bytes: &[u8]) -> Result<Run, String> {
+    let run: Run = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    if run.schema != Schema::this() {
+        let Schema { name, version } = &run.schema;
+        return Err(format!("it is {name} {version}, not {} 1", Schema::this().name));
+    }
+    check_run(&run)?;
+    Ok(run)
+}
+
+/// The trials of a run from what their file says.
+///
+/// # Errors
+/// The line, and what is wrong with it.
+pub fn parse_points(run: &Run, bytes: &[u8]) -> Result<Vec<Point>, String> {
+    let mut check = Points::of(run);
+    let mut points = Vec::new();
+    for (i, line) in bytes.split_inclusive(|&b| b == b'\n').enumerate() {
+        let wrong = |why: String| format!("line {}: {why}", i + 1);
+        let point: Point = match serde_json::from_slice(line) {
+            Ok(point) => point,
+            Err(_) if !line.ends_with(b"\n") => continue,
+            Err(error) => return Err(wrong(error.to_string())),
+        };
+        check.next(&point).map_err(wrong)?;
+        points.push(point);
+    }
+    Ok(points)
+}
+
 /// What is wrong with a run.
-pub fn check_run(run: &Run) -> Result<(), String> {
+fn check_run(run: &Run) -> Result<(), String> {
     if !(1..=CPUS).contains(&run.machine.cpus) {
         return Err(format!("machine.cpus = {}: there are 1 to {CPUS}", run.machine.cpus));
     }
@@ -38,7 +89,7 @@ pub fn check_run(run: &Run) -> Result<(), String> {
 }
 
 /// Checks trial after trial.
-pub struct Points<'a> {
+struct Points<'a> {
     /// By experiment and condition: how many so far.
     seen: BTreeMap<&'a str, BTreeMap<&'a str, usize>>,
     all: usize,
@@ -46,7 +97,7 @@ pub struct Points<'a> {
 
 impl<'a> Points<'a> {
     /// Those of a run.
-    pub fn of(run: &'a Run) -> Points<'a> {
+    fn of(run: &'a Run) -> Points<'a> {
         let of = |experiment: &'a Experiment| {
             let conditions = experiment.conditions.iter().map(|c| (c.name.as_str(), 0));
             (experiment.name.as_str(), conditions.collect())
@@ -55,7 +106,7 @@ impl<'a> Points<'a> {
     }
 
     /// What is wrong with the next.
-    pub fn next(&mut self, point: &Point) -> Result<(), String> {
+    fn next(&mut self, point: &Point) -> Result<(), String> {
         self.all += 1;
         at_most("trials", self.all, TRIALS)?;
         let of_experiment = self.seen.get_mut(point.experiment.as_str());
