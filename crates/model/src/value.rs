@@ -43,6 +43,8 @@ pub enum Datum {
     Count(u64),
     /// Per cent.
     Pct(f64),
+    /// A number with a fraction: CPUs, a mean.
+    Real(f64),
     /// Bytes.
     Bytes(u64),
     /// A signed number without unit (nice, priority).
@@ -89,7 +91,7 @@ impl Value {
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => Some(*n as f64),
-            Value::Known(Datum::Pct(p)) => Some(*p),
+            Value::Known(Datum::Pct(n) | Datum::Real(n)) => Some(*n),
             Value::Known(Datum::Int(i)) => Some(*i as f64),
             _ => None,
         }

@@ -1,12 +1,42 @@
 //! Control groups as text, JSON lines and CSV, and what a limit costs in words.
 
-use crate::{csv, grid};
-use exactop_model::cgroups::Groups;
+use crate::figure::{self, count, ns, text as word, Figure};
+use crate::grid;
+use exactop_model::cgroups::{GroupRow, Groups};
 use exactop_model::words::cgroups::{cost, line, HEADING};
-use serde_json::{json, Value};
+use exactop_model::{Datum, Missing, Value};
+use serde_json::json;
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
+
+/// What is told of a group; what people are shown is in [`exactop_model::words::cgroups`].
+const FIGURES: &[Figure<Groups, GroupRow>] = &[
+    Figure::told("path", |_, row| word(row.sample.name.clone())),
+    Figure::json("id", |_, row| count(row.sample.id)),
+    Figure::json("meaning", |_, row| word(row.meaning.clone())),
+    Figure::told("usage_ns", |_, row| ns(row.stat.usage_ns)),
+    Figure::told("user_ns", |_, row| ns(row.stat.user_ns)),
+    Figure::told("system_ns", |_, row| ns(row.stat.system_ns)),
+    Figure::told("nr_periods", |_, row| count(row.stat.nr_periods)),
+    Figure::told("nr_throttled", |_, row| count(row.stat.nr_throttled)),
+    Figure::told("throttled_ns", |_, row| ns(row.stat.throttled_ns)),
+    Figure::told("ledger_run_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.run_ns))),
+    Figure::told("ledger_lat_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.lat_ns))),
+    Figure::told("ledger_throttle_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.throttle_ns))),
+    Figure::told("exited_tasks", |_, row| count(row.ledger.as_ref().map(|l| l.exited))),
+    Figure::told("weight", |_, row| count(row.sample.weight)),
+    Figure::told("max", |_, row| word(row.sample.max.clone())),
+    Figure::told("allowed_cpus", |_, row| match row.sample.allowed_cpus {
+        Some(cpus) => Value::Known(Datum::Real(cpus)),
+        None => Value::Missing(Missing::Source),
+    }),
+    Figure::told("effective_cpus", |_, row| word(row.sample.cpus.clone())),
+    Figure::told("pressure_some_ns", |_, row| ns(row.pressure_some_ns)),
+    Figure::told("pressure_full_ns", |_, row| ns(row.pressure_full_ns)),
+    Figure::told("processes", |_, row| count(row.processes)),
+    Figure::json("words", |groups, row| word(cost(groups, row))),
+];
 
 /// For people: the tree, then what limits cost; at most `rows` groups.
 pub fn text(groups: &Groups, rows: usize) -> String {
@@ -26,105 +56,23 @@ pub fn text(groups: &Groups, rows: usize) -> String {
 
 /// One JSON object on one line.
 pub fn json(groups: &Groups) -> String {
-    let rows: Vec<Value> = groups
-        .rows
-        .iter()
-        .map(|row| {
-            let (stat, ledger) = (&row.stat, row.ledger.as_ref());
-            json!({
-                "path": row.sample.name,
-                "id": row.sample.id,
-                "meaning": row.meaning,
-                "usage_ns": stat.usage_ns,
-                "user_ns": stat.user_ns,
-                "system_ns": stat.system_ns,
-                "nr_periods": stat.nr_periods,
-                "nr_throttled": stat.nr_throttled,
-                "throttled_ns": stat.throttled_ns,
-                "ledger_run_ns": ledger.map(|l| l.run_ns),
-                "ledger_lat_ns": ledger.map(|l| l.lat_ns),
-                "ledger_throttle_ns": ledger.map(|l| l.throttle_ns),
-                "exited_tasks": ledger.map(|l| l.exited),
-                "weight": row.sample.weight,
-                "max": row.sample.max,
-                "allowed_cpus": row.sample.allowed_cpus,
-                "effective_cpus": row.sample.cpus,
-                "pressure_some_ns": row.pressure_some_ns,
-                "pressure_full_ns": row.pressure_full_ns,
-                "processes": row.processes,
-                "words": cost(groups, row),
-            })
-        })
-        .collect();
     let object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": groups.t0_ns, "t1_ns": groups.t1_ns, "cpus": groups.cpus },
         "no_ledger": groups.no_ledger,
-        "groups": rows,
+        "groups": figure::objects(FIGURES, groups, &groups.rows),
     });
     format!("{object}\n")
 }
 
 /// CSV's header line.
 pub fn csv_header() -> Vec<u8> {
-    let names = [
-        "t0_ns",
-        "t1_ns",
-        "path",
-        "usage_ns",
-        "user_ns",
-        "system_ns",
-        "nr_periods",
-        "nr_throttled",
-        "throttled_ns",
-        "ledger_run_ns",
-        "ledger_lat_ns",
-        "ledger_throttle_ns",
-        "exited_tasks",
-        "weight",
-        "max",
-        "allowed_cpus",
-        "effective_cpus",
-        "pressure_some_ns",
-        "pressure_full_ns",
-        "processes",
-    ];
-    let mut out = Vec::new();
-    csv::line(&mut out, &names.map(String::from));
-    out
+    figure::csv_header(FIGURES)
 }
 
 /// A line for each group.
 pub fn csv(groups: &Groups) -> Vec<u8> {
-    let mut out = Vec::new();
-    let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-    for row in &groups.rows {
-        let (stat, ledger) = (&row.stat, row.ledger.as_ref());
-        let fields = [
-            groups.t0_ns.to_string(),
-            groups.t1_ns.to_string(),
-            csv::text(&row.sample.name),
-            some(stat.usage_ns),
-            some(stat.user_ns),
-            some(stat.system_ns),
-            some(stat.nr_periods),
-            some(stat.nr_throttled),
-            some(stat.throttled_ns),
-            some(ledger.map(|l| l.run_ns)),
-            some(ledger.map(|l| l.lat_ns)),
-            some(ledger.map(|l| l.throttle_ns)),
-            some(ledger.map(|l| l.exited)),
-            some(row.sample.weight),
-            row.sample.max.as_deref().map_or(String::new(), csv::text),
-            row.sample.allowed_cpus.map_or(String::new(), |cpus| cpus.to_string()),
-            row.sample.cpus.as_deref().map_or(String::new(), csv::text),
-            some(row.pressure_some_ns),
-            some(row.pressure_full_ns),
-            some(row.processes),
-        ];
-        csv::line(&mut out, &fields);
-    }
-    out
+    figure::csv(FIGURES, groups, [groups.t0_ns, groups.t1_ns], &groups.rows)
 }
 
 #[cfg(test)]

@@ -38,12 +38,12 @@ pub(crate) fn text(text: &str) -> String {
 }
 
 /// One line.
-pub(crate) fn line(out: &mut Vec<u8>, fields: &[String]) {
+pub(crate) fn line(out: &mut Vec<u8>, fields: impl Iterator<Item: AsRef<[u8]>>) {
     // Writing to memory does not fail.
-    let _ = record(out, fields.iter().map(String::as_str));
+    let _ = record(out, fields);
 }
 
-fn record<'a>(out: &mut dyn Write, fields: impl Iterator<Item = &'a str>) -> io::Result<()> {
+fn record(out: &mut dyn Write, fields: impl Iterator<Item: AsRef<[u8]>>) -> io::Result<()> {
     let mut csv = ::csv::WriterBuilder::new().from_writer(out);
     csv.write_record(fields).map_err(into_io)?;
     csv.flush()
@@ -65,12 +65,12 @@ pub(crate) fn kind(kind: RowKind) -> &'static str {
     }
 }
 
-fn field(value: &Value) -> String {
+pub(crate) fn field(value: &Value) -> String {
     match value {
         Value::Missing(_) => String::new(),
         Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => n.to_string(),
         Value::Known(Datum::Int(i)) => i.to_string(),
-        Value::Known(Datum::Pct(p)) => p.to_string(),
+        Value::Known(Datum::Pct(n) | Datum::Real(n)) => n.to_string(),
         Value::Known(Datum::Text(text)) => self::text(text),
     }
 }

@@ -94,7 +94,7 @@ impl Serialize for OneRow<'_> {
     }
 }
 
-struct Cell(Value);
+pub(crate) struct Cell(pub(crate) Value);
 
 impl Serialize for Cell {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -104,7 +104,7 @@ impl Serialize for Cell {
                 serializer.serialize_u64(*n)
             }
             Value::Known(Datum::Int(i)) => serializer.serialize_i64(*i),
-            Value::Known(Datum::Pct(p)) => serializer.serialize_f64(*p),
+            Value::Known(Datum::Pct(n) | Datum::Real(n)) => serializer.serialize_f64(*n),
             Value::Known(Datum::Text(text)) => serializer.serialize_str(text),
         }
     }

@@ -6,6 +6,7 @@
 
 pub mod cgroups;
 pub mod csv;
+mod figure;
 mod grid;
 pub mod header;
 pub mod json;

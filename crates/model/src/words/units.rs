@@ -8,7 +8,7 @@ pub fn cell(value: &Value, unit: Unit) -> String {
     match value {
         Value::Missing(_) => "-".into(),
         Value::Known(Datum::Text(text)) => text.clone(),
-        Value::Known(Datum::Pct(pct)) => percent(*pct),
+        Value::Known(Datum::Pct(n) | Datum::Real(n)) => percent(*n),
         Value::Known(Datum::Ns(ns)) if unit == Unit::Time => cpu_time(*ns),
         Value::Known(Datum::Bytes(bytes)) => size(*bytes),
         Value::Known(Datum::Count(n)) if unit == Unit::Count => count(*n),

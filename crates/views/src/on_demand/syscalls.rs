@@ -1,12 +1,37 @@
 //! System calls as text, JSON lines and CSV.
 
-use crate::{csv, grid};
+use crate::figure::{self, count, ns, text as word, Figure};
+use crate::grid;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::words::units::duration;
+use exactop_model::{Datum, Value as Shown};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
+
+/// What is told of a row.
+const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
+    Figure::new("PID", "pid", |_, row| count(row.who.map(|w| w.tgid.into()))),
+    Figure::told("tid", |_, row| count(row.who.and_then(|w| w.tid).map(u64::from))),
+    Figure::new("NAME", "comm", |_, row| word(row.who.map(|w| w.comm.to_string()))),
+    Figure::shown("NAME/TID", |_, row| word(row.who.map(|w| w.to_string()))),
+    Figure::shown("DISP/s", |window, row| {
+        word(row.who.map(|who| grid::rate(window.dispatches_of(&who), window.seconds())))
+    }),
+    Figure::told("syscall", |_, row| word(row.nr.name().map(String::from))),
+    Figure::told("nr", |_, row| Shown::Known(Datum::Int(row.nr.0.into()))),
+    Figure::new("CALLS", "calls", |_, row| count(row.calls)),
+    Figure::shown("CALLS/s", |window, row| word(grid::rate(row.calls, window.seconds()))),
+    Figure::told("untimed", |_, row| count(row.untimed)),
+    Figure::new("ERRORS", "errors", |_, row| count(row.errors)),
+    Figure::shown("TOTAL", |_, row| ns((row.calls > row.untimed).then_some(row.total_ns))),
+    Figure::told("total_ns", |_, row| ns(row.total_ns)),
+    Figure::new("MEAN", "mean_ns", |_, row| ns(row.mean_ns())),
+    Figure::new("MAX", "max_ns", |_, row| ns(row.max_ns)),
+    Figure::new("IN", "in_flight", |_, row| count(row.in_flight)),
+    Figure::told("oldest_in_flight_ns", |_, row| ns(row.oldest_ns)),
+    Figure::shown("SYSCALL", |_, row| word(row.nr.to_string())),
+];
 
 /// For people: the calls that took longest first, at most `rows`.
 pub fn text(calls: &SyscallWindow, rows: usize) -> String {
@@ -21,41 +46,12 @@ pub fn text(calls: &SyscallWindow, rows: usize) -> String {
     if calls.lost > 0 {
         out += &format!("{} calls are missing: the tables were full\n", calls.lost);
     }
-    let whose: &[&str] = match calls.by {
-        SyscallsBy::Call => &[],
-        SyscallsBy::Process => &["PID", "NAME", "DISP/s"],
-        SyscallsBy::Thread => &["PID", "NAME/TID", "DISP/s"],
+    let hidden: &[&str] = match calls.by {
+        SyscallsBy::Call => &["PID", "NAME", "NAME/TID", "DISP/s"],
+        SyscallsBy::Process => &["NAME/TID"],
+        SyscallsBy::Thread => &["NAME"],
     };
-    let figures = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];
-    let heading: Vec<&str> = whose.iter().copied().chain(figures).collect();
-    let lines = sorted.iter().take(rows).map(|row| line(calls, row)).collect();
-    out += &grid::text(&heading, &["NAME", "NAME/TID", "SYSCALL"], lines);
-    out + &grid::left_out(sorted.len(), rows)
-}
-
-fn line(calls: &SyscallWindow, row: &SyscallRow) -> Vec<String> {
-    let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
-    let seconds = calls.seconds();
-    let mut cells = Vec::new();
-    if let Some(who) = &row.who {
-        cells.push(who.tgid.to_string());
-        cells.push(match who.tid {
-            Some(_) => who.to_string(),
-            None => who.comm.to_string(),
-        });
-        cells.push(grid::rate(calls.dispatches_of(who), seconds));
-    }
-    cells.extend([
-        row.calls.to_string(),
-        grid::rate(row.calls, seconds),
-        row.errors.to_string(),
-        time(Some(row.total_ns).filter(|_| row.calls > row.untimed)),
-        time(row.mean_ns()),
-        time(row.max_ns),
-        row.in_flight.to_string(),
-        row.nr.to_string(),
-    ]);
-    cells
+    out + &figure::table(FIGURES, calls, &sorted, rows, &["NAME", "NAME/TID", "SYSCALL"], hidden)
 }
 
 /// By total time, then by count, those in flight, and name.
@@ -68,26 +64,6 @@ fn sorted(calls: &SyscallWindow) -> Vec<SyscallRow> {
 
 /// One JSON object on one line.
 pub fn json(calls: &SyscallWindow) -> String {
-    let rows: Vec<Value> = sorted(calls)
-        .iter()
-        .map(|row| {
-            json!({
-                "pid": row.who.map(|w| w.tgid),
-                "tid": row.who.and_then(|w| w.tid),
-                "comm": row.who.map(|w| w.comm.to_string()),
-                "syscall": row.nr.name(),
-                "nr": row.nr.0,
-                "calls": row.calls,
-                "untimed": row.untimed,
-                "errors": row.errors,
-                "total_ns": row.total_ns,
-                "mean_ns": row.mean_ns(),
-                "max_ns": row.max_ns,
-                "in_flight": row.in_flight,
-                "oldest_in_flight_ns": row.oldest_ns,
-            })
-        })
-        .collect();
     let mut dispatches = calls.dispatches.clone();
     dispatches.sort_by_key(|d| d.who);
     let dispatches: Vec<Value> = dispatches
@@ -106,7 +82,7 @@ pub fn json(calls: &SyscallWindow) -> String {
         "window": { "t0_ns": calls.t0_ns, "t1_ns": calls.t1_ns },
         "by": by(calls.by),
         "lost": calls.lost,
-        "calls": rows,
+        "calls": figure::objects(FIGURES, calls, &sorted(calls)),
         "dispatches": dispatches,
     });
     format!("{object}\n")
@@ -122,53 +98,12 @@ fn by(by: SyscallsBy) -> &'static str {
 
 /// CSV's header line.
 pub fn csv_header() -> Vec<u8> {
-    let names = [
-        "t0_ns",
-        "t1_ns",
-        "pid",
-        "tid",
-        "comm",
-        "syscall",
-        "nr",
-        "calls",
-        "untimed",
-        "errors",
-        "total_ns",
-        "mean_ns",
-        "max_ns",
-        "in_flight",
-        "oldest_in_flight_ns",
-    ];
-    let mut out = Vec::new();
-    csv::line(&mut out, &names.map(String::from));
-    out
+    figure::csv_header(FIGURES)
 }
 
 /// A line for each row.
 pub fn csv(calls: &SyscallWindow) -> Vec<u8> {
-    let mut out = Vec::new();
-    let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-    for row in sorted(calls) {
-        let fields = [
-            calls.t0_ns.to_string(),
-            calls.t1_ns.to_string(),
-            some(row.who.map(|w| w.tgid.into())),
-            some(row.who.and_then(|w| w.tid).map(Into::into)),
-            row.who.map_or(String::new(), |w| csv::text(&w.comm.to_string())),
-            csv::text(row.nr.name().unwrap_or_default()),
-            row.nr.0.to_string(),
-            row.calls.to_string(),
-            row.untimed.to_string(),
-            row.errors.to_string(),
-            row.total_ns.to_string(),
-            some(row.mean_ns()),
-            some(row.max_ns),
-            row.in_flight.to_string(),
-            some(row.oldest_ns),
-        ];
-        csv::line(&mut out, &fields);
-    }
-    out
+    figure::csv(FIGURES, calls, [calls.t0_ns, calls.t1_ns], &sorted(calls))
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ pub fn csv_header() -> Vec<u8> {
         "t0_ns", "t1_ns", "pid", "tid", "comm", "what", "detail", "count", "ns", "p99_ns", "max_ns",
     ];
     let mut out = Vec::new();
-    csv::line(&mut out, &names.map(String::from));
+    csv::line(&mut out, names.into_iter());
     out
 }
 
@@ -162,8 +162,7 @@ pub fn csv(waits: &WaitWindow, threads: bool) -> Vec<u8> {
                 what.to_string(),
                 csv::text(&detail),
             ];
-            let fields: Vec<String> = fixed.into_iter().chain(figures).collect();
-            csv::line(&mut out, &fields);
+            csv::line(&mut out, fixed.into_iter().chain(figures));
         };
         for s in &row.sleeps {
             let figures = [s.count.to_string(), s.ns.to_string(), String::new(), some(s.max_ns)];

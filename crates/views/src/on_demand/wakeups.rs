@@ -1,13 +1,64 @@
 //! Wake-ups as text, JSON lines and CSV, with verdicts where the evidence is there.
 
-use crate::{csv, grid};
+use crate::figure::{self, count, ns, text as word, Figure};
+use crate::grid;
+use crate::json::Cell;
 use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
-use exactop_model::words::units::duration;
-use exactop_model::{CallNr, Who};
+use exactop_model::{CallNr, Datum, Value as Shown, Who};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
+
+/// What is told of an edge between threads.
+const EDGES: &[Figure<WakeupWindow, Edge>] = &[
+    Figure::csv("waker_pid", |_, edge| pid(&edge.waker)),
+    Figure::csv("waker_tid", |_, edge| tid(&edge.waker)),
+    Figure::csv("waker", |_, edge| word(edge.waker.comm.to_string())),
+    Figure::csv("wakee_pid", |_, edge| pid(&edge.wakee)),
+    Figure::csv("wakee_tid", |_, edge| tid(&edge.wakee)),
+    Figure::csv("wakee", |_, edge| word(edge.wakee.comm.to_string())),
+    Figure::told("wakes", |_, edge| count(edge.wakeups)),
+    Figure::told("known", |_, edge| count(edge.chains)),
+    Figure::told("unproductive", |_, edge| count(edge.unproductive)),
+    Figure::told("unproductive_ns", |_, edge| ns(edge.unproductive_ns)),
+];
+
+/// What people are shown of the edges between two processes, and how many threads were woken.
+const BETWEEN: &[Figure<WakeupWindow, (Edge, usize)>] = &[
+    Figure::shown("WAKES", |_, (edge, _)| count(edge.wakeups)),
+    Figure::shown("WAKES/s", |window, (edge, _)| word(grid::rate(edge.wakeups, window.seconds()))),
+    Figure::shown("NOTHING", |_, (edge, _)| count(edge.unproductive)),
+    Figure::shown("FOR", |_, (edge, _)| ns(edge.unproductive_ns)),
+    Figure::shown("THREADS", |_, (_, threads)| count(*threads as u64)),
+    Figure::shown("WAKER", |_, (edge, _)| word(edge.waker.to_string())),
+    Figure::shown("WAKEE", |_, (edge, _)| word(edge.wakee.to_string())),
+];
+
+/// What is told of the calls of one kind by one thread.
+const FANS: &[Figure<WakeupWindow, Fan>] = &[
+    Figure::new("CALLS", "calls", |_, fan| count(fan.calls)),
+    Figure::new("WAKES", "wakes", |_, fan| count(fan.wakeups)),
+    Figure::new("MEAN", "mean", |_, fan| Shown::Known(Datum::Real(fan.mean()))),
+    Figure::new("MAX", "max", |_, fan| count(fan.most)),
+    Figure::told("known", |_, fan| count(fan.chains)),
+    Figure::new("NOTHING", "unproductive", |_, fan| count(fan.unproductive)),
+    Figure::told("unproductive_ns", |_, fan| ns(fan.unproductive_ns)),
+    Figure::told("syscall", |_, fan| word(fan.nr.name().map(String::from))),
+    Figure::told("nr", |_, fan| Shown::Known(Datum::Int(fan.nr.0.into()))),
+    Figure::told("back_to", |_, fan| word(fan.home.name().map(String::from))),
+    Figure::shown("WAKER", |_, fan| word(fan.waker.to_string())),
+    Figure::shown("CALL", |_, fan| word(fan.nr.to_string())),
+];
+
+/// The kernel itself has no number.
+fn pid(who: &Who) -> Shown {
+    count((who.tgid != 0).then_some(who.tgid.into()))
+}
+
+fn tid(who: &Who) -> Shown {
+    count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
+}
 
 /// For people: verdicts, then who wakes whom, then the calls that wake most, at most `rows` each.
 pub fn text(wakeups: &WakeupWindow, rows: usize) -> String {
@@ -66,20 +117,7 @@ fn edges(wakeups: &WakeupWindow, rows: usize) -> String {
     sums.sort_by(|(a, _), (b, _)| {
         (b.wakeups, a.waker, a.wakee).cmp(&(a.wakeups, b.waker, b.wakee))
     });
-    let seconds = wakeups.seconds();
-    let lines = sums.iter().take(rows).map(|(edge, threads)| {
-        vec![
-            edge.wakeups.to_string(),
-            grid::rate(edge.wakeups, seconds),
-            edge.unproductive.to_string(),
-            duration(edge.unproductive_ns),
-            threads.to_string(),
-            edge.waker.to_string(),
-            edge.wakee.to_string(),
-        ]
-    });
-    let heading = ["WAKES", "WAKES/s", "NOTHING", "FOR", "THREADS", "WAKER", "WAKEE"];
-    grid::text(&heading, &["WAKER", "WAKEE"], lines.collect()) + &grid::left_out(sums.len(), rows)
+    figure::table(BETWEEN, wakeups, &sums, rows, &["WAKER", "WAKEE"], &[])
 }
 
 fn fans(wakeups: &WakeupWindow, rows: usize) -> String {
@@ -88,132 +126,64 @@ fn fans(wakeups: &WakeupWindow, rows: usize) -> String {
         let rank = |f: &Fan| (f.wakeups, f.most);
         rank(b).cmp(&rank(a)).then((a.waker, a.nr).cmp(&(b.waker, b.nr)))
     });
-    let lines = fans.iter().take(rows).map(|fan| {
-        vec![
-            fan.calls.to_string(),
-            fan.wakeups.to_string(),
-            format!("{:.1}", fan.mean()),
-            fan.most.map_or("-".into(), |most| most.to_string()),
-            fan.unproductive.to_string(),
-            fan.waker.to_string(),
-            fan.nr.to_string(),
-        ]
-    });
-    let heading = ["CALLS", "WAKES", "MEAN", "MAX", "NOTHING", "WAKER", "CALL"];
-    grid::text(&heading, &["WAKER", "CALL"], lines.collect()) + &grid::left_out(fans.len(), rows)
+    figure::table(FANS, wakeups, &fans, rows, &["WAKER", "CALL"], &[])
 }
 
 /// One JSON object on one line. Edges are those between threads.
 pub fn json(wakeups: &WakeupWindow) -> String {
-    let edges: Vec<Value> = sorted(&wakeups.edges).iter().map(|e| edge_json(e)).collect();
+    let edges = sorted(&wakeups.edges);
+    let mut told = figure::objects(EDGES, wakeups, &edges);
+    for (object, edge) in told.iter_mut().zip(&edges) {
+        object["waker"] = who(&edge.waker);
+        object["wakee"] = who(&edge.wakee);
+    }
     let mut fans = wakeups.fans.clone();
     fans.sort_by_key(|f| (std::cmp::Reverse(f.wakeups), f.waker, f.nr));
-    let fans: Vec<Value> = fans.iter().map(fan_json).collect();
-    let verdicts: Vec<Value> = herds(wakeups)
-        .iter()
-        .map(|herd| {
-            json!({
-                "kind": "thundering_herd",
-                "text": verdict(herd),
-                "cost_pct": herd.cost_pct,
-                "evidence": fan_json(&herd.fan),
-            })
+    let verdict = |herd: &Herd| {
+        json!({
+            "kind": "thundering_herd",
+            "text": verdict(herd),
+            "cost_pct": herd.cost_pct,
+            "evidence": fans_json(wakeups, &[herd.fan])[0],
         })
-        .collect();
+    };
     let object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": wakeups.t0_ns, "t1_ns": wakeups.t1_ns },
         "lost": wakeups.lost,
-        "verdicts": verdicts,
-        "edges": edges,
-        "fans": fans,
+        "verdicts": herds(wakeups).iter().map(verdict).collect::<Vec<_>>(),
+        "edges": told,
+        "fans": fans_json(wakeups, &fans),
     });
     format!("{object}\n")
 }
 
-fn sorted(edges: &[Edge]) -> Vec<&Edge> {
-    let mut sorted: Vec<&Edge> = edges.iter().collect();
+fn sorted(edges: &[Edge]) -> Vec<Edge> {
+    let mut sorted = edges.to_vec();
     sorted.sort_by_key(|e| (std::cmp::Reverse(e.wakeups), e.waker, e.wakee));
     sorted
 }
 
 fn who(who: &Who) -> Value {
-    if who.tgid == 0 {
-        return json!({ "pid": null, "tid": null, "comm": who.comm.to_string() });
+    json!({ "pid": Cell(pid(who)), "tid": Cell(tid(who)), "comm": who.comm.to_string() })
+}
+
+fn fans_json(wakeups: &WakeupWindow, fans: &[Fan]) -> Vec<Value> {
+    let mut told = figure::objects(FANS, wakeups, fans);
+    for (object, fan) in told.iter_mut().zip(fans) {
+        object["waker"] = who(&fan.waker);
     }
-    json!({ "pid": who.tgid, "tid": who.tid, "comm": who.comm.to_string() })
-}
-
-fn edge_json(edge: &Edge) -> Value {
-    json!({
-        "waker": who(&edge.waker),
-        "wakee": who(&edge.wakee),
-        "wakes": edge.wakeups,
-        "known": edge.chains,
-        "unproductive": edge.unproductive,
-        "unproductive_ns": edge.unproductive_ns,
-    })
-}
-
-fn fan_json(fan: &Fan) -> Value {
-    json!({
-        "waker": who(&fan.waker),
-        "syscall": fan.nr.name(),
-        "nr": fan.nr.0,
-        "calls": fan.calls,
-        "wakes": fan.wakeups,
-        "mean": fan.mean(),
-        "max": fan.most,
-        "known": fan.chains,
-        "unproductive": fan.unproductive,
-        "unproductive_ns": fan.unproductive_ns,
-        "back_to": fan.home.name(),
-    })
+    told
 }
 
 /// CSV's header line.
 pub fn csv_header() -> Vec<u8> {
-    let names = [
-        "t0_ns",
-        "t1_ns",
-        "waker_pid",
-        "waker_tid",
-        "waker",
-        "wakee_pid",
-        "wakee_tid",
-        "wakee",
-        "wakes",
-        "known",
-        "unproductive",
-        "unproductive_ns",
-    ];
-    let mut out = Vec::new();
-    csv::line(&mut out, &names.map(String::from));
-    out
+    figure::csv_header(EDGES)
 }
 
 /// A line for each edge between threads.
 pub fn csv(wakeups: &WakeupWindow) -> Vec<u8> {
-    let mut out = Vec::new();
-    let id = |n: u32| if n == 0 { String::new() } else { n.to_string() };
-    for edge in sorted(&wakeups.edges) {
-        let fields = [
-            wakeups.t0_ns.to_string(),
-            wakeups.t1_ns.to_string(),
-            id(edge.waker.tgid),
-            id(edge.waker.tid.unwrap_or(0)),
-            csv::text(&edge.waker.comm.to_string()),
-            id(edge.wakee.tgid),
-            id(edge.wakee.tid.unwrap_or(0)),
-            csv::text(&edge.wakee.comm.to_string()),
-            edge.wakeups.to_string(),
-            edge.chains.to_string(),
-            edge.unproductive.to_string(),
-            edge.unproductive_ns.to_string(),
-        ];
-        csv::line(&mut out, &fields);
-    }
-    out
+    figure::csv(EDGES, wakeups, [wakeups.t0_ns, wakeups.t1_ns], &sorted(&wakeups.edges))
 }
 
 #[cfg(test)]

@@ -1,0 +1,124 @@
+//! Figures told on demand: each is defined once, and the table for people, JSON, CSV and its header
+//! line follow, as they do with columns.
+
+use crate::json::Cell;
+use crate::{csv, grid};
+use exactop_model::columns::Unit;
+use exactop_model::words::units::{self, duration};
+use exactop_model::{Datum, Missing, Value};
+use serde_json::{json, Map, Value as Json};
+
+/// A figure of the rows `R` of a window `W`.
+pub(crate) struct Figure<W, R> {
+    /// Over its column in the table for people; empty: it is not there.
+    title: &'static str,
+    /// Its key in JSON and its name in CSV.
+    name: &'static str,
+    in_json: bool,
+    in_csv: bool,
+    value: fn(&W, &R) -> Value,
+}
+
+impl<W, R> Figure<W, R> {
+    /// For people and for programs.
+    pub const fn new(
+        title: &'static str,
+        name: &'static str,
+        value: fn(&W, &R) -> Value,
+    ) -> Figure<W, R> {
+        Figure { title, name, in_json: true, in_csv: true, value }
+    }
+
+    /// For programs: people are shown what follows from it.
+    pub const fn told(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
+        Figure::new("", name, value)
+    }
+
+    /// For people only.
+    pub const fn shown(title: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
+        Figure { title, name: "", in_json: false, in_csv: false, value }
+    }
+
+    /// Only in JSON.
+    pub const fn json(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
+        Figure { in_csv: false, ..Figure::told(name, value) }
+    }
+
+    /// Only in CSV, where JSON has an object.
+    pub const fn csv(name: &'static str, value: fn(&W, &R) -> Value) -> Figure<W, R> {
+        Figure { in_json: false, ..Figure::told(name, value) }
+    }
+}
+
+/// A count.
+pub(crate) fn count(n: impl Into<Option<u64>>) -> Value {
+    Value::count(n.into(), Missing::Source)
+}
+
+/// Nanoseconds.
+pub(crate) fn ns(ns: impl Into<Option<u64>>) -> Value {
+    Value::ns(ns.into(), Missing::Source)
+}
+
+/// Text that is harmless already.
+pub(crate) fn text(text: impl Into<Option<String>>) -> Value {
+    text.into().map_or(Value::Missing(Missing::Source), |text| Value::Known(Datum::Text(text)))
+}
+
+/// An object for each row.
+pub(crate) fn objects<W, R>(figures: &[Figure<W, R>], window: &W, rows: &[R]) -> Vec<Json> {
+    let told = || figures.iter().filter(|f| f.in_json);
+    let object = |row| {
+        let entry = |f: &Figure<W, R>| (f.name.to_string(), json!(Cell((f.value)(window, row))));
+        Json::Object(told().map(entry).collect::<Map<_, _>>())
+    };
+    rows.iter().map(object).collect()
+}
+
+/// CSV's header line.
+pub(crate) fn csv_header<W, R>(figures: &[Figure<W, R>]) -> Vec<u8> {
+    let names = figures.iter().filter(|f| f.in_csv).map(|f| f.name);
+    let mut out = Vec::new();
+    csv::line(&mut out, ["t0_ns", "t1_ns"].into_iter().chain(names));
+    out
+}
+
+/// A line of CSV for each row; `instants`: where the window begins and ends.
+pub(crate) fn csv<W, R>(
+    figures: &[Figure<W, R>],
+    window: &W,
+    instants: [u64; 2],
+    rows: &[R],
+) -> Vec<u8> {
+    let mut out = Vec::new();
+    for row in rows {
+        let told = figures.iter().filter(|f| f.in_csv).map(|f| csv::field(&(f.value)(window, row)));
+        csv::line(&mut out, instants.map(|ns| ns.to_string()).into_iter().chain(told));
+    }
+    out
+}
+
+/// A table of at most `limit` rows, with how many were left out. The columns in `names` are aligned
+/// left, those in `hidden` are not there.
+pub(crate) fn table<W, R>(
+    figures: &[Figure<W, R>],
+    window: &W,
+    rows: &[R],
+    limit: usize,
+    names: &[&str],
+    hidden: &[&str],
+) -> String {
+    let figures = figures.iter().filter(|f| !f.title.is_empty() && !hidden.contains(&f.title));
+    let figures: Vec<_> = figures.collect();
+    let heading: Vec<&str> = figures.iter().map(|f| f.title).collect();
+    let line = |row| figures.iter().map(|f| shown(&(f.value)(window, row))).collect();
+    grid::text(&heading, names, rows.iter().take(limit).map(line).collect())
+        + &grid::left_out(rows.len(), limit)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Known(Datum::Ns(ns)) => duration(*ns),
+        known => units::cell(known, Unit::Id),
+    }
+}
