@@ -117,6 +117,12 @@ pub struct Row {
 }
 
 impl Row {
+    /// CPU time of the row itself and of those that exited below it, ns.
+    pub fn run_with_exited_ns(&self) -> Option<u64> {
+        let own = self.delta.get(Counter::RunNs)?;
+        Some(self.children.and_then(|c| c.get(Counter::RunNs)).map_or(own, |exited| own + exited))
+    }
+
     /// Of an exited group: its processes, or its threads where it has no whole process.
     pub fn exited_count(&self) -> u64 {
         if self.exited_processes > 0 {

@@ -23,38 +23,45 @@ impl SortBy {
 
 /// Sorts rows; ties by tgid and tid, so that a screen does not jump.
 pub fn sort(rows: &mut [Row], by: SortBy, context: &Context) {
-    rows.sort_by_cached_key(|row| Key {
-        value: (by.column.value)(row, context),
-        descending: by.descending,
-        tie: (row.key.tgid, row.key.tid, row.ident.ppid),
+    rows.sort_by_cached_key(|row| {
+        let tie = (row.key.tgid, row.key.tid, row.ident.ppid);
+        Ranked::new((by.column.value)(row, context), by.descending, tie)
     });
 }
 
-struct Key {
+/// A row's place in the order: its value, then what breaks ties.
+pub struct Ranked<T> {
     value: Value,
     descending: bool,
-    tie: (u32, u32, u32),
+    tie: T,
 }
 
-impl Ord for Key {
-    fn cmp(&self, other: &Key) -> Ordering {
-        compare(&self.value, &other.value, self.descending).then(self.tie.cmp(&other.tie))
+impl<T: Ord> Ranked<T> {
+    /// The place of a row with this value.
+    pub fn new(value: Value, descending: bool, tie: T) -> Ranked<T> {
+        Ranked { value, descending, tie }
     }
 }
 
-impl PartialOrd for Key {
-    fn partial_cmp(&self, other: &Key) -> Option<Ordering> {
+impl<T: Ord> Ord for Ranked<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(&self.value, &other.value, self.descending).then_with(|| self.tie.cmp(&other.tie))
+    }
+}
+
+impl<T: Ord> PartialOrd for Ranked<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Key {
-    fn eq(&self, other: &Key) -> bool {
+impl<T: Ord> PartialEq for Ranked<T> {
+    fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Key {}
+impl<T: Ord> Eq for Ranked<T> {}
 
 /// Compares two values; missing ones come last whichever way round.
 pub fn compare(a: &Value, b: &Value, descending: bool) -> Ordering {

@@ -10,7 +10,7 @@ use exactop_tui::{run, Deed, Host, Settings, Target};
 struct Pretend;
 
 impl Host for Pretend {
-    fn limit(&mut self, limit: &exactop_tui::app::groups::Limit) -> Result<String, String> {
+    fn limit(&mut self, limit: &exactop_tui::app::target::Limit) -> Result<String, String> {
         Ok(format!("{} is only pretended", limit.in_words()))
     }
 

@@ -1,6 +1,6 @@
 //! What the live view asks of the program around it, and how it ends.
 
-use crate::app::groups::Limit;
+use crate::app::target::Limit;
 use crate::app::target::{Deed, Target};
 use crate::settings::Settings;
 use exactop_model::TaskKey;

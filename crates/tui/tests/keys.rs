@@ -407,7 +407,7 @@ fn idle_rows_are_hidden_but_not_their_time() {
 
 #[test]
 fn a_groups_limits_are_asked_for_confirmed_and_set() {
-    use exactop_tui::app::groups::Limit;
+    use exactop_tui::app::target::Limit;
     let mut app = app();
     let batch = "/system.slice/batch.service".to_string();
     let limit = |weight, max: Option<&str>| {

@@ -5,7 +5,7 @@ mod fixture;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
-use exactop_tui::app::groups::Limit;
+use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::draw::{draw, theme::Theme};

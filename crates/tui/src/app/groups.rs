@@ -1,33 +1,10 @@
 //! The page of control groups: which one is selected, and what is asked about it.
 
 use super::question::{Prompt, Question};
+use super::target::Limit;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use exactop_model::cgroups::GroupRow;
-
-/// A limit that someone wants to set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limit {
-    /// The group's name below the root of its hierarchy.
-    pub group: String,
-    /// Which group had that name when the person asked, where the kernel tells them apart.
-    pub id: Option<u64>,
-    /// Its new weight.
-    pub weight: Option<u64>,
-    /// Its new quota, as cpu.max has it or as people write it.
-    pub max: Option<String>,
-}
-
-impl Limit {
-    /// `weight 500` or `quota 40%`.
-    pub fn in_words(&self) -> String {
-        match (self.weight, &self.max) {
-            (Some(weight), _) => format!("weight {weight}"),
-            (None, Some(max)) => format!("quota {max}"),
-            (None, None) => "nothing".into(),
-        }
-    }
-}
 
 /// A group as a person follows it from one frame to the next: a name may pass to a group made
 /// later.

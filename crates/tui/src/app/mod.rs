@@ -22,12 +22,12 @@ use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
 use exactop_model::Frame;
 use fields::Fields;
-use groups::{GroupsPage, Limit};
+use groups::GroupsPage;
 use process::ProcessPage;
 use question::Prompt;
 use select::{Seen, Selection};
 use shown::Shown;
-use target::{Deed, Target};
+use target::{Deed, Limit, Target};
 
 /// What the loop must do after an event.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! Whom a signal or a nice value is for: by key, never by place or by number alone.
+//! Whom a signal, a nice value or a limit is for: by key, never by place or by number alone.
 
 use super::arrange::{Arranged, RowId};
 use exactop_model::{Row, RowKind, TaskKey};
@@ -83,6 +83,30 @@ fn is_same_start(one: u64, other: u64) -> bool {
     const TICK: u64 = 10_000_000;
     let in_ticks = one.is_multiple_of(TICK) || other.is_multiple_of(TICK);
     one == other || in_ticks && one / TICK == other / TICK
+}
+
+/// A limit that someone wants to set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The group's name below the root of its hierarchy.
+    pub group: String,
+    /// Which group had that name when the person asked, where the kernel tells them apart.
+    pub id: Option<u64>,
+    /// Its new weight.
+    pub weight: Option<u64>,
+    /// Its new quota, as cpu.max has it or as people write it.
+    pub max: Option<String>,
+}
+
+impl Limit {
+    /// `weight 500` or `quota 40%`.
+    pub fn in_words(&self) -> String {
+        match (self.weight, &self.max) {
+            (Some(weight), _) => format!("weight {weight}"),
+            (None, Some(max)) => format!("quota {max}"),
+            (None, None) => "nothing".into(),
+        }
+    }
 }
 
 #[cfg(test)]

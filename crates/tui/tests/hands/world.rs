@@ -6,7 +6,7 @@ use exactop_model::cgroups::GroupRow;
 use exactop_model::{
     Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, Still, TaskKey,
 };
-use exactop_tui::app::groups::Limit;
+use exactop_tui::app::target::Limit;
 use exactop_tui::{Deed, Host, Settings, Target};
 use std::cell::RefCell;
 use std::collections::HashMap;

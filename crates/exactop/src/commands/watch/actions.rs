@@ -8,7 +8,7 @@ use exactop_model::escape::unescape;
 use exactop_model::limits::Max;
 use exactop_model::TaskKey;
 use exactop_sources::passwd;
-use exactop_tui::app::groups::Limit;
+use exactop_tui::app::target::Limit;
 use exactop_tui::{Deed, Host, Settings, Target};
 use rustix::io::Errno;
 use rustix::process::Signal;

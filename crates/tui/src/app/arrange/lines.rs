@@ -1,10 +1,93 @@
-//! The tree: children under their parents, with what each branch used together. Pure.
+//! The lines of a frame: a list with exited groups under their parents, or the tree with what each
+//! branch used together. Pure.
 
+use super::line::{At, Line};
+use super::rules::{Chosen, Rules};
 use super::shares::Shares;
-use super::{by_cpu, cpu_with_exited, leaders, line, At, Line, Rules};
 use exactop_model::columns::Rounding;
-use exactop_model::{Frame, Row};
+use exactop_model::{Counter, Frame, Row, RowKind};
 use std::collections::HashMap;
+
+/// The lines of a frame.
+pub(super) fn lines(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
+    let mut lines = match rules.tree {
+        true => tree(frame, rules, chosen, shares),
+        false => flat(frame, rules, chosen),
+    };
+    for line in &mut lines {
+        let share = match line.at {
+            At::Live(i) => shares.live[i],
+            At::Exited(i) => shares.exited[i],
+        };
+        line.cpu_tenths = share.own;
+        line.cpu_plus_tenths = line.cpu_plus_tenths.or(share.with_exited);
+    }
+    lines
+}
+
+fn live(at: &At) -> Option<usize> {
+    match at {
+        At::Live(i) => Some(*i),
+        At::Exited(_) => None,
+    }
+}
+
+/// The leader's rows by process: under them stand exited groups and, in the tree, children.
+fn leaders(frame: &Frame, shown: impl Iterator<Item = usize>) -> HashMap<u32, usize> {
+    shown
+        .filter(|&i| frame.rows[i].kind == RowKind::Process || frame.rows[i].key.is_leader())
+        .map(|i| (frame.rows[i].key.tgid, i))
+        .collect()
+}
+
+/// The kernel does not say whose the exited tasks of a group were: with a user filter they show only
+/// under a parent that does.
+fn flat(frame: &Frame, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
+    let kept = chosen.order.iter().filter_map(live).filter(|&i| chosen.kept[i]);
+    let leaders = leaders(frame, kept);
+    let mut below: HashMap<u32, Vec<At>> = HashMap::new();
+    let mut heads: Vec<At> = Vec::new();
+    for &at in &chosen.order {
+        let ppid = at.row(frame).ident.ppid;
+        match at {
+            At::Live(i) if chosen.kept[i] => heads.push(at),
+            At::Exited(_) if leaders.contains_key(&ppid) => below.entry(ppid).or_default().push(at),
+            At::Exited(_) if rules.user.is_none() => heads.push(at),
+            _ => {}
+        }
+    }
+    let mut lines = Vec::with_capacity(chosen.order.len());
+    for at in heads {
+        lines.push(line(at, String::new()));
+        let tgid = at.row(frame).key.tgid;
+        let is_leader = matches!(at, At::Live(i) if leaders.get(&tgid) == Some(&i));
+        if let Some(mut groups) = is_leader.then(|| below.remove(&tgid)).flatten() {
+            by_cpu(frame, &mut groups);
+            push_exited(&mut lines, &groups, "", true);
+        }
+    }
+    lines
+}
+
+fn line(at: At, prefix: String) -> Line {
+    Line { at, prefix, cpu_tenths: None, cpu_plus_tenths: None }
+}
+
+/// Exited groups under one parent: the largest first.
+fn by_cpu(frame: &Frame, groups: &mut [At]) {
+    groups.sort_by_key(|at| {
+        let row = at.row(frame);
+        let (At::Live(place) | At::Exited(place)) = *at;
+        (std::cmp::Reverse(row.delta.get(Counter::RunNs)), row.ident.comm, place)
+    });
+}
+
+fn tree(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
+    let (mut nodes, orphans) = grow(frame, rules, chosen, shares);
+    let order = walk(&nodes);
+    sum_branches(&mut nodes, &order);
+    draw(rules, &nodes, orphans)
+}
 
 /// Branches are drawn to this depth; deeper rows stay at it.
 const MAX_DRAWN_DEPTH: usize = 24;
@@ -19,40 +102,22 @@ struct Node {
     kept: bool,
 }
 
-pub(super) fn lines(frame: &Frame, rules: &Rules, shares: &Shares) -> Vec<Line> {
-    let (mut nodes, orphans) = grow(frame, rules, shares);
-    let order = walk(&nodes);
-    sum_branches(&mut nodes, &order);
-    draw(rules, &nodes, orphans)
-}
-
-/// Nodes for all rows in the order of the sort column, linked; and the exited groups without a
-/// living ancestor.
-fn grow(frame: &Frame, rules: &Rules, shares: &Shares) -> (Vec<Node>, Vec<At>) {
-    let mut list: Vec<At> = (0..frame.rows.len())
-        .filter(|&i| rules.is_wanted_kind(&frame.rows[i]))
-        .map(At::Live)
-        .collect();
-    rules.sort(frame, &mut list);
-    let rows: Vec<usize> = list
-        .iter()
-        .filter_map(|at| match at {
-            At::Live(i) => Some(*i),
-            At::Exited(_) => None,
-        })
-        .collect();
+/// Nodes for all rows in order, linked; and the exited groups without a living ancestor.
+fn grow(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<Node>, Vec<At>) {
+    let rows: Vec<usize> = chosen.order.iter().filter_map(live).collect();
     let leader_of = leaders(frame, rows.iter().copied());
     let place: HashMap<usize, usize> = rows.iter().enumerate().map(|(n, &i)| (i, n)).collect();
+    let node_of = |process: u32| leader_of.get(&process).map(|leader| place[leader]);
     let mut nodes: Vec<Node> = rows
         .iter()
         .map(|&i| Node {
             row: i,
-            parent: leader_of.get(&parent_process(&frame.rows[i])).map(|l| place[l]),
+            parent: node_of(parent_process(&frame.rows[i])),
             children: Vec::new(),
             exited: Vec::new(),
-            branch_ns: cpu_with_exited(&frame.rows[i]).unwrap_or(0),
-            branch_tenths: branch_start(frame, shares, i),
-            kept: rules.keeps_live(&frame.rows[i]),
+            branch_ns: frame.rows[i].run_with_exited_ns().unwrap_or(0),
+            branch_tenths: shares.live[i].with_exited.or(shares.live[i].own).unwrap_or(0),
+            kept: chosen.kept[i],
         })
         .collect();
     for n in 0..nodes.len() {
@@ -61,16 +126,18 @@ fn grow(frame: &Frame, rules: &Rules, shares: &Shares) -> (Vec<Node>, Vec<At>) {
             _ => nodes[n].parent = None,
         }
     }
-    let orphans = hang_exited(frame, rules, &mut nodes, |ppid| {
-        leader_of.get(&ppid).map(|leader| place[leader])
-    });
+    let mut orphans = Vec::new();
+    for &at in chosen.order.iter().filter(|at| live(at).is_none()) {
+        let parent = node_of(at.row(frame).ident.ppid);
+        let has_parent = parent.is_some_and(|n| nodes[n].kept);
+        match parent {
+            _ if !(has_parent || rules.user.is_none()) => {}
+            Some(n) => nodes[n].exited.push(at),
+            None => orphans.push(at),
+        }
+    }
+    nodes.iter_mut().for_each(|node| by_cpu(frame, &mut node.exited));
     (nodes, orphans)
-}
-
-/// What a row's branch begins with: itself and what exited below it.
-fn branch_start(frame: &Frame, shares: &Shares, i: usize) -> i64 {
-    let (at, row) = (At::Live(i), &frame.rows[i]);
-    shares.with_exited(at, row).or_else(|| shares.own(at, row)).unwrap_or(0)
 }
 
 /// The process under which a row hangs: a thread under its leader.
@@ -80,30 +147,6 @@ fn parent_process(row: &Row) -> u32 {
     } else {
         row.key.tgid
     }
-}
-
-fn hang_exited(
-    frame: &Frame,
-    rules: &Rules,
-    nodes: &mut [Node],
-    node_of: impl Fn(u32) -> Option<usize>,
-) -> Vec<At> {
-    let mut orphans = Vec::new();
-    for (i, row) in frame.exited.iter().enumerate() {
-        let parent = node_of(row.ident.ppid);
-        if !rules.keeps_exited(row, parent.is_some_and(|n| nodes[n].kept)) {
-            continue;
-        }
-        match parent {
-            Some(n) => nodes[n].exited.push(At::Exited(i)),
-            None => orphans.push(At::Exited(i)),
-        }
-    }
-    for node in nodes {
-        by_cpu(frame, &mut node.exited);
-    }
-    rules.sort(frame, &mut orphans);
-    orphans
 }
 
 /// Parents before children. Rows read at different instants may form a ring: it is entered
@@ -176,7 +219,7 @@ fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
             let mut children: Vec<usize> =
                 node.children.iter().copied().filter(|&c| nodes[c].kept).collect();
             in_order(&mut children);
-            push_exited(&mut lines, node, &below, children.is_empty());
+            push_exited(&mut lines, &node.exited, &below, children.is_empty());
             let last = children.len().saturating_sub(1);
             stack.extend(children.iter().enumerate().rev().map(|(i, &c)| Visit {
                 node: c,
@@ -204,10 +247,9 @@ fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit) -> String {
     }
 }
 
-fn push_exited(lines: &mut Vec<Line>, node: &Node, below: &str, ends: bool) {
-    let count = node.exited.len();
-    for (i, &at) in node.exited.iter().enumerate() {
-        let branch = if ends && i + 1 == count { "└ " } else { "├ " };
+fn push_exited(lines: &mut Vec<Line>, exited: &[At], below: &str, ends: bool) {
+    for (i, &at) in exited.iter().enumerate() {
+        let branch = if ends && i + 1 == exited.len() { "└ " } else { "├ " };
         lines.push(line(at, format!("{below}{branch}")));
     }
 }
