@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a column's figures are; the width on screen and the JSON type follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Unit {
     /// Per cent; of one CPU or of the row's own time, as the help says.
     Pct,
@@ -23,18 +24,17 @@ pub enum Unit {
     Time,
     /// Events or things.
     Count,
-    /// Bytes.
     Bytes,
     /// A signed number.
     Int,
     /// An identifier: pid, user id, CPU.
     Id,
-    /// Text.
     Text,
 }
 
 /// What a column is about; its colour follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Kind {
     /// Who it is.
     Identity,
@@ -42,13 +42,10 @@ pub enum Kind {
     Cpu,
     /// CPU time since birth: of the whole life, not of the window.
     Life,
-    /// User time.
     User,
-    /// System time.
     System,
     /// Time of interrupts.
     Interrupt,
-    /// Steal.
     Steal,
     /// Run-queue wait.
     RunQueue,
@@ -58,7 +55,6 @@ pub enum Kind {
     Lock,
     /// Sleep, blocked, stopped.
     Sleep,
-    /// Memory.
     Memory,
     /// Counts of events.
     Events,
@@ -91,8 +87,8 @@ impl Context {
 
 /// A column.
 #[derive(Clone, Copy)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Column {
-    /// Which one.
     pub id: ColumnId,
     /// The name in options, filters, CSV and JSON.
     pub name: &'static str,

@@ -6,6 +6,7 @@
 //! print values. The way is one way: nothing here knows who reads it or where it came from.
 #![forbid(unsafe_code)]
 
+mod books;
 pub mod cgroups;
 pub mod columns;
 pub mod counters;

@@ -29,10 +29,10 @@ pub fn weight_of_shares(shares: u64) -> u64 {
 
 /// A quota of CPU time for each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Max {
     /// CPU time a period, us; `None`: no limit.
     pub quota_us: Option<u64>,
-    /// The period, us.
     pub period_us: u64,
 }
 

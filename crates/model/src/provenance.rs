@@ -45,7 +45,7 @@ pub enum Quality {
     Exact,
     /// Sampled or rounded by the kernel's tick; marked `~`.
     Sampled,
-    /// Not to be had from this source.
+    /// This source does not tell it.
     #[default]
     Missing,
 }

@@ -53,10 +53,10 @@ impl Default for Detail {
 
 /// What a thread is doing at the window's end, and the CPU it is on or last was on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Doing {
     /// Its state, where the source can tell.
     pub state: MicroState,
-    /// The CPU.
     pub cpu: Option<u32>,
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// Exited processes of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Exited {
-    /// How many.
     pub processes: u64,
     /// Their CPU time, ns.
     pub run_ns: u64,
@@ -78,10 +78,9 @@ impl Tree {
 
 /// What wait4(2) says of the command and of those descendants that were waited for (getrusage(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Rusage {
-    /// User time, ns.
     pub user_ns: u64,
-    /// System time, ns.
     pub system_ns: u64,
     /// The largest resident set of any of them, KiB.
     pub max_resident_kib: u64,

@@ -57,12 +57,12 @@ impl MicroState {
 
 /// One task as it was at the snapshot's instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct TaskSample {
     /// The account; stays the same over exec.
     pub account: AccountId,
     /// How a person names it.
     pub key: TaskKey,
-    /// Who it is.
     pub ident: Ident,
     /// The state it is in.
     pub state: MicroState,
@@ -118,6 +118,7 @@ pub struct ExitSample {
 
 /// Where one CPU's time went, cumulative ns since the source began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct CpuSample {
     /// Number of the CPU.
     pub cpu: u32,
@@ -127,7 +128,6 @@ pub struct CpuSample {
     pub task_ns: u64,
     /// Executing tasks that had no account while they ran.
     pub unnamed_ns: u64,
-    /// Idle.
     pub idle_ns: u64,
     /// Interrupts, where measured; from tasks and from idle.
     pub irq_ns: Option<u64>,
@@ -142,7 +142,6 @@ pub struct CpuSample {
     pub no_group_ns: u64,
     /// How many processes ended so: whole ones.
     pub no_group_processes: u64,
-    /// Offline.
     pub offline_ns: u64,
     /// Context switches.
     pub switches: Option<u64>,
@@ -157,17 +156,18 @@ pub struct CpuSample {
 
 /// What looking cost, cumulative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct CostSample {
     /// CPU time of this process, from its own CPU clock.
     pub user_ns: u64,
     /// BPF events times their calibrated cost; `None` without BPF or before the calibration.
     pub bpf_ns: Option<u64>,
-    /// BPF events.
     pub bpf_events: Option<u64>,
 }
 
 /// Everything cumulative at one instant.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Snapshot {
     /// The instant, CLOCK_MONOTONIC ns: the same for every CPU and task.
     pub at_ns: u64,
@@ -176,13 +176,11 @@ pub struct Snapshot {
     /// True: `tasks` is everyone. False: only those that changed since the snapshot before; the
     /// others are still in the state they were in.
     pub complete: bool,
-    /// Tasks.
     pub tasks: Vec<TaskSample>,
     /// Accounts that ended since the snapshot before (when not `complete`).
     pub gone: Vec<AccountId>,
     /// Exited groups.
     pub exited: Vec<ExitSample>,
-    /// CPUs.
     pub cpus: Vec<CpuSample>,
     /// The process whose time on each CPU is counted from this instant on.
     pub watch: Option<u32>,

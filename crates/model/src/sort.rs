@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 
 /// By what and which way round.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct SortBy {
-    /// The column.
     pub column: &'static Column,
     /// Largest first.
     pub descending: bool,

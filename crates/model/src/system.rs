@@ -2,6 +2,7 @@
 
 /// CPU time as /proc/stat counts it, in ticks of `USER_HZ` (proc_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct StatTicks {
     /// User mode, nice 0 and below.
     pub user: u64,
@@ -9,7 +10,6 @@ pub struct StatTicks {
     pub nice: u64,
     /// Kernel mode.
     pub system: u64,
-    /// Idle.
     pub idle: u64,
     /// Idle with I/O outstanding.
     pub iowait: u64,
@@ -65,6 +65,7 @@ impl StatTicks {
 
 /// Memory in bytes, from /proc/meminfo (proc_meminfo(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Memory {
     /// MemTotal.
     pub total: u64,
@@ -74,9 +75,7 @@ pub struct Memory {
     pub available: u64,
     /// Buffers + Cached + SReclaimable, as top's buff/cache.
     pub cache: u64,
-    /// SwapTotal.
     pub swap_total: u64,
-    /// SwapFree.
     pub swap_free: u64,
 }
 

@@ -36,6 +36,7 @@ impl Missing {
 
 /// A known figure in its unit.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Datum {
     /// Nanoseconds.
     Ns(u64),
@@ -45,7 +46,6 @@ pub enum Datum {
     Pct(f64),
     /// A number with a fraction: CPUs, a mean.
     Real(f64),
-    /// Bytes.
     Bytes(u64),
     /// A signed number without unit (nice, priority).
     Int(i64),

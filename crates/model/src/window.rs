@@ -87,8 +87,8 @@ impl Window {
 
 /// How many tasks there are, by state letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Census {
-    /// All.
     pub total: u32,
     /// R.
     pub running: u32,
@@ -136,10 +136,10 @@ impl Known {
 
 /// A process as the book knows it.
 #[derive(Clone, Debug, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct ProcessEntry {
     /// Its leader's account, unless the leader was never seen.
     pub leader: Option<AccountId>,
-    /// All its tasks.
     pub tasks: Vec<AccountId>,
 }
 

@@ -44,10 +44,10 @@ const fn on(code: KeyCode) -> Key {
 
 /// Under which heading of the help page a key stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum HelpSection {
     /// What is shown.
     Show,
-    /// Which rows.
     Rows,
     /// In which order, which columns.
     Order,

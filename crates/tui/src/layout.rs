@@ -46,10 +46,10 @@ pub enum HeaderLine {
 
 /// CPU cells: several a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct CpuGrid {
     /// Cells a line.
     pub per_line: u16,
-    /// Lines.
     pub lines: u16,
     /// Width of a cell without the gap after it.
     pub cell: u16,
@@ -144,12 +144,11 @@ pub fn screen(width: u16, height: u16, cpus: usize) -> Option<Screen> {
 
 /// A column on the screen.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Placed {
-    /// The column.
     pub column: &'static Column,
     /// Its first cell.
     pub x: u16,
-    /// Its width.
     pub width: u16,
 }
 

@@ -23,6 +23,7 @@ pub enum ColorMode {
 /// The live view as it is set up. Key `W` hands it to the host for keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Settings {
     /// Seconds between two looks.
     pub interval_s: f64,
@@ -52,7 +53,6 @@ pub struct Settings {
     pub user: Option<String>,
     /// Filter expressions; all must hold.
     pub filters: Vec<String>,
-    /// Colours.
     pub color: ColorMode,
     /// Take mouse clicks. The terminal's own selection then needs the Shift key.
     pub mouse: bool,

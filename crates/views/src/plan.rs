@@ -48,12 +48,12 @@ pub struct Plan {
 
 /// A frame ready to be printed: rows selected, sorted and with their details.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Page {
     /// The frame; its rows have moved to the two lists below.
     pub frame: Frame,
     /// What the values of columns depend on beside the row.
     pub context: Context,
-    /// The columns.
     pub columns: Vec<&'static Column>,
     /// Tasks or processes, in order.
     pub rows: Vec<Row>,

@@ -11,7 +11,7 @@ use exactop_model::words::units;
 use exactop_model::{ColumnId, Counter, Row, RowKind};
 use std::io::{self, Write};
 
-/// The figures of a row, ns; `None`: not to be had.
+/// The figures of a row, ns; `None`: the source does not tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Figures {
     user: Option<u64>,

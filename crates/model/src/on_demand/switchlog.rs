@@ -31,12 +31,12 @@ pub enum What {
 
 /// A switch or a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct SwitchEvent {
     /// When, CLOCK_BOOTTIME ns.
     pub at_ns: u64,
     /// On which CPU.
     pub cpu: u32,
-    /// What.
     pub what: What,
     /// A thread; 0 is idle.
     pub prev_tid: u32,

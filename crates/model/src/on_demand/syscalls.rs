@@ -17,12 +17,12 @@ pub enum SyscallsBy {
 
 /// Calls of one kind that returned in the window, or whose thread exited in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct SyscallRow {
     /// Whose; `None` where everyone's are summed.
     pub who: Option<Who>,
     /// Which call.
     pub nr: CallNr,
-    /// How many.
     pub calls: u64,
     /// Of these, how many had begun before anyone looked, so that they have no time.
     pub untimed: u64,
@@ -75,10 +75,9 @@ impl SyscallRow {
 
 /// How often a process or thread came onto a CPU in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Dispatches {
-    /// Who.
     pub who: Who,
-    /// How often.
     pub count: u64,
 }
 

@@ -106,8 +106,8 @@ fn upper_ns(bucket: usize) -> u64 {
 
 /// Someone else's share in what a thread waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Other {
-    /// Who.
     pub who: Who,
     /// ns, or how often.
     pub amount: u64,
@@ -115,8 +115,8 @@ pub struct Other {
 
 /// What a thread, or all threads of a process, waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct WaitRow {
-    /// Whose.
     pub who: Who,
     /// Of how many threads.
     pub threads: usize,

@@ -5,12 +5,12 @@ use crate::key::Who;
 
 /// Wake-ups given by one thread to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Edge {
     /// Who woke; [`Who::INTERRUPT`] if an interrupt did.
     pub waker: Who,
     /// Who was woken.
     pub wakee: Who,
-    /// How often.
     pub wakeups: u64,
     /// Waits that this waker ended and whose consequence is known: the one woken did something, or
     /// went back.

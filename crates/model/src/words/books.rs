@@ -4,6 +4,7 @@ use crate::frame::{Books, Frame};
 
 /// One summand of the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Account {
     /// Tasks that live at the window's end.
     Tasks,
@@ -15,7 +16,6 @@ pub enum Account {
     Irq,
     /// Stolen by the hypervisor.
     Steal,
-    /// Idle.
     Idle,
     /// CPUs that were offline.
     Offline,

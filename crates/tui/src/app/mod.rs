@@ -31,8 +31,8 @@ use target::{Deed, Limit, Target};
 
 /// What the loop must do after an event.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Action {
-    /// Draw.
     Draw,
     /// Arrange the window closed last once more (another view of it), then draw.
     Rearrange,
@@ -76,10 +76,9 @@ pub enum Action {
 
 /// What fills the screen.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Page {
-    /// The table.
     Table,
-    /// One process.
     Process(ProcessPage),
     /// The keys and columns; the first line shown.
     Help(usize),
@@ -91,8 +90,8 @@ pub enum Page {
 
 /// A line for the person, until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Message {
-    /// The text.
     pub text: String,
     /// Whether something failed.
     pub is_error: bool,

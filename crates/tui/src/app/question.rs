@@ -8,6 +8,7 @@ use exactop_model::limits::{self, Max};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Question {
     /// Seconds between looks.
     Interval,
@@ -19,19 +20,17 @@ pub enum Question {
     Search,
     /// To which process; an empty answer means this one.
     Pid(Deed, Option<Target>),
-    /// Which signal.
     KillSignal(Target),
-    /// Really?
+    /// Whether to send this signal.
     KillConfirm(Target, i32),
-    /// Which value.
     ReniceValue(Target),
-    /// Really?
+    /// Whether to set this value.
     ReniceConfirm(Target, i32),
     /// Which weight for this group.
     GroupWeight(String, Option<u64>),
     /// Which quota.
     GroupMax(String, Option<u64>),
-    /// Really?
+    /// Whether to set this limit.
     GroupConfirm(Limit),
 }
 

@@ -34,10 +34,9 @@ pub(crate) struct Seen {
 }
 
 /// What a person points at with a click.
+#[allow(missing_docs)] // Their names say it.
 pub(crate) enum Pointed {
-    /// A heading.
     Heading(&'static exactop_model::Column),
-    /// A row.
     Row(RowId),
     /// Neither.
     Nothing,

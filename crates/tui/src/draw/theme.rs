@@ -6,6 +6,7 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// What a piece of the screen means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum Ink {
     /// Nothing special.
     Plain,
@@ -13,15 +14,11 @@ pub enum Ink {
     Strong,
     /// Zeros, separators, hints.
     Dim,
-    /// User time.
     User,
-    /// System time.
     System,
     /// Interrupts.
     Irq,
-    /// Steal.
     Steal,
-    /// Idle.
     Idle,
     /// Waiting for a user-level lock.
     Lock,

@@ -31,8 +31,8 @@ pub enum Order {
 
 /// What rows are put together by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub enum GroupBy {
-    /// The user.
     User,
     /// The cgroup, which is what comes nearest to a zone.
     Cgroup,
@@ -65,12 +65,12 @@ impl Lists {
 
 /// How a report looks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct ReportStyle {
     /// Microstates instead of sizes and times.
     pub microstates: bool,
     /// A line for each thread.
     pub threads: bool,
-    /// Which lists.
     pub lists: Lists,
     /// The order.
     pub key: Order,
@@ -106,10 +106,10 @@ pub struct Room {
 
 /// One list of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Part {
     /// The heading, 80 columns at most, with its blanks at the end.
     pub header: &'static str,
-    /// The lines.
     pub lines: Vec<String>,
     /// How many lines there may be.
     pub room: usize,

@@ -43,8 +43,8 @@ impl RowId {
 
 /// A line of the table and its row.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Entry<'a> {
-    /// The line.
     pub line: &'a Line,
     /// What it is of.
     pub row: &'a Row,

@@ -19,6 +19,7 @@ pub struct UserFilter {
 }
 
 /// How to choose and order.
+#[allow(missing_docs)] // Their names say it.
 pub struct Rules<'a> {
     /// Threads instead of processes.
     pub threads: bool,
@@ -30,7 +31,6 @@ pub struct Rules<'a> {
     pub sort: SortBy,
     /// All must hold.
     pub filters: &'a [Filter],
-    /// Whose.
     pub user: Option<&'a UserFilter>,
     /// What values depend on.
     pub context: Context,
