@@ -81,6 +81,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+};
+
 struct list_head {
 	struct list_head *next, *prev;
 };
@@ -112,7 +116,9 @@ struct task_struct {
 	unsigned long nivcsw;
 	unsigned long min_flt;
 	unsigned long maj_flt;
+	unsigned long jobctl;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 	struct sched_info sched_info;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
@@ -174,6 +180,13 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 /* task_struct.flags */
 #define PF_IO_WORKER 0x10
 #define PF_KTHREAD 0x200000
+
+/* include/linux/sched/jobctl.h: its group is frozen (cgroup.freeze) */
+#define JOBCTL_TRAP_FREEZE (1UL << 23)
+
+/* include/uapi/linux/sched.h, include/linux/sched/prio.h */
+#define SCHED_DEADLINE 6
+#define MAX_RT_PRIO 100
 
 /* x86-64 system calls that wait for a lock (arch/x86/entry/syscalls/syscall_64.tbl) */
 #define NR_FUTEX 202

@@ -28,6 +28,9 @@ static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *
 	s->wait_nr = -1;
 	if (!regs)
 		return state;
+	/* Wherever it was when its group was frozen. */
+	if (task->jobctl & JOBCTL_TRAP_FREEZE)
+		return EX_STOP;
 	nr = regs->orig_ax;
 	s->wait_nr = nr;
 	if (nr == -1)
@@ -35,9 +38,18 @@ static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *
 	return state == EX_SLEEP && waits_for_lock(nr, regs->si) ? EX_LOCK : state;
 }
 
-/* Whether a runnable task may not run because its group has used up its quota. */
+/*
+ * Whether a runnable task may not run because its group has used up its quota, or itself its budget
+ * (SCHED_DEADLINE). A group's quota does not bind real-time tasks.
+ */
 static __always_inline bool is_throttled(struct task_struct *task)
 {
+	struct sched_dl_entity *dl = &task->dl;
+
+	if (task->policy == SCHED_DEADLINE)
+		return field_by_size(dl, dl_throttled);
+	if (task->prio < MAX_RT_PRIO)
+		return false;
 	if (bpf_core_field_exists(task->throttled)) /* 6.18 */
 		return task->throttled;
 	if (bpf_core_field_exists(((struct cfs_rq *)0)->throttle_count) &&

@@ -15,8 +15,6 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 const ENOUGH_RUNS: u64 = 5_000;
 /// Runs before which there is no figure.
 const FEW_RUNS: u64 = 50;
-/// How long a first figure stands before more runs make it better, ns.
-const CALIBRATION_NS: u64 = 5_000_000_000;
 /// A rate of events so many times what it was, or so many times smaller, is another load.
 const OTHER_LOAD: u64 = 4;
 /// Events a second below which a machine counts as quiet, however quiet: what they cost in all is
@@ -25,10 +23,6 @@ const QUIET_PER_S: u64 = 2_000;
 /// How long to wait for a first figure under a new load, so that this very window gets its own:
 /// so many times a millisecond.
 const WAITS: u32 = 5;
-/// How long skipped runs may go without a look once there is a figure for good, ns: asking is a
-/// system call for each program, and what a skipped run leaves behind is noticed, and set right, at
-/// once.
-const REVIEW_NS: u64 = 20_000_000_000;
 
 /// What the kernel says of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,8 +41,6 @@ pub struct Cost {
     stats: Option<OwnedFd>,
     /// What the kernel had counted when this calibration began.
     base: ProgramStats,
-    /// Events when it began: how many of them there were since says when to ask.
-    base_events: u64,
     ns_per_event: Option<f64>,
     /// Events a second when the figure was measured.
     per_s: u64,
@@ -57,7 +49,6 @@ pub struct Cost {
     recursions: u64,
     /// When events were counted last.
     counted_ns: Option<u64>,
-    reviewed_ns: u64,
 }
 
 impl Cost {
@@ -67,19 +58,17 @@ impl Cost {
             wanted,
             stats: wanted.then(enable_statistics).flatten(),
             base: ProgramStats::default(),
-            base_events: 0,
             ns_per_event: None,
             per_s: 0,
             events: 0,
             ns: 0.0,
             recursions: 0,
             counted_ns: None,
-            reviewed_ns: 0,
         }
     }
 
-    /// Takes note of the events up to now, and asks the kernel about the programs when it is time
-    /// to; runs skipped so far, cumulative.
+    /// Takes note of the events up to now, and asks the kernel about the programs: in each window,
+    /// because one in which a run was skipped is not exact. Runs skipped so far, cumulative.
     pub fn review(&mut self, kernel: &KernelSide, now_ns: u64) -> u64 {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
@@ -87,14 +76,7 @@ impl Cost {
         if let Some(per_s) = self.rate(new, now_ns).filter(|&now| is_other(now, self.per_s)) {
             self.calibrate_anew(kernel, per_s);
         }
-        let calibrating = self.stats.is_some();
-        let enough = events.saturating_sub(self.base_events) >= ENOUGH_RUNS;
-        let ask = calibrating && (enough || self.ns_per_event.is_none());
-        let after_ns = if calibrating { CALIBRATION_NS } else { REVIEW_NS };
-        if ask || now_ns.saturating_sub(self.reviewed_ns) >= after_ns {
-            self.reviewed_ns = now_ns;
-            self.ask(kernel);
-        }
+        self.ask(kernel);
         if let Some(ns_per_event) = self.ns_per_event {
             self.ns += new as f64 * ns_per_event;
         }
@@ -126,7 +108,6 @@ impl Cost {
             self.stats = enable_statistics();
         }
         self.base = sum(&program_stats(kernel));
-        self.base_events = self.events;
         self.per_s = per_s;
         for _ in 0..WAITS {
             std::thread::sleep(std::time::Duration::from_millis(1));

@@ -128,6 +128,7 @@ impl Ledger {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Ledger, SourceError> {
+        clock::is_the_machines()?;
         let spare = Spare::hold()?;
         let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());

@@ -60,6 +60,7 @@ impl SnapshotSource {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open() -> Result<SnapshotSource, SourceError> {
+        crate::clock::is_the_machines()?;
         let skel = load()?;
         let shots = if skel.progs.walk.autoload() { Some(map_shots(&skel)?) } else { None };
         Ok(SnapshotSource {

@@ -16,6 +16,7 @@ mod hotplug;
 mod identity;
 mod interrupts;
 mod io_uring;
+mod kept_from_running;
 mod lives;
 mod lost_events;
 mod microstates;
