@@ -2,36 +2,18 @@
 //! machines, where the program is the one that EXACTOP_PROGRAM names.
 #![cfg(feature = "bpf")]
 
+#[path = "helpers/mod.rs"]
+mod helpers;
+
+use helpers::processes::{send, wait_until, Load, INT, KILL};
+use helpers::run::{alone, command, done, program, run, Done};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
-
-/// One test at a time: they measure who gets a CPU.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// `None` where the parts that need the ledger are left out on purpose.
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
-    (!left_out).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
-}
-
-fn program() -> String {
-    std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
-}
-
-fn exactop(args: &[&str]) -> Output {
-    Command::new(program()).args(args).stdin(Stdio::null()).output().expect("it starts")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
 
 /// A directory with an experiment of one's own.
 struct Own {
@@ -55,14 +37,13 @@ impl Own {
     }
 
     fn command(&self, more: &[&str]) -> Command {
-        let mut command = Command::new(program());
-        command.args(["lab", "run", &self.file(), "--seed", "1", "--out"]).arg(self.out());
-        command.args(more).stdin(Stdio::null());
+        let mut command = command(&["lab", "run", &self.file(), "--seed", "1", "--out"]);
+        command.arg(self.out()).args(more);
         command
     }
 
-    fn run(&self, more: &[&str]) -> Output {
-        self.command(more).output().expect("it starts")
+    fn run(&self, more: &[&str]) -> Done {
+        done(self.command(more))
     }
 
     fn points(&self) -> Vec<Value> {
@@ -104,9 +85,9 @@ workers = [{ name = 'a' }, { name = 'b' }]
 
 #[test]
 fn experiments_are_listed_shown_and_files_of_the_same_kind() {
-    let list = exactop(&["lab", "list"]);
-    assert!(list.status.success(), "{}", text(&list.stderr));
-    let list = text(&list.stdout);
+    let list = run(&["lab", "list"]);
+    assert!(list.code == Some(0), "{}", list.err);
+    let list = list.out;
     let names: Vec<&str> = list.lines().filter_map(|l| l.split_whitespace().next()).collect();
     let expected = [
         "cores",
@@ -124,15 +105,15 @@ fn experiments_are_listed_shown_and_files_of_the_same_kind() {
     assert_eq!(names, expected);
     let home = tempfile::tempdir().expect("a directory");
     for name in names {
-        let shown = exactop(&["lab", "show", name]);
-        assert!(text(&shown.stdout).contains("Prediction:"), "{name}");
+        let shown = run(&["lab", "show", name]);
+        assert!(shown.out.contains("Prediction:"), "{name}");
         let file = home.path().join("mine.toml");
-        fs::write(&file, exactop(&["lab", "show", name, "--toml"]).stdout).expect("written");
-        let again = exactop(&["lab", "show", &file.display().to_string()]);
-        assert_eq!(text(&again.stdout), text(&shown.stdout), "{name}");
+        fs::write(&file, run(&["lab", "show", name, "--toml"]).out).expect("written");
+        let again = run(&["lab", "show", &file.display().to_string()]);
+        assert_eq!(again.out, shown.out, "{name}");
     }
-    let json = exactop(&["lab", "list", "--json"]).stdout;
-    let json: Value = serde_json::from_slice(&json).expect("JSON");
+    let json = run(&["lab", "list", "--json"]).out;
+    let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.as_array().map(Vec::len), Some(11));
 }
 
@@ -164,14 +145,14 @@ fn what_is_wrong_with_a_file_is_said_in_one_line() {
     ] {
         let own = Own::new(&body);
         let output = own.run(&[]);
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{body}: {said}");
+        let said = output.err;
+        assert_eq!(output.code, Some(2), "{body}: {said}");
         assert!(said.lines().count() == 1 && said.contains(says), "{body}: {said}");
         assert!(!own.out().exists());
     }
-    let unknown = exactop(&["lab", "show", "speed"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(text(&unknown.stderr).contains("there are cores, nice-class"));
+    let unknown = run(&["lab", "show", "speed"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(unknown.err.contains("there are cores, nice-class"));
 }
 
 #[test]
@@ -179,8 +160,8 @@ fn a_right_prediction_is_inside_and_a_wrong_one_outside() {
     let Some(_alone) = alone() else { return };
     let own = Own::new(PAIRS);
     let output = own.run(&["--quick"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let summary = text(&output.stdout);
+    assert!(output.code == Some(0), "{}", output.err);
+    let summary = output.out;
     let (right, wrong) = (own.finding("right"), own.finding("wrong"));
     println!("{summary}");
     assert_ne!(right["verdict"], "outside", "{right}");
@@ -199,14 +180,14 @@ fn a_right_prediction_is_inside_and_a_wrong_one_outside() {
     // The report can be written again, and a run does not differ from itself.
     let before = fs::read(own.out().join("report.md")).expect("a report");
     let dir = own.out().display().to_string();
-    assert!(exactop(&["lab", "report", &dir]).status.success());
+    assert!(run(&["lab", "report", &dir]).code == Some(0));
     assert_eq!(fs::read(own.out().join("report.md")).expect("a report"), before);
-    let same = text(&exactop(&["lab", "compare", &dir, &dir]).stdout);
+    let same = run(&["lab", "compare", &dir, &dir]).out;
     assert!(same.contains("no difference shown") && !same.contains("differs"), "{same}");
     // Another run does not go into the same place.
     let again = own.run(&[]);
-    assert_eq!(again.status.code(), Some(1));
-    assert!(text(&again.stderr).contains("there is a run in it already"));
+    assert_eq!(again.code, Some(1));
+    assert!(again.err.contains("there is a run in it already"));
 }
 
 #[test]
@@ -222,14 +203,14 @@ fn a_disturbed_trial_is_discarded_and_says_why() {
     let output = own.run(&["--quick", "--repeats", "2"]);
     hog.kill().expect("killed");
     hog.wait().expect("an end");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.code == Some(0), "{}", output.err);
     for point in own.own_points().iter().filter(|p| p["strip"].is_null()) {
         let why = point["invalid"].as_str().unwrap_or_default();
         assert!(why.starts_with("foreign CPU time"), "{point}");
     }
     let right = own.finding("right");
     assert_eq!((&right["verdict"], &right["made"]), (&"nothing".into(), &2.into()), "{right}");
-    let said = text(&output.stdout);
+    let said = output.out;
     assert!(said.contains("2 of 2 discarded because foreign CPU time"), "{said}");
 }
 
@@ -238,14 +219,6 @@ fn with_argument(argument: &str) -> usize {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     let lines = entries.filter_map(|e| fs::read(e.path().join("cmdline")).ok());
     lines.filter(|line| line.split(|&b| b == 0).any(|word| word == argument.as_bytes())).count()
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(30);
-    while !is_so() {
-        assert!(Instant::now() < patience, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// A run that is at work.
@@ -263,24 +236,23 @@ fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
         "{ name = 'b' }",
         "{ name = 'b', command = ['sh', '-c', 'sleep 4242.17 & while :; do :; done'] }",
     );
-    for signal in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+    for signal in [INT, KILL] {
         let own = Own::new(&body);
         let mut child = half_way(&own);
         wait_until("no trial of its own", || !own.own_points().is_empty());
         wait_until("no worker", || with_argument("4242.17") > 0);
-        let pid = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(pid, signal).expect("signalled");
+        send(child.id(), signal);
         let status = child.wait().expect("an end");
         wait_until("workers go on", || with_argument("4242.17") + with_argument("3600") == 0);
-        if signal == rustix::process::Signal::INT {
+        if signal == INT {
             assert_eq!(status.code(), Some(130));
             assert!(own.out().join("report.html").exists());
         }
         let kept = own.points().len();
         assert!(kept > 0);
         let dir = own.out().display().to_string();
-        let report = exactop(&["lab", "report", &dir]);
-        assert!(report.status.success(), "{}", text(&report.stderr));
+        let report = run(&["lab", "report", &dir]);
+        assert!(report.code == Some(0), "{}", report.err);
         assert_eq!(own.points().len(), kept);
     }
 }
@@ -289,9 +261,9 @@ fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
 fn what_cannot_be_written_is_said_in_one_line() {
     let Some(_alone) = alone() else { return };
     let own = Own::new(PAIRS);
-    let nowhere = exactop(&["lab", "run", &own.file(), "--out", "/proc/nowhere"]);
-    let said = text(&nowhere.stderr);
-    assert_eq!(nowhere.status.code(), Some(1), "{said}");
+    let nowhere = run(&["lab", "run", &own.file(), "--out", "/proc/nowhere"]);
+    let said = nowhere.err;
+    assert_eq!(nowhere.code, Some(1), "{said}");
     assert!(said.lines().count() == 1 && said.contains("/proc/nowhere"), "{said}");
     // A disk that is full after some trials.
     let disk = own.home.path().join("disk");
@@ -304,9 +276,9 @@ fn what_cannot_be_written_is_said_in_one_line() {
     );
     let mut full = Command::new("unshare");
     full.args(["-m", "sh", "-c", &line]).stdin(Stdio::null());
-    let full = full.output().expect("unshare of util-linux");
-    let said = text(&full.stderr);
-    assert_eq!(full.status.code(), Some(1), "{said}");
+    let full = done(full);
+    let said = full.err;
+    assert_eq!(full.code, Some(1), "{said}");
     let last = said.lines().last().unwrap_or_default();
     assert!(last.contains("cannot write") && last.contains("No space left"), "{said}");
     wait_until("workers go on", || with_argument("8000000") + with_argument("3600") == 0);
@@ -325,9 +297,9 @@ fn without_privileges_it_says_what_it_needs() {
     }
     let mut command = Command::new(&copy);
     command.args(["lab", "run", &own.file(), "--out"]).arg(own.out()).uid(65534).gid(65534);
-    let output = command.stdin(Stdio::null()).output().expect("it starts");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let output = done(command);
+    let said = output.err;
+    assert_eq!(output.code, Some(1), "{said}");
     assert!(said.lines().count() == 1 && said.contains("the lab needs the ledger"), "{said}");
     assert!(!own.out().exists());
 }
@@ -352,8 +324,8 @@ fn weights_and_quotas_are_what_was_predicted() {
          workers = [{ group = 'g' }]\ngroups = { g = { max = '40000/100000' } }\n",
     );
     let output = own.run(&["--quick", "--repeats", "4"]);
-    println!("{}{}", text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success());
+    println!("{}{}", output.out, output.err);
+    assert!(output.code == Some(0));
     let allowed = [
         ("two levels", 0.12, 0.12),
         ("quota", 0.12, 0.12),
@@ -378,7 +350,7 @@ fn weights_and_quotas_are_what_was_predicted() {
     assert!((100.0..450.0).contains(&kept_ms), "some 60 % of 500 ms: {kept_ms}");
     assert!(own.out().join("plots/own-throttling-2.svg").exists());
     let left = Command::new("find").args(["/sys/fs/cgroup", "-name", "exactop-run-*"]).output();
-    let left = text(&left.expect("find").stdout);
+    let left = String::from_utf8_lossy(&left.expect("find").stdout).into_owned();
     assert_eq!(left, "", "groups were left");
 }
 
@@ -391,21 +363,15 @@ fn a_trace_holds_every_event_it_counts() {
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("t.pftrace");
     let path = file.display().to_string();
-    let mut load = Command::new(program());
-    let mut load = load
-        .args(["load", "pingpong", "--duration", "20"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("a load");
-    let output = exactop(&["trace", "-d", "0.5", "--buffer", "64", "-o", &path]);
+    let mut load = command(&["load", "pingpong", "--duration", "20"]);
+    let load = Load::start(load.stderr(Stdio::null()));
+    let output = run(&["trace", "-d", "0.5", "--buffer", "64", "-o", &path]);
     // A buffer that is too small says how much is missing.
     let small = home.path().join("small.pftrace").display().to_string();
-    let lossy = exactop(&["trace", "-d", "0.5", "--buffer", "1", "-o", &small]);
-    load.kill().expect("killed");
-    load.wait().expect("an end");
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lossy = run(&["trace", "-d", "0.5", "--buffer", "1", "-o", &small]);
+    drop(load);
+    let said = output.out;
+    assert!(output.code == Some(0), "{}", output.err);
     let told: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
     let trace = Trace::parse_from_bytes(&fs::read(&file).expect("the file")).expect("parsed");
     let bundles = trace.packet.iter().filter_map(|packet| match &packet.data {
@@ -419,12 +385,12 @@ fn a_trace_holds_every_event_it_counts() {
         events += times.len();
         marked += usize::from(bundle.lost_events());
     }
-    println!("{said}{}", text(&lossy.stdout));
+    println!("{said}{}", lossy.out);
     assert_eq!(events, told);
     assert!(told > 1_000, "{said}");
     assert_eq!(marked > 0, said.contains("LOST"), "{said}");
-    assert!(text(&lossy.stdout).contains("LOST") || text(&lossy.stdout).contains("none lost"));
-    let nowhere = exactop(&["trace", "-o", "/proc/nowhere"]);
-    assert_eq!(nowhere.status.code(), Some(1));
-    assert_eq!(text(&nowhere.stderr).lines().count(), 1);
+    assert!(lossy.out.contains("LOST") || lossy.out.contains("none lost"));
+    let nowhere = run(&["trace", "-o", "/proc/nowhere"]);
+    assert_eq!(nowhere.code, Some(1));
+    assert_eq!(nowhere.err.lines().count(), 1);
 }

@@ -3,24 +3,14 @@
 //! is the one that EXACTOP_PROGRAM names.
 #![cfg(feature = "bpf")]
 
+#[path = "helpers/mod.rs"]
+mod helpers;
+
+use helpers::processes::{first_line, send, KILL};
+use helpers::run::{alone, command, program, run};
 use serde_json::Value;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-
-/// One test at a time: they measure who gets a CPU.
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// `None` where the parts that need the ledger are left out on purpose.
-fn alone() -> Option<MutexGuard<'static, ()>> {
-    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
-    (!left_out).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
-}
-
-fn program() -> String {
-    std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
-}
 
 /// The CPU that they want: the last one that may be used, as the first serves interrupts.
 fn cpu() -> String {
@@ -32,24 +22,20 @@ fn cpu() -> String {
 /// A busy loop under `exactop run`, and its PID.
 struct Spinner {
     run: Child,
-    pid: u64,
+    pid: u32,
 }
 
 impl Spinner {
     fn start(conditions: &[&str]) -> Spinner {
         let program = program();
-        let mut run = Command::new(&program)
-            .args(["run", "-q"])
+        let mut run = command(&["run", "-q"])
             .args(conditions)
             .args(["--", &program, "load", "spin", "--duration", "60"])
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
-        let mut line = String::new();
-        let out = run.stderr.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut line).expect("its first line");
+        let line = first_line(run.stderr.take());
         let pid = line.split("process ").nth(1).and_then(|rest| rest.split(';').next());
         let pid = pid.and_then(|pid| pid.parse().ok()).unwrap_or_else(|| panic!("no PID: {line}"));
         Spinner { run, pid }
@@ -58,21 +44,15 @@ impl Spinner {
 
 impl Drop for Spinner {
     fn drop(&mut self) {
-        let pid = rustix::process::Pid::from_raw(self.pid as i32).expect("a PID");
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        send(self.pid, KILL);
         let _ = self.run.wait();
     }
 }
 
 /// One window of the ledger.
 fn window(seconds: &str) -> Value {
-    let output = Command::new(program())
-        .args(["--source", "ledger", "--once", "--json", "-d", seconds])
-        .stdin(Stdio::null())
-        .output()
-        .expect("a window");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    let args = ["--source", "ledger", "--once", "--json", "-d", seconds];
+    serde_json::from_str(&run(&args).fine()).expect("JSON")
 }
 
 fn run_ns(window: &Value, spinner: &Spinner) -> f64 {
@@ -139,7 +119,7 @@ fn a_quota_of_four_tenths_is_four_tenths() {
 }
 
 /// CPU time of a process's threads so far (/proc/PID/task/TID/schedstat, proc(5)), seconds.
-fn ran(pid: u64) -> f64 {
+fn ran(pid: u32) -> f64 {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
     let ns = threads.flatten().map(|thread| {
         let text = std::fs::read_to_string(thread.path().join("schedstat")).expect("it runs");
@@ -150,7 +130,7 @@ fn ran(pid: u64) -> f64 {
 }
 
 /// Waits for the next time that a throttled task may run again: when, and what it had by then.
-fn next_period(pid: u64) -> (Instant, f64) {
+fn next_period(pid: u32) -> (Instant, f64) {
     let patience = Instant::now() + Duration::from_secs(60);
     let (mut before, mut since) = (ran(pid), Instant::now());
     loop {

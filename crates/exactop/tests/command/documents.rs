@@ -1,7 +1,7 @@
 //! What is generated or written down must say what the program does.
 
-use crate::run::{run, run_on};
-use crate::tree::tree;
+use crate::helpers::run::{run, run_on};
+use crate::made_up_proc::tree;
 use exactop_model::columns::COLUMNS;
 use serde_json::Value;
 use std::path::PathBuf;

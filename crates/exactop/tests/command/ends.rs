@@ -1,7 +1,8 @@
 //! How output ends: a reader that goes away, a full disk, signals.
 
-use crate::run::{command, done, run};
-use crate::tree::tree;
+use crate::helpers::processes::{send, HUP, INT, TERM};
+use crate::helpers::run::{command, done, program, run};
+use crate::made_up_proc::tree;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -60,16 +61,16 @@ fn windows_end_without_complaint_when_the_reader_goes() {
 #[test]
 fn a_signal_ends_windows_with_its_number() {
     let tree = tree();
-    for (name, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+    for signal in [INT, TERM, HUP] {
         let mut child = windows(tree.path(), "--json");
         let mut out = child.stdout.take().expect("a pipe");
         out.read_exact(&mut [0; 10]).expect("a window");
-        kill(name, &child);
+        send(child.id(), signal);
         let mut rest = String::new();
         out.read_to_string(&mut rest).expect("the rest");
         assert!(rest.ends_with("}\n"), "the last line is whole: {rest:?}");
         let status = child.wait().expect("an end");
-        assert_eq!((status.code(), status.signal()), (Some(128 + number), None), "{name}");
+        assert_eq!((status.code(), status.signal()), (Some(128 + signal), None), "{signal}");
     }
 }
 
@@ -81,7 +82,7 @@ fn a_signal_ends_a_blocked_write() {
     let mut out = child.stdout.take().expect("a pipe");
     out.read_exact(&mut [0; 1]).expect("a window");
     wait_until_full(&out);
-    kill("TERM", &child);
+    send(child.id(), TERM);
     assert_eq!(child.wait().expect("an end").code(), Some(143));
 }
 
@@ -102,7 +103,7 @@ fn wait_until_full(pipe: &impl std::os::fd::AsFd) {
 fn signals_ignored_from_the_start_stay_ignored() {
     let tree = tree();
     let mut shell = Command::new("sh");
-    let binary = env!("CARGO_BIN_EXE_exactop");
+    let binary = program();
     let line = format!(
         "trap '' INT; {binary} --json -n 1 -d 0.3 --proc-root {} & \
          kill -INT $!; wait $!",
@@ -116,11 +117,6 @@ fn windows(root: &std::path::Path, format: &str) -> Child {
     let mut command = command(&[format, "-d", "0.01", "--proc-root"]);
     command.arg(root).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.spawn().expect("the command starts")
-}
-
-fn kill(signal: &str, child: &Child) {
-    let status = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-    assert!(status.expect("kill(1)").success());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! report.
 
 use super::live::live;
-use super::run::{done, Done};
-use super::tree::tree;
+use crate::helpers::run::{done, program, Done};
+use crate::made_up_proc::tree;
 use std::fs;
 use std::os::unix::fs::{chown, symlink, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -11,12 +11,17 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// The command, ended where it would not end.
-fn ends(args: &[&str], home: &Path) -> Done {
+fn watched(args: &[&str]) -> Command {
     let mut watched = Command::new("timeout");
     // What reads without end is not to take the machine with it.
-    watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000"]);
-    watched.arg(env!("CARGO_BIN_EXE_exactop")).args(args).stdin(Stdio::null());
-    watched.env("XDG_CONFIG_HOME", home).env("HOME", "/nonexistent").env("TZ", "UTC");
+    watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000", &program()]).args(args);
+    watched.stdin(Stdio::null()).env("HOME", "/nonexistent").env("TZ", "UTC");
+    watched
+}
+
+fn ends(args: &[&str], home: &Path) -> Done {
+    let mut watched = watched(args);
+    watched.env("XDG_CONFIG_HOME", home);
     done(watched)
 }
 
@@ -96,13 +101,9 @@ fn a_time_zone_without_end_is_none() {
     fifo(&home.path().join("fifo"));
     let never = format!(":{}", home.path().join("fifo").display());
     for zone in [&never, ":/dev/zero", "/dev/zero", ":/dev/tty", "../../../dev/zero"] {
-        let mut watched = Command::new("timeout");
-        watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000"]);
-        watched.arg(env!("CARGO_BIN_EXE_exactop")).args(["-b", "-n", "1", "-d", "0.05"]);
-        let shown = done({
-            watched.env("TZ", zone).env("HOME", "/nonexistent").stdin(Stdio::null());
-            watched
-        });
+        let mut watched = watched(&["-b", "-n", "1", "-d", "0.05"]);
+        watched.env("TZ", zone);
+        let shown = done(watched);
         assert_eq!(shown.code, Some(0), "{zone}: {}", shown.err);
     }
 }
@@ -118,12 +119,12 @@ fn keeping_settings_follows_no_planted_name() {
         symlink(&victim, file.with_extension(format!("toml.{pid}"))).expect("a link");
     }
     let tree = tree();
-    let terminal = live("planted", tree.path(), home.path(), "-p 1");
-    terminal.await_words("init");
-    terminal.keys("W");
-    terminal.await_words("config.toml");
-    terminal.keys("q");
-    terminal.await_words("ended: 0");
+    let terminal = live(tree.path(), home.path(), "-p 1");
+    terminal.shows("init");
+    terminal.keys(&["W"]);
+    terminal.shows("config.toml");
+    terminal.keys(&["q"]);
+    terminal.shows("ended: 0");
     assert_eq!(fs::read_to_string(&victim).expect("it is there"), "what root keeps");
     let kept = fs::metadata(&file).expect("it was kept");
     assert_eq!(kept.permissions().mode() & 0o777, 0o600);
@@ -131,10 +132,10 @@ fn keeping_settings_follows_no_planted_name() {
 
 #[cfg(feature = "bpf")]
 mod outputs {
-    use super::super::run::command;
     use super::*;
-    use std::process::Child;
-    use std::time::{Duration, Instant};
+    use crate::helpers::processes::{send, wait_until, Load, TERM};
+    use crate::helpers::run::{command, without_ledger};
+    use std::time::Duration;
 
     const REPORT: [&str; 5] = ["run", "-q", "--json", "FILE", "true"];
 
@@ -142,23 +143,13 @@ mod outputs {
         args.iter().map(|&arg| if arg == "FILE" { file } else { arg }).collect()
     }
 
-    /// Whether it ends after a SIGTERM; it is killed if not.
-    fn ends_by_a_signal(mut child: Child) -> bool {
-        let patience = Instant::now() + Duration::from_secs(60);
+    /// Whether it ends after a SIGTERM.
+    fn ends_by_a_signal(mut child: Load) {
         // It may not catch signals yet, and then it ends all the same.
         std::thread::sleep(Duration::from_millis(500));
-        assert!(child.try_wait().expect("a child").is_none(), "it waits for a reader");
-        let pid = child.id().to_string();
-        assert!(Command::new("kill").arg(&pid).status().expect("kill(1)").success());
-        while Instant::now() < patience {
-            if child.try_wait().expect("a child").is_some() {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        let _ = child.kill();
-        let _ = child.wait();
-        false
+        assert!(child.0.try_wait().expect("a child").is_none(), "it waits for a reader");
+        send(child.pid(), TERM);
+        wait_until("an end", || child.0.try_wait().expect("a child").is_some());
     }
 
     #[test]
@@ -168,12 +159,11 @@ mod outputs {
         fifo(&path);
         let name = path.display().to_string();
         let mut all = vec![with(&REPORT, &name)];
-        if std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none() {
+        if !without_ledger() {
             all.push(vec!["trace", "-d", "0.1", "-o", &name]);
         }
         for args in all {
-            let child = command(&args).stderr(Stdio::null()).spawn().expect("it starts");
-            assert!(ends_by_a_signal(child), "{args:?}");
+            ends_by_a_signal(Load::start(command(&args).stderr(Stdio::null())));
         }
     }
 

@@ -1,15 +1,11 @@
 //! Control groups of `exactop run`: a limit lives as long as what it limits.
 
-use crate::processes::{is_over, send, wait_until};
-use crate::run::{command, done, run};
+use crate::helpers::processes::{first_line, is_over, send, wait_until, KILL, TERM};
+use crate::helpers::run::{command, done, run};
 use crate::timed::groups;
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-
-const KILL: i32 = 9;
-const TERM: i32 = 15;
 
 /// The group that this exactop made.
 fn of(dir: &Path, pid: u32) -> Option<PathBuf> {
@@ -48,9 +44,7 @@ impl Limited {
             .stderr(Stdio::null())
             .spawn()
             .expect("the command starts");
-        let mut line = String::new();
-        let out = run.stdout.take().expect("a pipe");
-        BufReader::new(out).read_line(&mut line).expect("its PID");
+        let line = first_line(run.stdout.take());
         let group = of(dir, run.id()).expect("its group");
         Limited { run, group, sleeper: line.trim().parse().expect("a PID") }
     }

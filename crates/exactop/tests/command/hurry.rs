@@ -1,15 +1,12 @@
 //! Whatever a command is doing, signals end it: the first in good order, a second at once.
 
-use crate::processes::{is_over, send};
-use crate::run::command;
-use crate::tree::tree;
+use crate::helpers::processes::{children, is_over, send, INT, TERM};
+use crate::helpers::run::{command, program};
+use crate::made_up_proc::tree;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-const INT: i32 = 2;
-const TERM: i32 = 15;
 
 /// A generous bound: ends come within a second here, also beside a busy loop on every CPU.
 const BOUND: Duration = Duration::from_secs(60);
@@ -164,7 +161,7 @@ fn two_signals_at_once_are_one_wish() {
 fn the_second_signal_gives_the_terminal_back() {
     let tree = tree();
     let root = tree.path().display();
-    let me = env!("CARGO_BIN_EXE_exactop");
+    let me = program();
     let line = format!(
         "stty rows 24; echo $$; {me} prstat -U 0 --proc-root {root} 1; stty -a | tr ';' '\\n'; exit"
     );
@@ -189,8 +186,7 @@ fn the_second_signal_gives_the_terminal_back() {
     std::fs::remove_file(&status).expect("removed");
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &status, kind, mode, 0).expect("a FIFO");
-    let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
-    let prstat: u32 = children.expect("children").trim().parse().expect("prstat");
+    let prstat = children(shell)[0];
     std::thread::sleep(Duration::from_secs(2));
     let mut sent = 0;
     while !is_over(prstat) {

@@ -1,6 +1,6 @@
 //! Little memory, few open files: a source that fits, or one line that says what failed.
 
-use crate::run::{command, done, Done};
+use crate::helpers::run::{command, done, without_ledger, Done};
 use rustix::process::{setrlimit, Resource, Rlimit};
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -64,7 +64,7 @@ fn with_little_memory_something_smaller_is_taken_and_nobody_is_killed() {
 
 #[test]
 fn the_reason_has_figures() {
-    if std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some() {
+    if without_ledger() {
         return;
     }
     let Some(group) = Group::of_mib(32) else { return };
@@ -105,7 +105,7 @@ fn with_too_few_the_error_says_what_failed() {
 /// A low soft limit is no limit.
 #[test]
 fn the_soft_limit_is_raised() {
-    if std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some() {
+    if without_ledger() {
         return;
     }
     let mut process = command(&["-b", "-n", "1", "-d", "0.1", "--source", "ledger"]);

@@ -1,11 +1,11 @@
 //! `exactop load`: workloads to look at, run by the command itself.
 
-use crate::run::{command, run};
+use crate::helpers::processes::{children, send, wait_until, INT};
+use crate::helpers::run::{command, run};
 use exactop_workloads::procs::{stat_field, thread_count};
 use serde_json::Value;
 use std::io::Read;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
 
 fn herd(args: &[&str]) -> Value {
     let done = run(&[&["load", "herd", "--duration", "0.5", "--json"], args].concat());
@@ -38,14 +38,9 @@ fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
     let pid = child.id();
-    let patience = Instant::now() + Duration::from_secs(30);
-    while thread_count(pid) != Some(6) || client_of(pid).is_none() {
-        assert!(Instant::now() < patience, "no herd");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("a herd", || thread_count(pid) == Some(6) && client_of(pid).is_some());
     let client = client_of(pid).expect("the client");
-    let sent = Command::new("kill").args(["-s", "INT", &pid.to_string()]).status();
-    assert!(sent.expect("kill(1)").success());
+    send(pid, INT);
     let mut text = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut text).expect("text");
     assert_eq!(child.wait().expect("an end").code(), Some(0));
@@ -56,13 +51,11 @@ fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
 
 /// The child of a process that is named as the client is.
 fn client_of(pid: u32) -> Option<u32> {
-    let entries = std::fs::read_dir("/proc").ok()?;
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let is_client = |pid: &u32| {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
         name.is_ok_and(|name| name == "herd-client\n")
     };
-    pids.filter(|&child| stat_field(child, 4) == Some(pid.into())).find(is_client)
+    children(pid).into_iter().find(is_client)
 }
 
 #[test]
@@ -76,10 +69,7 @@ fn a_herd_that_cannot_be_is_refused() {
         (&["--wake", "one", "--threads", "x"], "'x'"),
         (&[], "--wake"),
     ] {
-        let done = run(&[&["load", "herd"], args].concat());
-        assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{args:?}: {}", done.err);
-        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
-        assert!(done.err.contains(words), "{args:?}: {}", done.err);
+        run(&[&["load", "herd"], args].concat()).refused(2, words);
     }
     assert_eq!(run(&["load"]).code, Some(2));
 }
@@ -170,26 +160,12 @@ fn a_thread_is_busy_for_the_part_it_is_told() {
 fn sleepers_are_children_that_go_with_their_parent() {
     let mut command = command(&["load", "sleepers", "30", "--duration", "60"]);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the command starts");
-    let patience = Instant::now() + Duration::from_secs(30);
-    let children = || {
-        let path = format!("/proc/{0}/task/{0}/children", child.id());
-        std::fs::read_to_string(path).unwrap_or_default().split_whitespace().count()
-    };
-    while children() != 30 {
-        assert!(Instant::now() < patience, "no sleepers");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let path = format!("/proc/{0}/task/{0}/children", child.id());
-    let text = std::fs::read_to_string(path).expect("its children");
-    let pids: Vec<u32> = text.split_whitespace().filter_map(|p| p.parse().ok()).collect();
+    wait_until("sleepers", || children(child.id()).len() == 30);
+    let pids = children(child.id());
     child.kill().expect("killed");
     child.wait().expect("an end");
-    for pid in pids {
-        while stat_field(pid, 4).is_some_and(|parent| parent == u64::from(child.id())) {
-            assert!(Instant::now() < patience, "{pid} lives on");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
+    let lives = |pid: &u32| stat_field(*pid, 4) == Some(child.id().into());
+    wait_until("all are gone", || !pids.iter().any(lives));
 }
 
 #[test]
@@ -214,9 +190,6 @@ fn loads_that_cannot_be_are_refused() {
         (&["spawn", "--rate", "0"], "more than 0"),
         (&["pingpong", "--threads", "2"], "--threads"),
     ] {
-        let done = run(&[&["load"], args].concat());
-        assert_eq!((done.code, done.out.as_str()), (Some(2), ""), "{args:?}: {}", done.err);
-        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
-        assert!(done.err.contains(words), "{args:?}: {}", done.err);
+        run(&[&["load"], args].concat()).refused(2, words);
     }
 }

@@ -1,41 +1,16 @@
 //! `exactop syscalls`, `wakeups` and `waits` on the real machine: each format, and what they find.
 
-use crate::run::run;
+use crate::helpers::processes::Load;
+use crate::helpers::run::{command, run, without_ledger};
 use serde_json::Value;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
-/// Whether these tests are left out on purpose.
-fn left_out() -> bool {
-    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
-    if left_out {
-        eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
-    }
-    left_out
-}
-
 /// A shell that reads a file again and again.
-struct Reader(Child);
-
-impl Reader {
-    fn start() -> Reader {
-        let line = "while :; do read x </proc/self/comm; done";
-        let child = Command::new("sh").args(["-c", line]).stdout(Stdio::null()).spawn();
-        let reader = Reader(child.expect("a shell"));
-        std::thread::sleep(Duration::from_millis(100));
-        reader
-    }
-
-    fn pid(&self) -> String {
-        self.0.id().to_string()
-    }
-}
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+fn reader() -> Load {
+    let reader = Load::shell("while :; do read x </proc/self/comm; done");
+    std::thread::sleep(Duration::from_millis(100));
+    reader
 }
 
 fn windows(text: &str) -> Vec<Value> {
@@ -44,11 +19,11 @@ fn windows(text: &str) -> Vec<Value> {
 
 #[test]
 fn system_calls_in_every_format() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
-    let reader = Reader::start();
-    let pid = reader.pid();
+    let reader = reader();
+    let pid = reader.pid().to_string();
     let text = run(&["syscalls", "-p", &pid, "--by", "thread", "0.3", "1"]).fine();
     let mut lines = text.lines();
     assert!(lines.next().expect("a line").starts_with("Window 0.3"), "{text}");
@@ -76,16 +51,14 @@ fn system_calls_in_every_format() {
 
 #[test]
 fn a_herd_is_found_by_its_name_and_a_pool_is_not() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
     for (wake, is_herd) in [("all", true), ("one", false)] {
         let args = ["load", "herd", "--threads", "100", "--rate", "50", "--duration", "30"];
-        let mut load = crate::run::command(&args);
-        let load = load.args(["--wake", wake]).stdout(Stdio::null()).stderr(Stdio::null());
-        let load = Reader(load.spawn().expect("a herd"));
+        let load = Load::start(command(&args).args(["--wake", wake]).stderr(Stdio::null()));
         std::thread::sleep(Duration::from_millis(500));
-        let pid = load.pid();
+        let pid = load.pid().to_string();
         let args = ["wakeups", "-p", &pid, "--check", "--json", "2", "2"];
         let done = run(&args);
         assert_eq!(done.code, Some(if is_herd { 3 } else { 0 }), "{} {}", done.out, done.err);
@@ -112,12 +85,12 @@ fn a_herd_is_found_by_its_name_and_a_pool_is_not() {
 
 #[test]
 fn waits_in_every_format() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
-    let sleeper = Reader(Command::new("sleep").arg("1000").spawn().expect("sleep(1)"));
+    let sleeper = Load::sleep();
     std::thread::sleep(Duration::from_millis(100));
-    let pid = sleeper.pid();
+    let pid = sleeper.pid().to_string();
     let text = run(&["waits", "-p", &pid, "0.3", "1"]).fine();
     assert!(text.contains(&format!("sleep ({pid})")), "{text}");
     assert!(text.contains("SLP ") && text.contains("clock_nanosleep "), "{text}");

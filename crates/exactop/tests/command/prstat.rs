@@ -1,7 +1,8 @@
 //! `exactop prstat` as someone from illumos uses it.
 
-use crate::run::{command, done, run, run_on};
-use crate::tree::tree;
+use crate::helpers::processes::{send, HUP, INT, TERM};
+use crate::helpers::run::{command, done, program, run, run_on};
+use crate::made_up_proc::tree;
 use exactop_workloads::workloads::PipePingPong;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -45,10 +46,8 @@ const REFUSED: &[(&[&str], &str)] = &[
 fn wrong_use_is_refused_in_one_line_with_1() {
     for (args, words) in REFUSED {
         let done = run(&[&["prstat"], *args].concat());
-        assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{args:?}: {}", done.err);
+        done.refused(1, words);
         assert!(done.err.starts_with("exactop: prstat: "), "{args:?}: {}", done.err);
-        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
-        assert!(done.err.contains(words), "{args:?}: {words:?} is not in: {}", done.err);
     }
 }
 
@@ -130,15 +129,14 @@ fn a_split_report_sums_below() {
 
 #[test]
 fn signals_that_end_it_are_no_failure() {
-    for (name, code) in [("INT", Some(0)), ("TERM", Some(0)), ("HUP", Some(129))] {
+    for (signal, code) in [(INT, Some(0)), (TERM, Some(0)), (HUP, Some(129))] {
         let tree = tree();
         let mut child = command(&["prstat", "600", "--proc-root"]);
         let mut child = child.arg(tree.path()).stdout(Stdio::piped()).spawn().expect("a start");
         let mut out = child.stdout.take().expect("a pipe");
         std::io::Read::read_exact(&mut out, &mut [0; 10]).expect("the first report");
-        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
-        assert!(sent.expect("kill(1)").success());
-        assert_eq!(child.wait().expect("an end").code(), code, "{name}");
+        send(child.id(), signal);
+        assert_eq!(child.wait().expect("an end").code(), code, "signal {signal}");
     }
 }
 
@@ -147,7 +145,7 @@ fn on_terminal(args: &str, keys: &[u8]) -> (Option<i32>, String) {
     let tree = tree();
     let line = format!(
         "stty rows 24; {} prstat -r --proc-root {} {args}",
-        env!("CARGO_BIN_EXE_exactop"),
+        program(),
         tree.path().display()
     );
     let mut script = Command::new("script");

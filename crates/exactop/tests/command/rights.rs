@@ -1,19 +1,17 @@
 //! Rights: what a running exactop has, against the table of docs/security.md.
 
-use crate::documented_rights::{documented, field, of};
+use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::rights::{documented, field, of};
+use crate::helpers::run::{command, run, without_ledger};
 use rustix::fd::OwnedFd;
 use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use serde_json::Value;
 use std::fs;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// How long a machine under load gets.
-const PATIENCE: Duration = Duration::from_secs(60);
+use std::process::Stdio;
 
 /// A command whose first output waits for ever: the pipe is full.
 struct Stuck {
-    child: Child,
+    load: Load,
     _pipe: OwnedFd,
 }
 
@@ -22,38 +20,22 @@ impl Stuck {
         let (read, write) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
         fcntl_setpipe_size(&write, 4096).expect("a small pipe");
         rustix::io::write(&write, &[b'x'; 4096]).expect("room for a page");
-        let child = Command::new(env!("CARGO_BIN_EXE_exactop"))
-            .args(words)
-            .env("XDG_CONFIG_HOME", "/nonexistent")
-            .stdin(Stdio::null())
-            .stdout(write)
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("exactop");
-        Stuck { child, _pipe: read }
+        let child = command(words).stdout(write).stderr(Stdio::null()).spawn().expect("exactop");
+        Stuck { load: Load(child), _pipe: read }
     }
 
     fn pid(&self) -> String {
-        self.child.id().to_string()
+        self.load.pid().to_string()
     }
 
     /// Waits until it has fenced itself in, the last thing that it gives up.
     fn await_fence(&mut self, words: &[&str]) {
-        let begin = Instant::now();
-        while field(&self.pid(), "Seccomp:") != "2" {
-            if let Some(status) = self.child.try_wait().expect("wait") {
+        wait_until("a fence", || {
+            if let Some(status) = self.load.0.try_wait().expect("wait") {
                 panic!("{words:?} ended: {status}");
             }
-            assert!(begin.elapsed() < PATIENCE, "{words:?} gives up nothing");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-impl Drop for Stuck {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+            field(&self.load.pid().to_string(), "Seccomp:") == "2"
+        });
     }
 }
 
@@ -89,20 +71,10 @@ fn commands_without_a_ledger_keep_what_the_document_says() {
     check(&["completions", "bash"], "`completions`", "");
 }
 
-/// Whether these tests are left out on purpose.
-#[cfg(feature = "bpf")]
-fn left_out() -> bool {
-    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
-    if left_out {
-        eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
-    }
-    left_out
-}
-
 #[test]
 #[cfg(feature = "bpf")]
 fn commands_with_a_source_of_root_keep_what_the_document_says() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
     let trace = tempfile::tempdir().expect("a directory");
@@ -122,7 +94,7 @@ fn commands_with_a_source_of_root_keep_what_the_document_says() {
 #[test]
 #[cfg(feature = "bpf")]
 fn what_run_starts_has_what_exactop_was_started_with() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
     let status = || fs::read_to_string("/proc/self/status").expect("a status file");
@@ -131,17 +103,13 @@ fn what_run_starts_has_what_exactop_was_started_with() {
         let is_wanted = |line: &&str| wanted.iter().any(|name| line.starts_with(name));
         text.lines().filter(is_wanted).map(String::from).collect()
     };
-    let ran = Command::new(env!("CARGO_BIN_EXE_exactop"))
-        .args(["run", "-q", "--", "cat", "/proc/self/status"])
-        .output()
-        .expect("exactop run");
-    assert_eq!(rights(&String::from_utf8_lossy(&ran.stdout)), rights(&status()));
+    let ran = run(&["run", "-q", "--", "cat", "/proc/self/status"]).fine();
+    assert_eq!(rights(&ran), rights(&status()));
 }
 
 #[test]
 fn doctor_says_what_is_given_up() {
-    let output = Command::new(env!("CARGO_BIN_EXE_exactop")).args(["doctor", "--json"]).output();
-    let told: Value = serde_json::from_slice(&output.expect("doctor").stdout).expect("JSON");
+    let told: Value = serde_json::from_str(&run(&["doctor", "--json"]).out).expect("JSON");
     for id in ["capabilities", "no_new_privs", "landlock", "seccomp"] {
         let list = told["capabilities"].as_array().expect("a list");
         let found = list.iter().find(|c| c["id"] == id).unwrap_or_else(|| panic!("no {id}"));

@@ -1,19 +1,12 @@
 //! `exactop run` and the signals that are meant for its command.
 
-use crate::processes::{is_over, send, state, wait_until};
-use crate::run::command;
+use crate::helpers::processes::{
+    first_line, is_over, send, state, wait_until, CONT, HUP, INT, QUIT, TERM, TSTP, USR1, USR2,
+};
+use crate::helpers::run::{command, piped, program};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
-
-const HUP: i32 = 1;
-const INT: i32 = 2;
-const QUIT: i32 = 3;
-const USR1: i32 = 10;
-const USR2: i32 = 12;
-const TERM: i32 = 15;
-const CONT: i32 = 18;
-const TSTP: i32 = 20;
 
 /// A shell under `exactop run` that has said its PID: it is there, with its traps.
 struct Shell {
@@ -107,7 +100,7 @@ fn stopped_and_continued_together() {
 
 #[test]
 fn the_terminals_ctrl_c_comes_once() {
-    let me = env!("CARGO_BIN_EXE_exactop");
+    let me = program();
     let script =
         "trap \"echo one-INT\" INT; trap \"exit 4\" QUIT; echo ready; while :; do sleep 0.05; done";
     // exec: not every shell lets the last command take its place, and one that waits has the
@@ -147,18 +140,10 @@ fn an_end_is_asked_for_once_and_no_run_follows() {
 
 #[test]
 fn at_the_gate_a_signal_ends_both() {
-    let mut process = command(&["run", "-q", "--gate", "--", "echo", "gone"]);
-    let mut run = process
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let mut run = piped(&["run", "-q", "--gate", "--", "echo", "gone"]);
     // Held open: its end would open the gate.
     let _gate = run.stdin.take();
-    let mut words = BufReader::new(run.stderr.take().expect("a pipe"));
-    let mut line = String::new();
-    words.read_line(&mut line).expect("the PID");
+    let line = first_line(run.stderr.take());
     let pid = line.trim().strip_prefix("PID: ").and_then(|pid| pid.parse().ok()).expect("a PID");
     send(run.id(), TERM);
     assert_eq!(run.wait().expect("an end").code(), Some(143));
@@ -167,10 +152,10 @@ fn at_the_gate_a_signal_ends_both() {
 
 #[test]
 fn a_signal_ignored_from_the_start_stays_ignored_by_the_command() {
-    let me = env!("CARGO_BIN_EXE_exactop");
+    let me = program();
     let mut nohup = Command::new("nohup");
     let script = "echo $$; kill -HUP $$; exit 6";
-    nohup.args([me, "run", "-q", "--", "sh", "-c", script]).stdin(Stdio::null());
+    nohup.args([&me, "run", "-q", "--", "sh", "-c", script]).stdin(Stdio::null());
     let shell = Shell::of(&mut nohup);
     assert_eq!(shell.end().0, Some(6));
 }

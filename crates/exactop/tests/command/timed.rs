@@ -1,16 +1,11 @@
 //! `exactop run`: statuses, trees that lose their children, control groups, formats.
 
-use crate::run::{command, done, run};
+use crate::helpers::run::{command, done, piped, program, run, without_ledger};
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-
-/// Whether the parts that need the ledger are left out on purpose.
-fn left_out() -> bool {
-    std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some()
-}
 
 fn json(args: &[&str]) -> Value {
     let dir = tempfile::tempdir().expect("a directory");
@@ -47,24 +42,9 @@ fn it_ends_as_the_command_ends() {
 
 #[test]
 fn standard_streams_directory_and_environment_are_the_commands() {
-    let mut process = command(&[
-        "run",
-        "-q",
-        "--chdir",
-        "/",
-        "--env",
-        "A=b c",
-        "--",
-        "sh",
-        "-c",
-        "cat; pwd; echo $A; echo err >&2",
-    ]);
-    let mut child = process
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let script = "cat; pwd; echo $A; echo err >&2";
+    let own = ["--chdir", "/", "--env", "A=b c"];
+    let mut child = piped(&[&["run", "-q"], &own[..], &["--", "sh", "-c", script]].concat());
     child.stdin.take().expect("a pipe").write_all(b"in\n").expect("written");
     let output = child.wait_with_output().expect("an end");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "in\n/\nb c\n");
@@ -91,13 +71,7 @@ fn each_format_says_what_it_should() {
 
 #[test]
 fn the_gate_opens_at_enter() {
-    let mut process = command(&["run", "-q", "--gate", "--", "echo", "gone"]);
-    let mut child = process
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the command starts");
+    let mut child = piped(&["run", "-q", "--gate", "--", "echo", "gone"]);
     std::thread::sleep(Duration::from_millis(500));
     assert!(child.try_wait().expect("a status").is_none(), "it waits");
     child.stdin.take().expect("a pipe").write_all(b"\n").expect("written");
@@ -130,10 +104,10 @@ fn niceness_cpus_and_policy_are_set_and_clamped() {
 
 #[test]
 fn no_child_is_lost() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
-    let me = env!("CARGO_BIN_EXE_exactop");
+    let me = program();
     let dir = tempfile::tempdir().expect("a directory");
     let at = dir.path().to_str().expect("UTF-8");
     // A daemon in a session of its own, an orphan, and one nobody waits for because the signal of
@@ -183,19 +157,10 @@ pub fn groups() -> Option<PathBuf> {
 
 #[test]
 fn a_quota_holds_and_the_kernel_agrees() {
-    let Some(dir) = groups().filter(|_| !left_out()) else { return };
-    let me = env!("CARGO_BIN_EXE_exactop");
-    let spin = [me, "load", "spin", "--threads", "2", "--duration", "2"];
-    let report = {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("r");
-        let path = path.to_str().expect("UTF-8");
-        let args = ["run", "-q", "--json", path, "--max", "40%", "--weight", "200", "--"];
-        let done = run(&[&args[..], &spin].concat());
-        assert_eq!(done.code, Some(0), "{}", done.err);
-        let text = std::fs::read_to_string(path).expect("the report");
-        serde_json::from_str::<Value>(&text).expect("JSON")
-    };
+    let Some(dir) = groups().filter(|_| !without_ledger()) else { return };
+    let me = program();
+    let spin = [&me, "load", "spin", "--threads", "2", "--duration", "2"];
+    let report = json(&[&["--max", "40%", "--weight", "200", "--"][..], &spin].concat());
     let group = &report["cgroup"];
     let share = ns(&report, "cpu_ns") as f64 / ns(&report, "elapsed_ns") as f64;
     println!("{share:.3} of a CPU; {group}");
@@ -212,9 +177,9 @@ fn a_quota_holds_and_the_kernel_agrees() {
 #[test]
 fn without_the_ledger_the_report_names_what_is_missing() {
     // In a PID namespace of its own there is no ledger.
-    let me = env!("CARGO_BIN_EXE_exactop");
+    let me = program();
     let mut process = Command::new("unshare");
-    process.args(["--pid", "--fork", "--mount-proc", me, "run", "--", "sh", "-c", "exit 4"]);
+    process.args(["--pid", "--fork", "--mount-proc", &me, "run", "--", "sh", "-c", "exit 4"]);
     process.stdin(Stdio::null());
     let done = done(process);
     if done.err.contains("unshare") {
@@ -228,26 +193,14 @@ fn without_the_ledger_the_report_names_what_is_missing() {
 
 #[test]
 fn groups_are_listed_set_and_explained() {
-    let Some(_) = groups().filter(|_| !left_out()) else { return };
-    let me = env!("CARGO_BIN_EXE_exactop");
-    let mut child = command(&[
-        "run",
-        "-q",
-        "--max",
-        "30%",
-        "--",
-        me,
-        "load",
-        "spin",
-        "--threads",
-        "2",
-        "--duration",
-        "30",
-    ])
-    .stdout(Stdio::null())
-    .stderr(Stdio::null())
-    .spawn()
-    .expect("the command starts");
+    let Some(_) = groups().filter(|_| !without_ledger()) else { return };
+    let me = program();
+    let spin = [&me, "load", "spin", "--threads", "2", "--duration", "30"];
+    let mut child = command(&[&["run", "-q", "--max", "30%", "--"][..], &spin].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command starts");
     let pid = child.id();
     std::thread::sleep(Duration::from_millis(1500));
     let listed = run(&["cgroups", "--json", "1", "1"]).fine();
@@ -293,10 +246,7 @@ fn groups_that_are_not_there_or_limits_that_cannot_be_are_one_line() {
         (&["-p", "1"], 2, "groups are of many processes"),
         (&["x"], 2, "interval 'x'"),
     ] {
-        let done = run(&[&["cgroups"], args].concat());
-        assert_eq!((done.code, done.out.as_str()), (Some(status), ""), "{args:?}: {}", done.err);
-        assert_eq!(done.err.lines().count(), 1, "{args:?}: {}", done.err);
-        assert!(done.err.contains(words), "{args:?}: {}", done.err);
+        run(&[&["cgroups"], args].concat()).refused(status, words);
     }
 }
 
@@ -306,23 +256,9 @@ fn repeated_runs_are_interleaved_and_summed_up() {
     let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
     let (order, report) = (path("order"), path("report"));
     let script = format!("nice >>{order}; exit 0");
-    let args = [
-        "run",
-        "--repeat",
-        "2",
-        "--warmup",
-        "1",
-        "--json",
-        &report,
-        "--compare",
-        "nice=0",
-        "nice=7",
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ];
-    let done = run(&args);
+    let all = ["--compare", "nice=0", "nice=7", "--", "sh", "-c", &script];
+    let args = ["run", "--repeat", "2", "--warmup", "1", "--json", &report];
+    let done = run(&[&args[..], &all].concat());
     assert_eq!(done.code, Some(0), "{}", done.err);
     assert!(done.err.starts_with("2 runs each") && done.err.contains("nice=7"), "{}", done.err);
     let order = std::fs::read_to_string(order).expect("who ran");
@@ -341,7 +277,7 @@ fn repeated_runs_are_interleaved_and_summed_up() {
 
 #[test]
 fn ten_thousand_children_are_counted() {
-    if left_out() {
+    if without_ledger() {
         return;
     }
     let script = "i=0; while [ $i -lt 5000 ]; do /bin/true; i=$((i+1)); done";

@@ -1,7 +1,7 @@
 //! Windows of a made-up /proc, in every format.
 
-use crate::run::{command, done, run_on};
-use crate::tree::tree;
+use crate::helpers::run::{command, done, run_on};
+use crate::made_up_proc::tree;
 use serde_json::Value;
 
 const QUICK: [&str; 3] = ["--once", "-d", "0.05"];

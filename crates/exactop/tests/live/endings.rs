@@ -1,13 +1,16 @@
 //! However it ends or stops, the terminal is as it was.
 
+use crate::helpers::processes::{
+    is_over, send, state, wait_until, ABRT, HUP, INT, QUIT, STOP, TERM, TSTP,
+};
+use crate::helpers::run::program;
+use crate::helpers::terminal::{Terminal, PROMPT};
 use crate::screen::table;
-use crate::terminal::{Terminal, PROMPT};
-use std::process::Command;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
 /// What a program can change of a terminal.
-fn state(terminal: &Terminal) -> String {
+fn settings(terminal: &Terminal) -> String {
     let stty = terminal.answer("stty -a");
     assert!(stty.contains("icanon"), "{stty}");
     let formats =
@@ -18,22 +21,16 @@ fn state(terminal: &Terminal) -> String {
 /// Runs the view, has it ended somehow, and compares.
 fn given_back(end: impl FnOnce(&Terminal), code: &str) {
     let terminal = Terminal::new(100, 24, &[]);
-    let before = state(&terminal);
+    let before = settings(&terminal);
     terminal.start(OPTIONS);
     assert_eq!(terminal.knows("mouse_any_flag"), "1");
     end(&terminal);
     terminal.wait("the screen from before", |t| (!t.alternate()).then_some(()));
     let ended = terminal.answer("echo $?");
     assert_eq!(ended.trim(), code);
-    assert_eq!(state(&terminal), before);
+    assert_eq!(settings(&terminal), before);
     let screen = terminal.screen();
     assert!(!screen.contains("%CPU") && screen.contains(PROMPT), "{screen}");
-}
-
-fn signal(terminal: &Terminal, name: &str) {
-    let pid = terminal.child().to_string();
-    let sent = Command::new("kill").args(["-s", name, &pid]).status();
-    assert!(sent.expect("kill(1)").success());
 }
 
 #[test]
@@ -48,15 +45,15 @@ fn control_c_gives_the_terminal_back() {
 
 #[test]
 fn signals_give_the_terminal_back() {
-    for (name, code) in [("TERM", "143"), ("INT", "130"), ("HUP", "129"), ("QUIT", "131")] {
-        given_back(|t| signal(t, name), code);
+    for (signal, code) in [(TERM, "143"), (INT, "130"), (HUP, "129"), (QUIT, "131")] {
+        given_back(|t| send(t.child(), signal), code);
     }
 }
 
 /// Memory that cannot be had, or a stack that overflows: no destructor runs.
 #[test]
 fn an_abort_gives_the_terminal_back() {
-    given_back(|t| signal(t, "ABRT"), "134");
+    given_back(|t| send(t.child(), ABRT), "134");
 }
 
 /// A terminal may say that it is of any size; memory for all its cells there is none.
@@ -64,7 +61,7 @@ fn an_abort_gives_the_terminal_back() {
 fn a_terminal_without_end_is_survived() {
     let terminal = Terminal::new(100, 24, &[]);
     terminal.line("stty cols 65535 rows 65535");
-    terminal.line(&format!("clear; {} {OPTIONS}", env!("CARGO_BIN_EXE_exactop")));
+    terminal.line(&format!("clear; {} {OPTIONS}", program()));
     terminal.wait("the view", |t| t.alternate().then_some(()));
     // The terminal knows its size better than the program, so what is drawn lies about.
     terminal.wait("a drawing", |t| (t.screen().trim().len() > 200).then_some(()));
@@ -79,39 +76,33 @@ fn a_terminal_without_end_is_survived() {
     assert!(terminal.answer("stty -a").contains(" icanon"));
 }
 
-/// The letter of a process's state.
-fn letter(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.chars().next()
-}
-
 #[test]
 fn it_stops_and_comes_back() {
     let terminal = Terminal::new(100, 24, &[]);
-    let before = state(&terminal);
+    let before = settings(&terminal);
     terminal.start(OPTIONS);
     let pid = terminal.child();
     for by_key in [true, false] {
         match by_key {
             true => terminal.keys(&["C-z"]),
-            false => signal(&terminal, "TSTP"),
+            false => send(pid, TSTP),
         }
-        terminal.wait("a stop", |_| (letter(pid) == Some('T')).then_some(()));
-        assert_eq!(state(&terminal), before);
+        terminal.wait("a stop", |_| (state(pid) == Some('T')).then_some(()));
+        assert_eq!(settings(&terminal), before);
         terminal.line("fg");
         terminal.wait("the view", |t| t.alternate().then_some(()));
         terminal.passes(|screen| table(&terminal, screen));
     }
     // Stopped without being asked, and continued: it draws everything anew.
-    signal(&terminal, "STOP");
-    terminal.wait("a stop", |_| (letter(pid) == Some('T')).then_some(()));
+    send(pid, STOP);
+    terminal.wait("a stop", |_| (state(pid) == Some('T')).then_some(()));
     // The terminal is still raw: Enter would be no end of a line to the shell.
     terminal.text("fg");
     terminal.keys(&["C-j"]);
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
-    assert_eq!(state(&terminal), before);
+    assert_eq!(settings(&terminal), before);
 }
 
 /// The terminal's window is closed: its shell gets SIGHUP, and reads and writes fail.
@@ -120,9 +111,5 @@ fn it_ends_with_its_terminal() {
     let terminal = Terminal::live(80, 24, OPTIONS);
     let pid = terminal.child();
     drop(terminal);
-    let begin = std::time::Instant::now();
-    while letter(pid).is_some_and(|l| l != 'Z') {
-        assert!(begin.elapsed().as_secs() < 30, "process {pid} lives on without a terminal");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("an end without a terminal", || is_over(pid));
 }

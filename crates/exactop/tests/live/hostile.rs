@@ -1,8 +1,8 @@
 //! Names that want to write to the terminal, and terminals without colours.
 
+use crate::helpers::processes::Load;
+use crate::helpers::terminal::Terminal;
 use crate::screen::table;
-use crate::terminal::Terminal;
-use crate::Load;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;

@@ -1,8 +1,8 @@
 //! Every documented key, and what the pages behind them show.
 
+use crate::helpers::processes::Load;
+use crate::helpers::terminal::Terminal;
 use crate::screen::{books, harmless, table};
-use crate::terminal::Terminal;
-use crate::Load;
 use exactop_tui::keys::{KeyCommand, BINDINGS};
 
 const OPTIONS: &str = "-d 0.3 --source procfs";

@@ -1,23 +1,13 @@
 //! What the live view has, at rest and while someone asks for something.
 
-use crate::documented_rights::{documented, field, of};
-use crate::terminal::Terminal;
-use crate::Load;
-use std::fs;
-
-/// The process below the terminal's shell.
-fn exactop(terminal: &Terminal) -> String {
-    let shell = terminal.knows("pane_pid");
-    terminal.wait("exactop", |_| {
-        let children = fs::read_to_string(format!("/proc/{shell}/task/{shell}/children")).ok()?;
-        children.split_whitespace().next().map(String::from)
-    })
-}
+use crate::helpers::processes::Load;
+use crate::helpers::rights::{documented, field, of};
+use crate::helpers::terminal::Terminal;
 
 #[test]
 fn the_live_view_keeps_what_the_document_says() {
     let terminal = Terminal::live(100, 30, "--source procfs -d 0.2");
-    let pid = exactop(&terminal);
+    let pid = terminal.child().to_string();
     terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
     assert_eq!(of(&pid), documented("live view", "procfs"));
     assert_eq!(field(&pid, "NoNewPrivs:"), "1");
@@ -39,7 +29,7 @@ fn fenced_in_it_still_signals_and_keeps_its_settings() {
         (field(&other.pid().to_string(), "State:").starts_with('Z')).then_some(())
     });
     let at_rest = documented("live view", "ledger");
-    assert_eq!(of(&exactop(&terminal)).effective & !at_rest.effective, 0);
+    assert_eq!(of(&terminal.child().to_string()).effective & !at_rest.effective, 0);
     terminal.keys(&["W"]);
     terminal.wait("the settings", |t| t.config().exists().then_some(()));
 }

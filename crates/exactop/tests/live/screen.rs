@@ -1,6 +1,6 @@
 //! What every screen of the live view must be.
 
-use crate::terminal::Terminal;
+use crate::helpers::terminal::Terminal;
 
 /// Checks a screen with the table on it: header, books that add up, heading, harmless text.
 pub fn table(terminal: &Terminal, screen: &str) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Every size from tiny to wide, and changes of it while the view runs.
 
+use crate::helpers::terminal::Terminal;
 use crate::screen::{harmless, table};
-use crate::terminal::Terminal;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 

@@ -1,8 +1,9 @@
 //! What the two sources make of work that comes and goes between two looks.
 
+use crate::helpers::processes::Load;
+use crate::helpers::run::without_ledger;
+use crate::helpers::terminal::Terminal;
 use crate::screen::{books, table};
-use crate::terminal::Terminal;
-use crate::{without_ledger, Load};
 
 const STORM: &str = "while :; do /bin/true; done";
 

@@ -1,8 +1,8 @@
 //! Keys that are pressed before a new window is on the screen, as over a slow line: they mean what
 //! the person saw.
 
-use crate::terminal::Terminal;
-use crate::Load;
+use crate::helpers::processes::Load;
+use crate::helpers::terminal::Terminal;
 use std::os::unix::process::ExitStatusExt;
 
 /// A process that is always on top of the table, among others that do something now and then, so

@@ -1,5 +1,7 @@
 //! A terminal to look at: a private tmux(1) server with a shell in it.
 
+use super::processes::children;
+use super::run::program;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -56,7 +58,7 @@ impl Terminal {
 
     /// Types the command and waits for the table.
     pub fn start(&self, options: &str) {
-        self.line(&format!("clear; {} {options}", env!("CARGO_BIN_EXE_exactop")));
+        self.line(&format!("clear; {} {options}", program()));
         self.wait("the table", |t| t.alternate().then_some(()));
         self.shows("PID");
     }
@@ -147,11 +149,8 @@ impl Terminal {
 
     /// The process that the shell runs in the foreground or has stopped.
     pub fn child(&self) -> u32 {
-        let shell = self.knows("pane_pid");
-        let children = Command::new("pgrep").args(["-P", &shell]).output();
-        let children = children.expect("pgrep(1) (make deps)").stdout;
-        let first = String::from_utf8_lossy(&children).lines().next().map(str::to_string);
-        first.and_then(|pid| pid.parse().ok()).expect("the shell runs something")
+        let shell = self.knows("pane_pid").parse().expect("a PID");
+        self.wait("a program", |_| children(shell).first().copied())
     }
 
     /// The shell's answer to a command.

@@ -1,8 +1,8 @@
 //! Questions: what is asked, what bad answers get, and that good ones do what they say.
 
+use crate::helpers::processes::Load;
+use crate::helpers::terminal::Terminal;
 use crate::screen::{is_heading, table};
-use crate::terminal::Terminal;
-use crate::Load;
 use std::os::unix::process::ExitStatusExt;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";

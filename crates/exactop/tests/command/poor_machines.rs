@@ -1,14 +1,15 @@
 //! Machines and users that give less: no privileges, namespaces, hidden processes, full disks,
 //! and more processes than anyone looks at. On the real /proc.
 
-use crate::run::{command, done, Done};
+use crate::helpers::processes::Load;
+use crate::helpers::run::{command, done, program, without_ledger, Done};
 use exactop_workloads::workloads::Sleepers;
 use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// Nobody in particular, on most systems.
@@ -24,9 +25,9 @@ impl Reachable {
     fn new() -> Reachable {
         let home = tempfile::tempdir().expect("a temporary directory");
         fs::set_permissions(home.path(), Permissions::from_mode(0o755)).expect("permissions");
-        let program = home.path().join("exactop");
-        fs::copy(env!("CARGO_BIN_EXE_exactop"), &program).expect("a copy");
-        Reachable { _home: home, program }
+        let copy = home.path().join("exactop");
+        fs::copy(program(), &copy).expect("a copy");
+        Reachable { _home: home, program: copy }
     }
 
     /// A run without any privileges.
@@ -46,22 +47,6 @@ impl Reachable {
         let line = line.replace("{}", &self.program.display().to_string());
         command.args(unshare).args(["sh", "-c", &line]).stdin(Stdio::null());
         done(command)
-    }
-}
-
-/// A line of shell that runs until this is dropped.
-struct Shell(Child);
-
-impl Shell {
-    fn new(line: &str) -> Shell {
-        Shell(Command::new("/bin/sh").args(["-c", line]).spawn().expect("a shell"))
-    }
-}
-
-impl Drop for Shell {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 
@@ -94,9 +79,8 @@ fn fallen_back(done: Done, why: &str) -> (Value, i64) {
 
 /// A wrong choice of source: one line, and the code of things that failed.
 fn refused(done: &Done, why: &str) {
-    assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{}", done.err);
-    assert_eq!(done.err.lines().count(), 1, "{}", done.err);
-    assert!(done.err.starts_with("exactop: ") && done.err.contains(why), "{}", done.err);
+    done.refused(1, why);
+    assert!(done.err.starts_with("exactop: "), "{}", done.err);
     assert!(done.err.contains("'exactop doctor'"), "{}", done.err);
 }
 
@@ -138,7 +122,7 @@ fn hidden_processes_are_in_the_unnamed_account() {
         return;
     }
     let here = Reachable::new();
-    let _busy = Shell::new("while :; do :; done");
+    let _busy = Load::shell("while :; do :; done");
     let line = format!(
         "mount -t proc -o hidepid=2 proc /proc && exec setpriv --reuid={NOBODY} --regid={NOBODY} \
          --clear-groups {{}} --json --once -d 1 --source procfs"
@@ -165,7 +149,7 @@ fn windows_on_a_full_disk_are_an_error() {
 #[test]
 fn processes_that_vanish_between_listing_and_reading_are_no_error() {
     let _storm =
-        Shell::new("while :; do for n in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done");
+        Load::shell("while :; do for n in 1 2 3 4 5 6 7 8; do /bin/true & done; wait; done");
     let args = ["--json", "-H", "-c", "-n", "20", "-d", "0.02", "--source", "procfs"];
     let text = done(command(&args)).fine();
     assert_eq!(text.lines().map(window).count(), 20);
@@ -186,7 +170,7 @@ fn many(processes: usize) {
         window
     };
     source("procfs");
-    if cfg!(feature = "bpf") && std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_none() {
+    if cfg!(feature = "bpf") && !without_ledger() {
         let window = source("ledger");
         assert_eq!(window["window"]["residual_ns"], 0, "{}", window["window"]);
         assert_eq!(window["window"]["exact"], true, "{}", window["window"]);

@@ -1,0 +1,7 @@
+//! What the tests of the command share. Each test program uses a part of it.
+#![allow(dead_code)]
+
+pub mod processes;
+pub mod rights;
+pub mod run;
+pub mod terminal;

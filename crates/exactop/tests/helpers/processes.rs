@@ -1,0 +1,87 @@
+//! Processes that are started, signalled and waited for.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub const HUP: i32 = 1;
+pub const INT: i32 = 2;
+pub const QUIT: i32 = 3;
+pub const ABRT: i32 = 6;
+pub const KILL: i32 = 9;
+pub const USR1: i32 = 10;
+pub const USR2: i32 = 12;
+pub const TERM: i32 = 15;
+pub const CONT: i32 = 18;
+pub const STOP: i32 = 19;
+pub const TSTP: i32 = 20;
+
+/// A child that is killed and reaped when it is dropped.
+pub struct Load(pub Child);
+
+impl Load {
+    pub fn start(command: &mut Command) -> Load {
+        Load(command.stdout(Stdio::null()).spawn().expect("it starts"))
+    }
+
+    /// A line of shell.
+    pub fn shell(line: &str) -> Load {
+        Load::start(Command::new("/bin/sh").args(["-c", line]))
+    }
+
+    /// Somebody who does nothing.
+    pub fn sleep() -> Load {
+        Load::start(Command::new("sleep").arg("1000"))
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sends a signal by its number.
+pub fn send(pid: u32, signal: i32) {
+    let pid = rustix::process::Pid::from_raw(pid as i32).expect("a process");
+    let signal = rustix::process::Signal::from_named_raw(signal).expect("a signal with a name");
+    rustix::process::kill_process(pid, signal).expect("sent");
+}
+
+/// Waits for what must come, however busy the machine is.
+pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !so() {
+        assert!(Instant::now() < patience, "{what}: not after a minute");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The first line that comes.
+pub fn first_line(pipe: Option<impl Read>) -> String {
+    let mut line = String::new();
+    BufReader::new(pipe.expect("a pipe")).read_line(&mut line).expect("a line");
+    line
+}
+
+/// The state letter of a process (proc_pid_stat(5)); `None`: it is gone.
+pub fn state(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// Whether a process is gone, or dead and not waited for.
+pub fn is_over(pid: u32) -> bool {
+    matches!(state(pid), None | Some('Z' | 'X'))
+}
+
+/// The children of a process.
+pub fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    text.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}

@@ -1,0 +1,82 @@
+//! Runs the command and takes down what it said.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard};
+
+/// What a run left behind.
+pub struct Done {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// The program; in emulated machines the one that EXACTOP_PROGRAM names.
+pub fn program() -> String {
+    std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
+}
+
+/// The command with nothing of this environment that could change it.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    command.args(args).stdin(Stdio::null()).env_remove("COLUMNS").env_remove("XDG_CONFIG_HOME");
+    command.env("HOME", "/nonexistent").env("TZ", "UTC").env("TERM", "xterm");
+    command
+}
+
+pub fn run(args: &[&str]) -> Done {
+    done(command(args))
+}
+
+/// A run on a made-up /proc.
+pub fn run_on(root: &Path, args: &[&str]) -> Done {
+    let mut command = command(args);
+    command.arg("--proc-root").arg(root);
+    done(command)
+}
+
+pub fn done(mut command: Command) -> Done {
+    let output = command.output().expect("the command starts");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// Starts it with a pipe at each end.
+pub fn piped(args: &[&str]) -> Child {
+    let mut command = command(args);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().expect("the command starts")
+}
+
+impl Done {
+    /// The output of a run that went well and had nothing to say beside it.
+    pub fn fine(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.out);
+        self.out
+    }
+
+    /// A run that was refused in one line that has these words.
+    pub fn refused(&self, code: i32, words: &str) {
+        assert_eq!((self.code, self.out.as_str()), (Some(code), ""), "{words:?}: {}", self.err);
+        assert_eq!(self.err.lines().count(), 1, "{words:?}: {}", self.err);
+        assert!(self.err.contains(words), "{words:?} is not in: {}", self.err);
+    }
+}
+
+/// Whether the ledger's tests are left out on purpose. Where they are not, a ledger that does not
+/// open fails them.
+pub fn without_ledger() -> bool {
+    let left_out = std::env::var_os("EXACTOP_NO_LEDGER_TESTS").is_some();
+    if left_out {
+        eprintln!("left out: EXACTOP_NO_LEDGER_TESTS is set");
+    }
+    left_out
+}
+
+/// One test at a time: they measure who gets a CPU.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// `None` where the parts that need the ledger are left out on purpose.
+pub fn alone() -> Option<MutexGuard<'static, ()>> {
+    (!without_ledger()).then(|| ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+}
