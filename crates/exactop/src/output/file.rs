@@ -1,7 +1,7 @@
 //! A file that someone names for output. It may be a FIFO or a device on purpose: then whoever is
 //! behind it is waited for, and a signal ends the wait.
 
-use super::Signals;
+use super::{Signals, CHUNK};
 use crate::failure::Failure;
 use exactop_files::{Await, Output};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
@@ -14,8 +14,6 @@ use std::time::{Duration, Instant};
 const BEAT: Duration = Duration::from_millis(50);
 /// How long a reader may take nothing once a signal came.
 const GRACE: Duration = Duration::from_secs(1);
-/// As much as a pipe that poll(2) calls writable takes without blocking (pipe(7), PIPE_BUF).
-const CHUNK: usize = 4096;
 
 /// An output that is open.
 pub struct Sink<'a> {

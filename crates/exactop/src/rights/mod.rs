@@ -36,8 +36,8 @@ pub struct Reduced {
     calls: Measure,
 }
 
-/// Gives up what a command no longer needs. `readable` are files and directories beside the usual ones that it goes on reading. What a kernel does not
-/// have is left out: 'exactop doctor' says so.
+/// Gives up what a command no longer needs. `readable` are files and directories beside the usual
+/// ones that it goes on reading. What a kernel does not have is left out: 'exactop doctor' says so.
 pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
     let rights = role.rights();
     // Without it an ordinary user may not fence himself in.

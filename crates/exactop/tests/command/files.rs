@@ -143,7 +143,14 @@ mod outputs {
         args.iter().map(|&arg| if arg == "FILE" { file } else { arg }).collect()
     }
 
-    /// Whether it ends after a SIGTERM.
+    fn own_fifo() -> (TempDir, String) {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("fifo");
+        fifo(&path);
+        (home, path.display().to_string())
+    }
+
+    /// It ends after a SIGTERM.
     fn ends_by_a_signal(mut child: Load) {
         // It may not catch signals yet, and then it ends all the same.
         std::thread::sleep(Duration::from_millis(500));
@@ -154,10 +161,7 @@ mod outputs {
 
     #[test]
     fn a_fifo_without_a_reader_is_given_up_at_a_signal() {
-        let home = tempfile::tempdir().expect("a directory");
-        let path = home.path().join("fifo");
-        fifo(&path);
-        let name = path.display().to_string();
+        let (_home, name) = own_fifo();
         let mut all = vec![with(&REPORT, &name)];
         if !without_ledger() {
             all.push(vec!["trace", "-d", "0.1", "-o", &name]);
@@ -169,11 +173,8 @@ mod outputs {
 
     #[test]
     fn a_fifo_with_a_reader_gets_the_report() {
-        let home = tempfile::tempdir().expect("a directory");
-        let path = home.path().join("fifo");
-        fifo(&path);
-        let name = path.display().to_string();
-        let reader = Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn().expect("cat(1)");
+        let (_home, name) = own_fifo();
+        let reader = Command::new("cat").arg(&name).stdout(Stdio::piped()).spawn().expect("cat(1)");
         assert_eq!(done(command(&with(&REPORT, &name))).code, Some(0));
         let told = reader.wait_with_output().expect("it ends").stdout;
         let report: serde_json::Value = serde_json::from_slice(&told).expect("JSON");

@@ -2,7 +2,7 @@
 
 use crate::helpers::processes::{first_line, is_over, send, wait_until, KILL, TERM};
 use crate::helpers::run::{command, done, run};
-use crate::timed::groups;
+use crate::run::groups;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

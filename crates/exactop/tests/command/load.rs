@@ -1,6 +1,6 @@
 //! `exactop load`: workloads to look at, run by the command itself.
 
-use crate::helpers::processes::{children, send, wait_until, INT};
+use crate::helpers::processes::{children, first_line, send, wait_until, INT};
 use crate::helpers::run::{command, run};
 use exactop_workloads::procs::{stat_field, thread_count};
 use serde_json::Value;
@@ -36,8 +36,10 @@ fn a_herd_serves_what_it_accepts_and_stops_by_itself() {
 fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
     let mut command = command(&["load", "herd", "--wake", "one", "--threads", "5", "--rate", "50"]);
     let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the command starts");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
     let pid = child.id();
+    // It catches signals once it has said so.
+    assert!(first_line(child.stderr.take()).contains("or at Ctrl-C"));
     wait_until("a herd", || thread_count(pid) == Some(6) && client_of(pid).is_some());
     let client = client_of(pid).expect("the client");
     send(pid, INT);

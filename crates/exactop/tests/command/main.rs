@@ -8,8 +8,6 @@ mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 #[cfg(feature = "bpf")]
-mod hurry;
-#[cfg(feature = "bpf")]
 mod limits;
 mod live;
 mod load;
@@ -21,9 +19,11 @@ mod prstat;
 mod refused;
 mod rights;
 #[cfg(feature = "bpf")]
-mod signals;
+mod run;
 #[cfg(feature = "bpf")]
-mod timed;
+mod second_signal;
+#[cfg(feature = "bpf")]
+mod signals;
 #[cfg(feature = "bpf")]
 mod user;
 mod windows;

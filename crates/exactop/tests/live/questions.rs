@@ -14,19 +14,25 @@ fn answer(terminal: &Terminal, key: &str, question: &str, text: &str) {
     terminal.line(text);
 }
 
+/// Bad answers, and why each is one.
+fn refuses(terminal: &Terminal, key: &str, question: &str, answers: &[(&str, &str)]) {
+    for (text, why) in answers {
+        answer(terminal, key, question, text);
+        terminal.shows(why);
+    }
+}
+
 #[test]
 fn filters_choose_rows_and_bad_ones_say_why() {
     let load = Load::sleep();
     let terminal = Terminal::live(120, 30, OPTIONS);
-    for (text, why) in [
+    let wrong = [
         ("cpu", "no operator"),
         ("comand=sh", "no column 'comand'"),
         ("%CPU>much", "'much' is not a number"),
         ("COMMAND<x", "is text"),
-    ] {
-        answer(&terminal, "o", "add filter", text);
-        terminal.shows(why);
-    }
+    ];
+    refuses(&terminal, "o", "add filter", &wrong);
     answer(&terminal, "o", "add filter", &format!("pid={}", load.pid()));
     terminal.passes(|screen| {
         table(&terminal, screen)?;
@@ -154,7 +160,7 @@ fn renicing_asks_too() {
 #[test]
 fn intervals_that_make_no_sense_are_refused() {
     let terminal = Terminal::live(100, 24, OPTIONS);
-    for (text, why) in [
+    let wrong = [
         ("0", "must be more than 0 s"),
         ("-1", "must be more than 0 s, not -1"),
         ("nan", "must be a number"),
@@ -162,10 +168,8 @@ fn intervals_that_make_no_sense_are_refused() {
         ("inf", "at most a day"),
         ("0.001", "at least 0.01 s"),
         ("soon", "'soon' is not a number of seconds"),
-    ] {
-        answer(&terminal, "d", "seconds between looks", text);
-        terminal.shows(why);
-    }
+    ];
+    refuses(&terminal, "d", "seconds between looks", &wrong);
     answer(&terminal, "s", "seconds between looks", "0.7");
     terminal.shows("window 0.7");
     terminal.passes(|screen| table(&terminal, screen));

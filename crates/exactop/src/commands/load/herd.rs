@@ -20,7 +20,7 @@ pub struct Herd {
     #[arg(long, value_parser = parse::one_of(WAKE))]
     wake: Wake,
     /// Connections per second the client tries to make, one after the other
-    #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", default_value_t = 100.0, value_parser = super::rate("connections per second"), allow_hyphen_values = true)]
     rate: f64,
     /// When it stops by itself
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse::seconds, allow_hyphen_values = true)]
@@ -34,13 +34,6 @@ const WAKE: &[Word<Wake>] = &[
     ("all", Wake::All, "Every worker (pthread_cond_broadcast)"),
     ("one", Wake::One, "One worker (pthread_cond_signal)"),
 ];
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if rate > 0.0 && rate <= 1e6 => Ok(rate),
-        _ => Err("write connections per second, more than 0 and up to a million".into()),
-    }
-}
 
 /// Runs it until its time is over or someone ends it.
 ///

@@ -85,3 +85,11 @@ fn some(text: &str) -> Result<usize, String> {
         _ => Err("write a number from 1".into()),
     }
 }
+
+/// How many of something there are each second.
+fn rate(what: &'static str) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync {
+    move |text| match text.parse() {
+        Ok(rate) if rate > 0.0 && rate <= 1e6 => Ok(rate),
+        _ => Err(format!("write {what}, more than 0 and up to a million")),
+    }
+}

@@ -159,17 +159,10 @@ pub struct Spawn {
     #[arg(long, value_name = "N", value_parser = super::some)]
     procs: Option<usize>,
     /// Children a second, all together [default: as many as can be]
-    #[arg(long, value_name = "R", value_parser = rate, allow_hyphen_values = true)]
+    #[arg(long, value_name = "R", value_parser = super::rate("children a second"), allow_hyphen_values = true)]
     rate: Option<f64>,
     #[command(flatten)]
     until: Until,
-}
-
-fn rate(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(rate) if rate > 0.0 && rate <= 1e6 => Ok(rate),
-        _ => Err("write children a second, more than 0 and up to a million".into()),
-    }
 }
 
 impl Spawn {

@@ -20,7 +20,7 @@ pub fn run(wanted: Wanted) -> Result<(), Failure> {
             let lines = COLUMNS.iter().map(|c| format!("{:<14} {}\n", c.name, c.title));
             output::print(lines.collect::<String>())
         }
-        Wanted::Live(live) => live::run(live),
-        Wanted::Windows(windows) => windows::run(&windows),
+        Wanted::Live(wanted) => live::run(wanted),
+        Wanted::Windows(wanted) => windows::run(&wanted),
     }
 }
