@@ -2,7 +2,9 @@
 
 use crate::helpers::processes::{wait_until, Load};
 use crate::helpers::rights::{documented, field, of};
-use crate::helpers::run::{command, run, without_ledger};
+#[cfg(feature = "bpf")]
+use crate::helpers::run::without_ledger;
+use crate::helpers::run::{command, run};
 use rustix::fd::OwnedFd;
 use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use serde_json::Value;
