@@ -58,17 +58,9 @@ impl Books {
             let busy = cpus().map(|c| c.task_ns).fold(0, u64::wrapping_add);
             books.unnamed_ns = busy.saturating_sub(books.tasks_ns + books.exited_ns);
         }
-        let sum = [
-            books.tasks_ns,
-            books.exited_ns,
-            books.unnamed_ns,
-            books.irq_ns.unwrap_or(0),
-            books.steal_ns.unwrap_or(0),
-            books.idle_ns,
-            books.offline_ns,
-        ]
-        .iter()
-        .fold(0, |a: u64, &b| a.wrapping_add(b));
+        let tasks = [books.tasks_ns, books.exited_ns, books.unnamed_ns];
+        let others = [books.idle_ns, books.offline_ns].into_iter().chain(books.irq_ns);
+        let sum = tasks.into_iter().chain(others).chain(books.steal_ns).fold(0, u64::wrapping_add);
         books.residual_ns = books.total_ns.wrapping_sub(sum) as i64;
         books
     }

@@ -8,7 +8,7 @@ use exactop_model::sort::SortBy;
 use exactop_model::{Column, ColumnId, Counter, ErrorKind, SourceKind};
 use exactop_views::table::TextOptions;
 use exactop_views::{csv, json, ptop, reference, table, Page, Plan, Selection, User};
-use sample::{frame, Details};
+use sample::{details, frame, Reads};
 
 fn named(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| columns::find(id).expect("a column")).collect()
@@ -26,7 +26,7 @@ fn plan(columns: Vec<&'static Column>) -> Plan {
 }
 
 fn page(plan: &Plan, source: SourceKind) -> Page {
-    plan.page(frame(source, plan.threads), &mut Details)
+    plan.page(frame(source, plan.threads), &mut Reads(details))
 }
 
 fn text(plan: &Plan, source: SourceKind, options: &TextOptions) -> String {

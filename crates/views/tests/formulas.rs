@@ -11,7 +11,7 @@ use exactop_model::sort::SortBy;
 use exactop_model::{CallNr, ColumnId, Comm, SourceKind, Who};
 use exactop_views::on_demand::{syscalls, waits, wakeups};
 use exactop_views::{cgroups, csv, Plan, Selection};
-use sample::{frame, Details};
+use sample::{details, frame, Reads};
 
 const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
 
@@ -57,7 +57,7 @@ fn rows_of_tasks() {
         // A number stays one.
         row.ident.nice = -7;
     }
-    let page = plan.page(frame, &mut Details);
+    let page = plan.page(frame, &mut Reads(details));
     let mut out = Vec::new();
     csv::write(&mut out, &page).expect("memory takes it");
     // As comm and as command.

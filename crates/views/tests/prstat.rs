@@ -3,10 +3,11 @@
 mod sample;
 
 use exactop_model::{
-    Ask, Comm, Counter, Counters, Doing, Feed, Frame, Ident, MicroState, Missing, Needs, Row,
-    RowKind, SourceKind, TaskKey,
+    Comm, Counter, Counters, Doing, Frame, Ident, MicroState, Missing, Needs, Row, RowKind,
+    SourceKind, TaskKey,
 };
 use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, Report, ReportStyle, Room};
+use sample::Reads;
 
 const MS: u64 = 1_000_000;
 const WINDOW: u64 = 1000 * MS;
@@ -39,41 +40,29 @@ fn frame(rows: Vec<Row>) -> Frame {
 }
 
 /// Details by process: size and resident size in KiB, seconds, user, cgroup.
-struct Details;
-
-impl Feed for Details {
-    fn next_frame(&mut self, _: &Ask) -> Result<Option<Frame>, String> {
-        Ok(None)
-    }
-
-    fn same_frame(&mut self, _: &Ask) -> Option<Frame> {
-        None
-    }
-
-    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        for row in rows {
-            let (size, rss, seconds, user, cgroup) = match row.key.tgid {
-                7160 => (3864, 2772, 0, "root", "/user.slice"),
-                16_145 => {
-                    (57_344, 47_104, 2591, "postgresql", "/system.slice/postgresql-16@main.service")
-                }
-                95 => (0, 0, 2853, "root", "/"),
-                3571 => (5500, 3500, 18, "root", "/system.slice/nscd.service"),
-                _ => (10_240, 9380, 305, "root", "/system.slice/nscd.service"),
-            };
-            let detail = &mut row.detail;
-            if needs.has(Needs::STAT) {
-                (detail.virt, detail.time_ns) = (Ok(size << 10), Ok(seconds * 1000 * MS));
+fn details(rows: &mut [&mut Row], needs: Needs) {
+    for row in rows {
+        let (size, rss, seconds, user, cgroup) = match row.key.tgid {
+            7160 => (3864, 2772, 0, "root", "/user.slice"),
+            16_145 => {
+                (57_344, 47_104, 2591, "postgresql", "/system.slice/postgresql-16@main.service")
             }
-            if needs.has(Needs::STATM) {
-                detail.res = Ok(rss << 10);
-            }
-            if needs.has(Needs::USER) {
-                detail.user = Ok(user.into());
-            }
-            if needs.has(Needs::CGROUP) {
-                detail.cgroup = Ok(cgroup.into());
-            }
+            95 => (0, 0, 2853, "root", "/"),
+            3571 => (5500, 3500, 18, "root", "/system.slice/nscd.service"),
+            _ => (10_240, 9380, 305, "root", "/system.slice/nscd.service"),
+        };
+        let detail = &mut row.detail;
+        if needs.has(Needs::STAT) {
+            (detail.virt, detail.time_ns) = (Ok(size << 10), Ok(seconds * 1000 * MS));
+        }
+        if needs.has(Needs::STATM) {
+            detail.res = Ok(rss << 10);
+        }
+        if needs.has(Needs::USER) {
+            detail.user = Ok(user.into());
+        }
+        if needs.has(Needs::CGROUP) {
+            detail.cgroup = Ok(cgroup.into());
         }
     }
 }
@@ -93,7 +82,7 @@ fn machine() -> Frame {
 }
 
 fn report(style: &ReportStyle, frame: Frame) -> Report {
-    style.report(frame, &Chosen::default(), ROOM, &mut Details)
+    style.report(frame, &Chosen::default(), ROOM, &mut Reads(details))
 }
 
 fn rows_of(report: &Report) -> &[String] {
@@ -198,22 +187,13 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
         ]
     );
     /// A process that went before it could be looked at.
-    struct Gone;
-    impl Feed for Gone {
-        fn next_frame(&mut self, _: &Ask) -> Result<Option<Frame>, String> {
-            Ok(None)
-        }
-        fn same_frame(&mut self, _: &Ask) -> Option<Frame> {
-            None
-        }
-        fn details(&mut self, rows: &mut [&mut Row], _: Needs) {
-            for row in rows {
-                row.detail.virt = Err(Missing::Vanished);
-            }
+    fn gone(rows: &mut [&mut Row], _: Needs) {
+        for row in rows {
+            row.detail.virt = Err(Missing::Vanished);
         }
     }
     let frame = frame(vec![unknown, zombie]);
-    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Gone);
+    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Reads(gone));
     assert_eq!(
         rows_of(&sizes),
         [
@@ -255,8 +235,12 @@ fn states_have_prstats_names() {
 fn users_below_processes() {
     let style =
         ReportStyle { lists: Lists::Both(GroupBy::User), cut: true, ..ReportStyle::default() };
-    let report =
-        style.report(machine(), &Chosen::default(), Room { top: 1, bottom: 5 }, &mut Details);
+    let report = style.report(
+        machine(),
+        &Chosen::default(),
+        Room { top: 1, bottom: 5 },
+        &mut Reads(details),
+    );
     let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
  16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
  NPROC USERNAME  SWAP   RSS MEMORY      TIME  CPU                             
@@ -289,7 +273,8 @@ fn cgroups_stand_where_zones_do() {
         ReportStyle { lists: Lists::Both(GroupBy::Cgroup), cut: true, ..ReportStyle::default() };
     let mut frame = machine();
     frame.rows[2].ident.cgroup_id = Some(4711);
-    let report = style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details);
+    let report =
+        style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Reads(details));
     let expected = "  CGID    NPROC  SWAP   RSS MEMORY      TIME  CPU CGROUP                      
   4711        1   56M   46M   1.2%   0:43:11  32% /system.slice/postgresql-16*
      -        1 3864K 2772K   0.1%   0:00:00 0.2%                  /user.slice
@@ -305,7 +290,7 @@ fn shares_of_groups_over_100_are_scaled_down() {
     other.ident.uid = 103;
     let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
     let rows = frame(vec![busy(1), other]);
-    let report = style.report(rows, &Chosen::default(), ROOM, &mut sample::Details);
+    let report = style.report(rows, &Chosen::default(), ROOM, &mut Reads(sample::details));
     let cpu: Vec<&str> = rows_of(&report).iter().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(cpu, [" 50%", " 50%"]);
 }
@@ -328,7 +313,7 @@ fn rows_are_sorted_by_any_key_both_ways() {
 #[test]
 fn rows_are_chosen_and_the_total_counts_those() {
     let total = |chosen: &Chosen| {
-        let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Details);
+        let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Reads(details));
         report.total.split(", load").next().unwrap().to_string()
     };
     let none = Chosen::default;

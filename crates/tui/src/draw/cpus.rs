@@ -53,15 +53,9 @@ fn cell(cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static
 
 fn length_ns(cpu: &CpuRow) -> u64 {
     let time = &cpu.account.time;
-    let known = [
-        time.task_ns,
-        time.unnamed_ns,
-        time.idle_ns,
-        time.irq_ns.unwrap_or(0),
-        time.steal_ns.unwrap_or(0),
-        time.offline_ns,
-    ];
-    known.iter().fold(0, |sum, &ns| sum.saturating_add(ns))
+    let always = [time.task_ns, time.unnamed_ns, time.idle_ns, time.offline_ns];
+    let known = always.into_iter().chain(time.irq_ns).chain(time.steal_ns);
+    known.fold(0, u64::saturating_add)
 }
 
 /// Shares of the CPU's time in the order of [`GLYPHS`]. The accounts are exact; executing time
