@@ -79,6 +79,19 @@ pub fn count(n: u64) -> String {
     }
 }
 
+/// An integer with separators: `3,512`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
 /// Cuts or pads text to a display width.
 pub fn pad(text: &str, width: usize, left: bool) -> String {
     let cut: String = text.chars().take(width).collect();
@@ -125,6 +138,11 @@ mod tests {
         let shown: Vec<_> =
             [0, 1023, 1024, 3_355_443, 222_298_112, 1 << 30, u64::MAX].map(size).into();
         assert_eq!(shown, ["0", "1023", "1.0K", "3.2M", "212M", "1.0G", "16E"]);
+    }
+
+    #[test]
+    fn separators_stand_before_threes() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

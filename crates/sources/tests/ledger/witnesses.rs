@@ -145,7 +145,7 @@ fn a_fork_storm_has_names() {
         let b = frame.books;
         named += b.tasks_ns + b.exited_ns;
         busy += b.tasks_ns + b.exited_ns + b.unnamed_ns;
-        for &shell in &load.shells() {
+        for &shell in &load.pids() {
             let row = process(&frame, shell);
             of_children += row.children.and_then(|c| c.get(Counter::RunNs)).expect("children");
             let theirs = frame.exited.iter().filter(|e| e.ident.ppid == shell);

@@ -1,13 +1,13 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
 use super::books;
-use super::text::{pack, put, put_right, thousands, width, Piece};
+use super::text::{pack, put, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen};
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::size;
+use exactop_model::words::units::{size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
 

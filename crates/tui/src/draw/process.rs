@@ -2,7 +2,7 @@
 
 use super::states::{self, Parts};
 use super::table::{bar_heading, heading, put_bar};
-use super::text::{cell, cut, pack, put, thousands, Piece};
+use super::text::{cell, cut, pack, put, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::process::ProcessPage;
 use crate::app::App;
@@ -13,7 +13,7 @@ use exactop_model::on_demand::waits::Latency;
 use exactop_model::sort::SortBy;
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::{self, cpu_time, percent, size};
+use exactop_model::words::units::{self, cpu_time, percent, size, thousands};
 use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};

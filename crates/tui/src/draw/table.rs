@@ -1,7 +1,7 @@
 //! The table: headings and rows.
 
 use super::states;
-use super::text::{cell, put, put_spans, thousands};
+use super::text::{cell, put, put_spans};
 use super::theme::{Ink, Theme};
 use crate::app::arrange::{Entry, Line as TableLine};
 use crate::app::shown::Facts;
@@ -11,7 +11,7 @@ use crate::layout::{Placed, Screen};
 use exactop_model::columns::{self, Column, Context, Rounding, Unit};
 use exactop_model::sort::SortBy;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units;
+use exactop_model::words::units::{self, thousands};
 use exactop_model::{ColumnId, Row, RowKind, Value};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

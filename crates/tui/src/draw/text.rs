@@ -42,19 +42,6 @@ pub fn cell(text: &str, width: usize, left: bool) -> String {
     }
 }
 
-/// An integer with separators: `3,512`.
-pub fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, c) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// A part of a line that is shown whole or not at all.
 pub struct Piece {
     rank: u8,
@@ -196,11 +183,6 @@ mod tests {
             assert_eq!(cell(text, width, false).width(), width, "{text} in {width}");
         }
         assert_eq!(cell("12345", 4, false), "   *");
-    }
-
-    #[test]
-    fn separators_stand_before_threes() {
-        assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

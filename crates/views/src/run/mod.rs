@@ -5,7 +5,7 @@ pub mod repeat;
 
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::run::{RunGroup, RunReport, Tree};
-use exactop_model::words::units::size;
+use exactop_model::words::units::{size, thousands};
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
@@ -41,19 +41,6 @@ fn short(ns: u64) -> String {
         0..10_000_000_000 => format!("{:.3}", seconds(ns)),
         _ => format!("{:.2}", seconds(ns)),
     }
-}
-
-/// `1,204`.
-fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// As POSIX has it (time(1p), -p).

@@ -3,11 +3,10 @@
 use crate::{worker::Worker, Error};
 use std::time::Duration;
 
-/// A parent that ignores SIGCHLD. Every second child of its works and ends; the others leave an
-/// orphan behind, which does.
-#[derive(Debug)]
-pub struct AutoReaped {
-    worker: Worker,
+workload! {
+    /// A parent that ignores SIGCHLD. Every second child of its works and ends; the others leave an
+    /// orphan behind, which does.
+    AutoReaped
 }
 
 /// What the processes that have ended did.
@@ -27,11 +26,6 @@ impl AutoReaped {
     pub fn start(at_once: usize, work: Duration) -> Result<Self, Error> {
         let args = [at_once.to_string(), work.as_micros().to_string()];
         Ok(Self { worker: Worker::start("auto-reaped", &args)? })
-    }
-
-    /// The children's parent.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// The totals so far.

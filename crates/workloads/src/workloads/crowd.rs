@@ -13,10 +13,9 @@ pub enum CrowdOf {
     Names,
 }
 
-/// Tasks of the user `nobody`, if started as root.
-#[derive(Debug)]
-pub struct Crowd {
-    worker: Worker,
+workload! {
+    /// Tasks of the user `nobody`, if started as root.
+    Crowd
 }
 
 impl Crowd {
@@ -28,16 +27,6 @@ impl Crowd {
             CrowdOf::Names => "names",
         };
         Ok(Self { worker: Worker::start("crowd", &[of.into(), count.to_string()])? })
-    }
-
-    /// Their parent.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
-    }
-
-    /// The processes, if they stay.
-    pub fn pids(&self) -> Vec<u32> {
-        self.worker.ids().collect()
     }
 
     /// How many with a name of their own have come and gone.

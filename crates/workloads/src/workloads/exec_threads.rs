@@ -2,27 +2,16 @@
 
 use crate::{worker::Worker, Error};
 
-/// Processes that exec themselves, over and over, from a thread that is not their leader, while
-/// other threads of theirs end.
-#[derive(Debug)]
-pub struct ExecThreads {
-    worker: Worker,
+workload! {
+    /// Processes that exec themselves, over and over, from a thread that is not their leader, while
+    /// other threads of theirs end.
+    ExecThreads
 }
 
 impl ExecThreads {
     /// Starts as many processes.
     pub fn start(processes: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("exec-threads", &[processes.to_string()])? })
-    }
-
-    /// The processes' parent.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
-    }
-
-    /// The processes.
-    pub fn pids(&self) -> Vec<u32> {
-        self.worker.ids().collect()
     }
 
     /// How many times they began anew, all together, the first time included.

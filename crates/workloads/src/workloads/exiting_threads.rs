@@ -2,10 +2,9 @@
 
 use crate::{worker::Worker, Error};
 
-/// A process whose threads work for 1 to 5 ms and end.
-#[derive(Debug)]
-pub struct ExitingThreads {
-    worker: Worker,
+workload! {
+    /// A process whose threads work for 1 to 5 ms and end.
+    ExitingThreads
 }
 
 /// What the threads that have ended did.
@@ -22,11 +21,6 @@ impl ExitingThreads {
     /// Starts as many lanes; each has one such thread at a time.
     pub fn start(lanes: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("exiting-threads", &[lanes.to_string()])? })
-    }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// The totals so far.

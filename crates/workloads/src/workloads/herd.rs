@@ -3,10 +3,10 @@
 use crate::herd::{Totals, Wake};
 use crate::{worker::Worker, Error};
 
-/// A server with many workers, and its client.
-#[derive(Debug)]
-pub struct Herd {
-    worker: Worker,
+workload! {
+    /// A server with many workers, and its client. The process is the server: its first thread accepts;
+    /// beside the workers it has one that answers here.
+    Herd
 }
 
 impl Herd {
@@ -15,11 +15,6 @@ impl Herd {
     pub fn start(threads: usize, wake: Wake, rate: f64) -> Result<Self, Error> {
         let args = [threads.to_string(), wake.to_string(), rate.to_string()];
         Ok(Self { worker: Worker::start("herd", &args)? })
-    }
-
-    /// The server. Its first thread accepts; beside the workers it has one that answers here.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// The totals so far.

@@ -4,6 +4,29 @@
 //! [`group_members`](crate::procs::group_members) lists the rest. All of them have names that
 //! begin with `lab-`, but for the shells.
 
+/// A load in processes of its own, by the worker that stands for it.
+macro_rules! workload {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        pub struct $name {
+            worker: Worker,
+        }
+
+        impl $name {
+            /// Its first process: the one that works, or the parent of those that do.
+            pub fn pid(&self) -> u32 {
+                self.worker.pid()
+            }
+
+            /// Those who work, processes or threads, if they stay.
+            pub fn pids(&self) -> Vec<u32> {
+                self.worker.ids().collect()
+            }
+        }
+    };
+}
+
 mod auto_reaped;
 mod crowd;
 mod exec_threads;

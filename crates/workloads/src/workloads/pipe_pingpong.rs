@@ -2,10 +2,9 @@
 
 use crate::{worker::Worker, Error};
 
-/// Threads in pairs, each pair passing one byte to and fro over pipes.
-#[derive(Debug)]
-pub struct PipePingPong {
-    worker: Worker,
+workload! {
+    /// Threads in pairs, each pair passing one byte to and fro over pipes.
+    PipePingPong
 }
 
 impl PipePingPong {
@@ -15,11 +14,6 @@ impl PipePingPong {
     /// not, the error is [`TooFewFiles`](crate::error::Refusal::TooFewFiles).
     pub fn start(threads: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("pipe-pingpong", &[threads.to_string()])? })
-    }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// How many times a byte has been there and back, all pairs together.

@@ -2,10 +2,9 @@
 
 use crate::{worker::Worker, Error};
 
-/// Threads in a ring; each signals the next one and sleeps, in nanosleep and in futex by turns.
-#[derive(Debug)]
-pub struct SignalStorm {
-    worker: Worker,
+workload! {
+    /// Threads in a ring; each signals the next one and sleeps, in nanosleep and in futex by turns.
+    SignalStorm
 }
 
 /// How many signals did what: each count is at most the one before it.
@@ -23,11 +22,6 @@ impl SignalStorm {
     /// Starts as many threads, all in one process.
     pub fn start(threads: usize) -> Result<Self, Error> {
         Ok(Self { worker: Worker::start("signal-storm", &[threads.to_string()])? })
-    }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// The counts so far.

@@ -2,10 +2,9 @@
 
 use crate::{worker::Worker, Error};
 
-/// Busy threads in one process, in user mode nearly all of the time.
-#[derive(Debug)]
-pub struct Spin {
-    worker: Worker,
+workload! {
+    /// Busy threads in one process, in user mode nearly all of the time.
+    Spin
 }
 
 /// What a busy thread used in its life.
@@ -23,11 +22,6 @@ impl Spin {
         let numbers = std::iter::once(&threads).chain(cpus.unwrap_or_default());
         let args: Vec<String> = numbers.map(ToString::to_string).collect();
         Ok(Self { worker: Worker::start("spin", &args)? })
-    }
-
-    /// The process.
-    pub fn pid(&self) -> u32 {
-        self.worker.pid()
     }
 
     /// The busy threads. The process has one more, idle, which answers here.

@@ -11,8 +11,8 @@ const CMINFLT: usize = 11;
 #[test]
 fn fork_storm() {
     let storm = ForkStorm::start(2).unwrap();
-    assert_eq!(storm.shells().len(), 2);
-    for shell in storm.shells() {
+    assert_eq!(storm.pids().len(), 2);
+    for shell in storm.pids() {
         grows("children of a shell", || stat_field(shell, CMINFLT).expect("the shell runs"));
     }
     ends(storm, ForkStorm::pid);
