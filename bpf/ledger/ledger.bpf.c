@@ -57,11 +57,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	if (in)
 		now = not_before(now, in->since);
 	b = last_boundary(now);
-	read_run_queue(c, prev, now, true);
-	if (count_missed(c, prev, 1) || !in_step(c, prev))
-		resync(c, prev, now, cpu);
-	out = occupant(c);
-	close_segment(c, out, prev, now, b);
+	out = charge_occupant(c, prev, cpu, now, b, true);
 	if (out)
 		switch_out(c, out, c->cur, prev, preempt, prev_state, cpu, now, b);
 	else if (prev->pid)
@@ -82,27 +78,19 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 
 ON_SWITCH(handle_switch)
 
-/*
- * sched_wakeup and not sched_waking: only the former is ordered with the task's own switch-out
- * (under its run queue's lock, or after on_cpu fell).
- */
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(on_wakeup, struct task_struct *p)
+static __always_inline void wake(struct ex_cpu *c, struct task_struct *p)
 {
 	struct ex_slot *s;
-	__u64 now, depth;
 	__u32 index;
-	struct ex_cpu *c = enter_here(&depth);
+	__u64 now;
 
-	if (!c)
-		return 0;
 	s = slot_of(p, &index);
 	c->events[EX_EV_WAKEUP]++;
 	/* Woken while on CPU or waiting for one: nothing changes. */
 	if (!s || s->state == EX_RUN || is_waiting(s->state) || s->state == EX_DEAD)
-		goto out;
+		return;
 	if (is_lost(c, EX_EV_WAKEUP))
-		goto out;
+		return;
 	now = not_before(bpf_ktime_get_ns(), s->since);
 	cross(c, s, index, last_boundary(now), p);
 	charge_off_cpu(c, s, now, s->state);
@@ -112,8 +100,22 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	s->since = now;
 	s->kstate = 0;
 	s->state = is_throttled(p) ? EX_THROTTLE : EX_LAT;
-out:
-	leave(c, depth);
+}
+
+/*
+ * sched_wakeup and not sched_waking: only the former is ordered with the task's own switch-out
+ * (under its run queue's lock, or after on_cpu fell).
+ */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	__u64 depth;
+	struct ex_cpu *c = enter_here(&depth);
+
+	if (c) {
+		wake(c, p);
+		leave(c, depth);
+	}
 	return 0;
 }
 
@@ -153,27 +155,34 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	return 0;
 }
 
+static __always_inline void wake_new(struct ex_cpu *c, struct task_struct *p)
+{
+	struct ex_slot *s;
+	__u32 index;
+	__u64 now;
+
+	c->events[EX_EV_NEW]++;
+	s = slot_of(p, &index);
+	if (!s || (s->state != EX_NEW && s->state != EX_SEED))
+		return;
+	now = bpf_ktime_get_ns();
+	s->born = now;
+	cross(c, s, index, last_boundary(now), p);
+	s->since = now;
+	s->state = EX_LAT;
+	__sync_fetch_and_add(&born_tasks, 1);
+}
+
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct *p)
 {
-	struct ex_slot *s;
-	__u64 now, depth;
-	__u32 index;
+	__u64 depth;
 	struct ex_cpu *c = enter_here(&depth);
 
-	if (!c)
-		return 0;
-	c->events[EX_EV_NEW]++;
-	s = slot_of(p, &index);
-	if (s && (s->state == EX_NEW || s->state == EX_SEED)) {
-		now = bpf_ktime_get_ns();
-		s->born = now;
-		cross(c, s, index, last_boundary(now), p);
-		s->since = now;
-		s->state = EX_LAT;
-		__sync_fetch_and_add(&born_tasks, 1);
+	if (c) {
+		wake_new(c, p);
+		leave(c, depth);
 	}
-	leave(c, depth);
 	return 0;
 }
 

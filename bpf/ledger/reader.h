@@ -70,11 +70,7 @@ static __always_inline int flush_this_cpu(void)
 	}
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	b = last_boundary(now);
-	read_run_queue(c, task, now, false);
-	if (count_missed(c, task, 0) || !in_step(c, task))
-		resync(c, task, now, cpu);
-	s = occupant(c);
-	close_segment(c, s, task, now, b);
+	s = charge_occupant(c, task, cpu, now, b, false);
 	c->events[EX_EV_FLUSH]++;
 	if (s) {
 		if (split_run && s->split_run != split_run)

@@ -378,6 +378,21 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 	return 0;
 }
 
+/* Charges a CPU up to now, with whoever runs there, if that has a slot. */
+static __always_inline struct ex_slot *charge_occupant(struct ex_cpu *c, struct task_struct *task,
+						       __u32 cpu, __u64 now, struct boundary b,
+						       bool at_switch)
+{
+	struct ex_slot *s;
+
+	read_run_queue(c, task, now, at_switch);
+	if (count_missed(c, task, at_switch) || !in_step(c, task))
+		resync(c, task, now, cpu);
+	s = occupant(c);
+	close_segment(c, s, task, now, b);
+	return s;
+}
+
 /*
  * A task that is freed and still has a slot: its last switch was not seen, or only as what
  * resync() made of it. What it executed in the present window is folded now. Where this
@@ -396,10 +411,7 @@ static __noinline int end_unseen(struct ex_cpu *c, struct ex_slot *s, struct tas
 		count_error(EX_ERR_UNSEEN_SWITCH);
 		cross(c, s, index, b, NULL);
 		if (!nested) {
-			read_run_queue(c, current, now, false);
-			if (count_missed(c, current, 0) || !in_step(c, current))
-				resync(c, current, now, cpu);
-			close_segment(c, occupant(c), current, now, b);
+			charge_occupant(c, current, cpu, now, b, false);
 			fold_late(c, s, task, cpu, now, b);
 		}
 	}

@@ -31,6 +31,15 @@ struct {
 		__type(value, of_one);                                                             \
 	} name SEC(".maps")
 
+/* Tells the reader of a task, from an iterator. */
+#define TELL_OF(task, told, ctx)                                                                   \
+	({                                                                                         \
+		(told)->tgid = (task)->tgid;                                                       \
+		(told)->tid = (task)->pid;                                                         \
+		bpf_probe_read_kernel_str((told)->comm, sizeof((told)->comm), (task)->comm);       \
+		bpf_seq_write((ctx)->meta->seq, told, sizeof(*(told)));                            \
+	})
+
 /* Sums that only grow; the reader deletes those of tasks that are gone. */
 #define SUMS(name, most, key_of_one, of_one)                                                       \
 	struct {                                                                                   \

@@ -18,41 +18,42 @@ struct {
 	__uint(max_entries, 1 << 20);
 } events SEC(".maps");
 
-static __always_inline struct ex_logged *room(void)
+/* A record with what both kinds have. */
+static __always_inline struct ex_logged *begin(enum ex_logged_kind kind, struct task_struct *prev,
+					       struct task_struct *next)
 {
 	struct ex_logged *record = bpf_ringbuf_reserve(&events, sizeof(struct ex_logged), 0);
 
-	if (!record)
+	if (!record) {
 		count_lost();
-	return record;
-}
-
-static __always_inline void name_next(struct ex_logged *record, struct task_struct *next)
-{
+		return NULL;
+	}
+	record->at = bpf_ktime_get_boot_ns();
+	record->kind = kind;
+	record->cpu = bpf_get_smp_processor_id();
+	record->prev_tid = prev->pid;
+	record->prev_prio = prev->prio;
+	record->prev_state = 0;
+	record->preempt = 0;
+	record->target_cpu = 0;
 	record->next_tid = next->pid;
 	record->next_tgid = next->tgid;
 	record->next_ppid = next->real_parent->tgid;
 	record->pad = 0;
 	record->next_prio = next->prio;
 	bpf_probe_read_kernel(record->next_comm, sizeof(record->next_comm), next->comm);
+	return record;
 }
 
 static __always_inline int switched(bool preempt, struct task_struct *prev,
 				    struct task_struct *next, unsigned int prev_state)
 {
-	struct ex_logged *record = room();
+	struct ex_logged *record = begin(EX_LOG_SWITCH, prev, next);
 
 	if (!record)
 		return 0;
-	record->at = bpf_ktime_get_boot_ns();
-	record->kind = EX_LOG_SWITCH;
-	record->cpu = bpf_get_smp_processor_id();
-	record->prev_tid = prev->pid;
-	record->prev_prio = prev->prio;
 	record->prev_state = prev_state | prev->exit_state;
 	record->preempt = preempt;
-	record->target_cpu = 0;
-	name_next(record, next);
 	/* The reader looks by itself: a wake-up for each record would be a switch of its own. */
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
@@ -63,22 +64,13 @@ ON_SWITCH(switched)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
-	struct task_struct *me = bpf_get_current_task_btf();
-	struct ex_logged *record = room();
+	struct ex_logged *record = begin(EX_LOG_WAKING, bpf_get_current_task_btf(), p);
 
 	if (!record)
 		return 0;
-	record->at = bpf_ktime_get_boot_ns();
-	record->kind = EX_LOG_WAKING;
-	record->cpu = bpf_get_smp_processor_id();
-	record->prev_tid = me->pid;
-	record->prev_prio = me->prio;
-	record->prev_state = 0;
-	record->preempt = 0;
 	record->target_cpu = record->cpu;
 	if (bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		record->target_cpu = p->se.cfs_rq->rq->cpu;
-	name_next(record, p);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 	return 0;
 }

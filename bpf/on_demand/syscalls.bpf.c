@@ -192,9 +192,6 @@ int open_syscalls(struct bpf_iter__task *ctx)
 		if (open.nr < 0 || !is_asked_for(open.nr))
 			return 0;
 	}
-	open.tgid = task->tgid;
-	open.tid = task->pid;
-	bpf_probe_read_kernel_str(open.comm, sizeof(open.comm), task->comm);
-	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	TELL_OF(task, &open, ctx);
 	return 0;
 }

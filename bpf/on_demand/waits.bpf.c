@@ -247,9 +247,6 @@ int open_waits(struct bpf_iter__task *ctx)
 		open.kind = EX_QUEUES;
 	else if (t->doing != SLEEPS)
 		return 0;
-	open.tgid = task->tgid;
-	open.tid = task->pid;
-	bpf_probe_read_kernel_str(open.comm, sizeof(open.comm), task->comm);
-	bpf_seq_write(ctx->meta->seq, &open, sizeof(open));
+	TELL_OF(task, &open, ctx);
 	return 0;
 }

@@ -29,6 +29,8 @@ pub(crate) enum Attach {
     Split,
     /// In the ledger while interrupts are measured; elsewhere always.
     Interrupts,
+    /// Not at all: the reader runs it, and each run is an event.
+    Flush,
     /// Not at all: the reader runs it.
     Never,
 }
@@ -127,7 +129,7 @@ table! {
 
     publish                     "raw_tp"                            [ledger]                         Never      All               None;
     peek                        "raw_tp"                            [ledger]                         Never      All               None;
-    flush                       "raw_tp"                            [ledger]                         Never      All               None;
+    flush                       "raw_tp"                            [ledger]                         Flush      All               None;
     seed                        "iter/task"                         [ledger wakeups]                 Never      All               None;
     changed                     "iter/task"                         [snapshot]                       Never      All               None;
     walk                        "syscall"                           [snapshot]                       Never      From6_7           Some(NO_WALK);
@@ -137,10 +139,9 @@ table! {
 }
 
 impl Program {
-    /// Whether it is told of in what the programs cost: iterators run once for each task, and are
-    /// no event.
+    /// Whether its runs are events, of which the cost is told.
     pub fn is_counted(&self) -> bool {
-        !self.section.starts_with("iter/")
+        self.attach != Attach::Never
     }
 
     /// The tracepoint it is attached to.
