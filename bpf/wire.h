@@ -181,7 +181,8 @@ struct ex_cpu {
 	__u64 rq;	 /* address of its run queue */
 	__u64 kernel_switches; /* rq.nr_switches at the last look */
 	__u64 arrived;	       /* when the present occupant came */
-	__u64 line1;
+	__u32 irq_run;	       /* the run of measuring interrupts in which it saw one begin */
+	__u32 line1;
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
 	struct ex_cpu_cum snap;

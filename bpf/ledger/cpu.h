@@ -84,6 +84,15 @@ static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *
 	return missed;
 }
 
+/* Of an interrupt one end was seen: what was not is missing only where both are looked at. */
+static __always_inline void count_unseen_interrupt(struct ex_cpu *c)
+{
+	__u32 run = READ_ONCE(irq_run);
+
+	if (run && c->irq_run == run)
+		count_error(EX_ERR_UNSEEN_IRQ);
+}
+
 static __always_inline __u64 take_steal(struct ex_cpu *c, __u64 at_most)
 {
 	__u64 steal = c->steal_carry < at_most ? c->steal_carry : at_most;

@@ -45,7 +45,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	 */
 	if (c->irq_depth) {
 		if (!bpf_core_field_exists(prev->softirq_disable_cnt))
-			count_error(EX_ERR_UNSEEN_IRQ);
+			count_unseen_interrupt(c);
 		c->irq_depth = 0;
 	}
 	if (next->pid) {

@@ -30,6 +30,7 @@ __u32 seeded;	  /* everyone who lives has a slot: from now on a missing one is a
 __u32 watch_tgid;
 __u32 mark_children_of; /* children of this process begin the tree that is followed */
 __u32 split_run;  /* which run of measuring user and system time; 0: not measured */
+__u32 irq_run;	  /* which run of measuring interrupts; 0: not both ends of all are seen */
 __u64 lead_ns;	  /* how far ahead publish() sets T */
 __u32 dirty_n[2]; /* slots first touched in epoch e, at [e & 1] */
 __u32 ready[EX_TABLES]; /* how many slots and groups there are; grows */

@@ -80,6 +80,7 @@ static __always_inline void interrupt_begins(bool soft)
 		c->irq_own = 1;
 		return;
 	}
+	c->irq_run = READ_ONCE(irq_run);
 	if (!c->irq_depth++)
 		c->irq_since = bpf_ktime_get_ns();
 }
@@ -98,8 +99,7 @@ static __always_inline void interrupt_ends(bool soft)
 	}
 	if (!c->irq_depth) {
 		/* The first thing seen may be an end. */
-		if (c->irq_total)
-			count_error(EX_ERR_UNSEEN_IRQ);
+		count_unseen_interrupt(c);
 		return;
 	}
 	if (--c->irq_depth)

@@ -71,6 +71,7 @@ impl Globals {
     write_global!(set_watch_tgid, watch_tgid, u32);
     write_global!(set_mark_children_of, mark_children_of, u32);
     write_global!(set_split_run, split_run, u32);
+    write_global!(set_irq_run, irq_run, u32);
     write_global!(set_lead_ns, lead_ns, u64);
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);

@@ -84,19 +84,23 @@ impl Optional {
             Group::Split => Attach::Split,
             Group::Interrupts => Attach::Interrupts,
         })?;
-        if self.group == Group::Split {
-            self.run = self.run.wrapping_add(1).max(1);
-            kernel.globals.set_split_run(self.run);
-        }
+        self.run = self.run.wrapping_add(1).max(1);
+        self.tell(kernel, self.run);
         Ok(())
     }
 
     fn stop(&mut self, kernel: &KernelSide) {
-        if self.group == Group::Split {
-            kernel.globals.set_split_run(0);
-        }
+        self.tell(kernel, 0);
         // The programs attached last go first: those for the beginnings of interrupts.
         while self.links.pop().is_some() {}
+    }
+
+    /// Tells the programs which run of measuring this is; 0: none.
+    fn tell(&self, kernel: &KernelSide, run: u32) {
+        match self.group {
+            Group::Split => kernel.globals.set_split_run(run),
+            Group::Interrupts => kernel.globals.set_irq_run(run),
+        }
     }
 
     /// Looks at what the last window cost: `ns_per_event` is the calibrated cost, `now_ns` the
