@@ -57,6 +57,13 @@ pub fn of(
         Ok(Block::Picture(file, format!("{}{more}", chart.title), chart.svg()?))
     };
     let mut blocks: Vec<Block> = charts.into_iter().map(block).collect::<Result<_, PlotError>>()?;
+    blocks.extend(who_ran_when(experiment, trials)?);
+    Ok(blocks)
+}
+
+/// Strips of the trials that were drawn, and their groups' throttling.
+fn who_ran_when(experiment: &Experiment, trials: &[Trial]) -> Result<Vec<Block>, PlotError> {
+    let mut blocks = Vec::new();
     let drawn = trials.iter().filter(|t| t.experiment == experiment.name);
     let strips = drawn.filter_map(|t| Some((t, t.strip.as_ref()?)));
     for (i, (trial, strip)) in strips.filter(|(_, strip)| shows_workers(strip)).enumerate() {
@@ -145,30 +152,15 @@ fn measured(
         let estimate = finding.estimate?;
         Some(Point { x: place(i), y: estimate.median, interval: estimate.interval })
     });
-    let mut series = vec![
-        Series {
-            name: "each repeat".into(),
-            mark: Mark::Points,
-            colour: Some(5),
-            points: each.collect(),
-        },
-        Series {
-            name: "median, 95 %".into(),
-            mark: Mark::Intervals,
-            colour: Some(0),
-            points: medians.collect(),
-        },
+    let mut lines = vec![
+        series("each repeat", Mark::Points, 5, each.collect()),
+        series("median, 95 %", Mark::Intervals, 0, medians.collect()),
     ];
     let mut name = "predicted";
     for (i, finding) in findings.iter().enumerate() {
         let Some(predicted) = finding.predicted else { continue };
         let ends = [-0.4, 0.4].map(|by| Point::at(place(i) + by, predicted));
-        series.push(Series {
-            name: name.into(),
-            mark: Mark::Prediction,
-            colour: Some(1),
-            points: ends.to_vec(),
-        });
+        lines.push(series(name, Mark::Prediction, 1, ends.to_vec()));
         // Once in the legend.
         name = "";
     }
@@ -186,7 +178,7 @@ fn measured(
             true => experiment.unit.clone(),
             false => kind.clone(),
         }),
-        series,
+        series: lines,
     };
     let words = kind.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let file = format!("{}-{}.svg", experiment.name, words.collect::<Vec<_>>().join("-"));
