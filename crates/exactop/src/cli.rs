@@ -10,7 +10,7 @@ use clap_complete::Shell;
 
 /// A top for Linux that closes its books
 ///
-/// Every nanosecond of every CPU is posted to an account, that of processes which exit between
+/// Every nanosecond of every CPU is charged to an account, that of processes which exit between
 /// two looks included, and every window shows that the sum comes out.
 ///
 /// Without options it shows the live view. Batch mode (-b, --json, --csv, --once) prints windows

@@ -18,7 +18,7 @@
 //!
 //! What makes a target panic, or takes longer than any input may, is made smaller and written to
 //! the target's corpus directory (`tests/corpus/NAME` of its crate), to be committed with the
-//! mending.
+//! fix.
 
 mod choices;
 mod findings;

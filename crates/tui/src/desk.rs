@@ -1,5 +1,5 @@
-//! Where events, frames and deeds meet: the view without its terminal. What it does depends on
-//! nothing but the events and frames it is given, and in which order.
+//! Where events, frames and what the user asks for come together: the view without its terminal.
+//! What it does depends on nothing but the events and frames it is given, and in which order.
 
 use crate::app::{Action, App};
 use crate::host::{Host, TuiError};

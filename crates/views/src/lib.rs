@@ -1,7 +1,5 @@
-//! Frames as text, JSON lines, CSV and prstat reports, and the columns reference.
-//!
-//! A [`Plan`] says which rows and columns someone wants; it turns a frame into a [`Page`], and
-//! each format prints pages. Nothing here knows where a frame came from, waits, or opens a file.
+//! Frames, runs and what is counted on demand as text, JSON lines and CSV; prstat's reports;
+//! Perfetto traces; the columns reference.
 #![forbid(unsafe_code)]
 
 pub mod cgroups;

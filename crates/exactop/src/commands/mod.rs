@@ -1,4 +1,5 @@
-//! What the command can do: a file or a folder for each subcommand.
+//! What the command can do: a file or a folder for each subcommand that needs one; `ptop` is a way of
+//! watching, and `columns` and `completions` are lines of `main.rs`.
 
 pub mod cgroups;
 pub mod doctor;

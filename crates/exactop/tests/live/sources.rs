@@ -1,4 +1,4 @@
-//! What the two sources make of work that comes and goes between two looks.
+//! What the ledger and procfs make of work that comes and goes between two looks.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::without_ledger;

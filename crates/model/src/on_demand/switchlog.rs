@@ -1,4 +1,4 @@
-//! Who was switched in when: single events, for drawing. All else in here is sums.
+//! Who was switched in when: single events, for drawing. Everything else in this folder is sums.
 
 use crate::key::Comm;
 

@@ -10,7 +10,7 @@
 //!   system time as the kernel counts them, in ticks on most;
 //! - tasks that were born and died between two reads: never. Their time is in the unnamed account,
 //!   as is what a task did after the last read before it died;
-//! - the CPUs' time comes from /proc/stat, in ticks: the books close to some of these.
+//! - the CPUs' time comes from /proc/stat, in ticks: the books close to within a few of them.
 
 /// Generated from bpf/snapshot/snapshot.bpf.c by the build script.
 #[allow(clippy::all, missing_docs, dead_code, unsafe_op_in_unsafe_fn)]

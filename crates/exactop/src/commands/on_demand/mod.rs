@@ -1,5 +1,6 @@
-//! Commands that attach programs of their own for as long as they run: the loop they share, and a
-//! file for each.
+//! Commands that attach programs of their own for as long as they run and print windows of what
+//! these tell: the loop they share (`exactop cgroups` uses it, too), and a file for each. `trace`,
+//! which records, is not among them.
 
 #[cfg(feature = "bpf")]
 pub mod syscalls;

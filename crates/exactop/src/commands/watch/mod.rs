@@ -1,9 +1,9 @@
 //! Watching, which is what the command does when no other is named: live, or printed windows.
 
 mod actions;
+mod batch;
 mod held_process;
 mod live;
-mod windows;
 
 use crate::failure::Failure;
 use crate::options::resolved::Wanted;
@@ -21,6 +21,6 @@ pub fn run(wanted: Wanted) -> Result<(), Failure> {
             output::print(lines.collect::<String>())
         }
         Wanted::Live(wanted) => live::run(wanted),
-        Wanted::Windows(wanted) => windows::run(&wanted),
+        Wanted::Windows(wanted) => batch::run(&wanted),
     }
 }
