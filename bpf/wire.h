@@ -87,7 +87,7 @@ struct ex_slot {
 	struct ex_ident id;
 	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
 	__u64 delay_offset; /* at its last switch-out: sched_info.run_delay less its waits here */
-	__u32 counted; /* nvcsw + nivcsw when they were last looked at */
+	__u32 counted; /* nvcsw + nivcsw at its last switch-out */
 	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
@@ -116,6 +116,9 @@ enum ex_chunks {
 
 /* Which table asks the reader for another chunk. */
 enum ex_table { EX_TABLE_SLOTS, EX_TABLE_GROUPS, EX_TABLES };
+
+/* ex_slot.counted of a task that was found, before its first switch-out */
+#define EX_UNCOUNTED 0xffffffffu
 
 /* A process that has ended and was not reaped yet: it needs a line on the screen, but no slot. */
 struct ex_zombie {
@@ -181,7 +184,7 @@ struct ex_cpu {
 	__u64 rq;	 /* address of its run queue */
 	__u64 kernel_switches; /* rq.nr_switches at the last look */
 	__u64 arrived;	       /* when the present occupant came */
-	__u32 irq_run;	       /* the run of measuring interrupts in which it saw one begin */
+	__u32 irq_run;	       /* the run of measuring interrupts in which it had a switch */
 	__u32 line1;
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;

@@ -84,7 +84,16 @@ static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *
 	return missed;
 }
 
-/* Of an interrupt one end was seen: what was not is missing only where both are looked at. */
+/* PREEMPT_RT: a switch in the middle of a softirq is none that was not seen. */
+static __always_inline bool softirqs_lose_the_cpu(void)
+{
+	return bpf_core_field_exists(((struct task_struct *)0)->softirq_disable_cnt);
+}
+
+/*
+ * Of an interrupt one end was seen: what was not is missing only on a CPU that had a switch, where
+ * no interrupt is under way, since both are looked at.
+ */
 static __always_inline void count_unseen_interrupt(struct ex_cpu *c)
 {
 	__u32 run = READ_ONCE(irq_run);

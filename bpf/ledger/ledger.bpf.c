@@ -44,10 +44,11 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	 * the CPU (PREEMPT_RT) have not ended.
 	 */
 	if (c->irq_depth) {
-		if (!bpf_core_field_exists(prev->softirq_disable_cnt))
+		if (!softirqs_lose_the_cpu())
 			count_unseen_interrupt(c);
 		c->irq_depth = 0;
 	}
+	c->irq_run = READ_ONCE(irq_run);
 	if (next->pid) {
 		in = slot_of(next, &index);
 		if (!in)

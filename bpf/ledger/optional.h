@@ -22,14 +22,17 @@ static __always_inline void change_mode(__u32 mode, bool syscall)
 	s = own_slot(c, task);
 	if (s && s->state == EX_RUN && !depth) {
 		now = not_before(bpf_ktime_get_ns(), c->since);
-		read_run_queue(c, task, now, false);
-		close_segment(c, s, task, now, last_boundary(now));
+		s = charge_occupant(c, task, bpf_get_smp_processor_id(), now, last_boundary(now),
+				    false);
+		if (!s)
+			goto out;
 		s->mode = mode;
 		s->split_run = READ_ONCE(split_run);
 		if (syscall)
 			s->cum.syscalls++;
 		c->events[EX_EV_MODE]++;
 	}
+out:
 	leave(c, depth);
 }
 
@@ -80,7 +83,6 @@ static __always_inline void interrupt_begins(bool soft)
 		c->irq_own = 1;
 		return;
 	}
-	c->irq_run = READ_ONCE(irq_run);
 	if (!c->irq_depth++)
 		c->irq_since = bpf_ktime_get_ns();
 }
@@ -98,8 +100,9 @@ static __always_inline void interrupt_ends(bool soft)
 		return;
 	}
 	if (!c->irq_depth) {
-		/* The first thing seen may be an end. */
-		count_unseen_interrupt(c);
+		/* The first thing seen may be an end; so may a softirq's that lost the CPU. */
+		if (!soft || !softirqs_lose_the_cpu())
+			count_unseen_interrupt(c);
 		return;
 	}
 	if (--c->irq_depth)

@@ -155,8 +155,6 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	list_dirty(READ_ONCE(epoch), index);
-	if (bpf_core_field_exists(task->sched_info.run_delay))
-		s->delay_offset = task->sched_info.run_delay;
 	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
 	/* From here events see the slot; only if none came, what the task looks like counts. */
 	state = state_of(task);

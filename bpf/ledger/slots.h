@@ -42,6 +42,9 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	s->since = since;
 	s->born = since;
 	s->cpu = bpf_get_smp_processor_id();
+	s->counted = state == EX_NEW ? 0 : EX_UNCOUNTED;
+	if (bpf_core_field_exists(task->sched_info.run_delay))
+		s->delay_offset = task->sched_info.run_delay;
 	s->cum.utime = s->snap.utime = task->utime;
 	s->cum.stime = s->snap.stime = task->stime;
 	s->cum.min_flt = s->snap.min_flt = task->min_flt;

@@ -28,8 +28,8 @@ static __always_inline __u32 sleep_state(struct ex_slot *s, struct task_struct *
 	s->wait_nr = -1;
 	if (!regs)
 		return state;
-	/* Wherever it was when its group was frozen. */
-	if (task->jobctl & JOBCTL_TRAP_FREEZE)
+	/* Wherever it was when its group was frozen; until it gets there it may wait for I/O. */
+	if (state == EX_SLEEP && (task->jobctl & JOBCTL_TRAP_FREEZE))
 		return EX_STOP;
 	nr = regs->orig_ax;
 	s->wait_nr = nr;
@@ -98,18 +98,24 @@ static __always_inline __u64 waited(struct ex_slot *s)
 	return s->cum.ns[EX_LAT] + s->cum.ns[EX_LAT_PREEMPT] + s->cum.ns[EX_THROTTLE];
 }
 
-/*
- * A task leaves its CPU: what the kernel says of it from here on is held against what it says now.
- * `shown`: how many switches we were shown since the last look.
- */
-static __always_inline void note_kernel_counts(struct ex_slot *s, struct task_struct *task,
-					       __u32 shown)
+/* What the kernel counted of its waits since its last switch-out, and we did not. */
+static __always_inline __s64 unseen_wait(struct ex_slot *s, struct task_struct *task)
 {
-	__u32 count = switches_of(task), missed = count - s->counted - shown;
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return 0;
+	return task->sched_info.run_delay - s->delay_offset - waited(s);
+}
 
-	/* A task found while it ran may have had a switch between the look and its first event. */
-	if (s->cum.vcx + s->cum.icx)
-		s->cum.missed += missed;
+/*
+ * A task leaves its CPU, as it was seen to do each time since the last look, if the kernel counted
+ * just one. What it says of the task from here on is held against what it says now.
+ */
+static __always_inline void note_kernel_counts(struct ex_slot *s, struct task_struct *task)
+{
+	__u32 count = switches_of(task);
+
+	if (s->counted != EX_UNCOUNTED)
+		s->cum.missed += (__u32)(count - s->counted - 1);
 	s->counted = count;
 	if (bpf_core_field_exists(task->sched_info.run_delay))
 		s->delay_offset = task->sched_info.run_delay - waited(s);
@@ -122,7 +128,7 @@ static __always_inline void switch_out(struct ex_cpu *c, struct ex_slot *s, __u3
 {
 	__u32 state = off_cpu_state(preempt, prev_state);
 
-	note_kernel_counts(s, prev, 1);
+	note_kernel_counts(s, prev);
 	if (state == EX_LAT_PREEMPT)
 		s->cum.icx++;
 	else
@@ -152,7 +158,7 @@ static __always_inline void take_in(struct ex_cpu *c, struct ex_slot *s, __u64 n
 {
 	if (!is_timed(s->state))
 		s->born = now;
-	else if (s->state != EX_RUN)
+	else
 		charge_off_cpu(c, s, now, s->state);
 	s->since = now;
 }
@@ -172,29 +178,38 @@ static __always_inline void adopt_out(struct ex_cpu *c, struct task_struct *prev
 	switch_out(c, s, index, prev, preempt, prev_state, cpu, now, b);
 }
 
+/* Instants of the run queue's clock and of ours that are no further apart are the same. */
+#define EX_CLOCKS_AGREE_NS 2000
+
 /*
  * A task that comes onto a CPU without having been woken. The kernel's own note of when it was
- * queued ends its sleep; without one it was runnable all along: signal_pending_state() had
- * cancelled the block (fixed upstream in 6.16, 8feb053d5319). (For a throttled task there is no
- * such note: it counts as throttled until it runs.)
+ * queued ends its sleep, and what it counted of waits on other run queues before it was moved;
+ * queued ever since it left, it was runnable all along: signal_pending_state() had cancelled the
+ * block (fixed upstream in 6.16, 8feb053d5319). (For a throttled task there is no such note: it
+ * counts as throttled until it runs.)
  */
 static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 					 struct task_struct *next, __u64 now)
 {
-	/* Left another CPU unseen, which charges that to the unnamed account. */
-	__u32 state = s->state == EX_RUN ? EX_SLEEP : s->state;
 	__u64 queued = 0;
+	__s64 wait;
 
-	count_error(EX_ERR_LOST_WAKEUP);
 	if (bpf_core_field_exists(next->sched_info.last_queued))
 		queued = next->sched_info.last_queued;
-	if (!queued)
+	if (queued) {
+		queued += c->clock_offset;
+		if (queued <= s->since + EX_CLOCKS_AGREE_NS)
+			return;
+	}
+	count_error(EX_ERR_LOST_WAKEUP);
+	if (!queued || queued > now)
 		return;
-	queued += c->clock_offset;
-	if (queued <= s->since || queued > now)
+	wait = unseen_wait(s, next);
+	wait = now - queued + (wait > 0 ? wait : 0);
+	if (wait >= (__s64)(now - s->since))
 		return;
-	charge_off_cpu(c, s, queued, state);
-	s->since = queued;
+	charge_off_cpu(c, s, now - wait, s->state);
+	s->since = now - wait;
 }
 
 /*
@@ -204,16 +219,16 @@ static __always_inline void until_queued(struct ex_cpu *c, struct ex_slot *s,
 static __always_inline void until_arrived(struct ex_cpu *c, struct ex_slot *s,
 					  struct task_struct *task, __u64 arrived)
 {
-	__u64 wait;
+	__s64 wait = unseen_wait(s, task);
 
 	count_error(EX_ERR_LOST_WAKEUP);
-	if (!bpf_core_field_exists(task->sched_info.run_delay) || arrived <= s->since)
-		return;
-	wait = task->sched_info.run_delay - s->delay_offset - waited(s);
-	if (wait >= arrived - s->since)
-		return;
-	charge_off_cpu(c, s, arrived - wait, s->state == EX_RUN ? EX_SLEEP : s->state);
-	s->since = arrived - wait;
+	/* The kernel's clock and ours differ by some hundred ns. */
+	if (wait < 0)
+		wait = 0;
+	if (arrived > s->since && wait < (__s64)(arrived - s->since)) {
+		charge_off_cpu(c, s, arrived - wait, s->state);
+		s->since = arrived - wait;
+	}
 	s->state = EX_LAT;
 }
 
@@ -254,7 +269,8 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 	if (is_timed(s->state)) {
 		if (!is_waiting(s->state))
 			until_queued(c, s, next, now);
-		else if (sees_unthrottle && s->state == EX_THROTTLE)
+		else if (sees_unthrottle && s->state == EX_THROTTLE &&
+			 next->policy != SCHED_DEADLINE)
 			until_unthrottled(c, s, next, now);
 		charge_off_cpu(c, s, now, is_waiting(s->state) ? s->state : EX_LAT);
 	} else {
@@ -273,18 +289,17 @@ static __always_inline void switch_in(struct ex_cpu *c, struct ex_slot *s, __u32
 		c->cum.watched_dispatches++;
 }
 
-/* Instants of the run queue's clock and of ours that are no further apart are the same. */
-#define EX_CLOCKS_AGREE_NS 2000
-
-/* When the occupant of a CPU that is out of step can have left it, at the latest. */
-static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 at_most)
+/*
+ * When the occupant of a CPU that is out of step can have left it, at the latest. `again`: for how
+ * long it has been back.
+ */
+static __always_inline __u64 left_by(struct ex_cpu *c, struct ex_slot *s, __u64 at_most,
+				     __u64 again)
 {
 	struct task_struct *task = (void *)s->task;
-	__u64 left;
+	__u64 ran = BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec;
+	__u64 left = c->arrived + (ran > again ? ran - again : 0);
 
-	if (!s->sum_exec)
-		return at_most;
-	left = c->arrived + (BPF_CORE_READ(task, se.sum_exec_runtime) - s->sum_exec);
 	if (left < c->since)
 		return c->since;
 	return left < at_most ? left : at_most;
@@ -306,8 +321,12 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	s->kstate = state;
 	s->state = off_cpu_state(false, state);
 	/* Its slot goes when the kernel frees the task. */
-	if (s->state == EX_DEAD)
+	if (s->state == EX_DEAD) {
+		if (s->counted != EX_UNCOUNTED)
+			s->cum.missed += (__u32)(BPF_CORE_READ(task, nvcsw) +
+						 BPF_CORE_READ(task, nivcsw) - s->counted);
 		fold_late(c, s, task, s->cpu, at, b);
+	}
 	if (s->state != EX_LAT_PREEMPT)
 		return;
 	if (bpf_core_field_exists(task->sched_info.last_queued))
@@ -320,9 +339,23 @@ static __always_inline void leave_unseen(struct ex_cpu *c, struct ex_slot *s, __
 	queued += c->clock_offset;
 	if (queued <= at + EX_CLOCKS_AGREE_NS || queued > bpf_ktime_get_ns())
 		return;
+	s->state = EX_SLEEP;
+	cross(c, s, c->cur, last_boundary(queued), NULL);
 	charge_off_cpu(c, s, queued, EX_SLEEP);
 	s->since = queued;
 	s->state = EX_LAT;
+}
+
+static __always_inline void count_repair(struct ex_cpu *c, __u64 now)
+{
+	__u32 e = last_boundary(now).epoch;
+	__u64 begin = READ_ONCE(boundary_t[(e - 1) & 1]), from = c->since;
+
+	/* An idle CPU's last event may lie far before the window. */
+	if (from < begin && begin < now)
+		from = begin;
+	count_error(EX_ERR_UNSEEN_SWITCH);
+	__sync_fetch_and_add(&repaired_ns, now - from);
 }
 
 /*
@@ -341,18 +374,25 @@ static __noinline int resync(struct ex_cpu *c, struct task_struct *task, __u64 n
 		count_error(EX_ERR_MISSED_SWITCH);
 		return 0;
 	}
-	count_error(EX_ERR_UNSEEN_SWITCH);
-	__sync_fetch_and_add(&repaired_ns, now - c->since);
+	count_repair(c, now);
 	if (task->pid && bpf_core_field_exists(task->sched_info.last_arrival))
 		arrived = task->sched_info.last_arrival + c->clock_offset;
-	if (arrived < c->since || arrived > now)
+	if (!arrived || arrived > now)
 		arrived = now;
+	else if (arrived < c->since)
+		arrived = c->since; /* it was here before our last event */
 	if (c->cur < max_slots)
 		s = slot_at(c->cur);
-	if (s && s->task && s->state == EX_RUN && s->cpu == cpu)
-		leave_unseen(c, s, left_by(c, s, arrived), s->task == (__u64)task);
-	if (c->cur < max_slots)
+	if (s && s->task && s->state == EX_RUN && s->cpu == cpu) {
+		bool back = s->task == (__u64)task;
+
+		leave_unseen(c, s, left_by(c, s, arrived, back ? now - arrived : 0), back);
 		c->cur = EX_CUR_UNNAMED;
+	} else if (c->cur < max_slots) {
+		/* It left and was seen elsewhere: nobody knows when. */
+		c->cur = EX_CUR_UNNAMED;
+		close_segment(c, NULL, NULL, arrived, last_boundary(arrived));
+	}
 	if (!task->pid) {
 		c->cur = EX_CUR_IDLE;
 		return 0;
@@ -410,6 +450,8 @@ static __noinline int end_unseen(struct ex_cpu *c, struct ex_slot *s, struct tas
 	if (began && s->state != EX_DEAD) {
 		count_error(EX_ERR_UNSEEN_SWITCH);
 		cross(c, s, index, b, NULL);
+		charge_off_cpu(c, s, now, s->state);
+		s->since = now;
 		if (!nested) {
 			charge_occupant(c, current, cpu, now, b, false);
 			fold_late(c, s, task, cpu, now, b);

@@ -114,10 +114,15 @@ static __always_inline void cross_taken(struct ex_cpu *c, struct ex_slot *s, __u
 	list_dirty(b.epoch, index);
 }
 
-/* The same for a task that is on no CPU: nothing was taken from it. */
+/*
+ * The same for a task that is on no CPU: nothing was taken from it. One that seems to run has left
+ * another CPU unseen, which charges that stretch to whoever it finds there.
+ */
 static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 index,
 				  struct boundary b, struct task_struct *task)
 {
+	if (s->state == EX_RUN)
+		s->state = EX_SLEEP;
 	cross_taken(c, s, index, b, 0, 0, task);
 }
 

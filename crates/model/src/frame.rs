@@ -157,16 +157,17 @@ impl Frame {
             && window.errors.inexact() == 0
             && source.keeps_books()
             && window.cpus.iter().all(|c| c.residual_ns == 0);
+        let missed_switches = window.cpus.iter().map(|c| c.time.missed_switches).sum();
         Frame {
             t0_ns: window.t0_ns,
             t1_ns: window.t1_ns,
             exact,
-            state: match (exact, window.errors.repaired()) {
-                (true, 0) => WindowState::Exact,
-                (true, _) => WindowState::Repaired,
+            state: match (exact, window.errors.repaired() > 0 || missed_switches > Some(0)) {
+                (true, false) => WindowState::Exact,
+                (true, true) => WindowState::Repaired,
                 (false, _) => WindowState::Inexact,
             },
-            missed_switches: window.cpus.iter().map(|c| c.time.missed_switches).sum(),
+            missed_switches,
             repaired_ns: window.repaired_ns,
             books,
             errors: window.errors,

@@ -22,8 +22,8 @@ plain! { types::ex_zombie types::ex_group_key }
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
 /// No CPU there.
 pub const CUR_OFFLINE: u32 = ex_cur::EX_CUR_OFFLINE.0;
-/// `steal_raw` before the first look.
-pub const STEAL_UNREAD: u64 = u64::MAX;
+/// `steal_raw` and `kernel_switches` before the first look.
+pub const UNREAD: u64 = u64::MAX;
 
 /// BPF_F_TEST_RUN_ON_CPU of include/uapi/linux/bpf.h.
 const TEST_RUN_ON_CPU: u32 = 1;
@@ -111,7 +111,8 @@ impl KernelSide {
             let mut account = self.cpus.read(cpu);
             account.since = now_ns;
             account.cur = CUR_OFFLINE;
-            account.steal_raw = STEAL_UNREAD;
+            account.steal_raw = UNREAD;
+            account.kernel_switches = UNREAD;
             self.cpus.write(cpu, account);
         }
     }

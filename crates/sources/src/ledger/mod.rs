@@ -306,7 +306,7 @@ impl Source for Ledger {
 fn steal_is_measured(kernel: &KernelSide) -> bool {
     (0..kernel.possible_cpus).any(|cpu| {
         let raw = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).steal_raw });
-        raw != kernel_side::STEAL_UNREAD
+        raw != kernel_side::UNREAD
     })
 }
 

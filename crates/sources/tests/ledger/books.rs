@@ -115,7 +115,7 @@ impl Books {
 }
 
 /// Identity 2: the sum of a thread's states is the part of its life inside the window.
-fn life_fault(task: &TaskDelta) -> Option<String> {
+pub fn life_fault(task: &TaskDelta) -> Option<String> {
     if task.sample.state == MicroState::Zombie {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The ledger loses events as a kernel does that does not show them, and notices each kind in the
 //! window it happened in. The books close all the same: that is why they prove nothing here.
 
-use crate::books::Books;
+use crate::books::{life_fault, Books};
 use exactop_model::window::Window;
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
@@ -17,13 +17,15 @@ struct Seen {
     /// Windows in which events were lost for certain, and those of them in which it was noticed.
     windows: u32,
     noticed_in: u32,
+    /// All windows.
+    taken: u32,
 }
 
 /// Until so many windows had losses, and at most so many in all.
 const ENOUGH: u32 = 15;
 const AT_MOST: u32 = 200;
 
-fn lose<Load>(loss: Loss, load: Load, noticed: impl Fn(&Window) -> u64) -> Seen {
+fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Seen {
     let split = SplitOptions {
         irq: match loss.event {
             LostEvent::Interrupt => When::Always,
@@ -32,15 +34,20 @@ fn lose<Load>(loss: Loss, load: Load, noticed: impl Fn(&Window) -> u64) -> Seen 
         ..SplitOptions::default()
     };
     let mut books = Books::open(&Options { lose: Some(loss), split, ..Options::default() });
+    // After the programs are attached, which takes the kernel seconds on a busy machine.
+    let load = loads();
     let _ = rustix::process::setpriority_process(None, -19);
     let mut seen = Seen::default();
     let begin = books.ledger.lost_on_purpose();
     for _ in 0..AT_MOST {
         let before = books.ledger.lost_on_purpose();
-        std::thread::sleep(Duration::from_millis(60));
-        // What is lost from here on may belong to the next window.
+        std::thread::sleep(Duration::from_millis(30));
+        // What is lost from here on may show in the next window: a wake-up when the task runs.
         let certain = books.ledger.lost_on_purpose() - before;
+        std::thread::sleep(Duration::from_millis(30));
+        seen.lost = books.ledger.lost_on_purpose() - begin;
         let window = books.close().expect("a window is open");
+        seen.taken += 1;
         let found = noticed(&window);
         seen.noticed += found;
         if certain > 0 {
@@ -49,11 +56,13 @@ fn lose<Load>(loss: Loss, load: Load, noticed: impl Fn(&Window) -> u64) -> Seen 
         }
         let frame = books.threads(&window);
         assert_eq!(frame.books.residual_ns, 0, "{loss:?}: the books close whatever is lost");
+        assert!(window.cpus.iter().all(|cpu| cpu.residual_ns == 0), "{loss:?}");
+        let faults: Vec<_> = window.tasks.iter().filter_map(life_fault).collect();
+        assert!(faults.is_empty(), "{loss:?}: {faults:?}");
         if seen.windows >= ENOUGH {
             break;
         }
     }
-    seen.lost = books.ledger.lost_on_purpose() - begin;
     println!("{loss:?}: {seen:?}");
     assert!(seen.lost > 0 && seen.windows > 0, "{loss:?}: nothing was lost");
     drop(load);
@@ -81,11 +90,11 @@ fn loads() -> impl Sized {
 fn switches_are_missed(one_in: u32, in_a_row: u32) {
     let Some(_machine) = crate::machine() else { return };
     let loss = Loss { event: LostEvent::Switch, one_in, in_a_row };
-    let seen = lose(loss, loads(), of_cpus);
+    let seen = lose(loss, of_cpus);
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
-    // The kernel hides some of its own; the last may be seen in the next window.
-    assert!(seen.noticed + 10 >= seen.lost, "{seen:?}");
-    assert!(seen.noticed <= seen.lost + seen.lost / 10 + 50 * u64::from(AT_MOST), "{seen:?}");
+    assert!(seen.noticed >= seen.lost, "{seen:?}");
+    // The kernel hides some of its own, and some are lost between the count and the end.
+    assert!(seen.noticed <= seen.lost + seen.lost / 4 + 20 * u64::from(seen.taken), "{seen:?}");
 }
 
 #[test]
@@ -112,7 +121,7 @@ fn events_are_missed(event: LostEvent, told_as: ErrorKind, rates: [u32; 2]) {
     let Some(_machine) = crate::machine() else { return };
     for one_in in rates {
         let loss = Loss { event, one_in, in_a_row: 1 };
-        let seen = lose(loss, loads(), kind(told_as));
+        let seen = lose(loss, kind(told_as));
         // What is lost in the last moments of a window shows when the task runs next.
         assert!(seen.noticed_in + 1 >= seen.windows, "{event:?}: {seen:?}");
     }
@@ -148,7 +157,7 @@ fn tasks_know_which_switches_were_missed() {
         let live = window.tasks.iter().filter_map(|t| t.delta.get(MissedSwitches));
         live.chain(window.exited.iter().filter_map(|e| e.delta.get(MissedSwitches))).sum()
     };
-    let seen = lose(loss, loads(), of_tasks);
+    let seen = lose(loss, of_tasks);
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
     // Idle's are nobody's.
     assert!(seen.noticed * 4 > seen.lost, "{seen:?}");
