@@ -34,7 +34,7 @@ records=$(program_of "unittests src/lib.rs" exactop_sources)
 
 # A minute: books, states, the herd, a quota, each command once.
 short_on() {
-    cargo xtask vm --kernel "$1" --timeout 300 --file target/debug/exactop --file xtask/guest/short.sh \
+    cargo xtask vm --kernel "$1" --timeout 420 --file target/debug/exactop --file xtask/guest/short.sh \
         -- sh /test/short.sh
 }
 
@@ -48,7 +48,7 @@ sources_on() {
 ledger_on() {
     local kernel=$1
     shift
-    cargo xtask vm --kernel "$kernel" --timeout 900 --file target/debug/exactop-workload-worker \
+    cargo xtask vm --kernel "$kernel" --timeout 1500 --file target/debug/exactop-workload-worker \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_WORKLOAD_WORKER=/test/exactop-workload-worker \
         -- "$ledger" --test-threads=1 "$@"
 }

@@ -23,9 +23,16 @@ struct Seen {
 
 /// Until so many windows had losses, and at most so many in all.
 const ENOUGH: u32 = 15;
+/// An emulated machine takes a minute for each test: there, one of them.
+const ON_AN_EMULATED_MACHINE: Loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
 const AT_MOST: u32 = 200;
 
-fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Seen {
+/// `None` where it is left out.
+fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
+    if crate::emulated() && loss != ON_AN_EMULATED_MACHINE {
+        eprintln!("left out on an emulated machine: {loss:?}");
+        return None;
+    }
     let split = SplitOptions {
         irq: match loss.event {
             LostEvent::Interrupt => When::Always,
@@ -66,7 +73,7 @@ fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Seen {
     println!("{loss:?}: {seen:?}");
     assert!(seen.lost > 0 && seen.windows > 0, "{loss:?}: nothing was lost");
     drop(load);
-    seen
+    Some(seen)
 }
 
 fn kind(kind: ErrorKind) -> impl Fn(&Window) -> u64 {
@@ -90,9 +97,12 @@ fn loads() -> impl Sized {
 fn switches_are_missed(one_in: u32, in_a_row: u32) {
     let Some(_machine) = crate::machine() else { return };
     let loss = Loss { event: LostEvent::Switch, one_in, in_a_row };
-    let seen = lose(loss, of_cpus);
+    let Some(seen) = lose(loss, of_cpus) else { return };
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
     assert!(seen.noticed >= seen.lost, "{seen:?}");
+    if crate::emulated() {
+        return; // between the count and the window's end lie many more
+    }
     // The kernel hides some of its own, and some are lost between the count and the end.
     assert!(seen.noticed <= seen.lost + seen.lost / 4 + 20 * u64::from(seen.taken), "{seen:?}");
 }
@@ -121,7 +131,7 @@ fn events_are_missed(event: LostEvent, told_as: ErrorKind, rates: [u32; 2]) {
     let Some(_machine) = crate::machine() else { return };
     for one_in in rates {
         let loss = Loss { event, one_in, in_a_row: 1 };
-        let seen = lose(loss, kind(told_as));
+        let Some(seen) = lose(loss, kind(told_as)) else { continue };
         // What is lost in the last moments of a window shows when the task runs next.
         assert!(seen.noticed_in + 1 >= seen.windows, "{event:?}: {seen:?}");
     }
@@ -157,7 +167,7 @@ fn tasks_know_which_switches_were_missed() {
         let live = window.tasks.iter().filter_map(|t| t.delta.get(MissedSwitches));
         live.chain(window.exited.iter().filter_map(|e| e.delta.get(MissedSwitches))).sum()
     };
-    let seen = lose(loss, of_tasks);
+    let Some(seen) = lose(loss, of_tasks) else { return };
     assert_eq!(seen.noticed_in, seen.windows, "{seen:?}");
     // Idle's are nobody's.
     assert!(seen.noticed * 4 > seen.lost, "{seen:?}");
