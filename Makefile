@@ -27,27 +27,88 @@ build: cargo ## Build the release binary: target/release/exactop
 run: build ## Build and start the live view (as root: the exact ledger; else procfs)
 	target/release/exactop
 
+.PHONY: static
+static: cargo ## Build one file that runs on any Linux of this architecture: target/static/exactop
+	@scripts/deps.sh build
+	CARGO=$(CARGO) scripts/static.sh
+
 PREFIX ?= /usr/local
-VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 
 .PHONY: lib
 lib: cargo ## Build libexactop: target/release/libexactop.{so,a}
 	@scripts/deps.sh build
 	$(CARGO) build --release -p exactop-capi
 
+# Where things go; who makes packages says otherwise.
+export PREFIX LIBDIR UNITDIR DESTDIR
+
 .PHONY: install-lib
 install-lib: lib ## Install libexactop, exactop.h and exactop.pc below PREFIX (default /usr/local)
-	install -D -m 755 target/release/libexactop.so $(DESTDIR)$(PREFIX)/lib/libexactop.so
-	install -D -m 644 target/release/libexactop.a $(DESTDIR)$(PREFIX)/lib/libexactop.a
-	install -D -m 644 crates/capi/include/exactop.h $(DESTDIR)$(PREFIX)/include/exactop.h
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/capi/exactop.pc.in \
-	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/exactop.pc
+	scripts/install.sh library
+
+.PHONY: install
+install: build install-lib ## Install everything below PREFIX: command, manual pages, completions, library
+	scripts/install.sh command
+
+.PHONY: deb
+deb: build lib ## Make Debian packages of the command and the library: target/deb
+	@scripts/deps.sh deb
+	scripts/deb.sh
+
+.PHONY: image
+image: static ## Make an OCI image of the static file, without a container engine: target/image
+	scripts/image.sh target/static/exactop
+
+.PHONY: test-packages
+test-packages: build lib static ## Install, upgrade and purge in a clean Debian, an empty root, a container (as root)
+	@scripts/deps.sh packages
+	scripts/test-packages.sh
 
 .PHONY: test
 test: cargo ## Run all tests (those of the ledger need root)
 	@scripts/deps.sh test
-	$(CARGO) test --workspace
+	CARGO=$(CARGO) scripts/test.sh
+
+.PHONY: test-metrics
+test-metrics: cargo ## Hold the page of metrics against the strict parser of OpenMetrics (Python's, installed below target/) and promtool
+	@test -x target/prometheus/bin/python3 || python3 -m venv target/prometheus
+	@target/prometheus/bin/python3 -c 'import prometheus_client' 2>/dev/null || \
+	    target/prometheus/bin/python3 -m pip install --quiet prometheus_client
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/prometheus/bin/python3 $(CARGO) test -p exactop-metrics outside
+
+SECONDS ?= 600
+
+.PHONY: test-prometheus
+test-prometheus: cargo ## Let a real Prometheus scrape the daemon for SECONDS (default 600) of a fork storm, beside node_exporter and process-exporter (as root)
+	@scripts/deps.sh test
+	scripts/exporters.sh target/exporters
+	EXACTOP_TEST_EXPORTERS=$(CURDIR)/target/exporters EXACTOP_TEST_SECONDS=$(SECONDS) \
+	    $(CARGO) test --release -p exactop --test service scraped:: -- --nocapture
+
+.PHONY: test-soak
+test-soak: SECONDS = 1800
+test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go: what it holds stays as it was (as root)
+	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
+
+.PHONY: test-collector
+test-collector: cargo ## Send reports to the OpenTelemetry collector, built from its Go modules (some minutes, once)
+	@command -v go >/dev/null || { echo "exactop: no go: install it (1.26 or newer), or leave this test out" >&2; exit 1; }
+	cd crates/metrics/tests/collector && go build -o $(CURDIR)/target/collector .
+	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop-metrics collector
+
+.PHONY: test-duckdb
+test-duckdb: cargo ## Hold exported Parquet against DuckDB (Python's, installed below target/)
+	@test -x target/duckdb/bin/python3 || python3 -m venv target/duckdb
+	@target/duckdb/bin/python3 -c 'import duckdb, pytz' 2>/dev/null || \
+	    target/duckdb/bin/python3 -m pip install --quiet duckdb pytz
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/duckdb/bin/python3 $(CARGO) test -p exactop-export duckdb
+
+.PHONY: test-fleet
+test-fleet: cargo ## Send recordings to ClickHouse's engine and ask it and DuckDB (Python's, installed below target/)
+	@test -x target/fleet/bin/python3 || python3 -m venv target/fleet
+	@target/fleet/bin/python3 -c 'import chdb, duckdb, pytz' 2>/dev/null || \
+	    target/fleet/bin/python3 -m pip install --quiet chdb duckdb pytz
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops
@@ -56,6 +117,11 @@ bench: cargo ## Measure the cost of looking, beside other tops
 .PHONY: bench-ptop
 bench-ptop: cargo ## The precise top's comparison: every source of ours and other tops
 	$(CARGO) xtask bench --only ptop --only growth
+
+.PHONY: bench-truth
+bench-truth: cargo ## CPU time of 25 loads by the ledger, perf, control groups and /proc (as root, 8 minutes)
+	@scripts/deps.sh truth
+	$(CARGO) xtask bench --only truth
 
 LAB_ARGS ?= --repeats 9
 
@@ -80,6 +146,18 @@ FUZZ_SECONDS ?= 600
 fuzz: cargo ## Fuzz every target for FUZZ_SECONDS (default 600), as many at once as CPUs
 	@scripts/deps.sh test
 	$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+
+PAIRS ?= 20
+
+.PHONY: test-regressions
+test-regressions: cargo ## Compare PAIRS of recordings of a steady load (default 20), and one with something planted (as root, 8 minutes)
+	EXACTOP_PAIRS=$(PAIRS) $(CARGO) test --release -p exactop --test command regressions:: -- --ignored --nocapture
+
+KILLS ?= 1000
+
+.PHONY: test-kills
+test-kills: cargo ## Kill a recorder KILLS times (default 1000) in a fork storm (as root, 10 minutes)
+	EXACTOP_KILLS=$(KILLS) $(CARGO) test --release -p exactop --test command kills:: -- --nocapture
 
 .PHONY: hostile
 hostile: build ## Kill, storm, limit and misname: the table of docs/security.md (as root, 10 minutes)

@@ -12,4 +12,6 @@ enum ex_event event_layout;
 enum ex_error error_layout;
 enum ex_table table_layout;
 enum ex_cur cur_layout;
+enum ex_cpu_word cpu_word_layout;
 enum ex_chunks chunks_layout;
+enum ex_audited audited_layout;

@@ -23,10 +23,37 @@
 #define field_or(structure, field, otherwise)                                                      \
 	(bpf_core_field_exists((structure)->field) ? field_by_size(structure, field) : (otherwise))
 
+extern void *bpf_rdonly_cast(const void *of, __u32 type) __ksym __weak; /* 6.2 */
+
+/*
+ * A task to follow pointers from. Of each pointer that is read from a task that it trusts the verifier
+ * asks whether it may trust that one too, and looks for the answer by name among all types of the
+ * kernel, several times for each way that leads there: more than half of what loading costs. Nobody
+ * needs that answer where figures are only read. The call is gone when the program runs.
+ */
+static __always_inline struct task_struct *to_read(struct task_struct *task)
+{
+	if (bpf_ksym_exists(bpf_rdonly_cast))
+		return bpf_rdonly_cast(task, bpf_core_type_id_kernel(struct task_struct));
+	return task;
+}
+
+/* The run queue of the CPU that a task is on, or was last: one must have asked has_run_queues(). */
+static __always_inline struct rq *run_queue_of(struct task_struct *task)
+{
+	return to_read(task)->se.cfs_rq->rq;
+}
+
 /* An int in 6.x, a byte in 7.3. Without it nobody seems to be on a CPU. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	return field_or(task, on_cpu, 0) != 0;
+}
+
+/* Whether it is on no CPU and in no run queue. Without the fields nobody seems to be. */
+static __always_inline bool is_off(struct task_struct *task)
+{
+	return !field_or(task, on_rq, 1) && !field_or(task, on_cpu, 1);
 }
 
 #endif

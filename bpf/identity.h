@@ -29,7 +29,7 @@ struct ex_ident {
 /* Not sched_task_group: autogroup puts a group there that is no cgroup. */
 static __always_inline __u64 cgroup_id(struct task_struct *task)
 {
-	struct css_set *set = task->cgroups;
+	struct css_set *set = to_read(task)->cgroups;
 	struct cgroup_subsys_state *css = NULL;
 	unsigned long at = (unsigned long)__builtin_preserve_access_index(&set->subsys);
 
@@ -40,19 +40,25 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 	return BPF_CORE_READ(css, cgroup, kn, id);
 }
 
-static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
+/* All but its control group. */
+static __always_inline void identify_itself(struct ex_ident *id, struct task_struct *task)
 {
 	id->tgid = task->tgid;
 	id->tid = task->pid;
-	id->ppid = task->real_parent->tgid;
-	id->uid = task->cred->euid.val;
+	id->ppid = to_read(task)->real_parent->tgid;
+	id->uid = to_read(task)->cred->euid.val;
 	id->start = task->start_boottime;
-	id->cgroup = cgroup_id(task);
 	bpf_probe_read_kernel(id->comm, sizeof(id->comm), task->comm);
 	id->nice = (__s32)field_by_size(task, static_prio) - 120;
 	id->prio = field_by_size(task, prio);
 	id->policy = task->policy;
 	id->flags = task->flags;
+}
+
+static __always_inline void identify(struct ex_ident *id, struct task_struct *task)
+{
+	identify_itself(id, task);
+	id->cgroup = cgroup_id(task);
 }
 
 #endif

@@ -26,8 +26,13 @@ struct kernfs_node {
 	__u64 id;
 };
 
+struct cgroup_root {
+	unsigned int hierarchy_id;
+};
+
 struct cgroup {
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
 struct cgroup_subsys_state {
@@ -67,6 +72,9 @@ struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long di;
 	unsigned long si;
+	/* The first two arguments of a 32-bit call. */
+	unsigned long bx;
+	unsigned long cx;
 };
 
 struct thread_info {
@@ -100,6 +108,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int on_cpu;
+	unsigned int on_rq;
 	unsigned int exit_state;
 	unsigned int flags;
 	int prio;
@@ -112,6 +121,7 @@ struct task_struct {
 	__u64 start_boottime;
 	char comm[16];
 	bool throttled;
+	unsigned int in_user_fault : 1;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	unsigned long min_flt;
@@ -137,9 +147,17 @@ struct task_struct___before_5_14 {
 struct bpf_mem_alloc {
 };
 
-/* With this field (6.4) storage comes from BPF's own allocator, which is safe in any context. */
+/*
+ * With one of these storage comes from an allocator that is safe in any context: BPF's own (6.4 to
+ * 6.18), or kmalloc_nolock(), which is a choice in 6.19 and all there is in 7.x.
+ */
 struct bpf_local_storage_map {
 	struct bpf_mem_alloc storage_ma;
+	bool use_kmalloc_nolock;
+};
+
+struct bpf_local_storage {
+	__u32 mem_charge;
 };
 
 struct bpf_iter_meta {
@@ -178,6 +196,7 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 #define SIGNAL_GROUP_EXIT 0x4
 
 /* task_struct.flags */
+#define PF_EXITING 0x4
 #define PF_IO_WORKER 0x10
 #define PF_KTHREAD 0x200000
 
@@ -196,6 +215,10 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 /* ... that do other things with one */
 #define NR_FUTEX_WAKE 454
 #define NR_FUTEX_REQUEUE 456
+
+/* 32-bit calls whose numbers differ (arch/x86/entry/syscalls/syscall_32.tbl) */
+#define NR_FUTEX_32 240
+#define NR_FUTEX_TIME64_32 422
 
 /* thread_info.status: in a 32-bit system call (arch/x86/include/asm/thread_info.h) */
 #define TS_COMPAT 2

@@ -15,15 +15,27 @@
 extern void bpf_preempt_disable(void) __ksym __weak;
 extern void bpf_preempt_enable(void) __ksym __weak;
 
+extern int LINUX_KERNEL_VERSION __kconfig;
+
+/*
+ * From 6.10 to 6.14 it is there, but the verifier takes no calls of global functions after it
+ * (change_group() in ledger/move.h); there no program is preempted.
+ */
+static __always_inline bool must_stay(void)
+{
+	return LINUX_KERNEL_VERSION >= ((6 << 16) + (15 << 8)) &&
+	       bpf_ksym_exists(bpf_preempt_disable);
+}
+
 static __always_inline void stay(void)
 {
-	if (bpf_ksym_exists(bpf_preempt_disable))
+	if (must_stay())
 		bpf_preempt_disable();
 }
 
 static __always_inline void may_go(void)
 {
-	if (bpf_ksym_exists(bpf_preempt_disable))
+	if (must_stay())
 		bpf_preempt_enable();
 }
 

@@ -20,7 +20,7 @@ enum ex_state {
 	EX_RUN = 1,
 	EX_STEAL = 2,
 	EX_IRQ = 3,
-	EX_LAT = 4, /* waiting for a CPU after a wake-up */
+	EX_LAT = 4, /* waiting for a CPU since somebody called it to wake */
 	EX_SLEEP = 5,
 	EX_BLOCK = 6,
 	EX_STOP = 7,
@@ -44,6 +44,13 @@ enum ex_cur {
 	EX_CUR_IDLE = 0xffffffff
 };
 
+/* What stands in ex_slot.cpu beside the number (ledger/writer.h). */
+enum ex_cpu_word {
+	EX_CPU_NUMBER = 0x3fffffff,
+	EX_CPU_FREED = 0x40000000,  /* the owner was freed meanwhile */
+	EX_CPU_LEAVING = 0x80000000 /* that CPU takes the owner off itself, unseen */
+};
+
 /* Cumulative figures of a task: nanoseconds and counts. */
 struct ex_cum {
 	__u64 ns[EX_NS];
@@ -60,12 +67,20 @@ struct ex_cum {
 	__u64 min_flt;	/* task_struct.min_flt */
 	__u64 maj_flt;
 	__u64 missed; /* switches of the task that the kernel counted and did not show */
-	__u64 spare[3];
+	__u64 repairs; /* how often something of it was set right; of a group, of how many tasks */
+	/*
+	 * The audit (ledger/audit.h): our figure less the kernel's, once less what the two clocks say of
+	 * the same events, and that. Signed; of a group the sums of what they are without their sign.
+	 */
+	__s64 run_error;
+	__s64 run_bias;
+	__s64 lat_error;
+	__s64 lat_bias;
 };
 
 /*
  * A task. One writer at a time: the CPU it is on, or, while it is off CPU, whoever wakes or picks
- * it (ordered by the scheduler's own locks).
+ * it (ordered by the scheduler's own locks, and where they do not by ledger/writer.h).
  *
  * `snap` is `cum` as it was at the boundary of `epoch`. The order of a writer that crosses a
  * boundary is: snap, epoch, cum. So a reader that finds the boundary's epoch takes snap; one that
@@ -84,9 +99,15 @@ struct ex_slot {
 	__u32 snap_cpu;
 	__u32 snap_kstate;
 	__u32 exit_flags;
-	struct ex_ident id;
+	struct ex_ident id; /* its cgroup changes with set */
+	__u64 set;	    /* address of the css_set in which its cgroup was looked up */
+	__u64 snap_cgroup;
 	__u64 sum_exec; /* sum_exec_runtime at the last switch-in */
-	__u64 delay_offset; /* at its last switch-out: sched_info.run_delay less its waits here */
+	__u64 woken_at; /* it was called to wake while it was still leaving its CPU; 0: it was not */
+	__u64 exec_offset;  /* when last looked at: sum_exec_runtime less its time on CPUs here */
+	__u64 delay_offset; /* the same: sched_info.run_delay less its waits here */
+	__s64 queue_offset; /* when its wait began here, less when it did in its run queue */
+	__u64 wait_began; /* when that was, here */
 	__u32 counted; /* nvcsw + nivcsw at its last switch-out */
 	__u32 mode;	   /* EX_USR or EX_SYS, if split_run is the present one */
 	__u32 split_run;
@@ -140,13 +161,13 @@ struct ex_cpu_cum {
 	__u64 switches;
 	__u64 watched;
 	__u64 watched_dispatches;
-	__u64 nameless; /* executed by tasks that exited when no group was free; in `task` of some CPU */
-	__u64 nameless_steal;
+	__u64 no_name; /* executed by tasks that exited when no group was free; in `task` of some CPU */
+	__u64 no_name_steal;
 	__u64 irq;	/* all of it */
 	__u64 irq_idle; /* the part that hit no task's account */
-	__u64 nameless_irq;
-	__u64 nameless_tasks; /* how many those were ... */
-	__u64 nameless_processes; /* ... and how many whole processes of them */
+	__u64 no_name_irq;
+	__u64 no_name_tasks; /* how many those were ... */
+	__u64 no_name_processes; /* ... and how many whole processes of them */
 	__u64 missed; /* switches that the kernel counted and did not show */
 };
 
@@ -158,7 +179,7 @@ enum ex_event {
 	EX_EV_WAKEUP,
 	EX_EV_NEW,
 	EX_EV_EXIT,
-	EX_EV_FREE,
+	EX_EV_OTHER, /* exec, names, groups, quotas, signals, faults, and who is freed */
 	EX_EV_FLUSH,
 	EX_EV_MODE,
 	EX_EV_IRQ,
@@ -183,9 +204,12 @@ struct ex_cpu {
 	__u64 irq_taken; /* ... and what of it is charged, by the others only */
 	__u64 rq;	 /* address of its run queue */
 	__u64 kernel_switches; /* rq.nr_switches at the last look */
-	__u64 arrived;	       /* when the present occupant came */
+	__u64 arrived;	       /* when the present occupant came ... */
+	__s64 came_offset;     /* ... less the run queue's clock then ... */
+	__s64 came_ahead;      /* ... and less its clock for tasks */
 	__u32 irq_run;	       /* the run of measuring interrupts in which it had a switch */
 	__u32 line1;
+	__u64 line2[6];
 	__u64 events[EX_EVENTS];
 	struct ex_cpu_cum cum;
 	struct ex_cpu_cum snap;
@@ -215,7 +239,8 @@ struct ex_group_cum {
 	__u64 processes;
 	__u64 tasks;
 	__u64 life_ns;
-	__u64 spare;
+	__u64 run_worst; /* largest run_error of a task in the last window in which one exited ... */
+	__u64 lat_worst; /* ... and lat_error */
 };
 
 struct ex_group {
@@ -227,6 +252,26 @@ struct ex_group {
 	struct ex_group_cum cum;
 	struct ex_group_cum snap;
 };
+
+/*
+ * A task's figures of a window are told under the group it is in at the window's end, or was in when
+ * it exited. What it had used in the window when it came there from another group is posted here.
+ */
+struct ex_move_key {
+	__u64 from;
+	__u64 to;
+	__u32 epoch;
+	__u32 pad;
+};
+
+struct ex_move {
+	__u64 run;
+	__u64 lat;
+	__u64 throttle;
+};
+
+/* What of a task this kernel counts, too, so that it can be held against ours: bits. */
+enum ex_audited { EX_AUDIT_RUN = 1, EX_AUDIT_LAT = 2 };
 
 /* Missed and impossible events; meanings in the model's error table. */
 enum ex_error {
@@ -242,15 +287,18 @@ enum ex_error {
 	EX_ERR_UNSEEN_BIRTH,
 	EX_ERR_UNSEEN_EXIT,
 	EX_ERR_UNSEEN_IRQ,
+	EX_ERR_NO_MOVE,
 	EX_ERRORS
 };
 
-_Static_assert(sizeof(struct ex_cum) == 256, "ex_cum");
+_Static_assert(sizeof(struct ex_cum) == 272, "ex_cum");
 _Static_assert(sizeof(struct ex_ident) == 64, "ex_ident");
-_Static_assert(sizeof(struct ex_slot) == 680, "ex_slot");
-_Static_assert(sizeof(struct ex_cpu) == 512, "ex_cpu");
+_Static_assert(sizeof(struct ex_slot) == 760, "ex_slot");
+_Static_assert(sizeof(struct ex_cpu) == 576, "ex_cpu");
 _Static_assert(sizeof(struct ex_group_key) == 64, "ex_group_key");
-_Static_assert(sizeof(struct ex_group) == 784, "ex_group");
+_Static_assert(sizeof(struct ex_group) == 832, "ex_group");
 _Static_assert(sizeof(struct ex_zombie) == 88, "ex_zombie");
+_Static_assert(sizeof(struct ex_move_key) == 24, "ex_move_key");
+_Static_assert(sizeof(struct ex_move) == 24, "ex_move");
 
 #endif

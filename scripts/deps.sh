@@ -2,11 +2,15 @@
 # Packages that building and testing need, on Debian and its relatives. As root it installs what
 # is missing; else it prints the one line to run and fails.
 #
-#   deps.sh [build|test]    what a build needs, or what the tests need too (the default)
+#   deps.sh [build|test|truth|deb|packages]    what a build needs, what the tests need too (the
+#                                 default), or what bench-truth, deb or test-packages run
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
-test=(procps tmux valgrind)
+test=(procps tmux valgrind stress-ng prometheus runc containerd podman systemd-container)
+deb=(debhelper dpkg-dev)
+packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
+truth=(stress-ng rt-tests postgresql nginx-light wrk)
 
 missing() {
     local package
@@ -20,7 +24,12 @@ missing() {
 command -v dpkg-query >/dev/null || exit 0
 
 wanted=("${build[@]}")
-[[ ${1:-test} == build ]] || wanted+=("${test[@]}")
+case ${1:-test} in
+test) wanted+=("${test[@]}") ;;
+truth) wanted+=("${truth[@]}") ;;
+deb) wanted+=("${deb[@]}") ;;
+packages) wanted+=("${deb[@]}" "${packages[@]}") ;;
+esac
 mapfile -t lacking < <(missing "${wanted[@]}")
 ((${#lacking[@]})) || exit 0
 

@@ -43,7 +43,9 @@ static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct s
 
 /*
  * How far the hypervisor's count moved since this CPU looked last. `fresh`: the run queue's clock
- * was updated just now.
+ * was updated just now; or, if a wake-up took the CPU from idle, when that wake-up came
+ * (rq_clock_skip_update() of kernel/sched/core.c): clock_offset is too great by the microseconds in
+ * between then, and so is what a repair takes from the run queue's clock until the next switch.
  */
 static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct *on_cpu,
 					   __u64 now, bool fresh)
@@ -51,12 +53,12 @@ static __always_inline void read_run_queue(struct ex_cpu *c, struct task_struct 
 	__u64 raw;
 
 	if (fresh && bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
-		c->clock_offset = now - on_cpu->se.cfs_rq->rq->clock;
+		c->clock_offset = now - run_queue_of(on_cpu)->clock;
 	if (!bpf_core_field_exists(((struct rq *)0)->prev_steal_time_rq))
 		return;
 	if (!bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		return;
-	raw = on_cpu->se.cfs_rq->rq->prev_steal_time_rq;
+	raw = run_queue_of(on_cpu)->prev_steal_time_rq;
 	if (c->steal_raw != EX_UNREAD && raw > c->steal_raw)
 		c->steal_carry += raw - c->steal_raw;
 	c->steal_raw = raw;
@@ -74,7 +76,7 @@ static __always_inline __u64 count_missed(struct ex_cpu *c, struct task_struct *
 	if (!bpf_core_field_exists(((struct rq *)0)->nr_switches) ||
 	    !bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq))
 		return 0;
-	rq = on_cpu->se.cfs_rq->rq;
+	rq = run_queue_of(on_cpu);
 	count = rq->nr_switches;
 	if (c->kernel_switches != EX_UNREAD)
 		missed = count - c->kernel_switches - shown;
@@ -128,32 +130,46 @@ static __always_inline void take(struct ex_cpu *c, struct segment *seg)
 }
 
 /*
- * Ends the present occupant's segment at now: charges the CPU and, if a slot is on it, the slot.
- * Before a boundary, idle and offline take neither steal nor interrupts: the reader may have charged that stretch
- * already, knowing only the state.
+ * A CPU, and whoever is on it if that has a slot, crosses a boundary. Before it, idle and offline take
+ * neither steal nor interrupts: the reader may have charged that stretch already, knowing only the state.
  */
-static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
-					  struct task_struct *task, __u64 now, struct boundary b)
+__noinline int end_window(struct ex_cpu *c, struct ex_slot *s, __u32 e)
 {
+	struct boundary b = boundary_of(e);
 	bool watched = s && is_watched(s);
 	struct segment seg = {};
 
-	if ((__s32)(c->epoch - b.epoch) < 0) {
+	if (!c)
+		return 0;
+	if ((__s32)(c->epoch - e) < 0) {
 		seg.ns = b.t > c->since ? b.t - c->since : 0;
 		if (c->cur != EX_CUR_IDLE && c->cur != EX_CUR_OFFLINE)
 			take(c, &seg);
 		c->snap = c->cum;
 		post_cpu(&c->snap, c->cur, seg, watched);
 		store_barrier(c);
-		*(volatile __u32 *)&c->epoch = b.epoch;
+		*(volatile __u32 *)&c->epoch = e;
 		store_barrier(c);
 		post_cpu(&c->cum, c->cur, seg, watched);
 		c->since += seg.ns;
 	}
-	if (s)
-		cross_taken(c, s, c->cur, b, seg.steal, seg.irq, task);
+	if (s && is_before(s, b))
+		set_aside(c, s, slot_and_epoch(c->cur, e), seg.steal, seg.irq);
+	return 0;
+}
+
+/* Ends the present occupant's segment at now: charges the CPU and, if a slot is on it, the slot. */
+static __always_inline void close_segment(struct ex_cpu *c, struct ex_slot *s,
+					  struct task_struct *task, __u64 now, struct boundary b)
+{
+	bool watched = s && is_watched(s), first = s && is_before(s, b);
+	struct segment seg = {};
+
+	if (first || (__s32)(c->epoch - b.epoch) < 0)
+		end_window(c, s, b.epoch);
+	if (first && task)
+		identify_itself(&s->id, task);
 	seg.ns = now - c->since;
-	seg.steal = seg.irq = 0;
 	if (c->cur != EX_CUR_OFFLINE)
 		take(c, &seg);
 	post_cpu(&c->cum, c->cur, seg, watched);
@@ -202,10 +218,23 @@ static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_st
 	return s && s->task == (__u64)task ? s : NULL;
 }
 
-/* The same where nothing else of this CPU is asked for. */
-static __always_inline struct ex_slot *slot_here(struct task_struct *task)
+/*
+ * Every run of a program counts, whatever it finds to do: what looking costs is taken from that. An
+ * interrupt in the middle of it may take one away.
+ */
+static __always_inline struct ex_cpu *count_run(__u32 kind)
 {
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+
+	if (c)
+		c->events[kind]++;
+	return c;
+}
+
+/* The slot of the task that runs this program, where nothing else of this CPU is asked for. */
+static __always_inline struct ex_slot *slot_here(struct task_struct *task)
+{
+	struct ex_cpu *c = count_run(EX_EV_OTHER);
 
 	return c ? own_slot(c, task) : NULL;
 }

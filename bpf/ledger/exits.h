@@ -40,7 +40,7 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 	__u32 index;
 
 	if (bpf_map_pop_elem(&free_groups, &index) &&
-	    !take_fresh(&next_group, EX_TABLE_GROUPS, max_groups, &index))
+	    !take_index(EX_TABLE_GROUPS, &index))
 		return NULL;
 	g = group_at(index);
 	if (!g)
@@ -58,6 +58,11 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
 	return g;
 }
 
+/*
+ * The parent of a task that nobody waits for may be gone by its last switch, and its memory another
+ * task's: then the group has a parent that does not live, and is shown under its nearest ancestor that
+ * does, or none. Its figures are right.
+ */
 static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task_struct *task,
 						  __u32 cpu, __u32 e)
 {
@@ -99,6 +104,28 @@ static __always_inline void add_window(struct ex_cum *sum, struct ex_slot *s)
 	sum->min_flt += s->cum.min_flt - s->snap.min_flt;
 	sum->maj_flt += s->cum.maj_flt - s->snap.maj_flt;
 	sum->missed += s->cum.missed - s->snap.missed;
+	sum->repairs += s->cum.repairs != s->snap.repairs;
+}
+
+static __always_inline __u64 without_sign(__s64 n)
+{
+	return n < 0 ? -n : n;
+}
+
+/* Its part of the audit, too. */
+static __always_inline void add_audit(struct ex_group_cum *g, struct ex_slot *s)
+{
+	__u64 run = without_sign(s->cum.run_error - s->snap.run_error);
+	__u64 lat = without_sign(s->cum.lat_error - s->snap.lat_error);
+
+	g->sum.run_error += run;
+	g->sum.lat_error += lat;
+	g->sum.run_bias += without_sign(s->cum.run_bias - s->snap.run_bias);
+	g->sum.lat_bias += without_sign(s->cum.lat_bias - s->snap.lat_bias);
+	if (run > g->run_worst)
+		g->run_worst = run;
+	if (lat > g->lat_worst)
+		g->lat_worst = lat;
 }
 
 /* On-CPU time in the present window, however it is split. */
@@ -131,14 +158,14 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 }
 
 /* Time is never dropped; only the name is. */
-static __always_inline void fold_nameless(struct ex_cpu *c, struct ex_slot *s)
+static __always_inline void fold_no_name(struct ex_cpu *c, struct ex_slot *s)
 {
-	c->cum.nameless += executed(s);
-	c->cum.nameless_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
-	c->cum.nameless_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
-	c->cum.nameless_tasks++;
+	c->cum.no_name += executed(s);
+	c->cum.no_name_steal += s->cum.ns[EX_STEAL] - s->snap.ns[EX_STEAL];
+	c->cum.no_name_irq += s->cum.ns[EX_IRQ] - s->snap.ns[EX_IRQ];
+	c->cum.no_name_tasks++;
 	if (s->exit_flags & EX_EXIT_LAST)
-		c->cum.nameless_processes++;
+		c->cum.no_name_processes++;
 }
 
 /*
@@ -164,40 +191,49 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 	__sync_fetch_and_add(&zombies_now, 1);
 }
 
-static __always_inline void fold(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
-				 __u32 cpu, __u64 now, struct boundary b)
+/* Of the owner of a slot, on the CPU where it ran last. */
+__noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, __u32 e)
 {
-	struct ex_group *g = group_for(s, task, cpu, b.epoch);
+	struct boundary b = boundary_of(e);
+	struct ex_group *g;
 
+	if (!c || !s)
+		return 0;
+	g = group_for(s, (void *)s->task, cpu, e);
 	if (!g) {
-		fold_nameless(c, s);
+		fold_no_name(c, s);
 		count_error(EX_ERR_NO_GROUP);
-		return;
+		return 0;
 	}
 	if ((__s32)(g->epoch - b.epoch) < 0) {
 		g->snap = g->cum;
 		store_barrier(c);
 		*(volatile __u32 *)&g->epoch = b.epoch;
 		store_barrier(c);
+		g->cum.run_worst = g->cum.lat_worst = 0;
 	}
 	add_window(&g->cum.sum, s);
+	add_audit(&g->cum, s);
 	g->cum.tasks++;
 	if (s->exit_flags & EX_EXIT_LAST)
 		g->cum.processes++;
 	g->cum.life_ns += now - (s->born > b.t ? s->born : b.t);
+	return 0;
 }
 
 /*
  * The same some time after the task's end. It may have been reaped, and its parent freed: only
  * one that still is who it was gives its name.
  */
-static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, struct task_struct *task,
-				      __u32 cpu, __u64 now, struct boundary b)
+static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now,
+				      struct boundary b)
 {
+	struct task_struct *task = (void *)s->task;
+
 	if (BPF_CORE_READ(task, real_parent, tgid) == s->id.ppid)
-		fold(c, s, task, cpu, now, b);
+		fold(c, s, cpu, now, b.epoch);
 	else
-		fold_nameless(c, s);
+		fold_no_name(c, s);
 }
 
 #endif

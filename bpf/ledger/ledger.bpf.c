@@ -10,7 +10,7 @@
  */
 #include "on_switch.h"
 #include "preempt.h"
-#include "switch.h"
+#include "repair.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -23,6 +23,7 @@ int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
 {
 	__u64 key = (__u64)cfs_rq, now = bpf_ktime_get_ns();
 
+	count_run(EX_EV_OTHER);
 	bpf_map_update_elem(&unthrottled, &key, &now, BPF_ANY);
 	return 0;
 }
@@ -30,7 +31,7 @@ int BPF_PROG(on_unthrottle, struct cfs_rq *cfs_rq)
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 					 struct task_struct *next, unsigned int prev_state)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), index = EX_CUR_UNNAMED;
+	__u32 cpu = bpf_get_smp_processor_id(), index = EX_CUR_UNNAMED, left;
 	struct ex_cpu *c = cpu_of(cpu);
 	struct ex_slot *out, *in = NULL;
 	struct boundary b;
@@ -43,14 +44,14 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	 * No switch happens in an interrupt: whatever end was not seen is past. Softirqs that can lose
 	 * the CPU (PREEMPT_RT) have not ended.
 	 */
-	if (c->irq_depth) {
+	if (c->irq_depth | c->irq_own) {
 		if (!softirqs_lose_the_cpu())
 			count_unseen_interrupt(c);
-		c->irq_depth = 0;
+		c->irq_depth = c->irq_own = 0;
 	}
 	c->irq_run = READ_ONCE(irq_run);
 	if (next->pid) {
-		in = slot_of(next, &index);
+		in = slot_here_of(next, &index, cpu);
 		if (!in)
 			in = late_slot(next, &index);
 	}
@@ -59,14 +60,17 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		now = not_before(now, in->since);
 	b = last_boundary(now);
 	out = charge_occupant(c, prev, cpu, now, b, true);
+	left = c->cur;
+	if (!out && prev->pid) {
+		left = adopt_current(c, now, b.epoch);
+		out = slot_at(left);
+	}
 	if (out)
-		switch_out(c, out, c->cur, prev, preempt, prev_state, cpu, now, b);
-	else if (prev->pid)
-		adopt_out(c, prev, preempt, prev_state, cpu, now, b);
+		switch_out(c, out, left, prev, preempt, prev_state, now, b);
 	if (!next->pid) {
 		c->cur = EX_CUR_IDLE;
 	} else if (in) {
-		switch_in(c, in, index, next, cpu, now, b);
+		switch_in(c, in, index, next, cpu, now, b, c->clock_offset, true);
 		c->cur = index;
 	} else {
 		c->cur = EX_CUR_UNNAMED;
@@ -79,47 +83,6 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 
 ON_SWITCH(handle_switch)
 
-static __always_inline void wake(struct ex_cpu *c, struct task_struct *p)
-{
-	struct ex_slot *s;
-	__u32 index;
-	__u64 now;
-
-	s = slot_of(p, &index);
-	c->events[EX_EV_WAKEUP]++;
-	/* Woken while on CPU or waiting for one: nothing changes. */
-	if (!s || s->state == EX_RUN || is_waiting(s->state) || s->state == EX_DEAD)
-		return;
-	if (is_lost(c, EX_EV_WAKEUP))
-		return;
-	now = not_before(bpf_ktime_get_ns(), s->since);
-	cross(c, s, index, last_boundary(now), p);
-	charge_off_cpu(c, s, now, s->state);
-	if (s->state == EX_SEED)
-		s->born = now;
-	s->cum.wakeups++;
-	s->since = now;
-	s->kstate = 0;
-	s->state = is_throttled(p) ? EX_THROTTLE : EX_LAT;
-}
-
-/*
- * sched_wakeup and not sched_waking: only the former is ordered with the task's own switch-out
- * (under its run queue's lock, or after on_cpu fell).
- */
-SEC("tp_btf/sched_wakeup")
-int BPF_PROG(on_wakeup, struct task_struct *p)
-{
-	__u64 depth;
-	struct ex_cpu *c = enter_here(&depth);
-
-	if (c) {
-		wake(c, p);
-		leave(c, depth);
-	}
-	return 0;
-}
-
 /*
  * In copy_process(), in process context and without locks, for everyone that is ever born: also
  * for io_uring and vhost workers, which sched_process_fork does not announce. Allocating here
@@ -131,6 +94,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s, *mine = c ? own_slot(c, parent) : NULL;
+	bool marked;
 	struct storage *st;
 	__u32 index;
 
@@ -138,6 +102,7 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		return 0; /* a swapper for a CPU being brought up */
 	if (c && is_lost(c, EX_EV_NEW))
 		return 0;
+	count_run(EX_EV_NEW);
 	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st) {
 		count_error(EX_ERR_NO_STORAGE);
@@ -149,10 +114,15 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		return 0;
 	}
 	/* Inherited at birth, so no one gets lost by becoming an orphan or a daemon. */
-	s->marked = mine && mine->marked;
+	marked = mine ? mine->marked : inherits_mark(parent);
 	if (mark_children_of && parent->tgid == mark_children_of && task->tgid != mark_children_of)
-		s->marked = 1;
-	st->slot_plus_1 = index + 1;
+		marked = true;
+	s->marked = marked;
+	if (!claim(st, s, index)) {
+		s = slot_of(task, &index);
+		if (s)
+			s->marked = marked;
+	}
 	return 0;
 }
 
@@ -169,8 +139,11 @@ static __always_inline void wake_new(struct ex_cpu *c, struct task_struct *p)
 	now = bpf_ktime_get_ns();
 	s->born = now;
 	cross(c, s, index, last_boundary(now), p);
+	follow_group(c, s, p, now);
 	s->since = now;
 	s->state = EX_LAT;
+	note_wait(c, s, now);
+	note_queued(s, p);
 	__sync_fetch_and_add(&born_tasks, 1);
 }
 
@@ -194,7 +167,23 @@ int BPF_PROG(on_exec, struct task_struct *p)
 
 	/* Also after another thread's exec: the kernel has swapped the tids by now. */
 	if (s)
-		identify(&s->id, p);
+		identify_itself(&s->id, p);
+	return 0;
+}
+
+/*
+ * A thread, or the process of a leader, is in another control group. Whoever runs is charged on its
+ * own CPU, so only the instant is kept here.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_attach, struct cgroup *group, const char *path, struct task_struct *task,
+	     bool threadgroup)
+{
+	struct attached key = { .tid = task->pid, .whole = threadgroup };
+	__u64 now = bpf_ktime_get_ns();
+
+	count_run(EX_EV_OTHER);
+	bpf_map_update_elem(&attached_at, &key, &now, BPF_ANY);
 	return 0;
 }
 
@@ -208,6 +197,7 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 	struct ex_slot *s;
 	__u32 index;
 
+	count_run(EX_EV_OTHER);
 	s = slot_of(task, &index);
 	if (!s || s->state == EX_DEAD || s->state == EX_FREE)
 		return 0;
@@ -244,7 +234,7 @@ SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *p)
 {
 	struct storage *st = bpf_task_storage_get(&tasks, p, 0, 0);
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
+	struct ex_cpu *c = count_run(EX_EV_OTHER);
 	__u64 depth, key = (__u64)p;
 	__u32 index;
 	struct ex_slot *s;
@@ -258,8 +248,13 @@ int BPF_PROG(on_free, struct task_struct *p)
 		return 0;
 	stay();
 	depth = enter(c);
-	end_unseen(c, s, p, index, depth);
-	release_slot(s, p, index);
+	if (READ_ONCE(s->state) == EX_RUN && !take_over(s, bpf_get_smp_processor_id()) &&
+	    leave_it_the_slot(s)) {
+		st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
+	} else {
+		end_unseen(c, s, index, depth);
+		release_slot(s, p, index);
+	}
 	leave(c, depth);
 	may_go();
 	return 0;
@@ -272,7 +267,7 @@ int BPF_PROG(on_free, struct task_struct *p)
 SEC("tp_btf/cpuhp_exit")
 int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 {
-	struct ex_cpu *c, *mine = cpu_of(bpf_get_smp_processor_id());
+	struct ex_cpu *c, *mine = count_run(EX_EV_OTHER);
 	struct ex_slot *s;
 	__u64 now, depth;
 
@@ -285,10 +280,12 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	depth = enter(mine);
 	now = not_before(bpf_ktime_get_ns(), c->since);
 	s = occupant(c);
-	if (s && s->task && s->state == EX_RUN && s->cpu == cpu)
-		leave_unseen(c, s, now, false);
-	else
+	if (begin_to_leave(s, cpu)) {
+		count_repair(c, now);
+		leave_unseen(c, s, now, false, now);
+	} else {
 		close_segment(c, NULL, NULL, now, last_boundary(now));
+	}
 	c->cur = EX_CUR_OFFLINE;
 	c->kernel_switches = EX_UNREAD;
 	leave(mine, depth);
@@ -296,7 +293,12 @@ int BPF_PROG(on_cpu_dead, unsigned int cpu, int state, int idx, int ret)
 	return 0;
 }
 
-/* Delivered means: about to run a handler or the default action, in the receiver's context. */
+/*
+ * Delivered means: about to run a handler or the default action, in the receiver's context. This crosses
+ * no boundary, nor does the count of wake-ups given: who runs across a window's end is charged some
+ * ten microseconds after it, and what is counted until then is told in the window before. Nothing is
+ * lost or told twice.
+ */
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(on_signal, int sig)
 {
@@ -307,22 +309,7 @@ int BPF_PROG(on_signal, int sig)
 	return 0;
 }
 
-/*
- * Who wakes: only sched_waking is always in the waker's context. An interrupt borrows the context
- * of whoever it hit; while interrupts are measured, those are left out.
- */
-SEC("tp_btf/sched_waking")
-int BPF_PROG(on_waking, struct task_struct *p)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	struct ex_slot *s = c && task->pid && !c->irq_depth ? own_slot(c, task) : NULL;
-
-	if (s)
-		__sync_fetch_and_add(&s->cum.given, 1);
-	return 0;
-}
-
 /* The other programs. Not above: they would come before the first one in the object. */
 #include "optional.h"
 #include "reader.h"
+#include "wake.h"

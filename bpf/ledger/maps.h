@@ -42,7 +42,10 @@ __u32 next_group;
 __u64 serials;
 __u64 born_tasks;
 __s64 zombies_now; /* how many are listed in `zombies` */
+__u64 moves_posted; /* to `moves`, so far */
 __u64 repaired_ns; /* stretches of CPUs that were set right, from the last event before */
+__u64 repaired_wait_ns; /* waits taken from the kernel's own count, as nobody was shown them */
+__u32 audited; /* bits of enum ex_audited: what this kernel counts of a task */
 __u32 late; /* how often T had passed before it was published */
 __u64 errors[EX_ERRORS];
 __u64 events_lost; /* on purpose */
@@ -149,6 +152,28 @@ struct {
 	__uint(max_entries, 4096);
 } wanted SEC(".maps");
 
+/* What goes from one control group's account to another's, window by window. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct ex_move_key);
+	__type(value, struct ex_move);
+} moves SEC(".maps");
+
+/* Who was put into another control group: a thread, or a process by its leader. */
+struct attached {
+	__u32 tid;
+	__u32 whole;
+};
+
+/* When. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct attached);
+	__type(value, __u64);
+} attached_at SEC(".maps");
+
 /* When a cgroup's quota on a CPU was refilled last, by the address of its cfs_rq. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -226,24 +251,42 @@ static __always_inline void ask_for_more(enum ex_table table)
 		asked[table] = 0;
 }
 
-/* The next index that nobody had yet, below `max`; false: there is none at the moment. */
-static __always_inline bool take_fresh(__u32 *next, enum ex_table table, __u32 max, __u32 *index)
+/*
+ * The next index of a table that nobody had yet; negative: there is none at the moment. A function
+ * that the verifier looks at once, not at each call.
+ */
+__noinline __s64 take_fresh(__u32 table)
 {
+	__u32 *next = table == EX_TABLE_SLOTS ? &next_slot : &next_group;
+	__u32 max = table == EX_TABLE_SLOTS ? max_slots : max_groups;
+	__u32 at = 0, there = 0;
+	__s64 taken = -1;
 	int i;
 
+	if (table >= EX_TABLES)
+		return -1;
 	for (i = 0; i < 16; i++) {
-		__u32 at = READ_ONCE(*next), there = READ_ONCE(ready[table]);
-
-		if (at + EX_LOW_WATER(table) >= there && there < max)
-			ask_for_more(table);
+		at = READ_ONCE(*next);
+		there = READ_ONCE(ready[table]);
 		if (at >= there)
-			return false;
+			break;
 		if (__sync_val_compare_and_swap(next, at, at + 1) == at) {
-			*index = at;
-			return true;
+			taken = at;
+			break;
 		}
 	}
-	return false;
+	if (at + EX_LOW_WATER(table) >= there && there < max)
+		ask_for_more(table);
+	return taken;
+}
+
+/* The same: whether there was one. */
+static __always_inline bool take_index(enum ex_table table, __u32 *index)
+{
+	__s64 at = take_fresh(table);
+
+	*index = at;
+	return at >= 0;
 }
 
 static __always_inline struct ex_slot *slot_of(struct task_struct *task, __u32 *index)

@@ -4,7 +4,7 @@
 #define EXACTOP_OPTIONAL_H
 
 #include "preempt.h"
-#include "switch.h"
+#include "repair.h"
 #include "vectors.h"
 
 /* ---- user and system time ---- */
@@ -19,6 +19,7 @@ static __always_inline void change_mode(__u32 mode, bool syscall)
 
 	if (!c)
 		return;
+	c->events[EX_EV_MODE]++;
 	s = own_slot(c, task);
 	if (s && s->state == EX_RUN && !depth) {
 		now = not_before(bpf_ktime_get_ns(), c->since);
@@ -30,7 +31,6 @@ static __always_inline void change_mode(__u32 mode, bool syscall)
 		s->split_run = READ_ONCE(split_run);
 		if (syscall)
 			s->cum.syscalls++;
-		c->events[EX_EV_MODE]++;
 	}
 out:
 	leave(c, depth);
@@ -80,6 +80,9 @@ static __always_inline void interrupt_begins(bool soft)
 		return;
 	c->events[EX_EV_IRQ]++;
 	if (soft && !c->irq_depth && is_ksoftirqd(bpf_get_current_task_btf())) {
+		/* Softirqs do not nest: the last one's end was not seen. */
+		if (c->irq_own)
+			count_unseen_interrupt(c);
 		c->irq_own = 1;
 		return;
 	}
@@ -90,7 +93,7 @@ static __always_inline void interrupt_begins(bool soft)
 static __always_inline void interrupt_ends(bool soft)
 {
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
-	__u64 now;
+	__u64 now, since;
 
 	if (!c || is_lost(c, EX_EV_IRQ))
 		return;
@@ -105,11 +108,20 @@ static __always_inline void interrupt_ends(bool soft)
 			count_unseen_interrupt(c);
 		return;
 	}
-	if (--c->irq_depth)
+	if (c->irq_depth > 1) {
+		c->irq_depth--;
 		return;
+	}
+	/*
+	 * As long as the depth is not 0, a hard interrupt here is part of this one and leaves irq_since
+	 * alone; after that it counts for itself, so this one's time ends before.
+	 */
+	since = READ_ONCE(c->irq_since);
 	now = bpf_ktime_get_ns();
-	if (now > c->irq_since)
-		*(volatile __u64 *)&c->irq_total = c->irq_total + (now - c->irq_since);
+	barrier();
+	*(volatile __u32 *)&c->irq_depth = 0;
+	if (now > since)
+		__sync_fetch_and_add(&c->irq_total, now - since);
 }
 
 #define MEASURE(vector)                                                        \

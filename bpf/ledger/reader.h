@@ -4,7 +4,7 @@
 #define EXACTOP_READER_H
 
 #include "preempt.h"
-#include "switch.h"
+#include "repair.h"
 
 /*
  * Publishes the end of the open window. In here and not in user space, because nothing can take
@@ -72,9 +72,11 @@ static __always_inline int flush_this_cpu(void)
 	b = last_boundary(now);
 	s = charge_occupant(c, task, cpu, now, b, false);
 	c->events[EX_EV_FLUSH]++;
+	audited = (has_run_queues() ? EX_AUDIT_RUN : 0) | (counts_waits() ? EX_AUDIT_LAT : 0);
 	if (s) {
 		if (split_run && s->split_run != split_run)
 			set_mode(s, task);
+		audit_staying(c, s, task, now, b);
 		goto out;
 	}
 	if (!task->pid) {
@@ -82,15 +84,22 @@ static __always_inline int flush_this_cpu(void)
 		goto out;
 	}
 	c->cur = EX_CUR_UNNAMED;
-	mine = slot_of(task, &index);
-	if (mine) {
-		cross(c, mine, index, b, task);
-		take_in(c, mine, now);
+	mine = slot_here_of(task, &index, cpu);
+	if (!mine)
+		goto out;
+	cross(c, mine, index, b, task);
+	follow_group(c, mine, task, now);
+	if (take_in(c, mine, now)) {
 		mine->cpu = cpu;
 		mine->sum_exec = task->se.sum_exec_runtime;
 		c->arrived = now;
 		mine->state = EX_RUN;
 		c->cur = index;
+		c->came_offset = c->clock_offset;
+		/* Its account goes on from here, the kernel's from its last count. */
+		if (has_run_queues())
+			c->came_ahead = now - task->se.exec_start;
+		audit_staying(c, mine, task, now, b);
 	}
 out:
 	leave(c, depth);
@@ -154,8 +163,12 @@ int seed(struct bpf_iter__task *ctx)
 		count_error(EX_ERR_NO_SLOT);
 		return 0;
 	}
+	/* Who was born since we began to look was not shown to us, or found no room. */
+	if (READ_ONCE(seeded))
+		s->marked = inherits_mark(task);
 	list_dirty(READ_ONCE(epoch), index);
-	*(volatile __u32 *)&st->slot_plus_1 = index + 1;
+	if (!claim(st, s, index))
+		return 0;
 	/* From here events see the slot; only if none came, what the task looks like counts. */
 	state = state_of(task);
 	s->kstate = state;

@@ -3,7 +3,7 @@
 #ifndef EXACTOP_SLOTS_H
 #define EXACTOP_SLOTS_H
 
-#include "window.h"
+#include "writer.h"
 
 static __always_inline bool take_free(__u32 *index)
 {
@@ -27,7 +27,7 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 {
 	struct ex_slot *s;
 
-	if (!take_free(index) && !take_fresh(&next_slot, EX_TABLE_SLOTS, max_slots, index))
+	if (!take_free(index) && !take_index(EX_TABLE_SLOTS, index))
 		return NULL;
 	s = slot_at(*index);
 	if (!s)
@@ -50,9 +50,23 @@ static __always_inline struct ex_slot *new_slot(struct task_struct *task, __u32 
 	s->cum.min_flt = s->snap.min_flt = task->min_flt;
 	s->cum.maj_flt = s->snap.maj_flt = task->maj_flt;
 	identify(&s->id, task);
+	s->snap_cgroup = s->id.cgroup;
+	s->set = (__u64)to_read(task)->cgroups;
 	barrier();
 	s->serial = __sync_fetch_and_add(&serials, 1) + 1;
 	return s;
+}
+
+/*
+ * Makes a slot a task's. At a birth the iterator may come at the same time: one of both is first,
+ * and the other gives its slot back.
+ */
+static __always_inline bool claim(struct storage *st, struct ex_slot *s, __u32 index)
+{
+	if (!__sync_val_compare_and_swap(&st->slot_plus_1, 0, index + 1))
+		return true;
+	give_back(s, index);
+	return false;
 }
 
 /*
@@ -67,10 +81,38 @@ static __always_inline void release_slot(struct ex_slot *s, struct task_struct *
 
 	if (st)
 		*(volatile __u32 *)&st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
-	s->state = EX_FREE;
-	s->task = 0;
-	if (bpf_map_push_elem(&free_slots, &index, 0))
-		count_error(EX_ERR_FREE_LIST);
+	give_back(s, index);
+}
+
+static __always_inline bool is_marked(struct task_struct *task)
+{
+	__u32 index;
+	struct ex_slot *s = slot_of(task, &index);
+
+	return s && s->marked;
+}
+
+/*
+ * Whether a task whose birth was not shown belongs to the tree that is followed: as its process
+ * does, or the parent that it has now.
+ */
+static __always_inline bool inherits_mark(struct task_struct *task)
+{
+	__u32 parent = to_read(task)->real_parent->tgid;
+
+	if (mark_children_of && parent == mark_children_of && task->tgid != mark_children_of)
+		return true;
+	return is_marked(task->group_leader) || is_marked(task->real_parent);
+}
+
+static __always_inline bool storage_in_any_context(void)
+{
+	struct bpf_local_storage_map *map = NULL;
+	struct bpf_local_storage *of_task = NULL;
+
+	return bpf_core_field_exists(map->storage_ma) ||
+	       bpf_core_field_exists(map->use_kmalloc_nolock) ||
+	       bpf_core_field_exists(of_task->mem_charge);
 }
 
 /*
@@ -85,19 +127,24 @@ static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32
 
 	if (!READ_ONCE(seeded))
 		return NULL;
-	if (!bpf_core_field_exists(((struct bpf_local_storage_map *)0)->storage_ma)) {
+	if (storage_in_any_context()) {
+		if (!bpf_task_storage_get(&tasks, task, 0, 0))
+			count_error(EX_ERR_UNSEEN_BIRTH);
+		st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	} else {
+		st = NULL;
+	}
+	if (!st) {
 		count_error(EX_ERR_NO_STORAGE);
 		return NULL;
 	}
-	if (!bpf_task_storage_get(&tasks, task, 0, 0))
-		count_error(EX_ERR_UNSEEN_BIRTH);
-	st = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!st || st->slot_plus_1)
+	if (st->slot_plus_1)
 		return NULL;
 	s = new_slot(task, EX_SEED, 0, index);
-	if (s)
-		st->slot_plus_1 = *index + 1;
-	return s;
+	if (!s)
+		return NULL;
+	s->marked = inherits_mark(task);
+	return claim(st, s, *index) ? s : NULL;
 }
 
 #endif

@@ -24,6 +24,14 @@ static __always_inline struct boundary last_boundary(__u64 now)
 	return b;
 }
 
+/* A boundary that some clock reading of this program has passed, by its epoch alone. */
+static __always_inline struct boundary boundary_of(__u32 e)
+{
+	struct boundary b = { .t = READ_ONCE(boundary_t[e & 1]), .epoch = e };
+
+	return b;
+}
+
 /* Only ever true in a ledger that was told to lose events. */
 static __always_inline bool is_lost(struct ex_cpu *c, __u32 kind)
 {
@@ -74,17 +82,33 @@ static __always_inline void list_dirty(__u32 e, __u32 index)
 		*entry = index;
 }
 
-/* Sets aside how a slot stood at the boundary, the time up to it charged to its state. */
-static __always_inline void cross_taken(struct ex_cpu *c, struct ex_slot *s, __u32 index,
-					struct boundary b, __u64 steal, __u64 irq,
-					struct task_struct *task)
+/* Whether a slot has not crossed a boundary yet. Never back: another CPU's clock may be a little ahead. */
+static __always_inline bool is_before(struct ex_slot *s, struct boundary b)
 {
-	__u64 d = 0;
-	__u32 state = s->state, account = account_of(s);
+	return (__s32)(s->epoch - b.epoch) < 0;
+}
 
-	/* Never back: another CPU's clock may be a little ahead. */
-	if ((__s32)(s->epoch - b.epoch) >= 0)
-		return;
+/* Two numbers as one argument of a function: there can be five. */
+static __always_inline __u64 slot_and_epoch(__u32 index, __u32 e)
+{
+	return (__u64)index << 32 | e;
+}
+
+/*
+ * Sets aside how a slot stood at the boundary, the time up to it charged to its state, less what was
+ * taken from it.
+ */
+__noinline int set_aside(struct ex_cpu *c, struct ex_slot *s, __u64 slot_and_epoch, __u64 steal,
+			 __u64 irq)
+{
+	struct boundary b = boundary_of(slot_and_epoch);
+	__u32 state, account;
+	__u64 d = 0;
+
+	if (!c || !s)
+		return 0;
+	state = s->state;
+	account = account_of(s);
 	if (is_timed(state) && b.t > s->since)
 		d = b.t - s->since;
 	if (steal > d)
@@ -100,6 +124,7 @@ static __always_inline void cross_taken(struct ex_cpu *c, struct ex_slot *s, __u
 	s->snap_state = state;
 	s->snap_cpu = s->cpu;
 	s->snap_kstate = s->kstate;
+	s->snap_cgroup = s->id.cgroup;
 	store_barrier(c);
 	*(volatile __u32 *)&s->epoch = b.epoch;
 	store_barrier(c);
@@ -109,9 +134,8 @@ static __always_inline void cross_taken(struct ex_cpu *c, struct ex_slot *s, __u
 		s->cum.ns[EX_IRQ] += irq;
 		s->since = b.t;
 	}
-	if (task)
-		identify(&s->id, task);
-	list_dirty(b.epoch, index);
+	list_dirty(b.epoch, slot_and_epoch >> 32);
+	return 0;
 }
 
 /*
@@ -123,7 +147,11 @@ static __always_inline void cross(struct ex_cpu *c, struct ex_slot *s, __u32 ind
 {
 	if (s->state == EX_RUN)
 		s->state = EX_SLEEP;
-	cross_taken(c, s, index, b, 0, 0, task);
+	if (!is_before(s, b))
+		return;
+	set_aside(c, s, slot_and_epoch(index, b.epoch), 0, 0);
+	if (task)
+		identify_itself(&s->id, task);
 }
 
 /* Charges an off-CPU task up to now, to the state it was in or to another (see caller). */

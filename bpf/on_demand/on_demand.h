@@ -14,6 +14,17 @@
 
 const volatile bool all_processes = true;
 
+/*
+ * Set before load, for tests: of so many events one is as good as hidden, as some kernels hide those
+ * that come in the context of a task they protect.
+ */
+const volatile __u32 hide_one_in = 0;
+
+static __always_inline bool is_hidden(void)
+{
+	return hide_one_in && bpf_get_prandom_u32() % hide_one_in == 0;
+}
+
 /* Thread groups that are looked at, unless all are. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -40,16 +51,26 @@ struct {
 		bpf_seq_write((ctx)->meta->seq, told, sizeof(*(told)));                            \
 	})
 
-/* Sums that only grow; the reader deletes those of tasks that are gone. */
-#define SUMS(name, most, key_of_one, of_one)                                                       \
+#define MAP_OF_SUMS(name, flags, most, key_of_one, of_one)                                         \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(map_flags, flags);                                                          \
 		__uint(max_entries, most);                                                         \
 		__type(key, key_of_one);                                                           \
 		__type(value, of_one);                                                             \
 	} name SEC(".maps")
 
-__u64 lost; /* no room in the maps, or no memory to remember a beginning */
+/*
+ * Sums that only grow; the reader deletes those of tasks that are gone. There is room for so many in
+ * any case, and in NAME_more, which the reader sizes by how many threads there are, while the kernel
+ * finds memory.
+ */
+#define SUMS(name, most, key_of_one, of_one)                                                       \
+	MAP_OF_SUMS(name, 0, most, key_of_one, of_one);                                            \
+	MAP_OF_SUMS(name##_more, BPF_F_NO_PREALLOC, 65536, key_of_one, of_one)
+
+__u64 lost;   /* no room in the maps, or no memory to remember a beginning */
+__u64 unseen; /* waits that ended without a wake-up that was seen, calls without their return */
 
 static __always_inline void count_lost(void)
 {
@@ -67,15 +88,32 @@ static __always_inline void *find_or_add(void *map, const void *key, const void 
 	return bpf_map_lookup_elem(map, key);
 }
 
-/* The same where each that finds no room is one that is lost. */
-static __always_inline void *find_or_lose(void *map, const void *key, const void *fresh)
+/* The same in SUMS: what is in one map is not added to the other. */
+static __always_inline void *find_or_add_in(void *map, void *more, const void *key,
+					    const void *fresh)
 {
-	void *value = find_or_add(map, key, fresh);
+	void *value = bpf_map_lookup_elem(map, key);
 
 	if (!value)
-		count_lost();
+		value = bpf_map_lookup_elem(more, key);
+	if (!value)
+		value = find_or_add(map, key, fresh);
+	if (!value)
+		value = find_or_add(more, key, fresh);
 	return value;
 }
+
+#define FIND_OR_ADD(name, key, fresh) find_or_add_in(&name, &name##_more, key, fresh)
+
+/* The same where each that finds no room is one that is lost. */
+#define FIND_OR_LOSE(name, key, fresh)                                                             \
+	({                                                                                         \
+		void *value_or_none = FIND_OR_ADD(name, key, fresh);                               \
+                                                                                                   \
+		if (!value_or_none)                                                                \
+			count_lost();                                                              \
+		value_or_none;                                                                     \
+	})
 
 static __always_inline bool is_chosen(struct task_struct *task)
 {

@@ -4,6 +4,7 @@
  * someone records; what found no room is counted, by CPU.
  */
 #include "on_demand.h"
+#include "fields.h"
 #include "on_switch.h"
 #include "state.h"
 #include "switchlog.h"
@@ -32,7 +33,7 @@ static __always_inline struct ex_logged *begin(enum ex_logged_kind kind, struct 
 	record->kind = kind;
 	record->cpu = bpf_get_smp_processor_id();
 	record->prev_tid = prev->pid;
-	record->prev_prio = prev->prio;
+	record->prev_prio = field_by_size(prev, prio);
 	record->prev_state = 0;
 	record->preempt = 0;
 	record->target_cpu = 0;
@@ -40,7 +41,7 @@ static __always_inline struct ex_logged *begin(enum ex_logged_kind kind, struct 
 	record->next_tgid = next->tgid;
 	record->next_ppid = next->real_parent->tgid;
 	record->pad = 0;
-	record->next_prio = next->prio;
+	record->next_prio = field_by_size(next, prio);
 	bpf_probe_read_kernel(record->next_comm, sizeof(record->next_comm), next->comm);
 	return record;
 }

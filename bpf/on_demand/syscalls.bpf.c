@@ -26,6 +26,7 @@ struct ex_open_syscall open_syscall_layout; /* for the reader's type */
 
 OF_EACH_TASK(in_syscalls, struct in_syscall);
 SUMS(syscalls, 65536, struct ex_syscall_key, struct ex_syscall_sum);
+SUMS(failures, 16384, struct ex_failure_key, struct ex_failures);
 
 static __always_inline bool is_asked_for(int nr)
 {
@@ -34,28 +35,36 @@ static __always_inline bool is_asked_for(int nr)
 	return nr >= 0 && nr < 1024 && (call_bits[nr >> 6] >> (nr & 63)) & 1;
 }
 
-static __always_inline int numbered(struct task_struct *task, long id)
+static __always_inline void key_of(struct ex_syscall_key *key, struct task_struct *task, int nr)
 {
-	int nr = id;
-
-	if (bpf_core_field_exists(task->thread_info.status) &&
-	    (task->thread_info.status & TS_COMPAT) && nr >= 0)
-		nr |= EX_NR_COMPAT;
-	return nr;
+	key->nr = nr;
+	if (by != EX_BY_CALL)
+		key->tgid = task->tgid;
+	if (by == EX_BY_THREAD)
+		key->tid = task->pid;
+	else
+		key->cpu = bpf_get_smp_processor_id();
 }
 
 static __always_inline struct ex_syscall_sum *sum_of(struct task_struct *task, int nr)
 {
-	struct ex_syscall_key key = {.nr = nr};
+	struct ex_syscall_key key = {};
 	struct ex_syscall_sum none = {};
 
-	if (by != EX_BY_CALL)
-		key.tgid = task->tgid;
-	if (by == EX_BY_THREAD)
-		key.tid = task->pid;
-	else
-		key.cpu = bpf_get_smp_processor_id();
-	return find_or_lose(&syscalls, &key, &none);
+	key_of(&key, task, nr);
+	return FIND_OR_LOSE(syscalls, &key, &none);
+}
+
+/* Which error it was. */
+static __always_inline void count_failure(struct task_struct *task, int nr, __u32 error)
+{
+	struct ex_failure_key key = {.error = error};
+	struct ex_failures none = {}, *sum;
+
+	key_of(&key.call, task, nr);
+	sum = FIND_OR_LOSE(failures, &key, &none);
+	if (sum)
+		sum->count++;
 }
 
 static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct *task)
@@ -66,7 +75,8 @@ static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct 
 		bpf_probe_read_kernel_str(sum->comm, sizeof(sum->comm), named->comm);
 }
 
-static __always_inline void count(struct task_struct *task, int nr, bool failed, __u64 since)
+/* `error`: what it returned, 0: none. */
+static __always_inline void count(struct task_struct *task, int nr, __u32 error, __u64 since)
 {
 	struct ex_syscall_sum *sum = sum_of(task, nr);
 	__u64 ns = since ? bpf_ktime_get_ns() - since : 0;
@@ -74,13 +84,22 @@ static __always_inline void count(struct task_struct *task, int nr, bool failed,
 	if (!sum)
 		return;
 	sum->calls++;
-	if (failed)
+	if (error) {
 		sum->errors++;
+		count_failure(task, nr, error);
+	}
 	if (!since)
 		sum->untimed++;
 	sum->total_ns += ns;
 	if (note_greatest(&sum->longest, ns) || !sum->comm[0])
 		name(sum, task);
+}
+
+/* A call whose return was not shown: nobody knows when that was, nor what it said. */
+static __always_inline void never_returned(struct task_struct *task, struct in_syscall *in)
+{
+	__sync_fetch_and_add(&unseen, 1);
+	count(task, in->nr, 0, 0);
 }
 
 static __always_inline void enters(struct task_struct *task, int nr)
@@ -92,9 +111,42 @@ static __always_inline void enters(struct task_struct *task, int nr)
 	in = bpf_task_storage_get(&in_syscalls, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!in)
 		return; /* its return counts as untimed */
+	if (in->in)
+		never_returned(task, in);
 	in->nr = nr;
 	in->in = 1;
 	in->since = bpf_ktime_get_ns();
+}
+
+static __always_inline void returns(struct task_struct *task, struct pt_regs *regs, long ret)
+{
+	struct in_syscall *in = bpf_task_storage_get(&in_syscalls, task, 0, 0);
+	__u32 error = ret < 0 && ret >= -4095 ? -ret : 0;
+	int nr = numbered(task, regs->orig_ax);
+
+	if (in && in->in) {
+		in->in = 0;
+		/* rt_sigreturn() has set orig_ax to -1; a 32-bit program was perhaps begun by a 64-bit one. */
+		if (nr < 0 || !((nr ^ in->nr) & ~EX_NR_COMPAT)) {
+			count(task, in->nr, error, in->since);
+			return;
+		}
+		never_returned(task, in);
+	}
+	if (nr >= 0 && is_asked_for(nr) && is_chosen(task))
+		count(task, nr, error, 0);
+}
+
+/* Before the one at the entry, and so attached first: no return is missed of a call that was seen. */
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_return, struct pt_regs *regs, long ret)
+{
+	if (is_hidden())
+		return 0;
+	stay();
+	returns(bpf_get_current_task_btf(), regs, ret);
+	may_go();
+	return 0;
 }
 
 SEC("tp_btf/sys_enter")
@@ -102,34 +154,10 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
+	if (is_hidden())
+		return 0;
 	stay();
 	enters(task, numbered(task, id));
-	may_go();
-	return 0;
-}
-
-static __always_inline void returns(struct task_struct *task, struct pt_regs *regs, long ret)
-{
-	struct in_syscall *in = bpf_task_storage_get(&in_syscalls, task, 0, 0);
-	bool failed = ret < 0 && ret >= -4095;
-	int nr;
-
-	if (in && in->in) {
-		/* Not regs->orig_ax: rt_sigreturn() has set that to -1. */
-		in->in = 0;
-		count(task, in->nr, failed, in->since);
-		return;
-	}
-	nr = numbered(task, regs->orig_ax);
-	if (nr >= 0 && is_asked_for(nr) && is_chosen(task))
-		count(task, nr, failed, 0);
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_return, struct pt_regs *regs, long ret)
-{
-	stay();
-	returns(bpf_get_current_task_btf(), regs, ret);
 	may_go();
 	return 0;
 }
@@ -142,7 +170,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (in && in->in) {
 		in->in = 0;
-		count(task, in->nr, false, in->since);
+		count(task, in->nr, 0, in->since);
 	}
 	return 0;
 }
@@ -192,6 +220,7 @@ int open_syscalls(struct bpf_iter__task *ctx)
 		if (open.nr < 0 || !is_asked_for(open.nr))
 			return 0;
 	}
+	open.now = bpf_ktime_get_ns();
 	TELL_OF(task, &open, ctx);
 	return 0;
 }

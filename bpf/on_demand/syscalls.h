@@ -3,14 +3,13 @@
 #ifndef EXACTOP_SYSCALLS_H
 #define EXACTOP_SYSCALLS_H
 
+#include "lock_calls.h"
 #include "on_demand.h"
 
 enum ex_by { EX_BY_CALL, EX_BY_PROCESS, EX_BY_THREAD };
 
 /* A number that is no system call: the thread came onto a CPU. */
 #define EX_NR_DISPATCH (-2)
-/* A 32-bit call: numbered otherwise. */
-#define EX_NR_COMPAT 0x20000000
 
 /*
  * One writer each: a thread's own CPU, or, where threads are summed, the CPU of the key. The
@@ -32,8 +31,19 @@ struct ex_syscall_sum {
 	char comm[16];
 };
 
+/* Calls that returned the same error. */
+struct ex_failure_key {
+	struct ex_syscall_key call;
+	__u32 error;
+};
+
+struct ex_failures {
+	__u64 count;
+};
+
 /* What the iterator tells of who is in a call. */
 struct ex_open_syscall {
+	__u64 now;
 	__u64 since; /* 0: before we looked */
 	__u32 tgid;
 	__u32 tid;

@@ -8,11 +8,12 @@
 #include "fields.h"
 #include "interrupt.h"
 #include "on_switch.h"
+#include "throttled.h"
 #include "waits.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* What a thread does, as far as it matters here. */
+/* What a thread does, as far as it matters here. Who is throttled sleeps until it has a new quota: nobody runs instead. */
 enum { UNKNOWN, RUNS, SLEEPS, WAITS_WOKEN, WAITS_PREEMPTED };
 
 struct thread {
@@ -26,7 +27,8 @@ struct thread {
 OF_EACH_TASK(threads, struct thread);
 SUMS(sleeps, 32768, struct ex_sleep_key, struct ex_sleep);
 SUMS(queues, 16384, struct ex_queue_key, struct ex_queue);
-SUMS(others, 32768, struct ex_other_key, struct ex_other);
+/* Of pairs there may be as many as threads squared: in others_more the other is its process. */
+SUMS(others, 65536, struct ex_other_key, struct ex_other);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -44,7 +46,7 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 	struct ex_sleep *sleep, fresh = {};
 
 	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
-	sleep = find_or_lose(&sleeps, &key, &fresh);
+	sleep = FIND_OR_LOSE(sleeps, &key, &fresh);
 	if (!sleep)
 		return;
 	sleep->count++;
@@ -62,9 +64,15 @@ static __always_inline void blame(struct task_struct *task, enum ex_part part, _
 
 	if (comm)
 		__builtin_memcpy(fresh.comm, comm, sizeof(fresh.comm));
-	other = find_or_lose(&others, &key, &fresh);
+	other = find_or_add(&others, &key, &fresh);
+	if (!other) {
+		key.other_tid = 0;
+		other = find_or_add(&others_more, &key, &fresh);
+	}
 	if (other)
 		__sync_fetch_and_add(&other->amount, amount);
+	else
+		count_lost();
 }
 
 static __always_inline void count_queue(struct thread *t, struct task_struct *task, __u64 now,
@@ -81,7 +89,7 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 	fresh = bpf_map_lookup_elem(&blank_queue, &zero);
 	if (!fresh)
 		return;
-	queue = find_or_lose(&queues, &key, fresh);
+	queue = FIND_OR_LOSE(queues, &key, fresh);
 	if (queue) {
 		bucket = bucket_of(ns);
 		if (bucket < EX_BUCKETS)
@@ -123,9 +131,20 @@ static __always_inline void sleep_begins(struct thread *t, struct task_struct *p
 	if (prev->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return;
 	regs = (struct pt_regs *)bpf_task_pt_regs(prev);
-	t->nr = regs->orig_ax;
-	if (t->kind == EX_SLEEPS && waits_for_lock(t->nr, regs->si))
+	t->nr = numbered(prev, regs->orig_ax);
+	if (t->kind == EX_SLEEPS && waits_for_lock(regs, t->nr))
 		t->kind = EX_LOCKS;
+}
+
+/* It is runnable, and waits for a CPU or for a new quota. */
+static __always_inline void queue_begins(struct thread *t, struct task_struct *task, __u32 waits)
+{
+	t->doing = waits;
+	if (!is_throttled(task))
+		return;
+	t->doing = SLEEPS;
+	t->kind = EX_THROTTLED;
+	t->nr = -1;
 }
 
 static __always_inline void remember_stint(struct past *past, struct task_struct *next, __u64 now)
@@ -137,6 +156,20 @@ static __always_inline void remember_stint(struct past *past, struct task_struct
 	stint->pad = 0;
 	bpf_probe_read_kernel_str(stint->comm, sizeof(stint->comm), next->comm);
 	past->n++;
+}
+
+/* A thread comes onto a CPU: what it did until now is over. */
+static __always_inline void count_wait(struct thread *t, struct task_struct *task, __u64 now,
+				       struct past *past)
+{
+	if (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
+		count_queue(t, task, now, past);
+	if (t->doing != SLEEPS)
+		return;
+	/* Its wake-up was hidden: nobody knows since when it queued. A new quota wakes nobody. */
+	if (t->kind != EX_THROTTLED)
+		__sync_fetch_and_add(&unseen, 1);
+	count_sleep(t, task, now - t->since);
 }
 
 static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
@@ -155,16 +188,15 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 		if (t) {
 			t->since = now;
 			if (preempt || !state)
-				t->doing = WAITS_PREEMPTED;
+				queue_begins(t, prev, WAITS_PREEMPTED);
 			else
 				sleep_begins(t, prev, state);
 		}
 	}
 	if (next->pid && is_chosen(next)) {
 		t = bpf_task_storage_get(&threads, next, 0, 0);
-		if (t && t->since && now > t->since &&
-		    (t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED))
-			count_queue(t, next, now, past);
+		if (t && t->since && now > t->since)
+			count_wait(t, next, now, past);
 		if (t) {
 			t->doing = RUNS;
 			t->since = now;
@@ -182,14 +214,16 @@ int BPF_PROG(on_wakeup, struct task_struct *p)
 	__u64 now = bpf_ktime_get_ns();
 	struct thread *t;
 
-	if (!is_chosen(p))
+	if (!is_chosen(p) || is_hidden())
 		return 0;
 	t = bpf_task_storage_get(&threads, p, 0, 0);
 	if (!t || t->doing == RUNS || t->doing == WAITS_WOKEN || t->doing == WAITS_PREEMPTED)
 		return 0;
+	if (t->doing == SLEEPS && t->kind == EX_THROTTLED)
+		return 0;
 	if (t->doing == SLEEPS && t->since && now > t->since)
 		count_sleep(t, p, now - t->since);
-	t->doing = WAITS_WOKEN;
+	queue_begins(t, p, WAITS_WOKEN);
 	t->since = now;
 	return 0;
 }
@@ -214,8 +248,10 @@ int BPF_PROG(on_waking, struct task_struct *p)
 SEC("tp_btf/task_newtask")
 int BPF_PROG(on_newtask, struct task_struct *task)
 {
-	if (task->pid)
-		bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (task->pid &&
+	    !bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) &&
+	    is_chosen(task))
+		count_lost();
 	return 0;
 }
 
@@ -231,8 +267,10 @@ int open_waits(struct bpf_iter__task *ctx)
 	if (!task || !task->pid || task->exit_state || !is_chosen(task))
 		return 0;
 	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!t)
+	if (!t) {
+		count_lost();
 		return 0;
+	}
 	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
 	if (!t->since) {
 		t->since = bpf_ktime_get_ns();

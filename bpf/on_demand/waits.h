@@ -6,8 +6,8 @@
 #include "on_demand.h"
 #include "lock_calls.h"
 
-/* What someone sleeps for; EX_QUEUES: not asleep at all. */
-enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES };
+/* What someone sleeps for; EX_QUEUES, EX_THROTTLED: not asleep at all, but kept from a CPU by others or by a quota. */
+enum ex_wait_kind { EX_SLEEPS, EX_LOCKS, EX_BLOCKS, EX_QUEUES, EX_THROTTLED };
 
 enum ex_queued_after { EX_AFTER_WAKEUP, EX_AFTER_PREEMPTION };
 
@@ -75,7 +75,7 @@ struct {
 	__type(value, struct ex_queue);
 } blank_queue SEC(".maps");
 
-/* Other 0, 0: an interrupt, or idle. */
+/* Other 0, 0: an interrupt, or idle; without a thread: some thread of that process. */
 struct ex_other_key {
 	__u32 tgid;
 	__u32 tid;

@@ -8,6 +8,7 @@
  * whole chain from the wait back to the wait is one wake-up, and belongs to whoever began it.
  */
 #include "interrupt.h"
+#include "lock_calls.h"
 #include "on_switch.h"
 #include "preempt.h"
 #include "wakeups.h"
@@ -26,6 +27,17 @@ const volatile __u64 work_ns = 100000;
 #define NR_EPOLL_PWAIT 281
 #define NR_EPOLL_PWAIT2 441
 
+/* ... and 32-bit ones (syscall_32.tbl) */
+#define NR_SELECT_32 82
+#define NR_NEWSELECT_32 142
+#define NR_POLL_32 168
+#define NR_EPOLL_WAIT_32 256
+#define NR_PSELECT6_32 308
+#define NR_PPOLL_32 309
+#define NR_EPOLL_PWAIT_32 319
+#define NR_PSELECT6_TIME64_32 413
+#define NR_PPOLL_TIME64_32 414
+
 #define NO_CALL (-1)
 
 #define EINTR 4
@@ -36,10 +48,11 @@ const volatile __u64 work_ns = 100000;
 struct wait {
 	__s32 nr;
 	__u32 pad;
-	__u64 what; /* the call's first argument; a futex address without its lowest bits */
+	__u64 what; /* the call's first argument; a futex's address by lock_of() */
 };
 
 struct waker {
+	__u64 futex;
 	__u32 tgid;
 	__u32 tid;
 	__s32 nr;
@@ -50,6 +63,7 @@ struct thread {
 	__u64 calls; /* system calls so far, of which the present one ... */
 	__u64 waking_call;
 	__u64 woken; /* ... has woken so many */
+	__u64 futex; /* that the present one is about */
 	__u64 on_since;
 	__u64 chain_ns;
 	struct wait asleep_in;
@@ -59,10 +73,12 @@ struct thread {
 	__s32 nr;
 	__u8 asleep;
 	__u8 in_chain;
-	__u8 pad[2];
+	__u8 shown; /* a wake-up since it came onto a CPU */
+	__u8 pad;
 };
 
 OF_EACH_TASK(threads, struct thread);
+/* Of pairs there may be as many as threads squared: in edges_more the waker is its process. */
 SUMS(edges, 65536, struct ex_edge_key, struct ex_edge);
 SUMS(fans, 16384, struct ex_fan_key, struct ex_fan);
 
@@ -71,14 +87,24 @@ static __always_inline struct thread *thread_of(struct task_struct *task)
 	return bpf_task_storage_get(&threads, task, 0, 0);
 }
 
-static __always_inline bool is_futex(int nr)
+/* A condition variable of glibc has two neighbouring words that take turns. */
+static __always_inline __u64 lock_of(__u64 address)
 {
-	return nr == NR_FUTEX || nr == NR_FUTEX_WAIT || nr == NR_FUTEX_WAITV ||
-	       nr == NR_FUTEX_WAKE || nr == NR_FUTEX_REQUEUE;
+	return address & ~7ull;
+}
+
+static __always_inline bool only_tells_32(int nr)
+{
+	return nr == NR_SELECT_32 || nr == NR_NEWSELECT_32 || nr == NR_POLL_32 ||
+	       nr == NR_EPOLL_WAIT_32 || nr == NR_PSELECT6_32 || nr == NR_PPOLL_32 ||
+	       nr == NR_EPOLL_PWAIT_32 || nr == NR_PSELECT6_TIME64_32 ||
+	       nr == NR_PPOLL_TIME64_32 || nr == NR_EPOLL_PWAIT2;
 }
 
 static __always_inline bool only_tells(int nr)
 {
+	if (is_compat(nr))
+		return only_tells_32(nr & ~EX_NR_COMPAT);
 	return nr == NR_POLL || nr == NR_SELECT || nr == NR_EPOLL_WAIT || nr == NR_PSELECT6 ||
 	       nr == NR_PPOLL || nr == NR_EPOLL_PWAIT || nr == NR_EPOLL_PWAIT2;
 }
@@ -102,14 +128,14 @@ static __always_inline struct wait wait_of(struct task_struct *task)
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return wait;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	wait.nr = regs->orig_ax;
-	wait.what = regs->di;
-	/* A condition variable of glibc has two neighbouring words that take turns. */
+	wait.nr = numbered(task, regs->orig_ax);
+	wait.what = first_argument(regs, wait.nr);
 	if (is_futex(wait.nr))
-		wait.what &= ~7ull;
+		wait.what = lock_of(wait.what);
 	return wait;
 }
 
+/* NULL: no room even without the waking thread. */
 static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_struct *wakee)
 {
 	struct ex_edge_key key = {
@@ -125,18 +151,25 @@ static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_str
 	bpf_probe_read_kernel_str(none.wakee, sizeof(none.wakee), wakee->comm);
 	if (by->tid && bpf_get_current_task_btf()->pid == by->tid)
 		bpf_get_current_comm(none.waker, sizeof(none.waker));
-	return find_or_add(&edges, &key, &none);
+	edge = find_or_add(&edges, &key, &none);
+	if (edge)
+		return edge;
+	key.waker_tid = 0;
+	return find_or_add(&edges_more, &key, &none);
 }
 
 static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
 {
-	struct ex_fan_key key = {.tgid = by->tgid, .tid = by->tid, .nr = by->nr};
+	struct ex_fan_key key = {
+		.futex = by->futex, .tgid = by->tgid, .tid = by->tid, .nr = by->nr};
 	struct ex_fan *fan = bpf_map_lookup_elem(&fans, &key), none = {};
 
+	if (!fan)
+		fan = bpf_map_lookup_elem(&fans_more, &key);
 	if (fan || !make)
 		return fan;
 	bpf_get_current_comm(none.comm, sizeof(none.comm));
-	return find_or_add(&fans, &key, &none);
+	return FIND_OR_ADD(fans, &key, &none);
 }
 
 /* The chain is over. Different CPUs may end chains of one waker at a time. */
@@ -193,14 +226,16 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	struct thread *me = NULL, *t;
 	struct ex_edge *edge;
 
-	if (p == task || !(is_chosen(task) || is_chosen(p)))
+	if (p == task || !(is_chosen(task) || is_chosen(p)) || is_hidden())
 		return 0;
 	if (task->pid && !in_interrupt()) {
 		by.tgid = task->tgid;
 		by.tid = task->pid;
 		me = thread_of(task);
-		if (me)
+		if (me) {
 			by.nr = me->nr;
+			by.futex = me->futex;
+		}
 	}
 	edge = edge_of(&by, p);
 	if (edge)
@@ -210,6 +245,8 @@ int BPF_PROG(on_waking, struct task_struct *p)
 	if (me && by.nr != NO_CALL)
 		count_fan(me, &by);
 	t = thread_of(p);
+	if (t)
+		t->shown = 1;
 	if (t && !t->in_chain)
 		t->woken_by = by;
 	return 0;
@@ -241,6 +278,12 @@ static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev
 static __always_inline void come_to_cpu(struct thread *t, __u64 now)
 {
 	t->on_since = now;
+	if (t->asleep && !t->shown) {
+		/* Nobody knows who woke it: no chain begins with that. */
+		__sync_fetch_and_add(&unseen, 1);
+		t->asleep = 0;
+	}
+	t->shown = 0;
 	if (t->asleep && !t->in_chain && t->asleep_in.nr != NO_CALL) {
 		t->in_chain = 1;
 		t->chain_ns = 0;
@@ -277,13 +320,15 @@ ON_SWITCH(handle_switch)
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread *me;
 
 	stay();
-	me = thread_of(bpf_get_current_task_btf());
+	me = thread_of(task);
 	if (me) {
 		me->calls++;
-		me->nr = id;
+		me->nr = numbered(task, id);
+		me->futex = is_futex(me->nr) ? lock_of(first_argument(regs, me->nr)) : 0;
 	}
 	may_go();
 	return 0;
@@ -321,6 +366,8 @@ static __always_inline struct thread *remember(struct task_struct *task)
 
 	if (t)
 		t->nr = NO_CALL;
+	else if (is_chosen(task))
+		count_lost();
 	return t;
 }
 
@@ -352,5 +399,6 @@ int seed(struct bpf_iter__task *ctx)
 	t->asleep_in = wait_of(task);
 	t->asleep = t->asleep_in.nr != NO_CALL;
 	t->nr = t->asleep_in.nr;
+	t->futex = is_futex(t->nr) ? t->asleep_in.what : 0;
 	return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "on_demand.h"
 
-/* An edge. Waker 0, 0: an interrupt. */
+/* An edge. Waker 0, 0: an interrupt; without a thread: some thread of that process. */
 struct ex_edge_key {
 	__u32 waker_tgid;
 	__u32 waker_tid;
@@ -22,8 +22,9 @@ struct ex_edge {
 	char wakee[16];
 };
 
-/* What one thread's calls of one kind wake. */
+/* What one thread's calls of one kind wake; those of a futex by which. */
 struct ex_fan_key {
+	__u64 futex;
 	__u32 tgid;
 	__u32 tid;
 	__s32 nr;

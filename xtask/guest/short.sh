@@ -1,12 +1,24 @@
 # A minute on one kernel: the books and states under a herd and a fork storm, the herd's verdict, a
 # quota, each command once. Before 5.15, where no ledger can be: that exactop says why, and works.
+# `works: COMMAND: yes` or `NO`, and the kernel's release, are for scripts/kernel-table.sh.
 set -u
 exactop=/test/exactop
 status=0
+failures=0
 
 failed() {
     echo "FAILED: $*"
+    failures=$((failures + 1))
     status=1
+}
+
+# Tries one command, by its name in the table.
+try() {
+    tried=$1
+    shift
+    before=$failures
+    "$@"
+    if [ $failures = $before ]; then echo "works: $tried: yes"; else echo "works: $tried: NO"; fi
 }
 
 # Runs a command that must succeed and print something.
@@ -24,11 +36,6 @@ open_books() {
 }
 
 books() {
-    "$exactop" load herd --wake all --threads 64 --rate 10 --duration 120 >/dev/null 2>&1 &
-    herd=$!
-    (while :; do /bin/busybox true; done) &
-    forks=$!
-    sleep 1
     for measured in "--split sampled --irq off" "--split exact --irq on"; do
         # shellcheck disable=SC2086 # options
         prints "$exactop" --source ledger --json -n 4 -d 0.5 $measured
@@ -36,15 +43,22 @@ books() {
         [ "$(open_books /tmp/out)" = 0 ] || failed "$measured: $(grep -o '"residual_ns":-*[0-9]*' /tmp/out | tr '\n' ' '; grep -o '"window":.*' /tmp/out)"
         grep -q '"lock_ns":[1-9]' /tmp/out || failed "$measured: nobody waits for a lock in a herd"
     done
-    kill $forks
 }
 
-the_herd() {
+waits() {
     prints "$exactop" waits -p $herd 1 1
     grep -q futex /tmp/out || failed "a herd sleeps in futex: $(cat /tmp/out)"
+}
+
+wakeups() {
     "$exactop" wakeups --check -p $herd 2 1 >/tmp/out 2>&1
     [ $? = 3 ] || failed "no thundering herd: $(head -n 20 /tmp/out)"
-    kill $herd
+}
+
+# A child that nobody waits for is part of it.
+run_a_tree() {
+    prints "$exactop" run --json - -q -- sh -c '(/bin/busybox true &); /bin/busybox true'
+    grep -q '"run_ns":[1-9]' /tmp/out || failed "run: no run_ns: $(cat /tmp/out)"
 }
 
 quota() {
@@ -54,20 +68,105 @@ quota() {
     done
 }
 
-each_command() {
-    prints "$exactop" prstat -mL -c 1 1
-    prints "$exactop" ptop --once -d 1
-    prints "$exactop" syscalls 1 1
-    prints "$exactop" wakeups 1 1
-    prints "$exactop" waits 1 1
-    prints "$exactop" cgroups 1 1
-    prints "$exactop" --source snapshot --once -d 1
+trace() {
+    "$exactop" trace -d 1 -o /tmp/trace >/tmp/err 2>&1 || failed "trace: $(cat /tmp/err)"
+    [ -s /tmp/trace ] || failed "an empty trace"
+}
+
+now() {
+    date -u +%Y-%m-%dT%H:%M:%SZ
+}
+
+# Ten seconds of windows from the first one on; what reads them comes after.
+record() {
+    "$exactop" record -d 0.5 --dir /tmp/recorded >/tmp/err 2>&1 &
+    recorder=$!
+    waited=0
+    until "$exactop" record verify /tmp/recorded 2>/dev/null | grep -q '^[1-9][0-9]* window'; do
+        waited=$((waited + 1))
+        [ $waited -le 60 ] || break
+        sleep 1
+    done
+    from=$(now)
+    sleep 5
+    half=$(now)
+    sleep 5
+    kill $recorder
+    wait $recorder
+    # It ends by the signal.
+    [ $? = 143 ] || failed "record: $(cat /tmp/err)"
+    prints "$exactop" record list /tmp/recorded
+    prints "$exactop" record verify /tmp/recorded
+}
+
+# As many windows as were recorded, and whatever their state, closed books.
+replay() {
+    prints "$exactop" replay -b /tmp/recorded
+    prints "$exactop" replay --json /tmp/recorded
+    [ "$(grep -c '"tasks_ns":[1-9]' /tmp/out)" -ge 5 ] || failed "replay: $(wc -l </tmp/out) windows"
+    [ "$(open_books /tmp/out)" = 0 ] || failed "replay: books that do not close"
+}
+
+two_halves() {
+    prints "$exactop" diff -a "$from+5s" -b "$half+5s" /tmp/recorded
+}
+
+report() {
+    prints "$exactop" report /tmp/recorded
+    prints "$exactop" report --html /tmp/recorded
+}
+
+export_parquet() {
+    "$exactop" export parquet -o /tmp/exported /tmp/recorded >/tmp/err 2>&1 || failed "export: $(cat /tmp/err)"
+    for table in accounts rows groups; do
+        [ -s /tmp/exported/day=*/$table.parquet ] || failed "export: no $table"
+    done
+}
+
+load() {
+    "$exactop" load spin --threads 1 --duration 1 >/tmp/out 2>&1 || failed "load: $(cat /tmp/out)"
+}
+
+# What needs no ledger, here and before 5.15.
+everywhere() {
+    try taskstats prints "$exactop" --source taskstats --once -d 1
+    try procfs prints "$exactop" --source procfs --once -d 1
+    try ptop prints "$exactop" ptop --once -d 1
+    try cgroups prints "$exactop" cgroups 1 1
+    try load load
+    try "lab list, columns, man, completions" words
+}
+
+words() {
     prints "$exactop" lab list
     prints "$exactop" columns
     prints "$exactop" man
     prints "$exactop" completions bash
-    "$exactop" trace -d 1 -o /tmp/trace >/tmp/err 2>&1 || failed "trace: $(cat /tmp/err)"
-    [ -s /tmp/trace ] || failed "an empty trace"
+}
+
+with_a_ledger() {
+    "$exactop" load herd --wake all --threads 64 --rate 10 --duration 600 >/dev/null 2>&1 &
+    herd=$!
+    (while :; do /bin/busybox true; done) &
+    forks=$!
+    sleep 1
+    try "--json" books
+    kill $forks
+    try waits waits
+    try wakeups wakeups
+    kill $herd
+    try "-b" prints "$exactop" -b -n 2 -d 0.5
+    try run run_a_tree
+    try "run --max" quota
+    try prstat prints "$exactop" prstat -mL -c 1 1
+    try syscalls prints "$exactop" syscalls 1 1
+    try snapshot prints "$exactop" --source snapshot --once -d 1
+    try trace trace
+    try record record
+    try replay replay
+    try diff two_halves
+    try report report
+    try "export parquet" export_parquet
 }
 
 without_a_ledger() {
@@ -76,25 +175,29 @@ without_a_ledger() {
     grep -q "5.15" /tmp/out || failed "the reason is not told"
     prints "$exactop" --once -d 1
     head -n 3 /tmp/out
-    prints "$exactop" ptop --once -d 1
-    prints "$exactop" cgroups 1 1
-    prints "$exactop" columns
 }
 
-"$exactop" doctor >/tmp/doctor 2>&1
-doctor=$?
-for source in taskstats procfs; do
-    prints "$exactop" --source "$source" --once -d 1
-done
+doctor() {
+    "$exactop" doctor >/tmp/doctor 2>&1 || failed "doctor: $(cat /tmp/doctor)"
+}
+
+# There it says what is missing, with the status for that.
+doctor_without_a_ledger() {
+    "$exactop" doctor >/tmp/doctor 2>&1 && failed "doctor misses nothing"
+    grep -q "5.15" /tmp/doctor || failed "doctor does not say why: $(cat /tmp/doctor)"
+}
+
+echo "kernel: $(uname -r)"
 case $(uname -r) in
-5.10.*) without_a_ledger ;;
+5.10.*)
+    try doctor doctor_without_a_ledger
+    try "the reason" without_a_ledger
+    ;;
 *)
-    [ $doctor = 0 ] || failed "doctor: $(cat /tmp/doctor)"
-    books
-    the_herd
-    quota
-    each_command
+    try doctor doctor
+    with_a_ledger
     ;;
 esac
+everywhere
 grep -e "a kernel the ledger knows" -e "^missing  the programs" /tmp/doctor
 exit $status

@@ -3,6 +3,7 @@
  * two, and prints the balance:
  *
  *     cc walk.c $(pkg-config --cflags --libs exactop) -o walk && ./walk procfs
+ *     ./walk daemon [SOCKET]
  */
 #include <exactop.h>
 #include <stdio.h>
@@ -24,6 +25,14 @@ static uint32_t kind_of(const char *name)
 		if (!strcmp(names[kind], name))
 			return kind;
 	return 99; /* exactop_open says that there is none */
+}
+
+/* Of a source by its name; of the daemon, whose socket is where it always is unless one is given. */
+static exactop_status open_one(const char *name, const char *socket, struct exactop_source **out)
+{
+	if (!strcmp(name, "daemon"))
+		return exactop_open_daemon(socket, out);
+	return exactop_open(kind_of(name), out);
 }
 
 static int print_tasks(const struct exactop_source *source)
@@ -81,7 +90,7 @@ int main(int argc, char **argv)
 	volatile unsigned long work;
 	int wrong;
 
-	if (exactop_open(kind_of(argc > 1 ? argv[1] : "auto"), &source))
+	if (open_one(argc > 1 ? argv[1] : "auto", argc > 2 ? argv[2] : NULL, &source))
 		return failed("open");
 	printf("source %s\n", exactop_source_name(source));
 	if (exactop_window(source, 0, &table) != EXACTOP_NO_WINDOW)

@@ -1,4 +1,4 @@
-/* libexactop: a source, its snapshots and its windows (Apache-2.0 OR MIT). */
+/* libexactop: a source, a daemon or a recording, its snapshots and its windows (Apache-2.0 OR MIT). */
 /* Generated from crates/capi/src by its test; do not edit. */
 
 #ifndef EXACTOP_H
@@ -47,6 +47,14 @@ typedef enum exactop_status {
    * A fault of this library.
    */
   EXACTOP_BUG = 6,
+  /**
+   * The recording ends here.
+   */
+  EXACTOP_END = 7,
+  /**
+   * Time is not recorded here; exactop_error says which, and why. The next call goes on.
+   */
+  EXACTOP_GAP = 8,
 } exactop_status;
 
 /**
@@ -203,7 +211,8 @@ typedef struct exactop_books {
    */
   uint32_t cpus;
   /**
-   * 1 if nothing was missed and the source does not sample.
+   * 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
+   * the source does not sample.
    */
   uint32_t exact;
 } exactop_books;
@@ -235,8 +244,8 @@ enum exactop_status exactop_open(uint32_t kind, struct exactop_source **out);
 void exactop_close(struct exactop_source *source);
 
 /**
- * The source's name: ledger, snapshot, taskstats or procfs. Valid as long as the source; null for
- * null.
+ * The source's name: ledger, snapshot, taskstats, procfs or recording; of a daemon that of what it
+ * serves, ledger. Valid as long as the source; null for null.
  *
  * # Safety
  * `source` comes from exactop_open.
@@ -244,7 +253,9 @@ void exactop_close(struct exactop_source *source);
 const char *exactop_source_name(const struct exactop_source *source);
 
 /**
- * Takes a snapshot: ends the window that the call before began, and begins the next.
+ * Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
+ * it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
+ * second at most: until the next one this waits.
  *
  * # Safety
  * `source` comes from exactop_open.
@@ -285,6 +296,44 @@ const char *exactop_counter_name(uint32_t counter);
  * `name` is null or a C string.
  */
 int32_t exactop_counter_number(const char *name);
+
+/**
+ * Opens the ledger of 'exactop daemon' on its socket; null is /run/exactop/socket. It takes no
+ * programs and no root, but the leave to use the socket, which the group exactop has. A thread of
+ * the library reads what comes until exactop_close ends it. After a fork it stays the parent's: in the
+ * child it takes no snapshots (EXACTOP_UNAVAILABLE), closing it there ends nothing of the parent's, and
+ * whoever wants figures there opens anew.
+ * EXACTOP_UNAVAILABLE: nobody serves there, or this user is refused. What it yields must be given to
+ * exactop_close.
+ *
+ * # Safety
+ * `path` is null or a C string; `out` must be a place for a pointer.
+ */
+enum exactop_status exactop_open_daemon(const char *path,
+                                        struct exactop_source **out);
+
+/**
+ * Opens a recording: a file, or a directory of 'exactop record'. Each exactop_take goes to its next
+ * window, the first one to the window that holds `from_ns` (ns since the epoch), or to the first
+ * after it; 0 is from its beginning. Where time is not recorded exactop_take says EXACTOP_GAP, and at
+ * the end EXACTOP_END, which may be later by then if someone still records. What it yields must be
+ * given to exactop_close.
+ *
+ * # Safety
+ * `path` is null or a C string; `out` must be a place for a pointer.
+ */
+enum exactop_status exactop_open_recording(const char *path,
+                                           int64_t from_ns,
+                                           struct exactop_source **out);
+
+/**
+ * When the window of a recording that was taken last ended, by the wall clock of then, ns since the
+ * epoch; of other sources it is not known.
+ *
+ * # Safety
+ * `source` comes from exactop_open_recording; `out` is a place for a number.
+ */
+enum exactop_status exactop_window_end(const struct exactop_source *source, int64_t *out);
 
 /**
  * How many rows a table has; 0 for null.

@@ -1,14 +1,18 @@
-//! libexactop: a source, its snapshots and its windows for C programs (include/exactop.h).
+//! libexactop: a source, a daemon or a recording, its snapshots and its windows for C programs
+//! (include/exactop.h).
 //!
 //! Every function checks its pointers and catches panics; what went wrong is a code, and
 //! `exactop_error` has the words. A source belongs to one thread at a time.
 
 mod counter;
+mod daemon;
+mod recording;
 mod table;
 
 use exactop_model::{Book, FrameOptions, Still, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SourceError, SplitOptions};
+use recording::Played;
 use std::cell::RefCell;
 use std::ffi::{c_char, CStr, CString};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -34,6 +38,10 @@ pub enum exactop_status {
     EXACTOP_NO_WINDOW = 5,
     /// A fault of this library.
     EXACTOP_BUG = 6,
+    /// The recording ends here.
+    EXACTOP_END = 7,
+    /// Time is not recorded here; exactop_error says which, and why. The next call goes on.
+    EXACTOP_GAP = 8,
 }
 
 use exactop_status::*;
@@ -58,10 +66,37 @@ pub enum exactop_kind {
 /// An open source.
 #[allow(non_camel_case_types)]
 pub struct exactop_source {
+    origin: Origin,
+    name: CString,
+}
+
+/// Where its windows come from.
+enum Origin {
+    Measured(Box<Measured>),
+    Recording(Box<Played>),
+}
+
+/// Figures of this machine, now.
+struct Measured {
     source: Box<dyn Source>,
     book: Book,
     window: Option<Window>,
-    name: CString,
+}
+
+impl exactop_source {
+    fn book(&self) -> &Book {
+        match &self.origin {
+            Origin::Measured(measured) => &measured.book,
+            Origin::Recording(played) => played.replay.book(),
+        }
+    }
+
+    fn window(&self) -> Option<&Window> {
+        match &self.origin {
+            Origin::Measured(measured) => measured.window.as_ref(),
+            Origin::Recording(played) => played.replay.window().filter(|_| played.is_at_window),
+        }
+    }
 }
 
 thread_local! {
@@ -113,14 +148,20 @@ pub unsafe extern "C" fn exactop_open(kind: u32, out: *mut *mut exactop_source) 
         match session::source(choice, SplitOptions::default()) {
             Err(error) => refused(&error),
             Ok(source) => {
-                let name = CString::new(source.provenance().source.name()).unwrap_or_default();
-                let opened = exactop_source { source, book: Book::new(), window: None, name };
                 // SAFETY: not null, and the caller's word.
-                unsafe { out.write(Box::into_raw(Box::new(opened))) };
+                unsafe { out.write(measured(source)) };
                 EXACTOP_OK
             }
         }
     })
+}
+
+/// A source that takes snapshots now, for C to hold.
+fn measured(source: Box<dyn Source>) -> *mut exactop_source {
+    let name = CString::new(source.provenance().source.name()).unwrap_or_default();
+    let measured = Measured { source, book: Book::new(), window: None };
+    let origin = Origin::Measured(Box::new(measured));
+    Box::into_raw(Box::new(exactop_source { origin, name }))
 }
 
 fn refused(error: &SourceError) -> exactop_status {
@@ -144,8 +185,8 @@ pub unsafe extern "C" fn exactop_close(source: *mut exactop_source) {
     }
 }
 
-/// The source's name: ledger, snapshot, taskstats or procfs. Valid as long as the source; null for
-/// null.
+/// The source's name: ledger, snapshot, taskstats, procfs or recording; of a daemon that of what it
+/// serves, ledger. Valid as long as the source; null for null.
 ///
 /// # Safety
 /// `source` comes from exactop_open.
@@ -155,7 +196,9 @@ pub unsafe extern "C" fn exactop_source_name(source: *const exactop_source) -> *
     unsafe { source.as_ref() }.map_or(ptr::null(), |source| source.name.as_ptr())
 }
 
-/// Takes a snapshot: ends the window that the call before began, and begins the next.
+/// Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
+/// it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
+/// second at most: until the next one this waits.
 ///
 /// # Safety
 /// `source` comes from exactop_open.
@@ -164,10 +207,14 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
     guarded(|| {
         // SAFETY: null or made by exactop_open.
         let Some(source) = (unsafe { source.as_mut() }) else { return null() };
-        match source.source.snapshot(&Request::default()) {
+        let measured = match &mut source.origin {
+            Origin::Measured(measured) => measured,
+            Origin::Recording(played) => return played.take(),
+        };
+        match measured.source.snapshot(&Request::default()) {
             Err(error) => refused(&error),
             Ok(snapshot) => {
-                source.window = source.book.advance(snapshot);
+                measured.window = measured.book.advance(snapshot);
                 EXACTOP_OK
             }
         }
@@ -189,7 +236,7 @@ pub unsafe extern "C" fn exactop_snapshot(
         let Some(source) = (unsafe { source.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
-        let table = exactop_table::of_book(&source.book);
+        let table = exactop_table::of_book(source.book());
         // SAFETY: not null, and the caller's word.
         unsafe { out.write(Box::into_raw(Box::new(table))) };
         EXACTOP_OK
@@ -213,11 +260,12 @@ pub unsafe extern "C" fn exactop_window(
         let Some(source) = (unsafe { source.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
-        let Some(window) = &source.window else {
-            return fail(EXACTOP_NO_WINDOW, "there is no window yet: take two snapshots");
+        let Some(window) = source.window() else {
+            return fail(EXACTOP_NO_WINDOW, "there is no window here: take another snapshot");
         };
-        let options = FrameOptions { threads: threads != 0, still: Still::All, threads_of: None };
-        let table = exactop_table::of_window(window, &source.book, &options);
+        let options =
+            FrameOptions { threads: threads != 0, still: Still::All, threads_of: None, by: None };
+        let table = exactop_table::of_window(window, source.book(), &options);
         // SAFETY: not null, and the caller's word.
         unsafe { out.write(Box::into_raw(Box::new(table))) };
         EXACTOP_OK

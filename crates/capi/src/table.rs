@@ -88,7 +88,8 @@ pub struct exactop_books {
     pub residual_ns: i64,
     /// CPUs.
     pub cpus: u32,
-    /// 1 if nothing was missed and the source does not sample.
+    /// 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
+    /// the source does not sample.
     pub exact: u32,
 }
 

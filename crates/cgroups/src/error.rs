@@ -12,6 +12,14 @@ pub enum CgroupError {
         /// What would help.
         advice: &'static str,
     },
+    /// What is mounted, or who is where, cannot be read: that is not the same as nothing.
+    #[error("where control groups are is not known: cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
     /// No group above this one hands out the controller.
     #[error(
         "no cgroup above this one hands out the cpu controller ({}): as root, echo +cpu > \
@@ -27,6 +35,12 @@ pub enum CgroupError {
     NoGroup {
         /// As it was asked for.
         path: PathBuf,
+    },
+    /// The root group.
+    #[error("cannot {tried} /: the root group has no limits, name one below it ('exactop cgroups' lists them)")]
+    Root {
+        /// What was tried.
+        tried: String,
     },
     /// Systemd refuses.
     #[error("systemd does not {what}: {why}")]
@@ -61,6 +75,9 @@ fn permit(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
             " (run as root, or have the group delegated to this user: systemd-run --user --scope)"
+        }
+        io::ErrorKind::InvalidInput => {
+            " (a quota is at most that of the groups above and at least that of those below)"
         }
         io::ErrorKind::ReadOnlyFilesystem => " (the hierarchy is mounted read-only)",
         _ => "",

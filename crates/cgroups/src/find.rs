@@ -1,8 +1,11 @@
 //! Where the cpu controller's groups are.
 
-use crate::mountinfo::{mounts, Mount};
+use crate::mountinfo::{self, mounts, Mount};
 use crate::CgroupError;
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -38,26 +41,62 @@ pub fn v1_mount<'a>(mountinfo: &'a str, controller: &str) -> Option<Mount<'a>> {
 
 /// Whether v1 has the cpu controller on this machine: then its groups, not v2's, are those that
 /// count.
-pub fn cpu_controller_is_v1() -> bool {
-    let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    v1_mount(&mountinfo, "cpu").is_some()
+///
+/// # Errors
+/// [`CgroupError::Unreadable`].
+pub fn cpu_controller_is_v1() -> Result<bool, CgroupError> {
+    Ok(v1_mount(&our_mounts()?, "cpu").is_some())
+}
+
+/// The mount of v2's hierarchy that has the cpu controller. One that another mount hides has no such
+/// file.
+fn v2_mount(mountinfo: &str) -> Result<Option<Mount<'_>>, CgroupError> {
+    let mut silent = None;
+    for mount in mounts(mountinfo).filter(|m| m.kind == "cgroup2") {
+        let file = Path::new(mount.point).join("cgroup.controllers");
+        match mountinfo::text(&file) {
+            Ok(controllers) if controllers.split_whitespace().any(|c| c == "cpu") => {
+                return Ok(Some(mount));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => silent = Some(unreadable(&file)(error)),
+        }
+    }
+    silent.map_or(Ok(None), Err)
+}
+
+/// A kernel without control groups has no such file of a process: then it is in none.
+fn groups_in(path: &Path) -> Result<Vec<u8>, CgroupError> {
+    match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(unreadable(path)),
+    }
+}
+
+fn our_mounts() -> Result<String, CgroupError> {
+    mountinfo::ours().map_err(unreadable(Path::new(mountinfo::OURS)))
+}
+
+fn unreadable(path: &Path) -> impl Fn(io::Error) -> CgroupError + '_ {
+    |error| CgroupError::Unreadable { path: path.into(), error }
 }
 
 impl Hierarchy {
     /// That of this machine.
     ///
     /// # Errors
-    /// [`CgroupError::NoController`].
+    /// [`CgroupError::NoController`], [`CgroupError::Unreadable`].
     pub fn of_this_machine() -> Result<Hierarchy, CgroupError> {
-        let read = |path| fs::read_to_string(path).unwrap_or_default();
-        Hierarchy::from(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
+        Hierarchy::from(&our_mounts()?, &groups_in(Path::new("/proc/self/cgroup"))?)
     }
 
     /// From the texts of /proc/self/mountinfo and /proc/self/cgroup.
     ///
     /// # Errors
-    /// [`CgroupError::NoController`].
-    pub fn from(mountinfo: &str, groups: &str) -> Result<Hierarchy, CgroupError> {
+    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`]: a hierarchy that may have it does not
+    /// tell.
+    pub fn from(mountinfo: &str, groups: &[u8]) -> Result<Hierarchy, CgroupError> {
         let v1 = |controller| v1_mount(mountinfo, controller);
         if let Some(mount) = v1("cpu") {
             return Ok(Hierarchy {
@@ -68,13 +107,7 @@ impl Hierarchy {
                 own: own(groups, Some("cpu"), mount.root),
             });
         }
-        let v2 = mounts(mountinfo).filter(|m| m.kind == "cgroup2");
-        let with_cpu = |mount: &Mount| {
-            let file = Path::new(mount.point).join("cgroup.controllers");
-            let controllers = fs::read_to_string(file).unwrap_or_default();
-            controllers.split_whitespace().any(|c| c == "cpu")
-        };
-        let mount = v2.into_iter().find(with_cpu).ok_or(CgroupError::NoController {
+        let mount = v2_mount(mountinfo)?.ok_or(CgroupError::NoController {
             advice: "a kernel with CONFIG_CGROUP_SCHED, and cgroup2 mounted at /sys/fs/cgroup",
         })?;
         Ok(Hierarchy {
@@ -101,11 +134,14 @@ impl Hierarchy {
         }
     }
 
-    /// The directory of a process's group, if that process is there.
-    pub fn directory_of(&self, pid: u32) -> Option<PathBuf> {
-        let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-        let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
-        Hierarchy::from(&mountinfo, &groups).ok().map(|of_it| of_it.own_directory())
+    /// The directory of a process's group.
+    ///
+    /// # Errors
+    /// [`CgroupError::NoController`]; [`CgroupError::Unreadable`], also if that process is gone.
+    pub fn directory_of(&self, pid: u32) -> Result<PathBuf, CgroupError> {
+        let path = PathBuf::from(format!("/proc/{pid}/cgroup"));
+        let groups = fs::read(&path).map_err(unreadable(&path))?;
+        Ok(Hierarchy::from(&our_mounts()?, &groups)?.own_directory())
     }
 
     /// The directory of this process's group.
@@ -140,6 +176,15 @@ impl Hierarchy {
 /// A process's group by the text of its /proc/PID/cgroup: that in v1's hierarchy with a `controller`,
 /// or that of v2 (cgroups(7): lines `id:controllers:path`; v2's id is 0 and it names none).
 pub fn path_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<&'a [u8]> {
+    line_in(groups, controller).map(|(_, path)| path)
+}
+
+/// The number of that hierarchy.
+pub(crate) fn number_in(groups: &[u8], controller: Option<&str>) -> Option<u32> {
+    std::str::from_utf8(line_in(groups, controller)?.0).ok()?.parse().ok()
+}
+
+fn line_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<(&'a [u8], &'a [u8])> {
     groups.split(|&b| b == b'\n').find_map(|line| {
         let mut parts = line.splitn(3, |&b| b == b':');
         let (id, controllers, path) = (parts.next()?, parts.next()?, parts.next()?);
@@ -147,14 +192,14 @@ pub fn path_in<'a>(groups: &'a [u8], controller: Option<&str>) -> Option<&'a [u8
             Some(name) => controllers.split(|&b| b == b',').any(|c| c == name.as_bytes()),
             None => id == b"0" && controllers.is_empty(),
         };
-        is_wanted.then_some(path)
+        is_wanted.then_some((id, path))
     })
 }
 
 /// This process's group. One outside of what is mounted (a container's) counts as the root.
-pub(crate) fn own(groups: &str, controller: Option<&str>, mounted: &str) -> PathBuf {
-    let path = path_in(groups.as_bytes(), controller);
-    let path = path.and_then(|path| std::str::from_utf8(path).ok()).unwrap_or("/");
-    let below = path.strip_prefix(mounted.trim_end_matches('/')).unwrap_or("/");
-    Path::new("/").join(below.trim_start_matches('/'))
+pub(crate) fn own(groups: &[u8], controller: Option<&str>, mounted: &str) -> PathBuf {
+    let path = path_in(groups, controller).unwrap_or(b"/");
+    let below = path.strip_prefix(mounted.trim_end_matches('/').as_bytes()).unwrap_or(b"/");
+    let first = below.iter().position(|&b| b != b'/').unwrap_or(below.len());
+    Path::new("/").join(OsStr::from_bytes(&below[first..]))
 }

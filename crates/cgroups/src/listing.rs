@@ -1,10 +1,12 @@
 //! All groups with what their files say, once.
 
-use crate::Hierarchy;
+use crate::find::number_in;
+use crate::{Hierarchy, Version};
 use exactop_model::cgroups::GroupSample;
 use exactop_model::escape::escape;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirEntryExt;
 use std::path::{Path, PathBuf};
 
 /// Groups beyond which there is a loop or a fault.
@@ -25,6 +27,29 @@ impl Hierarchy {
             left.extend(below.map(|e| e.path()));
         }
         groups
+    }
+
+    /// The ids and paths (`/` or `/a/b`; raw bytes) of all groups, without opening any file of theirs.
+    pub fn ids(&self) -> Vec<(u64, Vec<u8>)> {
+        let mut ids = Vec::new();
+        let mut left: Vec<(u64, PathBuf)> =
+            Hierarchy::id(&self.root).map(|id| (id, self.root.clone())).into_iter().collect();
+        while let Some((id, directory)) = left.pop() {
+            if ids.len() >= MOST {
+                break;
+            }
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let below = entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir()));
+            left.extend(below.map(|entry| (entry.ino(), entry.path())));
+            ids.push((id, self.name(&directory).into_os_string().into_vec()));
+        }
+        ids
+    }
+
+    /// The number of the hierarchy, as /proc/PID/cgroup has it.
+    pub fn number(&self) -> Option<u32> {
+        let controller = (self.version == Version::V1).then_some("cpu");
+        number_in(&fs::read("/proc/self/cgroup").ok()?, controller)
     }
 
     fn group(&self, directory: &Path) -> Option<GroupSample> {

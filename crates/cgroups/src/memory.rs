@@ -1,7 +1,7 @@
 //! How much memory this process may still use before a control group's limit has it killed.
 
 use crate::find::{own, v1_mount};
-use crate::mountinfo::mounts;
+use crate::mountinfo::{self, mounts};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,11 +29,10 @@ const V2: Files = Files { limit: "memory.max", used: "memory.current", prefix: "
 
 /// The tightest limit of this process's group and of all above it; `None`: no limit that is known.
 pub fn memory_left() -> Option<MemoryLeft> {
-    let read = |path| fs::read_to_string(path).ok();
-    left(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?)
+    left(&mountinfo::ours().ok()?, &fs::read("/proc/self/cgroup").ok()?)
 }
 
-fn left(mountinfo: &str, groups: &str) -> Option<MemoryLeft> {
+fn left(mountinfo: &str, groups: &[u8]) -> Option<MemoryLeft> {
     let v1 = v1_mount(mountinfo, "memory").map(|m| (m, V1, Some("memory")));
     let v2 = || mounts(mountinfo).find(|m| m.kind == "cgroup2").map(|m| (m, V2, None));
     let (mount, files, controller) = v1.or_else(v2)?;
@@ -85,13 +84,13 @@ mod tests {
         group(root, "a/b", &v2("max\n", "1000\n"));
         group(root, "a", &v2("4000\n", "1500\n"));
         let mount = format!("30 25 0:26 / {} rw - cgroup2 cgroup2 rw\n", root.display());
-        let found = left(&mount, "0::/a/b\n").unwrap();
+        let found = left(&mount, b"0::/a/b\n").unwrap();
         assert_eq!((found.bytes, found.limit, found.group), (3000, 4000, root.join("a")));
         group(root, "a/b", &v2("1200\n", "1000\n"));
-        assert_eq!(left(&mount, "0::/a/b\n").unwrap().bytes, 700);
+        assert_eq!(left(&mount, b"0::/a/b\n").unwrap().bytes, 700);
         group(root, "a/b", &v2("100\n", "1000\n"));
-        assert_eq!(left(&mount, "0::/a/b\n").unwrap().bytes, 0, "over its limit already");
-        assert_eq!(left(&mount, "0::/c\n"), None);
+        assert_eq!(left(&mount, b"0::/a/b\n").unwrap().bytes, 0, "over its limit already");
+        assert_eq!(left(&mount, b"0::/c\n"), None);
     }
 
     #[test]
@@ -104,6 +103,6 @@ mod tests {
         ];
         group(dir.path(), "m", &files);
         let mount = format!("30 25 0:26 / {} rw - cgroup cgroup rw,memory\n", dir.path().display());
-        assert_eq!(left(&mount, "4:memory:/m\n0::/\n").unwrap().bytes, 3000);
+        assert_eq!(left(&mount, b"4:memory:/m\n0::/\n").unwrap().bytes, 3000);
     }
 }

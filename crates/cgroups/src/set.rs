@@ -12,13 +12,11 @@ impl Hierarchy {
     /// # Errors
     /// What the kernel says.
     pub fn set_weight(&self, directory: &Path, weight: u64) -> Result<(), CgroupError> {
-        match self.version {
-            Version::V2 => write(directory, "cpu.weight", &weight.to_string()),
-            Version::V1 => {
-                let shares = shares_of_weight(weight);
-                write(directory, "cpu.shares", &shares.to_string())
-            }
-        }
+        let (file, value) = match self.version {
+            Version::V2 => ("cpu.weight", weight),
+            Version::V1 => ("cpu.shares", shares_of_weight(weight)),
+        };
+        self.limit(directory, file, &value.to_string(), || format!("set the weight to {weight} in"))
     }
 
     /// Sets the quota.
@@ -26,14 +24,32 @@ impl Hierarchy {
     /// # Errors
     /// What the kernel says: a group of v1 may not have more than those above it.
     pub fn set_max(&self, directory: &Path, max: Max) -> Result<(), CgroupError> {
+        let set = |file, value: &str| {
+            self.limit(directory, file, value, || format!("set the quota to {max} in"))
+        };
         if self.version == Version::V2 {
-            return write(directory, "cpu.max", &max.to_string());
+            return set("cpu.max", &max.to_string());
         }
         // A quota that is shorter than the period's limit is refused, so the quota goes first.
-        write(directory, "cpu.cfs_quota_us", "-1")?;
-        write(directory, "cpu.cfs_period_us", &max.period_us.to_string())?;
+        set("cpu.cfs_quota_us", "-1")?;
+        set("cpu.cfs_period_us", &max.period_us.to_string())?;
         let quota = max.quota_us.map_or("-1".into(), |us| us.to_string());
-        write(directory, "cpu.cfs_quota_us", &quota)
+        set("cpu.cfs_quota_us", &quota)
+    }
+
+    /// Writes a limit; what it is for is what fails, whatever has to be written for it.
+    fn limit(
+        &self,
+        directory: &Path,
+        file: &str,
+        value: &str,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), CgroupError> {
+        let path = directory.join(file);
+        fs::write(&path, value).map_err(|error| match self.name(directory) == Path::new("/") {
+            true => CgroupError::Root { tried: what() },
+            false => failed(&what(), path, error),
+        })
     }
 }
 

@@ -75,8 +75,8 @@ impl Scope {
     fn arrive(&self, hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let now = hierarchy.directory_of(self.keeper.id());
-            if let Some(directory) = now.filter(|dir| dir.ends_with(&self.unit)) {
+            let directory = hierarchy.directory_of(self.keeper.id())?;
+            if directory.ends_with(&self.unit) {
                 return has_cpu(hierarchy, directory);
             }
             if Instant::now() > deadline {

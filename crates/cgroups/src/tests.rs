@@ -3,7 +3,9 @@
 use super::*;
 use exactop_model::limits::{shares_of_weight, weight_of_shares, Max, MaxError};
 use exactop_model::run::CpuStat;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 const V1: &str = "\
@@ -13,7 +15,7 @@ const V1: &str = "\
 
 #[test]
 fn v1_is_found_by_its_controller() {
-    let groups = "5:memory:/m\n4:cpu,cpuacct:/user/7\n0::/\n";
+    let groups = b"5:memory:/m\n4:cpu,cpuacct:/user/7\n0::/\n";
     let found = Hierarchy::from(V1, groups).unwrap();
     let dir = Path::new("/sys/fs/cgroup/cpu,cpuacct");
     assert_eq!((found.version, found.root.as_path()), (Version::V1, dir));
@@ -25,7 +27,7 @@ fn v1_is_found_by_its_controller() {
 #[test]
 fn a_container_sees_its_group_as_the_root() {
     let mount = "30 25 0:26 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu\n";
-    let own = |groups| Hierarchy::from(mount, groups).unwrap().own_directory();
+    let own = |groups: &str| Hierarchy::from(mount, groups.as_bytes()).unwrap().own_directory();
     assert_eq!(own("4:cpu:/docker/abc\n"), Path::new("/sys/fs/cgroup/cpu/"));
     assert_eq!(own("4:cpu:/docker/abc/x\n"), Path::new("/sys/fs/cgroup/cpu/x"));
     assert_eq!(own("4:cpu:/other\n"), Path::new("/sys/fs/cgroup/cpu/"));
@@ -33,8 +35,35 @@ fn a_container_sees_its_group_as_the_root() {
 
 #[test]
 fn without_a_controller_there_is_advice() {
-    let error = Hierarchy::from("", "").unwrap_err().to_string();
+    let error = Hierarchy::from("", b"").unwrap_err().to_string();
     assert!(error.contains("CONFIG_CGROUP_SCHED"), "{error}");
+}
+
+#[test]
+fn names_of_any_bytes_hide_no_hierarchy() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("mountinfo");
+    fs::write(&file, [b"29 25 0:25 / /m\xff rw - tmpfs m rw\n", V1.as_bytes()].concat()).unwrap();
+    let found = Hierarchy::from(&mountinfo::text(&file).unwrap(), b"4:cpu:/a\xff/b\n").unwrap();
+    let own = Path::new("/sys/fs/cgroup/cpu,cpuacct").join(OsStr::from_bytes(b"a\xff/b"));
+    assert_eq!((found.version, found.own_directory()), (Version::V1, own));
+}
+
+#[test]
+fn what_cannot_be_read_is_not_the_same_as_nothing_mounted() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount = format!("30 25 0:26 / {} rw - cgroup2 cgroup2 rw\n", dir.path().display());
+    let error = || Hierarchy::from(&mount, b"0::/\n").unwrap_err();
+    assert!(matches!(error(), CgroupError::NoController { .. }), "another mount hides it");
+    let controllers = dir.path().join("cgroup.controllers");
+    fs::create_dir(&controllers).unwrap();
+    let told = error().to_string();
+    assert!(told.contains("cannot read") && told.contains("cgroup.controllers"), "{told}");
+    // One that tells is enough.
+    let other = tempfile::tempdir().unwrap();
+    fs::write(other.path().join("cgroup.controllers"), "cpu memory\n").unwrap();
+    let both = format!("{mount}31 25 0:26 / {} rw - cgroup2 c rw\n", other.path().display());
+    assert_eq!(Hierarchy::from(&both, b"0::/\n").unwrap().root, other.path());
 }
 
 fn v2(files: &[(&str, &str)]) -> (tempfile::TempDir, Hierarchy) {
@@ -77,7 +106,10 @@ fn a_group_of_v2_is_read_and_set() {
     assert_eq!(hierarchy.weight(&a), Some(500));
     assert_eq!(hierarchy.max(&a).and_then(|m| m.quota_us), Some(40_000));
     let nowhere = hierarchy.set_weight(&dir.path().join("gone"), 1).unwrap_err().to_string();
-    assert!(nowhere.starts_with("cannot write 1 to "), "{nowhere}");
+    assert!(nowhere.starts_with("cannot set the weight to 1 in "), "{nowhere}");
+    fs::create_dir(dir.path().join("cpu.weight")).unwrap();
+    let root = hierarchy.set_weight(dir.path(), 7).unwrap_err().to_string();
+    assert!(root.starts_with("cannot set the weight to 7 in /: the root group"), "{root}");
     assert_eq!(CpuStat::default().since(&stat), CpuStat::default(), "missing stays missing");
     for path in ["/a", "a", a.to_str().unwrap()] {
         assert_eq!(hierarchy.directory(Path::new(path)).unwrap(), a);

@@ -1,12 +1,13 @@
 //! The command line: watching, or one of the subcommands.
 
-use crate::commands::{cgroups, load, prstat};
+use crate::commands::{cgroups, daemon, diff, export, load, prstat, record, replay, report};
 #[cfg(feature = "bpf")]
 use crate::commands::{lab, on_demand, run, trace};
 use crate::options::parse::{self, Word};
 use crate::options::typed::{PtopArgs, WatchArgs};
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
+use std::ffi::OsString;
 
 /// A top for Linux that closes its books
 ///
@@ -19,6 +20,7 @@ use clap_complete::Shell;
 #[command(
     name = "exactop",
     version,
+    long_version = crate::version::long(),
     args_conflicts_with_subcommands = true,
     max_term_width = 100,
     after_help = AFTER_HELP
@@ -30,6 +32,24 @@ pub struct Cli {
     /// How to watch.
     #[command(flatten)]
     pub watch: WatchArgs,
+}
+
+/// The subcommand that is meant, such as `lab run`; empty: none.
+pub fn subcommand(args: &[OsString]) -> String {
+    let mut command = &Cli::command();
+    let mut words = Vec::new();
+    for arg in args.iter().skip(1) {
+        let Some(below) = command.find_subcommand(arg) else { break };
+        command = below;
+        words.push(command.get_name());
+    }
+    words.join(" ")
+}
+
+/// What prints the help of a subcommand.
+pub fn help_of(subcommand: &str) -> String {
+    let words = ["exactop", subcommand, "--help"];
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 const AFTER_HELP: &str = "\
@@ -88,9 +108,29 @@ pub enum Subcommands {
     /// Show what control groups use, want and are kept from; set what they may use
     #[command(after_help = cgroups::NOTES)]
     Cgroups(Box<cgroups::CgroupsArgs>),
+    /// Keep the books on disk: every window, checksummed, in bounded space; list and verify what is kept
+    #[command(after_help = record::NOTES)]
+    Record(Box<record::RecordArgs>),
+    /// Keep one ledger for all who look, record it, and serve it on a socket
+    #[command(after_help = daemon::NOTES)]
+    Daemon(Box<daemon::DaemonArgs>),
+    /// Show a recording in the live view, to and fro; or print its windows as they were
+    #[command(after_help = replay::NOTES)]
+    Replay(Box<replay::ReplayArgs>),
+    /// Say where the difference between two stretches of recorded time went, to the nanosecond
+    #[command(after_help = diff::NOTES)]
+    Diff(Box<diff::DiffArgs>),
+    /// Say what happened in a stretch of recorded time, in words and figures, or drawn in one HTML file
+    #[command(after_help = report::NOTES)]
+    Report(Box<report::ReportArgs>),
+    /// Write recorded windows as Parquet, or send them to ClickHouse
+    #[command(after_help = export::NOTES)]
+    Export {
+        #[command(subcommand)]
+        export: export::ExportArgs,
+    },
     /// Run a workload of known behaviour to look at
     Load {
-        /// Which.
         #[command(subcommand)]
         load: load::LoadArgs,
     },
@@ -102,12 +142,18 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = lab::NOTES)]
     Lab {
-        /// What.
         #[command(subcommand)]
         lab: lab::LabArgs,
     },
-    /// Print the manual page
-    Man,
+    /// Print the manual page, or a command's own
+    Man {
+        /// A command, as run or lab-run
+        #[arg(value_name = "COMMAND")]
+        of: Option<String>,
+        /// The names of all pages
+        #[arg(long, conflicts_with = "of")]
+        list: bool,
+    },
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -121,8 +167,12 @@ user, sys and ste (steal) are the process's own, cuser, csys and cste those of i
 ledger and in taskstats these are descendants that exited in the window, with what they took in it,
 waited for or not; in snapshot and procfs they are the kernel's count of children that were waited
 for in the window, with all their lives. V:V:S is the sum: in the ledger, on a busy machine, the
-CPUs times 100 %. Names in brackets are not processes: what exited and has no ancestor that lives,
-time without a name, interrupts. exactop --preset ptop shows the same columns live.";
+CPUs times 100 %; a + behind a figure says that it is not known of all that the total counts. Names
+in brackets are not processes: what exited and has no ancestor that lives, time without a name,
+interrupts. exactop --preset ptop shows the same columns live.
+
+On a terminal each window is drawn over the one before, with as many rows as fit, until q; the last
+of a number of windows stays. With -b, --json or --csv, and into a pipe, they are printed.";
 
 /// Shells with completions.
 const SHELLS: &[Word<Shell>] =

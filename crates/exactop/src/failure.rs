@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 /// Something failed.
 pub const FAILED: u8 = 1;
@@ -10,6 +11,15 @@ pub const FAILED: u8 = 1;
 pub const USAGE: u8 = 2;
 /// What --check asks for was found.
 pub const FOUND: u8 = 3;
+
+/// The subcommand that is run, as lines on standard error have it.
+static SUBCOMMAND: OnceLock<String> = OnceLock::new();
+
+/// From now on lines on standard error say that they are of this subcommand; empty: of none.
+pub fn speak_for(subcommand: String) {
+    // There is one command line.
+    let _ = SUBCOMMAND.set(subcommand);
+}
 
 /// Why the command does not end with 0.
 #[derive(Debug)]
@@ -26,7 +36,6 @@ pub enum Failure {
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Ended(u8, Option<String>),
     /// What --check asks for was found.
-    #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Found,
 }
 
@@ -89,22 +98,26 @@ pub fn report(failure: &Failure) -> ExitCode {
     }
 }
 
-/// One line on standard error, whatever the message is made of. Nothing more can be done if that
-/// fails too.
+/// One line on standard error with the subcommand in front, whatever the message is made of. Nothing
+/// more can be done if that fails too.
 pub fn complain(message: &str) {
     use io::Write;
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = writeln!(io::stderr(), "exactop: {}", exactop_model::escape::harmless(&line));
+    let whose = match SUBCOMMAND.get().map(String::as_str) {
+        None | Some("") => String::new(),
+        Some(subcommand) => format!("{subcommand}: "),
+    };
+    let _ = writeln!(io::stderr(), "exactop: {whose}{}", exactop_model::escape::harmless(&line));
 }
 
 /// What clap has to say, in one line; the usage and the hints on further lines are in what `help`
 /// prints.
 pub fn from_clap(error: &clap::Error, help: &str) -> Failure {
     let text = error.to_string();
-    let mut paragraphs = text.split("\n\n");
-    let what = paragraphs.next().unwrap_or_default().trim_start_matches("error: ");
-    let tip = paragraphs.map(str::trim).find_map(|p| p.strip_prefix("tip: "));
-    let tip = tip.and_then(|t| t.lines().next().map(String::from));
+    let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+    let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    // Who wrote an option meant one: no value begins so.
+    let tip = tips.find(|tip| !tip.starts_with("to pass '")).map(String::from);
     let tip = tip.unwrap_or_else(|| format!("see '{help}'"));
     Failure::usage(format!("{what} ({tip})"))
 }

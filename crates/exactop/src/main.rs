@@ -8,13 +8,17 @@ mod failure;
 mod fuzz;
 mod options;
 mod output;
+mod recorded;
 mod rights;
 mod source;
+mod version;
 
 use clap::{CommandFactory, Parser};
-use clap_complete::Shell;
 use cli::{Cli, Subcommands};
-use commands::{cgroups, doctor, load, manual, prstat, watch};
+use commands::{
+    cgroups, completions, daemon, diff, doctor, export, load, manual, prstat, record, replay,
+    report, watch,
+};
 #[cfg(feature = "bpf")]
 use commands::{lab, on_demand, run, trace};
 use exactop_views::reference;
@@ -33,14 +37,17 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Failure> {
     let args = prstat::arguments(std::env::args_os());
+    let subcommand = cli::subcommand(&args);
+    let help = cli::help_of(&subcommand);
+    failure::speak_for(subcommand);
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         // --help and --version are answers, not errors.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
-        Err(error) if prstat::is_meant(&args) => {
-            return Err(prstat::failed(failure::from_clap(&error, "exactop prstat --help")))
+        Err(error) => {
+            let failure = failure::from_clap(&error, &help);
+            return Err(if prstat::is_meant(&args) { prstat::failed(failure) } else { failure });
         }
-        Err(error) => return Err(failure::from_clap(&error, "exactop --help")),
     };
     rights::setuid::check().map_err(|failure| match &cli.command {
         #[cfg(feature = "bpf")]
@@ -54,7 +61,10 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Columns { .. }) => ready(reference::text()),
         Some(Subcommands::Doctor { json }) => doctor::run(json),
         Some(Subcommands::Prstat(options)) => prstat::run(&options),
-        Some(Subcommands::Ptop(options)) => watch::run(Wanted::precise(*options)?),
+        Some(Subcommands::Ptop(options)) => match options.of.replay.clone() {
+            Some(path) => replay::precise(*options, &path),
+            None => watch::run(Wanted::precise(*options)?),
+        },
         #[cfg(feature = "bpf")]
         Some(Subcommands::Syscalls(command)) => on_demand::syscalls::run(&command),
         #[cfg(feature = "bpf")]
@@ -64,13 +74,22 @@ fn run() -> Result<(), Failure> {
         #[cfg(feature = "bpf")]
         Some(Subcommands::Run(command)) => run::run(&command),
         Some(Subcommands::Cgroups(command)) => cgroups::run(&command),
+        Some(Subcommands::Record(command)) => record::run(&command),
+        Some(Subcommands::Daemon(command)) => daemon::run(&command),
+        Some(Subcommands::Replay(command)) => replay::run(*command),
+        Some(Subcommands::Diff(command)) => diff::run(&command),
+        Some(Subcommands::Report(command)) => report::run(&command),
+        Some(Subcommands::Export { export }) => export::run(&export),
         Some(Subcommands::Load { load }) => load::run(&load),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Trace(command)) => trace::run(&command),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Lab { lab }) => lab::run(&lab),
-        Some(Subcommands::Man) => ready(manual::page(Cli::command())),
-        Some(Subcommands::Completions { shell }) => ready(completions(shell)),
+        Some(Subcommands::Man { list: true, .. }) => ready(manual::names(Cli::command())),
+        Some(Subcommands::Man { of, .. }) => ready(manual::page(Cli::command(), of.as_deref())?),
+        Some(Subcommands::Completions { shell }) => {
+            ready(completions::script(shell, Cli::command()))
+        }
     }
 }
 
@@ -78,10 +97,4 @@ fn run() -> Result<(), Failure> {
 fn ready(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     rights::reduce(Role::Text, Origin::None, &[]);
     output::print(text)
-}
-
-fn completions(shell: Shell) -> Vec<u8> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "exactop", &mut script);
-    script
 }

@@ -2,11 +2,14 @@
 
 use crate::failure::Failure;
 use crate::options::resolved::SourceOptions;
-use crate::rights::{self, Role};
+use crate::options::typed::{Whose, AUTO};
+use crate::recorded::{self, Recorded, Shared};
+use crate::rights::{self, Beside, Origin, Role};
 use exactop_model::Feed;
+use exactop_service::{Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::{self, Choice, Session};
-use exactop_sources::SourceError;
+use exactop_sources::{SourceError, SplitOptions};
 use std::path::Path;
 
 /// Opens it and gives up the rights that it took.
@@ -14,24 +17,70 @@ use std::path::Path;
 /// # Errors
 /// Why it cannot be opened.
 pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
-    let choice = wanted.choice;
-    let session = match (&wanted.root, choice) {
-        (Some(_), Choice::Ledger | Choice::Snapshot | Choice::Taskstats) => {
-            return Err(Failure::usage("--proc-root is for the source procfs only"))
+    let (session, origin) = session(wanted)?;
+    let recorder = wanted.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
+    let recorder = recorder.transpose()?;
+    let root = wanted.root.as_deref();
+    let written = wanted.record.as_deref();
+    let beside =
+        Beside { readable: root.as_slice(), written: written.as_slice(), ..Beside::default() };
+    rights::reduce_beside(role, origin, &beside);
+    Ok(match recorder {
+        None => Box::new(session),
+        Some(recorder) => {
+            let feed = Box::new(session.tapped(Box::new(recorder.clone())));
+            Box::new(Recorded { feed, recorder, on_screen: role == Role::Live })
         }
-        (Some(root), _) => at(root),
-        (None, choice) => session::open(choice, wanted.split),
-    };
-    match session {
-        Ok(session) => {
-            let kind = session.provenance().source;
-            rights::reduce(role, kind.into(), wanted.root.as_deref().as_slice());
-            Ok(Box::new(session))
+    })
+}
+
+/// A session on it, and what its figures come from.
+///
+/// # Errors
+/// Why it cannot be opened.
+pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    if let Some(root) = &wanted.root {
+        if !matches!(wanted.whose, Whose::Own(Choice::Auto | Choice::Procfs)) {
+            return Err(Failure::usage("--proc-root is for the source procfs only"));
         }
-        Err(error) if !matches!(choice, Choice::Auto | Choice::Procfs) => {
-            Err(Failure::failed(format!("{error} ('exactop doctor' says more)")))
+        let session = at(root).map_err(|error| unopened(Choice::Procfs, error))?;
+        return Ok((session, Origin::Procfs));
+    }
+    let socket = wanted.socket.as_deref().unwrap_or(SOCKET.as_ref());
+    match wanted.whose {
+        Whose::Daemon => on_socket(socket),
+        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket),
+        // What a daemon measures all the time; a split of one's own it cannot be told.
+        AUTO if wanted.split == SplitOptions::default() && socket.exists() => {
+            on_socket(socket).or_else(|_| own(Choice::Auto, wanted))
         }
-        Err(error) => Err(Failure::failed(error)),
+        Whose::Own(choice) => own(choice, wanted),
+    }
+}
+
+fn on_socket(socket: &Path) -> Result<(Session, Origin), Failure> {
+    let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
+    let remote = Box::new(remote.map_err(Failure::failed)?);
+    let mut session = Session::new(remote, Path::new("/proc")).map_err(Failure::failed)?;
+    session.names_are_told();
+    Ok((session, Origin::Procfs))
+}
+
+fn own(choice: Choice, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    let session = session::open(choice, wanted.split);
+    let mut session = session.map_err(|error| unopened(choice, error))?;
+    if wanted.names {
+        session.name_groups();
+    }
+    let origin = session.provenance().source.into();
+    Ok((session, origin))
+}
+
+/// Why a source cannot be opened.
+fn unopened(choice: Choice, error: SourceError) -> Failure {
+    match choice {
+        Choice::Auto | Choice::Procfs => Failure::failed(error),
+        _ => Failure::failed(format!("{error} ('exactop doctor' says more)")),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Directories that are held open, and what is written into them.
 
 use crate::error::{FileError, Kind};
-use crate::path::{locate, look, open, own_uid, trust, Missing, Place};
-use crate::read::bounded;
-use crate::temporary::{random_name, sync_entries, Temporary};
+use crate::path::{locate, look, open, own_uid, sync_entries, trust, Missing, Place, OTHERS_WRITE};
+use crate::read::{bounded, regular_file};
+use crate::temporary::{random_name, Temporary};
 use rustix::fs::{self, AtFlags, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::OsStr;
@@ -47,7 +47,9 @@ impl Directory {
         let place = locate(path, Missing::Make)?;
         if place.found.is_none() {
             match fs::mkdirat(&place.directory, &place.name, Mode::RWXU) {
-                Ok(()) | Err(Errno::EXIST) => {}
+                // What is synced in it is worth nothing while its name is not.
+                Ok(()) => sync_entries(&place.directory),
+                Err(Errno::EXIST) => {}
                 Err(errno) => return Err(FileError::io("make", path, errno)),
             }
         }
@@ -83,6 +85,25 @@ impl Directory {
             }
         }
         Err(FileError::Exists { path: begin.into() })
+    }
+
+    /// [`Directory::open_or_make`], refused unless nobody but us (and root) can make or rename
+    /// anything in it, whoever we are.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn for_us_alone(path: &Path) -> Result<Directory, FileError> {
+        let directory = Directory::open_or_make(path)?;
+        let stat =
+            fs::fstat(&directory.held).map_err(|errno| FileError::io("open", path, errno))?;
+        let (owner, own) = (stat.st_uid, own_uid());
+        if owner != own {
+            return Err(FileError::Foreign { path: path.into(), owner, own });
+        }
+        match stat.st_mode & OTHERS_WRITE {
+            0 => Ok(directory),
+            _ => Err(FileError::Writable { path: path.into(), mode: stat.st_mode & 0o7777 }),
+        }
     }
 
     fn held(place: Place, path: &Path, to_write: bool) -> Result<Directory, FileError> {
@@ -175,6 +196,65 @@ impl Directory {
         Ok(file)
     }
 
+    /// Has its entries reach the disk, so that a file made here is there after a loss of power. Not
+    /// all file systems can.
+    pub fn sync_entries(&self) {
+        sync_entries(self.held.as_fd());
+    }
+
+    /// It once more, held by someone else, too.
+    ///
+    /// # Errors
+    /// [`FileError`]: too many files are open.
+    pub fn try_clone(&self) -> Result<Directory, FileError> {
+        let held = self.held.try_clone();
+        let held = held.map_err(|error| FileError::io("open", &self.path, error))?;
+        Ok(Directory { held, path: self.path.clone() })
+    }
+
+    /// Takes it for oneself among those who ask for that, until what comes is closed. `None`: someone
+    /// else has it.
+    ///
+    /// # Errors
+    /// [`FileError`]: its file system knows no locks.
+    pub fn lock(&self) -> Result<Option<File>, FileError> {
+        let failed = |errno| FileError::io("lock", &self.path, errno);
+        let listing = open_listing(&self.held).map_err(failed)?;
+        match fs::flock(&listing, fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(listing)),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(errno) => Err(failed(errno)),
+        }
+    }
+
+    /// The names of what is in it, in no order; those that are not UTF-8 are nothing of ours.
+    ///
+    /// # Errors
+    /// [`FileError`]: it cannot be listed.
+    pub fn names(&self) -> Result<Vec<String>, FileError> {
+        let failed = |errno| FileError::io("list", &self.path, errno);
+        let mut names = Vec::new();
+        for entry in
+            fs::Dir::read_from(&open_listing(&self.held).map_err(failed)?).map_err(failed)?
+        {
+            if let Ok(name) = entry.map_err(failed)?.file_name().to_str() {
+                if name != "." && name != ".." {
+                    names.push(name.into());
+                }
+            }
+        }
+        Ok(names)
+    }
+
+    /// A regular file to read from; a link is not followed.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn open_file(&self, name: &str) -> Result<File, FileError> {
+        let (entry, path) = (self.entry(name)?, self.path.join(name));
+        regular_file(&self.held, entry, &path)
+    }
+
     /// All of a regular file up to so many bytes.
     ///
     /// # Errors
@@ -203,6 +283,10 @@ impl Directory {
             false => Err(FileError::io("open", &self.path.join(name), Errno::INVAL)),
         }
     }
+}
+
+fn open_listing(held: &OwnedFd) -> Result<File, Errno> {
+    open(held, OsStr::new("."), OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// A regular file of our own without another name: nobody else can have put it there.

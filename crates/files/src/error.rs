@@ -8,21 +8,19 @@ use std::path::{Path, PathBuf};
 /// A file is not used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "`path` and `error` are what their names say")]
 pub enum FileError {
     /// The kernel refused.
     #[error("cannot {what} {}: {error}", path.display())]
     Io {
         /// Open, read, write, make.
         what: &'static str,
-        /// Which.
         path: PathBuf,
-        /// Why.
         error: io::Error,
     },
     /// It is something else than a file or a directory.
     #[error("{} is {found}: give {wanted}", path.display())]
     Kind {
-        /// Which.
         path: PathBuf,
         /// What it is.
         found: Kind,
@@ -32,7 +30,6 @@ pub enum FileError {
     /// It is longer than anything of its kind.
     #[error("{} is longer than {limit} bytes, which nothing of its kind is: give another", path.display())]
     TooLong {
-        /// Which.
         path: PathBuf,
         /// How long it may be.
         limit: u64,
@@ -43,7 +40,6 @@ pub enum FileError {
         path.display()
     )]
     Foreign {
-        /// Which.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
@@ -56,7 +52,6 @@ pub enum FileError {
         path.display()
     )]
     Writable {
-        /// Which.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -67,25 +62,16 @@ pub enum FileError {
         path.display()
     )]
     Link {
-        /// Which.
         path: PathBuf,
         /// Whose it is.
         owner: u32,
     },
     /// It has another name, so that someone may have put it there.
     #[error("{} has {links} names (hard links): remove it, or give another", path.display())]
-    Linked {
-        /// Which.
-        path: PathBuf,
-        /// How many.
-        links: u64,
-    },
+    Linked { path: PathBuf, links: u64 },
     /// Something is there already.
     #[error("{} is there already: give another, or remove it", path.display())]
-    Exists {
-        /// Which.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
 }
 
 impl FileError {

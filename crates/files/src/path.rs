@@ -13,7 +13,7 @@ use std::path::{Component, Path};
 /// Links on the way at most, as in the kernel.
 const LINKS: usize = 40;
 /// What others may do to a file or directory that anyone but its owner can change.
-const OTHERS_WRITE: u32 = 0o022;
+pub(crate) const OTHERS_WRITE: u32 = 0o022;
 /// In such a directory an entry is changed by its owner alone.
 const STICKY: u32 = 0o1000;
 
@@ -105,7 +105,11 @@ fn enter(at: BorrowedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
 /// A directory for us alone; one that someone else made meanwhile is looked at by those who enter.
 fn make_directory(at: BorrowedFd, name: &OsStr, path: &Path) -> Result<(), FileError> {
     match fs::mkdirat(at, name, Mode::RWXU) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Ok(()) => {
+            sync_entries(at);
+            Ok(())
+        }
+        Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(FileError::io("make", path, errno)),
     }
 }
@@ -147,4 +151,13 @@ pub(crate) fn open(at: impl AsFd, name: &OsStr, flags: OFlags) -> Result<File, E
     let always = OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let mode = Mode::RUSR | Mode::WUSR;
     fs::openat(at, name, flags | always, mode).map(File::from)
+}
+
+/// Has the directory's entries reach the disk. Not all file systems can, and then the file is there
+/// after a crash as it was or as it is, but whole.
+pub(crate) fn sync_entries(directory: impl AsFd) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    if let Ok(open) = open(directory, OsStr::new("."), flags) {
+        let _ = open.sync_all();
+    }
 }

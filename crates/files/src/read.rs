@@ -63,6 +63,19 @@ pub(crate) fn bounded(
     up_to(limit, file, path)
 }
 
+/// Opens an entry to read from, if it is a regular file and no link.
+pub(crate) fn regular_file(
+    directory: impl AsFd,
+    name: &OsStr,
+    path: &Path,
+) -> Result<File, FileError> {
+    let failed = |errno| FileError::io("read", path, errno);
+    regular(&look(directory.as_fd(), name).map_err(failed)?, path)?;
+    let file = open(directory, name, OFlags::RDONLY).map_err(failed)?;
+    regular(&fs::fstat(&file).map_err(failed)?, path)?;
+    Ok(file)
+}
+
 fn regular(stat: &Stat, path: &Path) -> Result<(), FileError> {
     match Kind::of(stat) {
         Kind::File => Ok(()),

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// Names that are tried: one is enough unless someone fills the directory with guesses.
@@ -71,14 +71,5 @@ impl Drop for Temporary<'_> {
             // Nothing more can be done about it.
             let _ = fs::unlinkat(self.directory, &self.name, AtFlags::empty());
         }
-    }
-}
-
-/// Has the directory's entries reach the disk. Not all file systems can, and then the file is there
-/// after a crash as it was or as it is, but whole.
-pub(crate) fn sync_entries(directory: impl AsFd) {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    if let Ok(open) = open(directory, OsStr::new("."), flags) {
-        let _ = open.sync_all();
     }
 }

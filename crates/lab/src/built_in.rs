@@ -6,17 +6,17 @@ use std::path::Path;
 
 /// Files of the built-in experiments, in the order in which `list` shows them.
 const BUILT_IN: [(&str, &str); 11] = [
-    ("cores", include_str!("../builtin/cores.toml")),
-    ("nice-class", include_str!("../builtin/nice-class.toml")),
-    ("nice-share", include_str!("../builtin/nice-share.toml")),
-    ("progress", include_str!("../builtin/progress.toml")),
-    ("progress-nice", include_str!("../builtin/progress-nice.toml")),
-    ("weight", include_str!("../builtin/weight.toml")),
-    ("bandwidth", include_str!("../builtin/bandwidth.toml")),
-    ("contention", include_str!("../builtin/contention.toml")),
-    ("herd", include_str!("../builtin/herd.toml")),
-    ("ptop-cost", include_str!("../builtin/ptop-cost.toml")),
-    ("ptop-sum", include_str!("../builtin/ptop-sum.toml")),
+    ("cores", include_str!("../built_in/cores.toml")),
+    ("nice-class", include_str!("../built_in/nice-class.toml")),
+    ("nice-share", include_str!("../built_in/nice-share.toml")),
+    ("progress", include_str!("../built_in/progress.toml")),
+    ("progress-nice", include_str!("../built_in/progress-nice.toml")),
+    ("weight", include_str!("../built_in/weight.toml")),
+    ("bandwidth", include_str!("../built_in/bandwidth.toml")),
+    ("contention", include_str!("../built_in/contention.toml")),
+    ("herd", include_str!("../built_in/herd.toml")),
+    ("ptop-cost", include_str!("../built_in/ptop-cost.toml")),
+    ("ptop-sum", include_str!("../built_in/ptop-sum.toml")),
 ];
 
 /// What every run has beside what it was asked for: A/A, and with the ledger off.
@@ -24,7 +24,7 @@ const BUILT_IN: [(&str, &str); 11] = [
 /// # Panics
 /// Never: a test reads it.
 pub fn controls() -> Experiment {
-    let text = include_str!("../builtin/controls.toml");
+    let text = include_str!("../built_in/controls.toml");
     Experiment::read(text, "controls").unwrap_or_else(|error| panic!("built in: {error}"))
 }
 

@@ -19,14 +19,16 @@ pub mod predict;
 pub mod read_back;
 pub mod record;
 pub mod report;
-pub mod statistics;
 pub mod trial;
 pub mod validity;
+
+pub use exactop_statistics as statistics;
 
 use std::path::PathBuf;
 
 /// What can go wrong.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "`path` and `why` are what their names say")]
 pub enum LabError {
     /// A definition that is not understood.
     #[error("{from}: {why}")]
@@ -41,9 +43,7 @@ pub enum LabError {
     File {
         /// Read, write, make.
         what: &'static str,
-        /// Which.
         path: PathBuf,
-        /// Why.
         why: String,
     },
     /// A file that is not used, or could not be written.

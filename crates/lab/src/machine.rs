@@ -4,7 +4,7 @@ use exactop_cgroups::{Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// A machine. `None`: not to be had.
+/// A machine. `None`: not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct MachineFacts {
@@ -63,7 +63,7 @@ impl MachineFacts {
         }
     }
 
-    /// Names and values, `-` for what is not to be had.
+    /// Names and values, `-` for what is not known.
     pub fn rows(&self) -> Vec<(&'static str, String)> {
         let shown = |value: &Option<String>| value.clone().unwrap_or("-".into());
         let number = |value: Option<u64>| value.map_or("-".into(), |n| n.to_string());

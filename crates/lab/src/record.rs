@@ -140,7 +140,7 @@ impl Recorder {
         Ok(Recorder { directory, points })
     }
 
-    /// Where.
+    /// The directory of this run, where its trials are written.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }

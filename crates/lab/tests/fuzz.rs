@@ -137,6 +137,14 @@ fn fuzz_experiment() {
         });
 }
 
+/// The parser goes one call deeper for each.
+#[test]
+fn brackets_closed_by_the_wrong_ones_leave_it_its_stack() {
+    let never_closed =
+        "[[conditions]]\nworkers = [{ name = 'a', ntions]]\nworkers = [{ nice = 0 }]\n";
+    assert!(Experiment::read(&never_closed.repeat(2_000), "own").is_err());
+}
+
 #[test]
 fn fuzz_run() {
     let run = serde_json::to_string(&small()).expect("JSON");

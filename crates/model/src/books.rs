@@ -6,6 +6,7 @@ use crate::window::Window;
 /// The window's balance: where the CPUs' time went. The sum of all accounts and the residual is
 /// `total_ns`; the residual is 0 when the books close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Books {
     /// CPUs x window.
     pub total_ns: u64,
@@ -19,9 +20,7 @@ pub struct Books {
     pub irq_ns: Option<u64>,
     /// Stolen, where measured; else part of the task or idle time it hit.
     pub steal_ns: Option<u64>,
-    /// Idle.
     pub idle_ns: u64,
-    /// Offline.
     pub offline_ns: u64,
     /// `total_ns` minus the sum of the others.
     pub residual_ns: i64,
@@ -30,7 +29,7 @@ pub struct Books {
 impl Books {
     /// The balance. Task time and task steal come from the tasks' own accounts, idle and the rest
     /// from the CPUs': nothing here is computed as a remainder, so a lost charge shows.
-    pub(crate) fn of(window: &Window) -> Books {
+    pub fn of(window: &Window) -> Books {
         let of_tasks = |c: Counter| window.tasks.iter().filter_map(|t| t.delta.get(c)).sum::<u64>();
         let of_exited =
             |c: Counter| window.exited.iter().filter_map(|e| e.delta.get(c)).sum::<u64>();
@@ -39,7 +38,7 @@ impl Books {
             total_ns: window.length_ns() * window.cpus.len() as u64,
             tasks_ns: of_tasks(Counter::RunNs),
             exited_ns: of_exited(Counter::RunNs),
-            unnamed_ns: cpus().map(|c| c.unnamed_ns + c.no_group_ns).fold(0, u64::wrapping_add),
+            unnamed_ns: cpus().map(|c| c.unnamed_ns + c.no_name_ns).fold(0, u64::wrapping_add),
             irq_ns: cpus()
                 .map(|c| c.irq_idle_ns)
                 .sum::<Option<u64>>()
@@ -63,5 +62,12 @@ impl Books {
         let sum = tasks.into_iter().chain(others).chain(books.steal_ns).fold(0, u64::wrapping_add);
         books.residual_ns = books.total_ns.wrapping_sub(sum) as i64;
         books
+    }
+
+    /// Whether they close, and those of each CPU, which the same events made in another way.
+    pub(crate) fn close(&self, window: &Window) -> bool {
+        self.residual_ns == 0
+            && window.end.provenance.source.keeps_books()
+            && window.cpus.iter().all(|c| c.residual_ns == 0)
     }
 }

@@ -1,10 +1,11 @@
 //! Control groups over a window: what each used, wanted and was kept from, by the kernel's own count
 //! and by the ledger's.
 
-use crate::counters::Counter;
+use crate::book::Book;
+use crate::counters::{Counter, Counters};
 use crate::run::CpuStat;
-use crate::snapshot::MicroState;
-use crate::window::{Book, TaskDelta, Window};
+use crate::snapshot::{GroupMove, MicroState};
+use crate::window::{TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What a group's files say at one instant.
@@ -34,19 +35,29 @@ pub struct GroupSample {
 
 /// What the ledger charged to tasks of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct GroupUse {
-    /// CPU time, ns.
     pub run_ns: u64,
     /// Run-queue wait, ns.
     pub lat_ns: u64,
     /// Throttled, ns, over tasks.
     pub throttle_ns: u64,
-    /// Tasks that exited.
     pub exited: u64,
 }
 
 impl GroupUse {
-    fn add(&mut self, other: &GroupUse) {
+    /// Of what somebody did; what is not known of it is not charged in the window's books either.
+    pub(crate) fn of(delta: &Counters, exited: u64) -> GroupUse {
+        let of = |counter| delta.get(counter).map_or(0, |ns| ns);
+        GroupUse {
+            run_ns: of(Counter::RunNs),
+            lat_ns: of(Counter::LatNs),
+            throttle_ns: of(Counter::ThrottleNs),
+            exited,
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &GroupUse) {
         self.run_ns += other.run_ns;
         self.lat_ns += other.lat_ns;
         self.throttle_ns += other.throttle_ns;
@@ -62,15 +73,9 @@ impl GroupUse {
 /// The uses of all groups by id, from a window of the ledger.
 pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
     let mut uses: FxHashMap<u64, GroupUse> = FxHashMap::default();
-    let of = |t: &TaskDelta, c| t.delta.get(c).unwrap_or(0);
     let mut add = |task: &TaskDelta| {
         let Some(id) = task.sample.ident.cgroup_id else { return };
-        uses.entry(id).or_default().add(&GroupUse {
-            run_ns: of(task, Counter::RunNs),
-            lat_ns: of(task, Counter::LatNs),
-            throttle_ns: of(task, Counter::ThrottleNs),
-            exited: 0,
-        });
+        uses.entry(id).or_default().add(&GroupUse::of(&task.delta, 0));
     };
     window.tasks.iter().for_each(&mut add);
     // Who waited from the window's beginning to its end had no event in it.
@@ -84,15 +89,30 @@ pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
     }
     for group in &window.exited {
         let Some(id) = group.sample.cgroup_id else { continue };
-        let of = |c| group.delta.get(c).unwrap_or(0);
-        uses.entry(id).or_default().add(&GroupUse {
-            run_ns: of(Counter::RunNs),
-            lat_ns: of(Counter::LatNs),
-            throttle_ns: of(Counter::ThrottleNs),
-            exited: group.tasks,
+        uses.entry(id).or_default().add(&GroupUse::of(&group.delta, group.tasks));
+    }
+    give_back(&mut uses, &window.moves);
+    uses
+}
+
+/// What tasks had used before they changed their group is the old group's. All of it is given before
+/// any is taken: who goes to and fro takes from a group what came there before. Less was charged to a
+/// group only where a source did not know what a task did.
+fn give_back(uses: &mut FxHashMap<u64, GroupUse>, moves: &[GroupMove]) {
+    for moved in moves {
+        uses.entry(moved.from).or_default().add(&GroupUse {
+            run_ns: moved.run_ns,
+            lat_ns: moved.lat_ns,
+            throttle_ns: moved.throttle_ns,
+            exited: 0,
         });
     }
-    uses
+    for moved in moves {
+        let into = uses.entry(moved.to).or_default();
+        into.run_ns = into.run_ns.saturating_sub(moved.run_ns);
+        into.lat_ns = into.lat_ns.saturating_sub(moved.lat_ns);
+        into.throttle_ns = into.throttle_ns.saturating_sub(moved.throttle_ns);
+    }
 }
 
 /// A group over a window. Sums include all groups below.
@@ -118,13 +138,13 @@ pub struct GroupRow {
 
 /// A window of all groups.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Groups {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
-    /// At its end.
     pub t1_ns: u64,
-    /// CPUs of the machine.
-    pub cpus: u32,
+    /// CPUs of the machine, if they are known.
+    pub cpus: Option<u32>,
     /// Why there are no figures of the ledger, if there are none.
     pub no_ledger: Option<String>,
     /// A tree in order: each group before those below it, busier ones first.
@@ -163,7 +183,9 @@ pub fn rows(
     let mut rows: Vec<GroupRow> = after
         .iter()
         .map(|sample| {
-            let then = then.get(sample.name.as_str()).copied().unwrap_or(&nothing);
+            // A unit that was started again has its name, and counters of its own.
+            let then = then.get(sample.name.as_str()).filter(|then| then.id == sample.id);
+            let then = then.copied().unwrap_or(&nothing);
             GroupRow {
                 depth: depth(&sample.name),
                 meaning: meaning(&sample.name),
@@ -314,6 +336,30 @@ mod tests {
         assert_eq!((rows[2].processes, rows[2].depth), (Some(2), 1));
         assert_eq!(rows[3].stat.usage_ns, Some(60), "it is new");
         assert_eq!(rows[4].ledger.unwrap(), GroupUse::default());
+    }
+
+    #[test]
+    fn a_group_made_again_in_the_window_counts_from_nothing() {
+        let pressure = |group: GroupSample, ns| GroupSample { pressure_some_ns: Some(ns), ..group };
+        let before = [pressure(sample("/unit", 7, 50), 5)];
+        for usage in [20, 80] {
+            let after = [pressure(sample("/unit", 8, usage), 9)];
+            let rows = rows(&before, &after, None);
+            assert_eq!(rows[0].stat.usage_ns, Some(usage), "not what its namesake left to it");
+            assert_eq!(rows[0].pressure_some_ns, Some(9));
+        }
+    }
+
+    #[test]
+    fn who_goes_to_and_fro_used_each_stretch_where_it_was() {
+        let moved = |from, to, run_ns| GroupMove { from, to, run_ns, ..GroupMove::default() };
+        // 10 in the first, 20 in the second, 40 in the first, 80 in the second; the sums of a window
+        // so far at each move, and all of it told where it ended.
+        let moves = [moved(1, 2, 10 + 70), moved(2, 1, 30)];
+        let mut uses = FxHashMap::default();
+        uses.insert(2, GroupUse { run_ns: 150, ..GroupUse::default() });
+        give_back(&mut uses, &moves);
+        assert_eq!((uses[&1].run_ns, uses[&2].run_ns), (50, 100));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::did_you_mean::nearest;
 use crate::escape;
 use crate::frame::{Row, RowKind};
 use crate::key::Ident;
+use crate::named::By;
 use crate::needs::Needs;
 use crate::value::{Datum, Missing, Value};
 use serde::{Deserialize, Serialize};
@@ -62,14 +63,12 @@ pub enum Kind {
 
 /// What the values depend on beside the row.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Context {
-    /// The window's length.
     pub window_ns: u64,
-    /// CPUs online.
     pub cpus: u32,
     /// Per cent of the whole machine instead of one CPU (top's Solaris mode).
     pub of_machine: bool,
-    /// Show the command line instead of the command name.
     pub command_line: bool,
     /// Physical memory in bytes, for %MEM.
     pub memory_total: Option<u64>,
@@ -188,6 +187,19 @@ impl Column {
         matches!(self.kind, Cpu | User | System | Interrupt | Steal | Events)
     }
 
+    /// Whether it is a figure of a window, so that two windows differ in it: not who a row is.
+    pub fn is_figure(&self) -> bool {
+        use Unit::{Bytes, Count, Ns, Pct, Time};
+        self.kind != Kind::Identity && matches!(self.unit, Pct | Ns | Time | Count | Bytes)
+    }
+
+    /// Whether it is a share of the row's own time: of who was not there it says nothing, not 0.
+    pub fn is_of_own_time(&self) -> bool {
+        use Kind::{Lock, RunQueue, Sleep, Throttle};
+        let waits = matches!(self.kind, RunQueue | Throttle | Lock | Sleep);
+        self.rounding == Rounding::States || self.unit == Unit::Pct && waits
+    }
+
     /// Whether larger comes first when a view sorts by it for the first time.
     pub fn descending(&self) -> bool {
         !matches!(self.unit, Unit::Text | Unit::Id | Unit::Int)
@@ -295,9 +307,9 @@ const CHILDREN: &str = "ledger: exited groups / taskstats: exit records / snapsh
 const DELAYS: &str = "taskstats, while the sysctl kernel.task_delayacct is 1 / others: -";
 const STAT: &str = "/proc/PID/stat";
 const STATES: &str =
-    "ledger: sched_switch, sched_wakeup, pt_regs.orig_ax, sys_enter and sys_exit / \
+    "ledger: sched_switch, sched_waking, pt_regs.orig_ax, sys_enter and sys_exit / \
                       procfs: -";
-const EVENTS: &str = "ledger: sched_switch and sched_wakeup, exact / procfs: -";
+const EVENTS: &str = "ledger: sched_switch and sched_waking, exact / procfs: -";
 
 /// What an entry says only where it differs.
 const PLAIN: Column = Column {
@@ -348,6 +360,20 @@ macro_rules! counter_column {
 }
 
 /// A state's share of the row's own time: the lives of its threads inside the window.
+macro_rules! named_column {
+    ($name:literal, $title:literal, $by:expr, $help:literal) => {
+        column!(
+            $name, $title, Text, Identity,
+            needs: Needs::NAMES,
+            help: $help,
+            source: "cgroup_mkdir, /sys/fs/cgroup, /proc/PID/cgroup; files of runtimes \
+                     (docs/containers.md)",
+            value: |row, _| named(row, $by),
+            text_width: 20,
+        )
+    };
+}
+
 macro_rules! share_column {
     ($name:literal, $title:literal, $kind:ident, $needs:ident, $part:expr, $help:expr) => {
         column!(
@@ -567,7 +593,7 @@ columns! {
         needs: Needs::SCHEDSTAT,
         help: "Run-queue latency: runnable, waiting for a CPU; per cent of the task's own time \
                (average over a process's threads).",
-        source: "ledger: sched_wakeup to sched_switch, exact / procfs: /proc/PID/schedstat of \
+        source: "ledger: sched_waking to sched_switch, exact / procfs: /proc/PID/schedstat of \
                  the leader",
         value: |row, _| own_share(row, state(row, Counter::LatNs)),
         rank: 200,
@@ -727,6 +753,12 @@ columns! {
         "missed_switches", "MISS", Count, Events, MissedSwitches, NONE,
         "ledger: task_struct.nvcsw + nivcsw, less the switches that were shown / procfs: -"
     );
+    Repairs = column!(
+        "repairs", "REPR", Count, Events,
+        help: "How often something of it was set right after an event that the kernel did not show; a task that exited counts once.",
+        source: "ledger: what a repair takes from sum_exec_runtime, last_queued and last_arrival / others: -",
+        value: |row, _| Value::count(row.repairs, Missing::Source),
+    );
     Exited = column!(
         "exited", "EXIT", Count, Events,
         help: "Exited in the window: processes of an exited group, threads of a living process.",
@@ -750,6 +782,21 @@ columns! {
         source: "/proc/PID/cgroup",
         value: |row, _| text(&row.detail.cgroup),
         text_width: 20,
+    );
+    Container = named_column!(
+        "container", "CONTAINER", By::Container,
+        "The container it runs in: its name, in a pod NAMESPACE/POD/CONTAINER; or the first digits of \
+         its id."
+    );
+    Pod = named_column!(
+        "pod", "POD", By::Pod, "The pod it runs in, as NAMESPACE/POD; or the pod's UID."
+    );
+    Namespace = named_column!(
+        "namespace", "NAMESPACE", By::Namespace, "The kubernetes namespace of its pod."
+    );
+    SystemdUnit = named_column!(
+        "unit", "UNIT", By::Unit,
+        "The unit of systemd it runs in, the innermost outside of containers; else the slice."
     );
     StartNs = column!(
         "start_ns", "START", Ns, Identity,
@@ -861,6 +908,14 @@ fn known(figure: Result<u64, Missing>, datum: fn(u64) -> Datum) -> Value {
 
 fn text<T: AsRef<[u8]>>(text: &Result<T, Missing>) -> Value {
     text.as_ref().map_or_else(|missing| Value::Missing(*missing), Value::text)
+}
+
+/// What a row's control group is summed under.
+fn named(row: &Row, by: By) -> Value {
+    match &row.detail.named {
+        Err(missing) => Value::Missing(*missing),
+        Ok(named) => named.under(by).map_or(Value::Missing(Missing::NotApplicable), Value::text),
+    }
 }
 
 fn own_share(row: &Row, part: Result<u64, Missing>) -> Value {

@@ -204,12 +204,6 @@ impl Counters {
         self.get(Counter::SleepNs)?;
         Some(Counter::STATES.iter().filter_map(|&c| self.get(c)).sum())
     }
-
-    /// On-CPU time of any kind: executing, stolen, interrupted. `None` unless executing is known.
-    pub fn on_cpu_ns(&self) -> Option<u64> {
-        let extra = |c| self.get(c).unwrap_or(0);
-        Some(self.get(Counter::RunNs)? + extra(Counter::StealNs) + extra(Counter::IrqNs))
-    }
 }
 
 #[cfg(test)]

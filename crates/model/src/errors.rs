@@ -1,7 +1,18 @@
 //! What went wrong in the accounting: counted, shown, never hidden.
 
+/// What an event leaves of the figures of its window.
+#[derive(Clone, Copy)]
+enum Leaves {
+    /// All of them as they are.
+    Exact,
+    /// Some of them set right.
+    Repaired,
+    /// Something that is not known.
+    Inexact,
+}
+
 macro_rules! errors {
-    ($($name:ident, $id:literal, $inexact:literal, $meaning:literal;)*) => {
+    ($($name:ident, $id:literal, $leaves:ident, $meaning:literal;)*) => {
         /// A kind of missed or impossible event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -18,16 +29,22 @@ macro_rules! errors {
             pub const fn id(self) -> &'static str {
                 [$($id,)*][self as usize]
             }
-            /// Whether a window with such an event cannot be called exact. The others are
-            /// events that were understood and set right.
+            /// What it leaves of the figures.
+            const fn leaves(self) -> Leaves {
+                [$(Leaves::$leaves,)*][self as usize]
+            }
+            /// Whether a window with such an event cannot be called exact.
             pub const fn inexact(self) -> bool {
-                [$($inexact,)*][self as usize]
+                matches!(self.leaves(), Leaves::Inexact)
             }
             /// Whether figures were set right after such an event: they are what the kernel's own counts
             /// say, not what was seen.
             pub const fn repaired(self) -> bool {
-                use ErrorKind as E;
-                matches!(self, E::UnseenSwitch | E::LostWakeup | E::UnseenBirth | E::UnseenExit | E::ClockStep)
+                matches!(self.leaves(), Leaves::Repaired)
+            }
+            /// Whether a task or a group found no place in a table, so that its time has no name.
+            pub const fn is_want_of_place(self) -> bool {
+                matches!(self, ErrorKind::NoSlot | ErrorKind::NoStorage | ErrorKind::NoGroup)
             }
             /// What happened, in words.
             pub const fn meaning(self) -> &'static str {
@@ -38,26 +55,27 @@ macro_rules! errors {
 }
 
 errors! {
-    Recursion, "recursion", true, "The kernel skipped a program because it was already running on that CPU.";
-    UnseenSwitch, "unseen_switch", false, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
-    MissedSwitch, "missed_switch", true, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it; what ran there is not known.";
-    UnseenBirth, "unseen_birth", false, "A task's birth was not shown; its account begins when it first came onto a CPU.";
-    UnseenExit, "unseen_exit", false, "A task's exit was not shown; its last switch ended its account.";
-    UnseenIrq, "unseen_irq", true, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
-    NoSlot, "no_slot", true, "A task could not get a slot; its time went to the unnamed account.";
-    NoStorage, "no_storage", true, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
-    NoGroup, "no_group", true, "The table of exited groups was full; the exited time went to the unnamed account.";
-    FreeList, "free_list", false, "A slot could not be given back; it stays unused until the next start.";
-    DirtyList, "dirty_list", false, "The list of changed tasks overflowed; all tasks were looked at instead.";
-    ClockStep, "clock_step", false, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
-    LostWakeup, "lost_wakeup", false, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
-    Backwards, "backwards", true, "A cumulative counter ran backwards between two snapshots.";
-    Torn, "torn", true, "A record could not be read consistently.";
-    Late, "late", true, "The reader was held up while it published a window's end.";
-    Unsettled, "unsettled", true, "A CPU stayed inside one of the ledger's programs while a window was closed; what runs there may be off.";
-    LostExit, "lost_exits", true, "A record of an exited task did not arrive; its time went to the unnamed account.";
-    NoLine, "no_line", false, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
-    Offline, "offline_flush", false, "A CPU went offline while a window was being closed.";
+    Recursion, "recursion", Inexact, "The kernel skipped a program because it was already running on that CPU.";
+    UnseenSwitch, "unseen_switch", Repaired, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
+    MissedSwitch, "missed_switch", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
+    UnseenBirth, "unseen_birth", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
+    UnseenExit, "unseen_exit", Repaired, "A task's exit was not shown; its last switch ended its account.";
+    UnseenIrq, "unseen_irq", Inexact, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
+    NoSlot, "no_slot", Inexact, "A task could not get a slot; its time went to the unnamed account.";
+    NoStorage, "no_storage", Inexact, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
+    NoGroup, "no_group", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
+    NoMove, "no_move", Inexact, "The table of moves between control groups was full; what a task had used before it changed its group counts for the new one.";
+    FreeList, "free_list", Exact, "A slot could not be given back; it stays unused until the next start.";
+    DirtyList, "dirty_list", Exact, "The list of changed tasks overflowed; all tasks were looked at instead.";
+    ClockStep, "clock_step", Repaired, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
+    LostWakeup, "lost_wakeup", Repaired, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
+    Backwards, "backwards", Inexact, "A cumulative counter ran backwards between two snapshots.";
+    Torn, "torn", Inexact, "A record could not be read consistently.";
+    Late, "late", Inexact, "The reader was held up while it published a window's end.";
+    Unsettled, "unsettled", Inexact, "A CPU stayed inside one of the ledger's programs while a window was closed; what runs there may be off.";
+    LostExit, "lost_exits", Inexact, "A record of an exited task did not arrive; its time went to the unnamed account.";
+    NoLine, "no_line", Exact, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
+    Offline, "offline_flush", Exact, "A CPU went offline while a window was being closed.";
 }
 
 /// How often each kind happened.
@@ -88,6 +106,11 @@ impl ErrorCounts {
     /// All events after which figures were set right.
     pub fn repaired(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.repaired()).map(|&k| self.get(k)).sum()
+    }
+
+    /// How often a task or a group found no place in a table, so that its time has no name.
+    pub fn want_of_place(&self) -> u64 {
+        ErrorKind::ALL.iter().filter(|k| k.is_want_of_place()).map(|&k| self.get(k)).sum()
     }
 
     /// The kinds that happened, with their counts.

@@ -2,23 +2,39 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthChar;
 
 /// Turns bytes of unknown origin into text that cannot move a cursor, ring a bell, reorder a line
 /// or break a row. What it stands for can be told for certain ([`unescape`]): `\xNN` is a byte, of a
 /// control character or of what is not UTF-8; `\u{NNNN}` an invisible or direction-changing
-/// character; `\\` a backslash.
+/// character, or a combining one that has nothing to stand on; `\\` a backslash.
 pub fn escape(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
+        let mut marks = Marks::default();
         for c in chunk.valid().chars() {
             match c {
-                '\\' => out.push_str("\\\\"),
-                c => push_harmless(&mut out, c),
+                '\\' => {
+                    marks = Marks::default();
+                    out.push_str("\\\\");
+                }
+                c => push_harmless(&mut out, &mut marks, c),
             }
         }
         for b in chunk.invalid() {
             let _ = write!(out, "\\x{b:02x}");
         }
+    }
+    out
+}
+
+/// Text of which everything that [`escape`] would not leave as it is has become this character.
+pub fn replaced(bytes: &[u8], with: char) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        let mut marks = Marks::default();
+        out.extend(chunk.valid().chars().map(|c| if marks.is_harmless(c) { c } else { with }));
+        out.extend(chunk.invalid().iter().map(|_| with));
     }
     out
 }
@@ -32,7 +48,8 @@ pub fn escape_str(text: &str) -> String {
 /// already. What was harmless stays as it is.
 pub fn harmless(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
-    message.chars().for_each(|c| push_harmless(&mut out, c));
+    let mut marks = Marks::default();
+    message.chars().for_each(|c| push_harmless(&mut out, &mut marks, c));
     out
 }
 
@@ -75,22 +92,50 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// As many combining marks may stand on a character: what languages need. More of them reach over
+/// the lines above and below.
+const MARKS: u8 = 2;
+
+/// How many combining marks may yet follow.
+#[derive(Default)]
+struct Marks(u8);
+
+impl Marks {
+    /// Whether this character changes nothing but its own cell, after those before.
+    fn is_harmless(&mut self, c: char) -> bool {
+        if matches!(c, ' '..='~') {
+            self.0 = if c == ' ' { 0 } else { MARKS };
+            return true;
+        }
+        let left = match c.width() {
+            _ if c.is_control() || changes_layout(c) => None,
+            // It would stand on whatever was written before.
+            Some(0) => self.0.checked_sub(1),
+            _ if c.is_whitespace() => Some(0),
+            _ => Some(MARKS),
+        };
+        self.0 = left.unwrap_or(0);
+        left.is_some()
+    }
+}
+
 /// A byte by its number where the character is one, so that no character looks like a byte that is
 /// not UTF-8.
-fn push_harmless(out: &mut String, c: char) {
+fn push_harmless(out: &mut String, marks: &mut Marks, c: char) {
     let _ = match c as u32 {
+        _ if marks.is_harmless(c) => return out.push(c),
         byte @ (0..0x20 | 0x7f) => write!(out, "\\x{byte:02x}"),
-        code if c.is_control() || changes_layout(c) => write!(out, "\\u{{{code:x}}}"),
-        _ => return out.push(c),
+        code => write!(out, "\\u{{{code:x}}}"),
     };
 }
 
-/// Zero-width, line-separating and bidirectional control characters, and what is no character, which
-/// XML does not take.
+/// Zero-width, line-separating and bidirectional control characters, those that only choose a form or
+/// fill a place and cannot be seen, and what is no character, which XML does not take.
 fn changes_layout(c: char) -> bool {
     matches!(c as u32,
-        0xad | 0x61c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff
-        | 0xfff9..=0xfffb | 0xfffe | 0xffff | 0xe0000..=0xe007f)
+        0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f
+        | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0f | 0xfeff
+        | 0xffa0 | 0xfff9..=0xfffb | 0xfffe | 0xffff | 0xe0000..=0xe01ef)
 }
 
 #[cfg(test)]
@@ -112,6 +157,23 @@ mod tests {
     #[test]
     fn direction_changes_are_escaped() {
         assert_eq!(escape("\u{202e}txt".as_bytes()), "\\u{202e}txt");
+    }
+
+    #[test]
+    fn marks_stay_on_their_character() {
+        let accents = "e\u{301} ọ\u{302} กี้";
+        assert_eq!(escape(accents.as_bytes()), accents);
+        assert_eq!(escape("\u{301}a".as_bytes()), "\\u{301}a");
+        assert_eq!(escape("a \u{301}".as_bytes()), "a \\u{301}");
+        assert_eq!(escape("\u{200b}\u{301}".as_bytes()), "\\u{200b}\\u{301}");
+        assert_eq!(escape(b"\xff\xcc\x81"), "\\xff\\u{301}");
+        let tower = format!("Z{}", "\u{350}".repeat(40));
+        assert_eq!(escape(tower.as_bytes()).matches('\u{350}').count(), 2);
+        assert_eq!(harmless(&tower), escape(tower.as_bytes()));
+        assert_eq!(replaced(tower.as_bytes(), '?'), "Z\u{350}\u{350}".to_owned() + &"?".repeat(38));
+        for unseen in ["\u{fe0f}", "\u{3164}", "\u{e0101}"] {
+            assert!(escape(format!("a{unseen}").as_bytes()).starts_with("a\\u{"), "{unseen:?}");
+        }
     }
 
     #[test]

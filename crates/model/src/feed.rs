@@ -4,6 +4,7 @@
 
 use crate::frame::{Frame, FrameOptions, Row};
 use crate::needs::Needs;
+use crate::timeline::Timeline;
 
 /// What the next frame is for.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -16,10 +17,18 @@ pub struct Ask {
     pub watch: Option<u32>,
     /// Control groups are on the screen.
     pub groups: bool,
+    /// How long windows are, ns, where that is known: who serves many can let them end together.
+    pub interval_ns: Option<u64>,
 }
 
 /// Frames, one window after the other.
 pub trait Feed {
+    /// What can be shown before the first window was measured: everyone's figures since the machine
+    /// began, where that takes no time. Asked for once, before all else.
+    fn at_once(&mut self, _: &Ask) -> Option<Frame> {
+        None
+    }
+
     /// Closes the window that has been open since the call before and arranges it. The window is
     /// as long as the caller waited. `Ok(None)`: this call only opened the first window.
     ///
@@ -37,4 +46,9 @@ pub trait Feed {
 
     /// Reads details anew when they are next asked for: the viewer has changed something.
     fn forget_details(&mut self) {}
+
+    /// The way to go to and fro, where windows are recorded ones.
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        None
+    }
 }

@@ -111,7 +111,12 @@ impl Filter {
 
     /// Whether the row stays. A missing figure satisfies nothing but its negation.
     pub fn keeps(&self, row: &Row, context: &Context) -> bool {
-        let holds = match (self.column.value)(row, context) {
+        self.holds((self.column.value)(row, context))
+    }
+
+    /// Whether a row stays in whose column this is shown.
+    pub fn holds(&self, value: Value) -> bool {
+        let holds = match value {
             Value::Missing(_) => false,
             Value::Known(Datum::Text(text)) => match self.op {
                 Op::Contains => text.contains(&self.value),

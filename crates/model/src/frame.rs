@@ -1,17 +1,22 @@
 //! A window arranged for looking at: rows ([`crate::row`]) for tasks or processes, exited groups,
 //! CPUs, the books.
 
+use crate::audit::Audit;
+use crate::book::Book;
 pub use crate::books::Books;
 use crate::cgroups::Groups;
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
+pub use crate::exactness::{Repairs, WindowState};
 use crate::key::{AccountId, Ident, TaskKey};
+use crate::named::By;
+use crate::named_sums::NamedSums;
 use crate::on_demand::waits::WaitWindow;
 use crate::provenance::{Provenance, Quality, SourceKind};
 pub use crate::row::{Detail, Doing, Row, RowKind};
 use crate::snapshot::{CostSample, ExitSample, ProcessRef};
 use crate::system::{StatTicks, System};
-use crate::window::{Book, Census, CpuDelta, ExitDelta, TaskDelta, Window};
+use crate::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A CPU's line.
@@ -23,28 +28,6 @@ pub struct CpuRow {
     pub ticks: Option<StatTicks>,
 }
 
-/// How far a window's figures can be relied on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowState {
-    /// Residual 0, nothing missed, nothing set right.
-    Exact,
-    /// Residual 0; what was missed was set right from the kernel's own counts.
-    Repaired,
-    /// Something was missed that could not be set right, the residual is not 0, or it was sampled.
-    Inexact,
-}
-
-impl WindowState {
-    /// The name in JSON and on the screen.
-    pub const fn name(self) -> &'static str {
-        match self {
-            WindowState::Exact => "exact",
-            WindowState::Repaired => "repaired",
-            WindowState::Inexact => "inexact",
-        }
-    }
-}
-
 /// Everything a view shows of one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
@@ -54,14 +37,17 @@ pub struct Frame {
     pub t1_ns: u64,
     /// The balance.
     pub books: Books,
-    /// No missed or impossible event, residual 0, and a source that does not sample.
+    /// Residual 0, nothing missed that was not set right, and a source that does not sample: true
+    /// for a window that is exact or repaired.
     pub exact: bool,
     /// The same in three steps.
     pub state: WindowState,
     /// Switches that the kernel counted and did not show; `None` without that witness.
     pub missed_switches: Option<u64>,
-    /// CPU time that was set right after such switches.
-    pub repaired_ns: Option<u64>,
+    /// What was set right.
+    pub repaired: Repairs,
+    /// The tasks' run times and waits held against the kernel's own counts.
+    pub audit: Audit,
     /// Missed and impossible events in the window.
     pub errors: ErrorCounts,
     /// CPUs that were online.
@@ -70,7 +56,10 @@ pub struct Frame {
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
     pub exited: Vec<Row>,
-    /// All processes by state.
+    /// What threads did that exited in the window while their process lives on, where that is in
+    /// the process's row: part of the account of who exited. ns.
+    pub exited_in_rows_ns: u64,
+    /// All processes by the letters of their rows.
     pub processes: Census,
     /// All tasks by state.
     pub tasks: Census,
@@ -88,9 +77,12 @@ pub struct Frame {
     pub provenance: Provenance,
     /// What the watched process waited for, where that can be timed; from the window after the one
     /// in which it was first watched.
-    pub waits: Option<WaitWindow>,
-    /// Control groups, where asked for and there; from the window after the first asked for.
-    pub groups: Option<Groups>,
+    pub waits: Option<Result<WaitWindow, String>>,
+    /// Control groups, where asked for, from the window after the first asked for; or why there are
+    /// none.
+    pub groups: Option<Result<Groups, String>>,
+    /// Sums by what was asked for ([`FrameOptions::by`]).
+    pub sums: Option<NamedSums>,
 }
 
 impl Frame {
@@ -134,6 +126,8 @@ pub struct FrameOptions {
     /// Also one row for each thread of this process, still or not (its page); they come with
     /// kind `Task` beside the others.
     pub threads_of: Option<u32>,
+    /// Also sums of everyone's time by this.
+    pub by: Option<By>,
 }
 
 impl Frame {
@@ -151,34 +145,30 @@ impl Frame {
             builder.page_rows(options.threads_of);
         }
         builder.credit_parents(&exited);
+        let exited_in_rows_ns = if options.threads { 0 } else { builder.exited_in_rows_ns() };
         let rows = builder.rows;
         let books = Books::of(window);
-        let exact = books.residual_ns == 0
-            && window.errors.inexact() == 0
-            && source.keeps_books()
-            && window.cpus.iter().all(|c| c.residual_ns == 0);
-        let missed_switches = window.cpus.iter().map(|c| c.time.missed_switches).sum();
+        let state = WindowState::of(window, &books);
         Frame {
             t0_ns: window.t0_ns,
             t1_ns: window.t1_ns,
-            exact,
-            state: match (exact, window.errors.repaired() > 0 || missed_switches > Some(0)) {
-                (true, false) => WindowState::Exact,
-                (true, true) => WindowState::Repaired,
-                (false, _) => WindowState::Inexact,
-            },
-            missed_switches,
-            repaired_ns: window.repaired_ns,
+            exact: state != WindowState::Inexact,
+            state,
+            missed_switches: window.missed_switches(),
+            repaired: Repairs::of(window),
+            audit: window.audit,
             books,
             errors: window.errors,
             cpus: cpu_rows(window),
             rows,
+            exited_in_rows_ns,
             died: sees_exits.then(|| died(window)),
             exited,
             processes: book.process_census(),
             tasks: book.census(),
             waits: None,
             groups: None,
+            sums: options.by.map(|by| NamedSums::of(window, book, by)),
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),
@@ -211,6 +201,10 @@ impl Builder<'_> {
         zero
     }
 
+    fn keeps_books(&self) -> bool {
+        self.window.end.provenance.source.keeps_books()
+    }
+
     fn row(&self, kind: RowKind, task: &TaskDelta) -> Row {
         Row {
             kind,
@@ -223,6 +217,7 @@ impl Builder<'_> {
             threads: task.sample.threads.or(Some(1)),
             exited_processes: 0,
             exited_tasks: 0,
+            repairs: task.audit.filter(|_| self.keeps_books()).map(|audit| audit.repairs),
             life_ns: task.life_ns,
             delta: task.delta,
             total: task.sample.counters,
@@ -315,6 +310,7 @@ impl Builder<'_> {
             row.delta.add(&task.delta);
             row.total.add(&task.sample.counters);
             row.life_ns += task.life_ns;
+            row.repairs = both(row.repairs, task.audit.map(|audit| audit.repairs));
             if task.sample.letter == 'R' {
                 row.letter = 'R';
             }
@@ -341,7 +337,13 @@ impl Builder<'_> {
             row.total.add(&exit.delta);
             row.life_ns += exit.life_ns;
             row.exited_tasks += exit.tasks;
+            row.repairs = both(row.repairs, Some(exit.audit.repaired));
         }
+    }
+
+    fn exited_in_rows_ns(&self) -> u64 {
+        let of_the_living = self.window.exited.iter().filter(|exit| self.lives(exit.sample.of));
+        of_the_living.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
     }
 
     fn page_rows(&mut self, tgid: Option<u32>) {
@@ -383,9 +385,13 @@ impl Builder<'_> {
             }
             let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
             let key = (ppid, threads_only, s.comm, s.cgroup_id);
-            let row = merged.entry(key).or_insert_with(|| exited_row(s, ppid, threads_only));
+            let row = merged.entry(key).or_insert_with(|| {
+                let repairs = self.keeps_books().then_some(0);
+                Row { repairs, ..exited_row(s, ppid, threads_only) }
+            });
             row.exited_processes += exit.processes;
             row.exited_tasks += exit.tasks;
+            row.repairs = both(row.repairs, Some(exit.audit.repaired));
             row.life_ns += exit.life_ns;
             row.delta.add(&exit.delta);
             row.total.add(&exit.delta);
@@ -433,12 +439,17 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         threads: Some(0),
         exited_processes: 0,
         exited_tasks: 0,
+        repairs: None,
         life_ns: 0,
         delta: Counters::zero(),
         total: Counters::zero(),
         children: None,
         detail: Detail::default(),
     }
+}
+
+fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.zip(other).map(|(one, other)| one + other)
 }
 
 fn cpu_rows(window: &Window) -> Vec<CpuRow> {
@@ -454,6 +465,6 @@ fn cpu_rows(window: &Window) -> Vec<CpuRow> {
 
 /// Processes that exited, those without a group too.
 fn died(window: &Window) -> u64 {
-    let nameless = window.cpus.iter().map(|cpu| cpu.time.no_group_processes);
-    window.exited.iter().map(|e| e.processes).chain(nameless).sum()
+    let no_name = window.cpus.iter().map(|cpu| cpu.time.no_name_processes);
+    window.exited.iter().map(|e| e.processes).chain(no_name).sum()
 }

@@ -1,6 +1,7 @@
 //! Who an account belongs to: keys that survive pid reuse, and the identity shown beside them.
 
 use crate::escape;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The name of an account inside one source: stays the same while the kernel's task lives, also
@@ -28,7 +29,7 @@ impl TaskKey {
 }
 
 /// A command name: up to 15 bytes of anything (`TASK_COMM_LEN` in include/linux/sched.h).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Comm(pub [u8; 16]);
 
 impl Comm {
@@ -89,7 +90,7 @@ impl Ident {
 }
 
 /// A process, or one of its threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Who {
     /// Process; 0: the kernel itself (an interrupt, idle).
     pub tgid: u32,

@@ -6,18 +6,28 @@
 //! print values. The way is one way: nothing here knows who reads it or where it came from.
 #![forbid(unsafe_code)]
 
+pub mod audit;
+mod audited;
+pub mod book;
 mod books;
 pub mod cgroups;
 pub mod columns;
 pub mod counters;
 pub mod did_you_mean;
+mod difference;
 pub mod errors;
 pub mod escape;
+pub mod exactness;
 pub mod feed;
 pub mod filter;
 pub mod frame;
+mod group_names;
+pub mod joined;
 pub mod key;
 pub mod limits;
+pub mod merged;
+pub mod named;
+pub mod named_sums;
 pub mod needs;
 pub mod on_demand;
 pub mod provenance;
@@ -27,10 +37,13 @@ pub mod snapshot;
 pub mod sort;
 pub mod statistics;
 pub mod system;
+pub mod tap;
+pub mod timeline;
 pub mod value;
 pub mod window;
 pub mod words;
 
+pub use book::Book;
 pub use columns::{Column, ColumnId};
 pub use counters::{Counter, Counters};
 pub use errors::{ErrorCounts, ErrorKind};
@@ -38,8 +51,9 @@ pub use feed::{Ask, Feed};
 pub use frame::{Books, CpuRow, Detail, Doing, Frame, FrameOptions, Row, RowKind, Still};
 pub use key::{AccountId, Comm, Ident, TaskKey, Who};
 pub use needs::Needs;
-pub use on_demand::CallNr;
+pub use on_demand::SyscallNr;
 pub use provenance::{Provenance, Quality, SourceKind};
 pub use snapshot::{CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
+pub use tap::Tap;
 pub use value::{Datum, Missing, Value};
-pub use window::{Book, Window};
+pub use window::Window;

@@ -37,6 +37,9 @@ impl Needs {
     /// The machine beside its CPUs' accounts: memory, load, users, the kernel's own ticks.
     pub const MACHINE: Needs = Needs(2048);
 
+    /// Whose control groups are: containers, pods, units.
+    pub const NAMES: Needs = Needs(4096);
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

@@ -31,6 +31,11 @@ impl SourceKind {
         matches!(self, SourceKind::Ledger | SourceKind::Taskstats)
     }
 
+    /// Whether it tells which control group everyone is in.
+    pub const fn sees_groups(self) -> bool {
+        matches!(self, SourceKind::Ledger | SourceKind::Snapshot)
+    }
+
     /// Whether the CPUs' accounts come from the tasks' own events, so that they close to the
     /// nanosecond; else from the ticks of /proc/stat.
     pub const fn keeps_books(self) -> bool {
@@ -66,6 +71,12 @@ pub struct Provenance {
     /// Whether the instant is seen at which a cgroup's quota is refilled; if not, a task counts as
     /// throttled until it runs.
     pub unthrottle: Quality,
+    /// Why it is not, if the kernel said so.
+    pub no_unthrottle: Option<String>,
+    /// Whether the kernel counts the run time of a task, to hold ours against.
+    pub audit_run: Quality,
+    /// Whether it counts its waits for a CPU.
+    pub audit_lat: Quality,
 }
 
 impl Provenance {
@@ -78,13 +89,18 @@ impl Provenance {
             irq: Quality::Missing,
             steal: Quality::Missing,
             unthrottle: Quality::Missing,
+            no_unthrottle: None,
+            audit_run: Quality::Missing,
+            audit_lat: Quality::Missing,
         }
     }
 
-    /// A source whose time of interrupts and steal is counted in ticks.
+    /// A source that tells what the kernel counts itself: time in ticks or as of the last one,
+    /// interrupts and steal in ticks.
     pub fn by_ticks(source: SourceKind) -> Provenance {
+        let told = [Counter::RunNs, Counter::LatNs, Counter::UtimeNs, Counter::StimeNs];
         let (irq, steal) = (Quality::Sampled, Quality::Sampled);
-        Provenance { irq, steal, ..Provenance::new(source) }
+        Provenance { irq, steal, ..Provenance::new(source) }.with(Quality::Sampled, &told)
     }
 
     /// With some counters of this quality.

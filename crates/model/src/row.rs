@@ -2,9 +2,11 @@
 
 use crate::counters::{Counter, Counters};
 use crate::key::{AccountId, Ident, TaskKey};
+use crate::named::Named;
 use crate::snapshot::MicroState;
 use crate::value::Missing;
 use crate::window::TaskDelta;
+use std::sync::Arc;
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +36,8 @@ pub struct Detail {
     pub user: Result<String, Missing>,
     /// Path of the cgroup; raw bytes.
     pub cgroup: Result<Vec<u8>, Missing>,
+    /// Whose the cgroup is.
+    pub named: Result<Arc<Named>, Missing>,
 }
 
 impl Default for Detail {
@@ -47,6 +51,7 @@ impl Default for Detail {
             cmdline: Err(NOT),
             user: Err(NOT),
             cgroup: Err(NOT),
+            named: Err(NOT),
         }
     }
 }
@@ -102,6 +107,9 @@ pub struct Row {
     pub exited_processes: u64,
     /// Exited in the window: tasks (for exited groups and processes).
     pub exited_tasks: u64,
+    /// How often something of it was set right after an event that was not shown; a task that exited
+    /// counts once. `None` where no books are kept, and of who is seen for the first time.
+    pub repairs: Option<u64>,
     /// The lives of its tasks inside the window, summed.
     pub life_ns: u64,
     /// What it did in the window.

@@ -1,8 +1,10 @@
 //! What one run of a command came to: the clock, the kernel's own counts, and the ledger's for the
 //! whole tree of its descendants.
 
+use crate::audit::Audit;
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
+use crate::exactness::{Repairs, WindowState};
 use crate::key::Comm;
 use std::collections::BTreeMap;
 
@@ -30,10 +32,24 @@ pub struct Tree {
     pub living: u64,
     /// Whether every window was exact.
     pub exact: bool,
+    /// The worst state of a window.
+    pub state: WindowState,
+    /// Switches on the whole machine that the kernel counted and did not show; `None` without that
+    /// witness.
+    pub missed_switches: Option<u64>,
+    /// What was set right on the whole machine meanwhile.
+    pub repaired: Repairs,
+    /// The tree's own run times and waits held against the kernel's own counts.
+    pub audit: Audit,
     /// What went wrong meanwhile, on the whole machine.
     pub errors: ErrorCounts,
     /// CPU time that has nobody's name, ns: some of it may be the tree's.
     pub unnamed_ns: u64,
+    /// What is missing for the books of its windows to close, without sign, ns.
+    pub residual_ns: u64,
+    /// Tasks of the tree that were first seen after their first window: what they did in it is not
+    /// known.
+    pub late_tasks: u64,
 }
 
 impl Default for Tree {
@@ -45,8 +61,14 @@ impl Default for Tree {
             cpus: BTreeMap::new(),
             living: 0,
             exact: true,
+            state: WindowState::Exact,
+            missed_switches: Some(0),
+            repaired: Repairs::nothing(),
+            audit: Audit::nothing(),
             errors: ErrorCounts::default(),
             unnamed_ns: 0,
+            residual_ns: 0,
+            late_tasks: 0,
         }
     }
 }
@@ -67,6 +89,13 @@ impl Tree {
     /// Processes that exited.
     pub fn processes(&self) -> u64 {
         self.exited.values().map(|e| e.processes).sum()
+    }
+
+    /// How often a task found no place in the ledger's tables, and the time that has no name; of both
+    /// some may be the tree's. `None`: every task had a place.
+    pub fn nameless(&self) -> Option<(u64, u64)> {
+        let tasks = self.errors.want_of_place();
+        (tasks > 0).then_some((tasks, self.unnamed_ns))
     }
 
     /// CPU time it would have used if it had never waited for a CPU or a quota, ns.
@@ -119,12 +148,11 @@ impl End {
 
 /// What the kernel says of a control group over a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct CpuStat {
     /// CPU time of its tasks and of all groups below, ns.
     pub usage_ns: Option<u64>,
-    /// In user mode, ns.
     pub user_ns: Option<u64>,
-    /// In the kernel, ns.
     pub system_ns: Option<u64>,
     /// Periods of its quota in which someone wanted to run.
     pub nr_periods: Option<u64>,

@@ -1,10 +1,13 @@
 //! Raw cumulative counters at one instant: all that a source produces and a recording stores.
 
+use crate::audit::{ExitAudit, TaskAudit};
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{AccountId, Comm, Ident, TaskKey};
+use crate::named::GroupName;
 use crate::provenance::Provenance;
 use crate::system::System;
+use std::sync::Arc;
 
 /// The one state a task is in at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -78,6 +81,8 @@ pub struct TaskSample {
     pub followed: bool,
     /// Cumulative counters.
     pub counters: Counters,
+    /// Cumulative differences to the kernel's own counts.
+    pub audit: TaskAudit,
 }
 
 /// An ancestor: a process, told from its pid's next owner by its start time.
@@ -114,6 +119,33 @@ pub struct ExitSample {
     pub life_ns: u64,
     /// Summed counters.
     pub counters: Counters,
+    /// Summed differences to the kernel's own counts.
+    pub audit: ExitAudit,
+}
+
+/// What tasks had used in a window when they came from one control group into another. A task's
+/// figures of a window are told under the group it is in at its end, or was in when it exited; so
+/// much of them is the other's. Cumulative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct GroupMove {
+    pub from: u64,
+    pub to: u64,
+    pub run_ns: u64,
+    pub lat_ns: u64,
+    pub throttle_ns: u64,
+}
+
+impl GroupMove {
+    /// What came on top of `earlier`.
+    pub fn since(&self, earlier: &GroupMove) -> GroupMove {
+        GroupMove {
+            run_ns: self.run_ns.saturating_sub(earlier.run_ns),
+            lat_ns: self.lat_ns.saturating_sub(earlier.lat_ns),
+            throttle_ns: self.throttle_ns.saturating_sub(earlier.throttle_ns),
+            ..*self
+        }
+    }
 }
 
 /// Where one CPU's time went, cumulative ns since the source began.
@@ -139,9 +171,9 @@ pub struct CpuSample {
     pub steal_idle_ns: Option<u64>,
     /// Executed by tasks that exited when their group could not be kept; a part of `task_ns` of
     /// some CPU, not necessarily this one.
-    pub no_group_ns: u64,
+    pub no_name_ns: u64,
     /// How many processes ended so: whole ones.
-    pub no_group_processes: u64,
+    pub no_name_processes: u64,
     pub offline_ns: u64,
     /// Context switches.
     pub switches: Option<u64>,
@@ -181,6 +213,11 @@ pub struct Snapshot {
     pub gone: Vec<AccountId>,
     /// Exited groups.
     pub exited: Vec<ExitSample>,
+    /// What went from one control group's account to another's.
+    pub moves: Vec<GroupMove>,
+    /// Control groups whose names are told since the snapshot before: all that are known in the first
+    /// that tells any. None, where nobody asked for names.
+    pub groups: Vec<Arc<GroupName>>,
     pub cpus: Vec<CpuSample>,
     /// The process whose time on each CPU is counted from this instant on.
     pub watch: Option<u32>,
@@ -191,6 +228,9 @@ pub struct Snapshot {
     /// CPU time between the last event that was seen before one that was not, and the next: so
     /// much was set right. `None` from sources that see no events.
     pub repaired_ns: Option<u64>,
+    /// Waits for a CPU that were taken from the kernel's own counts, because the wake-up was not
+    /// seen.
+    pub repaired_wait_ns: Option<u64>,
     /// The machine.
     pub system: System,
     /// What looking cost so far.

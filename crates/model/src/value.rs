@@ -53,6 +53,17 @@ pub enum Datum {
     Text(String),
 }
 
+impl Datum {
+    /// What is counted in whole numbers.
+    fn whole(&self) -> Option<i128> {
+        match self {
+            Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n) => Some((*n).into()),
+            Datum::Int(i) => Some((*i).into()),
+            Datum::Pct(_) | Datum::Real(_) | Datum::Text(_) => None,
+        }
+    }
+}
+
 /// A figure: known, or missing with the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
@@ -85,6 +96,32 @@ impl Value {
             Some(_) => Value::Missing(Missing::NotApplicable),
             None => Value::Missing(missing),
         }
+    }
+
+    /// By how much a figure changed: `self` now, `then` before. Whole numbers differ exactly.
+    pub fn change_since(&self, then: &Value) -> Value {
+        let (now, then) = match (self, then) {
+            (Value::Missing(why), _) | (_, Value::Missing(why)) => return Value::Missing(*why),
+            (Value::Known(now), Value::Known(then)) => (now, then),
+        };
+        let change = match now.whole().zip(then.whole()) {
+            Some((now, then)) => i64::try_from(now - then).ok().map(Datum::Int),
+            None => self
+                .number()
+                .zip(Value::Known(then.clone()).number())
+                .map(|(now, then)| Datum::Real(now - then)),
+        };
+        change.map_or(Value::Missing(Missing::NotApplicable), Value::Known)
+    }
+
+    /// By how much it changed from nothing to what it is now.
+    pub fn change_since_nothing(&self) -> Value {
+        self.change_since(&Value::Known(Datum::Int(0)))
+    }
+
+    /// By how much it changed from what it was to nothing.
+    pub fn change_to_nothing(&self) -> Value {
+        Value::Known(Datum::Int(0)).change_since(self)
     }
 
     /// The number in the value, for sorting and comparing.

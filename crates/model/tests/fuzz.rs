@@ -144,6 +144,7 @@ fn row(choices: &mut Choices) -> Row {
         threads: Some(choices.number() as u32),
         exited_processes: figure(choices),
         exited_tasks: figure(choices),
+        repairs: choices.once_in(2).then(|| figure(choices)),
         life_ns: figure(choices),
         delta: counters(choices),
         total: counters(choices),
@@ -161,6 +162,7 @@ fn detail(choices: &mut Choices) -> Detail {
         cmdline: Ok(choices.bytes(40).to_vec()),
         user: Ok(String::from_utf8_lossy(choices.bytes(10)).into_owned()),
         cgroup: Ok(choices.bytes(20).to_vec()),
+        named: Err(Missing::NotRead),
     }
 }
 

@@ -1,13 +1,19 @@
 //! Charts of reports and benchmarks, as SVG that needs nothing beside itself: lines, points with
-//! their intervals, predictions, and strips of who was where when.
+//! their intervals, predictions, strips of who was where when, areas that fill a whole, and heat maps;
+//! and the pages that reports put them on.
 //!
 //! Everything in here is pure: figures in, text out.
 
+mod areas;
 mod chart;
+mod heat;
 mod legend;
+pub mod page;
 mod strips;
 
+pub use areas::{Areas, Whole};
 pub use chart::{Axis, Chart, Mark, Point, Series};
+pub use heat::{Cell, Heat};
 pub use strips::{Piece, Strips};
 
 use plotters::style::RGBColor;
@@ -49,6 +55,20 @@ fn colour(index: usize) -> RGBColor {
         return RGBColor(214, 214, 214);
     }
     COLOURS[index % COLOURS.len()]
+}
+
+/// Instants beyond are not drawn.
+const FARTHEST: f64 = 1e15;
+
+/// From where to where an axis goes that shows these stretches; from 0 to 1 if it cannot.
+fn range(stretches: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    let within = |(low, high): (f64, f64), (from, to): (f64, f64)| (low.min(from), high.max(to));
+    let (from, to) = stretches.fold((f64::INFINITY, f64::NEG_INFINITY), within);
+    let drawable = from.abs() <= FARTHEST && to.abs() <= FARTHEST;
+    match drawable && to - from > 1e-9 * from.abs().max(1.0) {
+        true => (from, to),
+        false => (0.0, 1.0),
+    }
 }
 
 /// Characters of a text in a drawing: longer ones would leave it.

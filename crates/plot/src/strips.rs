@@ -36,8 +36,6 @@ pub struct Strips {
     pub pieces: Vec<Piece>,
 }
 
-/// Instants beyond are not drawn.
-const FARTHEST: f64 = 1e15;
 /// Pixels of a lane.
 const LANE: u32 = 44;
 
@@ -52,16 +50,6 @@ impl Strips {
         Ok(svg)
     }
 
-    /// The range as it can be drawn.
-    fn shown(&self) -> (f64, f64) {
-        let (from, to) = self.range;
-        let drawable = from.abs() <= FARTHEST && to.abs() <= FARTHEST;
-        match drawable && to - from > 1e-9 * from.abs().max(1.0) {
-            true => (from, to),
-            false => (0.0, 1.0),
-        }
-    }
-
     fn draw(&self, svg: &mut String) -> Result<(), Box<dyn std::error::Error>> {
         let lanes = self.lanes.len().max(1);
         let below = legend::height(self.names.len() + usize::from(!self.pale.is_empty()));
@@ -69,7 +57,7 @@ impl Strips {
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
         area.fill(&WHITE)?;
         let (top, bottom) = area.split_vertically(size.1 - below);
-        let (from, to) = self.shown();
+        let (from, to) = crate::range([self.range].into_iter());
         let mut chart = ChartBuilder::on(&top)
             .caption(label(&self.title), (FONT, 19))
             .margin(10)

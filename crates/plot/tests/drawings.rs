@@ -1,6 +1,8 @@
 //! What is in the drawings, as text.
 
-use exactop_plot::{Axis, Chart, Mark, Piece, Point, Series, Strips, PALE};
+use exactop_plot::{
+    Areas, Axis, Cell, Chart, Heat, Mark, Piece, Point, Series, Strips, Whole, PALE,
+};
 
 fn chart() -> Chart {
     let points = vec![
@@ -128,4 +130,57 @@ fn strips_have_a_piece_for_each_stretch() {
     assert!(svg.contains("neither") && svg.matches("#D6D6D6").count() == 2, "piece and legend");
     // The background, three pieces and three squares of the legend.
     assert_eq!(svg.matches("<rect").count(), 1 + 3 + 3);
+}
+
+fn areas() -> Areas {
+    let whole = |n: u64| Whole { from: n as f64, to: n as f64 + 1.0, parts: vec![n, 7, 30 - n] };
+    Areas {
+        title: "<b> parts".into(),
+        x_label: "s".into(),
+        y_label: "% of it".into(),
+        names: vec![("one".into(), 0), ("<script>".into(), 1), ("rest".into(), PALE)],
+        wholes: (0..10).map(whole).collect(),
+    }
+}
+
+#[test]
+fn areas_fill_all_of_their_height_at_every_instant() {
+    let svg = areas().svg().unwrap();
+    assert!(!svg.contains("<script") && !svg.contains("<b>"));
+    let drawing = roxmltree::Document::parse(&svg).unwrap();
+    let number =
+        |node: &roxmltree::Node, name| node.attribute(name).unwrap().parse::<f64>().unwrap();
+    let mut columns = std::collections::BTreeMap::<i64, Vec<(i64, i64)>>::new();
+    // The first is the background, the last three are the legend's.
+    let rectangles: Vec<_> = drawing.descendants().filter(|n| n.has_tag_name("rect")).collect();
+    for node in &rectangles[1..rectangles.len() - 3] {
+        let (top, height) = (number(node, "y") as i64, number(node, "height") as i64);
+        columns.entry(number(node, "x") as i64).or_default().push((top, top + height));
+    }
+    assert_eq!(columns.len(), 10);
+    let ends: Vec<(i64, i64)> = columns
+        .values_mut()
+        .map(|column| {
+            column.sort_unstable();
+            assert!(column.windows(2).all(|pair| pair[0].1 == pair[1].0), "{column:?}");
+            (column[0].0, column[column.len() - 1].1)
+        })
+        .collect();
+    assert!(ends.iter().all(|end| *end == ends[0]), "from the top to the bottom: {ends:?}");
+    assert!(Areas::default().svg().is_ok());
+}
+
+#[test]
+fn heat_is_darker_where_there_is_more() {
+    let cell = |row, part| Cell { row, from: 0.0, to: 1.0, part };
+    let heat = Heat {
+        title: "CPUs".into(),
+        x_label: "s".into(),
+        rows: vec!["CPU 0".into(), "<i>".into()],
+        cells: vec![cell(0, 0.0), cell(1, 1.0), cell(5, 1.0), cell(0, f64::NAN)],
+    };
+    let svg = heat.svg().unwrap();
+    assert!(svg.contains("CPU 0") && svg.contains("&lt;i&gt;") && !svg.contains("<i>"));
+    assert!(svg.contains("#F0F6FA") && svg.contains("#003060"), "{svg}");
+    assert!(Heat::default().svg().is_ok());
 }

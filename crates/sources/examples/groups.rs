@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     book.advance(source.snapshot(&Request::default())?);
     std::thread::sleep(length);
     let window = book.advance(source.snapshot(&Request::default())?).ok_or("no window")?;
+    // Who changed its group in the window counts for where it ended up: `moves` has the rest.
     let living = window.tasks.iter().map(|t| (t.sample.ident.cgroup_id, &t.delta));
     let exited = window.exited.iter().map(|e| (e.sample.cgroup_id, &e.delta));
     let mut groups: BTreeMap<Option<u64>, u64> = BTreeMap::new();

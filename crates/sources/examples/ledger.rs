@@ -21,7 +21,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let frame = Frame::new(
                 &window,
                 &book,
-                &FrameOptions { threads: true, still: exactop_model::Still::All, threads_of: None },
+                &FrameOptions {
+                    threads: true,
+                    still: exactop_model::Still::All,
+                    threads_of: None,
+                    by: None,
+                },
             );
             println!("{took:?} {:?} exact {}", frame.books, frame.exact);
             if std::env::var("TOP").is_ok() {

@@ -1,8 +1,8 @@
-//! Which names the kernel's type information holds, without a library: the string section of BTF
-//! (Documentation/bpf/btf.rst).
+//! Which names the kernel's type information holds, without a library: the string section of BTF, and
+//! its structures with their members (Documentation/bpf/btf.rst).
 //!
-//! A name in the section means that something is called so, not what. That is enough for
-//! tracepoints, whose typedefs are called `btf_trace_NAME`, and for rare field names.
+//! A name in the section of strings means that something is called so, not what. That is enough for
+//! tracepoints, whose typedefs are called `btf_trace_NAME`.
 
 use std::collections::HashSet;
 
@@ -36,27 +36,162 @@ impl Names {
     }
 }
 
-/// The header: magic u16, version u8, flags u8, then u32: length of the header, offset and length
-/// of the types, offset and length of the strings; offsets count from the header's end.
+/// Members of structures: (structure, member).
+pub(crate) struct Members<'a>(HashSet<(&'a str, &'a str)>);
+
+impl<'a> Members<'a> {
+    /// Keeps those of the wanted that are there; `None` if the bytes are no BTF of this machine, or
+    /// hold a kind of type that is newer than this program.
+    pub fn parse(btf: &[u8], wanted: &[(&'a str, &'a str)]) -> Option<Members<'a>> {
+        let (types, strings) = (types(section(btf, 8)?)?, strings(btf)?);
+        let mut there = HashSet::new();
+        for of in types.iter().filter(|of| of.is_structure()) {
+            let name = name_at(strings, of.name)?;
+            let wanted = wanted.iter().filter(|(structure, _)| structure.as_bytes() == name);
+            for &(structure, member) in wanted {
+                if has_member(&types, strings, of, member.as_bytes(), DEEPEST) {
+                    there.insert((structure, member));
+                }
+            }
+        }
+        Some(Members(there))
+    }
+
+    /// Whether it is there; only for those given to [`Members::parse`].
+    pub fn has(&self, structure: &str, member: &str) -> bool {
+        self.0.contains(&(structure, member))
+    }
+}
+
+/// The number of a function's type; `None` also if the bytes are no BTF of this machine.
+#[cfg(feature = "bpf")]
+pub(crate) fn function(btf: &[u8], name: &str) -> Option<u32> {
+    let (all, strings) = (Types(section(btf, 8)?), strings(btf)?);
+    let is_it = |of: &Type| of.is_function() && name_at(strings, of.name) == Some(name.as_bytes());
+    let at = all.map_while(|of| of).position(|of| is_it(&of))?;
+    u32::try_from(at + 1).ok()
+}
+
+/// How many structures without a name may lie in each other.
+const DEEPEST: usize = 8;
+
+/// `struct btf_type`.
+struct Type<'a> {
+    name: usize,
+    kind: u32,
+    /// What follows it.
+    more: &'a [u8],
+}
+
+impl Type<'_> {
+    /// BTF_KIND_STRUCT or BTF_KIND_UNION.
+    fn is_structure(&self) -> bool {
+        matches!(self.kind, 4 | 5)
+    }
+
+    /// BTF_KIND_FUNC.
+    #[cfg(feature = "bpf")]
+    fn is_function(&self) -> bool {
+        self.kind == 12
+    }
+}
+
+/// All types; the first has the number 1. `None`: a kind of type that is newer than this program.
+fn types(section: &[u8]) -> Option<Vec<Type<'_>>> {
+    Types(section).collect()
+}
+
+/// What is left of the section of types.
+struct Types<'a>(&'a [u8]);
+
+impl<'a> Types<'a> {
+    fn first(&self) -> Option<(Type<'a>, &'a [u8])> {
+        let section = self.0;
+        let (name, info) = (word(section, 0)?, word(section, 4)?);
+        let (kind, members) = ((info >> 24) & 0x1f, info & 0xffff);
+        let more = match kind {
+            // Integers, variables, tags of declarations; arrays; members, variables of a section and
+            // enumerators of 64 bits; enumerators and parameters.
+            1 | 14 | 17 => 4,
+            3 => 12,
+            4 | 5 | 15 | 19 => members * 12,
+            6 | 13 => members * 8,
+            2 | 7..=12 | 16 | 18 => 0,
+            _ => return None,
+        };
+        let end = 12usize.checked_add(more)?;
+        Some((Type { name, kind: kind as u32, more: section.get(12..end)? }, &section[end..]))
+    }
+}
+
+impl<'a> Iterator for Types<'a> {
+    type Item = Option<Type<'a>>;
+
+    fn next(&mut self) -> Option<Option<Type<'a>>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let first = self.first();
+        self.0 = first.as_ref().map_or(&[], |(_, rest)| rest);
+        Some(first.map(|(one, _)| one))
+    }
+}
+
+/// Those of members without a name are its own.
+fn has_member(types: &[Type], strings: &[u8], of: &Type, wanted: &[u8], deepest: usize) -> bool {
+    of.more.chunks_exact(12).any(|member| {
+        let (Some(name), Some(id)) = (word(member, 0), word(member, 4)) else { return false };
+        if name != 0 {
+            return name_at(strings, name) == Some(wanted);
+        }
+        let inner = id.checked_sub(1).and_then(|at| types.get(at));
+        let inner = inner.filter(|inner| inner.is_structure() && deepest > 0);
+        inner.is_some_and(|inner| has_member(types, strings, inner, wanted, deepest - 1))
+    })
+}
+
+fn name_at(strings: &[u8], at: usize) -> Option<&[u8]> {
+    strings.get(at..)?.split(|&b| b == 0).next()
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<usize> {
+    let bytes = bytes.get(at..at.checked_add(4)?)?;
+    usize::try_from(u32::from_ne_bytes(bytes.try_into().ok()?)).ok()
+}
+
 fn strings(btf: &[u8]) -> Option<&[u8]> {
-    let u32_at = |at: usize| {
-        let bytes = btf.get(at..at.checked_add(4)?)?;
-        usize::try_from(u32::from_ne_bytes(bytes.try_into().ok()?)).ok()
-    };
+    section(btf, 16)
+}
+
+/// The header: magic u16, version u8, flags u8, then u32: length of the header, offset and length
+/// of the types, offset and length of the strings; offsets count from the header's end. `at`: where
+/// the header has the section's offset.
+fn section(btf: &[u8], at: usize) -> Option<&[u8]> {
     if u16::from_ne_bytes(btf.get(..2)?.try_into().ok()?) != MAGIC {
         return None;
     }
-    let start = u32_at(4)?.checked_add(u32_at(16)?)?;
-    btf.get(start..start.checked_add(u32_at(20)?)?)
+    let start = word(btf, 4)?.checked_add(word(btf, at)?)?;
+    btf.get(start..start.checked_add(word(btf, at + 4)?)?)
 }
 
-/// BTF with these strings and nothing else.
+/// BTF with these strings, and a structure for each of these members.
 #[cfg(test)]
-pub(crate) fn fake(names: &[&str]) -> Vec<u8> {
-    let strings = format!("\0{}\0", names.join("\0"));
+pub(crate) fn fake(names: &[&str], members: &[(&str, &str)]) -> Vec<u8> {
+    let mut strings = format!("\0{}\0", names.join("\0"));
+    let mut name = |name: &str| {
+        let at = strings.len() as u32;
+        strings += &format!("{name}\0");
+        at
+    };
+    const STRUCTURE: u32 = 4 << 24;
+    let types: Vec<u32> = members
+        .iter()
+        .flat_map(|(of, member)| [name(of), STRUCTURE | 1, 8, name(member), 0, 0])
+        .collect();
     let mut btf = MAGIC.to_ne_bytes().to_vec();
     btf.extend_from_slice(&[1, 0]);
-    for word in [24, 0, 0, 0, strings.len() as u32] {
+    let length = types.len() as u32 * 4;
+    for word in [24, 0, length, length, strings.len() as u32].into_iter().chain(types) {
         btf.extend_from_slice(&word.to_ne_bytes());
     }
     btf.extend_from_slice(strings.as_bytes());
@@ -70,15 +205,49 @@ mod tests {
 
     #[test]
     fn tracepoints_and_wanted_names_are_found() {
-        let btf = fake(&["btf_trace_sched_switch", "rq", "prev_steal_time_rq"]);
+        let btf = fake(&["btf_trace_sched_switch", "rq", "prev_steal_time_rq"], &[]);
         let names = Names::parse(&btf, &["prev_steal_time_rq"]).unwrap();
         assert!(names.has_tracepoint("sched_switch") && names.has("prev_steal_time_rq"));
         assert!(!names.has_tracepoint("sched_wakeup") && !names.has("rq"));
     }
 
     #[test]
+    fn a_member_is_found_in_its_own_structure_only() {
+        let btf = fake(&["nr_switches"], &[("rq", "lock"), ("other", "nr_switches")]);
+        let wanted = [("rq", "nr_switches"), ("rq", "lock"), ("other", "nr_switches")];
+        let members = Members::parse(&btf, &wanted).unwrap();
+        assert!(!members.has("rq", "nr_switches") && members.has("rq", "lock"));
+        assert!(members.has("other", "nr_switches"));
+    }
+
+    #[test]
+    fn this_kernels_own_types_are_understood() {
+        let Ok(btf) = std::fs::read("/sys/kernel/btf/vmlinux") else { return };
+        let wanted =
+            [("task_struct", "pid"), ("task_struct", "no_such_member"), ("sk_buff", "next")];
+        let members = Members::parse(&btf, &wanted).expect("kinds that are known");
+        assert!(members.has("task_struct", "pid"));
+        assert!(members.has("sk_buff", "next"), "in a union without a name");
+        assert!(!members.has("task_struct", "no_such_member"));
+    }
+
+    #[cfg(feature = "bpf")]
+    #[test]
+    fn a_function_has_the_number_that_libbpf_finds() {
+        let Ok(btf) = std::fs::read("/sys/kernel/btf/vmlinux") else { return };
+        for name in [c"schedule", c"unthrottle_cfs_rq", c"no_such_function"] {
+            let fentry = libbpf_rs::libbpf_sys::BPF_TRACE_FENTRY;
+            // SAFETY: a string that ends with a zero.
+            let found =
+                unsafe { libbpf_rs::libbpf_sys::libbpf_find_vmlinux_btf_id(name.as_ptr(), fentry) };
+            let found = u32::try_from(found).ok();
+            assert_eq!(function(&btf, name.to_str().unwrap()), found, "{name:?}");
+        }
+    }
+
+    #[test]
     fn cut_or_foreign_bytes_are_refused() {
-        let btf = fake(&["a", "b"]);
+        let btf = fake(&["a", "b"], &[("c", "d")]);
         assert!(Names::parse(&btf[..btf.len() - 1], &[]).is_none());
         assert!(Names::parse(&btf[..10], &[]).is_none());
         assert!(Names::parse(b"", &[]).is_none());
@@ -91,6 +260,8 @@ mod tests {
                 btf[..2].copy_from_slice(&MAGIC.to_ne_bytes());
             }
             let _ = Names::parse(&btf, &[]);
+            let _ = Members::parse(&btf, &[("rq", "nr_switches")]);
+            let _ = function(&btf, "schedule");
         }
     }
 }

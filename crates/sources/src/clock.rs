@@ -15,17 +15,33 @@ pub fn now_ns() -> u64 {
     ns(clock_gettime(ClockId::Monotonic))
 }
 
+/// How far our clocks are off the machine's (time_namespaces(7)): no kernel before 5.6 has it, nor such
+/// namespaces.
+#[cfg(feature = "bpf")]
+const OFFSETS: &str = "/proc/self/timens_offsets";
+
 /// The programs in the kernel read the machine's clock: in a time namespace ours may be another, and
 /// a window's end would never come or be long past.
 ///
 /// # Errors
-/// [`SourceError::Unavailable`] with how far apart they are (time_namespaces(7)).
+/// [`SourceError::Unavailable`] with how far apart they are (time_namespaces(7)), or why that
+/// cannot be told.
 #[cfg(feature = "bpf")]
 pub fn is_the_machines() -> Result<(), SourceError> {
-    // Not there before 5.6, which has no such namespaces.
-    let offsets = std::fs::read_to_string("/proc/self/timens_offsets").unwrap_or_default();
+    judge(std::fs::read_to_string(OFFSETS))
+}
+
+/// What the file of offsets says.
+#[cfg(feature = "bpf")]
+fn judge(offsets: std::io::Result<String>) -> Result<(), SourceError> {
+    let offsets = match offsets {
+        Ok(offsets) => offsets,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(unchecked(&format!("cannot read {OFFSETS}: {error}"))),
+    };
     match monotonic_offset(&offsets) {
-        None => Ok(()),
+        None => Err(unchecked(&format!("{OFFSETS} names no clock 'monotonic'"))),
+        Some(("0", "0")) => Ok(()),
         Some((seconds, ns)) => Err(SourceError::Unavailable {
             what: format!(
                 "the clock of this time namespace (CLOCK_MONOTONIC) is off the machine's by \
@@ -36,13 +52,21 @@ pub fn is_the_machines() -> Result<(), SourceError> {
     }
 }
 
-/// Seconds and ns, unless both are 0.
+/// The error of a clock nobody can vouch for.
+#[cfg(feature = "bpf")]
+fn unchecked(why: &str) -> SourceError {
+    SourceError::Unavailable {
+        what: format!("whether this process's clock is the machine's is not known ({why})"),
+        advice: "run exactop where /proc is mounted and readable".into(),
+    }
+}
+
+/// Seconds and ns.
 #[cfg(feature = "bpf")]
 fn monotonic_offset(offsets: &str) -> Option<(&str, &str)> {
     let line = offsets.lines().find_map(|line| line.strip_prefix("monotonic"))?;
     let (seconds, ns) = line.trim().split_once(' ')?;
-    let (seconds, ns) = (seconds.trim(), ns.trim());
-    ((seconds, ns) != ("0", "0")).then_some((seconds, ns))
+    Some((seconds.trim(), ns.trim()))
 }
 
 /// Returns at `at_ns` or later.
@@ -59,13 +83,26 @@ pub fn sleep_until(at_ns: u64) {
 #[cfg(all(test, feature = "bpf"))]
 mod tests {
     use super::*;
+    use std::io::ErrorKind;
 
     #[test]
     fn an_offset_of_the_clock_is_read_as_the_kernel_writes_it() {
         let offsets = "monotonic           0         0\nboottime            7         0\n";
-        assert_eq!(monotonic_offset(offsets), None);
+        assert!(judge(Ok(offsets.into())).is_ok());
         let offsets = "monotonic          -5         1\nboottime            0         0\n";
         assert_eq!(monotonic_offset(offsets), Some(("-5", "1")));
-        assert_eq!(monotonic_offset(""), None);
+        let told = judge(Ok(offsets.into())).expect_err("another clock").to_string();
+        assert!(told.contains("by -5 s 1 ns"), "{told}");
+    }
+
+    #[test]
+    fn only_a_kernel_without_such_namespaces_needs_no_check_of_the_clock() {
+        let failed = |kind: ErrorKind| judge(Err(kind.into()));
+        assert!(failed(ErrorKind::NotFound).is_ok());
+        for kind in [ErrorKind::PermissionDenied, ErrorKind::InvalidData] {
+            let told = failed(kind).expect_err("nobody checked the clock").to_string();
+            assert!(told.contains(OFFSETS), "{told}");
+        }
+        assert!(judge(Ok("boottime 0 0\n".into())).is_err());
     }
 }

@@ -5,19 +5,14 @@ use std::path::PathBuf;
 
 /// Why a source cannot be opened or read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "`path` and `error` are what their names say")]
 pub enum SourceError {
     /// A file could not be read.
     #[error("cannot read {path}: {error}")]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
+    Read { path: PathBuf, error: io::Error },
     /// A file holds something else than proc(5) says.
     #[error("{path}: expected {expected}, found '{found}'")]
     Parse {
-        /// Which.
         path: PathBuf,
         /// What it should hold.
         expected: &'static str,
@@ -40,6 +35,17 @@ pub enum SourceError {
         /// The answer.
         error: io::Error,
     },
+}
+
+/// Whose group counts is what the programs are told before they are loaded.
+#[cfg(feature = "bpf")]
+impl From<exactop_cgroups::CgroupError> for SourceError {
+    fn from(error: exactop_cgroups::CgroupError) -> SourceError {
+        SourceError::Unavailable {
+            what: error.to_string(),
+            advice: "run exactop where /proc is mounted and readable".into(),
+        }
+    }
 }
 
 #[cfg(not(feature = "bpf"))]

@@ -66,6 +66,10 @@ pub(crate) const NO_CPU_DEAD: &str =
 pub(crate) const NO_INTERRUPTS: &str =
     "IRQ: the time of the kinds that are not there stays part of the task or the idle time they \
      hit, and a wake-up they give seems to come from whom they hit";
+/// Lost without `on_attach`.
+pub(crate) const NO_ATTACH: &str =
+    "the instant a task changes its control group: what it used since its last event counts for \
+     the old one";
 /// Lost without `on_page_fault`.
 pub(crate) const NO_PAGE_FAULTS: &str = "TFL: sleeps in faults on instructions count as DFL";
 /// Lost without `on_unthrottle`.
@@ -114,6 +118,7 @@ table! {
     on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger]                         Always     All               None;
     on_exit                     "tp_btf/sched_process_exit"         [ledger syscalls]                Always     All               None;
     on_exec                     "tp_btf/sched_process_exec"         [ledger]                         Always     All               None;
+    on_attach                   "tp_btf/cgroup_attach_task"          [ledger]                         Always     WithItsTracepoint Some(NO_ATTACH);
     on_rename                   "tp_btf/task_rename"                [ledger]                         Always     All               None;
     on_free                     "tp_btf/sched_process_free"         [ledger]                         Always     All               None;
     on_cpu_dead                 "tp_btf/cpuhp_exit"                 [ledger]                         Always     WithItsTracepoint Some(NO_CPU_DEAD);
@@ -125,6 +130,7 @@ table! {
     on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     From5_18          None;
     on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     Before5_18        None;
     on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
+    on_group_made               "tp_btf/cgroup_mkdir"               [births]                         Always     All               None;
     on_unthrottle               "fentry/unthrottle_cfs_rq"          [ledger]                         IfItMay    WithFentry        Some(NO_UNTHROTTLE);
 
     publish                     "raw_tp"                            [ledger]                         Never      All               None;

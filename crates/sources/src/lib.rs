@@ -10,11 +10,12 @@
 #[cfg(feature = "bpf")]
 mod bpf;
 mod btf;
+pub mod cgroups;
 mod clock;
 mod cpu_list;
 pub mod details;
 pub mod error;
-pub mod groups;
+mod group_names;
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 mod kernel_programs;
 #[cfg(feature = "bpf")]

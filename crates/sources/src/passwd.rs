@@ -31,6 +31,14 @@ pub(crate) fn entries(passwd: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     })
 }
 
+/// The id of a group, by its name in /etc/group (group(5)).
+pub fn group_id(group: &str) -> Option<u32> {
+    let text = fs::read("/etc/group").ok()?;
+    let mut lines = text.split(|&b| b == b'\n').map(|line| line.split(|&b| b == b':'));
+    let mut fields = lines.find(|fields| fields.clone().next() == Some(group.as_bytes()))?;
+    number(fields.nth(2)?)
+}
+
 /// The id of a user: a number as it stands, or a name of /etc/passwd.
 pub fn id(user: &str) -> Option<u32> {
     let named = || {

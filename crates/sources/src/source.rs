@@ -39,6 +39,8 @@ pub struct Request {
     pub needs: Needs,
     /// The process whose time on each CPU is to be counted from now on.
     pub watch: Option<u32>,
+    /// How often one is asked for, ns, where that is known.
+    pub interval_ns: Option<u64>,
 }
 
 /// A source of snapshots. `Snapshot::system` and the user-space part of `Snapshot::cost` are

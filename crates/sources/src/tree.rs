@@ -3,17 +3,24 @@
 
 use crate::error::SourceError;
 use crate::ledger::{Ledger, Options};
+use crate::procfs::ticks::own_cpu_ns;
 use crate::source::{Request, Source, SplitOptions, When};
+use crate::system::SystemReader;
+use exactop_model::audit::Audit;
+use exactop_model::exactness::{RepairedTasks, Repairs, WindowState};
 use exactop_model::run::Tree as Totals;
-use exactop_model::{AccountId, Book, Comm, Counter, MicroState, Needs, Window};
+use exactop_model::{AccountId, Book, Books, Comm, Counter, MicroState, Needs, Tap, Window};
 use rustc_hash::FxHashMap;
+use std::path::Path;
 
-fn add(totals: &mut Totals, window: &Window) {
+fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
     for task in window.tasks.iter().filter(|t| t.sample.followed) {
         // First seen after its first window: what it did is not known, and must not make the whole
         // sum unknown.
         if task.delta.get(Counter::RunNs).is_none() {
             totals.exact = false;
+            totals.state = WindowState::Inexact;
+            totals.late_tasks += 1;
             continue;
         }
         totals.delta.add(&task.delta);
@@ -30,12 +37,29 @@ fn add(totals: &mut Totals, window: &Window) {
         if let Some(ns) = cpu.time.watched_ns.filter(|&ns| ns > 0) {
             *totals.cpus.entry(cpu.time.cpu).or_default() += ns;
         }
-        totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.no_group_ns;
+        totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.no_name_ns;
     }
     for (kind, count) in window.errors.nonzero() {
         totals.errors.add(kind, count);
     }
-    totals.exact &= window.errors.inexact() == 0 && window.cpus.iter().all(|c| c.residual_ns == 0);
+    let missed = window.missed_switches();
+    let state = window.state();
+    totals.exact &= state != WindowState::Inexact;
+    totals.state = totals.state.max(state);
+    totals.residual_ns = totals.residual_ns.saturating_add(residual_ns(window));
+    totals.missed_switches = totals.missed_switches.zip(missed).map(|(all, more)| all + more);
+    repaired.add(window);
+    totals.repaired.add(&Repairs::of(window), repaired);
+    let tasks = window.tasks.iter().filter(|t| t.sample.followed);
+    let exited = window.exited.iter().filter(|e| e.sample.followed);
+    totals.audit.add(&Audit::of(&window.end.provenance, tasks, exited));
+}
+
+/// What is missing for a window's books to close, or those of its CPUs.
+fn residual_ns(window: &Window) -> u64 {
+    let of_cpus = window.cpus.iter().map(|cpu| cpu.residual_ns.unsigned_abs());
+    let of_cpus = of_cpus.fold(0, u64::saturating_add);
+    Books::of(window).residual_ns.unsigned_abs().max(of_cpus)
 }
 
 /// A ledger that follows a tree.
@@ -44,8 +68,12 @@ pub struct Tree {
     book: Book,
     request: Request,
     totals: Totals,
+    /// Of whom something was set right so far, on the whole machine.
+    repaired: RepairedTasks,
     /// What those of the tree who live have used in windows that are over, ns, and their names.
     earlier: FxHashMap<AccountId, (Comm, u64)>,
+    /// Who is told of everything, too, and what it wants to know beside.
+    tap: Option<(Box<dyn Tap>, SystemReader)>,
 }
 
 impl Tree {
@@ -53,17 +81,19 @@ impl Tree {
     ///
     /// # Errors
     /// Why there is no ledger.
-    pub fn open(exact_split: bool) -> Result<Tree, SourceError> {
+    pub fn open(exact_split: bool, tap: Option<Box<dyn Tap>>) -> Result<Tree, SourceError> {
         let split = if exact_split { When::Always } else { When::Never };
         let split = SplitOptions { split, irq: When::Never, ..SplitOptions::default() };
         let ledger = Ledger::open(&Options { split, calibrate: false, ..Options::default() })?;
-        let request = Request { needs: Needs::NONE, watch: None };
+        let request = Request { needs: Needs::NONE, watch: None, interval_ns: None };
         let mut tree = Tree {
             ledger,
             book: Book::new(),
             request,
             totals: Totals::default(),
+            repaired: RepairedTasks::default(),
             earlier: FxHashMap::default(),
+            tap: tap.map(|tap| (tap, SystemReader::open(Path::new("/proc")))),
         };
         tree.ledger.follow_children();
         tree.advance()?;
@@ -76,9 +106,16 @@ impl Tree {
     /// # Errors
     /// What the kernel says.
     pub fn advance(&mut self) -> Result<(), SourceError> {
-        let snapshot = self.ledger.snapshot(&self.request)?;
+        // Right before the snapshot, so that it tells of the same window.
+        let system = self.tap.as_mut().map(|(_, system)| system.read());
+        let mut snapshot = self.ledger.snapshot(&self.request)?;
+        if let (Some((tap, _)), Some(system)) = (&mut self.tap, system) {
+            snapshot.system = system;
+            snapshot.cost.user_ns = own_cpu_ns();
+            tap.snapshot(&snapshot, &self.book);
+        }
         if let Some(window) = self.book.advance(snapshot) {
-            add(&mut self.totals, &window);
+            add(&mut self.totals, &mut self.repaired, &window);
             add_sleepers(&mut self.totals, &self.book, &window);
             self.remember(&window);
         }
@@ -113,6 +150,7 @@ impl Tree {
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
         self.totals = Totals::default();
+        self.repaired = RepairedTasks::default();
         self.earlier.clear();
         Ok(())
     }
@@ -139,5 +177,48 @@ fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window) {
             totals.delta.add(&still.delta);
             totals.life_ns += still.life_ns;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Counters, SourceKind};
+
+    /// What a window of which this is true makes of a run.
+    fn totals(change: impl Fn(&mut Window)) -> Totals {
+        let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
+        window.tasks[2].sample.followed = true;
+        change(&mut window);
+        let mut totals = Totals::default();
+        add(&mut totals, &mut RepairedTasks::default(), &window);
+        totals
+    }
+
+    #[test]
+    fn why_a_run_is_inexact_is_kept() {
+        let fine = totals(|_| ());
+        assert!(fine.exact && fine.state == WindowState::Exact && fine.life_ns > 0);
+        assert_eq!((fine.residual_ns, fine.late_tasks), (0, 0));
+        let open = totals(|window| {
+            window.cpus[0].residual_ns = -7;
+            window.cpus[1].residual_ns = 5;
+        });
+        assert_eq!((open.state, open.residual_ns), (WindowState::Inexact, 12));
+        let late = totals(|window| window.tasks[2].delta = Counters::unknown());
+        // What it ran is missing in the books, too.
+        assert_eq!((late.state, late.late_tasks), (WindowState::Inexact, 1));
+        assert!(!late.exact && late.life_ns == 0);
+    }
+
+    #[test]
+    fn who_is_set_right_of_in_every_window_is_one_task() {
+        let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
+        window.tasks[2].audit.as_mut().expect("it is not new").repairs = 1;
+        window.repaired_tasks = Some(1);
+        let (mut totals, mut repaired) = (Totals::default(), RepairedTasks::default());
+        add(&mut totals, &mut repaired, &window);
+        add(&mut totals, &mut repaired, &window);
+        assert_eq!((totals.state, totals.repaired.tasks), (WindowState::Repaired, Some(1)));
     }
 }

@@ -268,9 +268,8 @@ fn fuzz_mounts() {
         .words([" - ", "cgroup2", "cgroup", "cpu", "cpuset", "/..", "0::", "== later\n"])
         .run(|input| {
             let (mounts, groups) = looks(input);
-            let (mounts, groups) =
-                (String::from_utf8_lossy(mounts), String::from_utf8_lossy(groups));
-            if let Ok(hierarchy) = Hierarchy::from(&mounts, &groups) {
+            let mounts = String::from_utf8_lossy(mounts);
+            if let Ok(hierarchy) = Hierarchy::from(&mounts, groups) {
                 let own = hierarchy.own_directory();
                 hierarchy.accounting_of(&own);
                 assert!(hierarchy.name(&own).is_absolute());

@@ -1,10 +1,7 @@
 //! The live view over made-up frames: `cargo run -p exactop-tui --example demo`.
 
-#[path = "../tests/fixture/mod.rs"]
-mod fixture;
-
 use exactop_model::TaskKey;
-use exactop_tui::{run, Deed, Host, Settings, Target};
+use exactop_tui::{run, Begin, Deed, Host, Settings, Target};
 
 /// Does nothing, and says so.
 struct Pretend;
@@ -35,13 +32,21 @@ impl Host for Pretend {
     }
 
     fn user_id(&mut self, name: &str) -> Option<u32> {
-        fixture::PROCESSES.iter().find(|p| p.user == name).map(|p| p.uid)
+        exactop_testkit::PROCESSES.iter().find(|p| p.user() == name).map(|p| p.uid)
+    }
+
+    fn point_in_time(&mut self, text: &str, _end_wall_ns: i128) -> Result<i128, String> {
+        Err(format!("'{text}': nothing is recorded here"))
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        wall_ns.to_string()
     }
 }
 
 fn main() {
-    let mut feed = fixture::FakeFeed::default();
-    match run(&mut feed, &mut Pretend, Settings::default()) {
+    let mut feed = exactop_testkit::Made::default();
+    match run(&mut feed, &mut Pretend, Begin::default()) {
         Ok(reason) => println!("{reason:?}"),
         Err(error) => eprintln!("exactop: {error}"),
     }

@@ -1,9 +1,10 @@
 //! Where events, frames and what the user asks for come together: the view without its terminal.
 //! What it does depends on nothing but the events and frames it is given, and in which order.
 
-use crate::app::{Action, App};
+use crate::app::{past, Action, App};
 use crate::host::{Host, TuiError};
 use crossterm::event::Event;
+use exactop_model::timeline::{Direction, Noted, Travel};
 use exactop_model::{Feed, Frame};
 
 /// What is left to do for the terminal's loop after an event.
@@ -26,12 +27,17 @@ pub struct Desk<'a> {
     host: &'a mut dyn Host,
     /// A new window was asked for.
     refresh: bool,
+    /// What is shown is of no window that was measured.
+    preliminary: bool,
 }
 
 impl<'a> Desk<'a> {
     /// A desk with nothing on it yet.
     pub fn new(app: App, feed: &'a mut dyn Feed, host: &'a mut dyn Host) -> Desk<'a> {
-        let mut desk = Desk { app, feed, host, refresh: false };
+        let mut desk = Desk { app, feed, host, refresh: false, preliminary: false };
+        if desk.feed.timeline().is_some() {
+            desk.app.begin_past();
+        }
         if let Some(user) = desk.app.settings().user.clone() {
             desk.look_up_user(&user);
         }
@@ -90,12 +96,58 @@ impl<'a> Desk<'a> {
                 let result = self.host.limit(&limit);
                 self.app.limited(&limit, result);
             }
+            Action::Mark => self.mark(),
+            Action::Travel(to) => self.travel(to),
+            Action::GoTo(text) => {
+                let end = self.feed.timeline().map_or(0, |timeline| timeline.place().bounds().1);
+                match self.host.point_in_time(&text, end) {
+                    Ok(wall_ns) => self.travel(Travel::To(wall_ns)),
+                    Err(why) => self.app.complain(why),
+                }
+            }
+            Action::Join(length_ns) => {
+                let joined = self.feed.timeline().map(|timeline| timeline.join(length_ns));
+                if let Some(Err(why)) = joined {
+                    self.app.complain(why);
+                }
+                self.rearrange();
+            }
             Action::Save => match self.host.save(self.app.settings()) {
                 Ok(path) => self.app.say(format!("settings kept in {path}")),
                 Err(why) => self.app.complain(why),
             },
             _ => {}
         }
+    }
+
+    /// Marks the window on the screen: rows are shown against it from now on.
+    fn mark(&mut self) {
+        let frame = match self.preliminary {
+            true => None,
+            false => self.feed.same_frame(&self.app.ask_for_mark()),
+        };
+        let feed = &mut self.feed;
+        self.app.mark(frame, &mut |rows, needs| feed.details(rows, needs));
+        self.rearrange();
+    }
+
+    /// Goes to another window of the recording and says what there is to say of it.
+    fn travel(&mut self, to: Travel) {
+        let Some(timeline) = self.feed.timeline() else { return };
+        match timeline.travel(to) {
+            Ok(noted) => {
+                let told =
+                    noted.map(|noted| past::noted(noted, to, &mut |ns| self.host.local_time(ns)));
+                if let Some(told) = told {
+                    self.app.say(told);
+                }
+                if noted == Some(Noted::End) {
+                    self.app.stop_playing();
+                }
+            }
+            Err(why) => self.app.complain(why),
+        }
+        self.rearrange();
     }
 
     fn look_up_user(&mut self, text: &str) {
@@ -109,11 +161,32 @@ impl<'a> Desk<'a> {
         std::mem::take(&mut self.refresh)
     }
 
+    /// Takes what there is to show at once; whether there is anything.
+    pub fn at_once(&mut self) -> bool {
+        let Some(frame) = self.feed.at_once(&self.app.ask()) else { return false };
+        self.accept(frame);
+        self.preliminary = true;
+        true
+    }
+
+    /// Opens the first window; whether there is a frame already.
+    ///
+    /// # Errors
+    /// The source failed.
+    pub fn open(&mut self) -> Result<bool, TuiError> {
+        let frame = self.feed.next_frame(&self.app.ask()).map_err(TuiError::Feed)?;
+        Ok(frame.map(|frame| self.accept(frame)).is_some())
+    }
+
     /// Closes the window and opens the next; whether there is a frame.
     ///
     /// # Errors
     /// The source failed before there was anything to show.
     pub fn next_frame(&mut self) -> Result<bool, TuiError> {
+        if self.app.frame().is_some() && self.feed.timeline().is_some() {
+            self.travel(Travel::By(Direction::On, 1));
+            return Ok(true);
+        }
         match self.feed.next_frame(&self.app.ask()) {
             Ok(Some(frame)) => self.accept(frame),
             Ok(None) => return Ok(false),
@@ -130,11 +203,28 @@ impl<'a> Desk<'a> {
     }
 
     fn accept(&mut self, frame: Frame) {
+        if std::mem::take(&mut self.preliminary) {
+            // Figures of a machine's whole life are wider than those of a window.
+            self.app.forget_widths();
+        }
+        let is_first = self.app.frame().is_none();
         let feed = &mut self.feed;
         self.app.accept(frame, &mut |rows, needs| feed.details(rows, needs));
+        if let Some(timeline) = self.feed.timeline() {
+            let (place, arrived) = (timeline.place(), timeline.arrived().filter(|_| is_first));
+            let to = Travel::To(place.from_wall_ns);
+            let local = &mut |ns| self.host.local_time(ns);
+            self.app.set_place(place, local);
+            if let Some(noted) = arrived {
+                self.app.say(past::noted(noted, to, local));
+            }
+        }
         // The process of the open page has no row if it exited, or if it did nothing.
         if let Some(key) = self.app.missing_process() {
-            let exited = self.host.has_exited(key);
+            let exited = match self.feed.timeline() {
+                Some(timeline) => timeline.has_exited(key),
+                None => self.host.has_exited(key),
+            };
             self.app.set_exited(exited);
         }
     }

@@ -43,6 +43,16 @@ pub trait Host {
 
     /// The id of a user name.
     fn user_id(&mut self, name: &str) -> Option<u32>;
+
+    /// A time as a person writes it, ns since the epoch. A time of day is the last one before
+    /// `end_wall_ns`, where the recording ends.
+    ///
+    /// # Errors
+    /// What cannot be read, and what to write.
+    fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String>;
+
+    /// A time for a person, by the local clock.
+    fn local_time(&mut self, wall_ns: i128) -> String;
 }
 
 /// Why the live view ended.

@@ -9,12 +9,16 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub struct Key {
     code: KeyCode,
     ctrl: bool,
+    /// With Shift, which matters for arrows only: letters are others then.
+    shift: bool,
 }
 
 impl Key {
     /// The name on the help page.
     pub fn name(&self) -> String {
         match self.code {
+            KeyCode::Left if self.shift => "Shift-←".into(),
+            KeyCode::Right if self.shift => "Shift-→".into(),
             KeyCode::Char(' ') => "Space".into(),
             KeyCode::Char(c) if self.ctrl => format!("^{}", c.to_ascii_uppercase()),
             KeyCode::Char(c) => c.to_string(),
@@ -31,15 +35,19 @@ impl Key {
 }
 
 const fn ch(c: char) -> Key {
-    Key { code: KeyCode::Char(c), ctrl: false }
+    Key { code: KeyCode::Char(c), ctrl: false, shift: false }
 }
 
 const fn ctrl(c: char) -> Key {
-    Key { code: KeyCode::Char(c), ctrl: true }
+    Key { code: KeyCode::Char(c), ctrl: true, shift: false }
 }
 
 const fn on(code: KeyCode) -> Key {
-    Key { code, ctrl: false }
+    Key { code, ctrl: false, shift: false }
+}
+
+const fn shifted(code: KeyCode) -> Key {
+    Key { code, ctrl: false, shift: true }
 }
 
 /// Under which heading of the help page a key stands.
@@ -57,17 +65,20 @@ pub enum HelpSection {
     Act,
     /// The program itself.
     Program,
+    /// Going to and fro in a recording, where these keys come before the others.
+    Time,
 }
 
 impl HelpSection {
     /// All, in the order of the help page.
-    pub const ALL: [HelpSection; 6] = [
+    pub const ALL: [HelpSection; 7] = [
         HelpSection::Show,
         HelpSection::Rows,
         HelpSection::Order,
         HelpSection::Move,
         HelpSection::Act,
         HelpSection::Program,
+        HelpSection::Time,
     ];
 
     /// The heading.
@@ -79,6 +90,7 @@ impl HelpSection {
             HelpSection::Move => "Move",
             HelpSection::Act => "Act",
             HelpSection::Program => "Program",
+            HelpSection::Time => "The time line, in a recording (exactop replay)",
         }
     }
 }
@@ -124,12 +136,14 @@ macro_rules! bindings {
 bindings! {
     Show {
         Threads: [ch('H')], "one row a thread, or one a process";
-        Tree: [ch('V')], "tree: children under their parents, CPU+ sums the whole branch";
+        Tree: [ch('V')], "tree: CPU+ sums the whole branch, - where exits are not seen";
         Microstates: [ch('m')], "microstates: columns and a bar of where each row's time went";
         PerCpu: [ch('1')], "a bar for each CPU";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
         Groups: [ch('g')], "control groups: what they use, want and may use";
+        Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
+        Sums: [ch('K')], "sums by container; again: by pod, namespace, unit, user";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
     }
     Rows {
@@ -149,7 +163,7 @@ bindings! {
         SortLeft: [ch('<')], "sort by the column to the left";
         SortRight: [ch('>')], "sort by the column to the right";
         Reverse: [ch('R')], "reverse the order";
-        Fields: [ch('f'), ch('F')], "choose and order the columns";
+        Columns: [ch('f'), ch('F')], "choose and order the columns";
     }
     Move {
         Up: [on(KeyCode::Up)], "select the row above";
@@ -160,7 +174,7 @@ bindings! {
         End: [on(KeyCode::End), ch('G')], "the last row";
         ScrollLeft: [on(KeyCode::Left)], "columns to the left";
         ScrollRight: [on(KeyCode::Right)], "columns to the right, then along the command";
-        Back: [on(KeyCode::Esc)], "let go of the row; leave a page";
+        Back: [on(KeyCode::Esc)], "let go of the marked window, then of the row; leave a page";
     }
     Act {
         Kill: [ch('k')], "send a signal to a process (asks first)";
@@ -178,15 +192,37 @@ bindings! {
         Help: [ch('?'), ch('h'), on(KeyCode::F(1))], "this page";
         Quit: [ch('q'), ctrl('c')], "quit";
     }
+    Time {
+        WindowBack: [on(KeyCode::Left)], "the window before";
+        WindowOn: [on(KeyCode::Right)], "the next window";
+        TenBack: [shifted(KeyCode::Left), ch('{')], "ten windows back";
+        TenOn: [shifted(KeyCode::Right), ch('}')], "ten windows on";
+        ChangeBack: [ch('[')], "back to a moment of change: a spike, a gap, a boot";
+        ChangeOn: [ch(']')], "on to a moment of change";
+        GoTo: [ch('t')], "to a time: 14:03, 2h ago, yesterday 14:00";
+        Play: [ch(' '), ch('p')], "play, a window each interval; stop";
+        Join: [ch('z')], "join windows: sums of 1 s to 1 h, or as recorded";
+        PastLeft: [ch(',')], "columns to the left";
+        PastRight: [ch('.')], "columns to the right, then along the command";
+    }
 }
 
-/// What a key asks for.
-pub fn find(event: &KeyEvent) -> Option<KeyCommand> {
+/// What a key asks for; in a recording those of the time line come first.
+pub fn find(event: &KeyEvent, recorded: bool) -> Option<KeyCommand> {
     if event.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SUPER | KeyModifiers::META) {
         return None;
     }
-    let key = Key { code: event.code, ctrl: event.modifiers.contains(KeyModifiers::CONTROL) };
-    BINDINGS.iter().find(|b| b.keys.contains(&key)).map(|b| b.command)
+    let arrow = matches!(event.code, KeyCode::Left | KeyCode::Right) && recorded;
+    let key = Key {
+        code: event.code,
+        ctrl: event.modifiers.contains(KeyModifiers::CONTROL),
+        shift: arrow && event.modifiers.contains(KeyModifiers::SHIFT),
+    };
+    let of = |time: bool| {
+        let keys = move |b: &&Binding| (b.group == HelpSection::Time) == time;
+        BINDINGS.iter().filter(keys).find(|b| b.keys.contains(&key)).map(|b| b.command)
+    };
+    of(true).filter(|_| recorded).or_else(|| of(false))
 }
 
 #[cfg(test)]
@@ -195,18 +231,26 @@ mod tests {
 
     #[test]
     fn no_key_means_two_things() {
-        let all: Vec<&Key> = BINDINGS.iter().flat_map(|b| b.keys).collect();
-        for (i, key) in all.iter().enumerate() {
-            assert!(!all[..i].contains(key), "{} twice", key.name());
+        for time in [false, true] {
+            let of = BINDINGS.iter().filter(|b| (b.group == HelpSection::Time) == time);
+            let all: Vec<&Key> = of.flat_map(|b| b.keys).collect();
+            for (i, key) in all.iter().enumerate() {
+                assert!(!all[..i].contains(key), "{} twice", key.name());
+            }
         }
     }
 
     #[test]
     fn keys_are_found_with_their_modifiers() {
-        let key = |c, m| find(&KeyEvent::new(KeyCode::Char(c), m));
+        let key = |c, m| find(&KeyEvent::new(KeyCode::Char(c), m), false);
         assert_eq!(key('H', KeyModifiers::SHIFT), Some(KeyCommand::Threads));
         assert_eq!(key('o', KeyModifiers::CONTROL), Some(KeyCommand::ShowFilters));
         assert_eq!(key('o', KeyModifiers::ALT), None);
         assert_eq!(key('§', KeyModifiers::NONE), None);
+        let left = |m, recorded| find(&KeyEvent::new(KeyCode::Left, m), recorded);
+        assert_eq!(left(KeyModifiers::NONE, false), Some(KeyCommand::ScrollLeft));
+        assert_eq!(left(KeyModifiers::SHIFT, false), Some(KeyCommand::ScrollLeft));
+        assert_eq!(left(KeyModifiers::NONE, true), Some(KeyCommand::WindowBack));
+        assert_eq!(left(KeyModifiers::SHIFT, true), Some(KeyCommand::TenBack));
     }
 }

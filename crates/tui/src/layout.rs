@@ -10,7 +10,7 @@ pub const MIN_WIDTH: u16 = 40;
 /// See [`MIN_WIDTH`].
 pub const MIN_HEIGHT: u16 = 10;
 /// From this width on two short lines of the header share one.
-const WIDE: u16 = 160;
+pub(crate) const WIDE: u16 = 160;
 /// Rows the table keeps when the header gets long.
 const MIN_ROWS: u16 = 5;
 
@@ -32,6 +32,8 @@ pub fn canvas_size(width: u16, height: u16) -> (u16, u16) {
 pub enum HeaderLine {
     /// Name, time, load; cost of looking.
     Machine,
+    /// Where in a recording it is.
+    Time,
     /// The books, and the kernel's tick counts where there is room for both.
     Books,
     /// The kernel's tick counts.
@@ -88,30 +90,35 @@ pub fn cpu_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
 
 /// Where everything of the live view stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
 pub struct Screen {
-    /// The header, from the top.
     pub header: Vec<HeaderLine>,
     /// CPU cells, if shown.
     pub cpus: Option<CpuGrid>,
     /// The line for prompts, messages and the state of the view.
     pub status_y: u16,
-    /// The headings of the columns.
     pub heading_y: u16,
     /// The first row of the table.
     pub body_y: u16,
-    /// Rows of the table.
     pub body_rows: u16,
 }
 
-/// Divides a screen; `None` if it is too small. `cpus`: CPUs that want a cell.
-pub fn screen(width: u16, height: u16, cpus: usize) -> Option<Screen> {
+/// Divides a screen; `None` if it is too small. `cpus`: CPUs that want a cell; `recorded`: it has a
+/// time line.
+pub fn screen(width: u16, height: u16, cpus: usize, recorded: bool) -> Option<Screen> {
     if width < MIN_WIDTH || height < MIN_HEIGHT {
         return None;
     }
     let wide = width >= WIDE;
     let room = height - 2 - MIN_ROWS;
-    let mut header = vec![HeaderLine::Machine, HeaderLine::Books];
-    let grid = cpu_grid(width, cpus, (height / 3).min(room.saturating_sub(3)));
+    let mut header = vec![HeaderLine::Machine];
+    if recorded {
+        header.push(HeaderLine::Time);
+    }
+    header.push(HeaderLine::Books);
+    let ticks_at = header.len();
+    let least = header.len() as u16 + 1;
+    let grid = cpu_grid(width, cpus, (height / 3).min(room.saturating_sub(least)));
     if let Some(grid) = grid {
         header.extend((0..grid.lines).map(HeaderLine::Cpus));
     }
@@ -123,7 +130,6 @@ pub fn screen(width: u16, height: u16, cpus: usize) -> Option<Screen> {
     };
     let free = room.saturating_sub(header.len() as u16);
     let chosen = optional.iter().filter(|(_, rank)| *rank <= free);
-    let ticks_at = 2;
     for (line, _) in chosen {
         match line {
             HeaderLine::Ticks => header.insert(ticks_at, *line),

@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::desk::{After, Desk};
 use crate::draw::{draw, theme::Theme};
 use crate::host::{ExitReason, Host, TuiError};
+use crate::opening::Opening;
 use crate::settings::Settings;
 use crate::terminal::{Guard, Signals, Wake};
 use crossterm::event;
@@ -12,28 +13,39 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// The first window is short, so that something is on the screen soon.
-const FIRST_WINDOW: Duration = Duration::from_millis(200);
+const FIRST_WINDOW: Duration = Duration::from_millis(100);
 
 /// Events between two drawings: whoever holds a key down must see what it does.
 const MOST_EVENTS: usize = 256;
+
+/// With what the view begins.
+#[derive(Clone, Debug, Default)]
+pub struct Begin {
+    /// How it looks.
+    pub settings: Settings,
+    /// After how many windows it ends by itself; `None`: when somebody ends it. The short one that
+    /// fills the screen at first is none.
+    pub windows: Option<u64>,
+    /// What somebody should know who begins, until a key is pressed.
+    pub warning: Option<String>,
+}
 
 /// Shows frames on the terminal until someone or something ends it. The terminal is as it was
 /// when this returns.
 ///
 /// # Errors
 /// No terminal, unusable settings, or a source that fails before there is anything to show.
-pub fn run(
-    feed: &mut dyn Feed,
-    host: &mut dyn Host,
-    settings: Settings,
-) -> Result<ExitReason, TuiError> {
+pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<ExitReason, TuiError> {
+    let Begin { settings, windows, warning } = begin;
     let theme = Theme::choose(settings.color, |name| std::env::var(name).ok());
     let mouse = settings.mouse;
-    let app = App::new(settings).map_err(TuiError::Settings)?;
+    let mut app = App::new(settings).map_err(TuiError::Settings)?;
+    warning.into_iter().for_each(|warning| app.complain(warning));
     let desk = Desk::new(app, feed, host);
     let signals = Signals::new()?;
     let guard = Guard::new(mouse)?;
-    let mut view = View { desk, theme, signals, guard, due: Instant::now() };
+    let due = Instant::now();
+    let mut view = View { desk, theme, signals, guard, due, is_short: true, left: windows };
     match view.run() {
         // Writing to a terminal that hung up fails; that is how it ends, not an error.
         Err(TuiError::Terminal(e)) if is_gone(&e) => Ok(ExitReason::TerminalGone),
@@ -54,15 +66,27 @@ struct View<'a> {
     guard: Guard,
     /// When the open window is to be closed.
     due: Instant,
+    /// The open window is the first, and was made short.
+    is_short: bool,
+    /// How many windows are yet to be shown.
+    left: Option<u64>,
 }
 
 impl View<'_> {
     fn run(&mut self) -> Result<ExitReason, TuiError> {
         let (width, height) = self.guard.size()?;
         self.desk.resize(width, height);
-        self.next_frame()?;
+        let first_look = self.desk.at_once();
+        if first_look {
+            self.paint()?;
+        }
+        let opening = first_look.then(|| Opening::begin(&self.signals));
+        let has_frame = self.desk.open()?;
+        drop(opening);
+        self.set_due(has_frame);
+        self.is_short = !has_frame;
         self.paint()?;
-        loop {
+        while self.left != Some(0) {
             if let Some(signal) = self.signals.ending() {
                 return Ok(ExitReason::Signal(signal));
             }
@@ -87,6 +111,7 @@ impl View<'_> {
                 }
             }
         }
+        Ok(ExitReason::Quit)
     }
 
     fn until_due(&self) -> Duration {
@@ -128,9 +153,16 @@ impl View<'_> {
     /// Closes the window and opens the next.
     fn next_frame(&mut self) -> Result<(), TuiError> {
         let has_frame = self.desk.next_frame()?;
+        self.set_due(has_frame);
+        if has_frame && !std::mem::take(&mut self.is_short) {
+            self.left = self.left.map(|left| left.saturating_sub(1));
+        }
+        Ok(())
+    }
+
+    fn set_due(&mut self, has_frame: bool) {
         let wait = self.desk.app().settings().interval();
         self.due = Instant::now() + if has_frame { wait } else { wait.min(FIRST_WINDOW) };
-        Ok(())
     }
 
     fn suspend(&mut self) -> Result<(), TuiError> {

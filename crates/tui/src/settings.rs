@@ -22,18 +22,16 @@ pub enum ColorMode {
 
 /// The live view as it is set up. Key `W` hands it to the host for keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Settings {
     /// Seconds between two looks.
     pub interval_s: f64,
-    /// The columns, in the order of the screen.
     pub columns: Vec<ColumnId>,
     /// The columns while microstates are shown.
     pub microstate_columns: Vec<ColumnId>,
     /// Microstates instead of the usual columns.
     pub microstates: bool,
-    /// The column to sort by.
     pub sort: ColumnId,
     /// Against the column's natural order (which is largest first for figures).
     pub reverse: bool,
@@ -43,11 +41,8 @@ pub struct Settings {
     pub threads: bool,
     /// Leave out rows that used no CPU.
     pub hide_idle: bool,
-    /// Command lines instead of command names.
     pub command_line: bool,
-    /// Children under their parents.
     pub tree: bool,
-    /// A bar for each CPU.
     pub per_cpu: bool,
     /// Only this user's rows: a name or a number; `!` before it means everyone else's.
     pub user: Option<String>,
@@ -62,9 +57,8 @@ pub struct Settings {
 
 /// A set of columns and an order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Preset {
-    /// The columns, in the order of the screen.
+    /// In the order of the screen.
     pub columns: Vec<ColumnId>,
     /// The column to sort by; without it %CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -185,7 +185,7 @@ fn take(mouse: bool) -> io::Result<()> {
 }
 
 /// Nobody is left to tell when this fails: the terminal may be gone.
-fn restore() {
+pub(crate) fn restore() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
@@ -211,10 +211,21 @@ fn restore_on_panic() {
     });
 }
 
+/// The signals that end the program, and whether each came.
+#[derive(Clone)]
+pub(crate) struct Ending(Vec<(i32, Arc<AtomicBool>)>);
+
+impl Ending {
+    /// The one that came.
+    pub(crate) fn caught(&self) -> Option<i32> {
+        self.0.iter().find(|(_, caught)| caught.load(Ordering::SeqCst)).map(|(s, _)| *s)
+    }
+}
+
 /// Signals as flags, and a pipe that wakes the loop.
 pub(crate) struct Signals {
     wake: UnixStream,
-    ending: Vec<(i32, Arc<AtomicBool>)>,
+    ending: Ending,
     stop: Arc<AtomicBool>,
     resumed: Arc<AtomicBool>,
     ids: Vec<SigId>,
@@ -227,13 +238,13 @@ impl Signals {
         wake.set_nonblocking(true)?;
         let mut signals = Signals {
             wake,
-            ending: ENDING.map(|s| (s, Arc::default())).into(),
+            ending: Ending(ENDING.map(|s| (s, Arc::default())).into()),
             stop: Arc::default(),
             resumed: Arc::default(),
             ids: Vec::new(),
         };
         // Flags first: what the pipe wakes up must find them set.
-        for (signal, caught) in &signals.ending {
+        for (signal, caught) in &signals.ending.0 {
             signals.ids.push(flag::register(*signal, caught.clone())?);
         }
         signals.ids.push(flag::register(SIGTSTP, signals.stop.clone())?);
@@ -251,7 +262,12 @@ impl Signals {
 
     /// The signal that wants the program to end.
     pub(crate) fn ending(&self) -> Option<i32> {
-        self.ending.iter().find(|(_, caught)| caught.load(Ordering::SeqCst)).map(|(s, _)| *s)
+        self.ending.caught()
+    }
+
+    /// The same for another thread.
+    pub(crate) fn ending_flags(&self) -> Ending {
+        self.ending.clone()
     }
 
     /// Whether someone asked the program to stop for a while.

@@ -1,11 +1,11 @@
 //! Keys, clicks and frames: what each does to the state, and what is asked of the feed.
 
-mod fixture;
-
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use exactop_model::{ColumnId, Counter, Feed, Frame, Needs, Row, RowKind, Still, TaskKey};
+use exactop_model::named::By;
+use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
+use exactop_testkit::{arranged, details, SECOND};
 use exactop_tui::app::arrange::RowId;
 use exactop_tui::app::Page;
 use exactop_tui::{Action, App, Settings, Target};
@@ -22,23 +22,22 @@ fn with(settings: Settings) -> App {
 }
 
 fn next(app: &mut App) {
-    accept(app, fixture::arranged(&app.ask(), 0));
+    accept(app, arranged(&app.ask(), 0));
     look(app);
 }
 
 fn accept(app: &mut App, frame: Frame) {
-    app.accept(frame, &mut |rows, needs| fixture::details(rows, needs));
+    app.accept(frame, &mut details);
 }
 
 fn look(app: &mut App) {
-    app.look(&mut |rows, needs| fixture::details(rows, needs));
+    app.look(&mut details);
 }
 
 fn event(app: &mut App, event: Event) -> Action {
     let action = app.on_event(&event);
     if matches!(action, Action::Rearrange | Action::Refresh) {
-        let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
-        let frame = feed.same_frame(&app.ask()).unwrap();
+        let frame = arranged(&app.ask(), 0);
         accept(app, frame);
     }
     look(app);
@@ -94,6 +93,26 @@ fn the_tree_sums_branches() {
     let all: i64 = app.entries().filter_map(|e| e.line.cpu_tenths).sum();
     let orphans = app.entries().last().unwrap().line.cpu_tenths.unwrap();
     assert_eq!(of(1) + of(2) + orphans, all);
+}
+
+#[test]
+fn a_branch_with_someone_of_whom_nothing_is_known_has_no_sum() {
+    let mut app = with(Settings { tree: true, ..Settings::default() });
+    let mut frame = arranged(&app.ask(), 0);
+    let row = frame.rows.iter_mut().find(|row| row.key.tid == 22_418).unwrap();
+    row.delta.forget(Counter::RunNs);
+    accept(&mut app, frame);
+    let of = |pid: u32| {
+        let entry = app.entries().find(|e| e.row.key.tid == pid);
+        entry.unwrap().line.cpu_plus_tenths
+    };
+    assert_eq!([of(22_418), of(21_002), of(1)], [None; 3], "its own and all above it");
+    assert!(of(22_417).is_some() && of(2).is_some());
+    // By CPU time, what is not known comes last, as everywhere.
+    let shown: Vec<u32> = app.entries().map(|e| e.row.key.tid).collect();
+    let place = |pid: u32| shown.iter().position(|&tid| tid == pid);
+    assert!(place(2) < place(1), "{shown:?}");
+    assert!(place(22_700) < place(22_418), "{shown:?}");
 }
 
 #[test]
@@ -160,7 +179,7 @@ fn details_are_read_for_the_screen_unless_the_order_needs_everyone() {
         let mut app = with(settings);
         let mut most = 0;
         app.resize(80, 10);
-        app.accept(fixture::arranged(&app.ask(), 1), &mut |rows, _| most = most.max(rows.len()));
+        app.accept(arranged(&app.ask(), 1), &mut |rows, _| most = most.max(rows.len()));
         app.look(&mut |rows, _| most = most.max(rows.len()));
         (most, app.frame().unwrap().rows.len())
     };
@@ -184,7 +203,7 @@ fn the_selection_follows_the_process() {
     let now = app.selected_line().unwrap();
     assert_ne!(now, line);
     assert_eq!(RowId::of(row(&app, now)), id);
-    let mut frame = fixture::arranged(&app.ask(), 1);
+    let mut frame = arranged(&app.ask(), 1);
     frame.rows.retain(|r| r.key.tgid != 22_418);
     accept(&mut app, frame);
     look(&mut app);
@@ -194,7 +213,7 @@ fn the_selection_follows_the_process() {
 
 /// The busiest process.
 fn sh() -> Target {
-    let key = TaskKey { tgid: 22_417, tid: 22_417, start_ns: 22_417 * fixture::SECOND };
+    let key = TaskKey { tgid: 22_417, tid: 22_417, start_ns: 22_417 * SECOND };
     Target { pid: 22_417, key, name: "sh".into(), nice: 0 }
 }
 
@@ -229,7 +248,7 @@ fn pids_that_would_hit_groups_are_refused() {
 fn a_reused_pid_is_not_signalled() {
     let mut app = app();
     keys(&mut app, "k\n\n");
-    let mut frame = fixture::arranged(&app.ask(), 1);
+    let mut frame = arranged(&app.ask(), 1);
     let reused = frame.rows.iter_mut().filter(|r| r.key.tgid == 22_417);
     reused.for_each(|r| r.key.start_ns += 10_000_001);
     accept(&mut app, frame);
@@ -406,6 +425,27 @@ fn idle_rows_are_hidden_but_not_their_time() {
 }
 
 #[test]
+fn sums_are_by_one_thing_after_the_other() {
+    let mut app = app();
+    assert_eq!(app.ask().options.by, None, "nobody looks");
+    for by in By::ALL {
+        keys(&mut app, "K");
+        let ask = app.ask();
+        assert_eq!((ask.options.by, ask.groups), (Some(by), true), "with what each may use");
+        let sums = app.frame().and_then(|frame| frame.sums.as_ref()).expect("asked for");
+        let all: u64 = sums.rows.iter().map(|row| row.run_ns).sum();
+        let books = &app.frame().expect("a frame").books;
+        assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
+    }
+    keys(&mut app, "K");
+    assert_eq!(app.ask().options.by, Some(By::Container), "and anew");
+    key(&mut app, KeyCode::End);
+    key(&mut app, KeyCode::Up);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!((app.ask().options.by, app.ask().groups), (None, false), "back at the table");
+}
+
+#[test]
 fn a_groups_limits_are_asked_for_confirmed_and_set() {
     use exactop_tui::app::target::Limit;
     let mut app = app();
@@ -413,7 +453,7 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     let limit = |weight, max: Option<&str>| {
         Action::SetGroup(Limit {
             group: batch.clone(),
-            id: None,
+            id: Some(3),
             weight,
             max: max.map(String::from),
         })

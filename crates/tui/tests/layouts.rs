@@ -1,12 +1,11 @@
 //! Whatever the size: no panic, nothing outside the screen.
 
-mod fixture;
-
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
+use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::layout::{cpu_grid, least_rest, place, screen, Widths, CPU_GAP};
+use exactop_tui::layout::{cpu_grid, least_rest, place, screen, HeaderLine, Widths, CPU_GAP};
 use exactop_tui::{App, Settings};
 use proptest::prelude::*;
 
@@ -36,13 +35,14 @@ proptest! {
 
     #[test]
     fn the_parts_of_a_screen_fill_it_once(
-        width in 1u16..300, height in 1u16..100, cpus in 0usize..1100,
+        width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool,
     ) {
-        if let Some(s) = screen(width, height, cpus) {
+        if let Some(s) = screen(width, height, cpus, recorded) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
             prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
             prop_assert_eq!(s.body_y + s.body_rows, height);
             prop_assert!(s.body_rows >= 4);
+            prop_assert_eq!(s.header.contains(&HeaderLine::Time), recorded);
         }
     }
 
@@ -73,8 +73,8 @@ proptest! {
             KeyCode::Down, KeyCode::Enter, KeyCode::Char('h'), KeyCode::Char('f'), KeyCode::Char('k'),
         ];
         for i in 0..3 {
-            app.accept(fixture::arranged(&app.ask(), i), &mut |rows, needs| fixture::details(rows, needs));
-            app.look(&mut |rows, needs| fixture::details(rows, needs));
+            app.accept(arranged(&app.ask(), i), &mut details);
+            app.look(&mut details);
             draw(&app, Theme::Full, &mut Canvas::new(width, height));
             app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));
         }

@@ -1,10 +1,9 @@
 //! The page of a process that did nothing in a window, or whose leader the source never saw: it
 //! lives until someone looked and found it gone.
 
-mod fixture;
-
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
+use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
@@ -23,7 +22,7 @@ struct Changed(Change);
 
 impl Changed {
     fn frame(&self, ask: &Ask) -> Frame {
-        let mut frame = fixture::arranged(ask, 0);
+        let mut frame = arranged(ask, 0);
         (self.0.borrow())(&mut frame);
         frame
     }
@@ -39,7 +38,7 @@ impl Feed for Changed {
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        fixture::details(rows, needs);
+        details(rows, needs);
     }
 }
 
@@ -74,6 +73,14 @@ impl Host for Knows {
 
     fn user_id(&mut self, _: &str) -> Option<u32> {
         None
+    }
+
+    fn point_in_time(&mut self, text: &str, _end_wall_ns: i128) -> Result<i128, String> {
+        Err(format!("'{text}': nothing is recorded here"))
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        wall_ns.to_string()
     }
 }
 

@@ -1,8 +1,7 @@
 //! Drawing on what is there already comes to the same as drawing anew, whatever happened between.
 
-mod fixture;
-
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{App, Settings};
@@ -48,10 +47,8 @@ fn take(app: &mut App, step: &Step, beat: &mut u64) {
         Step::Size(width, height) => app.resize(*width, *height),
     }
     // The feed is asked again after every step: more often than the loop asks it.
-    app.accept(fixture::arranged(&app.ask(), *beat), &mut |rows, needs| {
-        fixture::details(rows, needs)
-    });
-    app.look(&mut |rows, needs| fixture::details(rows, needs));
+    app.accept(arranged(&app.ask(), *beat), &mut details);
+    app.look(&mut details);
 }
 
 proptest! {

@@ -1,10 +1,12 @@
 //! What is on the screen, character by character, for a made-up machine.
 
-mod fixture;
-
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::COLUMNS;
-use exactop_model::{ErrorKind, Feed, Frame, SourceKind};
+use exactop_model::exactness::{Repairs, WindowState};
+use exactop_model::named::By;
+use exactop_model::named_sums::{May, NamedSum, NamedSums};
+use exactop_model::{Counter, ErrorKind, Frame, Quality, SourceKind};
+use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
@@ -22,22 +24,19 @@ fn app(width: u16, height: u16, settings: Settings) -> App {
 
 /// Gives the app the frame it asks for, changed by `change`.
 fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
-    let mut frame = fixture::arranged(&app.ask(), 0);
+    let mut frame = arranged(&app.ask(), 0);
     change(&mut frame);
-    app.accept(frame, &mut |rows, needs| fixture::details(rows, needs));
-    app.look(&mut |rows, needs| fixture::details(rows, needs));
+    app.accept(frame, &mut details);
+    app.look(&mut details);
 }
 
 fn press(app: &mut App, keys: &[KeyCode]) {
-    let mut feed = fixture::FakeFeed { beat: 2, ..Default::default() };
     for &code in keys {
         let event = Event::Key(KeyEvent::new(code, KeyModifiers::NONE));
         if matches!(app.on_event(&event), Action::Rearrange | Action::Refresh) {
-            app.accept(feed.same_frame(&app.ask()).unwrap(), &mut |rows, needs| {
-                fixture::details(rows, needs)
-            });
+            app.accept(arranged(&app.ask(), 0), &mut details);
         }
-        app.look(&mut |rows, needs| fixture::details(rows, needs));
+        app.look(&mut details);
     }
 }
 
@@ -87,7 +86,7 @@ fn tree_at_80x24() {
 fn threads_of_one_user_at_80x24() {
     let mut app = app(80, 24, Settings { threads: true, ..Settings::default() });
     app.set_user("jo", Some(1000));
-    app.look(&mut |rows, needs| fixture::details(rows, needs));
+    app.look(&mut details);
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -137,6 +136,44 @@ fn groups_at_160x30_with_a_limit_asked_about() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// Three containers: one throttled by its quota, one starved by others, one at ease; and the rest.
+fn containers(frame: &mut Frame) {
+    let length = frame.length_ns();
+    let row = |name: &str, [run, lat, throttle]: [u64; 3], weight| NamedSum {
+        name: name.into(),
+        is_rest: name.starts_with('('),
+        run_ns: length * run / 100,
+        lat_ns: Some(length * lat / 100),
+        throttle_ns: Some(length * throttle / 100),
+        processes: 3,
+        exited: Some(12),
+        may: (!name.starts_with('(')).then_some(May {
+            weight: Some(weight),
+            cpus: (throttle > 0).then_some(0.4),
+            periods: (throttle > 0).then_some(20),
+            throttled: (throttle > 0).then_some(19),
+        }),
+    };
+    let rows = vec![
+        row("(in no container)", [70, 1, 0], 0),
+        row("shop/web-0/app", [40, 2, 150], 100),
+        row("db", [30, 50, 0], 25),
+        row("idle\\x1b", [1, 0, 0], 100),
+    ];
+    frame.sums = Some(NamedSums { by: By::Container, rows });
+}
+
+#[test]
+fn sums_by_container_at_80x24_and_120x24() {
+    for width in [80, 120] {
+        let mut app = app(width, 24, Settings::default());
+        press(&mut app, &[KeyCode::Char('K'), KeyCode::Down]);
+        show(&mut app, containers);
+        press(&mut app, &[KeyCode::Down]);
+        insta::assert_snapshot!(format!("sums_by_container_at_{width}x24"), picture(&app));
+    }
+}
+
 fn microstates() -> Settings {
     Settings { microstates: true, ..Settings::default() }
 }
@@ -169,10 +206,39 @@ fn bars_read_without_colours() {
 }
 
 #[test]
+fn a_page_of_which_nothing_is_known_says_why() {
+    let mut app = app(120, 24, Settings::default());
+    press(&mut app, &[KeyCode::Char('g')]);
+    show(&mut app, |frame| frame.groups = Some(Err("no \x1b hierarchy".into())));
+    let page = picture(&app);
+    assert!(page.contains("control groups are not known: no \\x1b hierarchy"), "{page}");
+    press(&mut app, &[KeyCode::Esc, KeyCode::Enter]);
+    show(&mut app, |frame| frame.waits = Some(Err("cannot attach on_switch".into())));
+    let page = picture(&app);
+    assert!(page.contains("waits in not known: cannot attach on_switch"), "{page}");
+}
+
+#[test]
+fn what_is_sampled_is_told_before_what_happened() {
+    let mut app = app(80, 24, Settings::default());
+    show(&mut app, |frame| {
+        frame.provenance.counters[Counter::UserNs as usize] = Quality::Missing;
+        frame.errors.add(ErrorKind::UnseenSwitch, 1_234);
+        frame.errors.add(ErrorKind::LostWakeup, 5_678);
+    });
+    let page = picture(&app);
+    assert!(page.contains("exact (us/sy ~ sampled) · "), "{page}");
+}
+
+#[test]
 fn help_at_80x24() {
     let mut app = app(80, 24, Settings::default());
     press(&mut app, &[KeyCode::Char('h')]);
-    insta::assert_snapshot!(picture(&app));
+    let page = picture(&app);
+    // How many lines there are changes with every column and word.
+    let (text, count) = page.rsplit_once(" of ").expect("a foot");
+    let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
+    insta::assert_snapshot!(format!("{text} of N{rest}"));
 }
 
 #[test]
@@ -185,6 +251,30 @@ fn help_names_every_key_column_and_event() {
     for text in keys.chain(columns).chain(ErrorKind::ALL.iter().map(|k| k.id())) {
         assert!(help.contains(text), "{text}");
     }
+}
+
+#[test]
+fn help_ends_with_the_words_of_the_glossary() {
+    let mut app = app(120, 400, Settings::default());
+    press(&mut app, &[KeyCode::Char('h')]);
+    let help = picture(&app);
+    let words = help.split_once("\"Words ").expect("a section").1;
+    let glossary = include_str!("../../../docs/glossary.md");
+    let explained: Vec<&str> = glossary
+        .split("\n- **")
+        .skip(1)
+        .filter_map(|entry| Some(entry.split_once("**")?.0))
+        .collect();
+    for word in [
+        "account", "audit", "books", "boundary", "epoch", "exact", "missed", "repaired",
+        "residual", "slot", "split", "still", "unnamed", "window",
+    ] {
+        assert!(explained.contains(&word), "{word} is not explained");
+    }
+    for word in explained {
+        assert!(words.contains(&format!("\"  {word} ")), "{word} is not in the help:\n{words}");
+    }
+    assert!(!words.contains(['*', '`', '[', '#']), "{words}");
 }
 
 #[test]
@@ -219,22 +309,26 @@ fn a_window_that_does_not_close_says_so() {
 }
 
 #[test]
-fn a_sampling_source_says_so() {
-    let mut app = app(100, 12, Settings::default());
+fn a_window_in_which_something_was_set_right_says_what() {
+    let mut app = app(120, 12, Settings::default());
     show(&mut app, |frame| {
-        frame.exact = false;
-        frame.provenance.source = SourceKind::Procfs;
-        frame.provenance.reason = Some("the ledger needs root (CAP_BPF, CAP_PERFMON)".into());
-        (frame.died, frame.born) = (None, None);
-        (frame.books.irq_ns, frame.books.steal_ns) = (None, None);
-        frame.books.unnamed_ns = frame.books.exited_ns + 15_100_000;
-        frame.books.exited_ns = 0;
-        frame.exited.clear();
-        frame.cost.bpf_ns = None;
-        for row in &mut frame.rows {
-            row.children = None;
-        }
+        frame.state = WindowState::Repaired;
+        frame.repaired = Repairs {
+            events: Some(6),
+            tasks: Some(4),
+            ns: Some(2_000_000),
+            wait_ns: Some(175_000_000),
+        };
+        frame.errors.add(ErrorKind::UnseenSwitch, 2);
+        frame.errors.add(ErrorKind::LostWakeup, 4);
     });
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn a_sampling_source_says_so() {
+    let mut app = app(120, 12, Settings::default());
+    show(&mut app, |frame| *frame = exactop_testkit::frame(SourceKind::Procfs, false));
     insta::assert_snapshot!(picture(&app));
 }
 
@@ -259,6 +353,28 @@ fn hostile_names_cannot_reach_the_terminal() {
         let screen = screen(&app, Theme::Full);
         for cell in &screen.backend().buffer().content {
             assert!(!cell.symbol().contains(|c: char| c.is_control() || c == '\u{202e}'));
+        }
+    }
+}
+
+/// Wherever a screen has lines enough: also where books with every account take most of a wide line.
+#[test]
+fn user_and_system_time_stand_in_the_header_at_every_width() {
+    for per_cpu in [false, true] {
+        for width in 40..=220 {
+            let mut app = app(width, 24, Settings { per_cpu, ..Settings::default() });
+            show(&mut app, |frame| {
+                let books = &mut frame.books;
+                books.unnamed_ns = books.tasks_ns / 3;
+                books.offline_ns = books.tasks_ns / 5;
+                books.tasks_ns -= books.unnamed_ns + books.offline_ns;
+            });
+            let picture = picture(&app);
+            let header = picture.lines().take(6).collect::<Vec<_>>().join("\n");
+            for tick in ["~us ", " sy ", " id "] {
+                assert!(header.contains(tick), "{width}: no '{tick}' in\n{header}");
+            }
+            assert!(header.contains("idle "), "{width}: no books in\n{header}");
         }
     }
 }

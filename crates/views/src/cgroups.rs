@@ -3,7 +3,7 @@
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid;
 use exactop_model::cgroups::{GroupRow, Groups};
-use exactop_model::words::cgroups::{cost, line, HEADING};
+use exactop_model::words::cgroups::{cost, heading, line, without_ledger};
 use exactop_model::{Datum, Missing, Value};
 use serde_json::json;
 
@@ -42,11 +42,9 @@ const FIGURES: &[Figure<Groups, GroupRow>] = &[
 pub fn text(groups: &Groups, rows: usize) -> String {
     let seconds = groups.length_ns() as f64 / 1e9;
     let mut out = format!("Window {seconds:.3} s, {} groups\n", groups.rows.len());
-    if let Some(why) = &groups.no_ledger {
-        out += &format!("LEDGER%, LAT%, THR% and EXITED are not known: {why}\n");
-    }
+    out.extend(without_ledger(groups).map(|words| words + "\n"));
     let lines = groups.rows.iter().take(rows).map(|row| line(groups, row)).collect();
-    out += &grid::text(&HEADING, &["GROUP"], lines);
+    out += &grid::text(&heading(), &["GROUP"], lines);
     out += &grid::left_out(groups.rows.len(), rows);
     for words in groups.rows.iter().filter_map(|row| cost(groups, row)) {
         out += &(words + "\n");
@@ -120,7 +118,7 @@ mod tests {
         Groups {
             t0_ns: 0,
             t1_ns: 1_000_000_000,
-            cpus: 2,
+            cpus: Some(2),
             no_ledger: (!with_ledger).then(|| "not permitted".into()),
             rows: rows(&before, &after, with_ledger.then_some(&uses)),
         }

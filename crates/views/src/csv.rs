@@ -7,6 +7,8 @@ use std::io::{self, Write};
 
 /// The fields before the columns.
 pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
+/// The field after them: the window's end by the wall clock, seconds since the epoch, as in JSON.
+pub const WALL: &str = "wall_s";
 
 /// Prints the header line.
 ///
@@ -14,7 +16,7 @@ pub const FIXED: &[&str] = &["t0_ns", "t1_ns", "kind"];
 /// Those of `out`.
 pub fn write_header(out: &mut dyn Write, columns: &[&Column]) -> io::Result<()> {
     let ids = columns.iter().map(|c| c.name);
-    record(out, FIXED.iter().copied().chain(ids))
+    record(out, FIXED.iter().copied().chain(ids).chain([WALL]))
 }
 
 /// Prints the rows of one window.
@@ -27,7 +29,8 @@ pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
     for row in page.rows.iter().chain(&page.exited) {
         let fixed = instants.iter().cloned().chain([kind(row.kind).to_string()]);
         let cells = page.columns.iter().map(|c| field(&(c.value)(row, &page.context)));
-        csv.write_record(fixed.chain(cells)).map_err(into_io)?;
+        let wall = page.frame.system.wall_s.map_or(String::new(), |wall| wall.to_string());
+        csv.write_record(fixed.chain(cells).chain([wall])).map_err(into_io)?;
     }
     csv.flush()
 }

@@ -5,7 +5,7 @@ use crate::json::Cell;
 use crate::{csv, grid};
 use exactop_model::columns::Unit;
 use exactop_model::words::units::{self, duration};
-use exactop_model::{Datum, Missing, Value};
+use exactop_model::{Datum, Missing, Value, Who};
 use serde_json::{json, Map, Value as Json};
 
 /// A figure of the rows `R` of a window `W`.
@@ -65,14 +65,25 @@ pub(crate) fn text(text: impl Into<Option<String>>) -> Value {
     text.into().map_or(Value::Missing(Missing::Source), |text| Value::Known(Datum::Text(text)))
 }
 
+/// The number of a process; the kernel itself has none.
+pub(crate) fn pid(who: &Who) -> Value {
+    count((who.tgid != 0).then_some(who.tgid.into()))
+}
+
+/// The number of a thread.
+pub(crate) fn tid(who: &Who) -> Value {
+    count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
+}
+
 /// An object for each row.
 pub(crate) fn objects<W, R>(figures: &[Figure<W, R>], window: &W, rows: &[R]) -> Vec<Json> {
-    let told = || figures.iter().filter(|f| f.in_json);
-    let object = |row| {
-        let entry = |f: &Figure<W, R>| (f.name.to_string(), json!(Cell((f.value)(window, row))));
-        Json::Object(told().map(entry).collect::<Map<_, _>>())
-    };
-    rows.iter().map(object).collect()
+    rows.iter().map(|row| object(figures, window, row)).collect()
+}
+
+/// A row as an object.
+pub(crate) fn object<W, R>(figures: &[Figure<W, R>], window: &W, row: &R) -> Json {
+    let entry = |f: &Figure<W, R>| (f.name.to_string(), json!(Cell((f.value)(window, row))));
+    Json::Object(figures.iter().filter(|f| f.in_json).map(entry).collect::<Map<_, _>>())
 }
 
 /// CSV's header line.

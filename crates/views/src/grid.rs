@@ -21,8 +21,8 @@ pub(crate) fn text(heading: &[&str], names: &[&str], rows: Vec<Vec<String>>) -> 
 pub(crate) fn left_out(all: usize, shown: usize) -> String {
     match all.saturating_sub(shown) {
         0 => String::new(),
-        1 => "... and 1 more row (-n)\n".into(),
-        n => format!("... and {n} more rows (-n)\n"),
+        1 => "... and 1 more row (--rows)\n".into(),
+        n => format!("... and {n} more rows (--rows)\n"),
     }
 }
 

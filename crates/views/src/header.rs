@@ -3,6 +3,7 @@
 use crate::plan::Page;
 use exactop_model::system::{Memory, StatTicks, System};
 use exactop_model::window::Census;
+use exactop_model::words::audit;
 use exactop_model::words::books::BooksText;
 use exactop_model::{Frame, Quality};
 
@@ -49,15 +50,10 @@ fn plural(n: u64, thing: &str) -> String {
 fn window(frame: &Frame) -> String {
     let seconds = frame.length_ns() as f64 / 1e9;
     let source = frame.provenance.source.name();
-    let grade = if frame.exact {
-        frame.state.name()
-    } else if frame.provenance.source.keeps_books() {
-        "NOT EXACT"
-    } else if frame.died.is_some() {
-        "sampled by ticks, exits by their records"
-    } else {
-        "sampled by ticks, blind to what exits"
-    };
+    let grade = audit::state(frame).unwrap_or_else(|| match frame.died {
+        Some(_) => "sampled by ticks, exits by their records".into(),
+        None => "sampled by ticks, blind to what exits".into(),
+    });
     let split = if frame.split_is_sampled() { "; us/sy ~ sampled" } else { "" };
     format!("Window {seconds:.3} s, {source}, {grade}{split}; cost of looking {}", cost(frame))
 }
@@ -84,8 +80,7 @@ fn reason(frame: &Frame) -> Option<String> {
 }
 
 fn errors(frame: &Frame) -> Option<String> {
-    let mut found: Vec<String> =
-        frame.errors.nonzero().map(|(kind, n)| format!("{} {n}", kind.id())).collect();
+    let mut found: Vec<String> = audit::events(frame).collect();
     if frame.books.residual_ns != 0 {
         found.push(format!("residual {} ns", frame.books.residual_ns));
     }

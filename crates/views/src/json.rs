@@ -6,11 +6,14 @@
 use crate::csv::kind;
 use crate::header::quality;
 use crate::plan::Page;
+use exactop_model::audit::{Audit, Held, Worst};
 use exactop_model::columns::{Context, Unit, COLUMNS};
+use exactop_model::exactness::Repairs;
 use exactop_model::system::{Memory, StatTicks};
 use exactop_model::window::Census;
 use exactop_model::{
-    Column, ColumnId, Counter, CpuRow, Datum, ErrorKind, Frame, Provenance, Row, RowKind, Value,
+    Column, ColumnId, Counter, CpuRow, Datum, ErrorKind, Frame, Needs, Provenance, Row, RowKind,
+    Value,
 };
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{json, Map, Value as Json};
@@ -22,9 +25,13 @@ pub const SCHEMA: &str = "exactop.window";
 pub const VERSION: u32 = 1;
 
 /// The columns of machine-readable output unless others are asked for: every raw figure. Per
-/// cent can be computed from them, and the command shown on screen is `comm` put differently.
+/// cent can be computed from them, the command shown on screen is `comm` put differently, and names
+/// of containers take files that nobody reads without being asked.
 pub fn default_columns() -> Vec<&'static Column> {
-    COLUMNS.iter().filter(|c| c.unit != Unit::Pct && c.id != ColumnId::Command).collect()
+    let wanted = |c: &&Column| {
+        c.unit != Unit::Pct && c.id != ColumnId::Command && !c.needs.has(Needs::NAMES)
+    };
+    COLUMNS.iter().filter(wanted).collect()
 }
 
 /// Prints one window as one line.
@@ -110,7 +117,7 @@ impl Serialize for Cell {
     }
 }
 
-fn window(frame: &Frame) -> Json {
+pub(crate) fn window(frame: &Frame) -> Json {
     let errors: Map<String, Json> =
         ErrorKind::ALL.iter().map(|&k| (k.id().into(), frame.errors.get(k).into())).collect();
     json!({
@@ -120,13 +127,49 @@ fn window(frame: &Frame) -> Json {
         "exact": frame.exact,
         "state": frame.state.name(),
         "missed_switches": frame.missed_switches,
-        "repaired": { "events": frame.errors.repaired(), "ns": frame.repaired_ns },
+        "repaired": repaired(&frame.repaired),
+        "audit": audit(&frame.audit),
         "residual_ns": frame.books.residual_ns,
         "errors": errors,
     })
 }
 
-fn books(frame: &Frame) -> Json {
+pub(crate) fn repaired(repairs: &Repairs) -> Json {
+    json!({
+        "events": repairs.events,
+        "tasks": repairs.tasks,
+        "ns": repairs.ns,
+        "wait_ns": repairs.wait_ns,
+    })
+}
+
+pub(crate) fn audit(audit: &Audit) -> Json {
+    let figure = |held: Option<Held>, of: fn(&Held) -> u64| held.as_ref().map(of);
+    let worst = |held: Option<Held>| held.and_then(|held| held.worst).map(|worst| whose(&worst));
+    json!({
+        "run_max_ns": figure(audit.run, |held| held.max_ns),
+        "run_sum_ns": figure(audit.run, |held| held.sum_ns),
+        "run_bias_ns": figure(audit.run, |held| held.bias_ns),
+        "run_worst": worst(audit.run),
+        "lat_max_ns": figure(audit.lat, |held| held.max_ns),
+        "lat_sum_ns": figure(audit.lat, |held| held.sum_ns),
+        "lat_bias_ns": figure(audit.lat, |held| held.bias_ns),
+        "lat_worst": worst(audit.lat),
+    })
+}
+
+/// Nobody can say which of a group's exited tasks it was.
+fn whose(worst: &Worst) -> Json {
+    let lives = |id: u32| Some(id).filter(|_| !worst.exited);
+    json!({
+        "pid": lives(worst.key.tgid),
+        "tid": lives(worst.key.tid),
+        "comm": worst.comm.to_string(),
+        "exited": worst.exited,
+    })
+}
+
+pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
     // A source that cannot see exits does not know that there were none.
     let exited_ns = frame.died.map(|_| books.exited_ns);
@@ -150,7 +193,7 @@ fn cost(frame: &Frame) -> Json {
     })
 }
 
-fn source(provenance: &Provenance) -> Json {
+pub(crate) fn source(provenance: &Provenance) -> Json {
     let mut qualities: Map<String, Json> = Counter::ALL
         .iter()
         .map(|&c| (c.info().id.into(), quality(provenance.of(c)).into()))
@@ -158,6 +201,8 @@ fn source(provenance: &Provenance) -> Json {
     // The machine's interrupt and steal time, beside the tasks' own counters of that name.
     qualities.insert("cpu_irq_ns".into(), quality(provenance.irq).into());
     qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
+    qualities.insert("audit_run".into(), quality(provenance.audit_run).into());
+    qualities.insert("audit_lat".into(), quality(provenance.audit_lat).into());
     let reason = provenance.reason.as_deref().map(exactop_model::escape::harmless);
     json!({ "name": provenance.source.name(), "reason": reason, "quality": qualities })
 }

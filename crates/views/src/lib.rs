@@ -2,6 +2,7 @@
 //! Perfetto traces; the columns reference.
 #![forbid(unsafe_code)]
 
+pub mod by;
 pub mod cgroups;
 pub mod csv;
 mod figure;
@@ -15,6 +16,7 @@ pub mod prstat;
 pub mod ptop;
 pub mod reference;
 pub mod run;
+mod sum;
 pub mod table;
 
 pub use plan::{Page, Plan, Selection, User};

@@ -72,13 +72,12 @@ impl Plan {
     pub fn ask(&self) -> Ask {
         let hide = self.selection.hide_idle || self.only_active;
         let still = if hide { Still::Hide } else { Still::All };
-        let options = FrameOptions { threads: self.threads, still, threads_of: None };
+        let options = FrameOptions { threads: self.threads, still, threads_of: None, by: None };
         let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
         Ask {
             options,
             needs: rows | self.choosing_needs() | self.showing_needs(),
-            watch: None,
-            groups: false,
+            ..Ask::default()
         }
     }
 
@@ -125,8 +124,12 @@ impl Plan {
     }
 }
 
-/// Exited tasks have nothing left to read.
+/// Exited tasks have nothing left to read but whose their control group is.
 fn read(feed: &mut dyn Feed, rows: &mut [Row], needs: Needs) {
+    if needs.has(Needs::NAMES) {
+        let exited = rows.iter_mut().filter(|r| r.kind == RowKind::Exited);
+        feed.details(&mut exited.collect::<Vec<_>>(), Needs::NAMES);
+    }
     let mut living: Vec<&mut Row> = rows.iter_mut().filter(|r| r.kind != RowKind::Exited).collect();
     if needs != Needs::NONE && !living.is_empty() {
         feed.details(&mut living, needs);

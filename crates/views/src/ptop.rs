@@ -6,34 +6,45 @@
 //! was stolen from nobody.
 
 use crate::plan::Page;
+use crate::sum::Sum;
 use exactop_model::sort::{self, SortBy};
 use exactop_model::words::units;
 use exactop_model::{ColumnId, Counter, Row, RowKind};
 use std::io::{self, Write};
 
-/// The figures of a row, ns; `None`: the source does not tell.
+/// The figures of a row, ns; empty where it has none of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Figures {
-    user: Option<u64>,
-    system: Option<u64>,
-    steal: Option<u64>,
-    child_user: Option<u64>,
-    child_system: Option<u64>,
-    child_steal: Option<u64>,
-    total: u64,
+    user: Sum,
+    system: Sum,
+    steal: Sum,
+    child_user: Sum,
+    child_system: Sum,
+    child_steal: Sum,
+    total: Sum,
 }
 
 impl Figures {
     fn of(row: &Row) -> Figures {
-        let (own, children) = (row.split_ns().ok(), row.children_split_ns().ok());
+        let (user, system) = row.split_ns().ok().unzip();
+        let own = Figures {
+            user: Sum::of(user),
+            system: Sum::of(system),
+            steal: Sum::of(row.delta.get(Counter::StealNs)),
+            total: Sum::of(row.taken_ns()),
+            ..Figures::default()
+        };
+        // Other threads have no children: those are the process's.
+        if row.kind == RowKind::Task && !row.key.is_leader() {
+            return own;
+        }
+        let (user, system) = row.children_split_ns().ok().unzip();
+        let steal = row.children.and_then(|c| c.get(Counter::StealNs));
         Figures {
-            user: own.map(|(user, _)| user),
-            system: own.map(|(_, system)| system),
-            steal: row.delta.get(Counter::StealNs),
-            child_user: children.map(|(user, _)| user),
-            child_system: children.map(|(_, system)| system),
-            child_steal: row.children.and_then(|c| c.get(Counter::StealNs)),
-            total: row.taken_ns().unwrap_or(0),
+            child_user: Sum::of(user),
+            child_system: Sum::of(system),
+            child_steal: Sum::of(steal),
+            ..own
         }
     }
 
@@ -49,32 +60,39 @@ impl Figures {
         }
     }
 
-    fn add(&mut self, other: &Figures) {
-        let both = |a: &mut Option<u64>, b: Option<u64>| {
-            if let Some(b) = b {
-                *a = Some(a.unwrap_or(0) + b);
-            }
-        };
-        both(&mut self.user, other.user);
-        both(&mut self.system, other.system);
-        both(&mut self.steal, other.steal);
-        both(&mut self.child_user, other.child_user);
-        both(&mut self.child_system, other.child_system);
-        both(&mut self.child_steal, other.child_steal);
-        self.total += other.total;
+    /// Of which nobody knows whose it was, nor of what kind.
+    fn unnamed(ns: u64) -> Figures {
+        let unknown = Sum::of(None);
+        Figures {
+            user: unknown,
+            system: unknown,
+            child_user: unknown,
+            child_system: unknown,
+            total: Sum::of(Some(ns)),
+            ..Figures::default()
+        }
     }
 
-    fn cells(&self, window_ns: u64) -> [String; 7] {
-        let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / window_ns.max(1) as f64);
-        let cell = |ns: Option<u64>| ns.map_or("-".into(), percent);
+    fn add(&mut self, other: &Figures) {
+        self.user.add(other.user);
+        self.system.add(other.system);
+        self.steal.add(other.steal);
+        self.child_user.add(other.child_user);
+        self.child_system.add(other.child_system);
+        self.child_steal.add(other.child_steal);
+        self.total.add(other.total);
+    }
+
+    /// In the order of the columns.
+    fn cells(&self) -> [Sum; 7] {
         [
-            cell(self.user),
-            cell(self.system),
-            cell(self.steal),
-            cell(self.child_user),
-            cell(self.child_system),
-            cell(self.child_steal),
-            percent(self.total),
+            self.user,
+            self.system,
+            self.steal,
+            self.child_user,
+            self.child_system,
+            self.child_steal,
+            self.total,
         ]
     }
 }
@@ -104,11 +122,13 @@ impl Line {
     }
 
     fn text(&self, window_ns: u64) -> String {
-        let mut line = format!("{:>7}", self.pid);
-        for cell in self.figures.cells(window_ns) {
-            line.push_str(&format!(" {cell:>7}"));
+        let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / window_ns.max(1) as f64);
+        let mut line = format!("{:>7} ", self.pid);
+        for cell in self.figures.cells() {
+            let text = cell.known().map_or("-".into(), percent);
+            line.push_str(&format!("{text:>7}{}", cell.mark()));
         }
-        line.push_str(&format!(" {:>7} {}", self.elapsed, self.name));
+        line.push_str(&format!("{:>7} {}", self.elapsed, self.name));
         line.trim_end().into()
     }
 }
@@ -182,23 +202,24 @@ fn of_nobody(page: &Page) -> Vec<Line> {
     for row in page.exited.iter().filter(|row| row.ident.ppid == 0) {
         orphans.add(&Figures::of_exited(row));
     }
-    let only = |total| Figures { total, ..Figures::default() };
+    let only = |total| Figures { total: Sum::of(total), ..Figures::default() };
     let books = &page.frame.books;
     // Part of the total of no row: %CPU leaves both out, and steal may hit an idle CPU.
     let of_rows = |row: &Row| {
         let own = row.delta.get(Counter::StealNs).unwrap_or(0);
         own + row.children.and_then(|c| c.get(Counter::StealNs)).unwrap_or(0)
     };
-    let stolen: u64 = page.rows.iter().map(of_rows).sum::<u64>() + orphans.child_steal.unwrap_or(0);
+    let stolen: u64 =
+        page.rows.iter().map(of_rows).sum::<u64>() + orphans.child_steal.known().unwrap_or(0);
     // Where exits are not seen, much of what has no name is in the parents' cuser and csys.
     let unnamed = if page.frame.died.is_some() { books.unnamed_ns } else { 0 };
     for (name, figures) in [
         ("exited, no ancestor lives", orphans),
-        ("unnamed", only(unnamed)),
-        ("interrupts", only(books.irq_ns.unwrap_or(0))),
-        ("stolen from nobody", only(books.steal_ns.unwrap_or(0).saturating_sub(stolen))),
+        ("unnamed", Figures::unnamed(unnamed)),
+        ("interrupts", only(books.irq_ns)),
+        ("stolen from nobody", only(books.steal_ns.map(|ns| ns.saturating_sub(stolen)))),
     ] {
-        if figures.total > 0 && page.is_whole {
+        if figures.total.known().is_some_and(|ns| ns > 0) && page.is_whole {
             lines.push(Line::bracketed(name, figures));
         }
     }

@@ -1,14 +1,13 @@
 //! What each format prints for the same window.
 
-mod sample;
-
 use exactop_model::columns::{self, Unit, COLUMNS, TOP};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
-use exactop_model::{Column, ColumnId, Counter, ErrorKind, SourceKind};
+use exactop_model::words::audit::without_place;
+use exactop_model::{Column, ColumnId, Counter, ErrorKind, Needs, SourceKind};
+use exactop_testkit::{details, frame, Details, EXITED, PROCESSES};
 use exactop_views::table::TextOptions;
 use exactop_views::{csv, json, ptop, reference, table, Page, Plan, Selection, User};
-use sample::{details, frame, Reads};
 
 fn named(ids: &[&str]) -> Vec<&'static Column> {
     ids.iter().map(|id| columns::find(id).expect("a column")).collect()
@@ -26,12 +25,16 @@ fn plan(columns: Vec<&'static Column>) -> Plan {
 }
 
 fn page(plan: &Plan, source: SourceKind) -> Page {
-    plan.page(frame(source, plan.threads), &mut Reads(details))
+    plan.page(frame(source, plan.threads), &mut Details(details))
 }
 
 fn text(plan: &Plan, source: SourceKind, options: &TextOptions) -> String {
+    text_of(&page(plan, source), options)
+}
+
+fn text_of(page: &Page, options: &TextOptions) -> String {
     let mut out = Vec::new();
-    table::write(&mut out, &page(plan, source), options).expect("memory takes it");
+    table::write(&mut out, page, options).expect("memory takes it");
     String::from_utf8(out).expect("text")
 }
 
@@ -47,7 +50,34 @@ fn a_window_of_ticks_as_text_says_so() {
     let mut plan = plan(named(&["pid", "user", "s", "cpu_pct", "cpu_plus_pct", "command"]));
     plan.command_line = true;
     let options = TextOptions { width: 60, each_cpu: true };
-    insta::assert_snapshot!(text(&plan, SourceKind::Procfs, &options));
+    let mut frame = frame(SourceKind::Procfs, false);
+    frame.errors.add(ErrorKind::LostWakeup, 1);
+    insta::assert_snapshot!(text_of(&plan.page(frame, &mut Details(details)), &options));
+}
+
+#[test]
+fn what_a_window_is_worth_is_above_its_rows() {
+    let shown = |change: fn(&mut exactop_model::Frame)| {
+        let plan = plan(columns::of(TOP));
+        let mut frame = frame(SourceKind::Ledger, false);
+        change(&mut frame);
+        text_of(&plan.page(frame, &mut Details(details)), &WIDE)
+    };
+    assert!(!shown(|_| ()).contains("no witness"));
+    let unwitnessed = shown(|frame| frame.missed_switches = None);
+    assert!(unwitnessed.contains(" (no witness)"), "{unwitnessed}");
+    let missed = shown(|frame| frame.missed_switches = Some(1_234));
+    assert!(missed.contains("Events: missed_switches 1,234"), "{missed}");
+}
+
+#[test]
+fn rows_alone_say_what_found_no_place() {
+    let mut frame = frame(SourceKind::Ledger, false);
+    assert_eq!(without_place(&frame), None);
+    frame.errors.add(ErrorKind::NoSlot, 1_000);
+    frame.errors.add(ErrorKind::NoGroup, 2);
+    let line = without_place(&frame).expect("it is said");
+    assert!(line.starts_with("1,002 times no place for a task"), "{line}");
 }
 
 fn precise(plan: &Plan, source: SourceKind, rows: Option<usize>) -> String {
@@ -81,6 +111,24 @@ fn the_precise_tops_sum_is_all_that_was_taken() {
     assert!((sum - expected).abs() < 0.01, "{sum} {expected}\n{text}{books:?}");
     let few = precise(&precise_plan(), SourceKind::Ledger, Some(0));
     assert_eq!(few.lines().last(), text.lines().last(), "the sum is of all rows");
+}
+
+#[test]
+fn the_precise_tops_sum_says_what_it_lacks() {
+    let mut page = page(&precise_plan(), SourceKind::Ledger);
+    let busiest = page.rows.iter_mut().max_by_key(|row| row.delta.get(Counter::RunNs));
+    let row = busiest.expect("rows");
+    // No tick has hit it yet.
+    for counter in [Counter::UserNs, Counter::SystemNs, Counter::UtimeNs, Counter::StimeNs] {
+        row.delta.forget(counter);
+        row.total.forget(counter);
+    }
+    let mut out = Vec::new();
+    ptop::write(&mut out, &page, None).expect("memory takes it");
+    let text = String::from_utf8(out).expect("text");
+    let sum: Vec<&str> = text.lines().last().expect("a sum").split_whitespace().collect();
+    let marked: Vec<bool> = sum[1..8].iter().map(|cell| cell.ends_with('+')).collect();
+    assert_eq!(marked, [true, true, false, false, false, false, false], "{text}");
 }
 
 #[test]
@@ -132,13 +180,16 @@ fn shape(mut object: serde_json::Value) -> String {
 #[test]
 fn json_of_the_ledger() {
     let columns = ["pid", "ppid", "user", "pr", "ni", "res", "s", "cpu_pct", "run_ns", "comm"];
-    insta::assert_snapshot!(shape(object(&plan(named(&columns)), SourceKind::Ledger)));
+    let mut plan = plan(named(&columns));
+    plan.selection.pids = vec![22_417, 22_700];
+    insta::assert_snapshot!(shape(object(&plan, SourceKind::Ledger)));
 }
 
 #[test]
 fn json_of_procfs() {
-    let columns = named(&["pid", "run_ns", "lat_ns"]);
-    insta::assert_snapshot!(shape(object(&plan(columns), SourceKind::Procfs)));
+    let mut plan = plan(named(&["pid", "run_ns", "lat_ns"]));
+    plan.selection.pids = vec![22_417, 1];
+    insta::assert_snapshot!(shape(object(&plan, SourceKind::Procfs)));
 }
 
 #[test]
@@ -147,7 +198,9 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
     for list in ["tasks", "exited"] {
         let row = object[list][0].as_object().expect("a row");
         for column in COLUMNS {
-            let raw = column.unit != Unit::Pct && column.id != ColumnId::Command;
+            // Names of containers take files: they are there for who asks.
+            let read = !column.needs.has(Needs::NAMES);
+            let raw = column.unit != Unit::Pct && column.id != ColumnId::Command && read;
             assert_eq!(row.contains_key(column.name), raw, "{list}: {}", column.name);
         }
     }
@@ -168,7 +221,7 @@ fn one_entry_is_all_that_a_column_takes() {
         assert!(text.lines().any(|line| line.trim() == column.title), "{text}");
         let mut header = Vec::new();
         csv::write_header(&mut header, &plan.columns).expect("memory takes it");
-        assert!(header.ends_with(format!(",{}\n", column.name).as_bytes()), "{header:?}");
+        assert!(header.ends_with(format!(",{},wall_s\n", column.name).as_bytes()), "{header:?}");
         plan.selection.filters.clear();
         assert!(object(&plan, SourceKind::Ledger)["tasks"][0].get(column.name).is_some());
         let name = |page: &String| page.replace('\\', "").contains(column.name);
@@ -211,14 +264,15 @@ fn rows_are_selected_by_pid_user_idleness_and_expression() {
         let pids: Vec<u32> = page.rows.iter().map(|r| r.key.tgid).collect();
         (pids, page.exited.len())
     };
-    assert_eq!(pids(&|_| ()), (vec![22_417, 812, 1, 2], 1));
-    assert_eq!(pids(&|s| s.pids = vec![22_417]), (vec![22_417], 1));
+    assert_eq!(pids(&|_| ()).1, EXITED.len());
+    assert_eq!(pids(&|s| s.pids = vec![22_417]), (vec![22_417], 2));
     assert_eq!(pids(&|s| s.pids = vec![812, 1]), (vec![812, 1], 0));
-    assert_eq!(pids(&|s| s.user = Some(User { uid: 70, others: false })), (vec![812], 0));
-    let others = User { uid: 70, others: true };
-    assert_eq!(pids(&|s| s.user = Some(others)), (vec![22_417, 1, 2], 0));
-    assert_eq!(pids(&|s| s.hide_idle = true), (vec![22_417, 812], 1));
+    assert_eq!(pids(&|s| s.user = Some(User { uid: 105, others: false })), (vec![812, 813], 0));
+    let others = User { uid: 105, others: true };
+    assert_eq!(pids(&|s| s.user = Some(others)).0.len(), PROCESSES.len() - 2);
+    let busy = vec![22_417, 22_418, 22_600, 812, 813, 14];
+    assert_eq!(pids(&|s| s.hide_idle = true), (busy, EXITED.len()));
     let filter = |text: &str| vec![Filter::parse(text).expect("a filter")];
-    assert_eq!(pids(&|s| s.filters = filter("%CPU>20")), (vec![22_417], 1));
-    assert_eq!(pids(&|s| s.filters = filter("user=root")), (vec![1, 2], 0));
+    assert_eq!(pids(&|s| s.filters = filter("%CPU>20")), (vec![22_417, 22_418], 2));
+    assert_eq!(pids(&|s| s.filters = filter("user=root")), (vec![14, 1, 2, 311, 990], 0));
 }

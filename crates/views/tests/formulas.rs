@@ -1,17 +1,16 @@
 //! Names that spreadsheets would carry out as formulas, in every kind of CSV.
 
-mod sample;
-
 use exactop_model::cgroups::{rows, GroupSample, Groups};
 use exactop_model::columns;
+use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
 use exactop_model::sort::SortBy;
-use exactop_model::{CallNr, ColumnId, Comm, SourceKind, Who};
+use exactop_model::{ColumnId, Comm, SourceKind, SyscallNr, Who};
+use exactop_testkit::{details, frame, Details};
 use exactop_views::on_demand::{syscalls, waits, wakeups};
 use exactop_views::{cgroups, csv, Plan, Selection};
-use sample::{details, frame, Reads};
 
 const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
 
@@ -57,7 +56,7 @@ fn rows_of_tasks() {
         // A number stays one.
         row.ident.nice = -7;
     }
-    let page = plan.page(frame, &mut Reads(details));
+    let page = plan.page(frame, &mut Details(details));
     let mut out = Vec::new();
     csv::write(&mut out, &page).expect("memory takes it");
     // As comm and as command.
@@ -67,15 +66,16 @@ fn rows_of_tasks() {
 
 #[test]
 fn calls_waits_and_wakes() {
-    let row = |name: &&str| SyscallRow::new(Some(who(name)), CallNr(99_999));
-    let (t0_ns, t1_ns, lost) = (0, 1_000_000_000, 0);
+    let row = |name: &&str| SyscallRow::new(Some(who(name)), SyscallNr(99_999));
+    let (t0_ns, t1_ns, losses) = (0, 1_000_000_000, Losses::default());
     let window = SyscallWindow {
         t0_ns,
         t1_ns,
         by: SyscallsBy::Thread,
         rows: NAMES.iter().map(row).collect(),
+        failures: Vec::new(),
         dispatches: Vec::new(),
-        lost,
+        losses,
     };
     check(&syscalls::csv(&window), NAMES.len());
     let edge = |name: &&str| Edge {
@@ -86,14 +86,19 @@ fn calls_waits_and_wakes() {
         unproductive: 0,
         unproductive_ns: 0,
     };
-    let window =
-        WakeupWindow { t0_ns, t1_ns, edges: NAMES.iter().map(edge).collect(), fans: vec![], lost };
+    let window = WakeupWindow {
+        t0_ns,
+        t1_ns,
+        edges: NAMES.iter().map(edge).collect(),
+        fans: vec![],
+        losses,
+    };
     check(&wakeups::csv(&window), 2 * NAMES.len());
     let row = |name: &&str| WaitRow {
         woken_by: vec![Other { who: who(name), amount: 1 }],
         ..WaitRow::new(who(name))
     };
-    let window = WaitWindow { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), lost };
+    let window = WaitWindow { t0_ns, t1_ns, rows: NAMES.iter().map(row).collect(), losses };
     // As whose row it is on each of its lines; who woke has a number behind it.
     let lines = waits::csv(&window, true);
     let count = String::from_utf8_lossy(&lines).lines().count();
@@ -111,7 +116,7 @@ fn groups() {
     let window = Groups {
         t0_ns: 0,
         t1_ns: 1_000_000_000,
-        cpus: 2,
+        cpus: Some(2),
         no_ledger: None,
         rows: rows(&samples, &samples, None),
     };

@@ -1,13 +1,11 @@
 //! Reports in prstat's format: what a screen of illumos shows, character by character.
 
-mod sample;
-
 use exactop_model::{
     Comm, Counter, Counters, Doing, Frame, Ident, MicroState, Missing, Needs, Row, RowKind,
     SourceKind, TaskKey,
 };
+use exactop_testkit::Details;
 use exactop_views::prstat::{Chosen, GroupBy, Lists, Order, Report, ReportStyle, Room};
-use sample::Reads;
 
 const MS: u64 = 1_000_000;
 const WINDOW: u64 = 1000 * MS;
@@ -15,7 +13,7 @@ const ROOM: Room = Room { top: 15, bottom: 5 };
 
 /// A row of one thread, asleep for the whole window.
 fn row(pid: u32, tid: u32, comm: &str) -> Row {
-    let mut row = sample::frame(SourceKind::Ledger, false).rows.remove(0);
+    let mut row = exactop_testkit::frame(SourceKind::Ledger, false).rows.remove(0);
     row.kind = RowKind::Process;
     row.key = TaskKey { tgid: pid, tid, start_ns: 0 };
     row.ident = Ident { comm: Comm::new(comm.as_bytes()), prio: 120, ..Ident::default() };
@@ -36,7 +34,8 @@ fn with(mut row: Row, counters: &[(Counter, u64)]) -> Row {
 }
 
 fn frame(rows: Vec<Row>) -> Frame {
-    Frame { rows, ..sample::frame(SourceKind::Ledger, false) }
+    let base = exactop_testkit::frame(SourceKind::Ledger, false);
+    Frame { t0_ns: base.t1_ns - WINDOW, rows, ..base }
 }
 
 /// Details by process: size and resident size in KiB, seconds, user, cgroup.
@@ -82,7 +81,7 @@ fn machine() -> Frame {
 }
 
 fn report(style: &ReportStyle, frame: Frame) -> Report {
-    style.report(frame, &Chosen::default(), ROOM, &mut Reads(details))
+    style.report(frame, &Chosen::default(), ROOM, &mut Details(details))
 }
 
 fn rows_of(report: &Report) -> &[String] {
@@ -193,7 +192,7 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
         }
     }
     let frame = frame(vec![unknown, zombie]);
-    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Reads(gone));
+    let sizes = ReportStyle::default().report(frame, &Chosen::default(), ROOM, &mut Details(gone));
     assert_eq!(
         rows_of(&sizes),
         [
@@ -239,7 +238,7 @@ fn users_below_processes() {
         machine(),
         &Chosen::default(),
         Room { top: 1, bottom: 5 },
-        &mut Reads(details),
+        &mut Details(details),
     );
     let expected = "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       
  16145 postgre*   56M   46M sleep   14    5   0:43:11  32% beam.smp/51
@@ -267,6 +266,30 @@ Total: 1 processes, 3 lwps, load averages: 2.52, 1.57, 0.79
     assert_eq!(text, expected, "threads share their process's memory");
 }
 
+/// Details of all but the first `HIDDEN` of root's processes.
+fn hidden<const HIDDEN: usize>(rows: &mut [&mut Row], needs: Needs) {
+    details(rows, needs);
+    for row in rows {
+        if [7160, 95, 3571][..HIDDEN].contains(&row.key.tgid) {
+            let detail = &mut row.detail;
+            detail.virt = Err(Missing::NotPermitted);
+            detail.res = Err(Missing::NotPermitted);
+            detail.time_ns = Err(Missing::NotPermitted);
+        }
+    }
+}
+
+#[test]
+fn sums_say_what_is_not_known_of_their_rows() {
+    let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
+    let root = |reads: fn(&mut [&mut Row], Needs)| {
+        let report = style.report(machine(), &Chosen::default(), ROOM, &mut Details(reads));
+        rows_of(&report)[1].to_string()
+    };
+    assert_eq!(root(hidden::<2>), "     3 root     5500K+3500K+  0.1%+  0:00:18+0.2%");
+    assert_eq!(root(hidden::<3>), "     3 root         -     -     -%         - 0.2%");
+}
+
 #[test]
 fn cgroups_stand_where_zones_do() {
     let style =
@@ -274,13 +297,69 @@ fn cgroups_stand_where_zones_do() {
     let mut frame = machine();
     frame.rows[2].ident.cgroup_id = Some(4711);
     let report =
-        style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Reads(details));
+        style.report(frame, &Chosen::default(), Room { top: 0, bottom: 2 }, &mut Details(details));
     let expected = "  CGID    NPROC  SWAP   RSS MEMORY      TIME  CPU CGROUP                      
   4711        1   56M   46M   1.2%   0:43:11  32% /system.slice/postgresql-16*
      -        1 3864K 2772K   0.1%   0:00:00 0.2%                  /user.slice
 Total: 4 processes, 83 lwps, load averages: 2.52, 1.57, 0.79
 ";
     assert_eq!(report.text(), expected);
+}
+
+/// Process 1, of which /proc says nothing, is in the root group with the kernel's threads.
+#[test]
+fn a_group_stands_once_though_not_every_process_of_it_can_be_read() {
+    fn unread(rows: &mut [&mut Row], needs: Needs) {
+        details(rows, needs);
+        rows.iter_mut().filter(|row| row.key.tgid == 1).for_each(|row| {
+            row.detail = exactop_model::Detail {
+                cgroup: Err(Missing::NotPermitted),
+                ..exactop_model::Detail::default()
+            };
+        });
+    }
+    let style = ReportStyle { lists: Lists::Groups(GroupBy::Cgroup), ..ReportStyle::default() };
+    let mut rows = [row(1, 1, "init"), row(95, 95, "kworker"), row(96, 96, "gone")];
+    rows.iter_mut().for_each(|row| row.ident.cgroup_id = Some(1));
+    rows[2].ident.cgroup_id = Some(7);
+    rows[2].key.tgid = 1;
+    for order in [[0, 1, 2], [1, 0, 2]] {
+        let rows = order.map(|at| rows[at].clone()).into();
+        let report = style.report(frame(rows), &Chosen::default(), ROOM, &mut Details(unread));
+        let groups: Vec<(&str, &str)> = rows_of(&report)
+            .iter()
+            .map(|line| (line[..15].trim(), line.rsplit(' ').next().expect("a word")))
+            .collect();
+        assert_eq!(groups, [("7        1", "-"), ("1        2", "/")], "{report:?}");
+    }
+}
+
+#[test]
+fn a_narrow_screen_keeps_the_process_and_what_matters_most() {
+    let lines = |microstates, width| {
+        let style = ReportStyle {
+            microstates,
+            threads: true,
+            cut: true,
+            width: Some(width),
+            ..ReportStyle::default()
+        };
+        let text = report(&style, machine()).text();
+        let lines: Vec<String> = text.lines().take(2).map(String::from).collect();
+        lines
+    };
+    for width in 30..80 {
+        for microstates in [false, true] {
+            let [heading, first] = <[String; 2]>::try_from(lines(microstates, width)).unwrap();
+            assert!(heading.trim_end().len() <= width, "{width}: {heading}");
+            assert_eq!(heading.find("PROCESS/LWPID"), first.find("beam.smp/16145"), "{width}");
+        }
+    }
+    assert_eq!(lines(true, 60)[0], "   PID USERNAME USR SYS LCK SLP LAT VCX ICX PROCESS/LWPID");
+    assert_eq!(lines(true, 40)[0], "   PID USR SYS LCK SLP LAT PROCESS/LWPID");
+    assert_eq!(lines(false, 60)[0], "   PID USERNAME   RSS STATE       TIME  CPU PROCESS/LWPID");
+    let whole = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID ";
+    assert_eq!(lines(true, 80)[0], whole);
 }
 
 #[test]
@@ -290,7 +369,8 @@ fn shares_of_groups_over_100_are_scaled_down() {
     other.ident.uid = 103;
     let style = ReportStyle { lists: Lists::Groups(GroupBy::User), ..ReportStyle::default() };
     let rows = frame(vec![busy(1), other]);
-    let report = style.report(rows, &Chosen::default(), ROOM, &mut Reads(sample::details));
+    let report =
+        style.report(rows, &Chosen::default(), ROOM, &mut Details(exactop_testkit::details));
     let cpu: Vec<&str> = rows_of(&report).iter().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(cpu, [" 50%", " 50%"]);
 }
@@ -313,7 +393,7 @@ fn rows_are_sorted_by_any_key_both_ways() {
 #[test]
 fn rows_are_chosen_and_the_total_counts_those() {
     let total = |chosen: &Chosen| {
-        let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Reads(details));
+        let report = ReportStyle::default().report(machine(), chosen, ROOM, &mut Details(details));
         report.total.split(", load").next().unwrap().to_string()
     };
     let none = Chosen::default;

@@ -6,11 +6,14 @@
 //! program that watches it, and so that it ends with that program even if the program is killed. A
 //! [`herd`] can also be run in the program itself.
 
+mod children;
 pub mod compute;
+mod counters;
 pub mod error;
 pub mod herd;
 pub mod procs;
 pub mod roles;
+mod work;
 pub mod worker;
 pub mod workloads;
 

@@ -20,7 +20,7 @@ pub const WORKER_VARIABLE: &str = "EXACTOP_WORKLOAD_WORKER";
 const PROGRAM: &str = "exactop-workload-worker";
 
 /// How long an answer may take. Ten thousands of forks in an emulated machine take a while.
-const PATIENCE_SECONDS: u64 = 120;
+const PATIENCE_SECONDS: u64 = 600;
 
 /// A running worker.
 #[derive(Debug)]

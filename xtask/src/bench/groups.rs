@@ -3,7 +3,7 @@
 
 use super::bpf_stats::{self, Measured};
 use super::peers;
-use super::report::Section;
+use super::report::{Check, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
 use super::table::Table;
@@ -206,8 +206,19 @@ fn section(figures: &[Figures]) -> Section {
         commands: commands(),
         tables: tables.collect(),
         pictures: Vec::new(),
-        checks: Vec::new(),
+        checks: vec![check(figures)],
         json: json_of(figures),
+    }
+}
+
+fn check(figures: &[Figures]) -> Check {
+    let exact = TOOLS.iter().zip(figures).find(|(tool, _)| tool.name == "ledger, exact split");
+    let slower = exact
+        .map_or_else(Spread::default, |(_, exact)| exact.wall_ns[0].over(&figures[0].wall_ns[0]));
+    Check {
+        target: "a million getppid with the exact split takes at most 2.5 times as long".into(),
+        found: slower.text(2),
+        met: slower.median().map(|times| times <= 2.5),
     }
 }
 

@@ -5,7 +5,7 @@ use super::ptop::{tools, watch, Cost};
 use super::report::{Picture, Section};
 use super::spread::Spread;
 use super::table::Table;
-use super::{bpf_stats, Bench};
+use super::{bpf_stats, machine, Bench};
 use anyhow::{bail, Context, Result};
 use exactop_plot::{Axis, Chart, Mark, Point, Series};
 use exactop_workloads::workloads::{ForkStorm, Sleepers};
@@ -76,11 +76,11 @@ fn forks(bench: &Bench) -> Result<Vec<At>> {
         let (stop, born) = (AtomicBool::new(false), AtomicU64::new(0));
         let at = std::thread::scope(|scope| {
             scope.spawn(|| births(rate.unwrap_or(0), &stop, &born));
-            let (began, before) = (Instant::now(), births_of_machine());
+            let (began, before) = (Instant::now(), machine::births());
             let costs = each(bench, &rate.map_or("all it can".into(), |r| format!("{r} forks/s")));
             let seconds = began.elapsed().as_secs_f64();
             stop.store(true, Ordering::Relaxed);
-            let all = births_of_machine().zip(before).map(|(now, then)| now - then);
+            let all = machine::births().zip(before).map(|(now, then)| now - then);
             At { x: all.map(|all| all as f64 / seconds).into_iter().collect(), costs }
         });
         all.push(at);
@@ -99,13 +99,6 @@ fn births(rate: u64, stop: &AtomicBool, born: &AtomicU64) {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-}
-
-/// Processes and threads born since boot (proc_stat(5)).
-fn births_of_machine() -> Option<u64> {
-    let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let line = stat.lines().find_map(|line| line.strip_prefix("processes "))?;
-    line.trim().parse().ok()
 }
 
 /// Counts of a window in a machine of so many CPUs.

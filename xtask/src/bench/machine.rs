@@ -64,3 +64,10 @@ fn field<'t>(text: &'t str, name: &str, separator: char) -> &'t str {
     let pairs = text.lines().filter_map(|line| line.split_once(separator));
     pairs.into_iter().find(|(key, _)| key.trim() == name).map_or("", |(_, value)| value.trim())
 }
+
+/// Processes and threads born since boot (proc_stat(5)).
+pub fn births() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let line = stat.lines().find_map(|line| line.strip_prefix("processes "))?;
+    line.trim().parse().ok()
+}

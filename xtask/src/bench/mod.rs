@@ -4,6 +4,7 @@
 //! and shown as median and range, because the machine is never quiet enough to compare one run
 //! with another. A tool that is not installed is missing in the tables, never 0.
 
+mod attach;
 mod bpf_stats;
 mod build;
 mod cost;
@@ -13,20 +14,25 @@ mod file_size;
 mod first_frame;
 mod groups;
 mod growth;
+mod loaded;
 mod machine;
 mod named;
 mod named_by;
 mod peers;
 mod pipe;
 mod ptop;
+mod readers;
+mod record;
 mod report;
 mod running;
 mod spread;
 mod switches;
 mod table;
 mod terminal;
+mod truth;
 
 use anyhow::{bail, Context, Result};
+use clap::ValueEnum;
 use report::{Report, Section};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -36,6 +42,8 @@ use std::process::{Command, ExitCode};
 enum What {
     /// CPU time and memory for watching idle processes
     Cost,
+    /// The same beside a load that empties the caches, and beside births
+    Loaded,
     /// How much of a fork storm's CPU time gets a name
     Named,
     /// What a context switch costs more
@@ -46,30 +54,26 @@ enum What {
     Build,
     /// The precise top: every source of ours and other tops
     Ptop,
+    /// Recording: bytes, CPU time and memory, beside atop and below
+    Record,
     /// The precise top's growth: idle tasks, fork rates, CPUs
     Growth,
     /// From start to the first frame
     Start,
+    /// Until programs are attached, and until they are gone
+    Attach,
+    /// 1, 2, 5 and 20 who look, each with a ledger of their own and through one daemon
+    Readers,
     /// The program file
     Size,
+    /// CPU time of many loads by the ledger, perf, control groups and /proc (only when asked for)
+    Truth,
 }
-
-const ALL: [What; 9] = [
-    What::Cost,
-    What::Named,
-    What::Switches,
-    What::Groups,
-    What::Build,
-    What::Ptop,
-    What::Growth,
-    What::Start,
-    What::Size,
-];
 
 /// Measure the cost of looking, beside other tops.
 ///
-/// Takes about a quarter of an hour. Needs root for the ledger; the peers are top, htop, atop, pidstat
-/// and perf, and those that are not installed are left out. Best on a machine that does nothing
+/// Takes about a quarter of an hour. Needs root for the ledger; the peers are top, htop, atop, pidstat,
+/// perf and below, and those that are not installed are left out. Best on a machine that does nothing
 /// else; how busy it was stands in the report.
 #[derive(clap::Args)]
 pub struct Args {
@@ -97,6 +101,17 @@ pub struct Args {
     /// Measure this exactop instead of building one
     #[arg(long, value_name = "PROGRAM")]
     exactop: Option<PathBuf>,
+}
+
+impl Args {
+    /// In the order of [`What`]. The truth bench measures others than us, so it is asked for by name.
+    fn chosen(&self) -> impl Iterator<Item = What> + '_ {
+        let all = What::value_variants().iter().copied();
+        all.filter(|what| match self.only.is_empty() {
+            true => *what != What::Truth,
+            false => self.only.contains(what),
+        })
+    }
 }
 
 /// What every measurement needs to know.
@@ -132,7 +147,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     let bench = Bench { exactop, quick: args.quick, apart: args.apart, rounds: args.rounds };
     peers::report_missing();
     let mut report = Report::new(machine::read());
-    for what in ALL.into_iter().filter(|w| args.only.is_empty() || args.only.contains(w)) {
+    for what in args.chosen() {
         let section = measure(what, &bench).unwrap_or_else(|e| Section::failed(what.name(), &e));
         println!("{}", section.markdown());
         draw(args.pictures.as_deref(), &section)?;
@@ -149,14 +164,19 @@ impl What {
     fn name(self) -> &'static str {
         match self {
             What::Cost => "cost",
+            What::Loaded => "loaded",
             What::Named => "named",
             What::Switches => "switches",
             What::Groups => "groups",
             What::Build => "build",
             What::Ptop => "ptop",
+            What::Record => "record",
             What::Growth => "growth",
             What::Start => "start",
+            What::Attach => "attach",
+            What::Readers => "readers",
             What::Size => "size",
+            What::Truth => "truth",
         }
     }
 }
@@ -165,14 +185,19 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
     eprintln!("bench: {} ...", what.name());
     match what {
         What::Cost => cost::measure(bench),
+        What::Loaded => loaded::measure(bench),
         What::Named => named::measure(bench),
         What::Switches => switches::measure(bench),
         What::Groups => groups::measure(bench),
         What::Build => build::measure(bench),
         What::Ptop => ptop::measure(bench),
+        What::Record => record::measure(bench),
         What::Growth => growth::measure(bench),
         What::Start => first_frame::measure(bench),
+        What::Attach => attach::measure(bench),
+        What::Readers => readers::measure(bench),
         What::Size => file_size::measure(bench),
+        What::Truth => truth::measure(bench),
     }
 }
 

@@ -6,18 +6,20 @@ use std::path::PathBuf;
 /// A program of someone else.
 struct Peer {
     program: &'static str,
-    package: &'static str,
+    /// Debian's package; `None`: a crate that is called what it is.
+    package: Option<&'static str>,
     version: &'static [&'static str],
 }
 
-const PEERS: [Peer; 7] = [
-    Peer { program: "top", package: "procps", version: &["-V"] },
-    Peer { program: "htop", package: "htop", version: &["--version"] },
-    Peer { program: "atop", package: "atop", version: &["-V"] },
-    Peer { program: "pidstat", package: "sysstat", version: &["-V"] },
-    Peer { program: "perf", package: "linux-perf", version: &["--version"] },
-    Peer { program: "strace", package: "strace", version: &["--version"] },
-    Peer { program: "tmux", package: "tmux", version: &["-V"] },
+const PEERS: [Peer; 8] = [
+    Peer { program: "top", package: Some("procps"), version: &["-V"] },
+    Peer { program: "htop", package: Some("htop"), version: &["--version"] },
+    Peer { program: "atop", package: Some("atop"), version: &["-V"] },
+    Peer { program: "pidstat", package: Some("sysstat"), version: &["-V"] },
+    Peer { program: "perf", package: Some("linux-perf"), version: &["--version"] },
+    Peer { program: "strace", package: Some("strace"), version: &["--version"] },
+    Peer { program: "tmux", package: Some("tmux"), version: &["-V"] },
+    Peer { program: "below", package: None, version: &["help"] },
 ];
 
 /// Where a program is; `None` if it is not installed.
@@ -30,8 +32,11 @@ pub fn find(program: &str) -> Option<PathBuf> {
 
 /// Says what is missing and how to get it.
 pub fn report_missing() {
-    let missing: Vec<&str> =
-        PEERS.iter().filter(|p| find(p.program).is_none()).map(|p| p.package).collect();
+    let missing = || PEERS.iter().filter(|peer| find(peer.program).is_none());
+    for peer in missing().filter(|peer| peer.package.is_none()) {
+        eprintln!("bench: left out, because not installed: {0}: cargo install {0}", peer.program);
+    }
+    let missing: Vec<&str> = missing().filter_map(|peer| peer.package).collect();
     if !missing.is_empty() {
         eprintln!(
             "bench: left out, because not installed: {0}; as root: apt-get install \

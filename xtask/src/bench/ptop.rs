@@ -218,13 +218,6 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
             in_2010(name).into(),
         ]);
     }
-    let mut second =
-        Table::new(["busy machine, % of all CPUs", "sum of the rows", "off by at most"]);
-    for (name, sum) in sums {
-        let off = sum.map(|share| (share - 100.0).abs());
-        let worst = off.max().map_or("-".into(), |off| format!("{off:.2}"));
-        second.row([name.clone(), sum.text(2), worst]);
-    }
     Section {
         name: "ptop",
         title: "The precise top".into(),
@@ -241,7 +234,7 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
             .into_iter()
             .map(|(_, program, arguments)| format!("{program} {}", arguments.join(" ")))
             .collect(),
-        tables: vec![first, second],
+        tables: vec![first, sums_of(sums)],
         checks: checks(costs, sums, ratio),
         pictures: vec![picture(sums)],
         json: json!({
@@ -253,6 +246,17 @@ fn section(costs: &[(String, Cost)], sums: &[(String, Spread)]) -> Section {
             "sum_pct": sums.iter().map(|(name, sum)| (name.clone(), sum.json())).collect::<Value>(),
         }),
     }
+}
+
+fn sums_of(sums: &[(String, Spread)]) -> Table {
+    let mut table =
+        Table::new(["busy machine, % of all CPUs", "sum of the rows", "off by at most"]);
+    for (name, sum) in sums {
+        let off = sum.map(|share| (share - 100.0).abs());
+        let worst = off.max().map_or("-".into(), |off| format!("{off:.2}"));
+        table.row([name.clone(), sum.text(2), worst]);
+    }
+    table
 }
 
 /// How many times as much top cost as its like of 2010: 2.87 % over 3.39 (ptop_old_nl, a request

@@ -41,15 +41,11 @@ pub struct Picture {
 pub struct Section {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its heading.
     pub title: String,
     /// How it was measured.
     pub how: String,
-    /// The commands that were run.
     pub commands: Vec<String>,
-    /// The figures.
     pub tables: Vec<Table>,
-    /// The figures drawn.
     pub pictures: Vec<Picture>,
     /// What they were to be.
     pub checks: Vec<Check>,
@@ -116,8 +112,8 @@ impl Report {
     /// The page.
     pub fn markdown(&self) -> String {
         let mut page = String::from("# Benchmarks\n\n");
-        page += "Written by `cargo xtask bench --markdown docs/benchmarks.md --json \
-                 docs/benchmarks.json`;\n`make bench` prints the same. Figures are the median of several rounds and, in \
+        page += "Written by `cargo xtask bench --markdown docs/benchmarks.md` (`--json FILE` keeps every \
+                 round);\n`make bench` prints the same. Figures are the median of several rounds and, in \
                  parentheses, their range; all tools of a table\nwere measured in the same run. Per \
                  cent is of one CPU.\n\n";
         page += &format!("{}\n", self.machine.table());

@@ -2,7 +2,8 @@
 
 use super::terminal;
 use anyhow::{anyhow, Context, Result};
-use rustix::process::{kill_process, Pid, Signal};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::{kill_process, pidfd_open, Pid, PidfdFlags, Signal};
 use std::fs::File;
 use std::io::{PipeReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -124,6 +125,24 @@ impl Running {
     pub fn press(&mut self, keys: &[u8]) -> Result<()> {
         let keyboard = self.keyboard.as_mut().context("it has no terminal")?;
         Ok(keyboard.write_all(keys)?)
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        let pid = Pid::from_raw(self.pid() as i32).context("no such process")?;
+        Ok(kill_process(pid, signal)?)
+    }
+
+    /// Waits until the process has ended, however it did.
+    pub fn ended(mut self, patience: Duration) -> Result<()> {
+        let pid = Pid::from_child(&self.child);
+        let process = pidfd_open(pid, PidfdFlags::empty()).context("pidfd_open")?;
+        let patience = Timespec::try_from(patience).context("too long")?;
+        if poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&patience))? == 0 {
+            return Err(anyhow!("it did not end"));
+        }
+        self.child.wait()?;
+        Ok(())
     }
 
     /// Waits until it ends by itself; all it wrote.

@@ -46,6 +46,11 @@ impl Spread {
         self.median().zip(other.median()).map(|(a, b)| a / b).into_iter().collect()
     }
 
+    /// What each of these is more than its counterpart of the same round.
+    pub fn over_by(&self, other: &Spread) -> Spread {
+        self.0.iter().zip(&other.0).map(|(a, b)| a - b).collect()
+    }
+
     /// `median (min..max)`, or `missing`.
     pub fn text(&self, decimals: usize) -> String {
         let (sorted, Some(median)) = (self.sorted(), self.median()) else {

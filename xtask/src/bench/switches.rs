@@ -3,7 +3,7 @@
 use super::bpf_stats::{self, Measured, Runs};
 use super::empty::{self, Attached};
 use super::pipe::{Pace, Pipe};
-use super::report::Section;
+use super::report::{Check, Section};
 use super::running::{Running, Surface};
 use super::spread::Spread;
 use super::table::Table;
@@ -84,7 +84,15 @@ fn calibrated(bench: &Bench, split: &str, pipe: &Pipe) -> Result<Running> {
     command.args(ARGUMENTS).arg(split).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
     let mut running = Running::start_looking_for(&mut command, Surface::LargeTerminal, "COMMAND")?;
     running.found(Duration::from_secs(10))?;
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    // Its first screen is of figures since boot: nothing need be attached yet.
+    while bpf_stats::of_process(running.pid()).is_none() {
+        if Instant::now() > deadline {
+            bail!("exactop attached nothing");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(1));
     while bpf_stats::is_measuring(running.pid()) {
         if Instant::now() > deadline {
             bail!("exactop did not stop calibrating");
@@ -183,9 +191,32 @@ fn section(pipe: &Pipe, strangers: usize, figures: &[Figures; ALL.len()]) -> Sec
         commands: vec![pipe.command(), format!("exactop {} sampled|exact", ARGUMENTS.join(" "))],
         tables: vec![table],
         pictures: Vec::new(),
-        checks: Vec::new(),
+        checks: checks(figures).into(),
         json: json_of(figures, strangers),
     }
+}
+
+fn checks(figures: &[Figures; ALL.len()]) -> [Check; 2] {
+    let [bare, empty, ledger, exact] = figures;
+    let more = |of: &Figures| of.wall_ns.over(&bare.wall_ns).map(|ratio| 100.0 * (ratio - 1.0));
+    let (empty, ledger, exact) = (more(empty), more(ledger), more(exact));
+    let times = ledger.median().zip(empty.median()).map(|(ours, empty)| ours / empty);
+    [
+        Check {
+            target:
+                "switches and wake-ups slow it down at most 1.5 times as much as empty programs"
+                    .into(),
+            found: times.map_or("missing".into(), |times| {
+                format!("{times:.2} times: {} % and {} %", ledger.text(1), empty.text(1))
+            }),
+            met: times.map(|times| times <= 1.5),
+        },
+        Check {
+            target: "with the exact split at most 40 %".into(),
+            found: format!("{} %", exact.text(1)),
+            met: exact.median().map(|pct| pct <= 40.0),
+        },
+    ]
 }
 
 fn json_of(figures: &[Figures; ALL.len()], strangers: usize) -> Value {

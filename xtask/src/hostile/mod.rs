@@ -8,6 +8,7 @@ mod names;
 mod objects;
 mod output;
 mod storms;
+mod watched;
 
 use anyhow::{bail, Context, Result};
 use std::path::{Path, PathBuf};

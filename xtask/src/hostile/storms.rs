@@ -1,7 +1,7 @@
 //! Storms: windows must close, whatever happens in them.
 
-use super::output::exact_windows;
-use super::{command, Line};
+use super::watched::{count_windows, watch};
+use super::Line;
 use anyhow::Result;
 use exactop_workloads::workloads::{
     AutoReaped, Crowd, CrowdOf, ExecThreads, ExitingThreads, ForkStorm, PipePingPong, SignalStorm,
@@ -9,7 +9,6 @@ use exactop_workloads::workloads::{
 };
 use std::any::Any;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
 const WINDOWS: usize = 6;
@@ -41,19 +40,13 @@ pub fn all(exactop: &Path) -> Result<Vec<Line>> {
 
 fn one(exactop: &Path, name: &str, start: Storm) -> Result<Line> {
     let mut line = Line::new(format!("{name}: windows that close"));
-    let words = ["--json", "-n", &WINDOWS.to_string(), "-d", "0.5", "--source", "ledger"];
     // Half of it is there before exactop looks, half comes while it does.
-    let child = command(exactop, &words).stdout(Stdio::piped()).spawn()?;
+    let before = watch(exactop, WINDOWS)?;
     let storm = start()?;
-    let during = command(exactop, &words).stdout(Stdio::piped()).spawn()?;
+    let during = watch(exactop, WINDOWS)?;
     let mut exact = 0;
-    for child in [child, during] {
-        let output = child.wait_with_output()?;
-        let closed = exact_windows(&output.stdout, WINDOWS);
-        for _ in 0..WINDOWS {
-            line.count(closed.clone().map(drop));
-        }
-        exact += closed.unwrap_or(0);
+    for child in [before, during] {
+        exact += count_windows(child, WINDOWS, &mut line)?;
     }
     drop(storm);
     line.notes.push(format!("{exact} of {} exact", line.tried));

@@ -107,9 +107,13 @@ pub fn own_name() -> String {
 
 /// Field 22 of /proc/PID/stat (proc_pid_stat(5)), in ticks.
 fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split_whitespace().nth(19)?.parse().ok()
+    start_in(&fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The same of a line, in which a name of any bytes stands in brackets.
+fn start_in(stat: &[u8]) -> Option<u64> {
+    let end = stat.iter().rposition(|&b| b == b')')?;
+    std::str::from_utf8(&stat[end + 1..]).ok()?.split_whitespace().nth(19)?.parse().ok()
 }
 
 /// Makes a group's directory and holds it, so that nobody takes it for left behind. Where it cannot
@@ -177,6 +181,14 @@ mod tests {
         for other in ["", "exactop-run-x", "exactop-run-1-2", "exactop-run-1-2-a-b-c-d", "else"] {
             assert_eq!(Maker::of(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_maker_of_any_name_is_seen() {
+        let rest = "S 1 2 3 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let line = [b"7 (a\xff) R 1) ".as_slice(), rest.as_bytes()].concat();
+        assert_eq!(start_in(&line), Some(4711));
+        assert_eq!(start_in(b"7 (a"), None);
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! `exactop cgroups`: what groups use and are kept from, and setting what they may use.
 
-use super::on_demand::windows::{Forms, WindowArgs};
+use super::on_demand::windows::{Ended, Forms, Opened, WindowArgs};
+use super::played::Windows;
 use crate::failure::Failure;
+use crate::options::of_recording::OfRecording;
 use crate::options::pace::PaceArgs;
 use crate::output;
 use crate::rights::{self, Origin, Role};
 use clap::{Args, Subcommand};
 use exactop_cgroups::{CgroupError, Hierarchy};
+use exactop_model::cgroups::Groups;
 use exactop_model::escape::escape_str;
 use exactop_model::limits::{weight, Max};
-use exactop_sources::groups::GroupWindows;
+use exactop_service::Remote;
+use exactop_sources::cgroups::GroupWindows;
 use exactop_views::cgroups;
 use rustix::fs::{Mode, OFlags};
 use std::os::fd::AsRawFd;
@@ -37,6 +41,8 @@ struct Show {
     #[command(flatten)]
     look: WindowArgs,
     #[command(flatten)]
+    of: OfRecording,
+    #[command(flatten)]
     pace: PaceArgs,
 }
 
@@ -58,7 +64,11 @@ pub const NOTES: &str = "\
 %CPU, %USR, %SYS: by the kernel's count of the group (cpu.stat; v1: cpuacct). LEDGER%: the same by the
 ledger. SHARE: of the machine. LAT%, THR%: time its tasks waited for a CPU, or for a new quota, in per
 cent of the window, over tasks. THROTTLED, PERIODS: by cpu.stat, throttled of all. MAX: CPUs the quota
-allows. PSI%: time in which some task waited for a CPU (cpu.pressure). Groups include those below.";
+allows. PSI%: time in which some task waited for a CPU (cpu.pressure). Groups include those below.
+With --replay LEDGER%, SHARE, LAT% and THR% are of the recorded windows; the kernel's own files are recorded only while
+somebody looks at groups in a live view with --record, else -.
+
+On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
 
 /// Prints windows, or sets a group.
 ///
@@ -68,8 +78,8 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     if let Some(Action::Set(set)) = &typed.action {
         return change(set);
     }
-    let Show { look, pace } = &typed.show;
-    let pace = pace.resolve()?;
+    let Show { look, pace, of } = &typed.show;
+    let pace = look.pace(pace.resolve()?)?;
     if !look.pid.is_empty() {
         return Err(Failure::usage("-p: groups are of many processes; 'exactop -p' shows one"));
     }
@@ -79,7 +89,34 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
         csv_header: cgroups::csv_header,
         csv: &cgroups::csv,
     };
-    look.show(pace, GroupWindows::open, |groups| Ok(groups.window()), &forms)
+    if let Some(path) = &of.replay {
+        look.looking.not_of_a_recording()?;
+        let windows = Windows::open(path, of.at.as_deref())?;
+        return look.print(pace.windows, windows, recorded, &forms);
+    }
+    let open = || {
+        let on = |socket: &Path| {
+            let ledger = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
+            let ledger = Box::new(ledger.map_err(Failure::failed)?);
+            GroupWindows::on(ledger, pace.interval_ns())
+                .map(Opened::on_socket)
+                .map_err(Failure::failed)
+        };
+        let own = || GroupWindows::open().map(Opened::own).map_err(Failure::failed);
+        look.looking.places().open(on, own)
+    };
+    look.show(pace, open, |groups| Ok::<_, CgroupError>(groups.window()), &forms)
+}
+
+/// The groups of the next recorded window; `None`: there are no more.
+fn recorded(windows: &mut Windows) -> Result<Option<Ended<Groups>>, Failure> {
+    while windows.next()? {
+        if let Some(groups) = windows.replay.groups() {
+            let groups = groups.map_err(Failure::failed)?;
+            return Ok(Some(Ended::recorded(groups, windows.replay.ends_wall_ns())));
+        }
+    }
+    Ok(None)
 }
 
 fn change(options: &Set) -> Result<(), Failure> {

@@ -29,8 +29,9 @@ pub fn run(as_json: bool) -> Result<(), Failure> {
     let tried = open(Choice::Ledger, all);
     let others = OTHERS.map(|(name, choice)| (name, open(choice, SplitOptions::default())));
     let objects = probe::objects();
-    if let Ok(provenance) = &tried {
-        correct(&mut report, provenance);
+    match &tried {
+        Ok(provenance) => correct(&mut report, provenance),
+        Err(_) => leave_open(&mut report),
     }
     say_whether_it_loads(&mut report, &objects);
     let reduced = rights::reduce(Role::Text, Origin::None, &[]);
@@ -49,16 +50,36 @@ fn open(choice: Choice, split: SplitOptions) -> Tried {
         .map_err(|error| harmless(&error.to_string()))
 }
 
-/// Kernels that have everything fentry needs and refuse it all the same only say so when asked.
+/// Whether the kernel takes fentry programs it only says when asked, which the ledger has done.
 fn correct(report: &mut Report, provenance: &Provenance) {
-    let unseen = provenance.unthrottle == Quality::Missing;
-    let told = |c: &&mut Capability| c.id == "unthrottle" && c.status == Status::Available;
-    if let Some(capability) = report.capabilities.iter_mut().find(told).filter(|_| unseen) {
-        capability.status = Status::Degraded;
-        capability.found = "the kernel refuses fentry programs".into();
+    let told = |c: &&mut Capability| c.id == "unthrottle";
+    let Some(capability) = report.capabilities.iter_mut().find(told) else { return };
+    if provenance.unthrottle == Quality::Exact {
+        capability.status = Status::Available;
+        capability.found = "fentry on unthrottle_cfs_rq".into();
+        (capability.loses, capability.remedy) = (String::new(), String::new());
+        return;
+    }
+    let said = provenance.no_unthrottle.as_deref().unwrap_or("it does not say why");
+    let refused = format!("the kernel refuses fentry programs ({said})");
+    if capability.status == Status::Available {
+        capability.found = refused;
         capability.loses = probe::LOST_WITHOUT_UNTHROTTLE.into();
         capability.remedy = "another kernel: whether it takes them only a try tells".into();
+    } else {
+        capability.found += &format!("; {refused}");
     }
+    capability.status = Status::Degraded;
+}
+
+/// Where the ledger could not be opened nobody asked the kernel: its symbols alone are no answer.
+fn leave_open(report: &mut Report) {
+    let hoped = |c: &&mut Capability| c.id == "unthrottle" && c.status == Status::Available;
+    let Some(capability) = report.capabilities.iter_mut().find(hoped) else { return };
+    capability.status = Status::Degraded;
+    capability.found += ", by the kernel's symbols; not tried, as the ledger does not open";
+    capability.loses = format!("if it is refused: {}", probe::LOST_WITHOUT_UNTHROTTLE);
+    capability.remedy = "what the ledger needs (see the end), then ask again".into();
 }
 
 /// Of a kernel that nobody tested at least so much is known.
@@ -136,7 +157,7 @@ fn qualities(provenance: &Provenance) -> String {
     for (quality, label) in [
         (Quality::Exact, "exact"),
         (Quality::Sampled, "sampled by the kernel's tick"),
-        (Quality::Missing, "not to be had"),
+        (Quality::Missing, "not available"),
     ] {
         let is = |c: &&Counter| provenance.of(**c) == quality;
         let ids: Vec<&str> = Counter::ALL.iter().filter(is).map(|c| c.info().id).collect();
@@ -187,4 +208,55 @@ fn opens(tried: &Tried) -> Value {
 
 fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| harmless(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::SourceKind;
+
+    fn said_by_symbols(status: Status) -> Report {
+        let capability = Capability {
+            id: "unthrottle",
+            what: "",
+            status,
+            vital: false,
+            found: "by its symbols".into(),
+            loses: "something".into(),
+            remedy: "something".into(),
+        };
+        Report { capabilities: vec![capability] }
+    }
+
+    fn corrected(status: Status, unthrottle: Quality, why: Option<&str>) -> Capability {
+        let mut report = said_by_symbols(status);
+        let no_unthrottle = why.map(String::from);
+        let of = Provenance { unthrottle, no_unthrottle, ..Provenance::new(SourceKind::Ledger) };
+        correct(&mut report, &of);
+        report.capabilities.remove(0)
+    }
+
+    #[test]
+    fn what_nobody_tried_is_not_called_fine() {
+        for (by_symbols, told) in [(Status::Available, true), (Status::Degraded, false)] {
+            let mut report = said_by_symbols(by_symbols);
+            leave_open(&mut report);
+            let capability = &report.capabilities[0];
+            assert_eq!(capability.status, Status::Degraded);
+            assert_eq!(capability.found.contains("not tried"), told, "{capability:?}");
+            assert!(!capability.loses.is_empty() && !capability.remedy.is_empty());
+        }
+    }
+
+    #[test]
+    fn what_the_ledger_found_goes_before_what_symbols_say() {
+        let taken = corrected(Status::Degraded, Quality::Exact, None);
+        assert_eq!((taken.status, taken.loses.as_str()), (Status::Available, ""));
+        for symbols in [Status::Available, Status::Degraded] {
+            let refused = corrected(symbols, Quality::Missing, Some("Invalid argument"));
+            assert_eq!(refused.status, Status::Degraded);
+            assert!(refused.found.contains("(Invalid argument)"), "{refused:?}");
+            assert!(!refused.loses.is_empty() && !refused.remedy.is_empty());
+        }
+    }
 }

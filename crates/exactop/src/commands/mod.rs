@@ -1,16 +1,25 @@
 //! What the command can do: a file or a folder for each subcommand that needs one; `ptop` is a way of
-//! watching, and `columns` and `completions` are lines of `main.rs`.
+//! watching, and `columns` is a line of `main.rs`.
 
 pub mod cgroups;
+pub mod completions;
+pub mod daemon;
+pub mod diff;
 pub mod doctor;
+pub mod export;
 #[cfg(feature = "bpf")]
 pub mod lab;
 pub mod load;
 pub mod manual;
 pub mod on_demand;
+pub mod played;
 pub mod prstat;
+pub mod record;
+pub mod replay;
+pub mod report;
 #[cfg(feature = "bpf")]
 pub mod run;
+mod stretch;
 #[cfg(feature = "bpf")]
 pub mod trace;
 pub mod watch;

@@ -120,7 +120,8 @@ fn clocks() -> Clocks {
 /// Threads that are there now, by procfs.
 fn known() -> Result<Vec<Known>, SourceError> {
     let mut source = session::source(Choice::Procfs, SplitOptions::default())?;
-    let snapshot = source.snapshot(&Request { needs: Needs::THREADS, watch: None })?;
+    let snapshot =
+        source.snapshot(&Request { needs: Needs::THREADS, watch: None, interval_ns: None })?;
     let of = |task: &TaskSample| {
         let (key, ident) = (&task.key, &task.ident);
         Known { tid: key.tid, tgid: key.tgid, ppid: ident.ppid, comm: ident.comm }

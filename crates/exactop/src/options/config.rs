@@ -1,9 +1,12 @@
 //! The configuration file: what the live view keeps between two starts.
 
-use crate::failure::Failure;
+use crate::failure::{complain, Failure};
 use exactop_files::FileError;
-use exactop_tui::Settings;
+use exactop_model::did_you_mean::nearest;
+use exactop_tui::{Preset, Settings};
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
+use std::sync::Once;
 
 /// Where it is: `$XDG_CONFIG_HOME/exactop/config.toml`, else below `~/.config`. `None` where
 /// neither is set. A relative XDG_CONFIG_HOME does not count (XDG Base Directory Specification).
@@ -13,21 +16,57 @@ pub fn path() -> Option<PathBuf> {
     Some(base.join("exactop/config.toml"))
 }
 
-/// The settings kept, or the defaults where there is no file.
+/// The settings kept, or the defaults where there is no file; and which keys nobody knows, which is
+/// said on standard error once.
 ///
 /// # Errors
 /// File, line and what is wrong.
-pub fn load() -> Result<Settings, Failure> {
-    let Some(path) = path() else { return Ok(Settings::default()) };
+pub fn load() -> Result<(Settings, Vec<String>), Failure> {
+    static TOLD: Once = Once::new();
+    let Some(path) = path() else { return Ok(Default::default()) };
     let bytes = match exactop_files::read_configuration(&path) {
         Ok(bytes) => bytes,
-        Err(error) if error.is_missing() => return Ok(Settings::default()),
+        Err(error) if error.is_missing() => return Ok(Default::default()),
         Err(error) => return Err(Failure::usage(format!("the configuration: {error}"))),
     };
-    text(&bytes).and_then(parse).map_err(|(line, what)| {
-        let path = path.display();
-        Failure::usage(format!("{path}:{line}: {what} (correct it or delete the file)"))
+    let shown = path.display();
+    let (settings, unknown) = text(&bytes).and_then(parse).map_err(|(line, what)| {
+        Failure::usage(format!("{shown}:{line}: {what} (correct it or delete the file)"))
+    })?;
+    let said = |(line, what): (usize, String)| format!("{shown}:{line}: {what}");
+    let unknown: Vec<String> = unknown.into_iter().map(said).collect();
+    TOLD.call_once(|| unknown.iter().for_each(|line| complain(line)));
+    Ok((settings, unknown))
+}
+
+/// What a file says, or the line of what is wrong with it, and what that is.
+pub type Parsed<T> = Result<T, (usize, String)>;
+
+/// What a file of TOML says; a key that is not known is refused with the nearest one that is.
+///
+/// # Errors
+/// The line, and what is wrong there.
+pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
+    let text = text(bytes)?;
+    if let Some(line) = exactop_files::too_deep(text) {
+        return Err((line, "more than 64 brackets are open here".into()));
+    }
+    toml::from_str(text).map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
+        (line, with_nearest(error.message()))
     })
+}
+
+/// Of a refusal that lists all keys, the key and the one that was probably meant.
+fn with_nearest(message: &str) -> String {
+    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match (message.starts_with("unknown field "), words.split_first()) {
+        (true, Some((unknown, known))) => match nearest(unknown, known.iter().copied()) {
+            Some(meant) => format!("unknown field `{unknown}`: did you mean `{meant}`?"),
+            None => message.to_string(),
+        },
+        _ => message.to_string(),
+    }
 }
 
 fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
@@ -38,18 +77,55 @@ fn text(bytes: &[u8]) -> Result<&str, (usize, String)> {
     })
 }
 
+/// Settings, and the lines of keys that nobody knows with what to write instead.
+type Read = (Settings, Vec<(usize, String)>);
+
 /// Reads settings; an error comes with its line.
-fn parse(text: &str) -> Result<Settings, (usize, String)> {
-    if let Some(line) = exactop_files::too_deep(text) {
-        return Err((line, "more than 64 brackets are open here".into()));
-    }
-    let settings: Settings = toml::from_str(text).map_err(|error: toml::de::Error| {
-        (error.span().map_or(1, |span| line_at(text, span.start)), error.message().to_string())
-    })?;
+fn parse(text: &str) -> Parsed<Read> {
+    let settings: Settings = parsed(text.as_bytes())?;
     match settings.check() {
-        Ok(()) => Ok(settings),
+        Ok(()) => Ok((settings, unknown(text))),
         Err(what) => Err((line_refused(text).unwrap_or(1), what)),
     }
+}
+
+/// Keys that a newer exactop may know, or nobody: what they say does not hold anybody up.
+fn unknown(text: &str) -> Vec<(usize, String)> {
+    let Ok(all) = toml::from_str::<toml::Table>(text) else { return Vec::new() };
+    let (of_settings, of_preset) = known();
+    let mut found = strangers(&all, &of_settings);
+    let presets = all.get("presets").and_then(toml::Value::as_table);
+    for preset in presets.into_iter().flatten().filter_map(|(_, preset)| preset.as_table()) {
+        found.extend(strangers(preset, &of_preset));
+    }
+    let told = |(key, what): (String, String)| (line_of(text, &key).unwrap_or(1), what);
+    found.into_iter().map(told).collect()
+}
+
+/// The keys of settings, and those of a preset.
+fn known() -> (Vec<String>, Vec<String>) {
+    let preset = Preset { columns: Vec::new(), sort: Some(Settings::default().sort) };
+    let keys = |table: Result<toml::Table, _>| {
+        table.map_or(Vec::new(), |table: toml::Table| {
+            table.into_iter().map(|(key, _)| key).collect()
+        })
+    };
+    let of_preset = keys(toml::Table::try_from(&preset));
+    let presets = [("own".to_string(), preset)].into();
+    let all = Settings { user: Some(String::new()), presets, ..Settings::default() };
+    (keys(toml::Table::try_from(all)), of_preset)
+}
+
+fn strangers(table: &toml::Table, known: &[String]) -> Vec<(String, String)> {
+    let strange = |key: &&String| !known.contains(key);
+    let told = |key: &String| {
+        let near = nearest(key, known.iter().map(String::as_str));
+        let near = near.map_or("docs/configuration.md lists them".into(), |near| {
+            format!("did you mean '{near}'?")
+        });
+        (key.clone(), format!("no setting is called '{key}', so it does nothing: {near}"))
+    };
+    table.keys().filter(strange).map(told).collect()
 }
 
 fn line_at(text: &str, offset: usize) -> usize {
@@ -64,12 +140,17 @@ fn line_refused(text: &str) -> Option<usize> {
         let settings: Settings = alone.try_into().ok()?;
         settings.check().is_err().then_some(key)
     };
-    let key = all.into_iter().find_map(refused)?;
+    line_of(text, &all.into_iter().find_map(refused)?)
+}
+
+/// The line on which a key is set, or the head of its table.
+fn line_of(text: &str, key: &str) -> Option<usize> {
     let starts = |line: &str| {
-        let rest = line.trim_start().trim_start_matches('"').strip_prefix(&key)?;
-        rest.trim_start_matches('"').trim_start().starts_with('=').then_some(())
+        let rest = line.trim_start().trim_start_matches(['"', '[']).strip_prefix(key)?;
+        rest.trim_start_matches(['"', ']', '.']).trim_start().starts_with(['=', ']']).then_some(())
     };
-    text.lines().position(|line| starts(line).is_some()).map(|at| at + 1)
+    let is_head = |line: &str| line.trim() == format!("[{key}]");
+    text.lines().position(|line| starts(line).is_some() || is_head(line)).map(|at| at + 1)
 }
 
 /// Keeps the settings; yields where. The file is whole at every instant, for its owner alone, and
@@ -93,8 +174,8 @@ mod tests {
     #[test]
     fn defaults_survive_the_file() {
         let text = toml::to_string(&Settings::default()).expect("TOML");
-        assert_eq!(parse(&text), Ok(Settings::default()));
-        assert_eq!(parse(""), Ok(Settings::default()));
+        assert_eq!(parse(&text), Ok((Settings::default(), Vec::new())));
+        assert_eq!(parse(""), Ok((Settings::default(), Vec::new())));
     }
 
     #[test]
@@ -106,10 +187,12 @@ mod tests {
             .words(COLUMNS.iter().map(|column| column.name))
             .words(["interval_s", "nan", "1e308", "filters", "[", "]", "\"pid>1\"", "presets."])
             .run(|bytes| match text(bytes).and_then(parse) {
-                Ok(settings) => {
+                Ok((settings, unknown)) => {
                     assert!(settings.columns.len() <= COLUMNS.len());
+                    assert!(unknown.iter().all(|(line, what)| *line >= 1 && !what.is_empty()));
                     let kept = toml::to_string(&settings).expect("TOML");
-                    assert_eq!(parse(&kept), Ok(settings), "what is kept is read again");
+                    let again = Ok((settings, Vec::new()));
+                    assert_eq!(parse(&kept), again, "what is kept is read again");
                 }
                 Err((line, what)) => assert!(line >= 1 && !what.is_empty()),
             });
@@ -119,9 +202,39 @@ mod tests {
     fn what_is_wrong_comes_with_its_line() {
         let line = |text: &str| parse(text).map_err(|(line, _)| line);
         assert_eq!(line("threads = true\ninterval_s = \"two\"\n"), Err(2));
-        assert_eq!(line("threads = true\n\nno_such_key = 1\n"), Err(3));
         assert_eq!(line("threads = true\n\n\ninterval_s = -1.0\n"), Err(4));
         assert_eq!(line("columns = [\n  \"pid\",\n  \"nonsense\",\n]\n"), Err(1));
         assert_eq!(line("threads = tru\n"), Err(1));
+    }
+
+    #[test]
+    fn a_key_that_nobody_knows_is_told_with_its_line_and_the_rest_holds() {
+        let own = "[presets.own]\ncolumns = [\"pid\"]\nsrot = \"pid\"\n";
+        let text =
+            format!("threads = true\n\nmicrostate = true\nzzzzzzzz = 1\n{own}[colours]\nx = 1\n");
+        let (settings, unknown) = parse(&text).expect("settings");
+        assert!(settings.threads && !settings.microstates && settings.presets.len() == 1);
+        let said = |line, words: &str| {
+            let found = unknown.iter().find(|told| told.1.contains(words));
+            assert_eq!(found.map(|told| told.0), Some(line), "{words}: {unknown:?}");
+        };
+        said(3, "'microstate', so it does nothing: did you mean 'microstates'?");
+        said(4, "'zzzzzzzz', so it does nothing: docs/configuration.md lists them");
+        said(7, "'srot', so it does nothing: did you mean 'sort'?");
+        said(8, "'colours'");
+        assert_eq!(unknown.len(), 4, "{unknown:?}");
+    }
+
+    #[test]
+    fn every_key_is_documented() {
+        let document = include_str!("../../../../docs/configuration.md");
+        let (of_settings, of_preset) = known();
+        assert!(of_settings.len() > 10 && of_preset.len() == 2, "{of_settings:?} {of_preset:?}");
+        for key in of_settings.iter().chain(&of_preset) {
+            assert!(
+                document.contains(&format!("| `{key}` |")),
+                "docs/configuration.md lacks {key}"
+            );
+        }
     }
 }

@@ -2,8 +2,11 @@
 //! with presets and the configuration file.
 
 pub mod config;
+pub mod looking;
+pub mod of_recording;
 pub mod pace;
 pub mod parse;
 pub mod preset;
 pub mod resolved;
+pub mod time;
 pub mod typed;

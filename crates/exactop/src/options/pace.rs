@@ -14,6 +14,13 @@ pub struct Pace {
     pub windows: Option<u64>,
 }
 
+impl Pace {
+    /// The length of a window, ns.
+    pub fn interval_ns(&self) -> u64 {
+        u64::try_from(self.interval.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
 /// What commands that show windows take at the end.
 #[derive(Debug, Args)]
 pub struct PaceArgs {

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::{self, Column};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
+use std::str::FromStr;
 
 /// A list of columns from the command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,12 +33,22 @@ where
 }
 
 /// How many windows.
+pub fn windows(text: &str) -> Result<u64, String> {
+    let why = "write how many windows, 1 or more; without it they go on until stopped";
+    count(text).map_err(|_| why.into())
+}
+
+/// How many of something there is at least one of.
 pub fn count(text: &str) -> Result<u64, String> {
     match text.parse() {
-        Ok(0) => Err("write 1 or more, or leave -n out to go on until stopped".into()),
-        Ok(n) => Ok(n),
-        Err(_) => Err("not a number of windows (1 or more)".into()),
+        Ok(n @ 1..) => Ok(n),
+        _ => Err("write a whole number, 1 or more".into()),
     }
+}
+
+/// Any whole number.
+pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| "write a whole number, 0 or more".into())
 }
 
 /// An interval in seconds.

@@ -24,6 +24,11 @@ const BUILT_IN: [(&str, &[ColumnId], ColumnId); 3] = [
     (PRECISE, PTOP, ColumnId::TotalPct),
 ];
 
+/// The names of those that come with exactop.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, ..)| *name)
+}
+
 /// The preset of this name.
 ///
 /// # Errors
@@ -32,7 +37,7 @@ pub fn named(name: &str) -> Result<Preset, Failure> {
     if let Some((_, columns, sort)) = BUILT_IN.iter().find(|(known, ..)| *known == name) {
         return Ok(Preset { columns: columns::of(columns), sort: sort.column() });
     }
-    let settings = config::load()?;
+    let (settings, _) = config::load()?;
     let Some(own) = settings.presets.get(name) else { return Err(unknown(name, &settings)) };
     let sort = own.sort.unwrap_or(ColumnId::CpuPct).column();
     Ok(Preset { columns: columns::of(&own.columns), sort })

@@ -3,15 +3,17 @@
 
 use super::pace::Pace;
 use super::parse::MAX_WIDTH;
-use super::typed::{PtopArgs, WatchArgs};
+use super::typed::{PtopArgs, WatchArgs, Whose, AUTO};
 use super::{config, preset};
 use crate::failure::Failure;
 use exactop_model::columns::{self, ColumnId, TOP};
+use exactop_model::filter::Filter;
+use exactop_model::named::By;
 use exactop_model::sort::SortBy;
+use exactop_model::Needs;
 use exactop_sources::passwd;
-use exactop_sources::session::Choice;
-use exactop_sources::SplitOptions;
-use exactop_tui::Settings;
+use exactop_sources::{SplitOptions, When};
+use exactop_tui::{Begin, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
 use std::io::{self, IsTerminal};
@@ -19,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const DEFAULT_DELAY_S: f64 = 2.0;
+/// As [`WatchArgs`] has it.
+const DEFAULT_BUDGET: f64 = 1.0;
 
 /// What is wanted.
 pub enum Wanted {
@@ -33,12 +37,18 @@ pub enum Wanted {
 /// The source that is wanted.
 #[derive(Debug)]
 pub struct SourceOptions {
-    /// Which.
-    pub choice: Choice,
+    /// `auto`, or one by name.
+    pub whose: Whose,
+    /// Where the daemon's socket is, unless where it always is.
+    pub socket: Option<PathBuf>,
     /// How it tells user, system and interrupt time apart.
     pub split: SplitOptions,
     /// Where /proc is, for tests.
     pub root: Option<PathBuf>,
+    /// Where it is recorded, too.
+    pub record: Option<PathBuf>,
+    /// Whether it is known already that control groups are shown by name.
+    pub names: bool,
 }
 
 /// What the live view starts with.
@@ -46,7 +56,7 @@ pub struct Live {
     pub source: SourceOptions,
     /// Only these processes, unless empty.
     pub pids: Vec<u32>,
-    pub settings: Settings,
+    pub begin: Begin,
 }
 
 /// What is printed, and how often.
@@ -55,6 +65,28 @@ pub struct Windows {
     pub plan: Plan,
     pub format: Format,
     pub pace: Pace,
+    /// Whether the exit status says that one was inexact.
+    pub check: bool,
+    /// Whether they are drawn over each other where there is a terminal.
+    pub draws: bool,
+}
+
+/// What is wanted of a recording.
+pub enum Replaying {
+    /// The live view on it.
+    Live(Begin, Vec<u32>),
+    /// Windows, one after the other.
+    Windows(Replayed),
+}
+
+/// What is printed of a recording.
+pub struct Replayed {
+    pub plan: Plan,
+    pub format: Format,
+    /// How many; `None`: all there are.
+    pub windows: Option<u64>,
+    /// Whether the exit status says that one was inexact.
+    pub check: bool,
 }
 
 /// What windows look like.
@@ -67,6 +99,17 @@ pub enum Format {
     /// A line each.
     Json,
     /// A line for each row.
+    Csv,
+    /// Everyone's time summed by what rows stand for.
+    Sums(By, Shape),
+}
+
+/// What sums look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub enum Shape {
+    Text,
+    Json,
     Csv,
 }
 
@@ -83,47 +126,109 @@ impl Wanted {
         }
     }
 
+    /// What the options come to for windows that were recorded.
+    ///
+    /// # Errors
+    /// What does not go together, is not known, or is for measuring.
+    pub fn replaying(mut typed: WatchArgs) -> Result<Replaying, Failure> {
+        let measuring = [
+            ("--delay", typed.delay.is_some()),
+            ("--source", typed.source != AUTO),
+            ("--socket", typed.socket.is_some()),
+            ("--record", typed.record.is_some()),
+            ("--proc-root", typed.proc_root.is_some()),
+            ("--split", typed.split != When::WhileCheap),
+            ("--irq", typed.irq != When::WhileCheap),
+            ("--budget", typed.budget != DEFAULT_BUDGET),
+        ];
+        if let Some((option, _)) = measuring.iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(format!(
+                "{option} is for measuring: what is replayed was measured already"
+            )));
+        }
+        if typed.list_fields {
+            return Err(Failure::usage("-O lists names of columns: 'exactop columns' does, too"));
+        }
+        if !typed.prints() {
+            if typed.iterations.is_some() {
+                return Err(for_printed("-n"));
+            }
+            return Ok(Replaying::Live(begin(&typed)?, typed.pid));
+        }
+        if typed.once {
+            typed.iterations = Some(1);
+        }
+        let format = format(&typed);
+        let plan = plan(&typed, format)?;
+        Ok(Replaying::Windows(Replayed {
+            plan,
+            format,
+            windows: typed.iterations,
+            check: typed.check,
+        }))
+    }
+
     /// The precise top is batch mode with columns of its own.
     ///
     /// # Errors
     /// As above.
     pub fn precise(typed: PtopArgs) -> Result<Wanted, Failure> {
-        let mut watch = typed.watch;
-        if watch.preset.is_some() || watch.columns.is_some() {
-            return Err(Failure::usage(
-                "ptop has columns of its own: leave --preset and --columns out",
-            ));
-        }
-        watch.batch = true;
-        watch.preset = Some(preset::PRECISE.into());
-        watch.delay = watch.delay.or(Some(typed.interval));
-        watch.iterations = watch.iterations.or(typed.count);
-        watch.rows = typed.rows;
-        Wanted::watching(watch)
+        Wanted::watching(precise(typed)?)
     }
 }
 
-fn live(typed: WatchArgs) -> Result<Live, Failure> {
-    let printing = [("-n", typed.iterations.is_some()), ("-w", typed.width.is_some())];
+/// The precise top as a way of watching.
+///
+/// # Errors
+/// It has columns already.
+pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
+    let mut watch = typed.watch;
+    if watch.preset.is_some() || watch.columns.is_some() {
+        return Err(Failure::usage(
+            "ptop has columns of its own: leave --preset and --columns out",
+        ));
+    }
+    watch.draws = !watch.prints();
+    watch.batch = true;
+    watch.preset = Some(preset::PRECISE.into());
+    if typed.of.replay.is_none() {
+        watch.delay = watch.delay.or(Some(typed.interval));
+    }
+    watch.iterations = watch.iterations.or(typed.count);
+    watch.rows = typed.rows;
+    Ok(watch)
+}
+
+fn for_printed(option: &str) -> Failure {
+    Failure::usage(format!("{option} is for printed windows: add -b, --json or --csv"))
+}
+
+/// With what the live view begins.
+fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
+    let printing =
+        [("-w", typed.width.is_some()), ("--check", typed.check), ("--by", typed.by.is_some())];
     if let Some((option, _)) = printing.iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format!(
-            "{option} is for printed windows: add -b, --json or --csv"
-        )));
+        return Err(for_printed(option));
     }
     if !io::stdout().is_terminal() {
         return Err(Failure::usage(
             "standard output is not a terminal: add -b for text, or use --json or --csv",
         ));
     }
-    let settings = settings(&typed)?;
-    are_there(typed.proc_root.as_deref(), &typed.pid)?;
-    user(&typed)?;
-    Ok(Live { source: source(&typed), pids: typed.pid, settings })
+    let (settings, unknown) = settings(typed)?;
+    user(typed)?;
+    Ok(Begin { settings, windows: typed.iterations, warning: unknown.into_iter().next() })
 }
 
-/// Those of the configuration, changed by the command line.
-fn settings(typed: &WatchArgs) -> Result<Settings, Failure> {
-    let mut settings = config::load()?;
+fn live(typed: WatchArgs) -> Result<Live, Failure> {
+    let begin = begin(&typed)?;
+    are_there(typed.proc_root.as_deref(), &typed.pid)?;
+    Ok(Live { source: source(&typed), pids: typed.pid, begin })
+}
+
+/// Those of the configuration, changed by the command line; and what it says that nobody knows.
+fn settings(typed: &WatchArgs) -> Result<(Settings, Vec<String>), Failure> {
+    let (mut settings, unknown) = config::load()?;
     if let Some(seconds) = typed.delay {
         settings.interval_s = seconds;
     }
@@ -152,7 +257,7 @@ fn settings(typed: &WatchArgs) -> Result<Settings, Failure> {
     settings.hide_idle |= typed.hide_idle;
     settings.command_line |= typed.command_line;
     settings.per_cpu |= typed.per_cpu;
-    Ok(settings)
+    Ok((settings, unknown))
 }
 
 fn windows(typed: WatchArgs) -> Result<Windows, Failure> {
@@ -163,10 +268,21 @@ fn windows(typed: WatchArgs) -> Result<Windows, Failure> {
         interval: Duration::from_secs_f64(typed.delay.unwrap_or(DEFAULT_DELAY_S)),
         windows: if typed.once { Some(1) } else { typed.iterations },
     };
-    Ok(Windows { source, plan, format, pace })
+    let draws = typed.draws && pace.windows != Some(1);
+    Ok(Windows { source, plan, format, pace, check: typed.check, draws })
 }
 
 fn format(typed: &WatchArgs) -> Format {
+    if let Some(by) = typed.by {
+        return Format::Sums(
+            by,
+            match (typed.json, typed.csv) {
+                (true, _) => Shape::Json,
+                (_, true) => Shape::Csv,
+                _ => Shape::Text,
+            },
+        );
+    }
     if typed.json {
         return Format::Json;
     }
@@ -192,6 +308,7 @@ fn format(typed: &WatchArgs) -> Format {
 fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
     let preset = typed.preset.as_deref().map(preset::named).transpose()?;
     let columns = match (&typed.columns, &preset) {
+        _ if matches!(format, Format::Sums(..)) => Vec::new(),
         (Some(columns), _) => columns.0.clone(),
         (None, Some(preset)) => preset.columns.clone(),
         (None, None) if typed.json || typed.csv => json::default_columns(),
@@ -225,11 +342,22 @@ fn user(typed: &WatchArgs) -> Result<Option<User>, Failure> {
     Ok(Some(User { uid, others }))
 }
 
+fn names_are_shown(typed: &WatchArgs) -> bool {
+    let columns = typed.columns.iter().flat_map(|columns| columns.0.iter().copied());
+    let filters = typed.filter.iter().map(Filter::column);
+    let sort = typed.sort.iter().map(|field| field.0.column);
+    let needs = columns::needs(columns.chain(filters).chain(sort), false);
+    typed.by.is_some() || needs.has(Needs::NAMES)
+}
+
 fn source(typed: &WatchArgs) -> SourceOptions {
     SourceOptions {
-        choice: typed.source,
+        whose: typed.source,
+        socket: typed.socket.clone(),
         split: SplitOptions { split: typed.split, irq: typed.irq, budget: typed.budget / 100.0 },
         root: typed.proc_root.clone(),
+        record: typed.record.clone(),
+        names: typed.record.is_some() || names_are_shown(typed),
     }
 }
 

@@ -1,23 +1,51 @@
 //! What is typed to watch: options named as in top where top has them.
 
 use super::parse::{self, Columns, SortField, Word};
+use crate::options::of_recording::OfRecording;
 use clap::Args;
 use exactop_model::filter::Filter;
+use exactop_model::named::By;
 use exactop_sources::session::Choice;
 use exactop_sources::When;
 use std::path::PathBuf;
 
+/// Whose figures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A daemon's.
+    Daemon,
+    /// Our own.
+    Own(Choice),
+}
+
+/// The first that can be had.
+pub const AUTO: Whose = Whose::Own(Choice::Auto);
+
 /// Where the figures come from.
-pub const SOURCES: &[Word<Choice>] = &[
-    ("auto", Choice::Auto, "The first of the others that can be had"),
-    ("ledger", Choice::Ledger, "BPF events, exact; needs privileges"),
+pub const SOURCES: &[Word<Whose>] = &[
+    ("auto", AUTO, "The first of the others that can be had"),
+    ("daemon", Whose::Daemon, "The ledger of 'exactop daemon', by its socket; for its group"),
+    ("ledger", Whose::Own(Choice::Ledger), "BPF events, exact; needs privileges"),
     (
         "snapshot",
-        Choice::Snapshot,
+        Whose::Own(Choice::Snapshot),
         "The kernel's own counters, read by a BPF iterator; needs privileges",
     ),
-    ("taskstats", Choice::Taskstats, "Netlink, with a record of each exit; needs CAP_NET_ADMIN"),
-    ("procfs", Choice::Procfs, "/proc: ticks, for anyone"),
+    (
+        "taskstats",
+        Whose::Own(Choice::Taskstats),
+        "Netlink, with a record of each exit; needs CAP_NET_ADMIN",
+    ),
+    ("procfs", Whose::Own(Choice::Procfs), "/proc: ticks, for anyone"),
+];
+
+/// What time is summed by.
+pub const BYS: &[Word<By>] = &[
+    ("container", By::Container, "Containers, by name; those of pods as NAMESPACE/POD/CONTAINER"),
+    ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
+    ("namespace", By::Namespace, "Namespaces of kubernetes"),
+    ("unit", By::Unit, "Units of systemd, the innermost outside of containers"),
+    ("user", By::User, "Users; whose exited processes were is not told"),
 ];
 
 /// How the ledger tells user from system time.
@@ -53,9 +81,12 @@ pub struct WatchArgs {
     /// One window, then exit
     #[arg(long, conflicts_with = "iterations")]
     pub once: bool,
-    /// Exit after N windows (batch)
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::count, allow_hyphen_values = true)]
+    /// Exit after N windows
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse::windows, allow_hyphen_values = true)]
     pub iterations: Option<u64>,
+    /// Exit with 3 if a window was inexact, as it always is from other sources than the ledger (batch)
+    #[arg(long)]
+    pub check: bool,
     /// Length of a window [default: 2]
     #[arg(short, long, value_name = "SECONDS", value_parser = parse::seconds, allow_hyphen_values = true)]
     pub delay: Option<f64>,
@@ -79,6 +110,17 @@ pub struct WatchArgs {
     /// <, <=, > or >= and a value; ! in front negates. May be given several times
     #[arg(long, value_name = "EXPR", value_parser = parse::filter, allow_hyphen_values = true)]
     pub filter: Vec<Filter>,
+    /// Sum everyone's time, exited tasks' too, by this instead of showing tasks (batch)
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_parser = parse::one_of(BYS),
+        conflicts_with_all = [
+            "pid", "user", "filter", "hide_idle", "threads", "command_line", "per_cpu", "sort",
+            "columns", "preset", "width"
+        ]
+    )]
+    pub by: Option<By>,
     /// Only rows that used CPU time in the window
     #[arg(short = 'i', long)]
     pub hide_idle: bool,
@@ -103,13 +145,19 @@ pub struct WatchArgs {
     /// At most so many rows of the precise top.
     #[arg(skip)]
     pub rows: Option<usize>,
+    /// Windows are drawn over each other on a terminal.
+    #[arg(skip)]
+    pub draws: bool,
     /// The columns and the order of this name: top, prstat, ptop, or a preset of your own in the
     /// configuration
     #[arg(long, value_name = "NAME", conflicts_with = "columns")]
     pub preset: Option<String>,
     /// Where the figures come from
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    pub source: Choice,
+    pub source: Whose,
+    /// The daemon's socket
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
     /// How the ledger tells user from system time
     #[arg(long, value_parser = parse::one_of(SPLITS), default_value = "auto")]
     pub split: When,
@@ -119,6 +167,9 @@ pub struct WatchArgs {
     /// What --split auto and --irq auto may cost each, in per cent of the machine's CPU time
     #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = parse::percent, allow_hyphen_values = true)]
     pub budget: f64,
+    /// Record what is shown into this directory, too ('exactop replay DIR')
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
     /// Read this directory instead of /proc (procfs source, for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     pub proc_root: Option<PathBuf>,
@@ -136,13 +187,15 @@ impl WatchArgs {
 pub struct PtopArgs {
     #[command(flatten)]
     pub watch: WatchArgs,
-    /// Show at most this many rows; the sum is of all
-    #[arg(long, value_name = "N")]
+    #[command(flatten)]
+    pub of: OfRecording,
+    /// Show at most this many rows; the sum is of all [default: what fits on a terminal]
+    #[arg(long, value_name = "N", value_parser = parse::number::<usize>)]
     pub rows: Option<usize>,
     /// Seconds a window is long
     #[arg(value_parser = parse::seconds, conflicts_with = "delay", default_value = "2")]
     pub interval: f64,
     /// Windows to print, then exit
-    #[arg(value_parser = parse::count, conflicts_with = "iterations")]
+    #[arg(value_parser = parse::windows, conflicts_with = "iterations")]
     pub count: Option<u64>,
 }

@@ -87,6 +87,7 @@ fn is_for_now(error: &io::Error) -> bool {
 ///
 /// # Errors
 /// As above.
+#[cfg(feature = "bpf")]
 pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
     let signals = Signals::new()?;
     Sink::open(path, &signals)?.write(text.as_bytes())

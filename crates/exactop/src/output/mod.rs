@@ -1,7 +1,7 @@
 //! Standard output and the time between windows, both of which a signal can cut short.
 
-#[cfg(feature = "bpf")]
 pub mod file;
+pub mod screen;
 pub mod second_signal;
 
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::net::UnixStream;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,8 +23,12 @@ const CHUNK: usize = 4096;
 /// after that ends the program at once, whatever it is doing.
 pub struct Signals {
     wake: UnixStream,
+    /// Where handlers write.
+    sender: UnixStream,
     /// The first that came.
     caught: Arc<AtomicI32>,
+    /// For a service a hang-up is a wish.
+    reload: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -33,15 +37,33 @@ impl Signals {
     /// # Errors
     /// When the kernel refuses a socket pair or a handler.
     pub fn new() -> Result<Signals, Failure> {
-        Signals::taken().map_err(Failure::cannot("catch signals"))
+        Signals::taken(&[SIGINT, SIGTERM, SIGHUP]).map_err(Failure::cannot("catch signals"))
     }
 
-    fn taken() -> io::Result<Signals> {
+    /// The same for a service, which SIGHUP does not end: it asks to read the settings anew.
+    ///
+    /// # Errors
+    /// When the kernel refuses a socket pair or a handler.
+    pub fn of_a_service() -> Result<Signals, Failure> {
+        let taken = Signals::taken(&[SIGINT, SIGTERM]);
+        let signals = taken.map_err(Failure::cannot("catch signals"))?;
+        let wished = signals.hears_hang_ups().map_err(Failure::cannot("catch signals"));
+        wished.map(|()| signals)
+    }
+
+    fn hears_hang_ups(&self) -> io::Result<()> {
+        let sender = self.sender.try_clone()?;
+        signal_hook::flag::register(SIGHUP, self.reload.clone())?;
+        signal_hook::low_level::pipe::register(SIGHUP, sender)?;
+        interrupts(SIGHUP)
+    }
+
+    fn taken(ends: &[i32]) -> io::Result<Signals> {
         let (wake, sender) = UnixStream::pair()?;
         wake.set_nonblocking(true)?;
         let caught = Arc::new(AtomicI32::new(0));
         let ignored = ignored();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for &signal in ends {
             // nohup(1) and shells that start a job in the background mean it.
             if ignored & (1 << (signal - 1)) != 0 {
                 continue;
@@ -57,13 +79,24 @@ impl Signals {
             signal_hook::low_level::pipe::register(signal, sender.try_clone()?)?;
             interrupts(signal)?;
         }
-        Ok(Signals { wake, caught })
+        Ok(Signals { wake, sender, caught, reload: Arc::default() })
     }
 
-    fn caught(&self) -> Option<i32> {
+    /// Has something to read once a signal came.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// The signal that came.
+    pub fn caught(&self) -> Option<i32> {
         let mut bytes = [0; 16];
         while (&self.wake).read(&mut bytes).is_ok_and(|n| n > 0) {}
         Some(self.caught.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// Whether settings are to be read anew, once for each time that it is asked for.
+    pub fn asks_to_reload(&self) -> bool {
+        self.reload.swap(false, Ordering::SeqCst)
     }
 
     /// What failed; or the signal that came, which may be why.
@@ -79,7 +112,8 @@ impl Signals {
         self.wait(then, &[]).map(|_| ())
     }
 
-    /// Sleeps until then, or until one of `inputs` has something to read: its index.
+    /// Sleeps until then, or until one of `inputs` has something to read: its index. Who is late already
+    /// is told of what there is to read all the same.
     ///
     /// # Errors
     /// The signal that came first.
@@ -89,9 +123,6 @@ impl Signals {
                 return Err(Failure::Signal(signal));
             }
             let left = then.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(None);
-            }
             let timeout =
                 Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
             let mut fds: Vec<PollFd> =
@@ -105,6 +136,9 @@ impl Signals {
             let ready = fds[..inputs.len()].iter().position(|fd| !fd.revents().is_empty());
             if ready.is_some() && self.caught.load(Ordering::SeqCst) == 0 {
                 return Ok(ready);
+            }
+            if left.is_zero() && self.caught.load(Ordering::SeqCst) == 0 {
+                return Ok(None);
             }
         }
     }
@@ -172,9 +206,13 @@ pub fn not_written(error: io::Error) -> Failure {
 
 /// The set of signals this program was started to ignore (proc_pid_status(5)).
 pub fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+    std::fs::read("/proc/self/status").ok().and_then(|status| sigign(&status)).unwrap_or(0)
+}
+
+/// `SigIgn` of a status, whose name may be of any bytes.
+fn sigign(status: &[u8]) -> Option<u64> {
+    let mask = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"SigIgn:"))?;
+    u64::from_str_radix(std::str::from_utf8(mask).ok()?.trim(), 16).ok()
 }
 
 /// Prints a text that is ready as a whole.
@@ -195,4 +233,15 @@ pub fn bar(template: &str, steps: u64) -> indicatif::ProgressBar {
     let style = indicatif::ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar());
     indicatif::ProgressBar::new(steps).with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sigign;
+
+    #[test]
+    fn ignored_signals_are_found_behind_a_name_of_any_bytes() {
+        assert_eq!(sigign(b"Name:\tno\xffhup\nSigIgn:\t0000000000000001\n"), Some(1));
+        assert_eq!(sigign(b"Name:\tx\n"), None);
+    }
 }

@@ -80,23 +80,27 @@ const REFUSED: &[c_long] = &[
 
 /// Sockets that are not refused: this machine's own, and the kernel's.
 const FAMILIES: [i32; 2] = [libc::AF_UNIX, libc::AF_NETLINK];
+/// Those of the network, for a service that serves or sends metrics.
+const NETWORK: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 
-/// Fences this process in, with all of its threads.
-pub fn fence() -> Measure {
-    let applied = program().and_then(|program| apply_filter_all_threads(&program));
+/// Fences this process in, with all of its threads; whether it goes on using the network.
+pub fn fence(network: bool) -> Measure {
+    let applied = program(network).and_then(|program| apply_filter_all_threads(&program));
     match applied {
         Ok(()) => Measure::On(format!("{} calls are refused", REFUSED.len())),
         Err(error) => Measure::Off(error.to_string()),
     }
 }
 
-fn program() -> Result<BpfProgram, seccompiler::Error> {
+fn program(network: bool) -> Result<BpfProgram, seccompiler::Error> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         REFUSED.iter().map(|&call| (call, Vec::new())).collect();
     let other = |family: i32| {
         SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family as u64)
     };
-    let families = FAMILIES.iter().map(|&family| other(family)).collect::<Result<Vec<_>, _>>()?;
+    let beside: &[i32] = if network { &NETWORK } else { &[] };
+    let families = FAMILIES.iter().chain(beside).map(|&family| other(family));
+    let families = families.collect::<Result<Vec<_>, _>>()?;
     rules.insert(libc::SYS_socket, vec![SeccompRule::new(families)?]);
     let refused = SeccompAction::Errno(libc::EPERM as u32);
     let architecture = std::env::consts::ARCH.try_into()?;
@@ -139,9 +143,13 @@ mod tests {
 
     /// In a thread of its own, which alone is fenced in.
     fn fenced<T: Send>(test: impl FnOnce() -> T + Send) -> T {
+        fenced_with(false, test)
+    }
+
+    fn fenced_with<T: Send>(network: bool, test: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
-                seccompiler::apply_filter(&program().expect("a program")).expect("seccomp");
+                seccompiler::apply_filter(&program(network).expect("a program")).expect("seccomp");
                 test()
             });
             thread.join().expect("no panic")
@@ -175,6 +183,17 @@ mod tests {
             assert!(netlink >= 0);
             let refused = UdpSocket::bind("127.0.0.1:0").map_err(|error| error.raw_os_error());
             assert_eq!(refused.map(drop), Err(Some(libc::EPERM)));
+        });
+    }
+
+    #[test]
+    fn a_service_of_metrics_has_the_network_and_nothing_else_more() {
+        fenced_with(true, || {
+            assert!(UdpSocket::bind("127.0.0.1:0").is_ok());
+            // SAFETY: makes a descriptor or fails.
+            let packet = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW, 0) };
+            assert_eq!(errno(packet.into()), Some(libc::EPERM));
+            assert!(std::process::Command::new("/bin/true").status().is_err());
         });
     }
 

@@ -2,18 +2,20 @@
 //! nothing executed, no TCP (landlock(7)).
 
 use super::table::Writes;
-use super::Measure;
+use super::{Beside, Measure};
 use crate::options::config;
+use exactop_cgroups::mountinfo::OURS;
 use exactop_cgroups::Hierarchy;
 use exactop_sources::probe;
 use landlock::{
-    path_beneath_rules, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, RestrictionStatus,
-    Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, ABI,
+    path_beneath_rules, Access, AccessFs, AccessNet, BitFlags, LandlockStatus, NetPort,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, RulesetStatus,
+    Scope, ABI,
 };
 use std::path::{Path, PathBuf};
 
-/// What can be read: what is shown (proc, sys, run), names and time zones (etc, usr), and kernel
-/// types where sysfs has none (boot, lib).
+/// What can be read, beside what names containers: what is shown (proc, sys, run), names and time zones
+/// (etc, usr), and kernel types where sysfs has none (boot, lib).
 const READ: &[&str] = &["/proc", "/sys", "/etc", "/usr", "/run", "/var/run", "/lib", "/boot"];
 /// The controlling terminal, and what programs expect to be there.
 const DEVICES: &[&str] = &["/dev/tty", "/dev/null", "/dev/urandom"];
@@ -31,6 +33,8 @@ pub enum Fenced {
     Not(String),
     /// Not, on purpose: the fenced see nobody in this /proc.
     LeftOut,
+    /// Not, as nobody knows whether they would: why.
+    Unsure(String),
 }
 
 impl Fenced {
@@ -55,19 +59,34 @@ impl Fenced {
                 GUARD,
                 "mount /proc without hidepid, if everyone may see everyone",
             ),
+            Fenced::Unsure(why) => (
+                Measure::Off(format!(
+                    "left out: cannot read {OURS} ({why}), and if /proc hides processes, it would \
+                     hide all of them"
+                )),
+                GUARD,
+                "mount /proc where exactop runs",
+            ),
         }
     }
 }
 
 /// Fences this process in.
-pub fn fence(writes: Writes, readable: &[&Path]) -> Fenced {
+pub fn fence(writes: Writes, beside: &Beside) -> Fenced {
     // A fenced process may look at no other that is not (ptrace(2), access mode checking), and a
     // /proc that hides processes shows those alone that one may look at.
-    if probe::hides_processes() {
-        return Fenced::LeftOut;
+    match probe::hides_processes() {
+        Ok(true) => return Fenced::LeftOut,
+        Ok(false) => {}
+        Err(error) => return Fenced::Unsure(error.to_string()),
     }
-    let rules =
-        Rules { read: readable.iter().map(PathBuf::from).collect(), write: written(writes) };
+    let owned = |paths: &[&Path]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let rules = Rules {
+        read: owned(beside.readable),
+        write: written(writes).into_iter().chain(owned(beside.written)).collect(),
+        listens: beside.listens,
+        connects: beside.connects,
+    };
     match rules.apply() {
         Ok(status) => result(&status),
         Err(error) => Fenced::Not(error.to_string()),
@@ -78,7 +97,9 @@ pub fn fence(writes: Writes, readable: &[&Path]) -> Fenced {
 fn written(writes: Writes) -> Vec<PathBuf> {
     let groups = || Hierarchy::of_this_machine().ok().map(|hierarchy| hierarchy.root);
     match writes {
-        Writes::Nowhere => Vec::new(),
+        // Recordings are named by whoever calls.
+        Writes::Nowhere | Writes::Recording | Writes::Output => Vec::new(),
+        Writes::Configuration => configuration(),
         Writes::Groups => groups().into_iter().collect(),
         Writes::ConfigurationAndGroups => groups().into_iter().chain(configuration()).collect(),
     }
@@ -95,9 +116,21 @@ fn configuration() -> Vec<PathBuf> {
     real.iter().chain([&path]).filter_map(|path| there(path)).collect()
 }
 
+#[derive(Default)]
 struct Rules {
     read: Vec<PathBuf>,
     write: Vec<PathBuf>,
+    /// TCP ports.
+    listens: Option<u16>,
+    connects: Option<u16>,
+}
+
+/// A port that may be used so.
+fn ports(
+    port: Option<u16>,
+    access: AccessNet,
+) -> impl Iterator<Item = Result<NetPort, RulesetError>> {
+    port.into_iter().map(move |port| Ok(NetPort::new(port, access)))
 }
 
 impl Rules {
@@ -110,7 +143,8 @@ impl Rules {
             PathBuf::from(text.trim_start_matches(':'))
         });
         let zone = zone.filter(|path| path.is_absolute());
-        let read_paths = READ.iter().map(Path::new).chain(self.read.iter().map(PathBuf::as_path));
+        let known = READ.iter().chain(exactop_containers::READ);
+        let read_paths = known.map(Path::new).chain(self.read.iter().map(PathBuf::as_path));
         Ruleset::default()
             .handle_access(AccessFs::from_all(WANTED))?
             .handle_access(AccessNet::from_all(WANTED))?
@@ -119,6 +153,8 @@ impl Rules {
             .add_rules(path_beneath_rules(read_paths.chain(zone.as_deref()), read))?
             .add_rules(path_beneath_rules(DEVICES, device))?
             .add_rules(path_beneath_rules(&self.write, write))?
+            .add_rules(ports(self.listens, AccessNet::BindTcp))?
+            .add_rules(ports(self.connects, AccessNet::ConnectTcp))?
             .restrict_self()
     }
 }
@@ -161,7 +197,11 @@ mod tests {
     fn nothing_is_written_but_where_a_command_writes() {
         let (ours, others) = (tempfile::tempdir().expect("one"), tempfile::tempdir().expect("two"));
         fs::write(others.path().join("there"), "before").expect("a file");
-        let rules = Rules { read: vec![others.path().into()], write: vec![ours.path().into()] };
+        let rules = Rules {
+            read: vec![others.path().into()],
+            write: vec![ours.path().into()],
+            ..Rules::default()
+        };
         let done = fenced(&rules, || {
             let kind = |result: std::io::Result<()>| result.map_err(|error| error.kind());
             assert_eq!(kind(fs::write(ours.path().join("new"), "text")), Ok(()));
@@ -188,7 +228,7 @@ mod tests {
     fn what_is_shown_is_read_and_nothing_else() {
         let elsewhere = tempfile::tempdir().expect("a directory");
         fs::write(elsewhere.path().join("secret"), "text").expect("a file");
-        let rules = Rules { read: vec![], write: vec![] };
+        let rules = Rules::default();
         fenced(&rules, || {
             for path in ["/proc/self/stat", "/proc/1/stat", "/proc/stat", "/etc/passwd"] {
                 assert!(fs::read(path).is_ok(), "{path}");

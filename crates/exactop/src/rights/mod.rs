@@ -1,8 +1,9 @@
 //! Rights are given up once what needs them is open: what can no longer be done cannot be misused.
 //!
-//! [`reduce`] is called by each command after its source is open and before its first output. What
-//! is kept is said in one table ([`table`]), which docs/security.md shows. Commands that start
-//! other programs keep everything: these are to get what exactop was started with.
+//! [`reduce`] is called by each command after its source is open and before its first output; but the
+//! live view reads and draws /proc while its source is being opened, with everything. What is kept is
+//! said in one table ([`table`]), which docs/security.md shows. Commands that start other programs keep
+//! everything: these are to get what exactop was started with.
 
 mod calls;
 mod capabilities;
@@ -39,12 +40,30 @@ pub struct Reduced {
 /// Gives up what a command no longer needs. `readable` are files and directories beside the usual
 /// ones that it goes on reading. What a kernel does not have is left out: 'exactop doctor' says so.
 pub fn reduce(role: Role, source: Origin, readable: &[&Path]) -> Reduced {
+    reduce_beside(role, source, &Beside { readable, ..Beside::default() })
+}
+
+/// What a command goes on using beside what its role says.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside<'a> {
+    /// Files and directories that it reads.
+    pub readable: &'a [&'a Path],
+    /// Directories beneath which it writes: recordings, a socket.
+    pub written: &'a [&'a Path],
+    /// The TCP port on which it listens.
+    pub listens: Option<u16>,
+    /// The TCP port to which it connects.
+    pub connects: Option<u16>,
+}
+
+/// The same for a command that goes on using these.
+pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
     let rights = role.rights();
     // Without it an ordinary user may not fence himself in.
     let no_new_privs = no_new_privs();
-    let files = files::fence(rights.writes, readable);
+    let files = files::fence(rights.writes, beside);
     let capabilities = capabilities::keep(rights.kept(source), rights.asked);
-    let calls = calls::fence();
+    let calls = calls::fence(beside.listens.or(beside.connects).is_some());
     Reduced { no_new_privs, capabilities, files, calls }
 }
 

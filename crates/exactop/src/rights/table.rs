@@ -10,12 +10,20 @@ pub enum Role {
     Text,
     /// Prints windows.
     Windows,
+    /// Records windows.
+    Record,
+    /// Serves and records.
+    Daemon,
     /// The live view.
     Live,
+    /// The live view of a recording.
+    Replay,
     /// Attaches programs of its own and prints windows.
     OnDemand,
     /// Sets what a control group may use.
     Limit,
+    /// Writes what is recorded into a directory.
+    Export,
     /// Records into a file.
     #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
     Trace,
@@ -49,6 +57,12 @@ impl From<SourceKind> for Origin {
 pub enum Writes {
     /// Nowhere.
     Nowhere,
+    /// The directory of its recording.
+    Recording,
+    /// The directory of the configuration.
+    Configuration,
+    /// The directory it was told to fill.
+    Output,
     /// Files of control groups.
     Groups,
     /// The directory of the configuration, and files of control groups.
@@ -85,6 +99,9 @@ impl Role {
         match self {
             Role::Text => NOTHING,
             Role::Windows => Rights { by_source: true, ..NOTHING },
+            Role::Record => Rights { by_source: true, writes: Writes::Recording, ..NOTHING },
+            Role::Daemon => Rights { by_source: true, writes: Writes::Recording, ..NOTHING },
+            Role::Export => Rights { writes: Writes::Output, ..NOTHING },
             Role::Live => Rights {
                 // A process's page attaches programs for it, whatever the source.
                 keeps: BPF,
@@ -92,6 +109,7 @@ impl Role {
                 asked: Caps::KILL.union(Caps::SYS_NICE).union(Caps::DAC_OVERRIDE),
                 writes: Writes::ConfigurationAndGroups,
             },
+            Role::Replay => Rights { writes: Writes::Configuration, ..NOTHING },
             Role::OnDemand => Rights { keeps: BPF.union(SEE), ..NOTHING },
             // A group may have been handed to another user.
             Role::Limit => Rights { keeps: Caps::DAC_OVERRIDE, writes: Writes::Groups, ..NOTHING },
@@ -137,18 +155,32 @@ mod tests {
         }
     }
 
-    const ROLES: [Role; 6] =
-        [Role::Windows, Role::Live, Role::OnDemand, Role::Limit, Role::Trace, Role::Text];
+    const ROLES: [Role; 10] = [
+        Role::Windows,
+        Role::Record,
+        Role::Daemon,
+        Role::Live,
+        Role::Replay,
+        Role::OnDemand,
+        Role::Limit,
+        Role::Trace,
+        Role::Export,
+        Role::Text,
+    ];
 
     /// The commands of a role, as the document has them.
     fn commands(role: Role) -> &'static str {
         match role {
             Role::Windows => "`-b`, `--json`, `--csv`, `--once`, `ptop`, `prstat`",
+            Role::Record => "`record`",
+            Role::Daemon => "`daemon`",
             Role::Live => "live view",
+            Role::Replay => "live view of a recording",
             Role::OnDemand => "`syscalls`, `wakeups`, `waits`, `cgroups`",
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",
-            Role::Text => "`doctor`, `columns`, `man`, `completions`",
+            Role::Export => "`export`",
+            Role::Text => "`doctor`, `columns`, `man`, `completions`, `replay -b`, `diff`, `report`, `record list`, `record verify`, `record cut`",
         }
     }
 
@@ -160,6 +192,9 @@ mod tests {
         };
         let writes = match rights.writes {
             Writes::Nowhere => "nothing",
+            Writes::Recording => "its recording",
+            Writes::Configuration => "its configuration",
+            Writes::Output => "the directory it fills",
             Writes::Groups => "control groups",
             Writes::ConfigurationAndGroups => "its configuration, control groups",
         };

@@ -60,10 +60,40 @@ fn the_manual_names_every_option_command_and_column() {
     for column in COLUMNS {
         assert!(man.contains(&format!("\\fB{}\\fR", column.name)), "{}", column.name);
     }
+    for written in
+        ["\\fB-n\\fR, \\fB--iterations\\fR \\fIN\\fR", "\\fB-p\\fR, \\fB--pid\\fR \\fIPID\\fR"]
+    {
+        assert!(man.contains(written), "{written} is not in the manual");
+    }
     for section in ["NAME", "SYNOPSIS", "OPTIONS", "COLUMNS", "KEYS", "\"EXIT STATUS\"", "FILES"] {
         assert!(man.contains(&format!(".SH {section}\n")), "{section} is not in the manual");
     }
     assert!(!man.contains("proc-root"), "hidden options stay hidden");
+}
+
+#[test]
+fn each_command_has_a_manual_page_of_its_own() {
+    let names = run(&["man", "--list"]).fine();
+    assert!(names.lines().any(|name| name == "exactop-lab-run"), "{names}");
+    assert!(names.starts_with("exactop\n"), "{names}");
+    for name in names.lines().skip(1) {
+        let page = run(&["man", name]).fine();
+        assert!(page.contains(&format!("\n.TH {name} 1 ")), "{name}: {page}");
+        // Whatever its help lists, explained: the synopsis has every name, and notes some.
+        let words: Vec<&str> = name.split('-').skip(1).chain(["--help"]).collect();
+        let help = run(&words).fine();
+        let explained = page.split("\n.SH DESCRIPTION\n").nth(1).expect("a description");
+        let explained = explained.split("\n.SH NOTES\n").next().expect("a part");
+        let plain = explained.replace("\\-", "-");
+        for option in help.lines().filter_map(|line| line.trim_start().split_once("--")) {
+            let end = |c: char| !c.is_alphanumeric() && c != '-';
+            let option = option.1.split(end).next().expect("a word");
+            let begins = [format!("  --{option}"), format!(", --{option}")];
+            let listed = !option.is_empty() && begins.iter().any(|begin| help.contains(begin));
+            assert!(!listed || plain.contains(&format!("--{option}")), "{name}: --{option}");
+        }
+    }
+    assert_eq!(run(&["man", "run"]).fine(), run(&["man", "exactop-run"]).fine());
 }
 
 #[test]
@@ -74,6 +104,27 @@ fn completions_know_every_option() {
             let name = if shell == "fish" { option.trim_start_matches('-') } else { &option };
             assert!(script.contains(name), "{shell}: {option}");
         }
+    }
+}
+
+#[test]
+fn completions_know_values_and_hide_what_help_hides() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]).fine();
+        let words: Vec<&str> =
+            script.split(|c: char| !c.is_alphanumeric() && !"_-".contains(c)).collect();
+        let mut values = vec!["lat_pct", "cgroup", "prstat", "procfs"];
+        // For fish the generator writes no values of what has no option's name.
+        if shell != "fish" {
+            values.push("lab-compare");
+        }
+        if shell != "fish" && cfg!(feature = "bpf") {
+            values.extend(["nice-share", "epoll_wait", "clock_nanosleep"]);
+        }
+        for value in values {
+            assert!(words.contains(&value), "{shell}: {value}");
+        }
+        assert!(!script.contains("proc-root") && !script.contains("proc_root"), "{shell}");
     }
 }
 

@@ -121,7 +121,14 @@ fn windows(root: &std::path::Path, format: &str) -> Child {
 
 #[test]
 fn help_and_version_are_answers() {
-    assert!(run(&["--version"]).fine().starts_with("exactop 0."));
+    let short = run(&["-V"]).fine();
+    assert_eq!(short, format!("exactop {}\n", env!("CARGO_PKG_VERSION")));
+    let long = run(&["--version"]).fine();
+    let (build, kernel) =
+        long.strip_prefix(&short).and_then(|l| l.split_once('\n')).expect("lines");
+    assert!(build.starts_with("build: ") && build.contains(std::env::consts::ARCH), "{long}");
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").expect("a release");
+    assert!(kernel.starts_with("kernel: Linux ") && kernel.contains(release.trim()), "{long}");
     assert!(run(&["-h"]).fine().contains("Usage"));
     assert!(run(&["help", "doctor"]).fine().contains("--json"));
 }

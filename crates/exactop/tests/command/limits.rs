@@ -53,7 +53,7 @@ fn inside(group: &Group, args: &[&str]) -> Done {
 fn with_little_memory_something_smaller_is_taken_and_nobody_is_killed() {
     // The program's own pages are charged to whoever reads them first: not to the group, then.
     done(command(&["--json", "-n", "1", "-d", "0.2"]));
-    for mib in [16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64] {
+    for mib in [16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 96] {
         let Some(group) = Group::of_mib(mib) else { return };
         let done = inside(&group, &["--json", "-n", "1", "-d", "0.2"]);
         assert_eq!((done.code, done.err.as_str()), (Some(0), ""), "{mib} MiB: {}", done.out);

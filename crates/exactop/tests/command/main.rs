@@ -1,5 +1,9 @@
 //! The command as a whole, run as a person or a script runs it, on a made-up /proc.
 
+#[cfg(feature = "bpf")]
+mod containers;
+mod cut;
+mod diff;
 mod documents;
 mod ends;
 mod files;
@@ -7,6 +11,8 @@ mod files;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
+#[cfg(feature = "bpf")]
+mod kills;
 #[cfg(feature = "bpf")]
 mod limits;
 mod live;
@@ -16,7 +22,11 @@ mod made_up_proc;
 mod on_demand;
 mod poor_machines;
 mod prstat;
+mod record;
 mod refused;
+#[cfg(feature = "bpf")]
+mod regressions;
+mod report;
 mod rights;
 #[cfg(feature = "bpf")]
 mod run;

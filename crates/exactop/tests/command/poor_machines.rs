@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
@@ -114,6 +114,27 @@ fn in_a_pid_namespace_of_its_own_it_reads_proc_and_says_why() {
     let (window, _) = fallen_back(run("--json --once -d 0.3"), "PID namespace");
     assert_eq!(window["tasks"].as_array().expect("rows").len(), 1, "it is alone there");
     refused(&run("--once --source ledger"), "PID namespace");
+}
+
+/// The programs read the machine's clock, we our own: no figure of theirs could be held against it.
+#[test]
+fn in_a_time_namespace_with_another_clock_nothing_that_reads_the_kernels_clock_runs() {
+    if !can_unshare() || !cfg!(feature = "bpf") || !Path::new("/proc/self/ns/time").exists() {
+        return;
+    }
+    let here = Reachable::new();
+    let own = ["--fork", "-T", "--monotonic", "100000"];
+    for args in [
+        "syscalls --json 0.1 1",
+        "waits --json 0.1 1",
+        "wakeups --json 0.1 1",
+        "trace -o out -d 0.1",
+        "--once --source ledger",
+        "--once --source snapshot",
+    ] {
+        let done = here.apart(&own, &format!("cd $(dirname {{}}) && exec {{}} {args}"));
+        done.refused(1, "is off the machine's by 100000 s 0 ns");
+    }
 }
 
 #[test]

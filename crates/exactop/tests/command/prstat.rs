@@ -206,7 +206,7 @@ fn microstates_of_real_threads_sum_to_100() {
         let sum: f64 = row[2..10].iter().filter_map(|cell| cell.parse::<f64>().ok()).sum();
         // Seven figures, each rounded to a tenth or, from 9.95 on, to a whole per cent.
         assert!((sum - 100.0).abs() < 2.0, "{row:?}");
-        assert_eq!(row[4], "-", "TRP is not to be had");
+        assert_eq!(row[4], "-", "TRP is not measured");
     }
     assert!(text.contains("Total: 1 processes, 9 lwps, "), "{text}");
     assert!(rows.iter().filter(|row| row[10] != "0" && row[12] != "0").count() >= 8, "{text}");

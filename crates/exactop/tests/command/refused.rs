@@ -6,6 +6,22 @@ use crate::made_up_proc::tree;
 /// Arguments, and words that the one line must contain.
 const REFUSED: &str = include_str!("refused.txt");
 
+/// Whose name the line begins with, where it is of one.
+const SUBCOMMANDS: [&str; 12] = [
+    "run",
+    "doctor",
+    "wakeups",
+    "cgroups",
+    "lab",
+    "syscalls",
+    "waits",
+    "ptop",
+    "columns",
+    "completions",
+    "man",
+    "load",
+];
+
 #[test]
 fn wrong_use_is_refused_in_one_line() {
     for line in REFUSED.lines() {
@@ -13,7 +29,10 @@ fn wrong_use_is_refused_in_one_line() {
         let args: Vec<&str> = args.split_whitespace().map(|arg| arg.trim_matches('\'')).collect();
         let done = run(&args);
         done.refused(2, words);
-        assert!(done.err.starts_with("exactop: "), "{args:?}: {}", done.err);
+        let named = args.first().is_some_and(|arg| SUBCOMMANDS.contains(arg));
+        let begins = if named { format!("exactop: {}", args[0]) } else { "exactop: ".into() };
+        assert!(done.err.starts_with(&begins), "{args:?}: {}", done.err);
+        assert!(!done.err.contains("invalid digit"), "{args:?}: {}", done.err);
     }
 }
 
@@ -22,6 +41,13 @@ fn a_process_that_is_not_there_is_named() {
     let tree = tree();
     let done = run_on(tree.path(), &["-b", "-p", "1,4711"]);
     assert_eq!((done.code, done.err.as_str()), (Some(1), "exactop: no process 4711\n"));
+    let done = run_on(tree.path(), &["prstat", "-p", "1,4711", "1", "1"]);
+    done.refused(1, "exactop: prstat: no process 4711");
+}
+
+#[test]
+fn a_wrong_option_of_prstat_points_to_its_own_help() {
+    run(&["prstat", "--bogus"]).refused(1, "'--bogus' found (see 'exactop prstat --help')");
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn niceness_cpus_and_policy_are_set_and_clamped() {
     let (nice, said) = of(&["--nice", "25"], "nice");
     assert_eq!(
         (nice.as_str(), said.as_str()),
-        ("19", "exactop: niceness 25 is out of range: 19 it is\n")
+        ("19", "exactop: run: niceness 25 is out of range: using 19\n")
     );
     let stat = "cut -d')' -f2 /proc/self/stat | cut -d' ' -f40";
     assert_eq!(of(&["--sched", "batch"], stat).0, "3", "SCHED_BATCH");
@@ -100,6 +100,35 @@ fn niceness_cpus_and_policy_are_set_and_clamped() {
     let done = run(&["run", "--cpus", "1023", "true"]);
     assert_eq!(done.code, Some(125));
     assert!(done.err.contains("choose among 0"), "{}", done.err);
+}
+
+#[test]
+fn a_run_is_recorded_with_everyone_who_exited() {
+    if without_ledger() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    let path = path.to_str().expect("UTF-8");
+    let own = dir.path().join("recorded-true");
+    std::fs::copy("/bin/true", &own).expect("a copy");
+    // Longer than a window of half a second.
+    let script = "n=0; while [ $n -lt 40 ]; do $0; sleep 0.03; n=$((n+1)); done; exit 3";
+    let command = ["--", "sh", "-c", script, own.to_str().expect("UTF-8")];
+    let done = run(&[&["run", "-q", "--record", path], &command[..]].concat());
+    assert_eq!((done.code, done.err.as_str()), (Some(3), ""));
+    let replayed = run(&["replay", "--json", path]).fine();
+    let windows: Vec<Value> =
+        replayed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(windows.len() > 1, "{}", windows.len());
+    let of = |window: &Value| {
+        let groups = window["exited"].as_array().expect("groups").clone();
+        let ours = groups.into_iter().filter(|group| group["comm"] == "recorded-true");
+        ours.map(|group| ns(&group, "exited_processes")).sum::<u64>()
+    };
+    assert_eq!(windows.iter().map(of).sum::<u64>(), 40);
+    assert!(windows.iter().all(|window| window["window"]["residual_ns"] == 0));
+    run(&["record", "verify", path]).fine();
 }
 
 #[test]
@@ -195,7 +224,7 @@ fn without_the_ledger_the_report_names_what_is_missing() {
 fn groups_are_listed_set_and_explained() {
     let Some(_) = groups().filter(|_| !without_ledger()) else { return };
     let me = program();
-    let spin = [&me, "load", "spin", "--threads", "2", "--duration", "30"];
+    let spin = [&me, "load", "spin", "--threads", "2", "--duration", "600"];
     let mut child = command(&[&["run", "-q", "--max", "30%", "--"][..], &spin].concat())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -228,7 +257,7 @@ fn groups_are_listed_set_and_explained() {
     let set = run(&["cgroups", "set", path, "--weight", "500", "--max", "60000/200000"]).fine();
     assert!(set.contains("before: weight 100, max 30000 100000"), "{set}");
     assert!(set.contains("after:  weight 500, max 60000 200000"), "{set}");
-    let text = run(&["cgroups", "0.5", "1", "-n", "100"]).fine();
+    let text = run(&["cgroups", "0.5", "1", "--rows", "100"]).fine();
     assert!(text.contains(path.trim_start_matches('/')) && text.contains("LEDGER%"), "{text}");
     let csv = run(&["cgroups", "--csv", "0.3", "1"]).fine();
     assert!(csv.starts_with("t0_ns,t1_ns,path,usage_ns") && csv.contains(path), "{csv}");

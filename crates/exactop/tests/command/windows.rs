@@ -4,6 +4,10 @@ use crate::helpers::run::{command, done, run_on};
 use crate::made_up_proc::tree;
 use serde_json::Value;
 
+/// Five windows of a source that keeps no books.
+const RECORDED: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../recording/tests/recordings/form-1-procfs.rec");
+
 const QUICK: [&str; 3] = ["--once", "-d", "0.05"];
 
 fn once(args: &[&str]) -> String {
@@ -197,9 +201,14 @@ fn csv_has_one_header_and_a_line_for_each_row_and_window() {
     let text = run_on(tree.path(), &args).fine();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 1 + 2 * 3, "{text}");
-    assert_eq!(lines[0], "t0_ns,t1_ns,kind,pid,comm,stl_pct");
-    assert!(lines[1].ends_with(",process,1,init,"), "{text}");
-    assert!(lines[3].ends_with(",process,812,\"evil\\x1b[2J\\x0a,\"\"\","), "{text}");
+    assert_eq!(lines[0], "t0_ns,t1_ns,kind,pid,comm,stl_pct,wall_s");
+    assert!(lines[1].contains(",process,1,init,,"), "{text}");
+    assert!(lines[3].contains(",process,812,\"evil\\x1b[2J\\x0a,\"\"\",,"), "{text}");
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
+    for line in &lines[1..] {
+        let wall_s: u64 = line.rsplit(',').next().and_then(|s| s.parse().ok()).expect("a time");
+        assert!(now.as_secs().abs_diff(wall_s) < 3600, "{line}");
+    }
     let end = lines[1].split(',').nth(1);
     assert_eq!(end, lines[4].split(',').next(), "the windows meet");
 }
@@ -213,4 +222,28 @@ fn what_has_no_header_still_reads_what_its_columns_need() {
     assert!(number(cells[4]) && number(cells[5]), "{csv}");
     let by_memory = once(&["--preset", "ptop", "-b", "-o", "mem_pct"]);
     assert!(by_memory.contains("V:V:S"), "{by_memory}");
+}
+
+/// Without the ledger all are, and with it those that say so.
+#[test]
+fn inexact_windows_are_a_status_of_their_own_where_that_is_asked_for() {
+    let tree = tree();
+    let checked = |args: &[&str]| run_on(tree.path(), &[&["-n", "2", "-d", "0.05"], args].concat());
+    assert_eq!(checked(&["--csv"]).code, Some(0));
+    let found = checked(&["--csv", "--check"]);
+    assert_eq!(found.code, Some(3), "{}", found.err);
+    assert!(found.err.starts_with("exactop: inexact windows: 2 of 2 ("), "{}", found.err);
+    assert_eq!(found.out.lines().count(), 1 + 2 * 3, "all are printed: {}", found.out);
+
+    let any = done(command(&["--json", "-n", "3", "-d", "0.2", "--check"]));
+    let state = |line: &str| {
+        let object: Value = serde_json::from_str(line).expect("JSON");
+        object["window"]["state"].as_str().map(String::from)
+    };
+    let states: Vec<_> = any.out.lines().map(state).collect();
+    let inexact = states.iter().filter(|state| state.as_deref() == Some("inexact")).count();
+    assert_eq!(states.len(), 3, "{}", any.err);
+    assert_eq!(any.code, Some(if inexact > 0 { 3 } else { 0 }), "{states:?}: {}", any.err);
+    let of_recorded = ["replay", "--json", "--check", RECORDED];
+    assert_eq!(done(command(&of_recorded)).code, Some(3));
 }

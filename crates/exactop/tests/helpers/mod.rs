@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod processes;
+pub mod quiet;
 pub mod rights;
 pub mod run;
 pub mod terminal;

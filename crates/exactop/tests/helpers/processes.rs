@@ -71,8 +71,10 @@ pub fn first_line(pipe: Option<impl Read>) -> String {
 
 /// The state letter of a process (proc_pid_stat(5)); `None`: it is gone.
 pub fn state(pid: u32) -> Option<char> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ")?.1.chars().next()
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    // The name, which stands in brackets, may be of any bytes.
+    let end = stat.iter().rposition(|&b| b == b')')?;
+    stat.get(end + 2).map(|&letter| letter.into())
 }
 
 /// Whether a process is gone, or dead and not waited for.
@@ -83,5 +85,9 @@ pub fn is_over(pid: u32) -> bool {
 /// The children of a process.
 pub fn children(pid: u32) -> Vec<u32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-    text.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+    let text = match state(pid) {
+        None => String::new(),
+        Some(_) => text.expect("CONFIG_PROC_CHILDREN"),
+    };
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }

@@ -61,6 +61,8 @@ impl Terminal {
         self.line(&format!("clear; {} {options}", program()));
         self.wait("the table", |t| t.alternate().then_some(()));
         self.shows("PID");
+        // What is shown before the source is open is none of its windows.
+        self.wait("a window", |t| (!t.screen().contains("since boot")).then_some(()));
     }
 
     fn tmux(&self, args: &[&str]) -> Output {

@@ -3,12 +3,14 @@
 //!
 //! Figures differ from run to run; what must hold of every screen does not ([`screen`]).
 
+mod commands;
 mod endings;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 mod hostile;
 mod pages;
 mod questions;
+mod recording;
 mod rights;
 mod screen;
 mod sizes;

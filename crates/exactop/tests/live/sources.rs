@@ -64,7 +64,7 @@ fn procfs_says_that_it_samples_and_what_it_could_not_name() {
         let terminal = Terminal::live(width, 24, "-d 0.5 --source procfs");
         terminal.passes(|screen| {
             table(&terminal, screen)?;
-            if !screen.contains("procfs ~ samples") || !screen.contains("not exact") {
+            if !screen.contains("procfs ~ samples") || !screen.contains("inexact") {
                 return Err("it does not say that it samples".into());
             }
             match account(screen, "unnamed") {
@@ -75,4 +75,25 @@ fn procfs_says_that_it_samples_and_what_it_could_not_name() {
         assert!(!terminal.screen().contains("exited ×"));
     }
     drop(load);
+}
+
+/// Loading programs takes a while on a busy machine: until there is a window, everyone's whole life.
+#[test]
+fn something_is_on_the_screen_before_the_source_is_open() {
+    if without_ledger() {
+        return;
+    }
+    let terminal = Terminal::new(200, 50, &[]);
+    let file = terminal.record();
+    terminal.start("-d 0.5 --source ledger");
+    terminal.shows("ledger · window");
+    let bytes = std::fs::read(file).expect("what was written");
+    let text = String::from_utf8_lossy(&bytes);
+    // What is on the screen now no longer says it; the canvas steps over spaces.
+    assert!(text.contains("boot"), "{text:?}");
+    // The window that follows is no longer than its second: it is not the machine's life.
+    let screen = terminal.screen();
+    let length = screen.split("ledger · window ").nth(1).and_then(|rest| rest.split(' ').next());
+    let length: f64 = length.and_then(|s| s.parse().ok()).expect("a window's length");
+    assert!(length < 60.0 && !screen.contains("since boot"), "{screen}");
 }

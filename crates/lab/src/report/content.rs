@@ -1,11 +1,11 @@
 //! What is on the page.
 
-use super::document::{Block, Document};
 use super::{discards, figure, interval, plots, predicted};
 use crate::analysis::{Finding, Findings, Verdict};
 use crate::definition::Experiment;
 use crate::record::{Point, Run};
 use crate::statistics::detectable;
+use exactop_plot::page::{Block, Document};
 use exactop_plot::PlotError;
 
 /// The page of a run.

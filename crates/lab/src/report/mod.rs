@@ -2,10 +2,9 @@
 //! points.
 
 mod content;
-mod document;
 mod plots;
 
-pub use document::{Block, Document};
+pub use exactop_plot::page::{Block, Document};
 
 use crate::analysis::{analyse, Finding, Findings, Verdict};
 use crate::record::{self, Point, Run};

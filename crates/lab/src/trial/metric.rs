@@ -41,9 +41,9 @@ pub(super) fn value(
             let time = |of: fn(&exactop_model::CpuSample) -> u64| {
                 window.cpus.iter().map(|cpu| of(&cpu.time)).sum::<u64>()
             };
-            // What is nameless of a CPU's time need not have been executed on that CPU.
+            // What has no name of a CPU's time need not have been executed on that CPU.
             let executed = time(|t| t.task_ns + t.unnamed_ns);
-            let unnamed = time(|t| t.unnamed_ns + t.no_group_ns);
+            let unnamed = time(|t| t.unnamed_ns + t.no_name_ns);
             over(executed.saturating_sub(unnamed), executed)
         }
         Metric::TopSum => Some(taken.top.ok_or(missing("top's sum"))?),
@@ -74,7 +74,7 @@ pub(super) fn value(
 }
 
 fn missing(what: &str) -> Trouble {
-    Trouble::Trial(format!("{what} is not to be had"))
+    Trouble::Trial(format!("no figure for {what}"))
 }
 
 fn over(part: u64, whole: u64) -> Option<f64> {

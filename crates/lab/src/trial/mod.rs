@@ -58,7 +58,7 @@ pub struct Lab<'a> {
 }
 
 /// Everyone is told of: the header's ticks too.
-const REQUEST: Request = Request { needs: Needs::MACHINE, watch: None };
+const REQUEST: Request = Request { needs: Needs::MACHINE, watch: None, interval_ns: None };
 
 /// Opens the exact ledger.
 fn ledger() -> Result<Session, LabError> {

@@ -23,7 +23,7 @@ pub fn fill(point: &mut Point, window: &Window, book: &Book, workers: &Workers, 
     let pct = |ns: u64| 100.0 * ns as f64 / whole;
     let tasks: u64 = on.iter().map(|cpu| cpu.time.task_ns).sum();
     point.foreign_pct = descendants_ns(window, book).map(|own| pct(tasks.saturating_sub(own)));
-    let unnamed = on.iter().map(|cpu| cpu.time.unnamed_ns + cpu.time.no_group_ns).sum();
+    let unnamed = on.iter().map(|cpu| cpu.time.unnamed_ns + cpu.time.no_name_ns).sum();
     point.unnamed_pct = Some(pct(unnamed));
     let steal: Option<Vec<u64>> = on.iter().map(|cpu| cpu.time.steal_ns).collect();
     point.steal_pct = steal.map(|all| pct(all.iter().sum()));

@@ -1,9 +1,13 @@
 //! What is counted only while someone looks, beside the ledger: one file a command.
 
-mod call_nr;
+mod bounded;
+pub mod losses;
+mod shared;
 pub mod switchlog;
+mod syscall_nr;
 pub mod syscalls;
 pub mod waits;
 pub mod wakeups;
 
-pub use call_nr::CallNr;
+pub use shared::{Choice, Looked, Shown};
+pub use syscall_nr::SyscallNr;

@@ -1,10 +1,13 @@
 //! System calls in a window: how often, how long, how many failed.
 
-use super::call_nr::CallNr;
+use super::losses::Losses;
+use super::syscall_nr::SyscallNr;
 use crate::key::Who;
+use serde::{Deserialize, Serialize};
 
 /// What is summed together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SyscallsBy {
     /// Everyone's calls of one kind.
     #[default]
@@ -16,13 +19,13 @@ pub enum SyscallsBy {
 }
 
 /// Calls of one kind that returned in the window, or whose thread exited in them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct SyscallRow {
     /// Whose; `None` where everyone's are summed.
     pub who: Option<Who>,
     /// Which call.
-    pub nr: CallNr,
+    pub nr: SyscallNr,
     pub calls: u64,
     /// Of these, how many had begun before anyone looked, so that they have no time.
     pub untimed: u64,
@@ -42,7 +45,7 @@ pub struct SyscallRow {
 
 impl SyscallRow {
     /// A row without calls.
-    pub fn new(who: Option<Who>, nr: CallNr) -> SyscallRow {
+    pub fn new(who: Option<Who>, nr: SyscallNr) -> SyscallRow {
         SyscallRow {
             who,
             nr,
@@ -73,8 +76,29 @@ impl SyscallRow {
     }
 }
 
+/// Calls of one kind that returned the same error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Failures {
+    /// Whose, as in the call's row.
+    pub who: Option<Who>,
+    pub nr: SyscallNr,
+    /// errno(3).
+    pub errno: u32,
+    pub count: u64,
+}
+
+impl Failures {
+    /// `EAGAIN`, or the number where it has no name.
+    pub fn name(&self) -> String {
+        let number = i32::try_from(self.errno).ok();
+        let name = number.and_then(|number| syscalls::Errno::new(number).name());
+        name.map_or(self.errno.to_string(), String::from)
+    }
+}
+
 /// How often a process or thread came onto a CPU in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Dispatches {
     pub who: Who,
@@ -82,26 +106,38 @@ pub struct Dispatches {
 }
 
 /// A window's system calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // Their names say it.
 pub struct SyscallWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
-    /// At its end.
     pub t1_ns: u64,
     /// What the rows sum.
     pub by: SyscallsBy,
     /// In no order; none without calls and without calls in flight.
     pub rows: Vec<SyscallRow>,
+    /// The errors of the rows, in no order. Read a moment after the rows: what failed meanwhile is in these.
+    #[serde(default)]
+    pub failures: Vec<Failures>,
     /// Empty where everyone's calls are summed.
     pub dispatches: Vec<Dispatches>,
-    /// Calls that are missing because the tables were full.
-    pub lost: u64,
+    /// What is missing.
+    pub losses: Losses,
 }
 
 impl SyscallWindow {
     /// Length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
+    }
+
+    /// The errors of a row, the most frequent first.
+    pub fn failures_of(&self, row: &SyscallRow) -> Vec<Failures> {
+        let whose = |who: &Option<Who>| who.map(|who| (who.tgid, who.tid));
+        let same = |f: &&Failures| f.nr == row.nr && whose(&f.who) == whose(&row.who);
+        let mut failures: Vec<Failures> = self.failures.iter().filter(same).copied().collect();
+        failures.sort_by_key(|f| (std::cmp::Reverse(f.count), f.errno));
+        failures
     }
 
     /// Dispatches of a row's process or thread.
@@ -117,7 +153,7 @@ mod tests {
 
     #[test]
     fn the_mean_leaves_out_calls_without_a_time() {
-        let nothing = SyscallRow::new(None, CallNr(1));
+        let nothing = SyscallRow::new(None, SyscallNr(1));
         assert_eq!(nothing.mean_ns(), None);
         let row = SyscallRow { calls: 3, untimed: 1, total_ns: 10, ..nothing };
         assert_eq!(row.mean_ns(), Some(5));

@@ -1,11 +1,13 @@
 //! What threads waited for in a window: where they slept, how long they queued for a CPU and who
 //! had it meanwhile, who woke them.
 
-use super::call_nr::CallNr;
+use super::losses::Losses;
+use super::syscall_nr::SyscallNr;
 use crate::key::Who;
+use serde::{Deserialize, Serialize};
 
 /// Why someone was not on a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum WaitKind {
     /// Asleep, interruptibly.
     Sleep,
@@ -13,6 +15,8 @@ pub enum WaitKind {
     Lock,
     /// Asleep, uninterruptibly.
     Block,
+    /// Runnable, but the quota of its group is used up; in no call.
+    Throttle,
 }
 
 impl WaitKind {
@@ -22,17 +26,18 @@ impl WaitKind {
             WaitKind::Sleep => "SLP",
             WaitKind::Lock => "LCK",
             WaitKind::Block => "BLK",
+            WaitKind::Throttle => "THR",
         }
     }
 }
 
-/// Sleeps of one kind in one system call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Sleeps of one kind in one system call, or waits for a new quota.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sleep {
-    /// Why.
+    /// What was waited for.
     pub kind: WaitKind,
-    /// In which call; [`CallNr::NONE`]: in none (a page fault, a kernel thread).
-    pub nr: CallNr,
+    /// In which call; [`SyscallNr::NONE`]: in none (a page fault, a kernel thread, a used up quota).
+    pub nr: SyscallNr,
     /// Sleeps that ended in the window.
     pub count: u64,
     /// Time asleep inside the window, ns, those sleeps included that have not ended.
@@ -45,7 +50,7 @@ pub struct Sleep {
 pub const BUCKETS: usize = 144;
 
 /// Waits for a CPU: a log-linear histogram, four buckets to each power of two.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
     /// Waits that ended in the window.
     pub count: u64,
@@ -54,7 +59,28 @@ pub struct Latency {
     /// The longest, ns; `None` if there was none.
     pub max_ns: Option<u64>,
     /// How many of which length.
+    #[serde(with = "buckets")]
     pub buckets: [u64; BUCKETS],
+}
+
+/// As a list of those that are not empty: most are.
+mod buckets {
+    use super::BUCKETS;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(buckets: &[u64; BUCKETS], to: S) -> Result<S::Ok, S::Error> {
+        let filled = buckets.iter().enumerate().filter(|(_, &n)| n != 0);
+        filled.map(|(bucket, &n)| (bucket, n)).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<[u64; BUCKETS], D::Error> {
+        let mut buckets = [0; BUCKETS];
+        for (bucket, n) in Vec::<(usize, u64)>::deserialize(from)? {
+            *buckets.get_mut(bucket).ok_or_else(|| D::Error::custom("no such bucket"))? = n;
+        }
+        Ok(buckets)
+    }
 }
 
 impl Default for Latency {
@@ -105,7 +131,7 @@ fn upper_ns(bucket: usize) -> u64 {
 }
 
 /// Someone else's share in what a thread waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Other {
     pub who: Who,
@@ -114,7 +140,7 @@ pub struct Other {
 }
 
 /// What a thread, or all threads of a process, waited for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct WaitRow {
     pub who: Who,
@@ -124,7 +150,7 @@ pub struct WaitRow {
     pub sleeps: Vec<Sleep>,
     /// For a CPU, after a wake-up.
     pub woken: Latency,
-    /// For a CPU, after losing one.
+    /// For a CPU, after losing one to somebody else: not to the quota.
     pub preempted: Latency,
     /// Waits for a CPU that had not ended.
     pub queued: u64,
@@ -176,6 +202,13 @@ impl WaitRow {
         }
     }
 
+    /// Adds the same thread's of the next window: what had not ended is as of its end.
+    fn go_on(&mut self, later: &WaitRow) {
+        let threads = self.threads;
+        self.add(later);
+        (self.threads, self.queued, self.who) = (threads, later.queued, later.who);
+    }
+
     /// Adds sleeps.
     pub fn add_sleep(&mut self, sleep: Sleep) {
         match self.sleeps.iter_mut().find(|s| (s.kind, s.nr) == (sleep.kind, sleep.nr)) {
@@ -206,22 +239,44 @@ fn add_other(parts: &mut Vec<Other>, part: Other) {
 }
 
 /// A window's waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // Their names say it.
 pub struct WaitWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
-    /// At its end.
     pub t1_ns: u64,
     /// One row a thread, in no order.
     pub rows: Vec<WaitRow>,
-    /// Waits that are missing because the tables were full.
-    pub lost: u64,
+    /// What is missing.
+    pub losses: Losses,
 }
 
 impl WaitWindow {
     /// Length of the window, s.
     pub fn seconds(&self) -> f64 {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
+    }
+
+    /// With the window after it. What a thread had not ended waiting for is as of that one's end.
+    pub fn and(mut self, later: WaitWindow) -> WaitWindow {
+        let WaitWindow { t0_ns: _, t1_ns, rows, losses } = later;
+        self.rows.iter_mut().for_each(|row| row.queued = 0);
+        for row in rows {
+            let is_it = |other: &&mut WaitRow| {
+                (other.who.tgid, other.who.tid) == (row.who.tgid, row.who.tid)
+            };
+            match self.rows.iter_mut().find(is_it) {
+                Some(same) => same.go_on(&row),
+                None => self.rows.push(row),
+            }
+        }
+        self.rows.iter_mut().for_each(WaitRow::sort);
+        let before = self.losses;
+        let skipped = before.skipped.zip(losses.skipped).map(|(before, later)| before + later);
+        let (lost, unseen) = (before.lost + losses.lost, before.unseen + losses.unseen);
+        let left_out = before.left_out + losses.left_out;
+        self.losses = Losses { lost, skipped, unseen, left_out, ..losses };
+        WaitWindow { t1_ns, ..self }
     }
 
     /// One row a process. Its name is that of its first thread.
@@ -299,7 +354,7 @@ mod tests {
         let who = |tid| Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"t") };
         let sleep = |nr, ns| Sleep {
             kind: WaitKind::Sleep,
-            nr: CallNr(nr),
+            nr: SyscallNr(nr),
             count: 1,
             ns,
             max_ns: Some(ns),
@@ -309,12 +364,49 @@ mod tests {
             woken_by: vec![Other { who: Who::INTERRUPT, amount: 2 }],
             ..WaitRow::new(who(tid))
         };
-        let waits = WaitWindow { t0_ns: 0, t1_ns: 1, rows: vec![row(6, 7), row(5, 20)], lost: 0 };
+        let waits = WaitWindow {
+            t0_ns: 0,
+            t1_ns: 1,
+            rows: vec![row(6, 7), row(5, 20)],
+            losses: Losses::default(),
+        };
         let sum = &waits.by_process()[0];
         assert_eq!((sum.who, sum.threads), (who(5).process(), 2));
         assert_eq!(sum.sleeps[0], Sleep { count: 2, ns: 27, max_ns: Some(20), ..sleep(1, 0) });
         assert_eq!(sum.sleeps.len(), 3);
         assert_eq!(sum.woken_by, [Other { who: Who::INTERRUPT, amount: 4 }]);
         assert_eq!(sum.waited_ns(), 29);
+    }
+
+    #[test]
+    fn windows_are_joined_to_sums_and_to_what_is_open_at_the_end() {
+        let who = |tid| Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"t") };
+        let losses = |lost| Losses {
+            lost,
+            skipped: Some(2),
+            unseen: 1,
+            tables_bytes: Some(lost),
+            left_out: lost,
+        };
+        let row = |tid, queued, waits: &[u64]| {
+            let nr = SyscallNr(7);
+            let (kind, max_ns) = (WaitKind::Sleep, Some(40 + queued));
+            let sleeps = vec![Sleep { kind, nr, count: 1, ns: 30, max_ns }];
+            WaitRow { queued, woken: latency(waits), sleeps, ..WaitRow::new(who(tid)) }
+        };
+        let window =
+            |t0_ns, rows, lost| WaitWindow { t0_ns, t1_ns: t0_ns + 10, rows, losses: losses(lost) };
+        let first = window(0, vec![row(5, 1, &[10]), row(6, 3, &[1])], 4);
+        let joined = first.and(window(10, vec![row(7, 1, &[9]), row(5, 2, &[20, 30])], 5));
+        assert_eq!((joined.t0_ns, joined.t1_ns), (0, 20));
+        let expected =
+            Losses { lost: 9, skipped: Some(4), unseen: 2, tables_bytes: Some(5), left_out: 9 };
+        assert_eq!(joined.losses, expected);
+        let told: Vec<_> = joined.rows.iter().map(|row| (row.who.tid, row.queued)).collect();
+        assert_eq!(told, [(Some(5), 2), (Some(6), 0), (Some(7), 1)]);
+        let both = &joined.rows[0];
+        assert_eq!((both.threads, &both.woken), (1, &latency(&[10, 20, 30])));
+        let Sleep { count, ns, max_ns, .. } = both.sleeps[0];
+        assert_eq!((count, ns, max_ns, both.sleeps.len()), (2, 60, Some(42), 1));
     }
 }

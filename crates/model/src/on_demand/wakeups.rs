@@ -1,10 +1,13 @@
 //! Who woke whom in a window, how many at once, and for nothing.
 
-use super::call_nr::CallNr;
+use super::losses::Losses;
+use super::syscall_nr::SyscallNr;
 use crate::key::Who;
+use serde::{Deserialize, Serialize};
 
-/// Wake-ups given by one thread to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Wake-ups given by one thread to another. A waker without a thread is some thread of its process:
+/// where there are too many pairs to tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Edge {
     /// Who woke; [`Who::INTERRUPT`] if an interrupt did.
@@ -22,12 +25,14 @@ pub struct Edge {
 }
 
 /// What system calls of one kind, made by one thread, woke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fan {
     /// The thread.
     pub waker: Who,
     /// The call.
-    pub nr: CallNr,
+    pub nr: SyscallNr,
+    /// The futex it was about, by its address (of eight bytes): a thread's locks are not one kind.
+    pub futex: Option<u64>,
     /// Calls that woke anyone.
     pub calls: u64,
     /// How many they woke in all.
@@ -40,8 +45,8 @@ pub struct Fan {
     pub unproductive: u64,
     /// As in [`Edge`], ns.
     pub unproductive_ns: u64,
-    /// The call the unproductive ones went back to; [`CallNr::NONE`] if there were none.
-    pub home: CallNr,
+    /// The call the unproductive ones went back to; [`SyscallNr::NONE`] if there were none.
+    pub home: SyscallNr,
 }
 
 impl Fan {
@@ -52,7 +57,7 @@ impl Fan {
 }
 
 /// A window's wake-ups.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeupWindow {
     /// CLOCK_MONOTONIC at its beginning, ns.
     pub t0_ns: u64,
@@ -62,8 +67,8 @@ pub struct WakeupWindow {
     pub edges: Vec<Edge>,
     /// In no order.
     pub fans: Vec<Fan>,
-    /// Wake-ups that are missing because the tables were full.
-    pub lost: u64,
+    /// What is missing.
+    pub losses: Losses,
 }
 
 impl WakeupWindow {
@@ -111,7 +116,7 @@ pub const HERD_FAN: f64 = 8.0;
 pub const HERD_UNPRODUCTIVE: f64 = 0.5;
 
 /// The herds of a window, dearest first. What makes a verdict: at least [`HERD_CALLS`] calls of one
-/// kind by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
+/// kind (a futex's: about the same one) by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
 /// consequence is known at least [`HERD_UNPRODUCTIVE`] unproductive, as many as there were calls at
 /// least.
 pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
@@ -141,19 +146,26 @@ mod tests {
     fn fan(calls: u64, wakeups: u64, chains: u64, unproductive: u64) -> Fan {
         Fan {
             waker: Who { tgid: 7, tid: Some(8), comm: Comm::new(b"tserver") },
-            nr: CallNr(202),
+            nr: SyscallNr(202),
+            futex: Some(0x7000),
             calls,
             wakeups,
             most: Some(wakeups),
             chains,
             unproductive,
             unproductive_ns: 29_000_000,
-            home: CallNr(202),
+            home: SyscallNr(202),
         }
     }
 
     fn window(fans: Vec<Fan>) -> WakeupWindow {
-        WakeupWindow { t0_ns: 0, t1_ns: 1_000_000_000, edges: Vec::new(), fans, lost: 0 }
+        WakeupWindow {
+            t0_ns: 0,
+            t1_ns: 1_000_000_000,
+            edges: Vec::new(),
+            fans,
+            losses: Losses::default(),
+        }
     }
 
     #[test]

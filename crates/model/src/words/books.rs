@@ -49,8 +49,9 @@ pub struct BooksText {
 }
 
 impl BooksText {
-    /// The books of a frame, in per cent of one CPU, or of the whole machine. `None` for a
-    /// window without length or CPUs.
+    /// The books of a frame, in per cent of one CPU, or of the whole machine, as its rows have them:
+    /// what threads did that exited is their process's, if that has a row and lives. `None` for a window
+    /// without length or CPUs.
     pub fn new(frame: &Frame, of_machine: bool) -> Option<BooksText> {
         let books = &frame.books;
         let whole_ns = if of_machine { books.total_ns } else { frame.length_ns() };
@@ -58,7 +59,7 @@ impl BooksText {
             return None;
         }
         let total = i128::from(books.total_ns) * 10_000 / i128::from(whole_ns);
-        let parts = accounts(books, frame.died.is_some());
+        let parts = accounts(books, frame);
         let known: Vec<i128> = parts.iter().filter_map(|(_, ns)| *ns).collect();
         let mut shown = round_to_sum(&known, total as i64).into_iter();
         let parts = parts.iter().map(|&(a, ns)| (a, ns.and_then(|_| shown.next()))).collect();
@@ -78,11 +79,13 @@ impl BooksText {
 }
 
 /// Accounts that are nothing in most windows show only when they are something.
-fn accounts(books: &Books, sees_exits: bool) -> Vec<(Account, Option<i128>)> {
+fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
     let something = |ns: i128| Some(ns).filter(|&ns| ns != 0).map(Some);
+    let in_rows = i128::from(frame.exited_in_rows_ns);
+    let exited = i128::from(books.exited_ns) - in_rows;
     [
-        (Account::Tasks, Some(Some(books.tasks_ns.into()))),
-        (Account::Exited, Some(sees_exits.then_some(books.exited_ns.into()))),
+        (Account::Tasks, Some(Some(i128::from(books.tasks_ns) + in_rows))),
+        (Account::Exited, Some(frame.died.map(|_| exited))),
         (Account::Unnamed, something(books.unnamed_ns.into())),
         (Account::Irq, Some(books.irq_ns.map(i128::from))),
         (Account::Steal, Some(books.steal_ns.map(i128::from))),

@@ -1,6 +1,8 @@
 //! Figures in words, the same in every view.
 
+pub mod audit;
 pub mod books;
 pub mod cgroups;
+pub mod named_sums;
 pub mod units;
 pub mod waits;

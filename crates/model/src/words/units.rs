@@ -17,6 +17,38 @@ pub fn cell(value: &Value, unit: Unit) -> String {
     }
 }
 
+/// The text of a cell that shows by how much a figure of this unit changed: with its sign, `0` where
+/// nothing did.
+pub fn change(change: &Value, unit: Unit) -> String {
+    let (sign, amount) = match change {
+        Value::Known(Datum::Int(n)) => (n.signum(), whole(n.unsigned_abs(), unit)),
+        Value::Known(Datum::Real(n) | Datum::Pct(n)) => {
+            let sign = if *n < 0.0 { -1 } else { 1 };
+            (sign, Datum::Pct(n.abs()))
+        }
+        other => return cell(other, unit),
+    };
+    signed(sign < 0, cell(&Value::Known(amount), unit))
+}
+
+/// An amount with its sign; what is shown as nothing has none.
+pub fn signed(negative: bool, amount: String) -> String {
+    match amount.chars().any(|c| ('1'..='9').contains(&c)) {
+        false => amount,
+        true if negative => format!("-{amount}"),
+        true => format!("+{amount}"),
+    }
+}
+
+fn whole(n: u64, unit: Unit) -> Datum {
+    match unit {
+        Unit::Bytes => Datum::Bytes(n),
+        Unit::Pct => Datum::Pct(n as f64),
+        Unit::Ns | Unit::Time => Datum::Ns(n),
+        Unit::Count | Unit::Int | Unit::Id | Unit::Text => Datum::Count(n),
+    }
+}
+
 /// One digit after the point, as top.
 pub fn percent(pct: f64) -> String {
     format!("{pct:.1}")
@@ -138,6 +170,26 @@ mod tests {
         let shown: Vec<_> =
             [0, 1023, 1024, 3_355_443, 222_298_112, 1 << 30, u64::MAX].map(size).into();
         assert_eq!(shown, ["0", "1023", "1.0K", "3.2M", "212M", "1.0G", "16E"]);
+    }
+
+    #[test]
+    fn a_change_has_a_sign_unless_it_is_none() {
+        let pct = |now, then| {
+            let known = |n| Value::Known(Datum::Pct(n));
+            change(&known(now).change_since(&known(then)), Unit::Pct)
+        };
+        assert_eq!([pct(12.5, 2.0), pct(2.0, 12.5), pct(2.0, 2.01)], ["+10.5", "-10.5", "0.0"]);
+        let bytes = |now, then| {
+            let known = |n| Value::Known(Datum::Bytes(n));
+            change(&known(now).change_since(&known(then)), Unit::Bytes)
+        };
+        assert_eq!([bytes(4096, 1024), bytes(0, 2048), bytes(7, 7)], ["+3.0K", "-2.0K", "0"]);
+        let ns = Value::Known(Datum::Ns(14_340_000_000));
+        assert_eq!(change(&ns.change_since_nothing(), Unit::Time), "+0:14.34");
+        assert_eq!(change(&ns.change_to_nothing(), Unit::Ns), "-14340000000");
+        let missing = Value::Missing(crate::value::Missing::NotRead);
+        assert_eq!(change(&ns.change_since(&missing), Unit::Ns), "-");
+        assert_eq!(missing.change_since_nothing(), missing);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::words::units::duration;
 /// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
 const PARTS: usize = 3;
 
-/// `SLP 80.3 % (accept 79.9, epoll_wait 0.4) · LCK 6.9 % (futex 6.9)`, of `seconds` of thread time.
+/// `SLP 80.3 % (accept 79.9, epoll_wait 0.4) · LCK 6.9 % (futex 6.9) · THR 3.0 % (quota used up)`, of
+/// `seconds` of thread time.
 pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
     let pct = |ns: u64| 100.0 * ns as f64 / (seconds.max(1e-9) * 1e9);
     let of_kind = |kind: WaitKind| {
@@ -14,6 +15,9 @@ pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
         let total = row.sleep_ns(kind);
         if total == 0 {
             return None;
+        }
+        if kind == WaitKind::Throttle {
+            return Some(format!("{} {:.1} % (quota used up)", kind.name(), pct(total)));
         }
         let parts: Vec<String> = calls
             .iter()
@@ -26,10 +30,8 @@ pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
         let more = if calls.len() > PARTS { ", ..." } else { "" };
         Some(format!("{} {:.1} % ({}{more})", kind.name(), pct(total), parts.join(", ")))
     };
-    let kinds: Vec<String> = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block]
-        .into_iter()
-        .filter_map(of_kind)
-        .collect();
+    let kinds = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block, WaitKind::Throttle];
+    let kinds: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
     (!kinds.is_empty()).then(|| kinds.join(" · "))
 }
 
@@ -57,4 +59,24 @@ pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
     });
     let more = if parts.len() > PARTS { ", ..." } else { "" };
     Some(texts.collect::<Vec<_>>().join(", ") + more)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_demand::SyscallNr;
+    use crate::{Comm, Who};
+
+    #[test]
+    fn a_used_up_quota_is_said_and_is_no_call() {
+        let who = Who { tgid: 5, tid: Some(5), comm: Comm::new(b"web") };
+        let sleep = |kind, nr, ns| Sleep { kind, nr, count: 1, ns, max_ns: Some(ns) };
+        let mut row = WaitRow::new(who);
+        row.sleeps = vec![
+            sleep(WaitKind::Throttle, SyscallNr::NONE, 600_000_000),
+            sleep(WaitKind::Sleep, SyscallNr::NONE, 100_000_000),
+        ];
+        let told = sleeps(&row, 1.0).expect("it slept");
+        assert_eq!(told, "SLP 10.0 % (no call 10.0) · THR 60.0 % (quota used up)");
+    }
 }

@@ -1,7 +1,8 @@
 //! What ended, in groups as a source keeps them, and one by one to check those against.
 
 use exactop_model::snapshot::ProcessRef;
-use exactop_model::{AccountId, Comm, Counters, ExitSample};
+use exactop_model::{Comm, Counters, ExitSample};
+use exactop_testkit::samples;
 
 /// A task that ended, with what it did in the window it ended in.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,8 @@ impl Exits {
         };
         if !self.groups.iter_mut().any(|g| same(&g)) {
             self.accounts += 1;
-            self.groups.push(Group { sample: empty(self.accounts, &gone), idle: 0 });
+            let empty = samples::exited(self.accounts, gone.ancestors, gone.comm);
+            self.groups.push(Group { sample: ExitSample { of: gone.of, ..empty }, idle: 0 });
         }
         let Some(group) = self.groups.iter_mut().find(same) else { return };
         group.idle = 0;
@@ -62,20 +64,5 @@ impl Exits {
             group.idle += 1;
         }
         self.groups.retain(|g| g.idle < 3);
-    }
-}
-
-fn empty(account: u64, gone: &Gone) -> ExitSample {
-    ExitSample {
-        followed: false,
-        account: AccountId(account),
-        of: gone.of,
-        ancestors: gone.ancestors,
-        comm: gone.comm,
-        cgroup_id: None,
-        processes: 0,
-        tasks: 0,
-        life_ns: 0,
-        counters: Counters::zero(),
     }
 }

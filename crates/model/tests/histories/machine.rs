@@ -2,13 +2,12 @@
 //! a source would: everyone, or only those to whom something happened.
 
 use crate::exits::{Exits, Gone};
-use exactop_model::provenance::{Provenance, SourceKind};
-use exactop_model::snapshot::{CostSample, ProcessRef};
-use exactop_model::system::System;
+use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
-    AccountId, Comm, Counter, Counters, CpuSample, ErrorCounts, Ident, MicroState, Snapshot,
+    AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Snapshot, SourceKind,
     TaskKey, TaskSample,
 };
+use exactop_testkit::samples;
 use std::collections::BTreeMap;
 
 pub const CPUS: usize = 2;
@@ -64,7 +63,7 @@ impl Machine {
             t0: 1_000,
             tasks: BTreeMap::new(),
             gone: Vec::new(),
-            cpus: std::array::from_fn(|cpu| empty_cpu(cpu as u32)),
+            cpus: std::array::from_fn(|cpu| samples::cpu(cpu as u32)),
             idle_since: [1_000; CPUS],
             exits: Exits::default(),
             accounts: 0,
@@ -279,40 +278,27 @@ impl Machine {
 
     fn snapshot(&self, tasks: Vec<TaskSample>, complete: bool, gone: Vec<AccountId>) -> Snapshot {
         Snapshot {
-            at_ns: self.now,
-            provenance: Provenance::new(SourceKind::Ledger),
             complete,
             tasks,
             gone,
             exited: self.exits.samples(),
+            moves: Vec::new(),
+            groups: Vec::new(),
             cpus: self.cpus.to_vec(),
-            watch: None,
-            repaired_ns: None,
             born: Some(self.born),
-            errors: ErrorCounts::default(),
-            system: System::default(),
-            cost: CostSample::default(),
+            ..samples::snapshot(SourceKind::Ledger, self.now)
         }
     }
 }
 
-fn empty_cpu(cpu: u32) -> CpuSample {
-    let zero = Some(0);
-    CpuSample { cpu, online: true, steal_ns: zero, steal_idle_ns: zero, ..CpuSample::default() }
-}
-
 fn sample(account: u64, task: &Task) -> TaskSample {
+    let ident = Ident { ppid: task.parent, comm: task.comm, ..Ident::default() };
     TaskSample {
-        followed: false,
-        account: AccountId(account),
-        key: task.key,
-        ident: Ident { ppid: task.parent, comm: task.comm, ..Ident::default() },
         state: task.state,
         letter: letter(task.state),
         since_ns: task.born,
-        last_cpu: None,
-        threads: None,
         counters: task.counters,
+        ..samples::task(account, task.key, ident)
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod check;
 mod drawn;
+mod events;
 mod exits;
 mod machine;
 mod random;
+mod states;
 mod timelines;

@@ -1,18 +1,16 @@
 //! Loading and attaching an object's programs, as the table of programs has them.
 
-use crate::bpf::refusal;
+use crate::bpf::fentry;
+use crate::bpf::parts::{has_room_for_two, in_parts, Part};
+use crate::bpf::refusal::{self, NotAttached};
+use crate::bpf::skeleton::{Builder, Loaded, Open};
 use crate::btf::Names;
 use crate::error::SourceError;
 use crate::kernel_programs::{self, Attach, Kernels, Program};
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::skel::OpenSkel;
 use libbpf_rs::{Link, Object, ProgramMut};
 use std::fs;
 use std::mem::MaybeUninit;
-
-/// An object that a builder of skeletons opens.
-pub type Open<B> = <B as SkelBuilder<'static>>::Output;
-/// The same in the kernel.
-pub type Loaded<B> = <Open<B> as OpenSkel<'static>>::Output;
 
 /// Which of the programs to load: the kernel decides, by what it accepts.
 #[derive(Clone, Copy)]
@@ -51,42 +49,74 @@ impl Attempt {
     }
 }
 
+/// What is in the kernel of an object.
+pub struct InKernel<B: Builder> {
+    /// Its maps and most of its programs.
+    pub skel: Loaded<B>,
+    /// The programs that were checked in a thread of their own, with the same maps.
+    pub beside: Option<Loaded<B>>,
+    /// Why those are not among them that are only tried.
+    pub without: Option<String>,
+}
+
 /// Loads an object with all of its programs that the kernel takes; nothing is attached. `whose`
 /// are they, such as "the ledger's"; `set_up` sets globals and the sizes of maps, when it is known
-/// which programs are to be loaded; `has_room` may still refuse then.
+/// which programs are to be loaded.
 ///
 /// # Errors
 /// [`SourceError::Unavailable`] with what the kernel says to the attempt that asks for nothing that
-/// is only tried; what `has_room` says.
-pub fn load<B: SkelBuilder<'static> + Default>(
+/// is only tried.
+pub fn load<B: Builder>(
     object: &str,
     whose: &str,
-    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()>,
-    has_room: impl Fn(&Open<B>) -> Result<(), SourceError>,
+    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
 ) -> Result<Loaded<B>, SourceError> {
+    load_those::<B>(object, whose, |_| true, set_up, |_| Ok(())).map(|loaded| loaded.skel)
+}
+
+/// As [`load`], but only the programs that are attached when `wanted` says; `has_room` may still
+/// refuse when it is known what is to be loaded.
+///
+/// # Errors
+/// As [`load`]; what `has_room` says.
+pub fn load_those<B: Builder>(
+    object: &str,
+    whose: &str,
+    wanted: impl Fn(Attach) -> bool + Sync,
+    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
+    has_room: impl Fn(&Open<B>) -> Result<(), SourceError>,
+) -> Result<InKernel<B>, SourceError> {
     refusal::check_before()?;
-    let btf = fs::read("/sys/kernel/btf/vmlinux").ok();
-    let types = btf.and_then(|btf| Names::parse(&btf, &[]));
-    let mut first = None;
+    let btf = fs::read("/sys/kernel/btf/vmlinux");
+    let types = btf.as_deref().ok().and_then(|btf| Names::parse(btf, &[]));
+    let without = fentry::refused(object, &btf);
+    drop(btf);
+    let without = without.map_err(|error| refusal::refused(whose, &error.into()));
+    let (mut first, mut without) = (None, without?);
     for attempt in ATTEMPTS.into_iter().filter(|attempt| attempt.is_for(object)) {
-        let prepare = || {
-            // The skeleton borrows its storage; who uses it lives about as long as the process does.
-            let mut open = B::default().open(Box::leak(Box::new(MaybeUninit::uninit())))?;
-            for mut program in open.open_object_mut().progs_mut() {
-                let row = kernel_programs::of(object).find(|row| program.name() == row.name);
-                program.set_autoload(row.is_some_and(|row| attempt.takes(row, types.as_ref())));
-            }
-            set_up(&mut open)?;
-            Ok(open)
-        };
-        let opened = refusal::attempt(prepare);
+        if attempt.tried && without.is_some() {
+            continue;
+        }
+        let takes =
+            |program: &Program| wanted(program.attach) && attempt.takes(program, types.as_ref());
+        let in_two = has_room_for_two()
+            && kernel_programs::of(object).any(|row| takes(row) && Part::Beside.has(object, row));
+        let is_in = |part: Part, row: &Program| !in_two || part.has(object, row);
+        let prepare =
+            |part: Part| prepare::<B>(object, |row| takes(row) && is_in(part, row), &set_up);
+        let opened = refusal::attempt(|| prepare(Part::Main));
         if let Ok(open) = &opened {
             has_room(open)?;
         }
-        match opened.and_then(|open| refusal::attempt(|| open.load())) {
-            Ok(skel) => return Ok(skel),
-            // Some kernels answer so to what is only tried.
-            Err(_) if attempt.tried => {}
+        let again = in_two.then_some(|| prepare(Part::Beside));
+        match opened.and_then(|open| in_parts::<B>(open, again)) {
+            Ok((skel, beside)) => return Ok(InKernel { skel, beside, without }),
+            // Some kernels answer so to what is only tried, with any error: who had not the right
+            // to load these does not get the others either.
+            Err(error) if attempt.tried && !error.is_for_want_of_room() => {
+                without = Some(error.to_string());
+            }
+            Err(error) if attempt.tried => return Err(refusal::refused(whose, &error)),
             Err(error) if error.is_for_want_of_rights() => {
                 return Err(refusal::not_permitted(&error));
             }
@@ -97,9 +127,29 @@ pub fn load<B: SkelBuilder<'static> + Default>(
     Err(refusal::refused(whose, &error))
 }
 
-/// The programs of an object that were loaded, as the table has them and in its order.
-pub fn loaded<'a>(name: &str, object: &'a Object) -> Vec<(&'static Program, ProgramMut<'a>)> {
-    let mut programs: Vec<_> = object.progs_mut().filter(|program| program.autoload()).collect();
+/// Opens an object with those of its programs that are taken.
+fn prepare<B: Builder>(
+    object: &str,
+    takes: impl Fn(&Program) -> bool,
+    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()>,
+) -> libbpf_rs::Result<Open<B>> {
+    // The skeleton borrows its storage; who uses it lives about as long as the process does.
+    let mut open = B::default().open(Box::leak(Box::new(MaybeUninit::uninit())))?;
+    for mut program in open.open_object_mut().progs_mut() {
+        let row = kernel_programs::of(object).find(|row| program.name() == row.name);
+        program.set_autoload(row.is_some_and(&takes));
+    }
+    set_up(&mut open)?;
+    Ok(open)
+}
+
+/// The programs of the loaded parts of an object, as the table has them and in its order.
+pub fn loaded<'a>(
+    name: &str,
+    parts: impl Iterator<Item = &'a Object>,
+) -> Vec<(&'static Program, ProgramMut<'a>)> {
+    let programs = parts.flat_map(Object::progs_mut);
+    let mut programs: Vec<_> = programs.filter(|program| program.autoload()).collect();
     let mut take = |row: &'static Program| {
         let at = programs.iter().position(|program| program.name() == row.name)?;
         Some((row, programs.swap_remove(at)))
@@ -111,14 +161,14 @@ pub fn loaded<'a>(name: &str, object: &'a Object) -> Vec<(&'static Program, Prog
 ///
 /// # Errors
 /// The first that could not be attached.
-pub fn attach(
+pub fn attach<'a>(
     name: &str,
-    object: &Object,
+    parts: impl Iterator<Item = &'a Object>,
     when: impl Fn(Attach) -> bool,
-) -> Result<Vec<Link>, SourceError> {
-    let attached = loaded(name, object).into_iter().filter(|(row, _)| when(row.attach));
-    let attach = |(row, program): (&Program, ProgramMut<'_>)| {
-        program.attach().map_err(|error| refusal::not_attached(row.name, &error))
+) -> Result<Vec<Link>, NotAttached> {
+    let attached = loaded(name, parts).into_iter().filter(|(row, _)| when(row.attach));
+    let attach = |(row, program): (&'static Program, ProgramMut<'_>)| {
+        program.attach().map_err(|error| NotAttached { name: row.name, error })
     };
     attached.map(attach).collect()
 }

@@ -77,6 +77,13 @@ impl<T: Copy> Mapped<T> {
         copy
     }
 
+    /// What `read` makes of an element, which it reads by volatile copies.
+    pub fn with<R>(&self, index: usize, read: impl FnOnce(*const T) -> R) -> R {
+        let made = read(self.pointer(index));
+        fence(Ordering::Acquire);
+        made
+    }
+
     /// Overwrites an element that no program writes at the moment.
     pub fn write(&mut self, index: usize, value: T) {
         fence(Ordering::Release);
@@ -136,6 +143,11 @@ impl<T: Copy> Chunked<T> {
     /// One field of an element.
     pub fn field<F: Copy>(&self, index: usize, of: impl Fn(*const T) -> *const F) -> F {
         self.chunks[index / self.per_chunk].field(index % self.per_chunk, of)
+    }
+
+    /// What `read` makes of an element, which it reads by volatile copies.
+    pub fn with<R>(&self, index: usize, read: impl FnOnce(*const T) -> R) -> R {
+        self.chunks[index / self.per_chunk].with(index % self.per_chunk, read)
     }
 
     /// Overwrites an element that no program writes at the moment.

@@ -28,6 +28,17 @@ const LOG: &str = "-- BEGIN PROG LOAD LOG --";
 /// What is said where a field is gone or does not fit.
 const MISFIT: &str = "failed to resolve CO-RE relocation";
 
+/// ENOMEM, ENFILE and EMFILE of errno(3): they tell of this moment, not of the kernel.
+const NO_ROOM: [&str; 3] = ["(os error 12)", "(os error 23)", "(os error 24)"];
+
+const NO_ROOM_ADVICE: &str = "try again when the machine has memory and descriptors to spare";
+
+/// Whether memory or descriptors were wanting. libbpf-rs has no kind for the latter.
+fn is_for_want_of_room(error: &libbpf_rs::Error) -> bool {
+    let whole = format!("{error:#}");
+    NO_ROOM.iter().any(|number| whole.contains(number))
+}
+
 /// Why an attempt to load programs failed.
 #[derive(Debug)]
 pub struct Refusal {
@@ -43,6 +54,18 @@ impl Refusal {
     /// that it does not like is the same error.
     pub fn is_for_want_of_rights(&self) -> bool {
         self.error.kind() == ErrorKind::PermissionDenied && !self.verified
+    }
+
+    /// Whether it says nothing of the programs: any others had been refused as well.
+    pub fn is_for_want_of_room(&self) -> bool {
+        is_for_want_of_room(&self.error)
+    }
+}
+
+/// There was no thread to load it in.
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Refusal {
+        Refusal { error: error.into(), words: None, verified: false }
     }
 }
 
@@ -148,11 +171,11 @@ pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     if error.is_for_want_of_rights() {
         return not_permitted(error);
     }
-    // libbpf-rs has no kind for it.
-    if error.error.to_string().contains("(os error 24)") {
+    if format!("{:#}", error.error).contains(NO_ROOM[2]) {
         return spare::too_few();
     }
     let advice = match error.words.as_deref() {
+        _ if error.is_for_want_of_room() => NO_ROOM_ADVICE,
         Some(words) if words.contains(MISFIT) => {
             "in this kernel the field is gone or of another type: a newer exactop may know it; \
              'exactop doctor' says what works without"
@@ -168,11 +191,40 @@ pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     }
 }
 
-/// The error of a program that could not be attached.
-pub fn not_attached(name: &str, error: &libbpf_rs::Error) -> SourceError {
-    SourceError::Unavailable {
-        what: format!("cannot attach {name}: {error}"),
-        advice: "'exactop doctor' says what this kernel offers".into(),
+/// A program that could not be attached.
+#[derive(Debug)]
+pub struct NotAttached {
+    /// Which.
+    pub name: &'static str,
+    /// What the kernel says.
+    pub error: libbpf_rs::Error,
+}
+
+impl NotAttached {
+    /// Whether it says nothing of the program: any other had been refused as well. A right that is
+    /// missing is missing for others, too, so where those are attached the kernel means this one.
+    pub fn is_for_want_of_room(&self) -> bool {
+        is_for_want_of_room(&self.error)
+    }
+}
+
+impl fmt::Display for NotAttached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot attach {}: {:#}", self.name, self.error)
+    }
+}
+
+impl From<NotAttached> for SourceError {
+    fn from(refused: NotAttached) -> SourceError {
+        let what = refused.to_string();
+        if what.contains(NO_ROOM[2]) {
+            return spare::too_few();
+        }
+        let advice = match refused.is_for_want_of_room() {
+            true => NO_ROOM_ADVICE,
+            false => "'exactop doctor' says what this kernel offers",
+        };
+        SourceError::Unavailable { what, advice: advice.into() }
     }
 }
 
@@ -184,7 +236,7 @@ pub fn failed(what: &'static str) -> impl Fn(libbpf_rs::Error) -> SourceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libbpf_rs::ObjectBuilder;
+    use libbpf_rs::{ErrorExt, ObjectBuilder};
     use std::process::Command;
 
     /// A program that takes a time of 64 bits for a signed integer of 32: no kernel's BTF fits.
@@ -215,6 +267,26 @@ mod tests {
         assert!(told.contains("program misfit: "), "{told}");
         assert!(told.contains(MISFIT), "{told}");
         assert!(told.contains("struct task_struct.utime"), "{told}");
+    }
+
+    #[test]
+    fn want_of_room_says_nothing_of_the_program() {
+        let refused = |number: i32| {
+            let error = libbpf_rs::Error::from_raw_os_error(number);
+            NotAttached { name: "on_unthrottle", error: error.context("failed to attach") }
+        };
+        let [nomem, nfile, mfile] = [12, 23, 24];
+        for number in [nomem, nfile, mfile] {
+            assert!(refused(number).is_for_want_of_room(), "{number}");
+        }
+        let [perm, busy, notsupp] = [1, 16, 524];
+        for number in [perm, busy, notsupp] {
+            assert!(!refused(number).is_for_want_of_room(), "{number}");
+        }
+        let told = refused(busy).to_string();
+        assert!(told.contains("on_unthrottle") && told.contains("(os error 16)"), "{told}");
+        let told = SourceError::from(refused(mfile)).to_string();
+        assert!(told.contains("ulimit -Hn"), "{told}");
     }
 
     #[test]

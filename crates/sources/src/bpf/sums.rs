@@ -1,15 +1,13 @@
-//! A hash map of cumulative sums in the kernel, read as what came on top in a window.
+//! Hash maps of cumulative sums in the kernel, read as what came on top in a window.
 //!
 //! Entries are never reset, because a program may be adding to one at that moment. Those of tasks
 //! that are gone and did not change any more are deleted, so that the map does not fill up.
 
-use crate::bpf::plain::{bytes_of, from_bytes, ByBytes, Plain};
+use crate::bpf::batches;
+use crate::bpf::plain::{bytes_of, ByBytes, Plain};
 use crate::error::SourceError;
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 use rustc_hash::FxHashMap;
-
-/// Entries asked for at once.
-const BATCH: u32 = 4096;
 
 /// A sum that only grows.
 pub trait Sum: Plain {
@@ -45,6 +43,8 @@ macro_rules! sums {
             $crate::bpf::plain::plain! { $type }
 
             impl $crate::bpf::sums::Sum for $type {
+                // Some have nothing but figures.
+                #[allow(clippy::needless_update)]
                 fn since(&self, before: &Self) -> Self {
                     use $crate::bpf::sums::Figure;
                     $type {
@@ -63,14 +63,15 @@ macro_rules! sums {
 }
 pub(crate) use sums;
 
-/// The map as of the last window.
+/// Sums (`SUMS` of bpf/on_demand/on_demand.h) as of the last window.
 pub struct WindowSums<K, V> {
-    before: FxHashMap<ByBytes<K>, V>,
+    /// In the map, and in the one for what found no room there.
+    before: [FxHashMap<ByBytes<K>, V>; 2],
 }
 
 impl<K, V> Default for WindowSums<K, V> {
     fn default() -> Self {
-        WindowSums { before: FxHashMap::default() }
+        WindowSums { before: [FxHashMap::default(), FxHashMap::default()] }
     }
 }
 
@@ -80,37 +81,43 @@ impl<K: Plain, V: Sum> WindowSums<K, V> {
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn window(
+    pub fn window<M: MapCore>(
         &mut self,
-        map: &impl MapCore,
+        maps: [&M; 2],
         is_gone: impl Fn(&K) -> bool,
     ) -> Result<Vec<(K, V)>, SourceError> {
         let mut changed = Vec::new();
-        let mut still = Vec::new();
-        let mut now = FxHashMap::default();
-        for (key, value) in read::<K, V>(map)? {
-            let by_bytes = ByBytes(key);
-            let grown = self.before.get(&by_bytes).map_or(value, |before| value.since(before));
-            if !grown.is_zero() {
-                changed.push((key, grown));
-            } else if self.before.contains_key(&by_bytes) {
-                still.push(key);
-            }
-            now.insert(by_bytes, value);
+        for (map, before) in maps.into_iter().zip(&mut self.before) {
+            changed.extend(on_top(map, before, &is_gone)?);
         }
-        for key in still.into_iter().filter(|key| is_gone(key)) {
-            // ENOENT cannot be: nobody else deletes.
-            let _ = map.delete(bytes_of(&key));
-            now.remove(&ByBytes(key));
-        }
-        self.before = now;
         Ok(changed)
     }
 }
 
-/// All of a map.
-fn read<K: Plain, V: Plain>(map: &impl MapCore) -> Result<Vec<(K, V)>, SourceError> {
-    let failed = crate::bpf::refusal::failed("reading a map");
-    let batch = map.lookup_batch(BATCH, MapFlags::ANY, MapFlags::ANY).map_err(&failed)?;
-    Ok(batch.map(|(key, value)| (from_bytes(&key), from_bytes(&value))).collect())
+/// What came on top in one map.
+fn on_top<K: Plain, V: Sum>(
+    map: &impl MapCore,
+    before: &mut FxHashMap<ByBytes<K>, V>,
+    is_gone: impl Fn(&K) -> bool,
+) -> Result<Vec<(K, V)>, SourceError> {
+    let mut changed = Vec::new();
+    let mut still = Vec::new();
+    let mut now = FxHashMap::default();
+    for (key, value) in batches::all::<K, V>(map, batches::BATCH)? {
+        let by_bytes = ByBytes(key);
+        let grown = before.get(&by_bytes).map_or(value, |before| value.since(before));
+        if !grown.is_zero() {
+            changed.push((key, grown));
+        } else if before.contains_key(&by_bytes) {
+            still.push(key);
+        }
+        now.insert(by_bytes, value);
+    }
+    for key in still.into_iter().filter(|key| is_gone(key)) {
+        // ENOENT cannot be: nobody else deletes.
+        let _ = map.delete(bytes_of(&key));
+        now.remove(&ByBytes(key));
+    }
+    *before = now;
+    Ok(changed)
 }

@@ -128,6 +128,11 @@ impl Details {
         }
     }
 
+    /// The name of a user; the number as text where there is none.
+    pub fn user(&mut self, uid: u32) -> String {
+        self.users.name(uid)
+    }
+
     /// The directory of the row's process, and the stat line of the row, once it is sure that
     /// they are the row's.
     fn open_process(
@@ -139,21 +144,30 @@ impl Details {
         let key = row.key;
         let dir = open_dir(self.root.as_fd(), key.tgid.to_string()).map_err(why)?;
         let path = match row.kind {
-            RowKind::Task => format!("task/{}/stat", key.tid),
-            _ => "stat".into(),
+            RowKind::Process if key.is_leader() => "stat".into(),
+            _ => format!("task/{}/stat", key.tid),
         };
-        let fd = open_at(dir.as_fd(), &path).map_err(why)?;
-        let n = read_record(fd.as_fd(), &mut self.buf).map_err(why)?;
-        let stat = TaskStat::parse(&self.buf[..n]).ok_or(Missing::Source)?;
+        let (mut fd, mut stat) = self.stat_of(&dir, &path)?;
         let start_ns = self.ticks.to_ns(stat.start_ticks).ok_or(Missing::Source)?;
         // The file rounds down to a tick, the ledger's key does not.
         if start_ns.abs_diff(key.start_ns) > self.ticks.tick_ns() {
             return Err(Missing::Vanished);
         }
+        // A kernel may hide a leader: its process was known by another thread.
+        if is_by_another(row) {
+            (fd, stat) = self.stat_of(&dir, "stat")?;
+        }
         if keep {
             open.keep_stat(fd);
         }
         Ok((dir, stat))
+    }
+
+    fn stat_of(&mut self, dir: &OwnedFd, path: &str) -> Result<(OwnedFd, TaskStat), Missing> {
+        let fd = open_at(dir.as_fd(), path).map_err(why)?;
+        let n = read_record(fd.as_fd(), &mut self.buf).map_err(why)?;
+        let stat = TaskStat::parse(&self.buf[..n]).ok_or(Missing::Source)?;
+        Ok((fd, stat))
     }
 
     fn read_files(
@@ -227,6 +241,11 @@ fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
         left = without(left, Needs::STAT);
     }
     left
+}
+
+/// Whether a process's row is by another thread than its leader, whom the kernel does not show.
+fn is_by_another(row: &Row) -> bool {
+    row.kind == RowKind::Process && !row.key.is_leader()
 }
 
 fn read_file<'b>(dir: &OwnedFd, path: &str, buf: &'b mut Vec<u8>) -> Result<&'b [u8], Missing> {

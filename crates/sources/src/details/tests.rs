@@ -17,7 +17,7 @@ fn rows(proc: &FakeProc, threads: bool) -> Vec<Row> {
     let mut source = Procfs::open(proc.root()).unwrap();
     let needs = if threads { Needs::THREADS } else { Needs::NONE };
     let mut book = Book::new();
-    let mut look = || source.snapshot(&Request { needs, watch: None }).unwrap();
+    let mut look = || source.snapshot(&Request { needs, watch: None, interval_ns: None }).unwrap();
     book.advance(look());
     let window = book.advance(look()).unwrap();
     let mut rows = Frame::new(&window, &book, &FrameOptions { threads, ..Default::default() }).rows;
@@ -55,6 +55,7 @@ fn everything_asked_for_is_read() {
         cmdline: Ok(b"sh -c a  b".to_vec()),
         user: Ok("me".into()),
         cgroup: Ok(b"/v2:x".to_vec()),
+        named: Err(Missing::NotRead),
     };
     assert_eq!(row.detail, expected);
 }
@@ -77,6 +78,23 @@ fn a_thread_has_its_own_time_and_its_process_s_memory() {
     assert_eq!(row.key.tid, 8);
     assert_eq!(row.detail.time_ns, Ok(Ticks::of_this_system().to_ns(1).unwrap()));
     assert!(row.detail.res.is_ok());
+}
+
+/// Process 1, say, whose leader the kernel does not show.
+#[test]
+fn a_process_known_by_another_thread_than_its_leader_has_its_details() {
+    let proc = process();
+    proc.thread(7, FakeTask { utime: 1, start: 900, ..FakeTask::new(8) });
+    let mut row = rows(&proc, true).remove(1);
+    row.kind = RowKind::Process;
+    let mut gone = row.clone();
+    fill(&proc, &mut row, all());
+    assert_eq!(row.detail.time_ns, Ok(Ticks::of_this_system().to_ns(7).unwrap()), "of all threads");
+    assert_eq!(row.detail.cmdline, Ok(b"sh -c a  b".to_vec()));
+    assert!(row.detail.res.is_ok());
+    gone.key.start_ns += 1_000_000_000;
+    fill(&proc, &mut gone, all());
+    assert_eq!(gone.detail.res, Err(Missing::Vanished));
 }
 
 #[test]

@@ -7,9 +7,11 @@
 //! program, so they are on only for the calibration, and the result errs on the high side.
 
 use super::kernel_side::KernelSide;
+use super::tasks::Measured;
 use crate::bpf::wire::ex_event;
+use crate::kernel_programs::Attach;
 use libbpf_rs::libbpf_sys;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 /// Runs after which the mean is taken for good.
 const ENOUGH_RUNS: u64 = 5_000;
@@ -39,6 +41,10 @@ pub struct ProgramStats {
 pub struct Cost {
     wanted: bool,
     stats: Option<OwnedFd>,
+    /// What the kernel said of each program when it was last asked.
+    known: Vec<ProgramStats>,
+    /// Which optional programs were attached then.
+    attached: Measured,
     /// What the kernel had counted when this calibration began.
     base: ProgramStats,
     ns_per_event: Option<f64>,
@@ -46,7 +52,6 @@ pub struct Cost {
     per_s: u64,
     events: u64,
     ns: f64,
-    recursions: u64,
     /// When events were counted last.
     counted_ns: Option<u64>,
 }
@@ -57,30 +62,39 @@ impl Cost {
         Cost {
             wanted,
             stats: wanted.then(enable_statistics).flatten(),
+            known: Vec::new(),
+            attached: Measured::default(),
             base: ProgramStats::default(),
             ns_per_event: None,
             per_s: 0,
             events: 0,
             ns: 0.0,
-            recursions: 0,
             counted_ns: None,
         }
     }
 
     /// Takes note of the events up to now, and asks the kernel about the programs: in each window,
-    /// because one in which a run was skipped is not exact. Runs skipped so far, cumulative.
-    pub fn review(&mut self, kernel: &KernelSide, now_ns: u64) -> u64 {
+    /// because one in which a run was skipped is not exact. `attached`: which optional ones are.
+    /// Runs skipped so far, cumulative.
+    pub fn review(&mut self, kernel: &KernelSide, now_ns: u64, attached: Measured) -> u64 {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
         self.events = events;
         if let Some(per_s) = self.rate(new, now_ns).filter(|&now| is_other(now, self.per_s)) {
             self.calibrate_anew(kernel, per_s);
         }
-        self.ask(kernel);
+        let before = std::mem::replace(&mut self.attached, attached);
+        self.ask(kernel, |when| match when {
+            Attach::Split => attached.split || before.split,
+            Attach::Interrupts => attached.irq || before.irq,
+            // The reader runs it, and nothing interrupts it that would run it again.
+            Attach::Flush => false,
+            _ => true,
+        });
         if let Some(ns_per_event) = self.ns_per_event {
             self.ns += new as f64 * ns_per_event;
         }
-        self.recursions
+        sum(&self.known).recursion_misses
     }
 
     /// The events so far and what they cost, cumulative; ns `None` until calibrated.
@@ -107,20 +121,28 @@ impl Cost {
         if self.stats.is_none() {
             self.stats = enable_statistics();
         }
-        self.base = sum(&program_stats(kernel));
+        self.known = program_stats(kernel);
+        self.base = sum(&self.known);
         self.per_s = per_s;
         for _ in 0..WAITS {
             std::thread::sleep(std::time::Duration::from_millis(1));
-            if self.ask(kernel) {
+            if self.ask(kernel, |_| true) {
                 break;
             }
         }
     }
 
-    /// Asks the kernel; whether there is a figure of this calibration.
-    fn ask(&mut self, kernel: &KernelSide) -> bool {
-        let now = sum(&program_stats(kernel));
-        self.recursions = now.recursion_misses;
+    /// Asks the kernel about those programs that `may_have_run` since it was last asked, or about
+    /// all of them while their time is measured; whether there is a figure of this calibration.
+    fn ask(&mut self, kernel: &KernelSide, may_have_run: impl Fn(Attach) -> bool) -> bool {
+        let all = self.stats.is_some() || self.known.len() != kernel.counted().len();
+        self.known.resize(kernel.counted().len(), ProgramStats::default());
+        for (known, &(when, fd)) in self.known.iter_mut().zip(kernel.counted()) {
+            if all || may_have_run(when) {
+                *known = stats_of(fd).unwrap_or(*known);
+            }
+        }
+        let now = sum(&self.known);
         let runs = now.runs.saturating_sub(self.base.runs);
         if self.stats.is_none() || runs < FEW_RUNS {
             return false;
@@ -181,10 +203,10 @@ fn events(kernel: &KernelSide) -> u64 {
 
 /// The kernel's figures for each of our programs.
 pub fn program_stats(kernel: &KernelSide) -> Vec<ProgramStats> {
-    kernel.programs().iter().filter_map(|p| stats_of(p.as_fd().as_raw_fd())).collect()
+    kernel.counted().iter().filter_map(|&(_, fd)| stats_of(fd)).collect()
 }
 
-fn stats_of(fd: i32) -> Option<ProgramStats> {
+fn stats_of(fd: RawFd) -> Option<ProgramStats> {
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut size = size_of_val(&info) as u32;
     // SAFETY: info is a plain struct of `size` bytes that the kernel fills.

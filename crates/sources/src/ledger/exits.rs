@@ -2,9 +2,10 @@
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
-use super::skel::types::{ex_group, ex_process};
+use super::skel::types::{ex_group, ex_group_cum, ex_process};
 use super::tasks::{comm, counters, Measured};
 use crate::error::SourceError;
+use exactop_model::audit::{ExitAudit, ExitedDifference};
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{AccountId, ExitSample};
 
@@ -42,7 +43,7 @@ impl ExitReader {
     ) -> Result<Vec<ExitSample>, SourceError> {
         // One made since the maps were grown has nothing in it as of T.
         let groups = (kernel.globals.next_group() as usize).min(kernel.groups.len());
-        let mut samples = Vec::new();
+        let (mut samples, mut idle_keys) = (Vec::new(), Vec::new());
         self.mirror.resize(groups.max(self.mirror.len()), Mirror::default());
         for index in 0..groups {
             if kernel.groups.field(index, |g| unsafe { &raw const (*g).used }) == 0 {
@@ -57,7 +58,7 @@ impl ExitReader {
             samples.push(sample);
             match mirror.stage {
                 Stage::Linked if idle => {
-                    kernel.unlink_group(&group.key);
+                    idle_keys.push(group.key);
                     mirror.stage = Stage::Unlinked;
                 }
                 Stage::Unlinked if idle => {
@@ -68,6 +69,7 @@ impl ExitReader {
                 _ => {}
             }
         }
+        kernel.unlink_groups(&idle_keys);
         Ok(samples)
     }
 }
@@ -85,6 +87,20 @@ fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
         tasks: cum.tasks,
         life_ns: cum.life_ns,
         counters: counters(&cum.sum, measured),
+        audit: audit(cum),
+    }
+}
+
+fn audit(cum: &ex_group_cum) -> ExitAudit {
+    let of = |error_ns: i64, bias_ns: i64, worst_ns| ExitedDifference {
+        error_ns: error_ns as u64,
+        bias_ns: bias_ns as u64,
+        worst_ns,
+    };
+    ExitAudit {
+        run: of(cum.sum.run_error, cum.sum.run_bias, cum.run_worst),
+        lat: of(cum.sum.lat_error, cum.sum.lat_bias, cum.lat_worst),
+        repaired: cum.sum.repairs,
     }
 }
 

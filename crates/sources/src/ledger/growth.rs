@@ -23,10 +23,15 @@ use std::thread::JoinHandle;
 pub const SLOTS_PER_CHUNK: u32 = ex_chunks::EX_SLOT_CHUNK.0;
 /// How many groups are.
 pub const GROUPS_PER_CHUNK: u32 = ex_chunks::EX_GROUP_CHUNK.0;
-/// What the array of maps has room for: 336 MiB of kernel memory if there are so many tasks.
+/// What the array of maps has room for: 380 MiB of kernel memory if there are so many tasks.
 pub const MOST_SLOTS: u32 = ex_chunks::EX_SLOT_CHUNKS.0 * SLOTS_PER_CHUNK;
-/// The same for groups: 98 MiB.
+/// The same for groups: 104 MiB.
 pub const MOST_GROUPS: u32 = ex_chunks::EX_GROUP_CHUNKS.0 * GROUPS_PER_CHUNK;
+
+const _: () = {
+    assert!(MOST_SLOTS as usize * size_of::<types::ex_slot>() == 380 << 20);
+    assert!(MOST_GROUPS as usize * size_of::<types::ex_group>() == 104 << 20);
+};
 
 /// After the kernel refused a chunk, the programs may ask again so much later.
 const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };

@@ -2,21 +2,24 @@
 
 use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
 use super::maps::Globals;
-use super::skel::{types, LedgerSkel};
+use super::skel::{types, LedgerSkel, LedgerSkelBuilder};
 use super::{load, Options};
+use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
 use crate::bpf::plain::{bytes_of, from_bytes, plain};
+use crate::bpf::refusal::{self, NotAttached};
 use crate::bpf::wire::ex_cur;
-use crate::bpf::{iterator, loading, refusal};
+use crate::bpf::{batches, iterator, loading};
 use crate::clock;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
 use libbpf_rs::skel::Skel;
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, ProgramInput, ProgramMut};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ProgramInput};
 use std::io;
-use std::os::fd::AsFd;
+use std::iter;
+use std::os::fd::{AsFd, AsRawFd, RawFd};
 
-plain! { types::ex_zombie types::ex_group_key }
+plain! { u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
 
 /// A slot index that stands for something that is not a slot.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
@@ -62,16 +65,24 @@ pub struct KernelSide {
     pub possible_cpus: usize,
     /// Whether the refill of a quota is seen.
     pub sees_unthrottle: bool,
+    /// Why not.
+    pub no_unthrottle: Option<String>,
+    /// The programs whose cost and misses are counted, by when they are attached. The descriptors
+    /// are the objects' below.
+    counted: Vec<(Attach, RawFd)>,
     links: Vec<Link>,
     /// Before the object, whose globals its thread writes to.
     growth: Growth,
+    /// The program at sched_switch, with the maps of `skel`.
+    beside: Option<LedgerSkel<'static>>,
     skel: LedgerSkel<'static>,
 }
 
 impl KernelSide {
-    /// Maps what is always needed; the programs are not attached yet.
+    /// Maps what is always needed; the programs are not attached yet. `without`: why the one that
+    /// sees quotas refilled is not among them.
     pub fn new(
-        mut skel: LedgerSkel<'static>,
+        InKernel { mut skel, beside, without }: InKernel<LedgerSkelBuilder>,
         options: &Options,
     ) -> Result<KernelSide, SourceError> {
         let max = |map: &dyn MapCore| map.max_entries() as usize;
@@ -94,9 +105,17 @@ impl KernelSide {
             max_listed: max(&maps.dirty) / 2,
             possible_cpus: max(&maps.cpus),
             sees_unthrottle: false,
+            no_unthrottle: without,
+            counted: Vec::new(),
             links: Vec::new(),
+            beside,
             skel,
         };
+        kernel.counted = loading::loaded(load::OBJECT, kernel.parts())
+            .into_iter()
+            .filter(|(row, _)| row.is_counted())
+            .map(|(row, program)| (row.attach, program.as_fd().as_raw_fd()))
+            .collect();
         let cpus = kernel.possible_cpus;
         kernel
             .cpus
@@ -121,15 +140,24 @@ impl KernelSide {
     pub fn attach(&mut self) -> Result<(), SourceError> {
         self.links = self.attach_those(Attach::Always)?;
         // Without ftrace's direct calls the kernel refuses this one, and the ledger does without.
-        let unthrottle = self.attach_those(Attach::IfItMay).unwrap_or_default();
-        self.sees_unthrottle = !unthrottle.is_empty();
-        self.links.extend(unthrottle);
+        match self.attach_now(Attach::IfItMay) {
+            Ok(unthrottle) => {
+                self.sees_unthrottle = !unthrottle.is_empty();
+                self.links.extend(unthrottle);
+            }
+            Err(refused) if refused.is_for_want_of_room() => return Err(refused.into()),
+            Err(refused) => self.no_unthrottle = Some(refused.to_string()),
+        }
         Ok(())
     }
 
     /// Attaches the programs that are attached then.
     pub fn attach_those(&self, when: Attach) -> Result<Vec<Link>, SourceError> {
-        loading::attach(load::OBJECT, self.skel.object(), |then| then == when)
+        self.attach_now(when).map_err(SourceError::from)
+    }
+
+    fn attach_now(&self, when: Attach) -> Result<Vec<Link>, NotAttached> {
+        loading::attach(load::OBJECT, self.parts(), |then| then == when)
     }
 
     /// Lets the iterator give everyone who lives a slot.
@@ -202,28 +230,45 @@ impl KernelSide {
         Ok(slots)
     }
 
-    /// Processes that ended and were not reaped.
-    pub fn zombies(&self) -> Result<Vec<types::ex_zombie>, SourceError> {
-        let mut listed = Vec::new();
-        if self.globals.zombies_now() <= 0 {
-            return Ok(listed);
-        }
-        let failed = refusal::failed("reading the list of zombies");
-        let map = &self.skel.maps.zombies;
-        // All at once: the iterator takes a batch that is not full for the last one, and the kernel
-        // leaves a batch unfilled rather than cut one of the map's buckets in two.
-        let most = map.max_entries();
-        for (_, value) in map.lookup_batch(most, MapFlags::ANY, MapFlags::ANY).map_err(failed)? {
-            listed.push(from_bytes(&value));
-        }
-        Ok(listed)
+    /// Processes that ended and were not reaped, by what the programs know them by.
+    pub fn zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
+        // Others may come while it is read.
+        let room = |now: u32| now.saturating_add(now / 4);
+        let room = u32::try_from(self.globals.zombies_now()).map_or(batches::BATCH, room);
+        batches::all(&self.skel.maps.zombies, room)
     }
 
-    /// Makes a group unreachable for the programs; they may still hold it until the next window
+    /// Whether such a process is still listed.
+    pub fn is_zombie(&self, key: u64, serial: u64) -> Result<bool, SourceError> {
+        let there = self.skel.maps.zombies.lookup(bytes_of(&key), MapFlags::ANY);
+        let there = there.map_err(refusal::failed("reading the list of zombies"))?;
+        Ok(there.is_some_and(|value| from_bytes::<types::ex_zombie>(&value).serial == serial))
+    }
+
+    /// What was posted from one control group to another.
+    pub fn moves(&self) -> Result<Vec<(types::ex_move_key, types::ex_move)>, SourceError> {
+        batches::all(&self.skel.maps.moves, 0)
+    }
+
+    /// Takes such a sum away, once its window is over.
+    pub fn forget_move(&self, key: &types::ex_move_key) {
+        // ENOENT: it is gone already. There is nothing else that can go wrong.
+        let _ = self.skel.maps.moves.delete(bytes_of(key));
+    }
+
+    /// Makes groups unreachable for the programs; they may still hold them until the next window
     /// is closed.
-    pub fn unlink_group(&self, key: &types::ex_group_key) {
-        // ENOENT: nobody had linked it. There is nothing else that can go wrong.
-        let _ = self.skel.maps.group_index.delete(bytes_of(key));
+    pub fn unlink_groups(&self, keys: &[types::ex_group_key]) {
+        let index = &self.skel.maps.group_index;
+        let bytes: Vec<u8> = keys.iter().flat_map(bytes_of).copied().collect();
+        let (any, count) = (MapFlags::ANY, keys.len() as u32);
+        // The kernel ends at the first that is not there, which says nothing of those after it.
+        if keys.len() < 2 || index.delete_batch(&bytes, count, any, any).is_err() {
+            for key in keys {
+                // ENOENT: nobody had linked it. There is nothing else that can go wrong.
+                let _ = index.delete(bytes_of(key));
+            }
+        }
     }
 
     /// Gives a zeroed group back.
@@ -232,10 +277,14 @@ impl KernelSide {
         pushed.map_err(refusal::failed("giving back an exited group"))
     }
 
-    /// The programs whose cost and misses are counted.
-    pub fn programs(&self) -> Vec<ProgramMut<'_>> {
-        let loaded = loading::loaded(load::OBJECT, self.skel.object()).into_iter();
-        loaded.filter(|(row, _)| row.is_counted()).map(|(_, program)| program).collect()
+    /// What was loaded.
+    fn parts(&self) -> impl Iterator<Item = &Object> {
+        iter::once(&self.skel).chain(&self.beside).map(Skel::object)
+    }
+
+    /// The programs whose cost and misses are counted, and when they are attached.
+    pub fn counted(&self) -> &[(Attach, RawFd)] {
+        &self.counted
     }
 }
 

@@ -1,26 +1,40 @@
 //! Getting the ledger's programs into the kernel, or saying in one line why not.
 
-use super::skel::{LedgerSkel, LedgerSkelBuilder, OpenLedgerSkel};
+use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
 use super::{footprint, growth, Options};
-use crate::bpf::loading;
+use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
+use crate::kernel_programs::Attach;
+use crate::source::When;
 use exactop_cgroups::cpu_controller_is_v1;
 use libbpf_rs::skel::OpenSkel;
 
 /// The object's name.
 pub const OBJECT: &str = "ledger";
 
-/// Loads the programs; nothing is attached yet.
-pub fn load(options: &Options) -> Result<LedgerSkel<'static>, SourceError> {
-    loading::load::<LedgerSkelBuilder>(
+/// Loads the programs that these options can come to ask for; nothing is attached yet.
+pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceError> {
+    let of_v1 = cpu_controller_is_v1()?;
+    let split = options.split;
+    loading::load_those::<LedgerSkelBuilder>(
         OBJECT,
         "the ledger's",
-        |open| set_up(open, options),
+        |attach| match attach {
+            Attach::Split => split.split != When::Never,
+            Attach::Interrupts => split.irq != When::Never,
+            _ => true,
+        },
+        |open| set_up(open, options, of_v1),
         |open| footprint::check(open.open_object(), growth::first_chunks()),
     )
 }
 
-fn set_up(open: &mut OpenLedgerSkel<'static>, options: &Options) -> libbpf_rs::Result<()> {
+/// `of_v1`: groups are those of v1's cpu controller.
+fn set_up(
+    open: &mut OpenLedgerSkel<'static>,
+    options: &Options,
+    of_v1: bool,
+) -> libbpf_rs::Result<()> {
     let cpus = libbpf_rs::num_possible_cpus()? as u32;
     open.maps.cpus.set_max_entries(cpus)?;
     let sees_unthrottle = open.progs.on_unthrottle.autoload();
@@ -30,7 +44,7 @@ fn set_up(open: &mut OpenLedgerSkel<'static>, options: &Options) -> libbpf_rs::R
     rodata.max_slots = options.slots;
     rodata.max_groups = options.groups;
     rodata.possible_cpus = cpus;
-    rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
+    rodata.cgroup_of_cpu_controller = of_v1;
     rodata.sees_unthrottle = sees_unthrottle;
     if let Some(loss) = options.lose {
         rodata.lose_kind = loss.event as u32;

@@ -10,13 +10,15 @@ use std::sync::atomic::{fence, Ordering};
 
 // The other side of the assertions in bpf/wire.h.
 const _: () = {
-    assert!(size_of::<types::ex_cum>() == 256);
+    assert!(size_of::<types::ex_cum>() == 272);
     assert!(size_of::<types::ex_ident>() == 64);
-    assert!(size_of::<types::ex_slot>() == 680);
-    assert!(size_of::<types::ex_cpu>() == 512);
+    assert!(size_of::<types::ex_slot>() == 760);
+    assert!(size_of::<types::ex_cpu>() == 576);
     assert!(size_of::<types::ex_group_key>() == 64);
-    assert!(size_of::<types::ex_group>() == 784);
+    assert!(size_of::<types::ex_group>() == 832);
     assert!(size_of::<types::ex_zombie>() == 88);
+    assert!(size_of::<types::ex_move_key>() == 24);
+    assert!(size_of::<types::ex_move>() == 24);
 };
 
 /// What grows while the ledger runs.
@@ -75,7 +77,10 @@ impl Globals {
     write_global!(set_lead_ns, lead_ns, u64);
     read_global!(boundary_t, [u64; 2]);
     read_global!(late, u32);
+    read_global!(moves_posted, u64);
     read_global!(repaired_ns, u64);
+    read_global!(repaired_wait_ns, u64);
+    read_global!(audited, u32);
     read_global!(events_lost, u64);
     read_global!(dirty_n, [u32; 2]);
     read_global!(next_slot, u32);

@@ -13,6 +13,7 @@ mod growth;
 mod kernel_side;
 pub(crate) mod load;
 mod maps;
+mod moves;
 mod optional;
 mod slotless;
 mod tasks;
@@ -25,7 +26,7 @@ mod skel {
 }
 
 use crate::bpf::spare::Spare;
-use crate::bpf::wire::{ex_error, ex_event};
+use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
 use crate::source::{Request, Source, SplitOptions};
@@ -37,6 +38,7 @@ use exactop_model::system::System;
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind};
 use exits::ExitReader;
 use kernel_side::KernelSide;
+use moves::MoveReader;
 use optional::{Group, Optional};
 use slotless::Slotless;
 use tasks::{Changes, Measured, TaskReader};
@@ -45,11 +47,11 @@ use zombies::ZombieReader;
 /// How large the ledger is, and how it is broken on purpose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The most slots there may be, one for each task that lives, 680 bytes of kernel memory each;
+    /// The most slots there may be, one for each task that lives, 760 bytes of kernel memory each;
     /// the table begins small and grows. When there are more tasks, time goes to the unnamed
     /// account.
     pub slots: u32,
-    /// The most exited groups there may be, 784 bytes each; when there are more, their time goes
+    /// The most exited groups there may be, 832 bytes each; when there are more, their time goes
     /// to the unnamed account.
     pub groups: u32,
     /// Lose events, as a kernel does that does not show them, to see that it is noticed. For tests.
@@ -79,7 +81,7 @@ impl Default for Options {
 /// Events that the programs leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Which.
+    /// The kind of event that is left out.
     pub event: LostEvent,
     /// Of how many on a CPU ...
     pub one_in: u32,
@@ -103,12 +105,38 @@ pub enum LostEvent {
     Interrupt = ex_event::EX_EV_IRQ.0,
 }
 
+/// As what each error that the programs count is told; one that is not here does not compile.
+const TOLD_AS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
+    (ErrorKind::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
+    (ErrorKind::NoSlot, ex_error::EX_ERR_NO_SLOT),
+    (ErrorKind::NoStorage, ex_error::EX_ERR_NO_STORAGE),
+    (ErrorKind::NoGroup, ex_error::EX_ERR_NO_GROUP),
+    (ErrorKind::FreeList, ex_error::EX_ERR_FREE_LIST),
+    (ErrorKind::ClockStep, ex_error::EX_ERR_CLOCK_STEP),
+    (ErrorKind::LostWakeup, ex_error::EX_ERR_LOST_WAKEUP),
+    (ErrorKind::NoLine, ex_error::EX_ERR_NO_LINE),
+    (ErrorKind::MissedSwitch, ex_error::EX_ERR_MISSED_SWITCH),
+    (ErrorKind::UnseenBirth, ex_error::EX_ERR_UNSEEN_BIRTH),
+    (ErrorKind::UnseenExit, ex_error::EX_ERR_UNSEEN_EXIT),
+    (ErrorKind::UnseenIrq, ex_error::EX_ERR_UNSEEN_IRQ),
+    (ErrorKind::NoMove, ex_error::EX_ERR_NO_MOVE),
+];
+
+const _: () = {
+    let mut at = 0;
+    while at < TOLD_AS.len() {
+        assert!(TOLD_AS[at].1 .0 as usize == at, "in the order of bpf/wire.h");
+        at += 1;
+    }
+};
+
 /// The exact source.
 pub struct Ledger {
     kernel: KernelSide,
     provenance: Provenance,
     tasks: TaskReader,
     exits: ExitReader,
+    moves: MoveReader,
     zombies: ZombieReader,
     slotless: Slotless,
     cost: Cost,
@@ -147,18 +175,14 @@ impl Ledger {
         kernel.globals.set_seeded(1);
         drop(spare);
         let steal = steal_is_measured(&kernel);
-        let measured = Measured {
-            steal,
-            split: split.is_on(),
-            irq: interrupts.is_on(),
-            unthrottle: kernel.sees_unthrottle,
-        };
-        let provenance = provenance(measured);
+        let measured = measured(&kernel, steal, &split, &interrupts);
+        let provenance = provenance(measured, &kernel);
         Ok(Ledger {
             kernel,
             provenance,
             tasks: TaskReader::default(),
             exits: ExitReader::default(),
+            moves: MoveReader::default(),
             zombies: ZombieReader::default(),
             slotless: Slotless::default(),
             split,
@@ -215,23 +239,8 @@ impl Ledger {
     }
 
     fn count_kernel_errors(&mut self) {
-        use ErrorKind as E;
-        let counted = self.kernel.globals.errors();
-        for (kind, told_as) in [
-            (E::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
-            (E::NoSlot, ex_error::EX_ERR_NO_SLOT),
-            (E::NoStorage, ex_error::EX_ERR_NO_STORAGE),
-            (E::NoGroup, ex_error::EX_ERR_NO_GROUP),
-            (E::FreeList, ex_error::EX_ERR_FREE_LIST),
-            (E::ClockStep, ex_error::EX_ERR_CLOCK_STEP),
-            (E::LostWakeup, ex_error::EX_ERR_LOST_WAKEUP),
-            (E::NoLine, ex_error::EX_ERR_NO_LINE),
-            (E::MissedSwitch, ex_error::EX_ERR_MISSED_SWITCH),
-            (E::UnseenBirth, ex_error::EX_ERR_UNSEEN_BIRTH),
-            (E::UnseenExit, ex_error::EX_ERR_UNSEEN_EXIT),
-            (E::UnseenIrq, ex_error::EX_ERR_UNSEEN_IRQ),
-        ] {
-            self.errors.0[kind as usize] = counted[told_as.0 as usize];
+        for ((kind, _), count) in TOLD_AS.into_iter().zip(self.kernel.globals.errors()) {
+            self.errors.0[kind as usize] = count;
         }
     }
 
@@ -260,22 +269,18 @@ impl Source for Ledger {
         self.interrupts.want(&self.kernel, request.needs.has(Needs::INTERRUPTS), now_ns)?;
         let closed = closing::close(&self.kernel, self.lead_ns)?;
         let slots = self.kernel.grow()?;
-        let measured = Measured {
-            steal: self.steal,
-            split: self.split.is_on(),
-            irq: self.interrupts.is_on(),
-            unthrottle: self.kernel.sees_unthrottle,
-        };
+        let measured = measured(&self.kernel, self.steal, &self.split, &self.interrupts);
         let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured);
         self.zombies.read(&self.kernel, &closed, &mut changes)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;
+        let moves = self.moves.read(&self.kernel, &closed)?;
         self.kernel.globals.set_read_epoch(closed.epoch);
-        let recursions = self.cost.review(&self.kernel, closed.t_ns);
+        let recursions = self.cost.review(&self.kernel, closed.t_ns, measured);
         self.count_errors(&closed, recursions, changes.torn, changes.overflow);
         self.seed_again(&mut changes, slots)?;
         let (events, bpf_ns) = self.cost.so_far();
-        self.provenance = provenance(measured);
+        self.provenance = provenance(measured, &self.kernel);
         let ns_per_event = self.cost.ns_per_event();
         self.split.review(&self.kernel, ns_per_event, closed.t_ns);
         self.interrupts.review(&self.kernel, ns_per_event, closed.t_ns);
@@ -286,12 +291,15 @@ impl Source for Ledger {
             tasks: changes.tasks,
             gone: changes.gone,
             exited,
+            moves,
+            groups: Vec::new(),
             cpus,
             // 0: the tree that is followed.
             watch: self.watch.or(self.follows.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
             repaired_ns: Some(self.kernel.globals.repaired_ns()),
+            repaired_wait_ns: Some(self.kernel.globals.repaired_wait_ns()),
             system: System::default(),
             cost: CostSample { user_ns: 0, bpf_ns, bpf_events: Some(events) },
         })
@@ -310,7 +318,19 @@ fn steal_is_measured(kernel: &KernelSide) -> bool {
     })
 }
 
-fn provenance(measured: Measured) -> Provenance {
+fn measured(kernel: &KernelSide, steal: bool, split: &Optional, interrupts: &Optional) -> Measured {
+    let audited = |what: ex_audited| kernel.globals.audited() & what.0 != 0;
+    Measured {
+        steal,
+        split: split.is_on(),
+        irq: interrupts.is_on(),
+        unthrottle: kernel.sees_unthrottle,
+        audit_run: audited(ex_audited::EX_AUDIT_RUN),
+        audit_lat: audited(ex_audited::EX_AUDIT_LAT),
+    }
+}
+
+fn provenance(measured: Measured, kernel: &KernelSide) -> Provenance {
     let mut provenance = Provenance::new(SourceKind::Ledger);
     for &counter in Counter::ALL {
         provenance.counters[counter as usize] = match counter {
@@ -326,8 +346,12 @@ fn provenance(measured: Measured) -> Provenance {
             _ => Quality::Exact,
         };
     }
-    provenance.unthrottle = if measured.unthrottle { Quality::Exact } else { Quality::Missing };
-    provenance.irq = if measured.irq { Quality::Exact } else { Quality::Missing };
-    provenance.steal = if measured.steal { Quality::Exact } else { Quality::Missing };
+    let exact_if = |there| if there { Quality::Exact } else { Quality::Missing };
+    provenance.unthrottle = exact_if(measured.unthrottle);
+    provenance.no_unthrottle = kernel.no_unthrottle.clone();
+    provenance.irq = exact_if(measured.irq);
+    provenance.steal = exact_if(measured.steal);
+    provenance.audit_run = exact_if(measured.audit_run);
+    provenance.audit_lat = exact_if(measured.audit_lat);
     provenance
 }

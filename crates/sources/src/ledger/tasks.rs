@@ -5,8 +5,14 @@ use super::kernel_side::KernelSide;
 use super::skel::types::{ex_cum, ex_ident, ex_slot};
 pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
+use crate::bpf::wire::ex_cpu_word;
 use crate::bpf::wire::ex_state as S;
+use exactop_model::audit::{Difference, TaskAudit};
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
+use std::ptr;
+
+/// The number of a CPU in `ex_slot.cpu`.
+const CPU_NUMBER: u32 = ex_cpu_word::EX_CPU_NUMBER.0;
 
 /// What the reader knows of a slot since it last looked.
 #[derive(Clone, Copy, Default)]
@@ -82,15 +88,18 @@ impl TaskReader {
             return;
         }
         self.mirror[index].looked = closed.epoch;
-        let Some(view) = view(kernel, closed, index) else {
-            out.torn += 1;
-            return;
-        };
         let before = self.mirror[index].live;
         let mut live = 0;
-        if is_alive(view.state) && view.born < closed.t_ns {
-            live = view.serial;
-            out.tasks.push(self.sample(&view));
+        match view(kernel, closed, index) {
+            Some(Seen::Alive(view)) if view.born < closed.t_ns => {
+                live = view.serial;
+                out.tasks.push(self.sample(&view));
+            }
+            Some(_) => {}
+            None => {
+                out.torn += 1;
+                return;
+            }
         }
         if before != 0 && before != live {
             out.gone.push(AccountId(before));
@@ -106,11 +115,20 @@ impl TaskReader {
             state: micro_state(view.state),
             letter: letter(view.state, view.kstate),
             since_ns: view.born,
-            last_cpu: Some(view.cpu),
+            last_cpu: Some(view.cpu & CPU_NUMBER),
             threads: None,
             followed: view.marked,
             counters: counters(&view.cum, self.measured),
+            audit: audit(&view.cum),
         }
+    }
+}
+
+fn audit(cum: &ex_cum) -> TaskAudit {
+    TaskAudit {
+        run: Difference { error_ns: cum.run_error, bias_ns: cum.run_bias },
+        lat: Difference { error_ns: cum.lat_error, bias_ns: cum.lat_bias },
+        repairs: cum.repairs,
     }
 }
 
@@ -118,52 +136,69 @@ fn is_alive(state: u32) -> bool {
     state == state::RUN || (state::LAT..=state::THROTTLE).contains(&state)
 }
 
+/// What a slot holds as of T.
+#[allow(clippy::large_enum_variant, reason = "taken apart where it is made")]
+enum Seen {
+    /// Nobody, or someone who has ended: where many are born, nearly all slots that changed.
+    Nobody,
+    /// Someone who lives.
+    Alive(View),
+}
+
 /// A consistent copy of a slot, brought to T; `None` if it would not hold still.
 ///
 /// A writer that crosses T stores snap, then epoch, then the rest. So T's epoch means: take snap.
 /// An older one, the same before and after the copy, means that nobody crossed T while we copied:
 /// the task was in its state up to T.
-fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<View> {
+fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
     let serial_of = |s: *const ex_slot| unsafe { &raw const (*s).serial };
     let epoch_of = |s: *const ex_slot| unsafe { &raw const (*s).epoch };
     for _ in 0..100 {
         let serial = kernel.slots.field(index, serial_of);
         let epoch = kernel.slots.field(index, epoch_of);
-        let slot = kernel.slots.read(index);
+        let crossed = epoch == closed.epoch;
+        // SAFETY: a slot of the table.
+        let at_t = |slot| unsafe { at_t(slot, serial, crossed, closed.t_ns) };
+        let seen = kernel.slots.with(index, at_t);
         if kernel.slots.field(index, epoch_of) == epoch
             && kernel.slots.field(index, serial_of) == serial
         {
-            return Some(at_t(&slot, serial, epoch == closed.epoch, closed.t_ns));
+            return Some(seen);
         }
         std::hint::spin_loop();
     }
     None
 }
 
-fn at_t(slot: &ex_slot, serial: u64, crossed: bool, t_ns: u64) -> View {
-    let mut view = View {
-        serial,
-        state: slot.state,
-        cpu: slot.cpu,
-        kstate: slot.kstate,
-        born: slot.born,
-        marked: slot.marked != 0,
-        id: slot.id,
-        cum: slot.cum,
-    };
+/// Copies what holds as of T, and nothing else: a slot is twelve cache lines, of which those who have
+/// ended need one.
+///
+/// # Safety
+/// `slot` points to a slot.
+unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> Seen {
+    /// Programs may be writing.
+    macro_rules! copy {
+        ($field:ident) => {
+            // SAFETY: the caller's.
+            unsafe { ptr::read_volatile(&raw const (*slot).$field) }
+        };
+    }
+    let now = copy!(state);
+    let state = if crossed { copy!(snap_state) } else { now };
+    if serial == 0 || !is_alive(state) {
+        return Seen::Nobody;
+    }
+    let (marked, born) = (copy!(marked) != 0, copy!(born));
+    let mut id = copy!(id);
     if crossed {
-        view.state = slot.snap_state;
-        view.cpu = slot.snap_cpu;
-        view.kstate = slot.snap_kstate;
-        view.cum = slot.snap;
-    } else if is_alive(slot.state) {
-        // Past T only if T was published late; then the window says so.
-        view.cum.ns[slot.state as usize] += t_ns.saturating_sub(slot.since);
+        id.cgroup = copy!(snap_cgroup);
+        let (cpu, kstate, cum) = (copy!(snap_cpu), copy!(snap_kstate), copy!(snap));
+        return Seen::Alive(View { serial, state, cpu, kstate, born, marked, id, cum });
     }
-    if serial == 0 {
-        view.state = 0;
-    }
-    view
+    let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
+    // Past T only if T was published late; then the window says so.
+    cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
+    Seen::Alive(View { serial, state, cpu, kstate, born, marked, id, cum })
 }
 
 /// What is measured at the moment, beside what always is.
@@ -177,6 +212,10 @@ pub struct Measured {
     pub irq: bool,
     /// When a quota is refilled.
     pub unthrottle: bool,
+    /// The kernel's own count of run times.
+    pub audit_run: bool,
+    /// Its count of waits for a CPU.
+    pub audit_lat: bool,
 }
 
 /// The counters of a slot or a group.
@@ -232,16 +271,24 @@ mod tests {
         slot.cum.ns[sleep] = 7;
         slot.snap.ns[sleep] = 3;
         slot.snap_state = state::LAT;
-        let asleep = at_t(&slot, 1, false, 150);
-        assert_eq!((asleep.state, asleep.cum.ns[sleep]), (state::SLEEP, 57));
-        let crossed = at_t(&slot, 1, true, 150);
-        assert_eq!((crossed.state, crossed.cum.ns[sleep]), (state::LAT, 3));
-        assert_eq!(at_t(&slot, 0, false, 150).state, 0, "a slot without serial is nobody's");
+        let at_t = |slot: &ex_slot, serial, crossed| {
+            // SAFETY: it is a slot.
+            match unsafe { super::at_t(slot, serial, crossed, 150) } {
+                Seen::Alive(view) => Some((view.state, view.cum.ns[sleep])),
+                Seen::Nobody => None,
+            }
+        };
+        assert_eq!(at_t(&slot, 1, false), Some((state::SLEEP, 57)));
+        assert_eq!(at_t(&slot, 1, true), Some((state::LAT, 3)));
+        assert_eq!(at_t(&slot, 0, false), None, "a slot without serial is nobody's");
+        slot.state = state::DEAD;
+        assert_eq!(at_t(&slot, 1, false), None, "it has ended");
+        assert_eq!(at_t(&slot, 1, true), Some((state::LAT, 3)), "but lived at T");
     }
 
     #[test]
     fn each_state_of_the_wire_format_is_a_counter_of_its_own() {
-        let all = Measured { steal: true, split: true, irq: true, unthrottle: true };
+        let all = Measured { steal: true, split: true, irq: true, ..Measured::default() };
         let counter_of = |state: S| match state {
             S::EX_RUN => vec![Counter::RunNs],
             S::EX_USR => vec![Counter::RunNs, Counter::UserNs],

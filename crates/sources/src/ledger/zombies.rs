@@ -7,6 +7,7 @@ use super::skel::types::ex_zombie;
 use super::tasks::Changes;
 use crate::bpf::task::raw_ident;
 use crate::error::SourceError;
+use exactop_model::audit::TaskAudit;
 use exactop_model::{AccountId, Counters, MicroState, TaskSample};
 use rustc_hash::FxHashSet;
 
@@ -16,9 +17,15 @@ const ZOMBIE_AFTER_NS: u64 = 100_000_000;
 /// Set in the account of a zombie: the account of its slot is closed.
 const ZOMBIE_ACCOUNT: u64 = 1 << 63;
 
+/// Up to so many are asked after one by one; that costs less than looking through the whole list,
+/// which has room for all there may ever be.
+const FEW: usize = 32;
+
 /// The reader's memory of who was a zombie.
 #[derive(Default)]
 pub struct ZombieReader {
+    /// Everyone on the list when it was last looked through.
+    listed: Vec<(u64, ex_zombie)>,
     shown: FxHashSet<u64>,
 }
 
@@ -30,9 +37,12 @@ impl ZombieReader {
         closed: &Closed,
         out: &mut Changes,
     ) -> Result<(), SourceError> {
-        let listed = kernel.zombies()?;
+        if !self.are_the_same(kernel)? {
+            self.listed = kernel.zombies()?;
+        }
         let mut now = FxHashSet::default();
-        for zombie in listed.iter().filter(|z| z.since + ZOMBIE_AFTER_NS <= closed.t_ns) {
+        let zombies = self.listed.iter().map(|(_, zombie)| zombie);
+        for zombie in zombies.filter(|z| z.since + ZOMBIE_AFTER_NS <= closed.t_ns) {
             let account = zombie.serial | ZOMBIE_ACCOUNT;
             now.insert(account);
             if !self.shown.contains(&account) {
@@ -42,6 +52,21 @@ impl ZombieReader {
         out.gone.extend(self.shown.difference(&now).map(|&account| AccountId(account)));
         self.shown = now;
         Ok(())
+    }
+
+    /// Whether all who were on the list are, and nobody else: as many as there are now. One who
+    /// comes just now is not counted yet, and would not be shown before the next window.
+    fn are_the_same(&self, kernel: &KernelSide) -> Result<bool, SourceError> {
+        let now = usize::try_from(kernel.globals.zombies_now()).ok();
+        if now != Some(self.listed.len()) || self.listed.len() > FEW {
+            return Ok(false);
+        }
+        for (key, zombie) in &self.listed {
+            if !kernel.is_zombie(*key, zombie.serial)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -57,5 +82,6 @@ fn sample(zombie: &ex_zombie, account: u64) -> TaskSample {
         followed: zombie.marked != 0,
         threads: None,
         counters: Counters::zero(),
+        audit: TaskAudit::default(),
     }
 }

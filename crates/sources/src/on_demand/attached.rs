@@ -1,18 +1,25 @@
 //! An object of programs while someone looks: one way to load and attach them, to tell them which
-//! processes are meant, to end a window, and to say what was lost (bpf/on_demand/on_demand.h).
+//! processes are meant, to size its maps, to end a window, and to say what was lost
+//! (bpf/on_demand/on_demand.h).
 
-use crate::bpf::loading::{self, Loaded, Open};
-use crate::bpf::refusal;
+use crate::bpf::loading;
+use crate::bpf::skeleton::{Builder, Loaded, Open};
+use crate::bpf::{refusal, upkeep};
 use crate::clock;
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapCore, MapFlags, Object};
+use exactop_model::on_demand::losses::Losses;
+use libbpf_rs::skel::{OpenSkel, Skel};
+use libbpf_rs::{libbpf_sys, Link, MapCore, MapFlags, MapType, Object, OpenMapMut};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::fs;
+use std::iter;
 use std::path::Path;
 
 /// What on_demand.h gives each object, whose skeletons are of types of their own: implemented by
 /// [`object`] for the builder of a skeleton.
-pub trait OnDemand: SkelBuilder<'static> + Default {
+pub trait OnDemand: Builder {
     /// The object's name.
     const OBJECT: &'static str;
     /// Whose programs these are, when the kernel refuses them.
@@ -23,6 +30,8 @@ pub trait OnDemand: SkelBuilder<'static> + Default {
     fn epoch(skel: &mut Loaded<Self>) -> Option<&mut u32>;
     /// `lost`.
     fn lost(skel: &Loaded<Self>) -> Option<&u64>;
+    /// `unseen`.
+    fn unseen(skel: &Loaded<Self>) -> Option<&u64>;
 }
 
 /// Declares the skeleton of an object below bpf/on_demand as the module `skel`.
@@ -38,26 +47,40 @@ macro_rules! object {
             const OBJECT: &'static str = $object;
             const WHOSE: &'static str = $whose;
 
-            fn all_processes(open: &mut $crate::bpf::loading::Open<Self>) -> Option<&mut bool> {
+            fn all_processes(open: &mut $crate::bpf::skeleton::Open<Self>) -> Option<&mut bool> {
                 open.maps.rodata_data.as_mut().map(|rodata| &mut rodata.all_processes)
             }
 
-            fn epoch(skel: &mut $crate::bpf::loading::Loaded<Self>) -> Option<&mut u32> {
+            fn epoch(skel: &mut $crate::bpf::skeleton::Loaded<Self>) -> Option<&mut u32> {
                 skel.maps.bss_data.as_mut().map(|bss| &mut bss.window_epoch)
             }
 
-            fn lost(skel: &$crate::bpf::loading::Loaded<Self>) -> Option<&u64> {
+            fn lost(skel: &$crate::bpf::skeleton::Loaded<Self>) -> Option<&u64> {
                 skel.maps.bss_data.as_ref().map(|bss| &bss.lost)
+            }
+
+            fn unseen(skel: &$crate::bpf::skeleton::Loaded<Self>) -> Option<&u64> {
+                skel.maps.bss_data.as_ref().map(|bss| &bss.unseen)
             }
         }
     };
 }
 pub(super) use object;
 
+/// How many keys the maps of sums have room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// In any case; `None`: as many as each map is declared with.
+    pub fixed: Option<u32>,
+    /// More, while the kernel finds memory; `None`: by how many threads there are.
+    pub more: Option<u32>,
+}
+
 /// The programs, attached.
 pub struct Attached<B: OnDemand> {
     t0_ns: u64,
-    lost: u64,
+    /// What was missing when the last window ended.
+    before: Losses,
     links: Vec<Link>,
     /// Maps and iterators.
     pub skel: Loaded<B>,
@@ -88,18 +111,26 @@ impl<B: OnDemand> Attached<B> {
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(
         pids: &[u32],
-        set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()>,
+        room: Room,
+        set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
     ) -> Result<Attached<B>, SourceError> {
-        let skel = load::<B>(pids, set_up)?;
+        clock::is_the_machines()?;
+        let skel = load::<B>(pids, room, set_up)?;
         choose_processes(skel.object(), pids)?;
-        let links = loading::attach(B::OBJECT, skel.object(), |when| when != Attach::Never)?;
-        Ok(Attached { t0_ns: clock::now_ns(), lost: 0, links, skel })
+        let object = iter::once(skel.object());
+        let links = loading::attach(B::OBJECT, object, |when| when != Attach::Never)?;
+        Ok(Attached { t0_ns: clock::now_ns(), before: Losses::default(), links, skel })
     }
 
     /// The first window begins now, as what goes before it is done.
     pub fn begins_now(mut self) -> Attached<B> {
         self.t0_ns = clock::now_ns();
         self
+    }
+
+    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    pub fn began_ns(&self) -> u64 {
+        self.t0_ns
     }
 
     /// Ends the window; the next begins, and the greatest values go to it from here on.
@@ -112,17 +143,29 @@ impl<B: OnDemand> Attached<B> {
         Ended { t0_ns: std::mem::replace(&mut self.t0_ns, t1_ns), t1_ns, epoch: ended }
     }
 
-    /// What was lost since this was asked last.
-    pub fn newly_lost(&mut self) -> u64 {
-        let lost = self.lost_so_far();
-        lost - std::mem::replace(&mut self.lost, lost)
+    /// What is missing since this was asked last.
+    pub fn losses(&mut self) -> Losses {
+        let now = Losses {
+            lost: self.lost_so_far(),
+            skipped: upkeep::skipped(self.skel.object()),
+            unseen: read_now(B::unseen(&self.skel)),
+            tables_bytes: upkeep::map_bytes(self.skel.object()),
+            left_out: 0,
+        };
+        let before = std::mem::replace(&mut self.before, now);
+        let skipped_before = before.skipped.or(now.skipped.map(|_| 0));
+        Losses {
+            lost: now.lost - before.lost,
+            skipped: now.skipped.zip(skipped_before).map(|(now, before)| now - before),
+            unseen: now.unseen - before.unseen,
+            tables_bytes: now.tables_bytes,
+            left_out: 0,
+        }
     }
 
     /// What was lost since the programs were attached.
     pub fn lost_so_far(&self) -> u64 {
-        let lost = B::lost(&self.skel).expect("the object has globals");
-        // SAFETY: plain data that is always mapped.
-        unsafe { std::ptr::read_volatile(lost) }
+        read_now(B::lost(&self.skel))
     }
 
     /// Nothing more is counted.
@@ -131,22 +174,63 @@ impl<B: OnDemand> Attached<B> {
     }
 }
 
+/// A word that the programs write.
+fn read_now(word: Option<&u64>) -> u64 {
+    let word = word.expect("the object has globals");
+    // SAFETY: plain data that is always mapped.
+    unsafe { std::ptr::read_volatile(word) }
+}
+
 /// The programs, not attached yet.
 pub fn load<B: OnDemand>(
     pids: &[u32],
-    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()>,
+    room: Room,
+    set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()> + Sync,
 ) -> Result<Loaded<B>, SourceError> {
     let set_up = |open: &mut Open<B>| {
         if let Some(all) = B::all_processes(open) {
             *all = pids.is_empty();
         }
-        let chosen = open.open_object_mut().maps_mut().find(|map| map.name() == "chosen");
-        if let Some(mut chosen) = chosen {
-            chosen.set_max_entries((pids.len() as u32).max(1))?;
+        for mut map in open.open_object_mut().maps_mut() {
+            if map.name() == "chosen" {
+                map.set_max_entries((pids.len() as u32).max(1))?;
+            } else if map.map_type() == MapType::Hash {
+                map.set_max_entries(room.entries(&map))?;
+            }
         }
         set_up(open)
     };
-    loading::load::<B>(B::OBJECT, B::WHOSE, set_up, |_| Ok(()))
+    loading::load::<B>(B::OBJECT, B::WHOSE, set_up)
+}
+
+impl Room {
+    /// How many entries a map of SUMS gets.
+    fn entries(self, map: &OpenMapMut) -> u32 {
+        let declared = map.max_entries();
+        if map.map_flags() & libbpf_sys::BPF_F_NO_PREALLOC == 0 {
+            return self.fixed.unwrap_or(declared);
+        }
+        self.more.unwrap_or_else(|| entries_for(threads_there_are(), declared))
+    }
+}
+
+/// Keys of one thread, at most: it makes some dozens of system calls, and wakes by some of them.
+const KEYS_OF_A_THREAD: u64 = 64;
+/// Room for more costs 16 bytes each, used or not.
+const MOST_KEYS: u64 = 1 << 20;
+
+/// How many keys a map that takes memory as it is used has room for.
+fn entries_for(threads: Option<u64>, at_least: u32) -> u32 {
+    let Some(threads) = threads else { return at_least };
+    let entries = (threads * KEYS_OF_A_THREAD).next_power_of_two().min(MOST_KEYS);
+    u32::try_from(entries).map_or(at_least, |entries| entries.max(at_least))
+}
+
+/// All of this machine's threads, now, if /proc tells.
+fn threads_there_are() -> Option<u64> {
+    // `0.20 0.18 0.12 1/80 11206`: the fourth is those that run, of all.
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ').nth(3)?.split('/').nth(1)?.parse().ok()
 }
 
 /// Puts processes into the map `chosen`.
@@ -160,8 +244,29 @@ fn choose_processes(object: &Object, pids: &[u32]) -> Result<(), SourceError> {
     Ok(())
 }
 
-/// Whether nobody has this thread, or process if `tid` is 0, any more.
-pub fn is_gone(tgid: u32, tid: u32) -> bool {
-    let tid = if tid == 0 { tgid } else { tid };
-    tgid != 0 && !Path::new(&format!("/proc/{tgid}/task/{tid}")).exists()
+/// Who is gone: each is looked up once, however many keys it has.
+#[derive(Default)]
+pub struct Gone(RefCell<FxHashMap<(u32, u32), bool>>);
+
+impl Gone {
+    /// Whether nobody has this thread, or process if `tid` is 0, any more.
+    pub fn has(&self, tgid: u32, tid: u32) -> bool {
+        let tid = if tid == 0 { tgid } else { tid };
+        let look = || tgid != 0 && !Path::new(&format!("/proc/{tgid}/task/{tid}")).exists();
+        *self.0.borrow_mut().entry((tgid, tid)).or_insert_with(look)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_grow_with_the_threads_there_are_up_to_a_bound() {
+        assert_eq!(entries_for(None, 65536), 65536);
+        assert_eq!(entries_for(Some(1_000), 65536), 65536);
+        assert_eq!(entries_for(Some(5_000), 65536), 1 << 19);
+        assert_eq!(entries_for(Some(u32::MAX.into()), 65536), 1 << 20);
+        assert!(threads_there_are() > Some(0));
+    }
 }

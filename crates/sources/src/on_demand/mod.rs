@@ -1,7 +1,10 @@
 //! BPF programs that are attached only while someone looks: nobody else pays for them.
 
 mod attached;
+pub mod births;
 pub mod switchlog;
 pub mod syscalls;
 pub mod waits;
 pub mod wakeups;
+
+pub use attached::Room;

@@ -1,12 +1,12 @@
 //! Every switch and wake-up while this lives (bpf/on_demand/switchlog.bpf.c): for recordings, not for
 //! windows. What found no room in the buffer is counted.
 
-use crate::bpf::loading::Open;
 use crate::bpf::plain::{from_bytes, plain};
 use crate::bpf::refusal::failed;
+use crate::bpf::skeleton::Open;
 use crate::bpf::task;
 use crate::error::SourceError;
-use crate::on_demand::attached::{load, object, Attached};
+use crate::on_demand::attached::{load, object, Attached, Room};
 use exactop_model::on_demand::switchlog::{SwitchEvent, What};
 use libbpf_rs::{RingBuffer, RingBufferBuilder};
 use skel::types::{ex_logged, ex_logged_kind};
@@ -41,7 +41,9 @@ impl SwitchLog {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(buffer: u32) -> Result<SwitchLog, SourceError> {
-        let programs = Attached::<SwitchlogSkelBuilder>::open(&[], |open| set_up(open, buffer))?;
+        let programs = Attached::<SwitchlogSkelBuilder>::open(&[], Room::default(), |open| {
+            set_up(open, buffer)
+        })?;
         let events = Rc::new(RefCell::new(Vec::new()));
         let into = events.clone();
         let mut ring = RingBufferBuilder::new();
@@ -81,7 +83,7 @@ impl SwitchLog {
 
 /// Whether the kernel takes the programs; nothing is attached.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<SwitchlogSkelBuilder>(&[], |open| set_up(open, LEAST_BUFFER)).map(drop)
+    load::<SwitchlogSkelBuilder>(&[], Room::default(), |open| set_up(open, LEAST_BUFFER)).map(drop)
 }
 
 fn set_up(open: &mut Open<SwitchlogSkelBuilder>, buffer: u32) -> libbpf_rs::Result<()> {

@@ -1,21 +1,27 @@
 //! System calls, counted and timed while this source lives (bpf/on_demand/syscalls.bpf.c).
 
-use crate::bpf::loading::Open;
 use crate::bpf::plain::plain;
+use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
-use crate::clock;
 use crate::error::SourceError;
-use crate::on_demand::attached::{is_gone, load, object, Attached, Ended};
-use exactop_model::on_demand::syscalls::{Dispatches, SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::{CallNr, Who};
+use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
+use exactop_model::on_demand::syscalls::{
+    Dispatches, Failures, SyscallRow, SyscallWindow, SyscallsBy,
+};
+use exactop_model::{SyscallNr, Who};
 use rustc_hash::FxHashMap;
-use skel::types::{ex_by, ex_open_syscall, ex_syscall_key, ex_syscall_sum};
+use skel::types::{
+    ex_by, ex_failure_key, ex_failures, ex_open_syscall, ex_syscall_key, ex_syscall_sum,
+};
 use skel::SyscallsSkelBuilder;
 
 object!("syscalls", "the system calls'", SyscallsSkelBuilder);
-plain! { ex_syscall_key ex_open_syscall }
-sums! { ex_syscall_sum: calls, untimed, errors, total_ns; }
+plain! { ex_syscall_key ex_failure_key ex_open_syscall }
+sums! {
+    ex_syscall_sum: calls, untimed, errors, total_ns;
+    ex_failures: count;
+}
 
 /// `EX_NR_DISPATCH` of bpf/on_demand/syscalls.h.
 const DISPATCH: i32 = -2;
@@ -28,13 +34,16 @@ pub struct Options {
     /// Only these processes; empty: all.
     pub pids: Vec<u32>,
     /// Only these calls; empty: all.
-    pub calls: Vec<CallNr>,
+    pub calls: Vec<SyscallNr>,
+    /// For tests: of so many entries and returns one is hidden from the programs; 0: none.
+    pub hide_one_in: u32,
 }
 
 /// The programs, attached.
 pub struct Syscalls {
     options: Options,
     sums: WindowSums<ex_syscall_key, ex_syscall_sum>,
+    failures: WindowSums<ex_failure_key, ex_failures>,
     programs: Attached<SyscallsSkelBuilder>,
 }
 
@@ -44,8 +53,19 @@ impl Syscalls {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Syscalls, SourceError> {
-        let programs = Attached::open(&options.pids, |open| set_up(open, options))?;
-        Ok(Syscalls { options: options.clone(), sums: WindowSums::default(), programs })
+        let programs =
+            Attached::open(&options.pids, Room::default(), |open| set_up(open, options))?;
+        Ok(Syscalls {
+            options: options.clone(),
+            sums: WindowSums::default(),
+            failures: WindowSums::default(),
+            programs,
+        })
+    }
+
+    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    pub fn began_ns(&self) -> u64 {
+        self.programs.began_ns()
     }
 
     /// Ends the window; the next begins.
@@ -55,19 +75,24 @@ impl Syscalls {
     pub fn window(&mut self) -> Result<SyscallWindow, SourceError> {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
-        let sums = self.sums.window(&skel.maps.syscalls, |key| is_gone(key.tgid, key.tid))?;
+        let gone = Gone::default();
+        let maps = [&skel.maps.syscalls, &skel.maps.syscalls_more];
+        let sums = self.sums.window(maps, |key| gone.has(key.tgid, key.tid))?;
+        let maps = [&skel.maps.failures, &skel.maps.failures_more];
+        let failures = self.failures.window(maps, |key| gone.has(key.call.tgid, key.call.tid))?;
         let mut rows = Rows::new(self.options.by, ended);
         sums.iter().for_each(|(key, sum)| rows.add(key, sum));
         for open in iterator::records(&skel.progs.open_syscalls)? {
-            rows.add_open(&open, clock::now_ns());
+            rows.add_open(&open);
         }
         Ok(SyscallWindow {
             t0_ns: ended.t0_ns,
             t1_ns: ended.t1_ns,
             by: self.options.by,
+            failures: rows.failures(&failures),
             rows: rows.rows.into_values().collect(),
             dispatches: rows.dispatches.into_values().collect(),
-            lost: self.programs.newly_lost(),
+            losses: self.programs.losses(),
         })
     }
 }
@@ -75,7 +100,8 @@ impl Syscalls {
 /// Whether the kernel takes the programs; nothing is attached.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
     let options = Options::default();
-    load::<SyscallsSkelBuilder>(&options.pids, |open| set_up(open, &options)).map(drop)
+    load::<SyscallsSkelBuilder>(&options.pids, Room::default(), |open| set_up(open, &options))
+        .map(drop)
 }
 
 fn set_up(open: &mut Open<SyscallsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
@@ -88,6 +114,7 @@ fn set_up(open: &mut Open<SyscallsSkelBuilder>, options: &Options) -> libbpf_rs:
         SyscallsBy::Process => ex_by::EX_BY_PROCESS,
         SyscallsBy::Thread => ex_by::EX_BY_THREAD,
     };
+    rodata.hide_one_in = options.hide_one_in;
     rodata.some_calls = !options.calls.is_empty();
     for call in &options.calls {
         let nr = usize::try_from(call.0).unwrap_or(usize::MAX);
@@ -136,24 +163,41 @@ impl Rows {
             errors: sum.errors,
             total_ns: sum.total_ns,
             max_ns: max_ns.filter(|_| timed),
-            ..SyscallRow::new(who, CallNr(key.nr))
+            ..SyscallRow::new(who, SyscallNr(key.nr))
         };
         self.row((key.tgid, key.tid, key.nr), who).add(&row);
     }
 
-    fn add_open(&mut self, open: &ex_open_syscall, now_ns: u64) {
+    /// Errors of the rows; those of several CPUs are one.
+    fn failures(&self, sums: &[(ex_failure_key, ex_failures)]) -> Vec<Failures> {
+        let mut all: FxHashMap<(u32, u32, i32, u32), Failures> = FxHashMap::default();
+        for (key, sum) in sums {
+            let ex_syscall_key { tgid, tid, nr, .. } = key.call;
+            // Its row knows the name.
+            let who = self.rows.get(&(tgid, tid, nr)).and_then(|row| row.who);
+            let who = who.or_else(|| self.who(tgid, tid, &[0; 16]));
+            let none = Failures { who, nr: SyscallNr(nr), errno: key.error, count: 0 };
+            all.entry((tgid, tid, nr, key.error)).or_insert(none).count += sum.count;
+        }
+        all.into_values().collect()
+    }
+
+    fn add_open(&mut self, open: &ex_open_syscall) {
         let (tgid, tid) = match self.by {
             SyscallsBy::Call => (0, 0),
             SyscallsBy::Process => (open.tgid, 0),
             SyscallsBy::Thread => (open.tgid, open.tid),
         };
         let who = self.who(tgid, tid, &open.comm);
-        let oldest_ns = (open.since != 0).then(|| now_ns.saturating_sub(open.since));
-        let row = SyscallRow { in_flight: 1, oldest_ns, ..SyscallRow::new(who, CallNr(open.nr)) };
+        let begun = Some(open.since).filter(|&since| since != 0);
+        // Another CPU's clock may be a little ahead: that age is not known.
+        let oldest_ns = begun.and_then(|since| open.now.checked_sub(since));
+        let row =
+            SyscallRow { in_flight: 1, oldest_ns, ..SyscallRow::new(who, SyscallNr(open.nr)) };
         self.row((tgid, tid, open.nr), who).add(&row);
     }
 
     fn row(&mut self, key: (u32, u32, i32), who: Option<Who>) -> &mut SyscallRow {
-        self.rows.entry(key).or_insert(SyscallRow::new(who, CallNr(key.2)))
+        self.rows.entry(key).or_insert(SyscallRow::new(who, SyscallNr(key.2)))
     }
 }

@@ -1,13 +1,13 @@
 //! Who wakes whom, counted while this source lives (bpf/on_demand/wakeups.bpf.c).
 
-use crate::bpf::loading::Open;
 use crate::bpf::plain::plain;
+use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
-use crate::on_demand::attached::{is_gone, load, object, Attached, Ended};
+use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
 use exactop_model::on_demand::wakeups::{Edge, Fan, WakeupWindow};
-use exactop_model::{CallNr, Comm, Who};
+use exactop_model::{Comm, SyscallNr, Who};
 use rustc_hash::FxHashMap;
 use skel::types::{ex_edge, ex_edge_key, ex_fan, ex_fan_key};
 use skel::WakeupsSkelBuilder;
@@ -26,6 +26,10 @@ pub struct Options {
     pub pids: Vec<u32>,
     /// Someone who was woken and used more CPU time than this did something in user mode, ns.
     pub work_ns: u64,
+    /// How much is told apart.
+    pub room: Room,
+    /// For tests: of so many wake-ups one is hidden from the programs; 0: none.
+    pub hide_one_in: u32,
 }
 
 /// See [`Options::work_ns`]. To go back to a lock takes 5 to 30 µs where caches are cold.
@@ -33,7 +37,7 @@ pub const WORK_NS: u64 = 100_000;
 
 impl Default for Options {
     fn default() -> Options {
-        Options { pids: Vec::new(), work_ns: WORK_NS }
+        Options { pids: Vec::new(), work_ns: WORK_NS, room: Room::default(), hide_one_in: 0 }
     }
 }
 
@@ -52,8 +56,9 @@ impl Wakeups {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(options: &Options) -> Result<Wakeups, SourceError> {
-        let programs =
-            Attached::<WakeupsSkelBuilder>::open(&options.pids, |open| set_up(open, options))?;
+        let programs = Attached::<WakeupsSkelBuilder>::open(&options.pids, options.room, |open| {
+            set_up(open, options)
+        })?;
         iterator::run(&programs.skel.progs.seed)?;
         Ok(Wakeups {
             edges: WindowSums::default(),
@@ -63,6 +68,11 @@ impl Wakeups {
         })
     }
 
+    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    pub fn began_ns(&self) -> u64 {
+        self.programs.began_ns()
+    }
+
     /// Ends the window; the next begins.
     ///
     /// # Errors
@@ -70,15 +80,18 @@ impl Wakeups {
     pub fn window(&mut self) -> Result<WakeupWindow, SourceError> {
         let ended = self.programs.end_window();
         let maps = &self.programs.skel.maps;
-        let edges = self.edges.window(&maps.edges, |key| is_gone(key.wakee_tgid, key.wakee_tid))?;
-        let fans = self.fans.window(&maps.fans, |key| is_gone(key.tgid, key.tid))?;
+        let gone = Gone::default();
+        let no_wakee = |key: &ex_edge_key| gone.has(key.wakee_tgid, key.wakee_tid);
+        let edges = self.edges.window([&maps.edges, &maps.edges_more], no_wakee)?;
+        let fans =
+            self.fans.window([&maps.fans, &maps.fans_more], |key| gone.has(key.tgid, key.tid))?;
         self.learn_names(&edges, &fans);
         Ok(WakeupWindow {
             t0_ns: ended.t0_ns,
             t1_ns: ended.t1_ns,
             edges: edges.iter().map(|(key, edge)| self.edge(key, edge)).collect(),
             fans: fans.iter().map(|(key, fan)| self.fan(key, fan, ended)).collect(),
-            lost: self.programs.newly_lost(),
+            losses: self.programs.losses(),
         })
     }
 
@@ -88,7 +101,9 @@ impl Wakeups {
         for (key, edge) in edges {
             self.names.insert(key.wakee_tid, task::comm(edge.wakee));
         }
-        for (key, edge) in edges.iter().filter(|(_, edge)| edge.waker[0] != 0) {
+        for (key, edge) in
+            edges.iter().filter(|(key, edge)| key.waker_tid != 0 && edge.waker[0] != 0)
+        {
             self.names.insert(key.waker_tid, task::comm(edge.waker));
         }
         for (key, fan) in fans {
@@ -97,16 +112,17 @@ impl Wakeups {
     }
 
     fn who(&self, tgid: u32, tid: u32, known: &[i8; 16]) -> Who {
-        if tid == 0 {
+        if tgid == 0 {
             return Who::INTERRUPT;
         }
         let known = task::comm(*known);
         let name = if known.bytes().is_empty() {
+            let tid = if tid == 0 { tgid } else { tid };
             self.names.get(&tid).copied().unwrap_or(Comm::new(b"?"))
         } else {
             known
         };
-        Who { tgid, tid: Some(tid), comm: name }
+        Who { tgid, tid: (tid != 0).then_some(tid), comm: name }
     }
 
     fn edge(&self, key: &ex_edge_key, edge: &ex_edge) -> Edge {
@@ -123,21 +139,23 @@ impl Wakeups {
     fn fan(&self, key: &ex_fan_key, fan: &ex_fan, ended: Ended) -> Fan {
         Fan {
             waker: self.who(key.tgid, key.tid, &fan.comm),
-            nr: CallNr(key.nr),
+            nr: SyscallNr(key.nr),
+            futex: SyscallNr(key.nr).is_futex().then_some(key.futex),
             calls: fan.calls,
             wakeups: fan.wakeups,
             most: ended.greatest(fan.most.ns, fan.most.epoch),
             chains: fan.chains,
             unproductive: fan.unproductive,
             unproductive_ns: fan.unproductive_ns,
-            home: if fan.unproductive == 0 { CallNr::NONE } else { CallNr(fan.home_nr) },
+            home: if fan.unproductive == 0 { SyscallNr::NONE } else { SyscallNr(fan.home_nr) },
         }
     }
 }
 
 /// Whether the kernel takes the programs; nothing is attached.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<WakeupsSkelBuilder>(&[], |open| set_up(open, &Options::default())).map(drop)
+    load::<WakeupsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
+        .map(drop)
 }
 
 fn set_up(open: &mut Open<WakeupsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
@@ -145,5 +163,6 @@ fn set_up(open: &mut Open<WakeupsSkelBuilder>, options: &Options) -> libbpf_rs::
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
     rodata.work_ns = options.work_ns;
+    rodata.hide_one_in = options.hide_one_in;
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! The table of what is looked at; one entry per thing.
 
+use super::fields::witness;
 use super::machine::Machine;
+use super::version::kernel_version;
 use super::Status::{self, Available, Degraded, Missing};
 use crate::kernel_programs::{
     tracepoints_of_the_ledger, NO_CPU_DEAD, NO_INTERRUPTS, NO_PAGE_FAULTS, NO_UNTHROTTLE,
@@ -25,13 +27,6 @@ pub(super) struct Check {
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 
-/// `bpf_task_pt_regs`, by which a sleep's system call is read, came with this version; task storage
-/// and type information are older.
-const OLDEST_KERNEL: (u32, u32) = (5, 15);
-
-/// The oldest and the newest kernel on which everything was tested (scripts/test-kernels.sh).
-pub(super) const TESTED: [(u32, u32); 2] = [(6, 1), (7, 3)];
-
 /// Since this version BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
 const NO_MEMLOCK: (u32, u32) = (5, 11);
 
@@ -46,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
         what: "a kernel the ledger knows",
         vital: true,
         loses: "the certainty that the ledger is right here, or the ledger itself before Linux 5.15",
-        remedy: "a kernel from 6.1 to 7.3",
+        remedy: "a kernel that was tested: Linux 6.1, 6.12, 6.18, 7.2 or 7.3",
         look: kernel_version,
     },
     Check {
@@ -91,7 +86,8 @@ pub(super) const CHECKS: &[Check] = &[
         vital: false,
         loses: "the ledger may be refused: lockdown in confidentiality mode forbids reading the \
                 kernel's memory",
-        remedy: "boot with lockdown=integrity or without lockdown",
+        remedy: "boot with lockdown=integrity or without lockdown; what is in force is told where \
+                 securityfs is mounted at /sys/kernel/security",
         look: lockdown,
     },
     Check {
@@ -112,6 +108,14 @@ pub(super) const CHECKS: &[Check] = &[
         remedy: "a kernel built with CONFIG_PARAVIRT_TIME_ACCOUNTING=y; of no use outside of \
                  virtual machines",
         look: steal,
+    },
+    Check {
+        id: "witness",
+        what: "the kernel's own count of switches (the witness)",
+        vital: false,
+        loses: "missed_switches (MISS): whether every switch was seen is not known",
+        remedy: "a kernel built with CONFIG_FAIR_GROUP_SCHED",
+        look: witness,
     },
     Check {
         id: "cpu_hotplug",
@@ -209,31 +213,6 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// How a kernel differs from all that were tested.
-fn untested(version: (u32, u32)) -> Option<String> {
-    let [oldest, newest] = TESTED;
-    let how =
-        |word: &str, (major, minor): (u32, u32)| format!("{word} than tested ({major}.{minor})");
-    if version > newest {
-        return Some(how("newer", newest));
-    }
-    (version < oldest).then(|| how("older", oldest))
-}
-
-fn kernel_version(m: &Machine) -> (Status, String) {
-    match m.version() {
-        Ok((version, release)) if version < OLDEST_KERNEL => {
-            let [major, minor] = <[u32; 2]>::from(OLDEST_KERNEL);
-            (Missing, format!("{release}, older than {major}.{minor}"))
-        }
-        Ok((version, release)) => match untested(version) {
-            Some(how) => (Degraded, format!("{release}, {how}")),
-            None => (Available, release),
-        },
-        Err(why) => (Missing, why),
-    }
-}
-
 /// `otherwise`, if one of the tracepoints is not there without which this is lost.
 fn has_tracepoints(m: &Machine, loses: Option<&str>, otherwise: Status) -> (Status, String) {
     let wanted = tracepoints_of_the_ledger(loses);
@@ -298,10 +277,14 @@ fn namespace(m: &Machine, kind: &str, initial: u64) -> (Status, String) {
 
 /// The mode in force stands in brackets (Documentation/ABI, kernel_lockdown(7)).
 fn lockdown(m: &Machine) -> (Status, String) {
+    const SECURITYFS: &str = "kernel/security";
     match m.sys("kernel/security/lockdown") {
         Ok(modes) if modes.contains("[confidentiality]") => (Degraded, modes.trim().into()),
         Ok(modes) => (Available, modes.trim().into()),
-        Err(why) => (Available, format!("{why}: none known")),
+        Err(why) if m.sys_is_empty(SECURITYFS) => {
+            (Degraded, format!("{why}: not known, as securityfs is not mounted there"))
+        }
+        Err(why) => (Available, format!("{why}: no lockdown in this kernel")),
     }
 }
 
@@ -310,13 +293,18 @@ fn memlock(m: &Machine) -> (Status, String) {
         let line = limits.lines().find_map(|line| line.strip_prefix("Max locked memory"))?;
         line.split_whitespace().next().map(String::from)
     });
-    let found = limit.as_deref().unwrap_or("limit unknown");
+    let is_unlimited = limit.as_deref() == Some("unlimited");
+    let found = match limit {
+        Some(limit) if is_unlimited => limit,
+        Some(limit) => format!("{limit} bytes"),
+        None => "limit unknown".into(),
+    };
     match m.version() {
         Ok((version, _)) if version >= NO_MEMLOCK => {
             (Available, format!("{found}; not counted for BPF in this kernel"))
         }
-        _ if found == "unlimited" => (Available, found.into()),
-        _ => (Degraded, found.into()),
+        _ if is_unlimited => (Available, found),
+        _ => (Degraded, found),
     }
 }
 

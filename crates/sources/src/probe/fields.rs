@@ -6,7 +6,7 @@
 use super::machine::Machine;
 use super::Status::{Available, Degraded};
 use super::{Capability, Status};
-use crate::btf::Names;
+use crate::btf::Members;
 
 /// A field.
 pub(super) struct Field {
@@ -19,12 +19,10 @@ pub(super) struct Field {
     pub instead: &'static str,
     /// What exactop cannot show then; `None`: nothing.
     pub loses: Option<&'static str>,
-    /// Nothing else in the kernel is called so, so that its name alone says that it is there.
-    pub rare: bool,
 }
 
 /// All of them.
-pub(super) const FIELDS: [Field; 14] = [
+pub(super) const FIELDS: [Field; 20] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -33,7 +31,20 @@ pub(super) const FIELDS: [Field; 14] = [
         loses: Some(
             "the source snapshot credits nobody with the time since the kernel's last count",
         ),
-        rare: true,
+    },
+    Field {
+        of: "task_struct",
+        name: "on_rq",
+        kernels: "all: signed, so read by its size",
+        instead: "nobody seems to have left its run queue when it is woken",
+        loses: Some("LAT from the call to wake up to its completion"),
+    },
+    Field {
+        of: "task_struct",
+        name: "in_user_fault",
+        kernels: "with CONFIG_MEMCG, from 6.11 on CONFIG_MEMCG_V1",
+        instead: "who came into the kernel without a system call and sleeps is in a page fault",
+        loses: None,
     },
     Field {
         of: "task_struct",
@@ -41,7 +52,6 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "5.14",
         instead: "task_struct.state",
         loses: None,
-        rare: false,
     },
     Field {
         of: "task_struct",
@@ -49,7 +59,6 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "6.18, with CONFIG_CFS_BANDWIDTH",
         instead: "cfs_rq.throttle_count",
         loses: None,
-        rare: false,
     },
     Field {
         of: "cfs_rq",
@@ -57,7 +66,6 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "with CONFIG_CFS_BANDWIDTH",
         instead: "nobody is throttled, as there are no quotas",
         loses: Some("THR: waits for a new quota count as LAT"),
-        rare: true,
     },
     Field {
         of: "sched_entity",
@@ -65,9 +73,9 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "with CONFIG_FAIR_GROUP_SCHED",
         instead: "no run queue is read",
         loses: Some(
-            "THR, steal per task, the CPU in the source snapshot, and the witness of switches",
+            "THR, steal per task, the CPU in the source snapshot, the witness of switches, and the audit \
+             of run times and of LAT",
         ),
-        rare: false,
     },
     Field {
         of: "rq",
@@ -75,7 +83,6 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "with CONFIG_PARAVIRT_TIME_ACCOUNTING",
         instead: "no steal per task; a line of its own tells",
         loses: None,
-        rare: true,
     },
     Field {
         of: "rq",
@@ -83,15 +90,13 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "all",
         instead: "no CPU's switches are held against the kernel's count",
         loses: Some("the witness that no switch was missed: missed_switches is not known"),
-        rare: false,
     },
     Field {
         of: "sched_info",
         name: "run_delay",
         kernels: "with CONFIG_SCHED_INFO",
         instead: "a task that runs and whose wake-up was not shown slept until it ran",
-        loses: Some("LAT after wake-ups and switches that the kernel did not show"),
-        rare: false,
+        loses: Some("LAT after wake-ups and switches that the kernel did not show, and its audit"),
     },
     Field {
         of: "task_struct",
@@ -99,15 +104,13 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "with CONFIG_PREEMPT_RT",
         instead: "a switch in an interrupt means that its end was not shown",
         loses: None,
-        rare: true,
     },
     Field {
         of: "sched_info",
         name: "last_queued",
         kernels: "with CONFIG_SCHED_INFO",
         instead: "a wake-up that was not shown is put at the instant the task ran",
-        loses: Some("LAT after wake-ups that the kernel did not show"),
-        rare: true,
+        loses: Some("LAT after wake-ups that the kernel did not show, and the audit of LAT"),
     },
     Field {
         of: "sched_info",
@@ -115,7 +118,6 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "with CONFIG_SCHED_INFO",
         instead: "a switch that was not shown is put at the next event",
         loses: Some("when a task came onto its CPU by a switch that the kernel did not show"),
-        rare: true,
     },
     Field {
         of: "thread_info",
@@ -123,15 +125,27 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "x86",
         instead: "every system call is taken for one of 64 bits",
         loses: None,
-        rare: false,
     },
     Field {
         of: "bpf_local_storage_map",
         name: "storage_ma",
-        kernels: "6.4",
+        kernels: "6.4 to 6.18; later ones have one of the next two",
         instead: "who was not seen at birth stays unnamed",
         loses: Some("names of tasks that the kernel did not show when they were born"),
-        rare: true,
+    },
+    Field {
+        of: "bpf_local_storage_map",
+        name: "use_kmalloc_nolock",
+        kernels: "6.19",
+        instead: "bpf_local_storage_map.storage_ma",
+        loses: None,
+    },
+    Field {
+        of: "bpf_local_storage",
+        name: "mem_charge",
+        kernels: "7.x",
+        instead: "bpf_local_storage_map.storage_ma",
+        loses: None,
     },
     Field {
         of: "task_struct",
@@ -139,15 +153,34 @@ pub(super) const FIELDS: [Field; 14] = [
         kernels: "all: signed, so read by its size",
         instead: "nothing: the kernel refuses the program",
         loses: None,
-        rare: false,
+    },
+    Field {
+        of: "sched_dl_entity",
+        name: "dl_throttled",
+        kernels: "all: a bit among others, so read by its size",
+        instead: "nothing: the kernel refuses the program",
+        loses: None,
+    },
+    Field {
+        of: "task_struct",
+        name: "prio",
+        kernels: "all: signed, so read by its size",
+        instead: "nothing: the kernel refuses the program",
+        loses: None,
     },
 ];
 
+/// Who says the same as the first of them in other kernels: nothing is lost where one is there.
+const AS_GOOD: [(&str, &[(&str, &str)]); 1] = [(
+    "storage_ma",
+    &[("bpf_local_storage_map", "use_kmalloc_nolock"), ("bpf_local_storage", "mem_charge")],
+)];
+
 /// Which of them this kernel has, by its type information.
 pub(super) fn capability(machine: &Machine) -> Capability {
-    let (status, found, lost) = match &machine.types {
-        Ok(types) => look(types),
-        Err(why) => (Degraded, why.clone(), vec!["all that the BPF programs tell".into()]),
+    let (status, found, lost) = match &machine.members {
+        Ok(members) => look(members),
+        Err(why) => (Degraded, why.clone(), vec!["it is not known what".into()]),
     };
     let there = status == Available;
     Capability {
@@ -161,14 +194,16 @@ pub(super) fn capability(machine: &Machine) -> Capability {
     }
 }
 
-fn look(types: &Names) -> (Status, String, Vec<String>) {
-    let absent: Vec<&Field> = FIELDS
-        .iter()
-        .filter(|field| field.rare && field.loses.is_some() && !types.has(field.name))
-        .collect();
+fn look(members: &Members) -> (Status, String, Vec<String>) {
+    let telling = || FIELDS.iter().filter(|field| field.loses.is_some());
+    let found = |field: &Field| {
+        let other = AS_GOOD.iter().filter(|(name, _)| *name == field.name).flat_map(|(_, by)| *by);
+        let mut all = std::iter::once((field.of, field.name)).chain(other.copied());
+        all.find(|(of, name)| members.has(of, name)).map(|(_, name)| name)
+    };
+    let absent: Vec<&Field> = telling().filter(|field| found(field).is_none()).collect();
     if absent.is_empty() {
-        let rare = FIELDS.iter().filter(|field| field.rare && field.loses.is_some());
-        let names: Vec<&str> = rare.map(|field| field.name).collect();
+        let names: Vec<&str> = telling().filter_map(found).collect();
         return (Available, names.join(", "), Vec::new());
     }
     let told = |field: &&Field| {
@@ -176,6 +211,24 @@ fn look(types: &Names) -> (Status, String, Vec<String>) {
     };
     let lost = absent.iter().filter_map(|field| field.loses).map(String::from).collect();
     (Degraded, absent.iter().map(told).collect::<Vec<_>>().join("; "), lost)
+}
+
+/// The fields by which a CPU's count of switches is found.
+const OF_THE_WITNESS: [(&str, &str); 2] = [("sched_entity", "cfs_rq"), ("rq", "nr_switches")];
+
+/// Whether the kernel's own count of switches can be held against what was seen.
+pub(super) fn witness(machine: &Machine) -> (Status, String) {
+    let members = match &machine.members {
+        Ok(members) => members,
+        Err(why) => return (Degraded, why.clone()),
+    };
+    let told = |(of, name): &(&str, &str)| format!("{of}.{name}");
+    let absent = OF_THE_WITNESS.iter().filter(|(of, name)| !members.has(of, name));
+    let absent: Vec<String> = absent.map(told).collect();
+    match absent.is_empty() {
+        true => (Available, OF_THE_WITNESS.iter().map(told).collect::<Vec<_>>().join(", ")),
+        false => (Degraded, format!("not in the kernel's types: {}", absent.join(", "))),
+    }
 }
 
 #[cfg(test)]
@@ -196,9 +249,13 @@ mod tests {
         let (path, rest) = text.split_at(end);
         // `((struct rq *)0)->field)`: the field is behind the parentheses.
         match rest.split_once("->").filter(|_| path.starts_with("((struct")) {
-            Some((_, field)) => field.split(')').next().unwrap_or_default(),
-            None => path.rsplit(['.', '>']).next().unwrap_or_default(),
+            Some((_, field)) => last_of(field.split(')').next().unwrap_or_default()),
+            None => last_of(path),
         }
+    }
+
+    fn last_of(path: &str) -> &str {
+        path.rsplit(['.', '>']).next().unwrap_or_default()
     }
 
     #[test]
@@ -212,16 +269,14 @@ mod tests {
             for known in text.split("bpf_core_field_exists(").skip(1) {
                 read.insert(field_of(known).to_string());
             }
-            for by_size in text.split("field_or(").skip(1) {
-                let field = by_size.split(',').nth(1).unwrap_or_default();
+            // Signed ones, which may get narrower.
+            let or = text.split("field_or(").skip(1);
+            for by_size in or.chain(text.split("field_by_size(").skip(1)) {
+                let field = by_size.split([',', ')']).nth(1).unwrap_or_default();
                 read.insert(field.trim().to_string());
             }
         }
-        let table: BTreeSet<String> = FIELDS
-            .iter()
-            .filter(|field| field.name != "static_prio")
-            .map(|field| field.name.to_string())
-            .collect();
+        let table: BTreeSet<String> = FIELDS.iter().map(|field| field.name.to_string()).collect();
         assert_eq!(read, table, "in bpf/ and in probe/fields.rs");
     }
 }

@@ -1,6 +1,6 @@
 //! The files the checks look at, read below two roots.
 
-use crate::btf::Names;
+use crate::btf::{Members, Names};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,22 @@ pub(super) struct Machine {
     sys: PathBuf,
     /// What BTF says, or why it says nothing.
     pub types: Result<Names, String>,
+    /// Which of the fields that were asked for it has, or why that is not known.
+    pub members: Result<Members<'static>, String>,
 }
 
 impl Machine {
-    /// With these two roots; `fields` are names that are looked for in its types.
-    pub fn at(proc: &Path, sys: &Path, fields: &[&str]) -> Machine {
+    /// With these two roots; `fields` (structure, field) are looked for in its types.
+    pub fn at(proc: &Path, sys: &Path, fields: &[(&'static str, &'static str)]) -> Machine {
         let path = sys.join("kernel/btf/vmlinux");
-        let types = match fs::read(&path) {
-            Err(error) => Err(cannot_read(&path, &error)),
-            Ok(btf) => Names::parse(&btf, fields)
-                .ok_or_else(|| format!("{} is no BTF of this machine", path.display())),
-        };
-        Machine { proc: proc.into(), sys: sys.into(), types }
+        let btf = fs::read(&path).map_err(|error| cannot_read(&path, &error));
+        let foreign = || format!("{} is no BTF of this machine", path.display());
+        let names: Vec<&str> = fields.iter().map(|(_, name)| *name).collect();
+        let parsed = |btf: &Vec<u8>| Names::parse(btf, &names).ok_or_else(foreign);
+        let types = btf.as_ref().map_err(String::clone).and_then(parsed);
+        let newer = || format!("{} holds types of a kind that is not known", path.display());
+        let members = btf.and_then(|btf| Members::parse(&btf, fields).ok_or_else(newer));
+        Machine { proc: proc.into(), sys: sys.into(), types, members }
     }
 
     /// A file below /proc, or why it cannot be read.
@@ -33,6 +37,11 @@ impl Machine {
     /// A file below /sys, or why it cannot be read.
     pub fn sys(&self, path: &str) -> Result<String, String> {
         read(&self.sys.join(path))
+    }
+
+    /// Whether there is a directory below /sys, and nothing in it.
+    pub fn sys_is_empty(&self, path: &str) -> bool {
+        fs::read_dir(self.sys.join(path)).is_ok_and(|mut entries| entries.next().is_none())
     }
 
     /// The number of one of this process's namespaces: `ns/KIND` links to `KIND:[number]`

@@ -7,14 +7,17 @@ mod checks;
 mod fields;
 mod machine;
 mod objects;
+mod version;
 
 #[cfg(test)]
 mod tests;
 
 /// What is lost where fentry programs cannot be attached.
 pub use crate::kernel_programs::NO_UNTHROTTLE as LOST_WITHOUT_UNTHROTTLE;
+use exactop_cgroups::mountinfo;
 use machine::Machine;
 pub use objects::{objects, Object};
+use std::io;
 use std::path::Path;
 
 /// How far something is there.
@@ -84,14 +87,17 @@ pub fn probe() -> Report {
 
 /// Whether this /proc hides processes from those who may not look at them (proc(5), hidepid), be
 /// that this process or not.
-pub fn hides_processes() -> bool {
-    let mountinfo = std::fs::read_to_string("/proc/self/mountinfo");
-    mountinfo.is_ok_and(|text| checks::hiding(&text).is_some())
+///
+/// # Errors
+/// What the kernel says to reading what is mounted.
+pub fn hides_processes() -> io::Result<bool> {
+    Ok(checks::hiding(&mountinfo::ours()?).is_some())
 }
 
 /// Looks at a machine whose /proc and /sys are at these roots.
 pub fn probe_at(root_proc: &Path, root_sys: &Path) -> Report {
-    let machine = Machine::at(root_proc, root_sys, &fields::FIELDS.map(|field| field.name));
+    let machine =
+        Machine::at(root_proc, root_sys, &fields::FIELDS.map(|field| (field.of, field.name)));
     let judge = |check: &checks::Check| {
         let (status, found) = (check.look)(&machine);
         let unless_there =

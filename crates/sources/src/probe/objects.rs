@@ -17,8 +17,8 @@ type Try = fn() -> Result<(), crate::SourceError>;
 
 /// What the objects are for, and how to load them.
 #[cfg(feature = "bpf")]
-const OBJECTS: [(&str, &str, Try); 6] = {
-    use crate::on_demand::{switchlog, syscalls, waits, wakeups};
+const OBJECTS: [(&str, &str, Try); 7] = {
+    use crate::on_demand::{births, switchlog, syscalls, waits, wakeups};
     use crate::{ledger, snapshot_source};
 
     [
@@ -28,6 +28,11 @@ const OBJECTS: [(&str, &str, Try); 6] = {
         ("wakeups", "exactop wakeups", wakeups::try_to_load),
         ("syscalls", "exactop syscalls", syscalls::try_to_load),
         ("switchlog", "exactop trace", switchlog::try_to_load),
+        (
+            "births",
+            "names of containers that are gone before they are looked for",
+            births::try_to_load,
+        ),
     ]
 };
 

@@ -9,11 +9,17 @@ use tempfile::TempDir;
 
 /// BTF with everything that is looked for, but for what contains this.
 fn types_without(absent: &str) -> Vec<u8> {
+    types_without_any(&[absent])
+}
+
+fn types_without_any(absent: &[&str]) -> Vec<u8> {
+    let is_there = |name: &str| !absent.iter().any(|a| !a.is_empty() && name.contains(a));
     let tracepoints = kernel_programs::of("ledger").filter_map(|program| program.tracepoint());
     let mut names: Vec<String> = tracepoints.map(|name| format!("btf_trace_{name}")).collect();
-    names.extend(fields::FIELDS.map(|field| field.name.to_string()));
-    names.retain(|name| absent.is_empty() || !name.contains(absent));
-    btf::fake(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    let mut members = fields::FIELDS.map(|field| (field.of, field.name)).to_vec();
+    names.retain(|name| is_there(name));
+    members.retain(|(_, name)| is_there(name));
+    btf::fake(&names.iter().map(String::as_str).collect::<Vec<_>>(), &members)
 }
 
 /// A machine that has everything; tests take away.
@@ -155,17 +161,20 @@ fn a_container_or_an_old_kernel_has_no_ledger() {
     let fake = Fake::new();
     fake.write("proc/sys/kernel/osrelease", "5.10.0-9-amd64\n");
     assert_eq!(fake.against(), ["kernel_version"]);
-    assert_eq!(fake.status("memlock"), (Status::Degraded, "8388608".into()));
+    assert_eq!(fake.status("memlock"), (Status::Degraded, "8388608 bytes".into()));
 }
 
 #[test]
 fn a_kernel_is_known_only_if_it_was_tested() {
     let fake = Fake::new();
-    let [(_, oldest), (major, newest)] = checks::TESTED;
+    let (oldest, (major, newest)) = (version::TESTED[0].1, version::TESTED[4]);
     for (release, expected) in [
         (format!("6.{oldest}.0-9-amd64"), (Status::Available, "6.1.0-9-amd64")),
         (format!("{major}.{newest}.4-amd64"), (Status::Available, "7.3.4-amd64")),
         (format!("{major}.{}.0", newest + 1), (Status::Degraded, "7.4.0, newer than tested (7.3)")),
+        ("6.12.117".into(), (Status::Available, "6.12.117")),
+        ("6.6.0".into(), (Status::Degraded, "6.6.0, between tested ones (6.1 and 6.12)")),
+        ("7.0.0".into(), (Status::Degraded, "7.0.0, between tested ones (6.18 and 7.2)")),
         ("5.15.0".into(), (Status::Degraded, "5.15.0, older than tested (6.1)")),
         ("5.14.0".into(), (Status::Missing, "5.14.0, older than 5.15")),
     ] {
@@ -181,10 +190,36 @@ fn a_field_that_is_gone_is_told_with_what_is_lost() {
     fake.write("sys/kernel/btf/vmlinux", types_without("storage_ma"));
     let report = fake.report();
     let fields = report.get("fields").unwrap();
+    assert_eq!(fields.status, Status::Available, "7.x has another: {fields:?}");
+    assert!(fields.found.contains("use_kmalloc_nolock"), "{}", fields.found);
+    let all = ["storage_ma", "use_kmalloc_nolock", "mem_charge"];
+    fake.write("sys/kernel/btf/vmlinux", types_without_any(&all));
+    let report = fake.report();
+    let fields = report.get("fields").unwrap();
     assert_eq!(fields.status, Status::Degraded);
     assert!(fields.found.contains("bpf_local_storage_map.storage_ma"), "{}", fields.found);
     assert!(!fields.found.contains("on_cpu") && fields.loses.contains("born"), "{fields:?}");
     assert!(fake.against().is_empty(), "the ledger does without");
+}
+
+#[test]
+fn without_the_kernels_count_of_switches_there_is_no_witness() {
+    let fake = Fake::new();
+    for (gone, lost) in [
+        ("nr_switches", "missed_switches"),
+        ("cfs_rq", "THR, steal per task"),
+        ("run_delay", "LAT after wake-ups"),
+    ] {
+        fake.write("sys/kernel/btf/vmlinux", types_without(gone));
+        let report = fake.report();
+        let fields = report.get("fields").unwrap();
+        assert_eq!(fields.status, Status::Degraded, "{gone}");
+        assert!(fields.loses.contains(lost), "{gone}: {}", fields.loses);
+        let witness = report.get("witness").unwrap();
+        let has_one = gone == "run_delay";
+        assert_eq!(witness.status == Status::Available, has_one, "{gone}: {witness:?}");
+        assert!(has_one || witness.found.contains(gone), "{witness:?}");
+    }
 }
 
 #[test]
@@ -220,7 +255,12 @@ fn switches_and_lockdown_are_told_by_their_value() {
     fake.write("sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
     assert_eq!(fake.status("lockdown").0, Status::Degraded);
     fake.remove("sys/kernel/security/lockdown");
-    assert_eq!(fake.status("lockdown").0, Status::Available);
+    let (status, found) = fake.status("lockdown");
+    assert!(status == Status::Degraded && found.contains("securityfs is not mounted"), "{found}");
+    fake.write("sys/kernel/security/lsm", "capability");
+    let (status, found) = fake.status("lockdown");
+    assert!(status == Status::Available && found.contains("no lockdown in this kernel"), "{found}");
+    assert!(fake.status("memlock").1.starts_with("8388608 bytes; "));
 }
 
 #[test]

@@ -155,15 +155,6 @@ impl Source for Procfs {
 
 /// All of it is sampled by ticks, or stands for the leader thread alone.
 fn provenance() -> Provenance {
-    let sampled = [
-        Counter::RunNs,
-        Counter::UtimeNs,
-        Counter::StimeNs,
-        Counter::LatNs,
-        Counter::Vcx,
-        Counter::Icx,
-        Counter::CutimeNs,
-        Counter::CstimeNs,
-    ];
+    let sampled = [Counter::Vcx, Counter::Icx, Counter::CutimeNs, Counter::CstimeNs];
     Provenance::by_ticks(SourceKind::Procfs).with(Quality::Sampled, &sampled)
 }

@@ -22,7 +22,7 @@ fn fake() -> (FakeProc, Procfs, Arc<AtomicU64>) {
 }
 
 fn look(source: &mut Procfs, needs: Needs) -> Snapshot {
-    source.snapshot(&Request { needs, watch: None }).unwrap()
+    source.snapshot(&Request { needs, watch: None, interval_ns: None }).unwrap()
 }
 
 fn ms(ticks: u64) -> u64 {

@@ -1,20 +1,23 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
+mod memory;
+mod since_boot;
 #[cfg(test)]
 mod tests;
 mod watched;
 
+use crate::cgroups::GroupsBeside;
 use crate::details::{Details, Held, OpenFiles};
 use crate::error::SourceError;
-use crate::groups::GroupsBeside;
+use crate::group_names::GroupNames;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
 use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Ident, Needs, Provenance, Row, RowKind, SourceKind, TaskKey,
-    Window,
+    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, SourceKind,
+    Tap, TaskKey, Window,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
@@ -133,6 +136,11 @@ pub struct Session {
     held: Held,
     watched: Watched,
     groups: GroupsBeside,
+    names: GroupNames,
+    /// Who is told of everything, too.
+    tap: Option<Box<dyn Tap>>,
+    /// Memory that goes back in time.
+    spare: memory::Spare,
 }
 
 impl Session {
@@ -161,7 +169,28 @@ impl Session {
             held: Held::default(),
             watched: Watched::default(),
             groups: GroupsBeside::default(),
+            names: GroupNames::default(),
+            tap: None,
+            spare: memory::Spare::default(),
         }
+    }
+
+    /// Whoever is to be told of everything from the first snapshot on. It wants to know of the
+    /// machine, whatever is on the screen.
+    pub fn tapped(mut self, tap: Box<dyn Tap>) -> Session {
+        self.tap = Some(tap);
+        self
+    }
+
+    /// Names of control groups are wanted from now on. Whoever knows that beforehand says so while it
+    /// has all of its rights: what looks at groups that are made comes before others then.
+    pub fn name_groups(&mut self) {
+        self.names.want();
+    }
+
+    /// The source tells names with its snapshots: none is looked for here.
+    pub fn names_are_told(&mut self) {
+        self.names.leave_to_source();
     }
 
     /// Who measures and how good the figures are.
@@ -187,17 +216,29 @@ impl Session {
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks right before the source's instant, so that they tell of the same
         // window; how long the source takes to collect its tasks does not matter then.
-        let system = match request.needs.has(Needs::MACHINE) {
+        let system = match request.needs.has(Needs::MACHINE) || self.tap.is_some() {
             true => self.system.read(),
             false => self.system.read_uptime(),
         };
+        if request.needs.has(Needs::NAMES) || self.tap.is_some() {
+            self.names.want();
+        }
         let mut snapshot = self.source.snapshot(request)?;
+        self.names.tell(&mut snapshot);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();
+        if let Some(tap) = &mut self.tap {
+            tap.snapshot(&snapshot, &self.book);
+        }
         self.window = self.book.advance(snapshot);
         let exact = self.provenance().source == SourceKind::Ledger;
         self.watched.advance(request.watch.filter(|_| exact));
+        let told = request.watch.zip(self.watched.waits.as_ref()).zip(self.tap.as_mut());
+        if let Some(((tgid, waits), tap)) = told {
+            tap.waits(tgid, waits);
+        }
         self.forget_details();
+        self.spare.looked();
         Ok(self.window.is_some())
     }
 
@@ -256,6 +297,20 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Whose a row's control group is: as it was told, else by the path of the process's.
+    fn name(&mut self, row: &mut Row) {
+        row.detail.named = match self.book.named(row.ident.cgroup_id) {
+            Some(named) => Ok(named),
+            None if row.kind == RowKind::Exited => Err(Missing::Vanished),
+            None => {
+                self.detail(row, Needs::CGROUP);
+                row.detail.cgroup.as_ref().map(|path| self.names.of_path(path)).map_err(|&why| why)
+            }
+        };
+    }
+}
+
 impl Read {
     /// What was read may have changed; the files stay open.
     fn forget(&mut self) {
@@ -267,12 +322,17 @@ impl Read {
 
 impl Feed for Session {
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        let request = Request { needs: ask.needs, watch: ask.watch };
+        let names = ask.options.by.map_or(Needs::NONE, |_| Needs::NAMES);
+        let needs = ask.needs | names;
+        let request = Request { needs, watch: ask.watch, interval_ns: ask.interval_ns };
         self.advance(&request).map_err(|error| error.to_string())?;
-        let exact = self.provenance().source == SourceKind::Ledger;
+        let source = self.provenance().source;
         match self.window.as_ref().filter(|_| ask.groups) {
-            Some(window) => self.groups.advance(window, &self.book, exact),
+            Some(window) => self.groups.advance(window, &self.book, source),
             None => self.groups = GroupsBeside::default(),
+        }
+        if let Some(([before, after], tap)) = self.groups.ends().zip(self.tap.as_mut()) {
+            tap.groups(before, after);
         }
         Ok(self.same_frame(ask))
     }
@@ -281,6 +341,12 @@ impl Feed for Session {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
         frame.waits = self.watched.waits.clone();
         frame.groups = self.groups.groups.clone();
+        if let Some(sums) = &mut frame.sums {
+            sums.name_users(|uid| Some(self.details.user(uid)));
+            if let Some(Ok(groups)) = &frame.groups {
+                sums.beside(groups, &self.book);
+            }
+        }
         Some(frame)
     }
 
@@ -288,8 +354,21 @@ impl Feed for Session {
         for row in rows {
             // Exited groups share one key, but there is nothing to read for them either.
             match row.kind {
-                RowKind::Exited => self.details.fill(&mut [row], needs),
-                _ => self.detail(row, needs),
+                RowKind::Exited => {
+                    self.details.fill(&mut [row], needs);
+                    if needs.has(Needs::NAMES) {
+                        self.name(row);
+                    }
+                }
+                _ => {
+                    self.detail(row, needs);
+                    if needs.has(Needs::NAMES) {
+                        self.name(row);
+                    }
+                    if let Some(tap) = &mut self.tap {
+                        tap.details(row);
+                    }
+                }
             }
         }
     }

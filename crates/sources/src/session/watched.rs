@@ -6,29 +6,34 @@ use exactop_model::on_demand::waits::WaitWindow;
 /// The process that is watched.
 #[derive(Default)]
 pub struct Watched {
-    /// Its waits in the last window.
-    pub waits: Option<WaitWindow>,
+    /// Its waits in the last window, or why they are not known.
+    pub waits: Option<Result<WaitWindow, String>>,
     #[cfg(feature = "bpf")]
-    times: Option<(u32, Option<crate::on_demand::waits::WaitTimes>)>,
+    times: Option<(u32, Result<crate::on_demand::waits::WaitTimes, String>)>,
 }
 
 impl Watched {
     /// Ends the window; from here on this process is watched, or none. What cannot be attached or
-    /// read is missing on the page, which is no reason not to show the rest.
+    /// read is not known on the page, which is no reason not to show the rest.
     #[cfg(feature = "bpf")]
     pub fn advance(&mut self, pid: Option<u32>) {
         use crate::on_demand::waits::WaitTimes;
-        self.waits = None;
         let Some(pid) = pid else {
-            self.times = None;
+            (self.waits, self.times) = (None, None);
             return;
         };
-        match &mut self.times {
-            Some((watched, times)) if *watched == pid => {
-                self.waits = times.as_mut().and_then(|times| times.window().ok());
+        self.waits = match &mut self.times {
+            Some((watched, Ok(times))) if *watched == pid => {
+                Some(times.window().map_err(|error| error.to_string()))
             }
-            other => *other = Some((pid, WaitTimes::open(&[pid]).ok())),
-        }
+            Some((watched, Err(why))) if *watched == pid => Some(Err(why.clone())),
+            other => {
+                let times = WaitTimes::open(&[pid]).map_err(|error| error.to_string());
+                let failed = times.as_ref().err().cloned();
+                *other = Some((pid, times));
+                failed.map(Err)
+            }
+        };
     }
 
     /// There is nothing to attach.

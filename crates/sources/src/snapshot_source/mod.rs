@@ -24,6 +24,7 @@ use crate::error::SourceError;
 use crate::procfs::CpuReader;
 use crate::source::{Request, Source};
 use exactop_cgroups::cpu_controller_is_v1;
+use exactop_model::audit::TaskAudit;
 use exactop_model::{
     AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskSample,
@@ -151,13 +152,14 @@ impl SnapshotSource {
 
 /// Loads with the program that walks the tasks itself where the kernel has it.
 pub(crate) fn load() -> Result<SnapshotSkel<'static>, SourceError> {
+    let of_v1 = cpu_controller_is_v1()?;
     let set_up = |open: &mut OpenSnapshotSkel<'static>| {
         if let Some(rodata) = open.maps.rodata_data.as_mut() {
-            rodata.cgroup_of_cpu_controller = cpu_controller_is_v1();
+            rodata.cgroup_of_cpu_controller = of_v1;
         }
         open.maps.shots.set_autocreate(open.progs.walk.autoload())
     };
-    loading::load::<SnapshotSkelBuilder>("snapshot", "the snapshot's", set_up, |_| Ok(()))
+    loading::load::<SnapshotSkelBuilder>("snapshot", "the snapshot's", set_up)
 }
 
 fn map_shots(skel: &SnapshotSkel<'static>) -> Result<Mapped<ex_shot>, SourceError> {
@@ -206,6 +208,7 @@ fn sample(shot: &ex_shot, suspended_ns: u64, now_ns: u64) -> TaskSample {
         threads: None,
         followed: false,
         counters: counters(shot),
+        audit: TaskAudit::default(),
     }
 }
 
@@ -240,14 +243,7 @@ fn provenance() -> Provenance {
         Counter::MajorFaults,
         Counter::Migrations,
     ];
-    let sampled = [
-        Counter::RunNs,
-        Counter::LatNs,
-        Counter::UtimeNs,
-        Counter::StimeNs,
-        Counter::CutimeNs,
-        Counter::CstimeNs,
-    ];
+    let sampled = [Counter::CutimeNs, Counter::CstimeNs];
     Provenance::by_ticks(SourceKind::Snapshot)
         .with(Quality::Exact, &exact)
         .with(Quality::Sampled, &sampled)

@@ -1,6 +1,7 @@
 //! How many users are logged in, as utmp has it (utmp(5)).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// `ut_type` of a login.
 const USER_PROCESS: i16 = 7;
@@ -21,10 +22,32 @@ const RECORD_BYTES: usize = if cfg!(any(
     400
 };
 
-/// Logins with a name, as uptime(1) counts them; `None` without the file or if its records are
-/// not of the size this architecture has.
-pub(super) fn logged_in(utmp: &Path) -> Option<u32> {
-    count(&std::fs::read(utmp).ok()?)
+/// How soon a file that could not be read is looked for again: most systems without one never get one.
+const AGAIN: Duration = Duration::from_secs(30);
+
+/// The file of logins.
+pub(super) struct Logins {
+    utmp: PathBuf,
+    /// When it is looked for again.
+    missing_until: Option<Instant>,
+}
+
+impl Logins {
+    /// Nothing is read yet.
+    pub fn new(utmp: &Path) -> Logins {
+        Logins { utmp: utmp.into(), missing_until: None }
+    }
+
+    /// Logins with a name, as uptime(1) counts them; `None` without the file or if its records are
+    /// not of the size this architecture has.
+    pub fn logged_in(&mut self, now: Instant) -> Option<u32> {
+        if self.missing_until.is_some_and(|until| now < until) {
+            return None;
+        }
+        let records = std::fs::read(&self.utmp).ok();
+        self.missing_until = records.is_none().then(|| now + AGAIN);
+        count(&records?)
+    }
 }
 
 fn count(records: &[u8]) -> Option<u32> {
@@ -60,6 +83,19 @@ mod tests {
     #[test]
     fn another_format_is_not_counted() {
         assert_eq!(count(&record(7, b"root")[1..]), None);
-        assert_eq!(logged_in(Path::new("/nonexistent")), None);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_looked_for_now_and_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("utmp");
+        let (mut logins, now) = (Logins::new(&path), Instant::now());
+        assert_eq!(logins.logged_in(now), None);
+        std::fs::write(&path, record(7, b"root")).unwrap();
+        assert_eq!(logins.logged_in(now + AGAIN / 2), None);
+        assert_eq!(logins.logged_in(now + AGAIN), Some(1));
+        assert_eq!(logins.logged_in(now + AGAIN), Some(1), "while it is there each time");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(logins.logged_in(now + AGAIN), None);
     }
 }

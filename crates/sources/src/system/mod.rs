@@ -10,7 +10,9 @@ use crate::procfs::KernelStat;
 use exactop_model::system::{Memory, System};
 use jiff::tz::TimeZone;
 use jiff::Timestamp;
+use logins::Logins;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Where logins are recorded (utmp(5)); many systems no longer have it.
 const UTMP: &str = "/run/utmp";
@@ -21,7 +23,7 @@ pub struct SystemReader {
     load: Option<KeptFile>,
     memory: Option<KeptFile>,
     stat: Option<KeptFile>,
-    utmp: PathBuf,
+    logins: Logins,
     zone: TimeZone,
 }
 
@@ -35,14 +37,14 @@ impl SystemReader {
             load: file("loadavg"),
             memory: file("meminfo"),
             stat: file("stat"),
-            utmp: UTMP.into(),
+            logins: Logins::new(Path::new(UTMP)),
             zone: exactop_files::zone::local(),
         }
     }
 
     /// Takes logins from another file than `/run/utmp`.
     pub fn with_utmp(mut self, path: PathBuf) -> SystemReader {
-        self.utmp = path;
+        self.logins = Logins::new(&path);
         self
     }
 
@@ -59,7 +61,7 @@ impl SystemReader {
             wall_s: Some(now.as_second()),
             local_time: Some(time_of_day(now, &self.zone)),
             uptime_s: read(&mut self.uptime, uptime_s),
-            users: logins::logged_in(&self.utmp),
+            users: self.logins.logged_in(Instant::now()),
             load: read(&mut self.load, load),
             memory: read(&mut self.memory, memory),
             ticks: stat.total,

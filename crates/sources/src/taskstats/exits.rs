@@ -3,6 +3,7 @@
 
 use super::messages::Records;
 use super::record::Record;
+use exactop_model::audit::ExitAudit;
 use exactop_model::snapshot::{ExitSample, ProcessRef};
 use exactop_model::{AccountId, Comm, Counter, Counters, TaskSample};
 use rustc_hash::FxHashMap;
@@ -253,6 +254,7 @@ fn empty(account: AccountId, first: &Post) -> ExitSample {
         tasks: 0,
         life_ns: 0,
         counters: known(&first.delta),
+        audit: ExitAudit::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::messages::{answer, family_in, Answer, Records};
 use super::record::{Delays, Record};
 use super::tests::recorded;
 use exactop_fuzzing::{corpus, Choices, Target};
-use exactop_model::{AccountId, Comm, Counter, Counters, Ident, MicroState, TaskKey, TaskSample};
+use exactop_model::{Comm, Counter, Counters, Ident, TaskKey, TaskSample};
 
 #[test]
 fn fuzz_taskstats_messages() {
@@ -65,18 +65,9 @@ fn task(choices: &mut Choices) -> TaskSample {
     let tid = id(choices);
     let mut counters = Counters::unknown();
     counters.set(Counter::RunNs, figure(choices));
-    TaskSample {
-        account: AccountId(tid.into()),
-        key: TaskKey { tgid: id(choices), tid, start_ns: figure(choices) },
-        ident: Ident { ppid: id(choices), ..Ident::default() },
-        state: MicroState::Unknown,
-        letter: 'S',
-        since_ns: 0,
-        last_cpu: None,
-        threads: Some(1),
-        followed: false,
-        counters,
-    }
+    let key = TaskKey { tgid: id(choices), tid, start_ns: figure(choices) };
+    let ident = Ident { ppid: id(choices), ..Ident::default() };
+    TaskSample { counters, ..exactop_testkit::samples::task(tid.into(), key, ident) }
 }
 
 #[test]

@@ -198,15 +198,7 @@ fn counts_delays() -> bool {
 }
 
 fn provenance(delays: bool) -> Provenance {
-    let sampled = [
-        Counter::RunNs,
-        Counter::LatNs,
-        Counter::UtimeNs,
-        Counter::StimeNs,
-        Counter::Vcx,
-        Counter::Icx,
-        Counter::Dispatches,
-    ];
+    let sampled = [Counter::Vcx, Counter::Icx, Counter::Dispatches];
     let provenance = Provenance::by_ticks(SourceKind::Taskstats).with(Quality::Sampled, &sampled);
     if delays {
         // Counted only while the sysctl is on.

@@ -5,9 +5,7 @@ use super::messages::{answer, Answer, Ask, Records};
 use super::record::{Malformed, Record};
 use super::Taskstats;
 use crate::source::{Request, Source};
-use exactop_model::{
-    AccountId, Comm, Counter, Counters, ErrorKind, Ident, MicroState, TaskKey, TaskSample,
-};
+use exactop_model::{Comm, Counter, Counters, ErrorKind, Ident, TaskKey, TaskSample};
 use std::process::Command;
 
 /// A structure of a version as the kernel lays it out, with numbers that tell which field they are.
@@ -171,18 +169,10 @@ fn task(pid: u32, ppid: u32, start_ns: u64, run_ns: u64) -> TaskSample {
     let mut counters = Counters::unknown();
     counters.set(Counter::RunNs, run_ns);
     counters.set(Counter::UtimeNs, run_ns);
-    TaskSample {
-        account: AccountId(pid.into()),
-        key: TaskKey { tgid: pid, tid: pid, start_ns },
-        ident: Ident { ppid, ..Ident::default() },
-        state: MicroState::Unknown,
-        letter: 'S',
-        since_ns: start_ns,
-        last_cpu: None,
-        threads: Some(1),
-        followed: false,
-        counters,
-    }
+    let key = TaskKey { tgid: pid, tid: pid, start_ns };
+    let ident = Ident { ppid, ..Ident::default() };
+    let since_ns = start_ns;
+    TaskSample { since_ns, counters, ..exactop_testkit::samples::task(pid.into(), key, ident) }
 }
 
 fn at(seconds: u64) -> Instant {
@@ -329,10 +319,14 @@ fn five_thousand_exits_leave_a_record_or_are_counted_as_lost() {
     let Some(mut source) = here() else { return };
     let request = Request::default();
     source.snapshot(&request).expect("a snapshot");
-    let script = "i=0; while [ $i -lt 5000 ]; do /bin/true; i=$((i+1)); done";
-    assert!(Command::new("sh").args(["-c", script]).status().expect("sh").success());
+    // Named as nobody else's processes are.
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = folder.path().join("true-of-5000");
+    std::fs::copy("/bin/true", &own).expect("a copy");
+    let script = "i=0; while [ $i -lt 5000 ]; do \"$0\"; i=$((i+1)); done";
+    assert!(Command::new("sh").args(["-c", script]).arg(&own).status().expect("sh").success());
     let snapshot = source.snapshot(&request).expect("a snapshot");
-    let named = snapshot.exited.iter().filter(|e| e.comm == Comm::new(b"true"));
+    let named = snapshot.exited.iter().filter(|e| e.comm == Comm::new(b"true-of-5000"));
     let (processes, run_ns) = named.fold((0, 0), |(n, ns), e| {
         (n + e.processes, ns + e.counters.get(Counter::RunNs).unwrap_or(0))
     });

@@ -4,6 +4,7 @@
 use crate::books::Books;
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
+use exactop_sources::{SplitOptions, When};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
 use std::time::Duration;
@@ -76,4 +77,66 @@ fn the_thread_that_adds_slots_has_no_rights_but_those_for_maps() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     panic!("it has {:x?}", effective());
+}
+
+/// Programs of this process that are in the kernel, by the descriptors it has open.
+fn programs_here() -> usize {
+    let mut ids = std::collections::BTreeSet::new();
+    for entry in std::fs::read_dir("/proc/self/fdinfo").expect("/proc").flatten() {
+        let Ok(info) = std::fs::read_to_string(entry.path()) else { continue };
+        ids.extend(info.lines().find_map(|line| line.strip_prefix("prog_id:").map(String::from)));
+    }
+    ids.len()
+}
+
+/// How many instructions the kernel looked at before it took each program of this process: what a
+/// start costs. More than there are, since each way through a program is looked at for itself.
+fn looked_at() -> Vec<u64> {
+    let mut programs = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir("/proc/self/fdinfo").expect("/proc").flatten() {
+        let Ok(info) = std::fs::read_to_string(entry.path()) else { continue };
+        let field = |name: &str| -> Option<u64> {
+            info.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+        };
+        // What attaches a program names it, too.
+        if let (Some(id), Some(n)) = (field("prog_id:"), field("verified_insns:")) {
+            programs.insert(id, n);
+        }
+    }
+    programs.into_values().collect()
+}
+
+/// What is rare is in functions that are looked at once. One that is not, in the program at a
+/// switch, makes it ten times as dear.
+#[test]
+fn a_start_costs_the_kernel_no_more_than_it_must() {
+    let Some(_machine) = crate::machine() else { return };
+    let _books = Books::open(&Options::default());
+    let programs = looked_at();
+    assert!(programs.len() > 15, "{programs:?}");
+    assert!(programs.iter().all(|&n| n < 30_000), "{programs:?}");
+    assert!(programs.iter().sum::<u64>() < 120_000, "{programs:?}");
+}
+
+#[test]
+fn what_nobody_can_ask_for_is_not_loaded_and_all_is_counted_the_same() {
+    let Some(_machine) = crate::machine() else { return };
+    let with = |split, irq| {
+        let split = SplitOptions { split, irq, ..SplitOptions::default() };
+        let mut books = Books::open(&Options { split, ..Options::default() });
+        let programs = programs_here();
+        let window = books.window(Duration::from_millis(100));
+        assert!(window.cpus.iter().any(|c| c.time.switches > Some(0)), "no switch was counted");
+        assert_eq!(books.faults(&window), Vec::<String>::new());
+        programs
+    };
+    let (all, without_irq) =
+        (with(When::WhileCheap, When::WhileCheap), with(When::WhileCheap, When::Never));
+    let (without_split, neither) =
+        (with(When::Never, When::WhileCheap), with(When::Never, When::Never));
+    // sys_enter, sys_exit, and the faults of user mode where the kernel tells of them.
+    assert!((2..=3).contains(&(all - without_split)), "{all} programs, {without_split} without");
+    // Both ends of seven kinds at most.
+    assert!((1..=14).contains(&(all - without_irq)), "{all} programs, {without_irq} without");
+    assert_eq!(all - neither, (all - without_split) + (all - without_irq));
 }

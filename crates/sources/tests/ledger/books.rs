@@ -1,5 +1,6 @@
 //! A ledger with its book, and the identities that every window must keep.
 
+use crate::beside_schedstat::{self, Beside};
 use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{Book, Counter, ErrorKind, Frame, FrameOptions, MicroState, Row, Still};
 use exactop_sources::ledger::{Ledger, Options};
@@ -13,6 +14,9 @@ pub struct Books {
     pub book: Book,
     request: Request,
     may_be_late: usize,
+    /// Everyone's waits against another count, in every window: not where events are lost on purpose,
+    /// or an emulated CPU is held up between the window's end and the reading.
+    beside: Option<Beside>,
 }
 
 impl Books {
@@ -29,7 +33,9 @@ impl Books {
             });
         let may_be_late = if crate::emulated() { 10 } else { 2 };
         let book = Book::new();
-        let mut books = Books { ledger, book, request: Request::default(), may_be_late };
+        let beside = (options.lose.is_none() && !crate::emulated()).then(Beside::default);
+        let request = Request::default();
+        let mut books = Books { ledger, book, request, may_be_late, beside };
         assert!(books.close().is_none(), "the first snapshot only opens a window");
         books
     }
@@ -53,7 +59,12 @@ impl Books {
     /// Closes the window.
     pub fn close(&mut self) -> Option<Window> {
         let snapshot = self.ledger.snapshot(&self.request).expect("a snapshot");
-        self.book.advance(snapshot)
+        let window = self.book.advance(snapshot)?;
+        if let Some(beside) = &mut self.beside {
+            let faults = beside_schedstat::faults(&beside.look(&window));
+            assert!(faults.is_empty(), "{}", faults.join("\n"));
+        }
+        Some(window)
     }
 
     /// A window of about this length. One whose end was published late, because the hypervisor
@@ -72,13 +83,14 @@ impl Books {
 
     /// Arranged as threads, sleepers too.
     pub fn threads(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: true, still: Still::All, threads_of: None };
+        let options = FrameOptions { threads: true, still: Still::All, threads_of: None, by: None };
         Frame::new(window, &self.book, &options)
     }
 
     /// Arranged as processes, sleepers too.
     pub fn processes(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: false, still: Still::All, threads_of: None };
+        let options =
+            FrameOptions { threads: false, still: Still::All, threads_of: None, by: None };
         Frame::new(window, &self.book, &options)
     }
 

@@ -98,8 +98,8 @@ fn twenty_thousand_names_are_twenty_thousand_groups() {
         let of_crowd = |e: &&exactop_model::window::ExitDelta| {
             e.sample.ancestors.iter().any(|a| a.tgid == crowd.pid())
         };
-        let nameless = window.cpus.iter().map(|cpu| cpu.time.no_group_processes);
-        lost += nameless.sum::<u64>();
+        let no_name = window.cpus.iter().map(|cpu| cpu.time.no_name_processes);
+        lost += no_name.sum::<u64>();
         groups += window.exited.iter().filter(of_crowd).map(|e| e.processes).sum::<u64>();
         let frame = books.processes(&window);
         assert!(run_ns(process(&frame, spin.pid())) > 0);

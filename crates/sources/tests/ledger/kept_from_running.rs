@@ -2,11 +2,14 @@
 //! deadline task's own budget, and who a quota does not bind.
 
 use crate::books::Books;
+use crate::microstates::{ns, QuotaGroup};
 use exactop_model::{Counter, Row};
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::Spin;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The row of the only thread of a worker in a window of a second.
@@ -122,4 +125,84 @@ fn a_used_up_deadline_budget_is_throttled_time() {
     println!("ran {run:.3}, throttled {throttled:.3}, waited {lat:.3}");
     assert!(run < 0.25, "a budget of 0.2: ran {run:.3}");
     assert!(throttled > 0.6 && lat < 0.1, "throttled {throttled:.3}, waited {lat:.3}");
+}
+
+/// Makes a thread real-time, first come first served, more urgent the higher the priority; 0: itself.
+fn make_fifo(tid: u32, priority: i32) -> std::io::Result<()> {
+    let param = libc::sched_param { sched_priority: priority };
+    // SAFETY: a struct of numbers.
+    match unsafe { libc::sched_setscheduler(tid as i32, libc::SCHED_FIFO, &raw const param) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// A thread that wakes every millisecond on CPU 0, more urgent than all others there, until dropped.
+struct Urgent(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
+
+impl Urgent {
+    fn start() -> Urgent {
+        let over = Arc::new(AtomicBool::new(false));
+        let theirs = over.clone();
+        let thread = std::thread::spawn(move || {
+            // First, as who is not may wait for that CPU for a second.
+            make_fifo(0, 2).expect("real-time");
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(0);
+            rustix::thread::sched_setaffinity(None, &set).expect("on one CPU");
+            while !theirs.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Urgent(over, Some(thread))
+    }
+}
+
+impl Drop for Urgent {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+        let _ = self.1.take().map(std::thread::JoinHandle::join);
+    }
+}
+
+/// Of two threads of a group one is real-time. The other uses up the quota in what the kernel keeps
+/// for those that are not, and the group is throttled while the first one loses its CPU for moments.
+#[test]
+fn a_quota_does_not_bind_a_real_time_task() {
+    let Some(_machine) = crate::machine() else { return };
+    let Some(group) = QuotaGroup::new() else {
+        eprintln!("left out: no cgroup with a CPU quota can be made here");
+        return;
+    };
+    // Where real-time tasks are scheduled by group, they may not run in one without this.
+    let _ = fs::write(group.0.join("cpu.rt_runtime_us"), "900000");
+    let spin = Spin::start(2, Some(&[0])).expect("a worker");
+    let real_time = spin.threads()[0];
+    group.set_quota(5);
+    group.add(spin.pid());
+    let mut books = Books::open(&Options::default());
+    std::thread::sleep(Duration::from_millis(200));
+    if let Err(error) = make_fifo(real_time, 1) {
+        eprintln!("left out: SCHED_FIFO is refused here: {error}");
+        return;
+    }
+    let urgent = Urgent::start();
+    books.close();
+    let before = group.throttled_ns();
+    let window = books.window(Duration::from_millis(2500));
+    let throttled = group.throttled_ns() - before;
+    drop(urgent);
+    let frame = books.threads(&window);
+    let row = frame.rows.iter().find(|r| r.key.tid == real_time).expect("its row");
+    let lost = ns(row, Counter::Icx);
+    println!(
+        "the group throttled for {throttled} ns; {lost} times it lost its CPU, {:?}",
+        row.delta
+    );
+    // Where CPUs are emulated, the one more urgent rarely finds it there.
+    let enough = if crate::emulated() { 1 } else { 10 };
+    assert!(lost >= enough && throttled > 0, "{lost} {throttled}");
+    assert_eq!(ns(row, Counter::ThrottleNs), 0);
+    drop(spin);
+    std::thread::sleep(Duration::from_millis(100));
 }

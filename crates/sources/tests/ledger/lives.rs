@@ -59,6 +59,30 @@ fn a_zombie_is_shown_and_takes_no_time() {
     assert!(books.processes(&window).rows.iter().all(|r| r.key.tgid != child.id()));
 }
 
+/// As many as before are not the same as before.
+#[test]
+fn a_zombie_that_takes_the_place_of_another_is_the_one_that_is_shown() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let mut first = Command::new("/bin/true").spawn().expect("true");
+    let zombies = |books: &mut Books| -> Vec<u32> {
+        let window = books.window(Duration::from_millis(200));
+        let rows = books.processes(&window).rows;
+        rows.iter().filter(|row| row.letter == 'Z').map(|row| row.key.tgid).collect()
+    };
+    while !zombies(&mut books).contains(&first.id()) {}
+    assert!(zombies(&mut books).contains(&first.id()), "nothing happened to it");
+    let mut second = Command::new("/bin/true").spawn().expect("true");
+    first.wait().expect("reaped");
+    // The kernel frees it when nobody looks at it any more, and the other must have ended.
+    let changed = (0..100).any(|_| {
+        let now = zombies(&mut books);
+        now.contains(&second.id()) && !now.contains(&first.id())
+    });
+    second.wait().expect("reaped");
+    assert!(changed, "{} is still shown, or {} is not", first.id(), second.id());
+}
+
 #[test]
 fn exec_keeps_the_account_and_takes_the_new_name() {
     let Some(_machine) = crate::machine() else { return };

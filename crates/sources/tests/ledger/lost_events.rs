@@ -2,7 +2,7 @@
 //! window it happened in. The books close all the same: that is why they prove nothing here.
 
 use crate::books::{life_fault, Books};
-use exactop_model::window::Window;
+use exactop_model::window::{ExitDelta, Window};
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_sources::{SplitOptions, When};
@@ -12,68 +12,129 @@ use std::time::Duration;
 /// What came of losing events.
 #[derive(Debug, Default)]
 struct Seen {
+    /// Between the first window's begin and the last one's end, at least and at most.
     lost: u64,
+    lost_at_most: u64,
     noticed: u64,
     /// Windows in which events were lost for certain, and those of them in which it was noticed.
     windows: u32,
     noticed_in: u32,
     /// All windows.
     taken: u32,
+    /// What a second ledger, which loses nothing, missed meanwhile: switches that the kernel hid.
+    hidden: u64,
 }
 
-/// Until so many windows had losses, and at most so many in all.
+/// Until so many windows had losses, fewer where they are rare, and at most so many in all.
 const ENOUGH: u32 = 15;
-/// An emulated machine takes a minute for each test: there, one of them.
-const ON_AN_EMULATED_MACHINE: Loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
+const ENOUGH_OF_THE_RARE: u32 = 3;
 const AT_MOST: u32 = 200;
+/// An emulated machine takes a minute for each test: there, one of them, or all if
+/// `EXACTOP_TEST_ALL_LOSSES` is set.
+const ON_AN_EMULATED_MACHINE: Loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
+/// At the end of a window, when what is lost may show in the next.
+const TAIL: Duration = Duration::from_millis(30);
+
+fn is_left_out(loss: Loss) -> bool {
+    let all = std::env::var_os("EXACTOP_TEST_ALL_LOSSES").is_some();
+    crate::emulated() && !all && loss != ON_AN_EMULATED_MACHINE
+}
+
+/// Events of which there are only some thousand a second: one in ten thousand takes a while.
+fn is_rare(loss: Loss) -> bool {
+    let are_many = matches!(loss.event, LostEvent::Switch | LostEvent::Wakeup);
+    loss.one_in >= 1_000 && (crate::emulated() || !are_many)
+}
+
+/// The smaller rate: an emulated machine has a hundred births a second, and one in ten thousand of
+/// them in an hour.
+fn few() -> u32 {
+    if crate::emulated() {
+        1_000
+    } else {
+        10_000
+    }
+}
+
+fn losing(loss: Loss) -> Options {
+    let irq = match loss.event {
+        LostEvent::Interrupt => When::Always,
+        _ => When::Never,
+    };
+    let split = SplitOptions { irq, ..SplitOptions::default() };
+    Options { lose: Some(loss), split, ..Options::default() }
+}
+
+/// So many windows in which something was lost.
+fn enough(loss: Loss) -> u32 {
+    match (is_rare(loss), crate::emulated()) {
+        (true, _) => ENOUGH_OF_THE_RARE,
+        (false, true) => ENOUGH / 3,
+        (false, false) => ENOUGH,
+    }
+}
 
 /// `None` where it is left out.
 fn lose(loss: Loss, noticed: impl Fn(&Window) -> u64) -> Option<Seen> {
-    if crate::emulated() && loss != ON_AN_EMULATED_MACHINE {
+    if is_left_out(loss) {
         eprintln!("left out on an emulated machine: {loss:?}");
         return None;
     }
-    let split = SplitOptions {
-        irq: match loss.event {
-            LostEvent::Interrupt => When::Always,
-            _ => When::Never,
-        },
-        ..SplitOptions::default()
-    };
-    let mut books = Books::open(&Options { lose: Some(loss), split, ..Options::default() });
+    let mut books = Books::open(&losing(loss));
     // After the programs are attached, which takes the kernel seconds on a busy machine.
-    let load = loads();
+    let load = loads(loss);
     let _ = rustix::process::setpriority_process(None, -19);
+    let enough = enough(loss);
+    let most = if is_rare(loss) { Duration::from_secs(1) } else { TAIL };
+    let mut whole = Books::open(&Options::default());
+    let _ = whole.close();
     let mut seen = Seen::default();
+    let earliest = books.ledger.lost_on_purpose();
+    let _ = books.close();
     let begin = books.ledger.lost_on_purpose();
     for _ in 0..AT_MOST {
         let before = books.ledger.lost_on_purpose();
-        std::thread::sleep(Duration::from_millis(30));
-        // What is lost from here on may show in the next window: a wake-up when the task runs.
+        std::thread::sleep(most);
         let certain = books.ledger.lost_on_purpose() - before;
-        std::thread::sleep(Duration::from_millis(30));
+        std::thread::sleep(TAIL);
         seen.lost = books.ledger.lost_on_purpose() - begin;
         let window = books.close().expect("a window is open");
+        seen.lost_at_most = books.ledger.lost_on_purpose() - earliest;
         seen.taken += 1;
         let found = noticed(&window);
         seen.noticed += found;
-        if certain > 0 {
+        if certain > 0 && seen.windows < enough {
             seen.windows += 1;
             seen.noticed_in += u32::from(found > 0);
         }
         let frame = books.threads(&window);
-        assert_eq!(frame.books.residual_ns, 0, "{loss:?}: the books close whatever is lost");
         assert!(window.cpus.iter().all(|cpu| cpu.residual_ns == 0), "{loss:?}");
+        assert_eq!(frame.books.residual_ns, 0, "{loss:?}: {:?}", frame.books);
         let faults: Vec<_> = window.tasks.iter().filter_map(life_fault).collect();
         assert!(faults.is_empty(), "{loss:?}: {faults:?}");
-        if seen.windows >= ENOUGH {
+        if seen.windows >= enough {
             break;
         }
     }
+    seen.hidden = of_cpus(&whole.close().expect("a window is open"));
+    catch_up(&mut books, &mut seen, noticed);
     println!("{loss:?}: {seen:?}");
-    assert!(seen.lost > 0 && seen.windows > 0, "{loss:?}: nothing was lost");
+    assert_eq!(seen.windows, enough, "{loss:?}: too little was lost");
     drop(load);
     Some(seen)
+}
+
+/// An exit that was lost shows at the task's last switch, and until then others may run: all that
+/// was lost is noticed in the end.
+fn catch_up(books: &mut Books, seen: &mut Seen, noticed: impl Fn(&Window) -> u64) {
+    for _ in 0..20 {
+        if seen.noticed >= seen.lost {
+            return;
+        }
+        std::thread::sleep(TAIL);
+        seen.noticed += noticed(&books.close().expect("a window is open"));
+        seen.taken += 1;
+    }
 }
 
 fn kind(kind: ErrorKind) -> impl Fn(&Window) -> u64 {
@@ -85,11 +146,14 @@ fn of_cpus(window: &Window) -> u64 {
     window.cpus.iter().map(|cpu| missed(cpu).expect("this kernel has the witness")).sum()
 }
 
-fn loads() -> impl Sized {
+/// Of births and exits one in ten thousand comes soon only where nothing but births takes the CPUs.
+fn loads(loss: Loss) -> impl Sized {
+    let is_of_lives = matches!(loss.event, LostEvent::Birth | LostEvent::Exit);
+    let switches = !(is_of_lives && is_rare(loss));
     (
-        ForkStorm::start(1).expect("a fork storm"),
-        PipePingPong::start(40).expect("ping-pong"),
-        ExitingThreads::start(1).expect("exits"),
+        ForkStorm::start(if switches { 1 } else { 4 }).expect("a fork storm"),
+        switches.then(|| PipePingPong::start(40).expect("ping-pong")),
+        switches.then(|| ExitingThreads::start(1).expect("exits")),
     )
 }
 
@@ -103,8 +167,9 @@ fn switches_are_missed(one_in: u32, in_a_row: u32) {
     if crate::emulated() {
         return; // between the count and the window's end lie many more
     }
-    // The kernel hides some of its own, and some are lost between the count and the end.
-    assert!(seen.noticed <= seen.lost + seen.lost / 4 + 20 * u64::from(seen.taken), "{seen:?}");
+    // Of what is hidden some may be what would have been lost.
+    let most = seen.lost_at_most + 2 * seen.hidden + u64::from(seen.taken);
+    assert!(seen.noticed <= most, "{seen:?}");
 }
 
 #[test]
@@ -132,8 +197,9 @@ fn events_are_missed(event: LostEvent, told_as: ErrorKind, rates: [u32; 2]) {
     for one_in in rates {
         let loss = Loss { event, one_in, in_a_row: 1 };
         let Some(seen) = lose(loss, kind(told_as)) else { continue };
-        // What is lost in the last moments of a window shows when the task runs next.
-        assert!(seen.noticed_in + 1 >= seen.windows, "{event:?}: {seen:?}");
+        // The task has to run again for it to show, which on a busy machine may take a while.
+        assert!(seen.noticed_in + seen.windows / 5 >= seen.windows, "{event:?}: {seen:?}");
+        assert!(seen.noticed + 10 >= seen.lost - seen.lost / 10, "{event:?}: {seen:?}");
     }
 }
 
@@ -144,17 +210,67 @@ fn wakeups() {
 
 #[test]
 fn births() {
-    events_are_missed(LostEvent::Birth, ErrorKind::UnseenBirth, [10, 100]);
+    let fields =
+        exactop_sources::probe::probe().get("fields").expect("doctor's word").loses.clone();
+    // Where a task can be given a slot only at its birth, its time has no name until the window ends.
+    let unnamed = fields.contains("the kernel did not show when they were born");
+    let told_as = if unnamed { ErrorKind::NoStorage } else { ErrorKind::UnseenBirth };
+    events_are_missed(LostEvent::Birth, told_as, [10, few()]);
+}
+
+/// Who descends from a followed process is followed, also where its birth was not shown, or how
+/// its parent came onto the CPU.
+fn the_tree_holds_together(event: LostEvent, one_in: u32) {
+    let Some(_machine) = crate::machine() else { return };
+    let lose = Some(Loss { event, one_in, in_a_row: 1 });
+    let mut books = Books::open(&Options { lose, ..Options::default() });
+    books.ledger.follow_children();
+    let storm = ForkStorm::start(1).expect("a fork storm");
+    if crate::emulated() {
+        // Before 6.4 a task without a birth has a slot from the next window's end on.
+        books.window(Duration::from_millis(100));
+        books.window(Duration::from_millis(100));
+    }
+    let begin = books.ledger.lost_on_purpose();
+    let (mut exited, mut strangers) = (0, 0);
+    for _ in 0..AT_MOST {
+        std::thread::sleep(Duration::from_millis(60));
+        let window = books.close().expect("a window is open");
+        let is_ours = |group: &&ExitDelta| {
+            group.sample.ancestors.iter().any(|ancestor| storm.pids().contains(&ancestor.tgid))
+        };
+        for group in window.exited.iter().filter(is_ours) {
+            exited += group.processes;
+            strangers += if group.sample.followed { 0 } else { group.processes };
+        }
+        let lost = books.ledger.lost_on_purpose() - begin;
+        if exited >= 200 && lost >= 20 {
+            println!("{event:?}: {lost} lost, {strangers} of {exited} not followed");
+            assert_eq!(strangers, 0, "{event:?}: of {exited} that exited in the tree");
+            return;
+        }
+    }
+    panic!("{event:?}: {exited} exited, {} were lost", books.ledger.lost_on_purpose() - begin);
+}
+
+#[test]
+fn a_followed_tree_without_births() {
+    the_tree_holds_together(LostEvent::Birth, 2);
+}
+
+#[test]
+fn a_followed_tree_without_switches() {
+    the_tree_holds_together(LostEvent::Switch, 10);
 }
 
 #[test]
 fn exits() {
-    events_are_missed(LostEvent::Exit, ErrorKind::UnseenExit, [10, 100]);
+    events_are_missed(LostEvent::Exit, ErrorKind::UnseenExit, [10, few()]);
 }
 
 #[test]
 fn interrupts() {
-    events_are_missed(LostEvent::Interrupt, ErrorKind::UnseenIrq, [10, 100]);
+    events_are_missed(LostEvent::Interrupt, ErrorKind::UnseenIrq, [10, few()]);
 }
 
 /// A lost switch is somebody's: the tasks' own counts tell whose.

@@ -7,11 +7,15 @@
 #![cfg(feature = "bpf")]
 
 mod attach;
+mod audit;
+mod beside_schedstat;
 mod books;
+mod calls_of_32_bits;
 mod conservation;
 mod cost;
 mod crowd;
 mod full_tables;
+mod herds;
 mod hotplug;
 mod identity;
 mod interrupts;
@@ -20,11 +24,17 @@ mod kept_from_running;
 mod lives;
 mod lost_events;
 mod microstates;
+mod moved;
+mod names;
+mod one_writer;
+mod page_faults;
 mod sources;
 mod states;
 mod syscalls;
 mod teardown;
+mod vhost;
 mod waits;
+mod wake_calls;
 mod wakeups;
 mod witnesses;
 
@@ -45,6 +55,14 @@ fn machine() -> Option<MutexGuard<'static, ()>> {
 /// Whether this machine is emulated instruction by instruction: slow, and its own sort of trouble.
 fn emulated() -> bool {
     std::env::var_os("EXACTOP_TEST_EMULATED").is_some()
+}
+
+/// Whether a test is left out on an emulated machine, which is said, and why.
+fn left_out(why: &str) -> bool {
+    if emulated() {
+        eprintln!("left out on an emulated machine: {why}");
+    }
+    emulated()
 }
 
 /// Whether this machine skips programs often, which the window then tells. Linux 7.x may preempt a

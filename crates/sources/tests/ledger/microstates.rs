@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-fn exact() -> Options {
+pub fn exact() -> Options {
     let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
     Options { split, ..Options::default() }
 }
 
 /// Runs `work` in a thread of its own, once the ledger's window is open; its row of that window.
-fn row_of(books: &mut Books, work: impl FnOnce() + Send + 'static) -> (Row, u64) {
+pub fn row_of(books: &mut Books, work: impl FnOnce() + Send + 'static) -> (Row, u64) {
     let (tell_tid, tid) = mpsc::channel();
     let (go, start) = mpsc::channel::<()>();
     let (tell_done, done) = mpsc::channel();
@@ -42,7 +42,7 @@ fn row_of(books: &mut Books, work: impl FnOnce() + Send + 'static) -> (Row, u64)
     (row, window.length_ns())
 }
 
-fn ns(row: &Row, counter: Counter) -> u64 {
+pub fn ns(row: &Row, counter: Counter) -> u64 {
     row.delta.get(counter).unwrap_or_else(|| panic!("{counter:?} is not known"))
 }
 
@@ -261,10 +261,10 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
 }
 
 /// A group of our own with a quota of 40 ms in 100 ms, in whichever hierarchy has the controller.
-struct QuotaGroup(std::path::PathBuf);
+pub struct QuotaGroup(pub std::path::PathBuf);
 
 impl QuotaGroup {
-    fn new() -> Option<QuotaGroup> {
+    pub fn new() -> Option<QuotaGroup> {
         let name = format!("exactop-test-{}", std::process::id());
         let v1 = std::path::Path::new("/sys/fs/cgroup/cpu");
         let v2 = std::path::Path::new("/sys/fs/cgroup");
@@ -283,7 +283,7 @@ impl QuotaGroup {
     }
 
     /// Per cent of one CPU.
-    fn set_quota(&self, percent: u32) {
+    pub fn set_quota(&self, percent: u32) {
         let us = percent * 1000;
         let v1 = self.0.join("cpu.cfs_quota_us");
         let written = match v1.exists() {
@@ -294,7 +294,7 @@ impl QuotaGroup {
     }
 
     /// How long the group was throttled, over CPUs: ns in v1's cpu.stat, microseconds in v2's.
-    fn throttled_ns(&self) -> u64 {
+    pub fn throttled_ns(&self) -> u64 {
         let text = fs::read_to_string(self.0.join("cpu.stat")).expect("cpu.stat");
         let figure = |name: &str| {
             let line = text.lines().find_map(|l| l.strip_prefix(name)).map(str::trim);
@@ -304,7 +304,7 @@ impl QuotaGroup {
         v1.or_else(|| figure("throttled_usec ").map(|us| us * 1000)).expect("a figure")
     }
 
-    fn add(&self, pid: u32) {
+    pub fn add(&self, pid: u32) {
         fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("moved");
     }
 }

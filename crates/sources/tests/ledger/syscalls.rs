@@ -1,7 +1,7 @@
 //! System calls against a thread that knows what it called.
 
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::CallNr;
+use exactop_model::SyscallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use std::thread;
 use std::time::Duration;
@@ -9,14 +9,18 @@ use std::time::Duration;
 const LOOPS: u64 = 10_000;
 const FAILURES: u64 = 300;
 
-fn nr(name: &str) -> CallNr {
-    CallNr::named(name).expect("a system call")
+fn nr(name: &str) -> SyscallNr {
+    SyscallNr::named(name).expect("a system call")
 }
 
 fn open(by: SyscallsBy, calls: &[&str]) -> Syscalls {
+    open_hiding(by, calls, 0)
+}
+
+fn open_hiding(by: SyscallsBy, calls: &[&str], hide_one_in: u32) -> Syscalls {
     let pids = vec![std::process::id()];
     let calls = calls.iter().map(|name| nr(name)).collect();
-    let options = Options { by, pids, calls };
+    let options = Options { by, pids, calls, hide_one_in };
     Syscalls::open(&options)
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
@@ -50,13 +54,20 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
     source.window().expect("a window");
     let tid = work();
     let window = source.window().expect("a window");
-    assert_eq!(window.lost, 0);
+    assert_eq!(window.losses.lost, 0);
     let calls = row(&window, "getppid", Some(tid)).expect("its row");
     assert_eq!((calls.calls, calls.errors, calls.untimed, calls.in_flight), (LOOPS, 0, 0, 0));
     assert!(calls.total_ns > 0 && calls.max_ns >= calls.mean_ns());
     assert_eq!(calls.who.map(|w| w.tgid), Some(std::process::id()));
     let statx = row(&window, "statx", Some(tid)).expect("its row");
     assert_eq!((statx.calls, statx.errors), (FAILURES, FAILURES));
+    let failed = window.failures_of(statx);
+    let failed: Vec<_> = failed.iter().map(|f| (f.name(), f.count)).collect();
+    assert_eq!(failed, [("ENOENT".to_string(), FAILURES)]);
+    for row in &window.rows {
+        let by_error: u64 = window.failures_of(row).iter().map(|f| f.count).sum();
+        assert_eq!(by_error, row.errors, "{row:?}");
+    }
     let sleep = row(&window, "clock_nanosleep", Some(tid)).expect("its row");
     assert!(sleep.max_ns >= Some(30_000_000), "{sleep:?}");
     // exit() does not return, and counts.
@@ -115,4 +126,22 @@ fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
     let window = source.window().expect("a window");
     let old_row = row(&window, "futex", Some(old_tid)).expect("its row");
     assert_eq!((old_row.untimed, old_row.max_ns), (1, None), "no one knows when it began");
+}
+
+#[test]
+fn calls_whose_entry_or_return_was_hidden_count_and_are_told() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut source = open_hiding(SyscallsBy::Thread, &["getppid"], 10);
+    source.window().expect("a window");
+    let tid = work();
+    let window = source.window().expect("a window");
+    let calls = row(&window, "getppid", Some(tid)).expect("its row");
+    let unseen = window.losses.unseen;
+    println!("{calls:?}, {unseen} returns unseen");
+    assert_eq!(calls.errors, 0, "what failed was another call");
+    // Of a tenth the entry was hidden, of a tenth the return; of a hundredth both.
+    assert!(calls.calls <= LOOPS && calls.calls + LOOPS / 25 >= LOOPS, "{calls:?}");
+    assert!((LOOPS / 20..=LOOPS / 5).contains(&unseen), "{unseen}");
+    let entries = calls.untimed - unseen;
+    assert!((LOOPS / 20..=LOOPS / 5).contains(&entries), "{entries}");
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 fn open(pids: Vec<u32>) -> Wakeups {
     // An emulated CPU needs milliseconds for what another does in microseconds.
     let work_ns = if crate::emulated() { 100 * WORK_NS } else { WORK_NS };
-    Wakeups::open(&Options { pids, work_ns })
+    Wakeups::open(&Options { pids, work_ns, ..Options::default() })
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
@@ -146,4 +146,22 @@ fn an_interrupt_is_no_ones_waker() {
     let by_interrupt: u64 =
         window.edges.iter().filter(of).filter(|e| e.waker.tgid == 0).map(|e| e.wakeups).sum();
     assert!(by_interrupt >= 45, "{:?}", window.edges.iter().filter(of).collect::<Vec<_>>());
+}
+
+#[test]
+fn whose_wake_up_was_hidden_is_told_and_has_no_waker_made_up() {
+    let Some(_machine) = crate::machine() else { return };
+    let pipes = PipePingPong::start(2).expect("ping-pong");
+    let options = Options { pids: vec![pipes.pid()], hide_one_in: 10, ..Options::default() };
+    let mut source = Wakeups::open(&options).expect("the wake-ups' programs");
+    source.window().expect("a window");
+    sleep(Duration::from_millis(500));
+    drop(pipes);
+    let window = source.window().expect("a window");
+    let wakeups: u64 = window.edges.iter().map(|edge| edge.wakeups).sum();
+    let chains: u64 = window.edges.iter().map(|edge| edge.chains).sum();
+    let unseen = window.losses.unseen;
+    println!("{wakeups} wake-ups, {chains} chains, {unseen} wake-ups unseen");
+    assert!((wakeups / 20..=wakeups / 4).contains(&unseen), "{unseen} of {wakeups}");
+    assert!(chains <= wakeups + 8, "a chain begins with a wake-up: {chains} {wakeups}");
 }

@@ -103,7 +103,9 @@ impl App {
             Answer::Ask(prompt) => return self.ask_person(prompt),
             Answer::Interval(seconds) => {
                 self.settings.interval_s = seconds;
-                return Action::Refresh;
+                if self.past.is_none() {
+                    return Action::Refresh;
+                }
             }
             Answer::User(text) => return self.choose_user(text),
             Answer::Filter(text) => return self.add_filter(&text),
@@ -112,6 +114,7 @@ impl App {
                 self.search_due = self.search.is_some();
                 return self.rearranged();
             }
+            Answer::Time(text) => return Action::GoTo(text),
             Answer::Offered(deed, target) => return self.ask_person(Prompt::how(deed, target)),
             Answer::Typed(deed, pid) => return self.on_number(deed, pid),
             Answer::Signal(target, _) | Answer::Renice(target, _) if self.is_replaced(&target) => {

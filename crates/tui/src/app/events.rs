@@ -3,8 +3,8 @@
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
 use super::select::{Pointed, Selection};
-use super::{Action, App, Fields, Page, ProcessPage};
-use crate::app::fields::Outcome;
+use super::{Action, App, ColumnChooser, Page, ProcessPage};
+use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
@@ -42,14 +42,14 @@ impl App {
         if self.prompt.is_some() {
             return self.on_prompt_key(key);
         }
-        if let Page::Fields(_) = self.page {
+        if let Page::ColumnChooser(_) = self.page {
             return self.on_fields_key(key);
         }
-        let Some(command) = keys::find(key) else {
+        let Some(command) = keys::find(key, self.past.is_some()) else {
             self.complain("no such key: h shows the keys");
             return Action::Draw;
         };
-        if let Some(action) = self.on_any_page(command) {
+        if let Some(action) = self.on_time(command).or_else(|| self.on_any_page(command)) {
             return action;
         }
         match &mut self.page {
@@ -73,7 +73,11 @@ impl App {
                 }
                 action => action,
             },
-            Page::Fields(_) => Action::Draw,
+            Page::Sums(_) => match self.on_sums(command) {
+                Some(action) => action,
+                None => self.close_page_on(command),
+            },
+            Page::ColumnChooser(_) => Action::Draw,
         }
     }
 
@@ -148,13 +152,18 @@ impl App {
             KeyCommand::SortTime => self.sort_by(ColumnId::Time.column()),
             KeyCommand::SortLeft => self.sort_beside(-1),
             KeyCommand::SortRight => self.sort_beside(1),
-            KeyCommand::ScrollLeft | KeyCommand::ScrollRight => self.scroll_columns(command),
+            KeyCommand::ScrollLeft
+            | KeyCommand::ScrollRight
+            | KeyCommand::PastLeft
+            | KeyCommand::PastRight => self.scroll_columns(command),
             KeyCommand::Up
             | KeyCommand::Down
             | KeyCommand::PageUp
             | KeyCommand::PageDown
             | KeyCommand::Home
             | KeyCommand::End => self.move_selection(command),
+            KeyCommand::Mark => self.on_mark(),
+            KeyCommand::Back if self.marked.is_some() => self.on_mark(),
             KeyCommand::Back => {
                 self.selection = Selection::None;
                 (self.top, self.reach) = (0, 0);
@@ -163,12 +172,14 @@ impl App {
             }
             KeyCommand::Open => self.open_process(),
             KeyCommand::Groups => self.open_groups(),
+            KeyCommand::Sums => self.open_sums(),
             KeyCommand::Help => {
                 self.page = Page::Help(0);
                 Action::Draw
             }
-            KeyCommand::Fields => {
-                self.page = Page::Fields(Fields::new(&self.columns, self.sort.column));
+            KeyCommand::Columns => {
+                self.page =
+                    Page::ColumnChooser(ColumnChooser::new(&self.columns, self.sort.column));
                 Action::Draw
             }
             KeyCommand::Quit => Action::Quit,
@@ -215,8 +226,10 @@ impl App {
         const COMMAND_STEP: usize = 8;
         let most = self.columns.len().saturating_sub(3);
         match command {
-            KeyCommand::ScrollRight if self.column_offset < most => self.column_offset += 1,
-            KeyCommand::ScrollRight => self.command_offset += COMMAND_STEP,
+            KeyCommand::ScrollRight | KeyCommand::PastRight if self.column_offset < most => {
+                self.column_offset += 1;
+            }
+            KeyCommand::ScrollRight | KeyCommand::PastRight => self.command_offset += COMMAND_STEP,
             _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
             _ => self.column_offset = self.column_offset.saturating_sub(1),
         }
@@ -248,15 +261,15 @@ impl App {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let code = if ctrl && key.code == KeyCode::Char('c') { KeyCode::Esc } else { key.code };
         let lines = usize::from(self.size.1.saturating_sub(3)).max(1);
-        let Page::Fields(fields) = &mut self.page else { return Action::Draw };
-        match fields.key(code, lines) {
+        let Page::ColumnChooser(chooser) = &mut self.page else { return Action::Draw };
+        match chooser.key(code, lines) {
             Outcome::Open => Action::Draw,
             Outcome::Sort => {
-                let column = fields.sort;
+                let column = chooser.sort;
                 self.sort_by(column)
             }
             Outcome::Close => {
-                self.columns = fields.chosen();
+                self.columns = chooser.chosen();
                 self.settings.set_columns(&self.columns);
                 self.column_offset = 0;
                 self.page = Page::Table;
@@ -283,13 +296,17 @@ impl App {
                 self.move_group(step);
                 Action::Draw
             }
+            Page::Sums(_) => {
+                self.move_sum(step);
+                Action::Draw
+            }
             Page::Help(top) | Page::Process(ProcessPage { top, .. }) => {
                 *top = top.saturating_add_signed(step);
                 Action::Draw
             }
-            Page::Fields(fields) => {
+            Page::ColumnChooser(chooser) => {
                 let code = if step < 0 { KeyCode::Up } else { KeyCode::Down };
-                fields.key(code, 1);
+                chooser.key(code, 1);
                 Action::Draw
             }
         }

@@ -35,7 +35,8 @@ pub struct GroupsPage {
 
 impl App {
     fn group_rows(&self) -> &[GroupRow] {
-        self.frame().and_then(|f| f.groups.as_ref()).map_or(&[], |g| &g.rows)
+        let groups = self.frame().and_then(|frame| frame.groups.as_ref()?.as_ref().ok());
+        groups.map_or(&[], |groups| &groups.rows)
     }
 
     /// The line of the selected group; `None` if it is gone, or nothing was drawn yet.
@@ -55,7 +56,10 @@ impl App {
 
     pub(super) fn open_groups(&mut self) -> Action {
         self.page = Page::Groups(GroupsPage::default());
-        Action::Refresh
+        match self.past {
+            None => Action::Refresh,
+            Some(_) => self.rearranged(),
+        }
     }
 
     pub(super) fn on_groups(&mut self, command: KeyCommand) -> Action {

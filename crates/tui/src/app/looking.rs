@@ -28,8 +28,11 @@ impl App {
     fn arrange(&mut self, mut frame: Frame, threads: bool, read: ReadDetails) {
         self.stale = false;
         self.read_for_all(&mut frame, read);
+        self.let_go_of_other_kind(threads);
         let rules = self.rules(&frame, threads);
-        self.arranged = Some(Arranged::new(frame, &rules));
+        let marked = self.marked.as_ref().filter(|_| self.process_page().is_none());
+        let marked = marked.map(|marked| (marked, self.rules_of_marked(marked)));
+        self.arranged = Some(Arranged::new(frame, &rules, marked));
         self.finish_moves();
     }
 

@@ -3,30 +3,36 @@
 
 mod answering;
 pub mod arrange;
+pub mod column_chooser;
 pub mod events;
-pub mod fields;
 pub mod groups;
 pub mod looking;
+pub mod marking;
 pub mod next_frame;
+pub mod past;
 pub mod process;
 pub mod question;
 pub mod select;
 pub(crate) mod shown;
+pub mod sums;
 pub mod target;
 
 use crate::layout::{self, Placed, Screen, Widths};
 use crate::settings::Settings;
-use arrange::{Arranged, Entry, Rules, UserFilter};
+use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
+use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, Context};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
+use exactop_model::timeline::Travel;
 use exactop_model::Frame;
-use fields::Fields;
 use groups::GroupsPage;
+use past::Past;
 use process::ProcessPage;
 use question::Prompt;
 use select::{Seen, Selection};
 use shown::Shown;
+use sums::SumsPage;
 use target::{Deed, Limit, Target};
 
 /// What the loop must do after an event.
@@ -66,6 +72,14 @@ pub enum Action {
     LookUpUser(String),
     /// Set what a control group may use.
     SetGroup(Limit),
+    /// Go to another window of the recording.
+    Travel(Travel),
+    /// Go to a time as a person writes it.
+    GoTo(String),
+    /// Mark the window closed last: the frame of [`App::ask`] goes to [`App::mark`].
+    Mark,
+    /// Join the recording's windows to such of this length, ns, or not.
+    Join(Option<u64>),
     /// Keep the settings.
     Save,
     /// Stop until a shell brings the program back.
@@ -83,9 +97,11 @@ pub enum Page {
     /// The keys and columns; the first line shown.
     Help(usize),
     /// The column chooser.
-    Fields(Fields),
+    ColumnChooser(ColumnChooser),
     /// Control groups.
     Groups(GroupsPage),
+    /// Sums by container, pod, namespace, unit or user.
+    Sums(SumsPage),
 }
 
 /// A line for the person, until the next key.
@@ -125,7 +141,11 @@ pub struct App {
     pub(crate) column_offset: usize,
     pub(crate) command_offset: usize,
     pub(crate) paused: bool,
+    /// Where in a recording it is, if it is of one.
+    pub(crate) past: Option<Past>,
     pub(crate) search: Option<String>,
+    /// The window that rows are shown against.
+    pub(crate) marked: Option<Marked>,
     /// A search to do when everyone's row is there.
     pub(crate) search_due: bool,
     /// The last row was asked for: everyone is needed to know which it is.
@@ -162,7 +182,9 @@ impl App {
             column_offset: 0,
             command_offset: 0,
             paused: false,
+            past: None,
             search: None,
+            marked: None,
             search_due: false,
             end_due: false,
             reach: 0,
@@ -287,7 +309,7 @@ impl App {
             (Some(frame), true) => frame.cpus.len(),
             _ => 0,
         };
-        layout::screen(self.size.0, self.size.1, cpus)
+        layout::screen(self.size.0, self.size.1, cpus, self.past.is_some())
     }
 
     /// The columns of the table that fit.
@@ -296,6 +318,11 @@ impl App {
         let (offset, width) = (self.column_offset, self.size.0);
         let width = width - self.bar_width().map_or(0, |bar| bar + 1);
         layout::place(&self.columns, &self.widths, self.sort.column, offset, width, least)
+    }
+
+    /// Columns get as wide as what is shown from here on.
+    pub(crate) fn forget_widths(&mut self) {
+        self.widths = Widths::default();
     }
 
     fn least_rest(&self) -> u16 {

@@ -16,11 +16,16 @@ impl App {
         if page.is_some() {
             needs = needs | Needs::CPU_SHARES | Needs::THREADS;
         }
+        let by = match &self.page {
+            Page::Sums(page) => Some(page.by),
+            _ => None,
+        };
         Ask {
-            options: FrameOptions { threads, still: self.still(), threads_of: page },
+            options: FrameOptions { threads, still: self.still(), threads_of: page, by },
             needs,
             watch: page,
-            groups: matches!(self.page, Page::Groups(_)),
+            groups: matches!(self.page, Page::Groups(_) | Page::Sums(_)),
+            interval_ns: Some((self.settings.interval_s * 1e9) as u64),
         }
     }
 
@@ -53,6 +58,9 @@ impl App {
     fn still(&self) -> Still {
         if self.process_page().is_some() {
             return Still::Hide;
+        }
+        if self.marked.is_some() {
+            return Still::All;
         }
         if self.settings.tree || self.search.is_some() || self.end_due {
             return Still::All;

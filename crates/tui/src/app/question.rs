@@ -18,6 +18,8 @@ pub enum Question {
     Filter,
     /// Text to search.
     Search,
+    /// To which time of the recording.
+    Time,
     /// To which process; an empty answer means this one.
     Pid(Deed, Option<Target>),
     KillSignal(Target),
@@ -60,6 +62,8 @@ pub enum Answer {
     Filter(String),
     /// Text to search; empty: none.
     Search(String),
+    /// A time of the recording.
+    Time(String),
     /// To the process that was offered.
     Offered(Deed, Target),
     /// To the process with the number that was typed.
@@ -144,6 +148,8 @@ impl Prompt {
             Question::Filter if text.is_empty() => Answer::Nothing,
             Question::Filter => Answer::Filter(text.into()),
             Question::Search => Answer::Search(text.into()),
+            Question::Time if text.is_empty() => Answer::Nothing,
+            Question::Time => Answer::Time(text.into()),
             Question::Pid(deed, Some(target)) if text.is_empty() => {
                 Answer::Offered(*deed, target.clone())
             }

@@ -1,12 +1,12 @@
 //! The selected row and the part of the table on the screen. A selection is a row's key, not its
 //! place; and what a key acts on is what the person saw when pressing it.
 
-use super::arrange::RowId;
+use super::arrange::{Entry, RowId};
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::layout::Placed;
 use exactop_model::words::units;
-use exactop_model::{columns, Row, RowKind};
+use exactop_model::{columns, Column, RowKind};
 
 /// Which row is marked by the person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -205,7 +205,7 @@ impl App {
         let (Some(text), Some(arranged)) = (self.search.clone(), &self.arranged) else { return };
         let from = self.selected_line().map_or(0, |at| at + 1);
         let count = arranged.len();
-        let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e.row, &text));
+        let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e, &text));
         match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
             None => self.complain(format!("'{text}' is in no row")),
@@ -213,14 +213,18 @@ impl App {
     }
 
     /// Without capitals in the text, case does not matter.
-    fn row_has(&self, row: &Row, text: &str) -> bool {
+    fn row_has(&self, entry: Entry, text: &str) -> bool {
         let context = self.context();
         let exact_case = text.chars().any(char::is_uppercase);
         let has = |cell: &str| match exact_case {
             true => cell.contains(text),
             false => cell.to_lowercase().contains(text),
         };
-        has(&columns::command(row, context.command_line))
-            || self.columns.iter().any(|c| has(&units::cell(&(c.value)(row, &context), c.unit)))
+        let cell = |column: &Column| match entry.versus.is_some() && column.is_figure() {
+            true => units::change(&entry.value(column, &context), column.unit),
+            false => units::cell(&entry.value(column, &context), column.unit),
+        };
+        has(&columns::command(entry.row, context.command_line))
+            || self.columns.iter().any(|column| has(&cell(column)))
     }
 }

@@ -4,7 +4,7 @@
 use super::arrange::{Entry, RowId};
 use super::App;
 use crate::layout::Placed;
-use exactop_model::columns::{Context, Rounding};
+use exactop_model::columns::{Column, Context, Rounding};
 use exactop_model::words::units;
 use exactop_model::Value;
 use rustc_hash::FxHashMap;
@@ -32,6 +32,7 @@ struct Layout {
     command_offset: usize,
     tree: bool,
     microstates: bool,
+    marked: bool,
 }
 
 /// The lines on the screen, as they were looked at last.
@@ -61,9 +62,9 @@ impl App {
                 shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
             }
             let lines = self.shown_entries().map(|entry| (entry.id(), Facts::of(entry, &layout)));
-            let (lines, new) = shown.merge(lines.collect(), layout.has_states());
+            let (lines, new) = shown.merge(lines.collect(), layout.says_more());
             shown.lines = lines;
-            if !self.grow_widths(&layout.placed, &shown.lines, &new) {
+            if !self.grow_widths(&layout, &shown.lines, &new) {
                 break;
             }
         }
@@ -77,16 +78,17 @@ impl App {
             command_offset: self.command_offset,
             tree: self.settings.tree,
             microstates: self.settings.microstates,
+            marked: self.marked.is_some(),
         }
     }
 
     /// Whether a column got wider.
-    fn grow_widths(&mut self, placed: &[Placed], lines: &[Rc<Facts>], new: &[usize]) -> bool {
+    fn grow_widths(&mut self, layout: &Layout, lines: &[Rc<Facts>], new: &[usize]) -> bool {
         let mut grown = false;
         for line in new.iter().map(|&n| &lines[n]) {
-            for (p, value) in placed.iter().zip(&line.values) {
+            for (p, value) in layout.placed.iter().zip(&line.values) {
                 if !matches!(value, Value::Missing(_)) {
-                    let width = units::cell(value, p.column.unit).width();
+                    let width = layout.cell(value, p.column).width();
                     grown |= self.widths.grow(p.column, width);
                 }
             }
@@ -96,8 +98,20 @@ impl App {
 }
 
 impl Layout {
-    fn has_states(&self) -> bool {
-        self.microstates || self.placed.iter().any(|p| p.column.rounding == Rounding::States)
+    /// The text of a cell, but for what is rounded together with others.
+    fn cell(&self, value: &Value, column: &Column) -> String {
+        match self.marked && column.is_figure() {
+            true => units::change(value, column.unit),
+            false => units::cell(value, column.unit),
+        }
+    }
+
+    /// Whether lines say more than their facts: states are rounded with those that have no column,
+    /// changes with what stands against them.
+    fn says_more(&self) -> bool {
+        let has_states =
+            self.microstates || self.placed.iter().any(|p| p.column.rounding == Rounding::States);
+        has_states || self.marked
     }
 
     /// Whether lines said under this layout hold under the other. The window's length is not
@@ -106,15 +120,18 @@ impl Layout {
         let context = Context { window_ns: other.context.window_ns, ..self.context };
         context == other.context
             && self.command_offset == other.command_offset
-            && (self.tree, self.microstates) == (other.tree, other.microstates)
+            && (self.tree, self.microstates, self.marked)
+                == (other.tree, other.microstates, other.marked)
             && self.placed == other.placed
     }
 }
 
 impl Facts {
-    fn of(Entry { line, row }: Entry, layout: &Layout) -> Facts {
+    fn of(entry: Entry, layout: &Layout) -> Facts {
+        let Entry { line, row, .. } = entry;
+        let values = layout.placed.iter().map(|p| entry.value(p.column, &layout.context));
         Facts {
-            values: layout.placed.iter().map(|p| (p.column.value)(row, &layout.context)).collect(),
+            values: values.collect(),
             cpu_tenths: line.cpu_tenths,
             cpu_plus_tenths: line.cpu_plus_tenths,
             prefix: line.prefix.clone(),
@@ -126,8 +143,7 @@ impl Facts {
 }
 
 impl Shown {
-    /// The lines, with what was said before where it is said again; and which are new. States are
-    /// rounded with those that have no column, so lines with states are always new.
+    /// The lines, with what was said before where it is said again; and which are new.
     fn merge(&mut self, lines: Vec<(RowId, Facts)>, all_new: bool) -> (Vec<Rc<Facts>>, Vec<usize>) {
         let before = std::mem::take(&mut self.by_row);
         let mut new = Vec::new();

@@ -129,17 +129,11 @@ fn sum(total: i64, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line
     Line::from(spans)
 }
 
-/// The note to the books, where their line has no room for it.
-pub(super) fn lost_note(
-    frame: &Frame,
-    of_machine: bool,
-    theme: Theme,
-    room: usize,
-) -> Option<String> {
+/// The note to the books, where their line as it is shown has no room for it.
+pub(super) fn lost_note(frame: &Frame, of_machine: bool, shown: &Line) -> Option<String> {
     let note = unknown_accounts(&BooksText::new(frame, of_machine)?);
-    let line = line(frame, of_machine, theme, room);
-    let shown = line.spans.last().is_some_and(|s| s.content.contains(&note));
-    (!note.is_empty() && !shown).then_some(note)
+    let has_note = shown.spans.last().is_some_and(|s| s.content.contains(&note));
+    (!note.is_empty() && !has_note).then_some(note)
 }
 
 /// Where the time of accounts is that the source cannot tell apart.

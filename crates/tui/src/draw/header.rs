@@ -1,32 +1,35 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
 use super::books;
-use super::text::{pack, put, put_right, width, Piece};
+use super::text::{pack, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
-use crate::layout::{HeaderLine, Screen};
+use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::escape::{escape_str, harmless};
+use exactop_model::frame::WindowState;
+use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
+use ratatui::text::Line;
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
     for (y, line) in (0u16..).zip(&screen.header) {
         match line {
             HeaderLine::Machine => machine(app, frame, theme, y, buf),
+            HeaderLine::Time => super::timeline::draw(app, theme, y, buf),
             HeaderLine::Books => {
-                let books = books::line(frame, app.settings.of_machine, theme, room);
-                let used = books.width() as u16;
+                let books = books_line(app, frame, theme, room);
                 put(buf, 0, y, buf.area.width, &books);
-                let has_own_line = screen.header.contains(&HeaderLine::Ticks);
-                let ticks = pack(ticks(frame, theme), " ", usize::MAX);
-                if !has_own_line && usize::from(used) + 3 + ticks.width() <= room {
+                let left = room.saturating_sub(books.width() + GAP);
+                let ticks = ticks_line(frame, theme, left);
+                if !screen.header.contains(&HeaderLine::Ticks) && ticks.width() <= left {
                     put_right(buf, y, &ticks);
                 }
             }
-            HeaderLine::Ticks => put(buf, 0, y, u16::MAX, &pack(ticks(frame, theme), " ", room)),
+            HeaderLine::Ticks => put(buf, 0, y, u16::MAX, &ticks_line(frame, theme, room)),
             HeaderLine::Cpus(n) => super::cpus::line(frame, screen, *n, theme, y, buf),
             HeaderLine::Tasks => {
                 let has_own_line = screen.header.contains(&HeaderLine::Memory);
@@ -42,6 +45,27 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
+/// Between the books and the ticks to their right.
+const GAP: usize = 3;
+
+/// The ticks that there is room for: user, system and idle in any case.
+fn ticks_line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    let ticks = ticks(frame, theme);
+    let least = ticks.iter().filter(|tick| tick.rank() == MATTERS).map(|tick| tick.width() + 1);
+    let least = least.sum::<usize>().saturating_sub(1);
+    pack(ticks, " ", room.max(least))
+}
+
+/// The books, with room left to their right for the ticks that matter where these have no line of
+/// their own.
+pub(super) fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    let beside = match room >= usize::from(WIDE) {
+        true => ticks_line(frame, theme, 0).width() + GAP,
+        false => 0,
+    };
+    books::line(frame, app.settings.of_machine, theme, room.saturating_sub(beside))
+}
+
 fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
     let mut right = match status_stands_first(app, frame, theme, room) {
@@ -50,7 +74,7 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     };
     right.push(Piece::new(9, theme, Ink::Plain, cost_text(frame)));
     let right = pack(right, "     ", room);
-    let left = pack(about(frame, theme), "  ", room.saturating_sub(right.width() + 2));
+    let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
     put(buf, 0, y, u16::MAX, &left);
     put_right(buf, y, &right);
 }
@@ -58,13 +82,18 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
 /// Whether the state of the books has room on the first line.
 pub(super) fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
     let status = status(app, frame, theme);
-    let all = width(&about(frame, theme), "  ") + width(&status, "") + cost_text(frame).len();
+    let all = width(&about(app, frame, theme), "  ") + width(&status, "") + cost_text(frame).len();
     all + 10 <= room
 }
 
-fn about(frame: &Frame, theme: Theme) -> Vec<Piece> {
+fn about(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let system = &frame.system;
     let mut pieces = vec![Piece::new(9, theme, Ink::Strong, "exactop")];
+    if let Some(marked) = app.shown_against() {
+        let from = marked.from.as_deref().map_or(String::new(), |from| format!("{from} · "));
+        let text = format!("change since {from}window {} s", seconds(marked.frame.length_ns()));
+        pieces.push(Piece::new(9, theme, Ink::Alarm, text));
+    }
     if let Some(time) = &system.local_time {
         pieces.push(Piece::new(8, theme, Ink::Plain, escape_str(time)));
     }
@@ -114,14 +143,16 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let who = if samples { format!("{source} ~ samples") } else { source.into() };
     let piece = Piece::new(9, theme, Ink::Plain, who).and(theme, Ink::Plain, window);
     let troubles = troubles(frame);
-    let piece = match (samples, frame.exact) {
-        (true, _) => piece.and(theme, Ink::Strong, "not exact"),
-        (false, true) => piece.and(theme, Ink::Strong, frame.state.name()),
-        (false, false) => piece.and(theme, Ink::Alarm, "NOT EXACT"),
-    };
+    let grade_ink = if samples || frame.exact { Ink::Strong } else { Ink::Alarm };
+    let grade = audit::state(frame).unwrap_or_else(|| WindowState::Inexact.name().into());
+    let piece = piece.and(theme, grade_ink, grade);
     let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| harmless(r));
-    let split = frame.split_is_sampled().then(|| "us/sy ~ sampled".to_string());
-    let why: Vec<String> = reason.into_iter().chain(troubles).chain(split).collect();
+    // Before what happened, which may be more than there is room for.
+    let piece = match frame.split_is_sampled() {
+        true => piece.and(theme, Ink::Plain, " (us/sy ~ sampled)"),
+        false => piece,
+    };
+    let why: Vec<String> = reason.into_iter().chain(troubles).collect();
     let piece = match why.is_empty() {
         true => piece,
         // An exact window may have had events that were understood and set right.
@@ -133,14 +164,8 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     failure.chain([piece]).collect()
 }
 
-/// Seconds with as many digits as say something.
-pub(super) fn seconds(ns: u64) -> String {
-    format!("{:.3}", ns as f64 / 1e9)
-}
-
 fn troubles(frame: &Frame) -> Vec<String> {
-    let mut all: Vec<String> =
-        frame.errors.nonzero().map(|(kind, n)| format!("{} {}", kind.id(), thousands(n))).collect();
+    let mut all: Vec<String> = audit::events(frame).collect();
     if frame.books.residual_ns != 0 {
         all.push(format!("residual {}", duration(frame.books.residual_ns)));
     }
@@ -156,20 +181,28 @@ fn duration(ns: i64) -> String {
     }
 }
 
+/// The rank of ticks that are always shown.
+const MATTERS: u8 = 9;
+
 /// The kernel's own tick counts, as top shows them; sampled, hence the `~`.
 fn ticks(frame: &Frame, theme: Theme) -> Vec<Piece> {
     const NAMES: [(&str, Ink, u8); 8] = [
-        ("us", Ink::User, 9),
-        ("sy", Ink::System, 9),
+        ("us", Ink::User, MATTERS),
+        ("sy", Ink::System, MATTERS),
         ("ni", Ink::User, 4),
-        ("id", Ink::Idle, 9),
+        ("id", Ink::Idle, MATTERS),
         ("wa", Ink::Sleep, 7),
         ("hi", Ink::Irq, 3),
         ("si", Ink::Irq, 5),
         ("st", Ink::Steal, 8),
     ];
     let Some(ticks) = frame.ticks.filter(|t| t.total() > 0) else {
-        return vec![Piece::new(9, theme, Ink::Dim, "~us - sy - ni - id - wa - hi - si - st -")];
+        return vec![Piece::new(
+            MATTERS,
+            theme,
+            Ink::Dim,
+            "~us - sy - ni - id - wa - hi - si - st -",
+        )];
     };
     let tenths = round_to_sum(&ticks.in_top_order().map(i128::from), 1000);
     NAMES

@@ -1,4 +1,4 @@
-//! The help page: the key table, the columns, and what the marks and colours mean.
+//! The help page: the key table, the columns, what the marks and colours mean, and the glossary.
 
 use super::cpus::GLYPHS;
 use super::states;
@@ -6,6 +6,7 @@ use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
+use exactop_model::words::audit;
 use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -20,8 +21,11 @@ pub(super) fn draw(frame: &Frame, top: usize, theme: Theme, buf: &mut Buffer) {
         put(buf, 0, y, width, line);
     }
     let end = (top + rows).min(lines.len());
-    let foot =
-        format!("lines {}-{end} of {}   ↑↓ PgUp PgDn scroll   Esc back", top + 1, lines.len());
+    let foot = format!(
+        "lines {}-{end} of {}   ↑↓ PgUp PgDn scroll   End what words mean   Esc back",
+        top + 1,
+        lines.len()
+    );
     put(buf, 0, height - 1, width, &Line::styled(foot, theme.style(Ink::Strong)));
 }
 
@@ -30,6 +34,9 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
     words(0, &source(frame));
     words(0, books(frame.provenance.source));
+    if frame.provenance.source.keeps_books() {
+        audit::lines(&frame.audit).iter().for_each(|line| words(0, line));
+    }
     words(
         0,
         "A ~ marks what the kernel samples by its tick. A - is a figure that is not known. %CPU \
@@ -53,11 +60,26 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines.push(Line::default());
     lines.push(title("Events the status line may name", theme));
     for kind in ErrorKind::ALL {
-        let then = if kind.inexact() { " The window is not exact." } else { "" };
+        let then = if kind.inexact() { " The window is inexact." } else { "" };
         let text = format!("{}{then}", kind.meaning());
         lines.extend(entry(kind.id(), &text, 14, width, theme));
     }
+    lines.push(Line::default());
+    lines.push(title("Words", theme));
+    for (word, meaning) in words_of(GLOSSARY) {
+        lines.extend(entry(word, &meaning, 20, width, theme));
+    }
     lines
+}
+
+const GLOSSARY: &str = include_str!("../../../../docs/glossary.md");
+
+/// The words that a document explains, without its marks.
+fn words_of(document: &'static str) -> impl Iterator<Item = (&'static str, String)> {
+    document.split("\n- **").skip(1).filter_map(|entry| {
+        let (word, meaning) = entry.split("\n\n").next()?.split_once("**")?;
+        Some((word, meaning.trim_start_matches(": ").replace(['*', '`'], "")))
+    })
 }
 
 fn source(frame: &Frame) -> String {

@@ -1,17 +1,20 @@
 //! Drawing the state onto a buffer of cells. Reads the state, changes nothing.
 
 mod books;
+mod column_chooser;
 mod cpus;
-mod fields;
+mod figures;
 mod groups;
 pub mod header;
 mod help;
 mod process;
 mod states;
 mod status;
+mod sums;
 mod table;
 pub mod text;
 pub mod theme;
+mod timeline;
 
 use crate::app::{App, Page};
 use crate::canvas::Canvas;
@@ -57,12 +60,13 @@ fn draw_page(
     };
     match app.page() {
         Page::Help(top) => help::draw(frame, *top, theme, buf),
-        Page::Fields(fields) => fields::draw(fields, theme, buf),
+        Page::ColumnChooser(chooser) => column_chooser::draw(chooser, theme, buf),
         Page::Table => {}
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
         Page::Groups(_) => groups::draw(app, frame, &screen, theme, buf),
+        Page::Sums(_) => sums::draw(app, frame, &screen, theme, buf),
     }
-    if matches!(app.page(), Page::Process(_) | Page::Groups(_)) {
+    if matches!(app.page(), Page::Process(_) | Page::Groups(_) | Page::Sums(_)) {
         header::draw(app, frame, &screen, theme, buf);
         return status::draw(app, frame, screen.status_y, theme, buf);
     }

@@ -8,7 +8,7 @@ use crate::app::process::ProcessPage;
 use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::columns::Context;
-use exactop_model::escape::{escape, escape_str};
+use exactop_model::escape::{escape, escape_str, harmless};
 use exactop_model::on_demand::waits::Latency;
 use exactop_model::sort::SortBy;
 use exactop_model::words;
@@ -248,7 +248,15 @@ impl View<'_> {
     /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
     /// something to say.
     fn waits(&self) -> Vec<Line<'static>> {
-        let Some(waits) = &self.frame.waits else { return Vec::new() };
+        let waits = match &self.frame.waits {
+            Some(Ok(waits)) => waits,
+            Some(Err(why)) => {
+                let text =
+                    cut(&format!("not known: {}", harmless(why)), self.room.saturating_sub(9));
+                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
+            }
+            None => return Vec::new(),
+        };
         let rows = waits.by_process();
         let Some(row) = rows.iter().find(|r| r.who.tgid == self.page.key.tgid) else {
             return Vec::new();

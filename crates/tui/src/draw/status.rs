@@ -1,7 +1,7 @@
 //! The status line: a question, a message, or what restricts the view.
 
 use super::books::lost_note;
-use super::header::{status, status_stands_first};
+use super::header::{books_line, status, status_stands_first};
 use super::text::{cut, pack, put_right, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
@@ -30,7 +30,8 @@ pub(super) fn draw(
         return None;
     }
     let mut state = view_state(app, theme);
-    if let Some(note) = lost_note(frame, app.settings().of_machine, theme, room) {
+    let books = books_line(app, frame, theme, room);
+    if let Some(note) = lost_note(frame, app.settings().of_machine, &books) {
         state.insert(0, Piece::new(2, theme, Ink::Dim, note));
     }
     let own_line = match status_stands_first(app, frame, theme, room) {
@@ -99,7 +100,8 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     let settings = app.settings();
     let mut pieces = Vec::new();
     let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
-    if app.is_paused() {
+    // In a recording the time line says whether it plays.
+    if app.is_paused() && app.past.is_none() {
         add(9, Ink::Alarm, "PAUSED".into());
     }
     if let Some(user) = &app.user {

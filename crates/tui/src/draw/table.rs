@@ -3,7 +3,7 @@
 use super::states;
 use super::text::{cell, put, put_spans};
 use super::theme::{Ink, Theme};
-use crate::app::arrange::{Entry, Line as TableLine};
+use crate::app::arrange::{Entry, Line as TableLine, Was};
 use crate::app::shown::Facts;
 use crate::app::App;
 use crate::canvas::Canvas;
@@ -61,7 +61,6 @@ impl Table<'_> {
         y: u16,
         canvas: &mut Canvas,
     ) {
-        let row = entry.row;
         let text = match facts {
             Some(facts) if canvas.shows_line(y, facts, selected) => return,
             Some(facts) => canvas.text(entry.id(), facts, || self.spans(entry)),
@@ -73,7 +72,7 @@ impl Table<'_> {
         let buf = canvas.cells();
         put_spans(buf, 0, y, u16::MAX, &text);
         if let Some(width) = self.bar {
-            put_bar(row, width, self.theme, y, buf);
+            put_bar(entry.row, width, self.theme, y, buf);
         }
         if selected {
             let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
@@ -83,13 +82,10 @@ impl Table<'_> {
         }
     }
 
-    fn spans(&self, Entry { line, row }: Entry) -> Vec<Span<'static>> {
+    fn spans(&self, entry: Entry) -> Vec<Span<'static>> {
         let Table { app, placed, theme, .. } = *self;
-        let states = match placed.iter().any(|p| p.column.rounding == Rounding::States) {
-            true => states::tenths(row),
-            false => Vec::new(),
-        };
-        TableRow { app, row, line, placed, states, theme }.spans()
+        let shown = placed.iter().any(|p| p.column.rounding == Rounding::States);
+        TableRow { app, entry, placed, has_states: shown, theme }.spans()
     }
 }
 
@@ -139,19 +135,25 @@ pub(super) fn put_bar(row: &Row, width: u16, theme: Theme, y: u16, buf: &mut Buf
 /// A row being put into cells.
 struct TableRow<'a> {
     app: &'a App,
-    row: &'a Row,
-    line: &'a TableLine,
+    entry: Entry<'a>,
     placed: &'a [Placed],
-    /// Tenths of a per cent of the row's own time, by column.
-    states: Vec<(ColumnId, i64)>,
+    /// A column shows a state.
+    has_states: bool,
     theme: Theme,
 }
 
+/// Tenths of a per cent of a row's own time, by column.
+type States = Vec<(ColumnId, i64)>;
+
 impl TableRow<'_> {
     fn spans(&self) -> Vec<Span<'static>> {
-        let row = self.row;
+        let row = self.entry.row;
         let context = self.app.context();
-        let label = (row.kind == RowKind::Exited).then(|| self.label_span(row)).flatten();
+        let states = [Some(row), self.then()].map(|row| match row.filter(|_| self.has_states) {
+            Some(row) => states::tenths(row),
+            None => Vec::new(),
+        });
+        let label = (row.kind == RowKind::Exited).then(|| self.label_span()).flatten();
         let mut spans: Vec<Span> = Vec::new();
         let mut x = 0;
         for p in self.placed {
@@ -167,7 +169,7 @@ impl TableRow<'_> {
                     x = *to;
                 }
                 None => {
-                    spans.push(self.cell(row, p, &context, label.is_some()));
+                    spans.push(self.cell(p, &context, &states, label.is_some()));
                     x = p.end();
                 }
             }
@@ -175,39 +177,71 @@ impl TableRow<'_> {
         spans
     }
 
+    /// The row in the marked window.
+    fn then(&self) -> Option<&Row> {
+        match self.entry.versus?.was {
+            Was::There(then, _) => Some(then),
+            Was::Absent | Was::Only => None,
+        }
+    }
+
     fn span(&self, ink: Ink, text: String) -> Span<'static> {
         Span::styled(text, self.theme.style(ink))
     }
 
+    /// How many exited, or how many more than in the marked window.
+    fn exited(&self) -> String {
+        let now = self.entry.row.exited_count();
+        let Some(versus) = self.entry.versus else { return thousands(now) };
+        let (more, by) = match versus.was {
+            Was::There(then, _) => (now >= then.exited_count(), now.abs_diff(then.exited_count())),
+            Was::Absent => (true, now),
+            Was::Only => (false, now),
+        };
+        units::signed(!more, thousands(by))
+    }
+
     /// `└ exited × 1,756` over the columns that say nothing of an exited group; from, to, text.
     /// `None` if they are too narrow.
-    fn label_span(&self, row: &Row) -> Option<(u16, u16, String)> {
+    fn label_span(&self) -> Option<(u16, u16, String)> {
         let silent = |p: &&Placed| p.column.silent_if_exited;
         let pid = self.placed.iter().position(|p| p.column.id == ColumnId::Pid);
         let after_pid = pid.map_or(0, |i| i + 1);
         let silent: Vec<&Placed> = self.placed[after_pid..].iter().take_while(silent).collect();
         let (from, to) = (silent.first()?.x, silent.last()?.end());
-        let branch = if self.app.settings.tree { "" } else { &self.line.prefix };
-        let text = format!("{branch}exited × {}", thousands(row.exited_count()));
+        let branch = if self.app.settings.tree { "" } else { &self.entry.line.prefix };
+        let text = format!("{branch}exited × {}", self.exited());
         (text.chars().count() <= usize::from(to - from)).then_some((from, to, text))
     }
 
-    fn cell(&self, row: &Row, p: &Placed, context: &Context, labelled: bool) -> Span<'static> {
+    fn cell(
+        &self,
+        p: &Placed,
+        context: &Context,
+        states: &[States; 2],
+        labelled: bool,
+    ) -> Span<'static> {
         let width = usize::from(p.width);
         if p.column.id == ColumnId::Command {
-            let text = self.command(row, context, labelled);
+            let text = self.command(context, labelled);
             return self.span(Ink::Plain, cell(&text, width, true));
         }
-        let (text, ink) = self.figure(row, p, context);
+        let (text, ink) = self.figure(p, context, states);
         self.span(ink, cell(&text, width, p.column.left_aligned()))
     }
 
-    fn figure(&self, row: &Row, p: &Placed, context: &Context) -> (String, Ink) {
-        let value = (p.column.value)(row, context);
-        let text = match (&value, self.tenths(row, p.column)) {
+    fn figure(&self, p: &Placed, context: &Context, states: &[States; 2]) -> (String, Ink) {
+        let row = self.entry.row;
+        let value = self.entry.value(p.column, context);
+        let changes = self.entry.versus.is_some() && p.column.is_figure();
+        let text = match (&value, self.tenths(p.column, states)) {
             // Nothing of what is read for rows applies to a group.
             (Value::Missing(_), _) if row.kind == RowKind::Exited => String::new(),
-            (Value::Known(_), Some(n)) => format!("{}.{}", n / 10, n % 10),
+            (Value::Known(_), Some(n)) if changes => units::signed(n < 0, tenths(n.abs())),
+            (Value::Known(_), Some(n)) => tenths(n),
+            // In the tree, what somebody in the branch used is not known.
+            (Value::Known(_), None) if p.column.rounding == Rounding::WithExited => "-".into(),
+            _ if changes => units::change(&value, p.column.unit),
             _ => units::cell(&value, p.column.unit),
         };
         let nothing = matches!(text.as_str(), "0.0" | "0" | "-" | "0:00.00");
@@ -220,41 +254,60 @@ impl TableRow<'_> {
         (text, ink)
     }
 
-    /// Shares that are rounded together with others, so that sums come out.
-    fn tenths(&self, row: &Row, column: &Column) -> Option<i64> {
-        let own = self.line.cpu_tenths;
-        let part = |i: usize| {
-            let (user, system) = row.split_ns().ok()?;
-            round_to_sum(&[user.into(), system.into()], own?).get(i).copied()
-        };
-        match column.rounding {
-            Rounding::Alone => None,
-            Rounding::Own => own,
-            Rounding::WithExited => self.line.cpu_plus_tenths,
-            Rounding::User => part(0),
-            Rounding::System => part(1),
-            Rounding::States => {
-                let state = self.states.iter().find(|(state, _)| *state == column.id);
-                state.map(|(_, tenths)| *tenths)
-            }
+    /// Shares that are rounded together with others, so that sums come out; or their changes.
+    fn tenths(&self, column: &Column, [now, then]: &[States; 2]) -> Option<i64> {
+        let own = rounded(self.entry.row, self.entry.line, column, now);
+        match self.entry.versus {
+            Some(versus) => versus.tenths(own, |row, line| rounded(row, line, column, then)),
+            None => own,
         }
     }
 
-    fn command(&self, row: &Row, context: &Context, labelled: bool) -> String {
+    fn command(&self, context: &Context, labelled: bool) -> String {
+        let Entry { line, row, versus } = self.entry;
         if row.kind == RowKind::Exited {
             let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
-            let prefix = &self.line.prefix;
+            let prefix = &line.prefix;
             let comm = row.ident.comm;
             return match labelled {
                 true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
                 true => format!("{comm}{threads}"),
                 false => {
-                    format!("{prefix}{comm} × {} exited{threads}", thousands(row.exited_count()))
+                    format!("{prefix}{comm} × {} exited{threads}", self.exited())
                 }
             };
         }
         let text = columns::command(row, context.command_line);
         let scrolled: String = text.chars().skip(self.app.command_offset).collect();
-        format!("{}{scrolled}", self.line.prefix)
+        let mark = match versus.map(|versus| versus.was) {
+            Some(Was::Absent) => "+ ",
+            Some(Was::Only) => "- ",
+            Some(Was::There(..)) | None => "",
+        };
+        format!("{}{mark}{scrolled}", line.prefix)
+    }
+}
+
+fn tenths(n: i64) -> String {
+    format!("{}.{}", n / 10, n % 10)
+}
+
+/// A row's tenths of a per cent in a column, rounded together with others.
+fn rounded(row: &Row, line: &TableLine, column: &Column, states: &States) -> Option<i64> {
+    let own = line.cpu_tenths;
+    let part = |i: usize| {
+        let (user, system) = row.split_ns().ok()?;
+        round_to_sum(&[user.into(), system.into()], own?).get(i).copied()
+    };
+    match column.rounding {
+        Rounding::Alone => None,
+        Rounding::Own => own,
+        Rounding::WithExited => line.cpu_plus_tenths,
+        Rounding::User => part(0),
+        Rounding::System => part(1),
+        Rounding::States => {
+            let state = states.iter().find(|(state, _)| *state == column.id);
+            state.map(|(_, tenths)| *tenths)
+        }
     }
 }

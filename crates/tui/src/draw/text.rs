@@ -65,7 +65,8 @@ impl Piece {
         self.rank
     }
 
-    fn width(&self) -> usize {
+    /// The cells it takes.
+    pub fn width(&self) -> usize {
         self.spans.iter().map(Span::width).sum()
     }
 }
@@ -152,6 +153,11 @@ pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'
     }
     spans.push(Span::raw(" ".repeat(width - at)));
     spans
+}
+
+/// Seconds with as many digits as say something.
+pub(super) fn seconds(ns: u64) -> String {
+    format!("{:.3}", ns as f64 / 1e9)
 }
 
 #[cfg(test)]

@@ -4,8 +4,6 @@
 //! `EXACTOP_FUZZ_SECONDS=N` and `EXACTOP_FUZZ_KEYS=N` make it go on for that long;
 //! `EXACTOP_FUZZ_SEED=N` begins with the seed that a failure named.
 
-#[path = "../fixture/mod.rs"]
-mod fixture;
 mod oracle;
 mod steps;
 mod world;
@@ -101,7 +99,7 @@ fn every_deed_hits_who_was_marked() {
         }
     }
     eprintln!("from seed {first_seed}: {all:?}");
-    assert!(all.offered * 5 > all.asked, "hardly anyone was offered: {all:?}");
+    assert!(all.offered * 8 > all.asked, "hardly anyone was offered: {all:?}");
     assert!(all.read_off * 4 > all.offered, "hardly any offer was compared: {all:?}");
     assert!(all.done * 300 > all.asked && all.frames * 100 > all.keys, "{all:?}");
 }

@@ -79,7 +79,7 @@ impl Oracle {
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
         let cpus = if app.settings().per_cpu { 2 } else { 0 };
-        let Some(place) = screen(width, height, cpus) else { return };
+        let Some(place) = screen(width, height, cpus, false) else { return };
         if *app.page() != Page::Table {
             return;
         }
@@ -220,7 +220,7 @@ impl Oracle {
         let Page::Groups(page) = app.page() else { panic!("asked on another page") };
         let selected = page.selected.as_ref().expect("a group");
         assert_eq!((selected.name.as_str(), selected.id), (name, id));
-        let groups = app.frame().and_then(|f| f.groups.as_ref()).expect("groups");
+        let groups = app.frame().and_then(|f| f.groups.as_ref()?.as_ref().ok()).expect("groups");
         let is_it = |row: &GroupRow| (row.sample.name.as_str(), row.sample.id) == (name, id);
         assert!(groups.rows.iter().any(is_it), "{name} is not on the screen");
         self.limit = Some((name.into(), id));

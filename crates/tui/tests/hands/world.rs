@@ -1,11 +1,11 @@
 //! A machine made up of processes that are born, exit, and hand their numbers on, with a feed that
 //! shows it and a host that acts on it.
 
-use crate::fixture;
 use exactop_model::cgroups::GroupRow;
 use exactop_model::{
-    Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, Still, TaskKey,
+    Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, SourceKind, Still, TaskKey,
 };
+use exactop_testkit::{arranged, frame};
 use exactop_tui::app::target::Limit;
 use exactop_tui::{Deed, Host, Settings, Target};
 use std::cell::RefCell;
@@ -91,7 +91,7 @@ impl Machine {
             done: Vec::new(),
             fails: false,
             serial: 0,
-            base: fixture::frame(),
+            base: frame(SourceKind::Ledger, false),
         };
         for pid in [1, 2, 7, 8, 9, 20] {
             machine.bear(pid, pid.min(1), 1 + (pid as usize) % 3, false);
@@ -216,9 +216,9 @@ impl Machine {
         row
     }
 
-    fn group_rows(&self) -> Option<exactop_model::cgroups::Groups> {
+    fn group_rows(&self) -> Option<Result<exactop_model::cgroups::Groups, String>> {
         let ask = Ask { groups: true, ..Ask::default() };
-        let mut groups = fixture::arranged(&ask, 0).groups?;
+        let mut groups = arranged(&ask, 0).groups?.ok()?;
         let base = groups.rows.pop()?;
         let named = |(name, id): &(String, u64)| {
             let mut row: GroupRow = base.clone();
@@ -226,7 +226,7 @@ impl Machine {
             row
         };
         groups.rows = self.window_groups.iter().map(named).collect();
-        Some(groups)
+        Some(Ok(groups))
     }
 }
 
@@ -315,5 +315,13 @@ impl Host for Acts {
 
     fn user_id(&mut self, name: &str) -> Option<u32> {
         (name == "jo").then_some(1000)
+    }
+
+    fn point_in_time(&mut self, text: &str, _end_wall_ns: i128) -> Result<i128, String> {
+        Err(format!("'{text}': nothing is recorded here"))
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        wall_ns.to_string()
     }
 }

@@ -1,8 +1,9 @@
 //! System calls as text, JSON lines and CSV.
 
+use super::losses;
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid;
-use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::{Datum, Value as Shown};
 use serde_json::{json, Value};
 
@@ -31,7 +32,23 @@ const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     Figure::new("IN", "in_flight", |_, row| count(row.in_flight)),
     Figure::told("oldest_in_flight_ns", |_, row| ns(row.oldest_ns)),
     Figure::shown("SYSCALL", |_, row| word(row.nr.to_string())),
+    Figure::shown("FAILED WITH", |window, row| word(failed(&window.failures_of(row)))),
+    Figure::csv("errnos", |window, row| {
+        let told = |f: &Failures| format!("{}:{}", f.name(), f.count);
+        word(window.failures_of(row).iter().map(told).collect::<Vec<_>>().join(" "))
+    }),
 ];
+
+/// Errors that are shown of a row.
+const ERRORS: usize = 3;
+
+/// `EAGAIN 1200, ENOENT 3`.
+fn failed(failures: &[Failures]) -> String {
+    let told = |f: &Failures| format!("{} {}", f.name(), f.count);
+    let mut words: Vec<String> = failures.iter().take(ERRORS).map(told).collect();
+    words.extend((failures.len() > ERRORS).then(|| "...".into()));
+    words.join(", ")
+}
 
 /// For people: the calls that took longest first, at most `rows`.
 pub fn text(calls: &SyscallWindow, rows: usize) -> String {
@@ -43,15 +60,20 @@ pub fn text(calls: &SyscallWindow, rows: usize) -> String {
         "Window {seconds:.3} s: {total} calls ({} a second), {errors} failed\n",
         grid::rate(total, seconds)
     );
-    if calls.lost > 0 {
-        out += &format!("{} calls are missing: the tables were full\n", calls.lost);
-    }
+    out += &losses::text(&calls.losses, "calls", "returned unseen: they count without a time");
     let hidden: &[&str] = match calls.by {
         SyscallsBy::Call => &["PID", "NAME", "NAME/TID", "DISP/s"],
         SyscallsBy::Process => &["NAME/TID"],
         SyscallsBy::Thread => &["NAME"],
     };
-    out + &figure::table(FIGURES, calls, &sorted, rows, &["NAME", "NAME/TID", "SYSCALL"], hidden)
+    out + &figure::table(
+        FIGURES,
+        calls,
+        &sorted,
+        rows,
+        &["NAME", "NAME/TID", "SYSCALL", "FAILED WITH"],
+        hidden,
+    )
 }
 
 /// By total time, then by count, those in flight, and name.
@@ -77,14 +99,20 @@ pub fn json(calls: &SyscallWindow) -> String {
             })
         })
         .collect();
-    let object = json!({
+    let rows = sorted(calls);
+    let mut told = figure::objects(FIGURES, calls, &rows);
+    for (object, row) in told.iter_mut().zip(&rows) {
+        let errnos = calls.failures_of(row).into_iter().map(|f| (f.name(), f.count.into()));
+        object["errnos"] = Value::Object(errnos.collect());
+    }
+    let mut object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": calls.t0_ns, "t1_ns": calls.t1_ns },
         "by": by(calls.by),
-        "lost": calls.lost,
-        "calls": figure::objects(FIGURES, calls, &sorted(calls)),
+        "calls": told,
         "dispatches": dispatches,
     });
+    losses::tell(&calls.losses, &mut object);
     format!("{object}\n")
 }
 
@@ -109,8 +137,9 @@ pub fn csv(calls: &SyscallWindow) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exactop_model::on_demand::losses::Losses;
     use exactop_model::on_demand::syscalls::Dispatches;
-    use exactop_model::{CallNr, Comm, Who};
+    use exactop_model::{Comm, SyscallNr, Who};
 
     fn window(by: SyscallsBy) -> SyscallWindow {
         let who = |tid| Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"ev\x1bil") };
@@ -124,25 +153,32 @@ mod tests {
             errors: 3,
             total_ns: 3_000_000,
             max_ns: Some(12_345),
-            ..SyscallRow::new(whose(71), CallNr::named("close").unwrap())
+            ..SyscallRow::new(whose(71), SyscallNr::named("close").unwrap())
         };
         let asleep = SyscallRow {
             in_flight: 1,
-            ..SyscallRow::new(whose(72), CallNr::named("accept4").unwrap())
+            ..SyscallRow::new(whose(72), SyscallNr::named("accept4").unwrap())
         };
         let unknown =
-            SyscallRow { calls: 1, untimed: 1, ..SyscallRow::new(whose(71), CallNr(99_999)) };
+            SyscallRow { calls: 1, untimed: 1, ..SyscallRow::new(whose(71), SyscallNr(99_999)) };
         let dispatches = match by {
             SyscallsBy::Call => Vec::new(),
             _ => vec![Dispatches { who: whose(71).unwrap(), count: 9 }],
         };
+        let failed = [(9, 2), (4, 1)].map(|(errno, count)| Failures {
+            who: whose(71),
+            nr: SyscallNr::named("close").unwrap(),
+            errno,
+            count,
+        });
         SyscallWindow {
             t0_ns: 0,
             t1_ns: 2_000_000_000,
             by,
+            failures: failed.into(),
             rows: vec![asleep, row, unknown],
             dispatches,
-            lost: 0,
+            losses: Losses::default(),
         }
     }
 
@@ -153,7 +189,10 @@ mod tests {
 
     #[test]
     fn text_by_thread_and_with_losses() {
-        let window = SyscallWindow { lost: 7, ..window(SyscallsBy::Thread) };
+        let window = SyscallWindow {
+            losses: Losses { lost: 7, ..Losses::default() },
+            ..window(SyscallsBy::Thread)
+        };
         insta::assert_snapshot!(text(&window, 2));
     }
 

@@ -1,8 +1,11 @@
 //! What threads wait for, as text, JSON lines and CSV.
 
-use crate::{csv, grid};
-use exactop_model::on_demand::waits::{Latency, Other, WaitRow, WaitWindow};
+use super::losses;
+use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
+use crate::grid;
+use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow};
 use exactop_model::words::waits::{queue, shares, sleeps};
+use exactop_model::{Datum, Value as Shown, Who};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
@@ -21,9 +24,11 @@ pub fn text(waits: &WaitWindow, threads: bool, limit: usize) -> String {
     let all = rows(waits, threads);
     let seconds = waits.seconds();
     let mut out = format!("Window {seconds:.3} s: waits of {}\n", noun(threads, all.len()));
-    if waits.lost > 0 {
-        out += &format!("{} waits are missing: the tables were full\n", waits.lost);
-    }
+    out += &losses::text(
+        &waits.losses,
+        "waits",
+        "ended unseen: how long they queued for a CPU counts as sleep",
+    );
     for row in all.iter().take(limit) {
         out += "\n";
         for line in lines(row, seconds) {
@@ -71,130 +76,134 @@ pub fn lines(row: &WaitRow, seconds: f64) -> Vec<String> {
     lines
 }
 
+/// What is told of a row beside its parts.
+const ROWS: &[Figure<(), WaitRow>] = &[
+    Figure::json("pid", |_, row| pid(&row.who)),
+    Figure::json("tid", |_, row| tid(&row.who)),
+    Figure::json("comm", |_, row| word(row.who.comm.to_string())),
+    Figure::json("threads", |_, row| count(row.threads as u64)),
+    Figure::json("queued", |_, row| count(row.queued)),
+];
+
+const SLEEPS: &[Figure<(), Sleep>] = &[
+    Figure::json("state", |_, sleep| word(sleep.kind.name().to_string())),
+    Figure::json("syscall", |_, sleep| word(sleep.nr.name().map(String::from))),
+    Figure::json("nr", |_, sleep| Shown::Known(Datum::Int(sleep.nr.0.into()))),
+    Figure::json("ended", |_, sleep| count(sleep.count)),
+    Figure::json("ns", |_, sleep| ns(sleep.ns)),
+    Figure::json("max_ns", |_, sleep| ns(sleep.max_ns)),
+];
+
+const QUEUES: &[Figure<(), Latency>] = &[
+    Figure::json("count", |_, queue| count(queue.count)),
+    Figure::json("ns", |_, queue| ns(queue.ns)),
+    Figure::json("p50_ns", |_, queue| ns(queue.quantile_ns(0.5))),
+    Figure::json("p99_ns", |_, queue| ns(queue.quantile_ns(0.99))),
+    Figure::json("max_ns", |_, queue| ns(queue.max_ns)),
+];
+
+const OTHERS: &[Figure<(), Other>] = &[
+    Figure::json("pid", |_, other| pid(&other.who)),
+    Figure::json("tid", |_, other| tid(&other.who)),
+    Figure::json("comm", |_, other| word(other.who.comm.to_string())),
+];
+
 /// One JSON object on one line.
 pub fn json(waits: &WaitWindow, threads: bool) -> String {
-    let object = json!({
+    let rows = rows(waits, threads);
+    let mut told = figure::objects(ROWS, &(), &rows);
+    for (object, row) in told.iter_mut().zip(&rows) {
+        object["sleeps"] = figure::objects(SLEEPS, &(), &row.sleeps).into();
+        object["after_wakeup"] = figure::object(QUEUES, &(), &row.woken);
+        object["after_preemption"] = figure::object(QUEUES, &(), &row.preempted);
+        object["ran_instead"] = others(&row.ran_instead, "ns");
+        object["woken_by"] = others(&row.woken_by, "wakes");
+    }
+    let mut object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": waits.t0_ns, "t1_ns": waits.t1_ns },
-        "lost": waits.lost,
-        "rows": rows(waits, threads).iter().map(row_json).collect::<Vec<_>>(),
+        "rows": told,
     });
+    losses::tell(&waits.losses, &mut object);
     format!("{object}\n")
 }
 
-fn row_json(row: &WaitRow) -> Value {
-    let sleeps: Vec<Value> = row
-        .sleeps
-        .iter()
-        .map(|s| {
-            json!({
-                "state": s.kind.name(),
-                "syscall": s.nr.name(),
-                "nr": s.nr.0,
-                "ended": s.count,
-                "ns": s.ns,
-                "max_ns": s.max_ns,
-            })
-        })
-        .collect();
-    let others = |parts: &[Other], unit: &str| -> Vec<Value> {
-        let kernel = |p: &Other| p.who.tgid == 0;
-        parts
-            .iter()
-            .map(|p| {
-                json!({
-                    "pid": (!kernel(p)).then_some(p.who.tgid),
-                    "tid": p.who.tid.filter(|_| !kernel(p)),
-                    "comm": p.who.comm.to_string(),
-                    unit: p.amount,
-                })
-            })
-            .collect()
-    };
-    json!({
-        "pid": row.who.tgid,
-        "tid": row.who.tid,
-        "comm": row.who.comm.to_string(),
-        "threads": row.threads,
-        "sleeps": sleeps,
-        "after_wakeup": latency_json(&row.woken),
-        "after_preemption": latency_json(&row.preempted),
-        "queued": row.queued,
-        "ran_instead": others(&row.ran_instead, "ns"),
-        "woken_by": others(&row.woken_by, "wakes"),
-    })
+fn others(parts: &[Other], unit: &str) -> Value {
+    let mut told = figure::objects(OTHERS, &(), parts);
+    for (object, part) in told.iter_mut().zip(parts) {
+        object[unit] = part.amount.into();
+    }
+    told.into()
 }
 
-fn latency_json(latency: &Latency) -> Value {
-    json!({
-        "count": latency.count,
-        "ns": latency.ns,
-        "p50_ns": latency.quantile_ns(0.5),
-        "p99_ns": latency.quantile_ns(0.99),
-        "max_ns": latency.max_ns,
-    })
+/// A line of CSV: `what` is SLP, LCK, BLK, THR, after_wakeup, after_preemption, ran_instead or woken_by,
+/// `detail` the system call or the other process or thread.
+struct Part {
+    who: Who,
+    what: &'static str,
+    detail: String,
+    count: Option<u64>,
+    ns: Option<u64>,
+    p99_ns: Option<u64>,
+    max_ns: Option<u64>,
+}
+
+const PARTS: &[Figure<(), Part>] = &[
+    Figure::csv("pid", |_, part| pid(&part.who)),
+    Figure::csv("tid", |_, part| tid(&part.who)),
+    Figure::csv("comm", |_, part| word(part.who.comm.to_string())),
+    Figure::csv("what", |_, part| word(part.what.to_string())),
+    Figure::csv("detail", |_, part| word(part.detail.clone())),
+    Figure::csv("count", |_, part| count(part.count)),
+    Figure::csv("ns", |_, part| ns(part.ns)),
+    Figure::csv("p99_ns", |_, part| ns(part.p99_ns)),
+    Figure::csv("max_ns", |_, part| ns(part.max_ns)),
+];
+
+fn parts(row: &WaitRow) -> Vec<Part> {
+    let part = |what, detail: String, count, ns| {
+        let (p99_ns, max_ns) = (None, None);
+        Part { who: row.who, what, detail, count, ns, p99_ns, max_ns }
+    };
+    let sleep = |s: &Sleep| Part {
+        max_ns: s.max_ns,
+        ..part(s.kind.name(), s.nr.to_string(), Some(s.count), Some(s.ns))
+    };
+    let queue = |(what, l): (_, &Latency)| Part {
+        p99_ns: l.quantile_ns(0.99),
+        max_ns: l.max_ns,
+        ..part(what, String::new(), Some(l.count), Some(l.ns))
+    };
+    let queues = [("after_wakeup", &row.woken), ("after_preemption", &row.preempted)];
+    let ran = |o: &Other| part("ran_instead", o.who.to_string(), None, Some(o.amount));
+    let woke = |o: &Other| part("woken_by", o.who.to_string(), Some(o.amount), None);
+    let asleep = row.sleeps.iter().map(sleep).chain(queues.into_iter().map(queue));
+    asleep.chain(row.ran_instead.iter().map(ran)).chain(row.woken_by.iter().map(woke)).collect()
 }
 
 /// CSV's header line.
 pub fn csv_header() -> Vec<u8> {
-    let names = [
-        "t0_ns", "t1_ns", "pid", "tid", "comm", "what", "detail", "count", "ns", "p99_ns", "max_ns",
-    ];
-    let mut out = Vec::new();
-    csv::line(&mut out, names.into_iter());
-    out
+    figure::csv_header(PARTS)
 }
 
-/// A line for each part of each row: `what` is SLP, LCK, BLK, after_wakeup, after_preemption,
-/// ran_instead or woken_by, `detail` the system call or the other process or thread.
+/// A line for each part of each row.
 pub fn csv(waits: &WaitWindow, threads: bool) -> Vec<u8> {
-    let mut out = Vec::new();
-    let some = |n: Option<u64>| n.map_or(String::new(), |n| n.to_string());
-    for row in rows(waits, threads) {
-        let mut line = |what: &str, detail: String, figures: [String; 4]| {
-            let who = &row.who;
-            let fixed = [
-                waits.t0_ns.to_string(),
-                waits.t1_ns.to_string(),
-                who.tgid.to_string(),
-                some(who.tid.map(Into::into)),
-                csv::text(&who.comm.to_string()),
-                what.to_string(),
-                csv::text(&detail),
-            ];
-            csv::line(&mut out, fixed.into_iter().chain(figures));
-        };
-        for s in &row.sleeps {
-            let figures = [s.count.to_string(), s.ns.to_string(), String::new(), some(s.max_ns)];
-            line(s.kind.name(), s.nr.to_string(), figures);
-        }
-        for (what, l) in [("after_wakeup", &row.woken), ("after_preemption", &row.preempted)] {
-            let figures =
-                [l.count.to_string(), l.ns.to_string(), some(l.quantile_ns(0.99)), some(l.max_ns)];
-            line(what, String::new(), figures);
-        }
-        let none = String::new;
-        for o in &row.ran_instead {
-            line("ran_instead", o.who.to_string(), [none(), o.amount.to_string(), none(), none()]);
-        }
-        for o in &row.woken_by {
-            line("woken_by", o.who.to_string(), [o.amount.to_string(), none(), none(), none()]);
-        }
-    }
-    out
+    let parts: Vec<Part> = rows(waits, threads).iter().flat_map(parts).collect();
+    figure::csv(PARTS, &(), [waits.t0_ns, waits.t1_ns], &parts)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::on_demand::waits::{Sleep, WaitKind};
-    use exactop_model::{CallNr, Comm, Who};
+    use exactop_model::on_demand::losses::Losses;
+    use exactop_model::on_demand::waits::WaitKind;
+    use exactop_model::{Comm, SyscallNr};
 
     fn window() -> WaitWindow {
         let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
         let sleep = |kind, nr: &str, ns| Sleep {
             kind,
-            nr: CallNr::named(nr).unwrap(),
+            nr: SyscallNr::named(nr).unwrap(),
             count: 2,
             ns,
             max_ns: Some(ns),
@@ -219,7 +228,12 @@ mod tests {
             ..WaitRow::new(who(71, b"worker"))
         };
         let idle = WaitRow::new(who(70, b"server"));
-        WaitWindow { t0_ns: 0, t1_ns: 1_000_000_000, rows: vec![idle, row], lost: 0 }
+        WaitWindow {
+            t0_ns: 0,
+            t1_ns: 1_000_000_000,
+            rows: vec![idle, row],
+            losses: Losses::default(),
+        }
     }
 
     #[test]
@@ -229,7 +243,11 @@ mod tests {
 
     #[test]
     fn text_by_process_with_losses() {
-        insta::assert_snapshot!(text(&WaitWindow { lost: 2, ..window() }, false, 20));
+        insta::assert_snapshot!(text(
+            &WaitWindow { losses: Losses { lost: 2, ..Losses::default() }, ..window() },
+            false,
+            20
+        ));
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! Wake-ups as text, JSON lines and CSV, with verdicts where the evidence is there.
 
-use crate::figure::{self, count, ns, text as word, Figure};
+use super::losses;
+use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
 use crate::grid;
 use crate::json::Cell;
 use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
-use exactop_model::{CallNr, Datum, Value as Shown, Who};
+use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
@@ -46,18 +47,18 @@ const FANS: &[Figure<WakeupWindow, Fan>] = &[
     Figure::told("unproductive_ns", |_, fan| ns(fan.unproductive_ns)),
     Figure::told("syscall", |_, fan| word(fan.nr.name().map(String::from))),
     Figure::told("nr", |_, fan| Shown::Known(Datum::Int(fan.nr.0.into()))),
+    Figure::json("futex", |_, fan| word(fan.futex.map(|address| format!("{address:#x}")))),
     Figure::told("back_to", |_, fan| word(fan.home.name().map(String::from))),
     Figure::shown("WAKER", |_, fan| word(fan.waker.to_string())),
-    Figure::shown("CALL", |_, fan| word(fan.nr.to_string())),
+    Figure::shown("CALL", |_, fan| word(called(fan))),
 ];
 
-/// The kernel itself has no number.
-fn pid(who: &Who) -> Shown {
-    count((who.tgid != 0).then_some(who.tgid.into()))
-}
-
-fn tid(who: &Who) -> Shown {
-    count(who.tid.filter(|_| who.tgid != 0).map(u64::from))
+/// `futex 0x7f3a5c0`: a lock is told from others by where it is.
+fn called(fan: &Fan) -> String {
+    match fan.futex {
+        Some(address) => format!("{} {address:#x}", fan.nr),
+        None => fan.nr.to_string(),
+    }
 }
 
 /// For people: verdicts, then who wakes whom, then the calls that wake most, at most `rows` each.
@@ -71,9 +72,7 @@ pub fn text(wakeups: &WakeupWindow, rows: usize) -> String {
         grid::rate(total, seconds),
         of_a_cpu(cost, seconds),
     );
-    if wakeups.lost > 0 {
-        out += &format!("{} wake-ups are missing: the tables were full\n", wakeups.lost);
-    }
+    out += &losses::text(&wakeups.losses, "wake-ups", "were not shown: who gave them is not known");
     for herd in herds(wakeups) {
         out += &(verdict(&herd) + "\n");
     }
@@ -104,7 +103,7 @@ pub fn verdict(herd: &Herd) -> String {
     )
 }
 
-fn call(nr: CallNr) -> String {
+fn call(nr: SyscallNr) -> String {
     if nr.is_futex() {
         "futex wake".into()
     } else {
@@ -147,14 +146,14 @@ pub fn json(wakeups: &WakeupWindow) -> String {
             "evidence": fans_json(wakeups, &[herd.fan])[0],
         })
     };
-    let object = json!({
+    let mut object = json!({
         "schema": SCHEMA,
         "window": { "t0_ns": wakeups.t0_ns, "t1_ns": wakeups.t1_ns },
-        "lost": wakeups.lost,
         "verdicts": herds(wakeups).iter().map(verdict).collect::<Vec<_>>(),
         "edges": told,
         "fans": fans_json(wakeups, &fans),
     });
+    losses::tell(&wakeups.losses, &mut object);
     format!("{object}\n")
 }
 
@@ -189,11 +188,12 @@ pub fn csv(wakeups: &WakeupWindow) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exactop_model::on_demand::losses::Losses;
     use exactop_model::Comm;
 
     fn window() -> WakeupWindow {
         let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
-        let futex = CallNr::named("futex").unwrap();
+        let futex = SyscallNr::named("futex").unwrap();
         let server = who(70, b"tserver");
         let edge = |wakee, wakeups, unproductive| Edge {
             waker: server,
@@ -206,6 +206,7 @@ mod tests {
         let fan = Fan {
             waker: server,
             nr: futex,
+            futex: Some(0x55d0_c0de_1040),
             calls: 10,
             wakeups: 9980,
             most: Some(999),
@@ -215,12 +216,13 @@ mod tests {
             home: futex,
         };
         let one = Fan {
-            nr: CallNr::named("write").unwrap(),
+            nr: SyscallNr::named("write").unwrap(),
+            futex: None,
             wakeups: 10,
             most: Some(1),
             chains: 10,
             unproductive: 0,
-            home: CallNr::NONE,
+            home: SyscallNr::NONE,
             ..fan
         };
         WakeupWindow {
@@ -232,7 +234,7 @@ mod tests {
                 Edge { waker: Who::INTERRUPT, wakeups: 3, ..edge(server, 3, 0) },
             ],
             fans: vec![one, fan],
-            lost: 0,
+            losses: Losses::default(),
         }
     }
 
@@ -243,7 +245,11 @@ mod tests {
 
     #[test]
     fn no_verdict_without_evidence_and_losses_are_told() {
-        let window = WakeupWindow { fans: vec![window().fans[0]], lost: 5, ..window() };
+        let window = WakeupWindow {
+            fans: vec![window().fans[0]],
+            losses: Losses { lost: 5, ..Losses::default() },
+            ..window()
+        };
         insta::assert_snapshot!(text(&window, 1));
     }
 

@@ -85,20 +85,7 @@ pub fn name(name: &str, width: usize, cut: bool) -> String {
 
 /// The name of a program, at most `width` characters of it; what cannot be printed is a `?`.
 pub fn program(bytes: &[u8], width: usize) -> String {
-    let mut out = String::new();
-    for chunk in bytes.utf8_chunks() {
-        out.extend(chunk.valid().chars().map(|c| {
-            let mut buffer = [0; 4];
-            let as_text: &str = c.encode_utf8(&mut buffer);
-            if escape::harmless(as_text) == *as_text {
-                c
-            } else {
-                '?'
-            }
-        }));
-        out.extend(chunk.invalid().iter().map(|_| '?'));
-    }
-    out.chars().take(width).collect()
+    escape::replaced(bytes, '?').chars().take(width).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The list of users or cgroups: sums over their processes.
 
-use super::rows::{machine_share, user};
+use super::rows::{share, user};
 use super::{figures, order, GroupBy, Part, ReportStyle};
-use exactop_model::{Frame, Row};
+use crate::sum::Sum;
+use exactop_model::{Counter, Frame, Missing, Row};
 use std::collections::{HashMap, HashSet};
 
 const USERS: &str =
@@ -14,18 +15,24 @@ const CGROUPS: &str =
 const CGROUPS_THREADS: &str =
     "  CGID     NLWP  SWAP   RSS MEMORY      TIME  CPU CGROUP                      ";
 
-/// The width of CGROUP.
+/// The width of CGROUP, and of what stands before it.
 const CGROUP_WIDTH: usize = 28;
+const BEFORE_CGROUP: usize = 50;
+
+fn cgroup_width(style: &ReportStyle) -> usize {
+    let left = style.width.map_or(CGROUP_WIDTH, |width| width.saturating_sub(BEFORE_CGROUP));
+    left.clamp(8, CGROUP_WIDTH)
+}
 
 /// The sums of one group.
 struct Sums {
     name: String,
     id: Option<u64>,
     number: u32,
-    size: u64,
-    rss: u64,
-    time_ns: u64,
-    cpu: f64,
+    size: Sum,
+    rss: Sum,
+    time_ns: Sum,
+    run_ns: Sum,
     key: f64,
 }
 
@@ -37,7 +44,7 @@ pub(super) fn part(
     by: GroupBy,
     room: usize,
 ) -> Part {
-    let mut groups = sums(style, frame, rows, by);
+    let mut groups = sums(style, rows, by);
     let scale = Scale::new(frame, &groups);
     groups.sort_by(|a, b| order::direction(style, a.key, b.key).then_with(|| a.name.cmp(&b.name)));
     groups.truncate(room);
@@ -47,41 +54,79 @@ pub(super) fn part(
         (GroupBy::Cgroup, false) => CGROUPS,
         (GroupBy::Cgroup, true) => CGROUPS_THREADS,
     };
-    let lines = groups.iter().map(|group| line(group, by, &scale)).collect();
-    Part { header, lines, room }
+    let width = cgroup_width(style);
+    let lines = groups.iter().map(|group| line(group, by, &scale, width)).collect();
+    Part { header: header.into(), lines, room }
 }
 
-fn sums(style: &ReportStyle, frame: &Frame, rows: &[Row], by: GroupBy) -> Vec<Sums> {
-    let mut sums: HashMap<Vec<u8>, Sums> = HashMap::new();
+fn sums(style: &ReportStyle, rows: &[Row], by: GroupBy) -> Vec<Sums> {
+    let mut sums: HashMap<Which, Sums> = HashMap::new();
     let mut seen = HashSet::new();
+    let paths: HashMap<u64, &Vec<u8>> = rows
+        .iter()
+        .filter_map(|row| row.ident.cgroup_id.zip(row.detail.cgroup.as_ref().ok()))
+        .collect();
     for row in rows {
-        let sum = sums.entry(which(row, by)).or_insert_with(|| Sums {
-            name: name(style, row, by),
-            id: row.ident.cgroup_id,
-            number: 0,
-            size: 0,
-            rss: 0,
-            time_ns: 0,
-            cpu: 0.0,
-            key: 0.0,
-        });
+        let sum = sums.entry(which(row, by, &paths)).or_insert_with(|| Sums::new(style, row, by));
+        // Whose path cannot be read may be in a group that another's names.
+        if sum.name == "-" {
+            sum.name = name(style, row, by);
+        }
+        sum.id = sum.id.or(row.ident.cgroup_id);
         sum.number += 1;
         // Threads of a process share its memory.
         if seen.insert(row.key.tgid) {
-            sum.size += row.detail.virt.unwrap_or(0);
-            sum.rss += row.detail.res.unwrap_or(0);
+            sum.size.add(detail(row.detail.virt));
+            sum.rss.add(detail(row.detail.res));
         }
-        sum.time_ns += row.detail.time_ns.unwrap_or(0);
-        sum.cpu += machine_share(frame, row).unwrap_or(0.0);
+        sum.time_ns.add(detail(row.detail.time_ns));
+        sum.run_ns.add(Sum::of(row.delta.get(Counter::RunNs)));
         sum.key += order::key(style, row);
     }
     sums.into_values().collect()
 }
 
-fn which(row: &Row, by: GroupBy) -> Vec<u8> {
+impl Sums {
+    fn new(style: &ReportStyle, row: &Row, by: GroupBy) -> Sums {
+        Sums {
+            name: name(style, row, by),
+            id: row.ident.cgroup_id,
+            number: 0,
+            size: Sum::default(),
+            rss: Sum::default(),
+            time_ns: Sum::default(),
+            run_ns: Sum::default(),
+            key: 0.0,
+        }
+    }
+}
+
+fn detail(detail: Result<u64, Missing>) -> Sum {
+    match detail {
+        Err(Missing::NotApplicable) => Sum::default(),
+        detail => Sum::of(detail.ok()),
+    }
+}
+
+/// What rows of one group have in common.
+#[derive(PartialEq, Eq, Hash)]
+enum Which {
+    User(u32),
+    /// A cgroup by its path, that of others with the same number where the row's own cannot be read.
+    Path(Vec<u8>),
+    /// A cgroup of which nobody can tell the path.
+    Number(Option<u64>),
+}
+
+fn which(row: &Row, by: GroupBy, paths: &HashMap<u64, &Vec<u8>>) -> Which {
+    let id = row.ident.cgroup_id;
     match by {
-        GroupBy::User => row.ident.uid.to_ne_bytes().into(),
-        GroupBy::Cgroup => row.detail.cgroup.clone().unwrap_or_default(),
+        GroupBy::User => Which::User(row.ident.uid),
+        GroupBy::Cgroup => {
+            let path = row.detail.cgroup.as_ref().ok();
+            let path = path.or_else(|| id.and_then(|id| paths.get(&id).copied()));
+            path.map_or(Which::Number(id), |path| Which::Path(path.clone()))
+        }
     }
 }
 
@@ -89,7 +134,7 @@ fn name(style: &ReportStyle, row: &Row, by: GroupBy) -> String {
     match (by, &row.detail.cgroup) {
         (GroupBy::User, _) => user(style, row),
         (GroupBy::Cgroup, Ok(path)) => {
-            figures::name(&String::from_utf8_lossy(path), CGROUP_WIDTH, style.cut)
+            figures::name(&String::from_utf8_lossy(path), cgroup_width(style), style.cut)
         }
         (GroupBy::Cgroup, Err(_)) => "-".into(),
     }
@@ -100,43 +145,55 @@ fn name(style: &ReportStyle, row: &Row, by: GroupBy) -> String {
 struct Scale {
     cpu: f64,
     memory: f64,
-    memory_total: u64,
+    /// CPU time of the machine in the window.
+    whole_ns: u64,
+    memory_total: Option<u64>,
 }
 
 impl Scale {
     fn new(frame: &Frame, groups: &[Sums]) -> Scale {
-        let memory_total = frame.system.memory.map_or(0, |memory| memory.total);
+        let memory_total = frame.system.memory.map(|memory| memory.total);
+        let whole_ns = frame.length_ns() * frame.cpus.len() as u64;
         let down = |sum: f64| if sum >= 100.0 { 100.0 / sum } else { 1.0 };
-        let mut scale = Scale { cpu: 1.0, memory: 1.0, memory_total };
-        let memory = groups.iter().map(|group| scale.memory(group)).sum();
-        scale.cpu = down(groups.iter().map(|group| group.cpu).sum());
+        let mut scale = Scale { cpu: 1.0, memory: 1.0, whole_ns, memory_total };
+        let memory = groups.iter().filter_map(|group| scale.memory(group)).sum();
+        scale.cpu = down(groups.iter().filter_map(|group| scale.cpu(group)).sum());
         scale.memory = down(memory);
         scale
     }
 
-    fn memory(&self, group: &Sums) -> f64 {
-        match self.memory_total {
-            0 => 0.0,
-            total => group.rss as f64 * 100.0 / total as f64 * self.memory,
-        }
+    fn memory(&self, group: &Sums) -> Option<f64> {
+        Some(share(group.rss.known()?, self.memory_total?)? * self.memory)
+    }
+
+    fn cpu(&self, group: &Sums) -> Option<f64> {
+        Some(share(group.run_ns.known()?, self.whole_ns)? * self.cpu)
     }
 }
 
-fn line(group: &Sums, by: GroupBy, scale: &Scale) -> String {
-    let (swap, rss) = (figures::size(group.size), figures::size(group.rss));
-    let memory = match scale.memory_total {
-        0 => "-".into(),
-        _ => figures::percent(scale.memory(group)),
-    };
-    let time = figures::time(group.time_ns);
-    let cpu = figures::percent(group.cpu * scale.cpu);
-    let figures = format!("{swap:>5} {rss:>5}   {memory:>3}% {time:>9} {cpu:>3}%");
+/// A line; behind a figure stands whether it lacks that of a row.
+fn line(group: &Sums, by: GroupBy, scale: &Scale, cgroup_width: usize) -> String {
+    let or_unknown = |text: Option<String>| text.unwrap_or("-".into());
+    let cell = |sum: Sum, text: fn(u64) -> String| or_unknown(sum.known().map(text));
+    let percent = |share: Option<f64>| or_unknown(share.map(figures::percent));
+    let figures = format!(
+        "{:>5}{}{:>5}{mark}  {:>3}%{mark}{:>9}{}{:>3}%{}",
+        cell(group.size, figures::size),
+        group.size.mark(),
+        cell(group.rss, figures::size),
+        percent(scale.memory(group)),
+        cell(group.time_ns, figures::time),
+        group.time_ns.mark(),
+        percent(scale.cpu(group)),
+        group.run_ns.mark(),
+        mark = group.rss.mark(),
+    );
     let (number, name) = (group.number, &group.name);
     match by {
-        GroupBy::User => format!("{number:6} {name:<8} {figures}"),
+        GroupBy::User => format!("{number:6} {name:<8} {}", figures.trim_end()),
         GroupBy::Cgroup => {
             let id = group.id.map_or("-".into(), |id| id.to_string());
-            format!("{id:>6} {number:8} {figures} {name:>28}")
+            format!("{id:>6} {number:8} {figures}{name:>cgroup_width$}")
         }
     }
 }

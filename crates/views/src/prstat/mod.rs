@@ -80,6 +80,9 @@ pub struct ReportStyle {
     pub numeric: bool,
     /// Cut long names, so that columns stay in line.
     pub cut: bool,
+    /// The columns of the screen: what matters least is left out where they do not suffice. `None`: as
+    /// many as it takes.
+    pub width: Option<usize>,
 }
 
 /// Which rows count. An empty list: all.
@@ -109,7 +112,7 @@ pub struct Room {
 #[allow(missing_docs)] // Their names say it.
 pub struct Part {
     /// The heading, 80 columns at most, with its blanks at the end.
-    pub header: &'static str,
+    pub header: String,
     pub lines: Vec<String>,
     /// How many lines there may be.
     pub room: usize,
@@ -128,7 +131,7 @@ impl Report {
     /// The report as plain lines.
     pub fn text(&self) -> String {
         let lines = self.parts.iter().flat_map(|part| {
-            std::iter::once(part.header).chain(part.lines.iter().map(String::as_str))
+            std::iter::once(part.header.as_str()).chain(part.lines.iter().map(String::as_str))
         });
         lines.chain([self.total.as_str()]).flat_map(|line| [line, "\n"]).collect()
     }
@@ -137,7 +140,7 @@ impl Report {
 impl ReportStyle {
     /// How frames for it are to be arranged.
     pub fn options(&self) -> FrameOptions {
-        FrameOptions { threads: self.threads, still: Still::All, threads_of: None }
+        FrameOptions { threads: self.threads, still: Still::All, threads_of: None, by: None }
     }
 
     /// What frames for it need of the source.

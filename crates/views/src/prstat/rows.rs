@@ -3,14 +3,40 @@
 use super::{figures, Part, ReportStyle};
 use exactop_model::{Counter, Frame, Missing, Needs, Row};
 
-const SIZES: &str =
-    "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/NLWP       ";
-const SIZES_THREADS: &str =
-    "   PID USERNAME  SIZE   RSS STATE  PRI NICE      TIME  CPU PROCESS/LWPID      ";
-const STATES: &str =
-    "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/NLWP  ";
-const STATES_THREADS: &str =
-    "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID ";
+/// A column: its heading as wide as its cells with the blank after them, and how late it is left out
+/// on a narrow screen.
+type Column = (&'static str, u8);
+
+const SIZES: &[Column] = &[
+    ("   PID ", 9),
+    ("USERNAME ", 5),
+    (" SIZE ", 2),
+    ("  RSS ", 6),
+    ("STATE  ", 7),
+    ("PRI ", 3),
+    ("NICE ", 1),
+    ("     TIME ", 4),
+    (" CPU ", 8),
+];
+const STATES: &[Column] = &[
+    ("   PID ", 13),
+    ("USERNAME ", 7),
+    ("USR ", 12),
+    ("SYS ", 11),
+    ("TRP ", 0),
+    ("TFL ", 1),
+    ("DFL ", 3),
+    ("LCK ", 9),
+    ("SLP ", 8),
+    ("LAT ", 10),
+    ("VCX ", 6),
+    ("ICX ", 5),
+    ("SCL ", 4),
+    ("SIG ", 2),
+];
+
+/// What PROCESS keeps on a narrow screen.
+const LEAST_PROCESS: usize = 13;
 
 /// The width of USERNAME.
 pub(super) const USER_WIDTH: usize = 8;
@@ -25,36 +51,52 @@ pub(super) fn needs(style: &ReportStyle) -> Needs {
 
 /// The list; `rows` are those shown, in order.
 pub(super) fn part(style: &ReportStyle, frame: &Frame, rows: &[Row], room: usize) -> Part {
-    let header = match (style.microstates, style.threads) {
-        (false, false) => SIZES,
-        (false, true) => SIZES_THREADS,
-        (true, false) => STATES,
-        (true, true) => STATES_THREADS,
+    let (columns, name_width) = if style.microstates { (STATES, 12) } else { (SIZES, 16) };
+    let shown = fitting(columns, style.width);
+    let line = |row| {
+        let cells = match style.microstates {
+            true => states(style, row),
+            false => sizes(style, frame, row),
+        };
+        let cells: String = shown.iter().map(|&at| cells[at].as_str()).collect();
+        cells + &process(style, row, name_width)
     };
-    let line = |row| match style.microstates {
-        true => states(style, row),
-        false => sizes(style, frame, row),
+    let last = if style.threads { "PROCESS/LWPID" } else { "PROCESS/NLWP" };
+    let heading: String = shown.iter().map(|&at| columns[at].0).collect();
+    // Whole screens have a heading of 78 columns.
+    let header = match shown.len() == columns.len() {
+        true => format!("{:<78}", heading + last),
+        false => heading + last,
     };
     Part { header, lines: rows.iter().map(line).collect(), room }
 }
 
-fn sizes(style: &ReportStyle, frame: &Frame, row: &Row) -> String {
-    format!(
-        "{:6} {:<8} {:>5} {:>5} {:<6} {:>3}  {:>3} {:>9} {:>3}% {}",
-        row.key.tgid,
-        user(style, row),
-        shown(&row.detail.virt, figures::size),
-        shown(&row.detail.res, figures::size),
-        figures::state(row),
-        figures::priority(row.ident.prio),
-        nice(row),
-        shown(&row.detail.time_ns, figures::time),
-        machine_share(frame, row).map_or("-".into(), figures::percent),
-        process(style, row, 16),
-    )
+/// The columns for which a screen has room beside the name, all where there is none.
+fn fitting(columns: &[Column], width: Option<usize>) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..columns.len()).collect();
+    let used = |shown: &[usize]| shown.iter().map(|&at| columns[at].0.len()).sum::<usize>();
+    while shown.len() > 1 && width.is_some_and(|width| used(&shown) + LEAST_PROCESS > width) {
+        let least = shown.iter().copied().min_by_key(|&at| columns[at].1);
+        shown.retain(|&at| Some(at) != least);
+    }
+    shown
 }
 
-fn states(style: &ReportStyle, row: &Row) -> String {
+fn sizes(style: &ReportStyle, frame: &Frame, row: &Row) -> Vec<String> {
+    vec![
+        format!("{:6} ", row.key.tgid),
+        format!("{:<8} ", user(style, row)),
+        format!("{:>5} ", shown(&row.detail.virt, figures::size)),
+        format!("{:>5} ", shown(&row.detail.res, figures::size)),
+        format!("{:<6} ", figures::state(row)),
+        format!("{:>3} ", figures::priority(row.ident.prio)),
+        format!(" {:>3} ", nice(row)),
+        format!("{:>9} ", shown(&row.detail.time_ns, figures::time)),
+        format!("{:>3}% ", machine_share(frame, row).map_or("-".into(), figures::percent)),
+    ]
+}
+
+fn states(style: &ReportStyle, row: &Row) -> Vec<String> {
     let share = |ns: Option<u64>| ns.map_or("-".into(), |ns| figures::percent(of_life(row, ns)));
     let state = |counter| row.delta.get(counter);
     let count = |counter| row.delta.get(counter).map_or("-".into(), figures::count);
@@ -76,9 +118,8 @@ fn states(style: &ReportStyle, row: &Row) -> String {
         count(Counter::Syscalls),
         count(Counter::Signals),
     ];
-    let cells: String = cells.iter().map(|cell| format!("{cell:>3} ")).collect();
-    let user = self::user(style, row);
-    format!("{:6} {user:<8} {cells}{}", row.key.tgid, process(style, row, 12))
+    let who = [format!("{:6} ", row.key.tgid), format!("{:<8} ", self::user(style, row))];
+    who.into_iter().chain(cells.iter().map(|cell| format!("{cell:>3} "))).collect()
 }
 
 /// Of the lives of the row's threads inside the window, exited ones included: for a process the
@@ -91,10 +132,13 @@ fn of_life(row: &Row, ns: u64) -> f64 {
 }
 
 /// CPU time in the window, per cent of the machine.
-pub(super) fn machine_share(frame: &Frame, row: &Row) -> Option<f64> {
-    let whole = frame.length_ns() * frame.cpus.len() as u64;
-    let run = row.delta.get(Counter::RunNs)?;
-    (whole > 0).then(|| run as f64 * 100.0 / whole as f64)
+fn machine_share(frame: &Frame, row: &Row) -> Option<f64> {
+    share(row.delta.get(Counter::RunNs)?, frame.length_ns() * frame.cpus.len() as u64)
+}
+
+/// A part in per cent, if there is a whole.
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 * 100.0 / whole as f64)
 }
 
 fn shown(detail: &Result<u64, Missing>, text: fn(u64) -> String) -> String {

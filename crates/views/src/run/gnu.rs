@@ -52,7 +52,8 @@ fn figure(letter: char, report: &RunReport) -> Result<String, String> {
         'U' => seconds(user),
         'S' => seconds(system),
         'P' => format!("{}%", 100 * report.cpu_ns() / report.elapsed_ns.max(1)),
-        'M' => usage.max_resident_kib.to_string(),
+        // Not exactop's own, which the command began as.
+        'M' => report.max_resident_kib().map_or("-".into(), |kib| kib.to_string()),
         'F' => usage.major_faults.to_string(),
         'R' => usage.minor_faults.to_string(),
         'I' => usage.blocks_in.to_string(),

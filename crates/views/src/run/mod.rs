@@ -4,13 +4,19 @@ pub mod gnu;
 pub mod repeat;
 
 use exactop_model::escape::{escape_str, harmless};
+use exactop_model::frame::WindowState;
 use exactop_model::run::{RunGroup, RunReport, Tree};
-use exactop_model::words::units::{size, thousands};
+use exactop_model::words::audit;
+use exactop_model::words::units::{duration, size, thousands};
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
 pub const SCHEMA: u32 = 1;
+
+/// A group that used less is not held against the ledger: the kernel's clock of a group is a little late at each
+/// switch, and of so little that is a large part.
+const COMPARED_NS: u64 = 100_000_000;
 
 /// Names of exited processes that are shown.
 const NAMES: usize = 6;
@@ -35,9 +41,10 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// With as many digits as make sense.
+/// With as many digits as make sense: microseconds below 10 ms.
 fn short(ns: u64) -> String {
     match ns {
+        1..10_000_000 => format!("{:.6}", seconds(ns)),
         0..10_000_000_000 => format!("{:.3}", seconds(ns)),
         _ => format!("{:.2}", seconds(ns)),
     }
@@ -56,7 +63,10 @@ pub fn posix(report: &RunReport) -> String {
 
 /// For people.
 pub fn text(report: &RunReport) -> String {
-    let mut lines = vec![times(report)];
+    let nameless = report.tree.as_ref().ok().and_then(nameless);
+    let mut lines: Vec<String> =
+        nameless.map(|what| named("NOT ALL OF IT", what)).into_iter().collect();
+    lines.push(times(report));
     match &report.tree {
         Ok(tree) => lines.extend(tree_lines(report, tree)),
         Err(why) => {
@@ -159,31 +169,58 @@ fn tree_lines(report: &RunReport, tree: &Tree) -> Vec<String> {
     ];
     lines.extend(ran_on(tree));
     lines.extend(exited(tree));
-    if !tree.exact {
-        lines.push(named("not exact", missed(tree)));
-    }
+    lines.push(exactness(tree));
+    lines.extend(audit::lines(&tree.audit).into_iter().map(|line| named("audit", line)));
     lines
 }
 
-/// What keeps the figures from being exact; who got no place has no name either.
-fn missed(tree: &Tree) -> String {
-    let inexact = tree.errors.nonzero().filter(|(kind, _)| kind.inexact());
-    let mut text: Vec<String> =
-        inexact.map(|(kind, count)| format!("{} {}", kind.id(), thousands(count))).collect();
-    if tree.unnamed_ns > 0 {
-        let unnamed = short(tree.unnamed_ns);
-        text.push(format!("{unnamed} s of the machine's CPU time without a name, perhaps its"));
+/// What had no name for want of a place, and may belong to the run: said first in every report.
+pub fn nameless(tree: &Tree) -> Option<String> {
+    tree.nameless().map(|(tasks, ns)| without_place(tasks, ns))
+}
+
+fn without_place(tasks: u64, ns: u64) -> String {
+    format!("{}   {} times no place for a task", without_name(ns), thousands(tasks))
+}
+
+fn without_name(ns: u64) -> String {
+    format!("{} s of the machine's CPU time without a name, perhaps its", short(ns))
+}
+
+/// Whether all was seen; if not, what was missed or set right.
+fn exactness(tree: &Tree) -> String {
+    let state = if tree.exact { tree.state } else { WindowState::Inexact };
+    let of = |inexact: bool| {
+        let kinds = tree.errors.nonzero().filter(move |(kind, _)| kind.inexact() == inexact);
+        kinds.map(|(kind, count)| format!("{} {}", kind.id(), thousands(count)))
+    };
+    let mut text = vec![match tree.missed_switches {
+        Some(missed) => format!("missed switches {}", thousands(missed)),
+        None => "missed switches - (the kernel has no such count)".into(),
+    }];
+    text.extend(of(true));
+    if tree.residual_ns > 0 {
+        text.push(format!("the books do not close: {} are missing", duration(tree.residual_ns)));
     }
-    match text.is_empty() {
-        true => "events were missed: see exactop doctor".into(),
-        false => text.join("   "),
+    if tree.late_tasks > 0 {
+        let tasks = thousands(tree.late_tasks);
+        text.push(format!("{tasks} of its threads seen late: what they did before is not in it"));
     }
+    // For want of a place it is said first.
+    if tree.unnamed_ns > 0 && tree.nameless().is_none() {
+        text.push(without_name(tree.unnamed_ns));
+    }
+    if tree.repaired.events > Some(0) || tree.repaired.tasks > Some(0) {
+        text.push(format!("set right {}", audit::repaired(&tree.repaired)));
+        text.extend(of(false));
+    }
+    named(state.name(), text.join("   "))
 }
 
 fn waited(tree: &Tree) -> String {
-    let of = |c| seconds(tree.delta.get(c).unwrap_or(0));
+    let of = |c| tree.delta.get(c).map_or("-".into(), |ns| format!("{} s", short(ns)));
     format!(
-        "{:.3} s for a CPU (LAT)   {:.3} s for a new quota (THR)",
+        "{} for a CPU (LAT)   {} for a new quota (THR)",
         of(Counter::LatNs),
         of(Counter::ThrottleNs)
     )
@@ -225,16 +262,17 @@ fn group_lines(report: &RunReport, group: &RunGroup) -> Vec<String> {
             }
             _ => "periods not known".into(),
         };
-        let thread_s = seconds(tree.delta.get(Counter::ThrottleNs).unwrap_or(0));
+        let throttled = tree.delta.get(Counter::ThrottleNs);
+        let throttled = throttled.map_or("-".into(), |ns| format!("{:.2} s", seconds(ns)));
         lines.push(named(
             "quota",
             format!(
-                "asked for {wanted:.2} CPUs, allowed {allowed:.2}: {periods}, {thread_s:.2} s of \
+                "asked for {wanted:.2} CPUs, allowed {allowed:.2}: {periods}, {throttled} of \
                  thread time"
             ),
         ));
     }
-    let known = |ns: Option<u64>| ns.map_or("-".into(), |ns| format!("{:.3} s", seconds(ns)));
+    let known = |ns: Option<u64>| ns.map_or("-".into(), |ns| format!("{} s", short(ns)));
     let mut text = format!(
         "usage {}   user {}   system {}   throttled {}",
         known(stat.usage_ns),
@@ -242,10 +280,10 @@ fn group_lines(report: &RunReport, group: &RunGroup) -> Vec<String> {
         known(stat.system_ns),
         known(stat.throttled_ns)
     );
-    if let (Ok(tree), Some(usage), true) = (&report.tree, stat.usage_ns, group.own) {
-        let apart = tree.run_ns().abs_diff(usage) as f64 / usage.max(1) as f64;
-        text +=
-            &format!("   ledger {:.3} s ({:.2} % apart)", seconds(tree.run_ns()), 100.0 * apart);
+    let compared = stat.usage_ns.filter(|&usage| group.own && usage >= COMPARED_NS);
+    if let (Ok(tree), Some(usage)) = (&report.tree, compared) {
+        let apart = tree.run_ns().abs_diff(usage) as f64 / usage as f64;
+        text += &format!("   ledger {} s ({:.2} % apart)", short(tree.run_ns()), 100.0 * apart);
     }
     lines.push(named("cpu.stat", text));
     lines
@@ -303,8 +341,14 @@ fn tree_json(tree: &Tree) -> Value {
         "cpus": cpus,
         "living_threads": tree.living,
         "exact": tree.exact,
+        "state": tree.state.name(),
+        "missed_switches": tree.missed_switches,
+        "repaired": crate::json::repaired(&tree.repaired),
+        "audit": crate::json::audit(&tree.audit),
         "errors": errors,
         "unnamed_ns": tree.unnamed_ns,
+        "residual_ns": tree.residual_ns,
+        "late_threads": tree.late_tasks,
     })
 }
 

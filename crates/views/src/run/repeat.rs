@@ -2,7 +2,7 @@
 
 use crate::grid;
 use exactop_model::escape::escape_str;
-use exactop_model::run::RunReport;
+use exactop_model::run::{RunReport, Tree};
 use exactop_model::statistics::{median, median_interval};
 use exactop_model::Counter;
 use serde_json::{json, Value};
@@ -50,7 +50,8 @@ fn ratios(series: &Series, first: &Series, figure: Figure) -> Option<Vec<f64>> {
 /// For people.
 pub fn text(all: &[Series]) -> String {
     let runs = all.first().map_or(0, |s| s.runs.len());
-    let mut out = format!("{runs} runs each; median (95 % interval), seconds\n");
+    let mut out: String = all.iter().filter_map(nameless).collect();
+    out += &format!("{runs} runs each; median (95 % interval), seconds\n");
     let heading = [
         "CONDITION",
         "ELAPSED",
@@ -83,6 +84,24 @@ pub fn text(all: &[Series]) -> String {
         out += "no intervals: they take six runs or more\n";
     }
     out
+}
+
+/// What had no name for want of a place in runs under a condition: all of them together.
+fn nameless(series: &Series) -> Option<String> {
+    let trees = series.runs.iter().filter_map(|run| run.tree.as_ref().ok());
+    let those: Vec<(u64, u64)> = trees.filter_map(Tree::nameless).collect();
+    let (tasks, ns) = those.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let label = match series.label.as_str() {
+        "" => String::new(),
+        label => format!("{}: ", escape_str(label)),
+    };
+    (!those.is_empty()).then(|| {
+        format!(
+            "NOT ALL OF IT: {label}in {} runs {}\n",
+            those.len(),
+            super::without_place(tasks, ns)
+        )
+    })
 }
 
 fn spread(values: Option<&[f64]>) -> String {

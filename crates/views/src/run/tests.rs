@@ -1,6 +1,7 @@
 //! Golden reports.
 
 use super::*;
+use exactop_model::exactness::WindowState;
 use exactop_model::run::{CpuStat, End, Exited, Rusage};
 use exactop_model::{Comm, Counters};
 
@@ -75,6 +76,51 @@ fn in_words_without_the_ledger() {
 }
 
 #[test]
+fn what_a_hidden_switch_left_without_a_name_is_said_where_its_kind_is() {
+    let mut report = report();
+    let Ok(tree) = &mut report.tree else { panic!("a tree") };
+    tree.unnamed_ns = 2_000_000;
+    assert_eq!(nameless(tree), None, "everybody had a place");
+    let said = text(&report);
+    let line = said.lines().find(|line| line.starts_with("exact")).expect("a line");
+    let words =
+        "missed switches 0   0.002000 s of the machine's CPU time without a name, perhaps its";
+    assert_eq!(line.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
+    assert!(said.starts_with("elapsed"), "{said}");
+}
+
+#[test]
+fn a_short_run_is_told_in_microseconds_and_not_held_against_its_group() {
+    let mut report = report();
+    report.elapsed_ns = 3_412_345;
+    report.group.as_mut().expect("a group").stat.usage_ns = Some(2_000_000);
+    let Ok(tree) = &mut report.tree else { panic!("a tree") };
+    tree.delta.set(Counter::RunNs, 2_500_000);
+    let said = text(&report);
+    assert!(said.starts_with("elapsed 0.003412 s   cpu 0.002500 s (73.3 %)"), "{said}");
+    assert!(said.contains("usage 0.002000 s") && !said.contains("apart"), "{said}");
+    let long = text(&super::tests::report());
+    assert!(long.contains("% apart"), "{long}");
+}
+
+#[test]
+fn why_it_is_not_exact_is_said() {
+    let said = |change: fn(&mut Tree)| {
+        let mut report = report();
+        let Ok(tree) = &mut report.tree else { panic!("a tree") };
+        (tree.exact, tree.state) = (false, WindowState::Inexact);
+        change(tree);
+        let said = text(&report);
+        let line = said.lines().find(|line| line.contains("missed switches")).expect("a line");
+        line.split_once("missed switches 0").expect("none").1.trim().to_owned()
+    };
+    let open = said(|tree| tree.residual_ns = 1_500);
+    assert_eq!(open, "the books do not close: 1.50us are missing");
+    let late = said(|tree| tree.late_tasks = 2);
+    assert_eq!(late, "2 of its threads seen late: what they did before is not in it");
+}
+
+#[test]
 fn what_had_no_name_is_said() {
     let mut report = report();
     let Ok(tree) = &mut report.tree else { panic!("a tree") };
@@ -83,8 +129,13 @@ fn what_had_no_name_is_said() {
     tree.errors.add(exactop_model::ErrorKind::NoGroup, 6809);
     tree.errors.add(exactop_model::ErrorKind::UnseenSwitch, 3);
     let said = text(&report);
-    let line = said.lines().find(|line| line.starts_with("not exact")).expect("a line");
-    let words = "no_group 6,809   1.500 s of the machine's CPU time without a name, perhaps its";
+    let first = said.lines().next().expect("a line");
+    let words =
+        "1.500 s of the machine's CPU time without a name, perhaps its   6,809 times no place \
+                 for a task";
+    assert_eq!(first.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
+    let line = said.lines().find(|line| line.starts_with("inexact")).expect("a line");
+    let words = "missed switches 0   no_group 6,809";
     assert_eq!(line.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let errors = &json(&report)["tree"]["errors"];
     assert_eq!((&errors["no_group"], &errors["unseen_switch"]), (&6809.into(), &3.into()));
@@ -109,6 +160,9 @@ fn in_letters() {
         text("%e %E %U\\t%P %M %C %x%%"),
         Ok(format!("{head}21.80 0:21.80 8.69\t40% 7248 make -j2 2%\n"))
     );
+    let small = RunReport { resident_floor_kib: 9000, ..report() };
+    assert_eq!(gnu::text("%M", &small), Ok(format!("{head}-\n")), "it may be exactop's own");
+    assert!(super::text(&small).contains("max resident at most "), "{}", super::text(&small));
     assert!(text("%q").is_err() && text("%").is_err() && text("\\q").is_err());
     let killed = RunReport { end: End::Killed(9), elapsed_ns: 3_723_000_000_000, ..report() };
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Child processes that sleep, or come and go.
 
+use crate::children::{fork, too_few};
 use crate::error::Refusal;
-use crate::roles::children::{fork, too_few};
 use rustix::process::{kill_process, waitpid, Pid, Signal, WaitOptions};
 use std::io;
 use std::process::{Command, Stdio};

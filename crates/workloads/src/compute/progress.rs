@@ -1,9 +1,9 @@
 //! Processes that each work off the same number of equal steps, and note when each was done: how a
 //! scheduler shares a CPU, seen from the inside.
 
+use crate::children::{fork, too_few};
 use crate::error::Refusal;
-use crate::roles::children::{fork, too_few};
-use crate::roles::work::nanoseconds;
+use crate::work::nanoseconds;
 use rustix::process::{waitpid, Pid, WaitOptions};
 use rustix::time::ClockId;
 use std::hint::black_box;

@@ -1,6 +1,6 @@
 //! Threads that do nothing but use CPU time.
 
-use crate::roles::work;
+use crate::work;
 use rustix::time::ClockId;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

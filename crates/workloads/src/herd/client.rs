@@ -1,7 +1,7 @@
 //! The client: connects, waits until the server closes the connection, and so on.
 
-use crate::roles::children;
-use crate::roles::counters::Counters;
+use crate::children;
+use crate::counters::Counters;
 use rustix::net::sockopt::set_socket_linger;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpStream};

@@ -7,9 +7,9 @@
 mod client;
 mod pool;
 
+use crate::counters::Counters;
 use crate::error::Refusal;
-use crate::roles::counters::Counters;
-use crate::roles::{children, work};
+use crate::{children, work};
 use pool::Pool;
 use rustix::process::{kill_process, waitpid, Pid, Signal, WaitOptions};
 use rustix::time::ClockId;
@@ -161,7 +161,7 @@ struct Client {
 impl Client {
     fn start(port: u16, rate: f64) -> io::Result<Client> {
         let (counters, descriptor) = Counters::new()?;
-        crate::roles::counters::close(descriptor);
+        crate::counters::close(descriptor);
         let pid = children::fork(|| client::run(port, rate, &counters))?;
         Ok(Client { process: Pid::from_raw(pid as i32), counters })
     }

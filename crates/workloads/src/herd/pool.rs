@@ -1,8 +1,8 @@
 //! The queue of jobs and the workers at it.
 
 use super::{Totals, Wake};
+use crate::children;
 use crate::error::Refusal;
-use crate::roles::children;
 use std::collections::VecDeque;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -3,10 +3,11 @@
 //! Every second child forks an orphan and ends; the others work themselves. Each process adds its
 //! own CPU clock to the shared sum as its last act, so the sum lacks only what ending costs.
 
-use super::counters::Counters;
-use super::{children, desk, number, work};
+use super::{desk, number};
+use crate::counters::Counters;
 use crate::error::Refusal;
 use crate::procs::group_members;
+use crate::{children, work};
 use rustix::time::ClockId;
 use std::convert::Infallible;
 use std::io::{self, PipeReader, PipeWriter};

@@ -1,8 +1,9 @@
 //! What a user without rights can do to whoever counts tasks: very many that live, that ended and
 //! are not reaped, or that each have a name of their own.
 
-use super::counters::Counters;
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
+use crate::counters::Counters;
 use crate::error::Refusal;
 use rustix::process::{waitpid, Gid, Uid, WaitOptions};
 use std::convert::Infallible;

@@ -4,8 +4,9 @@
 //! gone without an exit of its own. Other threads of the process come to their end at any point
 //! of that.
 
-use super::counters::Counters;
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
+use crate::counters::Counters;
 use crate::error::Refusal;
 use rustix::process::Pid;
 use std::convert::Infallible;

@@ -1,7 +1,8 @@
 //! Threads that work for a few milliseconds and end, one after the other.
 
-use super::{children, desk, number, work};
+use super::{desk, number};
 use crate::error::Refusal;
+use crate::{children, work};
 use rustix::time::ClockId;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -1,6 +1,7 @@
 //! Shells that run `true` for ever.
 
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
 use crate::error::Refusal;
 use std::convert::Infallible;
 use std::os::unix::fs::PermissionsExt;

@@ -4,8 +4,6 @@
 //! no orderly end of its own: the `supervisor` kills and reaps all of it.
 
 mod auto_reaped;
-pub(crate) mod children;
-pub(crate) mod counters;
 mod crowd;
 mod desk;
 mod exec_threads;
@@ -18,15 +16,16 @@ mod sleepers;
 mod spin;
 mod stop_continue;
 mod supervisor;
-pub(crate) mod work;
+mod tickers;
 
+use crate::children;
 use crate::error::Refusal;
 use std::process::ExitCode;
 
 /// A role: takes its arguments; returns only if the load could not be started.
 type Role = fn(&[String]) -> Result<std::convert::Infallible, Refusal>;
 
-const ROLES: [(&str, Role); 11] = [
+const ROLES: [(&str, Role); 12] = [
     ("auto-reaped", auto_reaped::run),
     ("crowd", crowd::run),
     ("exec-threads", exec_threads::run),
@@ -38,6 +37,7 @@ const ROLES: [(&str, Role); 11] = [
     ("sleepers", sleepers::run),
     ("spin", spin::run),
     ("stop-continue", stop_continue::run),
+    ("tickers", tickers::run),
 ];
 
 /// The main function of the worker program.

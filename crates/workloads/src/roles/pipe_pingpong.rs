@@ -1,6 +1,7 @@
 //! Pairs of threads that pass one byte to and fro over two pipes.
 
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
 use crate::error::Refusal;
 use rustix::io::{read, write};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};

@@ -3,7 +3,8 @@
 //! A signal may come while its target is on the way into a sleep: the kernel then puts the thread
 //! back on the CPU without a wakeup.
 
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
 use crate::error::Refusal;
 use rustix::io::Errno;
 use rustix::thread::{futex, gettid, nanosleep, NanosleepRelativeResult, Timespec};

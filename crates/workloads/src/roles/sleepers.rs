@@ -1,6 +1,7 @@
 //! Processes that do nothing.
 
-use super::{children, desk, number};
+use super::{desk, number};
+use crate::children;
 use crate::error::Refusal;
 use std::convert::Infallible;
 

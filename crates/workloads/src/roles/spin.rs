@@ -1,7 +1,8 @@
 //! Busy threads that know what CPU time they used.
 
-use super::{children, desk, number, work};
+use super::{desk, number};
 use crate::error::Refusal;
+use crate::{children, work};
 use rustix::thread::{gettid, sched_setaffinity, CpuSet};
 use rustix::time::ClockId;
 use std::convert::Infallible;

@@ -1,7 +1,8 @@
 //! Busy processes that are stopped and continued all the time.
 
-use super::{children, desk, number, work};
+use super::{desk, number};
 use crate::error::Refusal;
+use crate::{children, work};
 use rustix::process::{kill_process, Pid, Signal};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

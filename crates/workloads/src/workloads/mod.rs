@@ -38,6 +38,7 @@ mod signal_storm;
 mod sleepers;
 mod spin;
 mod stop_continue;
+mod tickers;
 
 pub use auto_reaped::{AutoReaped, AutoReapedTotals};
 pub use crowd::{Crowd, CrowdOf};
@@ -50,3 +51,4 @@ pub use signal_storm::{SignalCounts, SignalStorm};
 pub use sleepers::Sleepers;
 pub use spin::{Spin, SpinThread};
 pub use stop_continue::StopContinue;
+pub use tickers::Tickers;

@@ -2,7 +2,9 @@
 
 use crate::{comes_true, ends, grows};
 use exactop_workloads::procs::{group_members, stat_field};
-use exactop_workloads::workloads::{AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue};
+use exactop_workloads::workloads::{
+    AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue, Tickers,
+};
 use std::time::Duration;
 
 /// Of proc(5): the page faults of the children that were waited for.
@@ -56,6 +58,21 @@ fn sleepers_10_000() {
 #[ignore = "takes gigabytes of memory and nearly all process numbers"]
 fn sleepers_30_000() {
     many_sleepers(30_000);
+}
+
+/// Each goes to sleep again and again, which the kernel counts.
+#[test]
+fn tickers() {
+    let load = Tickers::start(20, Duration::from_millis(10)).unwrap();
+    assert_eq!(load.pids().len(), 20);
+    for pid in load.pids() {
+        grows("switches of a ticker", || {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+            let line = status.lines().find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"));
+            line.expect("a count").trim().parse().expect("a number")
+        });
+    }
+    ends(load, Tickers::pid);
 }
 
 fn many_sleepers(count: usize) {

@@ -3,6 +3,7 @@
 mod run;
 
 use crate::failure::Failure;
+use crate::options::parse;
 use crate::output;
 use clap::{Args, Subcommand};
 use exactop_files::Directory;
@@ -70,7 +71,7 @@ pub struct LabRunArgs {
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
     /// Trials of each condition, instead of as many as the experiment says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", value_parser = repeats)]
     repeats: Option<u32>,
     /// Shorter windows and fewer repeats: to see what comes
     #[arg(long)]
@@ -79,11 +80,18 @@ pub struct LabRunArgs {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// What decides the order of trials [default: by the clock; it is printed]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", value_parser = parse::number::<u64>)]
     seed: Option<u64>,
 }
 
-/// Does it.
+fn repeats(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(n @ 1..=10_000) => Ok(n),
+        _ => Err("write how many trials of each condition, 1 to 10000".into()),
+    }
+}
+
+/// Lists, shows, runs, reports or compares experiments.
 ///
 /// # Errors
 /// What could not be read, written or measured.

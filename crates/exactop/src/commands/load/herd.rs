@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Args)]
 pub struct Herd {
     /// Workers
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = super::some)]
     threads: usize,
     /// Whom a connection wakes
     #[arg(long, value_parser = parse::one_of(WAKE))]

@@ -20,7 +20,7 @@ const FAR: Duration = Duration::from_secs(1_000_000_000);
 #[derive(Debug, Args)]
 pub struct Matmul {
     /// Rows and columns, 1 to 65536
-    #[arg(value_name = "N")]
+    #[arg(value_name = "N", value_parser = crate::options::parse::number::<usize>)]
     size: usize,
     /// Threads [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = super::some)]

@@ -23,7 +23,7 @@ pub struct Progress {
     work: Work,
     /// Nicenesses of the first processes, such as 0,5; more of it than there is now needs root
     #[arg(long, value_name = "N[,N...]", value_delimiter = ',', allow_hyphen_values = true,
-          value_parser = clap::value_parser!(i32).range(-20..=19))]
+          value_parser = niceness)]
     nice: Vec<i32>,
     /// One JSON object a line for each step, one at the end
     #[arg(long)]
@@ -38,6 +38,13 @@ enum Work {
 }
 
 /// All start by one write into a pipe, 8 bytes for each.
+fn niceness(text: &str) -> Result<i32, String> {
+    match text.parse() {
+        Ok(nice @ -20..=19) => Ok(nice),
+        _ => Err("write nicenesses of -20 to 19".into()),
+    }
+}
+
 fn few(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n @ 1..=512) => Ok(n),

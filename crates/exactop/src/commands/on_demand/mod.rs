@@ -1,7 +1,10 @@
-//! Commands that attach programs of their own for as long as they run and print windows of what
-//! these tell: the loop they share (`exactop cgroups` uses it, too), and a file for each. `trace`,
+//! Commands that attach programs of their own for as long as they run, or look at a daemon's
+//! (`shared`), and print windows of what these tell: the loop they have in common (`exactop cgroups`
+//! uses it, too), and a file for each. `trace`,
 //! which records, is not among them.
 
+#[cfg(feature = "bpf")]
+mod shared;
 #[cfg(feature = "bpf")]
 pub mod syscalls;
 #[cfg(feature = "bpf")]

@@ -1,5 +1,6 @@
 //! `exactop syscalls`: how often, how long, how many failed.
 
+use super::shared::{look, Windows};
 use super::windows::{Forms, WindowArgs};
 use crate::failure::Failure;
 use crate::options::pace;
@@ -8,7 +9,9 @@ use crate::options::resolved::are_there;
 use clap::Args;
 use exactop_model::did_you_mean::nearest;
 use exactop_model::on_demand::syscalls::SyscallsBy;
-use exactop_model::CallNr;
+use exactop_model::on_demand::Looked;
+use exactop_model::SyscallNr;
+use exactop_service::ask::{Look, What};
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use exactop_views::on_demand::syscalls;
 
@@ -35,7 +38,10 @@ const BY: &[Word<SyscallsBy>] = &[
 /// Examples and what a row means, for --help.
 pub const NOTES: &str = "\
 A call counts when it returns, with its whole time, or when its thread exits in it; IN is how many
-had not returned when the window ended. It is an error when it returns -4095 to -1.
+had not returned when the window ended. It is an error when it returns -4095 to -1; which, and how
+often, is in the last column.
+
+On a terminal each window is drawn over the one before until q; the last of a number of them stays.
 
 Examples:
   exactop syscalls accept4                       how many connections a second
@@ -49,21 +55,34 @@ pub fn run(typed: &SyscallsArgs) -> Result<(), Failure> {
     let at = typed.words.iter().position(|w| pace::is_number(w));
     let (names, numbers) = typed.words.split_at(at.unwrap_or(typed.words.len()));
     let calls = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let pace = pace::pace(numbers)?;
+    let pace = typed.look.pace(pace::pace(numbers)?)?;
     are_there(None, &typed.look.pid)?;
-    let options = Options { by: typed.by, pids: typed.look.pid.clone(), calls };
+    let options =
+        Options { by: typed.by, pids: typed.look.pid.clone(), calls, ..Options::default() };
     let forms = Forms {
         text: &syscalls::text,
         json: &syscalls::json,
         csv_header: syscalls::csv_header,
         csv: &syscalls::csv,
     };
-    typed.look.show(pace, || Syscalls::open(&options), Syscalls::window, &forms)
+    let ask = Look {
+        by: typed.by,
+        calls: options.calls.clone(),
+        ..look(What::Syscalls, pace, &typed.look.pid)
+    };
+    let open = || Windows::open(typed.look.looking.places(), ask, || Syscalls::open(&options));
+    let next = |windows: &mut Windows<Syscalls>| {
+        windows.next(Syscalls::window, |looked| match looked {
+            Looked::Syscalls(window) => Some(window),
+            _ => None,
+        })
+    };
+    typed.look.show(pace, open, next, &forms)
 }
 
-fn named(name: &str) -> Result<CallNr, Failure> {
-    CallNr::named(name).ok_or_else(|| {
-        let hint = match nearest(name, CallNr::names()) {
+fn named(name: &str) -> Result<SyscallNr, Failure> {
+    SyscallNr::named(name).ok_or_else(|| {
+        let hint = match nearest(name, SyscallNr::names()) {
             Some(near) => format!("did you mean {near}?"),
             None => "syscalls(2) lists them".into(),
         };

@@ -2,11 +2,14 @@
 //! often, in which format.
 
 use crate::failure::Failure;
+use crate::options::looking::LookingArgs;
 use crate::options::pace::Pace;
 use crate::options::parse;
-use crate::output::Signals;
+use crate::output::screen::{Mode, Screen, Woken};
 use crate::rights::{self, Origin, Role};
 use clap::Args;
+use exactop_views::csv::WALL;
+use jiff::Timestamp;
 use std::fmt::Display;
 use std::time::Instant;
 
@@ -25,9 +28,57 @@ pub struct WindowArgs {
     /// A header line, then a line for each row and window
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Rows of text in each table
-    #[arg(short = 'n', long, value_name = "N", default_value_t = ROWS)]
-    rows: usize,
+    /// Exit after N windows, as with a count at the end
+    #[arg(short = 'n', long, value_name = "N", value_parser = parse::windows, allow_hyphen_values = true)]
+    iterations: Option<u64>,
+    /// Rows of text in each table [default: 20; what fits on a terminal]
+    #[arg(long, value_name = "N", value_parser = parse::number::<usize>)]
+    rows: Option<usize>,
+    #[command(flatten)]
+    pub looking: LookingArgs,
+}
+
+/// What windows come from, once it is open.
+pub struct Opened<S> {
+    source: S,
+    /// What it is as far as rights go, and what its figures come from.
+    keeps: (Role, Origin),
+}
+
+impl<S> Opened<S> {
+    /// Programs of our own.
+    pub fn own(source: S) -> Opened<S> {
+        Opened { source, keeps: (Role::OnDemand, Origin::Bpf) }
+    }
+
+    /// A daemon's: what is read beside is in /proc and control groups.
+    pub fn on_socket(source: S) -> Opened<S> {
+        Opened { source, keeps: (Role::Windows, Origin::Procfs) }
+    }
+}
+
+/// A window, and when it ended by the wall clock, seconds since the epoch.
+pub struct Ended<W> {
+    pub window: W,
+    pub wall_s: Option<i64>,
+}
+
+impl<W> Ended<W> {
+    /// A window of a recording.
+    pub fn recorded(window: W, wall_ns: Option<i128>) -> Ended<W> {
+        let wall_s = wall_ns.and_then(|ns| i64::try_from(ns.div_euclid(1_000_000_000)).ok());
+        Ended { window, wall_s }
+    }
+}
+
+/// Lines of CSV with another field at their end. Text is escaped: no field has a line's end in it.
+fn with_last(lines: Vec<u8>, field: &str) -> Vec<u8> {
+    let lines = lines.split_inclusive(|&byte| byte == b'\n');
+    let with = |line: &[u8]| {
+        let fields = line.strip_suffix(b"\n").unwrap_or(line);
+        [fields, b",", field.as_bytes(), b"\n"].concat()
+    };
+    lines.flat_map(with).collect()
 }
 
 /// How a window is written.
@@ -43,6 +94,19 @@ pub struct Forms<'a, W> {
 }
 
 impl WindowArgs {
+    /// How long windows are, and how many there are: by -n or by the count at the end.
+    ///
+    /// # Errors
+    /// Both were given.
+    pub fn pace(&self, typed: Pace) -> Result<Pace, Failure> {
+        match (self.iterations, typed.windows) {
+            (Some(n), Some(count)) => Err(Failure::usage(format!(
+                "-n {n} and the count {count} both say how many windows: leave one out"
+            ))),
+            (n, count) => Ok(Pace { windows: n.or(count), ..typed }),
+        }
+    }
+
     /// Prints windows until there were enough of them or a signal comes.
     ///
     /// # Errors
@@ -50,33 +114,89 @@ impl WindowArgs {
     pub fn show<S, W, E: Display>(
         &self,
         pace: Pace,
-        open: impl FnOnce() -> Result<S, E>,
+        open: impl FnOnce() -> Result<Opened<S>, Failure>,
         mut next: impl FnMut(&mut S) -> Result<W, E>,
         forms: &Forms<W>,
     ) -> Result<(), Failure> {
-        let signals = Signals::new()?;
-        let mut source = open().map_err(Failure::failed)?;
-        rights::reduce(Role::OnDemand, Origin::Bpf, &[]);
-        if self.csv {
-            signals.write(&(forms.csv_header)())?;
-        }
+        let mut screen = Screen::open(self.mode(pace.windows))?;
+        let Opened { source, keeps: (role, origin) } = open()?;
+        rights::reduce(role, origin, &[]);
         let mut due = Instant::now();
-        let mut left = pace.windows;
-        while left != Some(0) {
+        let next = |source: &mut S, screen: &mut Screen| {
             due = (due + pace.interval).max(Instant::now());
-            signals.sleep_until(due)?;
-            let window = next(&mut source).map_err(|why| signals.or(Failure::failed(why)))?;
-            let out = match () {
-                () if self.json => (forms.json)(&window).into_bytes(),
-                () if self.csv => (forms.csv)(&window),
-                () => (forms.text)(&window, self.rows).into_bytes(),
-            };
-            signals.write(&out)?;
-            left = left.map(|n| n - 1);
-            if !self.json && !self.csv && left != Some(0) {
-                signals.write(b"\n")?;
+            if screen.wait(due)? == Woken::Quit {
+                return Ok(None);
             }
+            let window = next(source).map_err(|why| screen.or(Failure::failed(why)))?;
+            Ok(Some(Ended { window, wall_s: Some(Timestamp::now().as_second()) }))
+        };
+        self.write(&mut screen, pace.windows, source, next, forms)
+    }
+
+    /// What people read is drawn over what they have read, if there is to be more than one window.
+    fn mode(&self, windows: Option<u64>) -> Mode {
+        match self.json || self.csv || windows == Some(1) {
+            true => Mode::Plain,
+            false => Mode::Whole,
+        }
+    }
+
+    /// Prints windows that were measured before, until there are no more.
+    ///
+    /// # Errors
+    /// What failed, or the signal.
+    pub fn print<S, W>(
+        &self,
+        windows: Option<u64>,
+        of: S,
+        mut next: impl FnMut(&mut S) -> Result<Option<Ended<W>>, Failure>,
+        forms: &Forms<W>,
+    ) -> Result<(), Failure> {
+        let next = |of: &mut S, _: &mut Screen| next(of);
+        self.write(&mut Screen::open(Mode::Plain)?, windows, of, next, forms)
+    }
+
+    fn write<S, W>(
+        &self,
+        screen: &mut Screen,
+        windows: Option<u64>,
+        mut of: S,
+        mut next: impl FnMut(&mut S, &mut Screen) -> Result<Option<Ended<W>>, Failure>,
+        forms: &Forms<W>,
+    ) -> Result<(), Failure> {
+        if self.csv {
+            screen.write(&with_last((forms.csv_header)(), WALL))?;
+        }
+        let mut printed = 0;
+        let mut last = None;
+        while windows.is_none_or(|n| printed < n) {
+            let Some(window) = next(&mut of, screen)? else { return Ok(()) };
+            if screen.is_drawn() {
+                screen.draw_fitting(self.rows, &|rows| (forms.text)(&window.window, rows))?;
+            } else {
+                screen.write(&self.printed(&window, printed == 0, forms))?;
+            }
+            printed += 1;
+            last = Some(window);
+        }
+        // What was drawn goes with the screen it was drawn on.
+        if let Some(window) = last.filter(|_| screen.is_drawn()) {
+            screen.leave();
+            screen.write(&self.printed(&window, true, forms))?;
         }
         Ok(())
+    }
+
+    fn printed<W>(&self, ended: &Ended<W>, first: bool, forms: &Forms<W>) -> Vec<u8> {
+        let Ended { window, wall_s } = ended;
+        if self.json {
+            return (forms.json)(window).into_bytes();
+        }
+        if self.csv {
+            let wall = wall_s.map_or(String::new(), |wall| wall.to_string());
+            return with_last((forms.csv)(window), &wall);
+        }
+        let gap = if first { "" } else { "\n" };
+        (gap.to_string() + &(forms.text)(window, self.rows.unwrap_or(ROWS))).into_bytes()
     }
 }

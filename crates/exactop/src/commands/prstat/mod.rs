@@ -3,16 +3,19 @@
 mod options;
 mod screen;
 
+use crate::commands::played::Windows;
 use crate::failure::Failure;
+use crate::options::resolved::are_there;
+use crate::output::screen::{Mode, Screen, Woken};
 use crate::rights::Role;
 use crate::source;
 use exactop_files::zone;
+use exactop_model::words::audit::without_place;
 use exactop_model::{Ask, Feed, Frame, Row};
 use exactop_views::prstat::{Lists, Room};
 use jiff::Timestamp;
 use options::{Date, Wanted};
 pub use options::{PrstatArgs, NOTES};
-use screen::{Screen, Woken};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::path::Path;
@@ -41,7 +44,11 @@ pub fn is_meant(args: &[OsString]) -> bool {
 /// # Errors
 /// What failed; wrong use fails as everything else does, as on illumos.
 pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
-    match typed.resolve().and_then(|wanted| show(wanted, typed.real_time)) {
+    let shown = typed.resolve().and_then(|wanted| match &typed.of.replay {
+        Some(path) => replay(wanted, path, typed.of.at.as_deref()),
+        None => show(wanted, typed.real_time),
+    });
+    match shown {
         Err(Failure::Signal(SIGINT | SIGTERM)) => Ok(()),
         other => other.map_err(failed),
     }
@@ -50,8 +57,7 @@ pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
 /// Wrong use, with the exit code prstat has for it.
 pub fn failed(failure: Failure) -> Failure {
     match failure {
-        Failure::Usage(why) => Failure::failed(format!("prstat: {why}")),
-        Failure::Failed(why) => Failure::failed(format!("prstat: {why:#}")),
+        Failure::Usage(why) => Failure::failed(why),
         other => other,
     }
 }
@@ -60,6 +66,7 @@ fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
     if real_time {
         become_real_time()?;
     }
+    are_there(wanted.source.root.as_deref(), &wanted.rows.chosen.pids)?;
     let mut feed =
         source::open(&wanted.source, Role::Windows).map_err(|failure| match failure {
             Failure::Failed(why) if wanted.style.microstates => {
@@ -67,11 +74,29 @@ fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
             }
             other => other,
         })?;
-    let screen = Screen::open(wanted.print.append, wanted.print.lines.is_some())?;
+    let screen = Screen::open(match (wanted.print.append, wanted.print.lines) {
+        (true, _) => Mode::Append,
+        (false, Some(_)) => Mode::Fixed,
+        (false, None) => Mode::Whole,
+    })?;
     let mut reports = Reports { wanted, screen };
     // On a screen of its own names are always cut.
     reports.wanted.style.cut |= reports.screen.is_drawn();
     reports.show_all(&mut *feed)
+}
+
+/// Reports of a recording, one below the other.
+fn replay(wanted: Wanted, path: &Path, at: Option<&str>) -> Result<(), Failure> {
+    let mut windows = Windows::open(path, at)?;
+    let screen = Screen::open(Mode::Append)?;
+    let mut reports = Reports { wanted, screen };
+    let (ask, mut left) = (reports.ask(), reports.wanted.pace.windows);
+    while left != Some(0) && windows.next()? {
+        let Some(frame) = windows.replay.same_frame(&ask) else { continue };
+        reports.show(frame, &mut windows.replay)?;
+        left = left.map(|n| n - 1);
+    }
+    Ok(())
 }
 
 /// Reports, one after the other.
@@ -81,10 +106,14 @@ struct Reports {
 }
 
 impl Reports {
+    fn ask(&self) -> Ask {
+        let style = &self.wanted.style;
+        let interval_ns = Some(self.wanted.pace.interval_ns());
+        Ask { options: style.options(), needs: style.needs(), interval_ns, ..Ask::default() }
+    }
+
     fn show_all(&mut self, feed: &mut dyn Feed) -> Result<(), Failure> {
-        let Wanted { style, pace, .. } = &self.wanted;
-        let ask =
-            Ask { options: style.options(), needs: style.needs(), watch: None, groups: false };
+        let (pace, ask) = (self.wanted.pace, self.ask());
         feed.next_frame(&ask).map_err(|error| self.screen.or(Failure::failed(error)))?;
         let interval = pace.interval;
         let mut due = Instant::now() + interval.min(FIRST);
@@ -106,18 +135,21 @@ impl Reports {
     }
 
     fn show(&mut self, mut frame: Frame, feed: &mut dyn Feed) -> Result<(), Failure> {
+        self.wanted.style.width = self.screen.width();
         let Wanted { source, rows, style, print, .. } = &self.wanted;
         let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
         keep(&rows.real, root, &mut frame.rows);
         let date = print.date.map(|date| written(date, frame.system.wall_s));
-        let room = self.room(date.is_some())?;
+        let nameless = without_place(&frame);
+        let room = self.room(usize::from(date.is_some()) + usize::from(nameless.is_some()))?;
         let report = style.report(frame, &rows.chosen, room, feed);
-        self.screen.show(&report, date.as_deref())
+        screen::show(&mut self.screen, &report, date.as_deref(), nameless.as_deref())
     }
 
-    fn room(&self, dated: bool) -> Result<Room, Failure> {
+    /// With so many lines beside the lists.
+    fn room(&self, beside: usize) -> Result<Room, Failure> {
         let lists = self.wanted.style.lists;
-        let room = self.screen.room(lists, dated)?;
+        let room = screen::room(&self.screen, lists, beside)?;
         let Some(lines) = self.wanted.print.lines else { return Ok(room) };
         let bottom = match (lines.bottom, lists) {
             (_, Lists::Groups(_)) => lines.top,

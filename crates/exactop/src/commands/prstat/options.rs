@@ -2,10 +2,11 @@
 //! come to.
 
 use crate::failure::Failure;
+use crate::options::of_recording::OfRecording;
 use crate::options::pace::Pace;
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
-use crate::options::typed::{SOURCES, SPLITS};
+use crate::options::typed::{Whose, AUTO, SOURCES, SPLITS};
 use clap::{ArgAction, Args};
 use exactop_sources::passwd;
 use exactop_sources::session::Choice;
@@ -44,7 +45,7 @@ pub struct PrstatArgs {
     #[arg(short = 'p', value_name = "PIDLIST", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
     pids: Vec<u32>,
     /// Only what is or last was on these CPUs
-    #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',')]
+    #[arg(short = 'P', value_name = "CPULIST", value_delimiter = ',', value_parser = parse::number::<u32>)]
     cpus: Vec<u32>,
     /// Users as numbers
     #[arg(short = 'r')]
@@ -78,7 +79,10 @@ pub struct PrstatArgs {
     zones: bool,
     /// Where the figures come from; microstates need the ledger
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
-    source: Choice,
+    source: Whose,
+    /// The daemon's socket
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
     /// How the ledger tells user from system time [default: exact with -m]
     #[arg(long, value_parser = parse::one_of(SPLITS))]
     split: Option<When>,
@@ -86,7 +90,7 @@ pub struct PrstatArgs {
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,
     /// Seconds between two reports [default: 5]
-    #[arg(value_name = "INTERVAL")]
+    #[arg(value_name = "INTERVAL", value_parser = seconds)]
     interval: Option<u32>,
     /// How many reports [default: until stopped]
     #[arg(value_name = "COUNT", value_parser = count)]
@@ -94,6 +98,11 @@ pub struct PrstatArgs {
     /// Read this directory instead of /proc (procfs source, for tests)
     #[arg(long, value_name = "DIR", hide = true)]
     proc_root: Option<PathBuf>,
+    /// Record what is shown into this directory, too ('exactop replay DIR')
+    #[arg(long, value_name = "DIR", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    pub of: OfRecording,
     #[command(flatten)]
     refused: Refused,
 }
@@ -125,6 +134,7 @@ As on illumos, but:
   USERNAME is the effective user. Zones are cgroups. LWPID is the thread's id, and a thread that
   has a name of its own shows it.
   Linux does not tell TRP from USR and SYS: it is '-', as is all that this kernel does not give.
+  A + behind a sum of -a, -t or -Z says that some of what it sums is not known.
   SLP is every other sleep, waiting for disks included. Time stopped, stolen, or throttled by a
   cgroup's quota is in no column, as stopped time never was: such rows sum to less than 100.
   Without -L, -m is the average over the process's threads, those that exited included.
@@ -176,10 +186,14 @@ fn lines(text: &str) -> Result<Lines, String> {
     }
 }
 
+fn seconds(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "write whole seconds, 0 or more".into())
+}
+
 fn count(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(n @ 1..) => Ok(n),
-        _ => Err("not a number of reports (1 or more)".into()),
+        _ => Err("write how many reports, 1 or more".into()),
     }
 }
 
@@ -247,7 +261,20 @@ impl PrstatArgs {
         if !is_split && self.lines.is_some_and(|lines| lines.top == 0) {
             return wrong("invalid argument for -n: without -a or -Z there are no lines below");
         }
-        if self.microstates && (self.source == Choice::Procfs || self.proc_root.is_some()) {
+        let measuring = [
+            (self.source != AUTO, "--source is for measuring"),
+            (self.split.is_some(), "--split is for measuring"),
+            (self.proc_root.is_some(), "--proc-root is for measuring"),
+            (self.real_time, "-R is for measuring"),
+            (!self.real.is_empty(), "-U: who the real user was is not recorded"),
+        ];
+        let measuring = measuring.iter().find(|(given, _)| *given && self.of.replay.is_some());
+        if let Some((_, why)) = measuring {
+            return wrong(&format!("{why}: --replay shows what was measured already"));
+        }
+        if self.microstates
+            && (self.source == Whose::Own(Choice::Procfs) || self.proc_root.is_some())
+        {
             return wrong(
                 "-m needs the ledger: /proc does not say what a thread waits for, nor for how long",
             );
@@ -259,9 +286,15 @@ impl PrstatArgs {
         // Nothing but microstates shows user and system time.
         let split = self.split.unwrap_or(if self.microstates { When::Always } else { When::Never });
         SourceOptions {
-            choice: if self.microstates { Choice::Ledger } else { self.source },
+            whose: match self.source {
+                Whose::Own(_) if self.microstates => Whose::Own(Choice::Ledger),
+                whose => whose,
+            },
+            socket: self.socket.clone(),
             split: SplitOptions { split, ..SplitOptions::default() },
             root: self.proc_root.clone(),
+            names: self.record.is_some(),
+            record: self.record.clone(),
         }
     }
 
@@ -280,6 +313,7 @@ impl PrstatArgs {
             ascending: self.ascending.is_some(),
             numeric: self.numeric,
             cut: self.cut,
+            width: None,
         }
     }
 }

@@ -32,7 +32,7 @@ impl Begun {
         self.word().store(begun, Ordering::SeqCst);
     }
 
-    /// Whether.
+    /// Whether the command has begun.
     pub fn get(&self) -> bool {
         self.word().load(Ordering::SeqCst)
     }

@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, Default, Args)]
 pub struct Condition {
     /// Niceness, -20 to 19; what is beyond is clamped, as nice(1) does
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = niceness, allow_hyphen_values = true)]
     pub nice: Option<i64>,
     /// Only on these CPUs, as in taskset -c: 0,2,4-7 or 0-10:2
     #[arg(long, value_name = "LIST")]
@@ -27,6 +27,10 @@ pub struct Condition {
     /// In this control group, which must exist
     #[arg(long, value_name = "PATH")]
     pub cgroup: Option<PathBuf>,
+}
+
+fn niceness(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| "write a whole number, such as 5 or -5".into())
 }
 
 /// CPUs by number.

@@ -11,10 +11,13 @@ mod report;
 mod user;
 mod wait_for_group;
 
-use crate::failure::Failure;
+use crate::failure::{complain, Failure};
+use crate::options::parse::{one_of, Word};
+use crate::recorded::{self, Shared};
 use clap::Args;
 use condition::Condition;
 use exactop_model::run::RunReport;
+use exactop_recording::Recorder;
 use report::Format;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -46,6 +49,9 @@ pub struct RunArgs {
     /// kernel's own count
     #[arg(long)]
     exact_split: bool,
+    /// Whose ledger counts what descends from the command
+    #[arg(long, value_parser = one_of(LEDGERS), default_value = "own")]
+    source: Ledger,
     /// As POSIX has it: real, user, sys
     #[arg(short, long, conflicts_with_all = ["format", "quiet"])]
     posix: bool,
@@ -58,28 +64,49 @@ pub struct RunArgs {
     /// Also write it as JSON (docs/json.md); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Record the machine meanwhile into this directory, in windows of half a second ('exactop replay
+    /// DIR')
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
     /// No report but the JSON
     #[arg(short, long)]
     quiet: bool,
     /// Run it so many times and report medians with 95 % intervals
-    #[arg(long, value_name = "N", value_parser = crate::options::parse::count, conflicts_with_all = ["posix", "format", "gate"])]
+    #[arg(long, value_name = "N", value_parser = crate::options::parse::count, conflicts_with_all = ["posix", "format", "gate", "record"])]
     repeat: Option<u64>,
     /// With --repeat: runs before those that count, under each condition
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat")]
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "repeat", value_parser = crate::options::parse::number::<u64>)]
     warmup: u64,
     /// With --repeat: conditions to compare, in turns, such as 'nice=0' 'nice=5 cpus=0'; what is
     /// given beside them holds for all
     #[arg(long, value_name = "CONDITION", num_args = 1.., requires = "repeat", value_parser = condition::parse)]
     compare: Vec<condition::Labelled>,
-    /// The command and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "COMMAND"
-    )]
+    /// The command and its arguments; after -- if it begins with -
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
+
+/// Whose ledger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ledger {
+    Own,
+    Daemon,
+}
+
+const LEDGERS: &[Word<Ledger>] = &[
+    (
+        "own",
+        Ledger::Own,
+        "Its own, which marks the command's descendants at birth; needs privileges",
+    ),
+    ("daemon", Ledger::Daemon, "Refused: a daemon marks nobody's descendants"),
+];
+
+/// What a daemon tells are windows, and groups of who exited in them by who was their parent then. Whoever
+/// was born, orphaned and gone between two ends is nobody's descendant in these.
+const NOT_ON_A_DAEMON: &str =
+    "--source daemon: what is orphaned and exits between two of its windows would be lost, \
+    as a daemon marks nobody's descendants at birth; run it as root without --source daemon";
 
 /// What the report holds, for --help.
 pub const NOTES: &str = "\
@@ -97,6 +124,7 @@ could not be run, 127 it was not found.
 Examples:
   exactop run make -j2
   exactop run --max 40% -- make -j2        40 % of a CPU
+  exactop run --record DIR -- make -j2     then: exactop replay DIR
   exactop run --nice 5 --cpus 0 --json r.json -- ./work
   exactop run --repeat 10 --compare nice=0 nice=5 -- ./work";
 
@@ -122,7 +150,16 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
     if let Some(times) = typed.repeat {
         return repeat::run(typed, times, &mut relay);
     }
-    let report = one_run::run(typed, &typed.condition, &mut relay)?;
+    let recorder = typed.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
+    let recorder = recorder.transpose().map_err(as_its_own)?;
+    let report = one_run::run(typed, &typed.condition, &mut relay, recorder.as_ref())?;
+    if let Some(recorder) = recorder {
+        recorder.with(Recorder::finish);
+        recorder.tell();
+        if let Err(why) = &report.tree {
+            complain(&unrecorded(recorder.with(|recorder| recorder.windows()), why));
+        }
+    }
     match tell(typed, &report) {
         // Whoever was to read it has seen enough.
         Err(failure) if failure.is_broken_pipe() => {}
@@ -130,6 +167,14 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
     }
     let status = u8::try_from(report.end.status() & 0xff).unwrap_or(OURS);
     Err(Failure::Ended(status, None))
+}
+
+/// What a recording lacks of a run whose ledger could not be had, or not to its end.
+fn unrecorded(windows: u64, why: &str) -> String {
+    match windows {
+        0 => format!("nothing was recorded: there was no ledger: {why}"),
+        n => format!("not all was recorded: the ledger failed after {n} windows: {why}"),
+    }
 }
 
 /// Something of ours failed, not of the command.
@@ -148,6 +193,9 @@ pub fn as_its_own(failure: Failure) -> Failure {
 
 /// What can be known before the command is started.
 fn checked(typed: &RunArgs) -> Result<(), Failure> {
+    if typed.source == Ledger::Daemon {
+        return Err(Failure::usage(NOT_ON_A_DAEMON));
+    }
     if let Some(format) = &typed.format {
         report::check_format(format)?;
     }
@@ -163,4 +211,17 @@ fn tell(typed: &RunArgs, report: &RunReport) -> Result<(), Failure> {
         (None, false, _) => Format::Words,
     };
     report::write(report, format, typed.output.as_deref(), typed.json.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unrecorded;
+
+    #[test]
+    fn a_ledger_that_failed_halfway_is_not_one_that_was_not_there() {
+        let none = "nothing was recorded: there was no ledger: not permitted";
+        assert_eq!(unrecorded(0, "not permitted"), none);
+        let some = "not all was recorded: the ledger failed after 3 windows: lost";
+        assert_eq!(unrecorded(3, "lost"), some);
+    }
 }

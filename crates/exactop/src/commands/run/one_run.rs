@@ -6,7 +6,9 @@ use super::group::CommandGroup;
 use super::relay::Relay;
 use super::{ours, RunArgs};
 use crate::failure::{complain, Failure};
+use crate::recorded::Shared;
 use exactop_model::run::{End, RunReport, Rusage, Tree};
+use exactop_model::Tap;
 use exactop_sources::SourceError;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -19,7 +21,8 @@ use std::time::{Duration, Instant};
 /// until their window was read.
 const WINDOW: Duration = Duration::from_millis(500);
 
-/// Runs the command to its end under these conditions; signals for it go through `relay`.
+/// Runs the command to its end under these conditions; signals for it go through `relay`, windows to
+/// the recorder.
 ///
 /// # Errors
 /// Why it did not run.
@@ -27,13 +30,14 @@ pub fn run(
     typed: &RunArgs,
     condition: &Condition,
     relay: &mut Relay,
+    recorder: Option<&Shared>,
 ) -> Result<RunReport, Failure> {
     if let Some((nice, true)) = condition.niceness() {
         let asked = condition.nice.unwrap_or(0);
-        complain(&format!("niceness {asked} is out of range: {nice} it is"));
+        complain(&format!("niceness {asked} is out of range: using {nice}"));
     }
     let mut group = CommandGroup::of(condition).map_err(ours)?;
-    let mut follower = Follower::open(typed.exact_split);
+    let mut follower = Follower::open(typed.exact_split, recorder);
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
     let entrance = group.as_ref().map(CommandGroup::entrance).transpose().map_err(ours)?;
@@ -154,10 +158,10 @@ fn rusage(usage: &libc::rusage) -> Rusage {
 struct Follower(Result<Box<exactop_sources::tree::Tree>, String>);
 
 impl Follower {
-    fn open(exact_split: bool) -> Follower {
-        Follower(
-            exactop_sources::tree::Tree::open(exact_split).map(Box::new).map_err(|e| e.to_string()),
-        )
+    fn open(exact_split: bool, recorder: Option<&Shared>) -> Follower {
+        let tap = recorder.map(|recorder| Box::new(recorder.clone()) as Box<dyn Tap>);
+        let tree = exactop_sources::tree::Tree::open(exact_split, tap);
+        Follower(tree.map(Box::new).map_err(|e| e.to_string()))
     }
 
     /// What fails in the middle makes the rest unknown, not the run fail.

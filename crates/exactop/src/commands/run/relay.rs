@@ -135,9 +135,13 @@ fn descends_from(origin: &Origin, command: u32) -> bool {
 
 /// Field 4 of /proc/PID/stat (proc_pid_stat(5)).
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(") ")?;
-    fields.split(' ').nth(1)?.parse().ok()
+    parent_in(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The same of a line, in which a name of any bytes stands in brackets.
+fn parent_in(stat: &[u8]) -> Option<u32> {
+    let end = stat.iter().rposition(|&b| b == b')')?;
+    std::str::from_utf8(&stat[end + 1..]).ok()?.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Stops as SIGTSTP stops who has no handler: not where nobody could continue us (an orphaned
@@ -214,6 +218,12 @@ fn goes_with_parent(signal: i32) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parent_of_any_name_is_found() {
+        assert_eq!(parent_in(b"7 (a\xff) R 1) S 4711 7 7 0"), Some(4711));
+        assert_eq!(parent_in(b"7 (a"), None);
+    }
 
     #[test]
     fn ancestors_are_found() {

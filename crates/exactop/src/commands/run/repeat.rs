@@ -24,7 +24,7 @@ pub fn run(typed: &RunArgs, times: u64, relay: &mut Relay) -> Result<(), Failure
             let at = (round as usize + turn) % all.len();
             let (condition, series) = &mut all[at];
             progress.set_message(series.label.clone());
-            let report = one_run::run(typed, condition, relay)?;
+            let report = one_run::run(typed, condition, relay, None)?;
             if let Some(signal) = relay.end() {
                 progress.finish_and_clear();
                 return Err(Failure::Signal(signal));

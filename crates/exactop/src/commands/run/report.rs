@@ -1,6 +1,6 @@
 //! Where a run's report goes.
 
-use crate::failure::Failure;
+use crate::failure::{complain, Failure};
 use crate::output::{self, file};
 use exactop_model::run::{End, RunReport, Rusage};
 use exactop_views::run::{self, gnu};
@@ -49,6 +49,10 @@ pub fn write(
     to: Option<&Path>,
     json: Option<&Path>,
 ) -> Result<(), Failure> {
+    // The fixed formats have no place for it.
+    if let (Some(what), false) = (nameless(report), format == Format::Words) {
+        complain(&what);
+    }
     let text = match format {
         Format::None => String::new(),
         Format::Words => run::text(report),
@@ -56,6 +60,10 @@ pub fn write(
         Format::Letters(letters) => gnu::text(letters, report).map_err(Failure::usage)?,
     };
     put(&text, to, &format!("{}\n", run::json(report)), json)
+}
+
+fn nameless(report: &RunReport) -> Option<String> {
+    report.tree.as_ref().ok().and_then(run::nameless)
 }
 
 /// Puts the words and the JSON where they belong.

@@ -2,7 +2,7 @@
 
 use super::held_process::{self as held, Held, Reniced, Stat};
 use crate::commands::cgroups;
-use crate::options::config;
+use crate::options::{config, time};
 use crate::rights::asked;
 use exactop_model::escape::unescape;
 use exactop_model::limits::Max;
@@ -77,6 +77,14 @@ impl Host for LiveHost {
 
     fn user_id(&mut self, name: &str) -> Option<u32> {
         passwd::id(name)
+    }
+
+    fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String> {
+        time::point_in(text, &time::now(), Some(end_wall_ns))
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        time::shown(wall_ns, &time::now())
     }
 }
 

@@ -1,26 +1,53 @@
 //! The live view of a source.
 
 use super::actions::LiveHost;
+use super::first_look::FirstLook;
 use crate::failure::Failure;
-use crate::options::resolved::Live;
+use crate::options::resolved::{Live, SourceOptions};
+use crate::options::typed::Whose;
 use crate::rights::Role;
 use crate::source;
+use exactop_model::timeline::Timeline;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
-use exactop_tui::{ExitReason, TuiError};
+use exactop_sources::session::Choice;
+use exactop_tui::{Begin, ExitReason, TuiError};
+use std::io::{self, IsTerminal};
 
 /// Runs the live view until someone ends it.
 ///
 /// # Errors
 /// Why it ended, unless someone asked for it.
 pub fn run(live: Live) -> Result<(), Failure> {
-    let feed = source::open(&live.source, Role::Live)?;
-    let mut feed = Only { pids: live.pids, feed };
-    match exactop_tui::run(&mut feed, &mut LiveHost, live.settings) {
+    if !looks_first(&live.source) {
+        return show(source::open(&live.source, Role::Live)?, live.pids, live.begin);
+    }
+    let source = live.source;
+    let feed = FirstLook::before(Box::new(move || source::open(&source, Role::Live)));
+    let unopened = feed.failure();
+    let ended = show(Box::new(feed), live.pids, live.begin);
+    unopened.take().map_or(ended, Err)
+}
+
+/// Shows a feed until someone ends it; only these processes, unless there are none.
+///
+/// # Errors
+/// As above.
+pub fn show(feed: Box<dyn Feed>, pids: Vec<u32>, begin: Begin) -> Result<(), Failure> {
+    let mut feed = Only { pids, feed };
+    match exactop_tui::run(&mut feed, &mut LiveHost, begin) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),
         Ok(ExitReason::Signal(signal)) => Err(Failure::Signal(signal)),
         Err(error @ (TuiError::Feed(_) | TuiError::Terminal(_))) => Err(Failure::failed(error)),
         Err(error) => Err(Failure::usage(error)),
     }
+}
+
+/// Whether there is something to be shown before the source is opened. A recording begins with a
+/// window; and who has no terminal is told first what is wrong with the source.
+fn looks_first(source: &SourceOptions) -> bool {
+    let takes_long =
+        matches!(source.whose, Whose::Own(Choice::Auto | Choice::Ledger | Choice::Snapshot));
+    takes_long && source.root.is_none() && source.record.is_none() && io::stdout().is_terminal()
 }
 
 /// A feed that shows some processes only, with what exited below them. The books stay those of
@@ -54,6 +81,11 @@ impl Only {
 }
 
 impl Feed for Only {
+    fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
+        let frame = self.feed.at_once(&self.ask(ask))?;
+        Some(self.only(frame))
+    }
+
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         let frame = self.feed.next_frame(&self.ask(ask))?;
         Ok(frame.map(|frame| self.only(frame)))
@@ -70,5 +102,9 @@ impl Feed for Only {
 
     fn forget_details(&mut self) {
         self.feed.forget_details();
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        self.feed.timeline()
     }
 }

@@ -1,9 +1,11 @@
 //! Watching, which is what the command does when no other is named: live, or printed windows.
 
 mod actions;
-mod batch;
+pub mod batch;
+pub mod check;
+mod first_look;
 mod held_process;
-mod live;
+pub mod live;
 
 use crate::failure::Failure;
 use crate::options::resolved::Wanted;

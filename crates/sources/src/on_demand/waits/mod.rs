@@ -3,11 +3,11 @@
 mod rows;
 
 use crate::bpf::iterator;
-use crate::bpf::loading::Open;
 use crate::bpf::plain::plain;
+use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::error::SourceError;
-use crate::on_demand::attached::{is_gone, load, object, Attached};
+use crate::on_demand::attached::{load, object, Attached, Gone, Room};
 use exactop_model::on_demand::waits::WaitWindow;
 use rows::{OpenSleeps, Rows};
 use skel::types::*;
@@ -19,6 +19,15 @@ sums! {
     ex_sleep: count, ns;
     ex_queue: count, ns, buckets;
     ex_other: amount;
+}
+
+/// How to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// How much is told apart.
+    pub room: Room,
+    /// For tests: of so many wake-ups one is hidden from the programs; 0: none.
+    pub hide_one_in: u32,
 }
 
 /// The programs, attached.
@@ -38,7 +47,16 @@ impl WaitTimes {
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
     pub fn open(pids: &[u32]) -> Result<WaitTimes, SourceError> {
-        let programs = Attached::<WaitsSkelBuilder>::open(pids, set_up)?;
+        WaitTimes::open_with(pids, &Options::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_with(pids: &[u32], options: &Options) -> Result<WaitTimes, SourceError> {
+        let programs =
+            Attached::<WaitsSkelBuilder>::open(pids, options.room, |open| set_up(open, options))?;
         let open = iterator::records(&programs.skel.progs.open_waits)?;
         Ok(WaitTimes {
             sleeps: WindowSums::default(),
@@ -49,6 +67,11 @@ impl WaitTimes {
         })
     }
 
+    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    pub fn began_ns(&self) -> u64 {
+        self.programs.began_ns()
+    }
+
     /// Ends the window; the next begins.
     ///
     /// # Errors
@@ -57,25 +80,34 @@ impl WaitTimes {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         let open = iterator::records(&skel.progs.open_waits)?;
-        let sleeps = self.sleeps.window(&skel.maps.sleeps, |k| is_gone(k.tgid, k.tid))?;
-        let queues = self.queues.window(&skel.maps.queues, |k| is_gone(k.tgid, k.tid))?;
-        let others = self.others.window(&skel.maps.others, |k| is_gone(k.tgid, k.tid))?;
+        let (maps, gone) = (&skel.maps, Gone::default());
+        let sleeps =
+            self.sleeps.window([&maps.sleeps, &maps.sleeps_more], |k| gone.has(k.tgid, k.tid))?;
+        let queues =
+            self.queues.window([&maps.queues, &maps.queues_more], |k| gone.has(k.tgid, k.tid))?;
+        let others =
+            self.others.window([&maps.others, &maps.others_more], |k| gone.has(k.tgid, k.tid))?;
         let mut rows = Rows::new(ended);
         rows.sleeps(&sleeps, &self.open);
         rows.queues(&queues);
         rows.others(&others);
         rows.open(&open, &self.open);
         self.open = OpenSleeps::new(&open);
-        let lost = self.programs.newly_lost();
-        Ok(WaitWindow { t0_ns: ended.t0_ns, t1_ns: ended.t1_ns, rows: rows.finish(), lost })
+        let losses = self.programs.losses();
+        Ok(WaitWindow { t0_ns: ended.t0_ns, t1_ns: ended.t1_ns, rows: rows.finish(), losses })
     }
 }
 
 /// Whether the kernel takes the programs; nothing is attached.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<WaitsSkelBuilder>(&[], set_up).map(drop)
+    load::<WaitsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
+        .map(drop)
 }
 
-fn set_up(open: &mut Open<WaitsSkelBuilder>) -> libbpf_rs::Result<()> {
+fn set_up(open: &mut Open<WaitsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
+    let Some(rodata) = open.maps.rodata_data.as_mut() else {
+        return Err(std::io::Error::other("the object has no .rodata").into());
+    };
+    rodata.hide_one_in = options.hide_one_in;
     open.maps.pasts.set_max_entries(libbpf_rs::num_possible_cpus()? as u32)
 }

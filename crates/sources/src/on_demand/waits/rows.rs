@@ -4,13 +4,14 @@ use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind};
 use crate::bpf::task;
 use crate::on_demand::attached::Ended;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
-use exactop_model::{CallNr, Comm, Who};
+use exactop_model::{Comm, SyscallNr, Who};
 use rustc_hash::FxHashMap;
 
 fn kind(kind: ex_wait_kind) -> WaitKind {
     match kind {
         ex_wait_kind::EX_LOCKS => WaitKind::Lock,
         ex_wait_kind::EX_BLOCKS => WaitKind::Block,
+        ex_wait_kind::EX_THROTTLED => WaitKind::Throttle,
         _ => WaitKind::Sleep,
     }
 }
@@ -82,7 +83,7 @@ impl Rows {
             let counted = before.counted(key.tid, key.nr, key.kind);
             self.row(key.tgid, key.tid, &sum.comm).add_sleep(Sleep {
                 kind: kind(key.kind),
-                nr: CallNr(key.nr),
+                nr: SyscallNr(key.nr),
                 count: sum.count,
                 ns: sum.ns.saturating_sub(counted),
                 max_ns,
@@ -101,7 +102,7 @@ impl Rows {
             let ns = wait.now.saturating_sub(wait.since);
             row.add_sleep(Sleep {
                 kind: kind(wait.kind),
-                nr: CallNr(wait.nr),
+                nr: SyscallNr(wait.nr),
                 count: 0,
                 ns: ns.saturating_sub(before.counted_of(wait.tid, wait.since)),
                 max_ns: None,
@@ -128,7 +129,7 @@ impl Rows {
         }
     }
 
-    /// Who ran instead, who woke.
+    /// Who ran instead, who woke; those without a thread are sums over their process.
     pub fn others(&mut self, sums: &[(types::ex_other_key, types::ex_other)]) {
         for (key, sum) in sums {
             let ran = key.part == ex_part::EX_RAN_INSTEAD;
@@ -136,12 +137,17 @@ impl Rows {
                 (0, true) => Who { comm: Comm::new(b"idle"), ..Who::INTERRUPT },
                 (0, false) => Who::INTERRUPT,
                 (tgid, _) => {
-                    Who { tgid, tid: (!ran).then_some(key.other_tid), comm: task::comm(sum.comm) }
+                    let tid = (key.other_tid != 0).then_some(key.other_tid);
+                    Who { tgid, tid, comm: task::comm(sum.comm) }
                 }
             };
             let row = self.row(key.tgid, key.tid, &[0; 16]);
             let parts = if ran { &mut row.ran_instead } else { &mut row.woken_by };
-            parts.push(Other { who, amount: sum.amount });
+            // An interrupt or idle may be in both tables.
+            match parts.iter_mut().find(|part| part.who == who && who.tgid == 0) {
+                Some(same) => same.amount += sum.amount,
+                None => parts.push(Other { who, amount: sum.amount }),
+            }
         }
     }
 

@@ -1,7 +1,5 @@
 //! A line of the table, and where its row is.
 
-use exactop_model::{Frame, Row};
-
 /// Where a line's row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum At {
@@ -9,16 +7,8 @@ pub(super) enum At {
     Live(usize),
     /// In `Frame::exited`.
     Exited(usize),
-}
-
-impl At {
-    /// The row.
-    pub(super) fn row(self, frame: &Frame) -> &Row {
-        match self {
-            At::Live(i) => &frame.rows[i],
-            At::Exited(i) => &frame.exited[i],
-        }
-    }
+    /// Among those who are in the marked window only.
+    Gone(usize),
 }
 
 /// A line of the table.

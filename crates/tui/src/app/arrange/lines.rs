@@ -1,26 +1,36 @@
 //! The lines of a frame: a list with exited groups under their parents, or the tree with what each
 //! branch used together. Pure.
 
+use super::against::Rows;
 use super::line::{At, Line};
 use super::rules::{Chosen, Rules};
 use super::shares::Shares;
 use exactop_model::columns::Rounding;
-use exactop_model::{Counter, Frame, Row, RowKind};
+use exactop_model::value::Datum;
+use exactop_model::{sort, Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
 /// The lines of a frame.
-pub(super) fn lines(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
+pub(super) fn lines(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
     let mut lines = match rules.tree {
-        true => tree(frame, rules, chosen, shares),
-        false => flat(frame, rules, chosen),
+        true => tree(rows, rules, chosen, shares),
+        false => flat(rows, rules, chosen),
     };
     for line in &mut lines {
         let share = match line.at {
             At::Live(i) => shares.live[i],
             At::Exited(i) => shares.exited[i],
+            // What it was, the sums of its branch included.
+            At::Gone(i) => {
+                let then = rows.gone(i).map(|(_, line)| line);
+                line.cpu_tenths = then.and_then(|then| then.cpu_tenths);
+                line.cpu_plus_tenths = then.and_then(|then| then.cpu_plus_tenths);
+                continue;
+            }
         };
         line.cpu_tenths = share.own;
-        line.cpu_plus_tenths = line.cpu_plus_tenths.or(share.with_exited);
+        let in_tree = rules.tree && live(&line.at).is_some();
+        line.cpu_plus_tenths = if in_tree { line.cpu_plus_tenths } else { share.with_exited };
     }
     lines
 }
@@ -28,7 +38,7 @@ pub(super) fn lines(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shar
 fn live(at: &At) -> Option<usize> {
     match at {
         At::Live(i) => Some(*i),
-        At::Exited(_) => None,
+        At::Exited(_) | At::Gone(_) => None,
     }
 }
 
@@ -42,27 +52,29 @@ fn leaders(frame: &Frame, shown: impl Iterator<Item = usize>) -> HashMap<u32, us
 
 /// The kernel does not say whose the exited tasks of a group were: with a user filter they show only
 /// under a parent that does.
-fn flat(frame: &Frame, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
+fn flat(rows: Rows, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
     let kept = chosen.order.iter().filter_map(live).filter(|&i| chosen.kept[i]);
-    let leaders = leaders(frame, kept);
+    let leaders = leaders(rows.frame, kept);
     let mut below: HashMap<u32, Vec<At>> = HashMap::new();
     let mut heads: Vec<At> = Vec::new();
     for &at in &chosen.order {
-        let ppid = at.row(frame).ident.ppid;
+        let row = rows.row(at);
+        let ppid = row.ident.ppid;
         match at {
-            At::Live(i) if chosen.kept[i] => heads.push(at),
-            At::Exited(_) if leaders.contains_key(&ppid) => below.entry(ppid).or_default().push(at),
-            At::Exited(_) if rules.user.is_none() => heads.push(at),
+            At::Live(i) if !chosen.kept[i] => {}
+            _ if row.kind != RowKind::Exited => heads.push(at),
+            _ if leaders.contains_key(&ppid) => below.entry(ppid).or_default().push(at),
+            _ if rules.user.is_none() => heads.push(at),
             _ => {}
         }
     }
     let mut lines = Vec::with_capacity(chosen.order.len());
     for at in heads {
         lines.push(line(at, String::new()));
-        let tgid = at.row(frame).key.tgid;
+        let tgid = rows.row(at).key.tgid;
         let is_leader = matches!(at, At::Live(i) if leaders.get(&tgid) == Some(&i));
         if let Some(mut groups) = is_leader.then(|| below.remove(&tgid)).flatten() {
-            by_cpu(frame, &mut groups);
+            by_cpu(rows, &mut groups);
             push_exited(&mut lines, &groups, "", true);
         }
     }
@@ -74,19 +86,19 @@ fn line(at: At, prefix: String) -> Line {
 }
 
 /// Exited groups under one parent: the largest first.
-fn by_cpu(frame: &Frame, groups: &mut [At]) {
+fn by_cpu(rows: Rows, groups: &mut [At]) {
     groups.sort_by_key(|at| {
-        let row = at.row(frame);
-        let (At::Live(place) | At::Exited(place)) = *at;
+        let row = rows.row(*at);
+        let (At::Live(place) | At::Exited(place) | At::Gone(place)) = *at;
         (std::cmp::Reverse(row.delta.get(Counter::RunNs)), row.ident.comm, place)
     });
 }
 
-fn tree(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
-    let (mut nodes, orphans) = grow(frame, rules, chosen, shares);
+fn tree(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
+    let (mut nodes, orphans) = grow(rows, rules, chosen, shares);
     let order = walk(&nodes);
     sum_branches(&mut nodes, &order);
-    draw(rules, &nodes, orphans)
+    draw(rows, rules, &nodes, orphans)
 }
 
 /// Branches are drawn to this depth; deeper rows stay at it.
@@ -97,26 +109,32 @@ struct Node {
     parent: Option<usize>,
     children: Vec<usize>,
     exited: Vec<At>,
-    branch_ns: u64,
-    branch_tenths: i64,
+    /// CPU time of the branch; `None`: that of someone in it is not known.
+    branch_ns: Option<u64>,
+    /// The same in tenths of a per cent.
+    branch_tenths: Option<i64>,
     kept: bool,
 }
 
 /// Nodes for all rows in order, linked; and the exited groups without a living ancestor.
-fn grow(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<Node>, Vec<At>) {
-    let rows: Vec<usize> = chosen.order.iter().filter_map(live).collect();
-    let leader_of = leaders(frame, rows.iter().copied());
-    let place: HashMap<usize, usize> = rows.iter().enumerate().map(|(n, &i)| (i, n)).collect();
+fn grow(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<Node>, Vec<At>) {
+    let frame = rows.frame;
+    let living: Vec<usize> = chosen.order.iter().filter_map(live).collect();
+    let leader_of = leaders(frame, living.iter().copied());
+    let place: HashMap<usize, usize> = living.iter().enumerate().map(|(n, &i)| (i, n)).collect();
     let node_of = |process: u32| leader_of.get(&process).map(|leader| place[leader]);
-    let mut nodes: Vec<Node> = rows
+    let mut nodes: Vec<Node> = living
         .iter()
         .map(|&i| Node {
             row: i,
             parent: node_of(parent_process(&frame.rows[i])),
             children: Vec::new(),
             exited: Vec::new(),
-            branch_ns: frame.rows[i].run_with_exited_ns().unwrap_or(0),
-            branch_tenths: shares.live[i].with_exited.or(shares.live[i].own).unwrap_or(0),
+            branch_ns: run_with_exited_ns(&frame.rows[i]),
+            branch_tenths: match frame.rows[i].children {
+                Some(_) => shares.live[i].with_exited,
+                None => shares.live[i].own,
+            },
             kept: chosen.kept[i],
         })
         .collect();
@@ -128,7 +146,7 @@ fn grow(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<
     }
     let mut orphans = Vec::new();
     for &at in chosen.order.iter().filter(|at| live(at).is_none()) {
-        let parent = node_of(at.row(frame).ident.ppid);
+        let parent = node_of(rows.row(at).ident.ppid);
         let has_parent = parent.is_some_and(|n| nodes[n].kept);
         match parent {
             _ if !(has_parent || rules.user.is_none()) => {}
@@ -136,8 +154,17 @@ fn grow(frame: &Frame, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<
             None => orphans.push(at),
         }
     }
-    nodes.iter_mut().for_each(|node| by_cpu(frame, &mut node.exited));
+    nodes.iter_mut().for_each(|node| by_cpu(rows, &mut node.exited));
     (nodes, orphans)
+}
+
+/// CPU time of a row and, where exits are seen, of those that exited below it.
+fn run_with_exited_ns(row: &Row) -> Option<u64> {
+    let own = row.delta.get(Counter::RunNs)?;
+    match &row.children {
+        Some(exited) => own.checked_add(exited.get(Counter::RunNs)?),
+        None => Some(own),
+    }
 }
 
 /// The process under which a row hangs: a thread under its leader.
@@ -172,8 +199,10 @@ fn sum_branches(nodes: &mut [Node], order: &[usize]) {
     for &n in order.iter().rev() {
         nodes[n].kept |= !nodes[n].exited.is_empty();
         if let Some(parent) = nodes[n].parent {
-            nodes[parent].branch_ns = nodes[parent].branch_ns.saturating_add(nodes[n].branch_ns);
-            nodes[parent].branch_tenths += nodes[n].branch_tenths;
+            let (ns, tenths) = (nodes[n].branch_ns, nodes[n].branch_tenths);
+            let above = &mut nodes[parent];
+            above.branch_ns = above.branch_ns.zip(ns).and_then(|(a, b)| a.checked_add(b));
+            above.branch_tenths = above.branch_tenths.zip(tenths).map(|(a, b)| a + b);
             nodes[parent].kept |= nodes[n].kept;
         }
     }
@@ -187,21 +216,27 @@ struct Visit {
     last: bool,
 }
 
-fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
+/// What a branch is ordered by: its CPU time, or by how much it changed.
+fn branch_value(rows: Rows, node: &Node) -> Value {
+    let (row, tenths) = (At::Live(node.row), node.branch_tenths);
+    match rows.versus(row) {
+        None => Value::ns(node.branch_ns, Missing::Source),
+        Some(versus) => match versus.tenths(tenths, |_, line| line.cpu_plus_tenths) {
+            Some(tenths) => Value::Known(Datum::Int(tenths)),
+            None => Value::Missing(Missing::Source),
+        },
+    }
+}
+
+fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
     let mut lines = Vec::with_capacity(nodes.len());
     let mut seen = vec![false; nodes.len()];
     let column = rules.sort.column;
     let sorts_cpu = column.of_branch || column.rounding == Rounding::WithExited;
     let in_order = |list: &mut Vec<usize>| {
         if sorts_cpu {
-            list.sort_by(|&a, &b| {
-                let order = nodes[a].branch_ns.cmp(&nodes[b].branch_ns);
-                if rules.sort.descending {
-                    order.reverse()
-                } else {
-                    order
-                }
-            });
+            let value = |n: usize| branch_value(rows, &nodes[n]);
+            list.sort_by(|&a, &b| sort::compare(&value(a), &value(b), rules.sort.descending));
         }
     };
     let mut roots: Vec<usize> =
@@ -238,8 +273,7 @@ fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit) -> String {
     let drawn = visit.depth > 0;
     let branch = if visit.last { "└ " } else { "├ " };
     let prefix = if drawn { format!("{}{branch}", visit.stem) } else { String::new() };
-    let branch = Some(node.branch_tenths);
-    lines.push(Line { cpu_plus_tenths: branch, ..line(At::Live(node.row), prefix) });
+    lines.push(Line { cpu_plus_tenths: node.branch_tenths, ..line(At::Live(node.row), prefix) });
     match visit.depth {
         0 => String::new(),
         d if d > MAX_DRAWN_DEPTH => visit.stem.clone(),

@@ -4,15 +4,19 @@
 //! value, made and replaced as one, so a place in one frame cannot be used with another; what is
 //! kept from one frame to the next is a [`RowId`].
 
+mod against;
 mod line;
 mod lines;
 mod rules;
 mod shares;
 
+pub use against::{Marked, Versus, Was};
 pub use line::Line;
 pub use rules::{Rules, UserFilter};
 
-use exactop_model::{Comm, Frame, Needs, Row, RowKind, TaskKey};
+use against::{Against, Rows};
+use exactop_model::columns::{Column, Context};
+use exactop_model::{Comm, Frame, Needs, Row, RowKind, TaskKey, Value};
 use line::At;
 use shares::Shares;
 use std::collections::HashSet;
@@ -48,12 +52,22 @@ pub struct Entry<'a> {
     pub line: &'a Line,
     /// What it is of.
     pub row: &'a Row,
+    /// What stands against it, where a window is marked.
+    pub versus: Option<Versus<'a>>,
 }
 
 impl Entry<'_> {
     /// By what a person follows it.
     pub fn id(&self) -> RowId {
         RowId::of(self.row)
+    }
+
+    /// What a column shows: of a row against a marked window the change of a figure.
+    pub fn value(&self, column: &Column, context: &Context) -> Value {
+        match &self.versus {
+            Some(versus) => versus.value(self.row, column, context),
+            None => (column.value)(self.row, context),
+        }
     }
 }
 
@@ -66,15 +80,25 @@ pub struct Arranged {
     frame: Frame,
     lines: Vec<Line>,
     threads: bool,
+    against: Option<Against>,
 }
 
 impl Arranged {
-    /// Arranges a frame.
-    pub fn new(frame: Frame, rules: &Rules) -> Arranged {
-        let chosen = rules.choose(&frame);
+    /// Arranges a frame; `marked`: against this window, arranged by these rules.
+    pub fn new(frame: Frame, rules: &Rules, marked: Option<(&Marked, Rules)>) -> Arranged {
+        let against = marked.map(|(marked, rules)| {
+            let then = Arranged::new(marked.frame.clone(), &rules, None);
+            Against::new(then, rules.context, &frame)
+        });
+        let rows = Rows { frame: &frame, against: against.as_ref() };
+        let chosen = rules.choose(rows);
         let shares = Shares::new(&frame, rules.kind(), &rules.context);
-        let lines = lines::lines(&frame, rules, &chosen, &shares);
-        Arranged { threads: rules.threads, lines, frame }
+        let lines = lines::lines(rows, rules, &chosen, &shares);
+        Arranged { threads: rules.threads, lines, frame, against }
+    }
+
+    fn rows(&self) -> Rows<'_> {
+        Rows { frame: &self.frame, against: self.against.as_ref() }
     }
 
     /// The frame, to be arranged another way, and whether it has a row for each thread.
@@ -113,7 +137,8 @@ impl Arranged {
     }
 
     fn of<'a>(&'a self, line: &'a Line) -> Entry<'a> {
-        Entry { line, row: line.at.row(&self.frame) }
+        let rows = self.rows();
+        Entry { line, row: rows.row(line.at), versus: rows.versus(line.at) }
     }
 
     /// Where a row stands in the table now.
@@ -136,7 +161,7 @@ impl Arranged {
     ) {
         let places = self.lines.iter().skip(from).take(count).filter_map(|line| match line.at {
             At::Live(i) => Some(i),
-            At::Exited(_) => None,
+            At::Exited(_) | At::Gone(_) => None,
         });
         let places: HashSet<usize> = places.collect();
         let rows = self.frame.rows.iter_mut().enumerate();

@@ -1,11 +1,12 @@
 //! Which rows are kept, and in which order. Pure.
 
+use super::against::Rows;
 use super::line::At;
-use exactop_model::columns::Context;
+use exactop_model::columns::{Column, Context};
 use exactop_model::filter::Filter;
 use exactop_model::sort::{Ranked, SortBy};
 use exactop_model::value::Datum;
-use exactop_model::{Counter, Frame, Row, RowKind, Value};
+use exactop_model::{Counter, Missing, Row, RowKind, Value};
 
 /// Whose rows are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,43 +56,58 @@ impl Rules<'_> {
     }
 
     /// Chooses and orders; ties by PID, so that a screen does not jump.
-    pub(super) fn choose(&self, frame: &Frame) -> Chosen {
+    pub(super) fn choose(&self, rows: Rows) -> Chosen {
         let kind = self.kind();
-        let wanted = |(i, row): (usize, &Row)| (row.kind == kind).then_some(At::Live(i));
-        let passing = |(i, row): (usize, &Row)| self.keeps_exited(row).then_some(At::Exited(i));
-        let live = frame.rows.iter().enumerate().filter_map(wanted);
-        let mut order: Vec<At> =
-            live.chain(frame.exited.iter().enumerate().filter_map(passing)).collect();
+        let frame = rows.frame;
+        let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
+        let others = (0..frame.exited.len()).map(At::Exited);
+        let others = others.chain(rows.against.iter().flat_map(|against| against.gone()));
+        let mut order: Vec<At> = live.chain(others.filter(|at| self.keeps(rows, *at))).collect();
         order.sort_by_cached_key(|at| {
-            let row = at.row(frame);
+            let row = rows.row(*at);
             let tie = (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm);
-            Ranked::new(self.sort_value(row), self.sort.descending, tie)
+            Ranked::new(self.sort_value(rows, *at), self.sort.descending, tie)
         });
-        let kept = frame.rows.iter().map(|row| row.kind == kind && self.keeps_live(row));
+        let kept = frame.rows.iter().enumerate();
+        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, At::Live(i)));
         Chosen { order, kept: kept.collect() }
     }
 
-    fn keeps_live(&self, row: &Row) -> bool {
+    /// The kernel does not say whose the exited tasks of a group were.
+    fn keeps(&self, rows: Rows, at: At) -> bool {
+        let row = rows.row(at);
+        let of_group = row.kind == RowKind::Exited;
         let user = self.user.is_none_or(|u| (row.ident.uid == u.uid) != u.negated);
-        let idle = self.hide_idle && row.letter != 'R' && row.run_with_exited_ns() == Some(0);
-        user && !idle && self.passes_filters(row)
+        let busy = |row: &Row| match of_group {
+            true => row.delta.get(Counter::RunNs) != Some(0),
+            false => row.letter == 'R' || row.run_with_exited_ns() != Some(0),
+        };
+        let idle = self.hide_idle && !busy(row) && !rows.versus(at).is_some_and(|v| v.did(busy));
+        let passes = |filter: &Filter| filter.holds(self.value(rows, at, filter.column()));
+        (of_group || user) && !idle && self.filters.iter().all(passes)
     }
 
-    fn keeps_exited(&self, row: &Row) -> bool {
-        let idle = self.hide_idle && row.delta.get(Counter::RunNs) == Some(0);
-        !idle && self.passes_filters(row)
-    }
-
-    fn passes_filters(&self, row: &Row) -> bool {
-        self.filters.iter().all(|f| f.keeps(row, &self.context))
+    /// What a column shows.
+    fn value(&self, rows: Rows, at: At, column: &Column) -> Value {
+        match rows.versus(at) {
+            Some(versus) => versus.value(rows.row(at), column, &self.context),
+            None => (column.value)(rows.row(at), &self.context),
+        }
     }
 
     /// By CPU time a parent stands where its lines belong together: those of its exited
     /// children come directly below it.
-    fn sort_value(&self, row: &Row) -> Value {
-        match row.run_with_exited_ns().filter(|_| self.sort.column.of_branch) {
-            Some(ns) => Value::Known(Datum::Ns(ns)),
-            None => (self.sort.column.value)(row, &self.context),
+    fn sort_value(&self, rows: Rows, at: At) -> Value {
+        let row = rows.row(at);
+        let column = self.sort.column;
+        match (rows.versus(at), row.run_with_exited_ns()) {
+            (_, None) => self.value(rows, at, column),
+            _ if !column.of_branch => self.value(rows, at, column),
+            (None, Some(ns)) => Value::Known(Datum::Ns(ns)),
+            (Some(versus), Some(_)) => versus.change(row, &self.context, |row, context| {
+                let ns = row.run_with_exited_ns();
+                Value::share(ns, context.window_ns, Missing::Source)
+            }),
         }
     }
 }

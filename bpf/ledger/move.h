@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tasks that are put into another control group in mid-window. A segment is split at the instant
+ * that the kernel tells; what the task used in the window before it goes to the old group.
+ */
+#ifndef EXACTOP_MOVE_H
+#define EXACTOP_MOVE_H
+
+#include "exits.h"
+
+static __always_inline __u64 when_attached(__u32 tid, __u32 whole)
+{
+	struct attached key = { .tid = tid, .whole = whole };
+	__u64 *at = bpf_map_lookup_elem(&attached_at, &key);
+
+	return at ? *at : 0;
+}
+
+/*
+ * When a task changed its group, which it had not done at `since`. The kernel tells after it has
+ * done it: until then, it is now.
+ */
+static __always_inline __u64 moved_at(__u64 pid_tgid, __u64 since, __u64 now)
+{
+	__u64 alone = when_attached(pid_tgid >> 32, 0), whole = when_attached(pid_tgid, 1);
+	__u64 at = alone > whole ? alone : whole;
+
+	return at > since && at < now ? at : now;
+}
+
+/* What is charged so far of the present window was used in the old group. */
+static __always_inline void post_move(struct ex_slot *s, __u64 to)
+{
+	struct ex_move_key key = { .from = s->id.cgroup, .to = to, .epoch = s->epoch };
+	struct ex_move nothing = {}, *sum;
+
+	s->id.cgroup = to;
+	sum = bpf_map_lookup_elem(&moves, &key);
+	if (!sum) {
+		bpf_map_update_elem(&moves, &key, &nothing, BPF_NOEXIST);
+		sum = bpf_map_lookup_elem(&moves, &key);
+	}
+	if (!sum) {
+		count_error(EX_ERR_NO_MOVE);
+		return;
+	}
+	__sync_fetch_and_add(&sum->run, executed(s));
+	__sync_fetch_and_add(&sum->lat, s->cum.ns[EX_LAT] - s->snap.ns[EX_LAT] +
+						s->cum.ns[EX_LAT_PREEMPT] - s->snap.ns[EX_LAT_PREEMPT]);
+	__sync_fetch_and_add(&sum->throttle, s->cum.ns[EX_THROTTLE] - s->snap.ns[EX_THROTTLE]);
+	__sync_fetch_and_add(&moves_posted, 1);
+}
+
+/*
+ * Charges a slot up to the instant of the move: with its CPU while it is on one; else it has crossed
+ * the last boundary. A function that the verifier looks at once, not at each call.
+ */
+__noinline int change_group(struct ex_cpu *c, struct ex_slot *s, __u64 pid_tgid, __u64 now, __u64 to)
+{
+	__u64 at;
+
+	if (!c || !s)
+		return 0;
+	if (s->state == EX_RUN) {
+		at = moved_at(pid_tgid, c->since, now);
+		close_segment(c, s, NULL, at, last_boundary(at));
+	} else if (is_timed(s->state)) {
+		at = moved_at(pid_tgid, s->since, now);
+		if (at < now) {
+			charge_off_cpu(c, s, at, s->state);
+			s->since = at;
+		}
+	}
+	post_move(s, to);
+	return 0;
+}
+
+/* Looks whether a task has changed its control group, and follows it. */
+static __always_inline void follow_group(struct ex_cpu *c, struct ex_slot *s,
+					 struct task_struct *task, __u64 now)
+{
+	__u64 set = (__u64)to_read(task)->cgroups, to;
+
+	if (s->set == set)
+		return;
+	s->set = set;
+	to = cgroup_id(task);
+	/* Else another hierarchy's group, or another set of controllers. */
+	if (s->id.cgroup != to)
+		change_group(c, s, (__u64)task->pid << 32 | task->tgid, now, to);
+}
+
+#endif

@@ -1,0 +1,105 @@
+//! containerd and CRI-O: the runtime's configuration of a container (config.json of the OCI), in which
+//! both tell kubernetes' names as annotations.
+
+use crate::files::Files;
+use crate::id::{is_id, is_plain};
+use crate::Known;
+use exactop_model::named::Runtime;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// It holds the environment, all mounts and the list of system calls.
+const LIMIT: u64 = 1 << 20;
+/// Where containerd keeps what runs, by its own namespaces.
+const CONTAINERD: &str = "/run/containerd/io.containerd.runtime.v2.task";
+/// Where CRI-O does, with podman's library.
+const CRIO: [&str; 2] = [
+    "/run/containers/storage/overlay-containers",
+    "/var/lib/containers/storage/overlay-containers",
+];
+/// What the container is called that holds a pod's namespaces together, as `crictl` has none for it.
+const SANDBOX: &str = "(sandbox)";
+
+#[derive(Deserialize)]
+struct Config {
+    annotations: Option<HashMap<String, String>>,
+    linux: Option<Linux>,
+}
+
+#[derive(Deserialize)]
+struct Linux {
+    #[serde(rename = "cgroupsPath")]
+    cgroups_path: Option<String>,
+}
+
+fn config(directory: &str, files: &dyn Files) -> Option<Config> {
+    serde_json::from_slice(&files.read(directory, "config.json", LIMIT)?).ok()
+}
+
+impl Config {
+    fn annotation(&self, name: &str) -> Option<String> {
+        self.annotations.as_ref()?.get(name).filter(|text| !text.is_empty()).cloned()
+    }
+
+    /// What nerdctl or kubernetes call it, by containerd's annotations.
+    fn of_containerd(&self) -> Known {
+        let cri = |name: &str| self.annotation(&format!("io.kubernetes.cri.{name}"));
+        let sandbox = cri("container-type").is_some_and(|kind| kind == "sandbox");
+        Known {
+            runtime: None,
+            container: cri("container-name")
+                .or_else(|| self.annotation("nerdctl/name"))
+                .or_else(|| sandbox.then(|| SANDBOX.into())),
+            pod: cri("sandbox-name"),
+            namespace: cri("sandbox-namespace"),
+        }
+    }
+}
+
+/// A container of containerd: kubernetes' are in its namespace `k8s.io`.
+pub fn containerd(id: &str, files: &dyn Files) -> Option<Known> {
+    if !is_id(id) {
+        return None;
+    }
+    let of = |namespace: &str| config(&format!("{CONTAINERD}/{namespace}/{id}"), files);
+    let found = of("k8s.io").or_else(|| {
+        let others = files.names(CONTAINERD).into_iter().filter(|name| name != "k8s.io");
+        others.filter(|name| is_plain(name)).find_map(|name| of(&name))
+    })?;
+    Some(found.of_containerd())
+}
+
+/// A container that is called /NAMESPACE/ID after containerd's namespace and the id that it was given
+/// (`ctr run`), if containerd says that this is its group.
+pub fn plain_containerd(path: &str, files: &dyn Files) -> Option<Known> {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let (namespace, id) = (parts.next()?, parts.next()?);
+    if !is_plain(namespace) || !is_plain(id) {
+        return None;
+    }
+    let config = config(&format!("{CONTAINERD}/{namespace}/{id}"), files)?;
+    let group = config.linux.as_ref()?.cgroups_path.as_deref()?;
+    if group.trim_matches('/') != format!("{namespace}/{id}") {
+        return None;
+    }
+    let known = config.of_containerd();
+    let container = known.container.unwrap_or_else(|| id.into());
+    Some(Known { runtime: Some(Runtime::Containerd), container: Some(container), ..known })
+}
+
+/// A container of CRI-O.
+pub fn crio(id: &str, files: &dyn Files) -> Option<Known> {
+    if !is_id(id) {
+        return None;
+    }
+    let found = CRIO.iter().find_map(|kept| config(&format!("{kept}/{id}/userdata"), files))?;
+    let own = |name: &str| found.annotation(&format!("io.kubernetes.{name}"));
+    let sandbox = own("cri-o.ContainerType").is_some_and(|kind| kind == "sandbox");
+    let name = own("container.name").filter(|_| !sandbox);
+    Some(Known {
+        runtime: None,
+        container: name.or_else(|| sandbox.then(|| SANDBOX.into())),
+        pod: own("pod.name"),
+        namespace: own("pod.namespace"),
+    })
+}

@@ -1,0 +1,43 @@
+//! Docker: what it keeps of each container (config.v2.json below its data root).
+
+use crate::files::Files;
+use crate::id::is_id;
+use crate::Known;
+use serde::Deserialize;
+use std::collections::HashMap;
+
+/// It holds the environment and all mounts of a container.
+const LIMIT: u64 = 1 << 20;
+
+#[derive(Deserialize)]
+struct Kept {
+    #[serde(rename = "Name")]
+    name: Option<String>,
+    #[serde(rename = "Config")]
+    config: Option<Config>,
+}
+
+#[derive(Deserialize)]
+struct Config {
+    #[serde(rename = "Labels")]
+    labels: Option<HashMap<String, String>>,
+}
+
+/// What it calls a container, and kubernetes where that had it made (dockershim, cri-dockerd).
+pub fn of_id(id: &str, files: &dyn Files) -> Option<Known> {
+    if !is_id(id) {
+        return None;
+    }
+    let directory = format!("/var/lib/docker/containers/{id}");
+    let text = files.read(&directory, "config.v2.json", LIMIT)?;
+    let kept: Kept = serde_json::from_slice(&text).ok()?;
+    let labels = kept.config.and_then(|config| config.labels);
+    let label = |name: &str| labels.as_ref()?.get(name).filter(|label| !label.is_empty()).cloned();
+    let name = kept.name.map(|name| name.trim_start_matches('/').to_string());
+    Some(Known {
+        runtime: None,
+        container: label("io.kubernetes.container.name").or(name.filter(|name| !name.is_empty())),
+        pod: label("io.kubernetes.pod.name"),
+        namespace: label("io.kubernetes.pod.namespace"),
+    })
+}

@@ -1,0 +1,109 @@
+//! Whose a control group is ([`name`]): a container's, with its pod and the pod's namespace; a unit's of
+//! systemd. By the group's path and by files that runtimes keep, without a socket or a server.
+//!
+//! What is read lies where containers are made, and what it says may be hostile: no link is followed
+//! that root did not make, reads are bounded, and an id that goes into a path is looked at first. A
+//! container in a container counts as the outer one, because the inner one can call itself anything.
+
+mod cri;
+mod docker;
+mod files;
+mod id;
+mod path;
+mod podman;
+mod pods;
+mod systemd;
+
+pub use files::{Files, Machine, READ};
+
+use exactop_model::named::{Named, Runtime};
+use path::{Container, Place};
+
+/// Names are cut here: no runtime allows as much.
+const LONGEST: usize = 256;
+
+/// Whose a group of this path (`/a/b`, below the root of its hierarchy) is.
+pub fn name(path: &[u8], files: &dyn Files) -> Named {
+    let text = String::from_utf8_lossy(path);
+    let Place { unit, container, pod } = path::parse(&text);
+    let mut named = Named { unit: unit.map(cut), ..Named::default() };
+    let found = container.and_then(|container| match container {
+        Container::Called(runtime, name) => {
+            Some(Known { runtime: Some(runtime), container: Some(name), ..Known::default() })
+        }
+        Container::Id(runtimes, id) => Some(by_id(runtimes, id, files)),
+        Container::Perhaps => perhaps(&text, files),
+    });
+    if let Some(known) = found {
+        named.runtime = known.runtime;
+        named.container = known.container.map(cut);
+        named.pod = known.pod.map(cut);
+        named.namespace = known.namespace.map(cut);
+    }
+    if let (None, Some(pod)) = (&named.pod, pod) {
+        let of_uid = id::is_uid(&pod).then(|| pods::of_uid(&pod, files)).flatten();
+        let (namespace, name) = of_uid.unzip();
+        named.namespace = named.namespace.or(namespace.map(cut));
+        named.pod = Some(cut(name.unwrap_or(pod)));
+    }
+    named
+}
+
+/// Whether nothing was found of a container but its id: who looks again later may find its files.
+pub fn is_called_by_its_id(named: &Named) -> bool {
+    let is_short = |name: &String| name.len() == 12 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    named.container.as_ref().is_some_and(is_short)
+}
+
+/// What a runtime's files say of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub runtime: Option<Runtime>,
+    pub container: Option<String>,
+    pub pod: Option<String>,
+    pub namespace: Option<String>,
+}
+
+/// Asks the runtimes that may have made it. Without files it has the beginning of its id for a name.
+fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
+    let asked = runtimes.iter().find_map(|&runtime| {
+        let known = match runtime {
+            Runtime::Docker => docker::of_id(id, files),
+            Runtime::Containerd => cri::containerd(id, files),
+            Runtime::CriO => cri::crio(id, files),
+            Runtime::Podman => podman::of_id(id, files),
+            Runtime::Nspawn | Runtime::Lxc | Runtime::Runc => None,
+        };
+        known.map(|known| Known { runtime: Some(runtime), ..known })
+    });
+    let mut known = asked.unwrap_or_default();
+    if let [only] = runtimes {
+        known.runtime = Some(*only);
+    }
+    known.container.get_or_insert_with(|| id::short(id));
+    known
+}
+
+/// A group whose path says nothing: containerd without CRI names it /NAMESPACE/ID, runc after the
+/// container, and both keep a directory of that name while it is there.
+fn perhaps(path: &str, files: &dyn Files) -> Option<Known> {
+    cri::plain_containerd(path, files).or_else(|| {
+        let last = path.rsplit('/').next().filter(|last| id::is_plain(last))?;
+        let there = ["/run/runc", "/run/crun"].iter().any(|kept| files.has(kept, last));
+        there.then(|| Known {
+            runtime: Some(Runtime::Runc),
+            container: Some(last.into()),
+            ..Known::default()
+        })
+    })
+}
+
+fn cut(mut name: String) -> String {
+    if let Some((at, _)) = name.char_indices().find(|(at, c)| at + c.len_utf8() > LONGEST) {
+        name.truncate(at);
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests;

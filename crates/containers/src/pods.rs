@@ -1,0 +1,15 @@
+//! Pods by their UID: kubelet keeps a directory of logs for each, which is called after it.
+
+use crate::files::Files;
+
+const LOGS: &str = "/var/log/pods";
+
+/// Namespace and name of a pod: from `NAMESPACE_NAME_UID`, of which neither can have a `_`.
+pub fn of_uid(uid: &str, files: &dyn Files) -> Option<(String, String)> {
+    files.names(LOGS).iter().find_map(|entry| {
+        let mut parts = entry.split('_');
+        let (namespace, name, of) = (parts.next()?, parts.next()?, parts.next()?);
+        let fits = of == uid && parts.next().is_none() && !name.is_empty() && !namespace.is_empty();
+        fits.then(|| (namespace.into(), name.into()))
+    })
+}

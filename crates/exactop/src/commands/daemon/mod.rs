@@ -1,0 +1,184 @@
+//! `exactop daemon`: one ledger for all who look. It closes windows when somebody wants one, serves
+//! them on a socket and as metrics, and records.
+//!
+//! `settings` is what is set, `serving` the loop, `on_demand` what is attached while somebody looks,
+//! `kept` what is recorded, `published` what metrics count, `supervisor` what systemd is told.
+
+mod kept;
+#[cfg(feature = "bpf")]
+mod on_demand;
+mod published;
+mod serving;
+mod settings;
+mod supervisor;
+
+use super::record::directory;
+use crate::failure::Failure;
+use crate::options::resolved::SourceOptions;
+use crate::options::typed::Whose;
+use crate::output::{print, Signals};
+use crate::recorded::Shared;
+use crate::rights::{self, Beside, Role};
+use crate::source;
+use clap::Args;
+use exactop_recording::{Machine, Recorder};
+use exactop_service::Server;
+use exactop_sources::session::Choice;
+use exactop_sources::{passwd, SplitOptions};
+use kept::Kept;
+use published::Published;
+use serving::{Latest, Serving, Told};
+use settings::{load, Settings};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use supervisor::Supervisor;
+
+/// What `--help` ends with.
+pub const NOTES: &str = "\
+Examples:
+  exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
+  exactop daemon --metrics 127.0.0.1:9464    and a page for Prometheus
+  exactop daemon --check                     say what is set, and start nothing
+  exactop --source daemon                    the live view on it, for the group 'exactop'
+
+Settings are in /etc/exactop/config.toml (docs/service.md); an option goes before them. SIGHUP reads them
+anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
+
+/// Where settings are unless someone says otherwise.
+const CONFIG: &str = "/etc/exactop/config.toml";
+
+/// The service.
+#[derive(Debug, Args)]
+pub struct DaemonArgs {
+    /// The socket to serve on [default: /run/exactop/socket]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Where to record [default: where 'exactop record' records]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Serve a page of metrics there, over HTTP [default: nowhere]
+    #[arg(long, value_name = "ADDR:PORT")]
+    metrics: Option<SocketAddr>,
+    /// Send metrics there, as OTLP over HTTP [default: nowhere]
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+    /// The settings [default: /etc/exactop/config.toml, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read the settings, say what is set, and end: with 2 if something is wrong
+    #[arg(long)]
+    check: bool,
+}
+
+impl DaemonArgs {
+    /// What is set, options before the file.
+    ///
+    /// # Errors
+    /// What cannot be used, with its line.
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut settings = load(self.config.as_deref(), Path::new(CONFIG))?;
+        if let Some(socket) = &self.socket {
+            settings.socket.clone_from(socket);
+        }
+        if let Some(dir) = &self.dir {
+            settings.record.dir = Some(dir.clone());
+        }
+        if self.metrics.is_some() {
+            settings.metrics.listen = self.metrics;
+        }
+        if let Some(url) = &self.otlp {
+            settings.otlp.url = Some(url.clone());
+        }
+        settings.otlp.check().map_err(Failure::usage)?;
+        Ok(settings)
+    }
+}
+
+/// Serves until a signal comes.
+///
+/// # Errors
+/// What failed.
+pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
+    let settings = typed.settings()?;
+    if typed.check {
+        return print(settings.told());
+    }
+    let mut supervisor = Supervisor::new();
+    let signals = Signals::of_a_service()?;
+    let machine = Machine::this(env!("CARGO_PKG_VERSION"));
+    let group = passwd::group_id(&settings.group);
+    let server = Server::listen(&settings.socket, group, machine).map_err(Failure::failed)?;
+    let server = with_programs(server);
+    let recorder = recorder(&settings)?;
+    let (session, origin) = source::session(&SourceOptions {
+        whose: Whose::Own(Choice::Ledger),
+        socket: None,
+        split: SplitOptions::default(),
+        root: None,
+        record: None,
+        names: true,
+    })?;
+    give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
+    let recorder = recorder.map(|(recorder, _)| recorder);
+    let published = Published::start(&settings)?;
+    let latest = Latest::default();
+    let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
+    let session = session.tapped(Box::new(tap));
+    let kept = Kept::new(recorder, settings.record.interval);
+    supervisor.ready();
+    let mut serving = Serving::new(session, latest, server, kept, published, settings);
+    let ended = serving.until_a_signal(&signals, &mut supervisor, || typed.settings());
+    supervisor.ends();
+    serving.finish();
+    ended
+}
+
+/// Whoever looks at system calls, wake-ups and waits has them attached.
+fn with_programs(#[allow(unused_mut)] mut server: Server) -> Server {
+    #[cfg(feature = "bpf")]
+    server.attach_by(on_demand::attach());
+    server
+}
+
+/// Who records, and where.
+fn recorder(settings: &Settings) -> Result<Option<(Shared, PathBuf)>, Failure> {
+    if !settings.record.enabled {
+        return Ok(None);
+    }
+    let dir = directory(settings.record.dir.as_ref())?;
+    let recorder = Shared::open(&dir, settings.record.options())?;
+    recorder.tell();
+    Ok(Some((recorder, dir)))
+}
+
+/// Gives up the rights that it took. The settings are read again; the socket is taken away at the
+/// end.
+fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: rights::Origin) {
+    let written: Vec<&Path> = dir.into_iter().chain(above(&settings.socket)).collect();
+    let config = typed.config.as_deref().unwrap_or(Path::new(CONFIG));
+    // Where it is, and where a link leads.
+    let real = std::fs::canonicalize(config).ok();
+    let readable: Vec<&Path> = [Some(config), real.as_deref()].into_iter().flatten().collect();
+    let readable: Vec<&Path> = readable.into_iter().filter_map(above).collect();
+    rights::reduce_beside(
+        Role::Daemon,
+        origin,
+        &Beside {
+            readable: &readable,
+            written: &written,
+            listens: settings.metrics.listen.map(|address| address.port()),
+            connects: settings.otlp.port(),
+        },
+    );
+}
+
+/// The directory that a file is in.
+fn above(path: &Path) -> Option<&Path> {
+    path.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
+/// A recorder's last words.
+fn finish(recorder: &Shared) {
+    recorder.with(Recorder::finish);
+    recorder.tell();
+}

@@ -1,0 +1,403 @@
+//! What is set, in a file of TOML. docs/service.md has every key.
+
+use crate::failure::Failure;
+use crate::options::config::{parsed, Parsed};
+use crate::options::time::{size, stretch};
+use crate::recorded::{KEEP, MOST};
+use exactop_metrics::otlp::endpoint;
+use exactop_metrics::Dimension;
+use exactop_recording::{Options, Sync};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where HTTP is spoken.
+const HTTP_PORT: u16 = 80;
+
+/// All that is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // docs/service.md says it.
+pub struct Settings {
+    pub socket: PathBuf,
+    pub group: String,
+    pub record: Record,
+    pub metrics: Metrics,
+    pub otlp: Otlp,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            socket: exactop_service::SOCKET.into(),
+            group: "exactop".into(),
+            record: Record::default(),
+            metrics: Metrics::default(),
+            otlp: Otlp::default(),
+        }
+    }
+}
+
+/// What is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // docs/service.md says it.
+pub struct Record {
+    pub enabled: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dir: Option<PathBuf>,
+    #[serde(with = "length")]
+    pub interval: Duration,
+    #[serde(with = "length")]
+    pub keep: Duration,
+    #[serde(with = "bytes")]
+    pub max_size: u64,
+    #[serde(with = "sync")]
+    pub sync: Sync,
+    pub command_lines: bool,
+}
+
+impl Default for Record {
+    fn default() -> Record {
+        Record {
+            enabled: true,
+            dir: None,
+            interval: Duration::from_secs(10),
+            keep: stretch(KEEP).expect("a length of time"),
+            max_size: size(MOST).expect("a size"),
+            sync: Sync::Window,
+            command_lines: true,
+        }
+    }
+}
+
+impl Record {
+    /// As the recorder has it.
+    pub fn options(&self) -> Options {
+        Options {
+            keep: Some(self.keep),
+            max_bytes: Some(self.max_size),
+            sync: self.sync,
+            command_lines: self.command_lines,
+            ..Options::default()
+        }
+    }
+}
+
+/// What is told to who asks over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // docs/service.md says it.
+pub struct Metrics {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
+    #[serde(with = "dimensions")]
+    pub by: Vec<Dimension>,
+    pub groups: usize,
+    #[serde(with = "pause")]
+    pub zero_for: Duration,
+    pub modes: bool,
+    pub waits: bool,
+}
+
+impl Default for Metrics {
+    fn default() -> Metrics {
+        let defaults = exactop_metrics::Settings::default();
+        Metrics {
+            listen: None,
+            by: defaults.by,
+            groups: defaults.groups,
+            zero_for: Duration::from_nanos(defaults.zero_for_ns),
+            modes: defaults.modes,
+            waits: defaults.waits,
+        }
+    }
+}
+
+impl Metrics {
+    /// As those who count have it.
+    pub fn counted(&self) -> exactop_metrics::Settings {
+        exactop_metrics::Settings {
+            by: self.by.clone(),
+            groups: self.groups,
+            zero_for_ns: self.zero_for.as_nanos() as u64,
+            modes: self.modes,
+            waits: self.waits,
+        }
+    }
+}
+
+/// What is sent to a collector.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[allow(missing_docs)] // docs/service.md says it.
+pub struct Otlp {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(with = "length")]
+    pub interval: Duration,
+}
+
+impl Default for Otlp {
+    fn default() -> Otlp {
+        Otlp { url: None, interval: Duration::from_secs(10) }
+    }
+}
+
+impl Otlp {
+    /// Whether the address is one that reports can be sent to.
+    pub fn check(&self) -> Result<(), String> {
+        let whole = self.url.as_ref().map(|url| endpoint(url)).transpose();
+        whole.map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// The port of the collector.
+    pub fn port(&self) -> Option<u16> {
+        let whole = endpoint(self.url.as_ref()?).ok()?;
+        Some(whole.port_u16().unwrap_or(HTTP_PORT))
+    }
+}
+
+impl Settings {
+    /// As a file that sets just that.
+    pub fn told(&self) -> String {
+        toml::to_string(self).expect("settings are plain values")
+    }
+
+    /// What of these takes a restart, where others are in force.
+    pub fn bound(&self, in_force: &Settings) -> Vec<&'static str> {
+        let (was, is) = (in_force, self);
+        let record =
+            |settings: &Settings| Record { interval: Duration::ZERO, ..settings.record.clone() };
+        [
+            ("socket", was.socket != is.socket),
+            ("group", was.group != is.group),
+            ("[record] but its interval", record(was) != record(is)),
+            ("metrics.listen", was.metrics.listen != is.metrics.listen),
+            ("[otlp]", was.otlp != is.otlp),
+        ]
+        .into_iter()
+        .filter_map(|(what, differs)| differs.then_some(what))
+        .collect()
+    }
+}
+
+/// The settings of a file, or, where nobody named one, of the usual one if that is there.
+///
+/// # Errors
+/// File, line and what is wrong.
+pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
+    let path = named.unwrap_or(usual);
+    match exactop_files::read_configuration(path) {
+        Ok(bytes) => read(&bytes)
+            .map_err(|(line, what)| Failure::usage(format!("{}:{line}: {what}", path.display()))),
+        Err(error) if error.is_missing() && named.is_none() => Ok(Settings::default()),
+        Err(error) => Err(Failure::usage(format!("the settings: {error}"))),
+    }
+}
+
+fn read(bytes: &[u8]) -> Parsed<Settings> {
+    let settings: Settings = parsed(bytes)?;
+    settings.otlp.check().map_err(|what| (1, format!("otlp.url: {what}")))?;
+    match settings.metrics.groups {
+        1..=100_000 => Ok(settings),
+        n => Err((1, format!("metrics.groups is {n}: 1 to 100000 groups can have series"))),
+    }
+}
+
+/// A text of the file as a value.
+fn text<'de, T, D: Deserializer<'de>>(
+    from: D,
+    value: impl Fn(&str) -> Result<T, String>,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(from)?;
+    value(&text).map_err(|why| D::Error::custom(format!("'{text}': {why}")))
+}
+
+/// The largest unit that divides it.
+fn in_units(amount: u64, units: &[(&str, u64)]) -> String {
+    let fits = units.iter().find(|(_, unit)| amount.is_multiple_of(*unit) && amount >= *unit);
+    fits.map_or(format!("{amount}{}", units[units.len() - 1].0), |(name, unit)| {
+        format!("{}{name}", amount / unit)
+    })
+}
+
+mod length {
+    use super::*;
+
+    const UNITS: [(&str, u64); 5] =
+        [("w", 604_800), ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
+
+    pub fn serialize<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&in_units(length.as_secs(), &UNITS))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        text(from, stretch)
+    }
+}
+
+/// A length of time that may be none.
+mod pause {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        super::length::serialize(length, to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        text(from, |text| match text {
+            "0s" => Ok(Duration::ZERO),
+            text => stretch(text),
+        })
+    }
+}
+
+mod bytes {
+    use super::*;
+
+    const UNITS: [(&str, u64); 5] =
+        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("", 1)];
+
+    pub fn serialize<S: Serializer>(bytes: &u64, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&in_units(*bytes, &UNITS))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+        text(from, size)
+    }
+}
+
+mod sync {
+    use super::*;
+    use crate::commands::record::SYNCS;
+
+    pub fn serialize<S: Serializer>(sync: &Sync, to: S) -> Result<S::Ok, S::Error> {
+        let word = SYNCS.iter().find(|(_, value, _)| value == sync);
+        to.serialize_str(word.map_or("window", |(word, _, _)| word))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sync, D::Error> {
+        text(from, |text| {
+            let word = SYNCS.iter().find(|(word, _, _)| *word == text);
+            word.map(|(_, value, _)| *value).ok_or_else(|| "write window, 10s or none".into())
+        })
+    }
+}
+
+mod dimensions {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(by: &[Dimension], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(by.iter().map(|dimension| dimension.name()))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Dimension>, D::Error> {
+        let names = Vec::<String>::deserialize(from)?;
+        let known = |name: &String| {
+            let words: Vec<&str> = Dimension::ALL.iter().map(|known| known.name()).collect();
+            Dimension::named(name).ok_or_else(|| {
+                D::Error::custom(format!("'{name}' is none of {}", words.join(", ")))
+            })
+        };
+        names.iter().map(known).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file that packages install: every key, as it is if nothing is set.
+    const PACKAGED: &str = include_str!("../../../../../packaging/config.toml");
+
+    fn refused(text: &str) -> (usize, String) {
+        read(text.as_bytes()).expect_err("refused")
+    }
+
+    #[test]
+    fn the_packaged_file_sets_nothing_and_names_every_key() {
+        assert_eq!(read(PACKAGED.as_bytes()), Ok(Settings::default()));
+        let set: String = PACKAGED
+            .lines()
+            .map(|line| line.strip_prefix("#").filter(|key| !key.starts_with(' ')).unwrap_or(line))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let all: toml::Table = toml::from_str(&set).expect("TOML");
+        let example = read(set.as_bytes()).expect("usable");
+        let again: toml::Table = toml::from_str(&example.told()).expect("TOML");
+        let keys = |table: &toml::Table| -> Vec<String> {
+            table
+                .iter()
+                .flat_map(|(name, value)| match value {
+                    toml::Value::Table(inner) => {
+                        inner.keys().map(|key| format!("{name}.{key}")).collect()
+                    }
+                    _ => vec![name.clone()],
+                })
+                .collect()
+        };
+        assert_eq!(keys(&all), keys(&again));
+        assert_eq!(keys(&all).len(), 17, "keys that have no default are set, too");
+    }
+
+    #[test]
+    fn what_is_told_is_read_again() {
+        let mut settings = Settings::default();
+        assert_eq!(read(settings.told().as_bytes()), Ok(settings.clone()));
+        settings.record.keep = Duration::from_secs(90);
+        settings.record.max_size = 3 << 20;
+        settings.record.sync = Sync::Never;
+        settings.metrics.by = vec![Dimension::User];
+        settings.metrics.zero_for = Duration::from_secs(60);
+        settings.otlp.url = Some("http://here:4318".into());
+        assert_eq!(read(settings.told().as_bytes()), Ok(settings));
+    }
+
+    #[test]
+    fn what_is_wrong_comes_with_its_line_and_the_nearest_name() {
+        assert_eq!(
+            refused("[record]\n\nmaxsize = \"2G\"\n"),
+            (3, "unknown field `maxsize`: did you mean `max_size`?".into())
+        );
+        let (line, what) = refused("[metrics]\nby = [\"pid\"]\n");
+        assert_eq!((line, what.contains("'pid' is none of")), (2, true), "{what}");
+        for (text, at) in [
+            ("[record]\nkeep = \"7 days\"\n", 2),
+            ("[record]\nmax_size = 3\n", 2),
+            ("[record]\nsync = \"always\"\n", 2),
+            ("socket = 1\n", 1),
+            ("[metrics]\ngroups = 0\n", 1),
+            ("[otlp]\nurl = \"https://c\"\n", 1),
+            ("[metrics]\n\nlisten = \"here\"\n", 3),
+        ] {
+            assert_eq!(refused(text).0, at, "{text}");
+        }
+        assert_eq!(read(b"\n\xff").expect_err("refused").0, 2);
+    }
+
+    #[test]
+    fn a_collector_s_port_is_the_one_of_its_address() {
+        let port = |url: &str| Otlp { url: Some(url.into()), ..Otlp::default() }.port();
+        assert_eq!(port("http://c:4318/v1/metrics"), Some(4318));
+        assert_eq!(port("http://[::1]:5"), Some(5));
+        assert_eq!((port("http://[::1]"), port("HTTP://c:7")), (Some(80), Some(7)));
+        assert_eq!(port("http://c"), Some(80));
+        assert_eq!(port("no address"), None);
+        assert_eq!(Otlp::default().port(), None);
+    }
+
+    #[test]
+    fn what_takes_a_restart_is_named() {
+        let was = Settings::default();
+        let mut is = was.clone();
+        is.record.interval = Duration::from_secs(1);
+        is.metrics.groups = 5;
+        assert!(is.bound(&was).is_empty());
+        is.record.keep = Duration::from_secs(3600);
+        is.socket = "/run/other".into();
+        assert_eq!(is.bound(&was), ["socket", "[record] but its interval"]);
+    }
+}

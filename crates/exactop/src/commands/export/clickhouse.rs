@@ -1,0 +1,87 @@
+//! `exactop export clickhouse`: a store, asked and told by HTTP.
+
+use super::{complain_of, nothing};
+use crate::commands::record::directory;
+use crate::commands::stretch;
+use crate::failure::{complain, Failure};
+use crate::options::time::{self, now};
+use crate::output;
+use crate::rights::{self, Beside, Origin, Role};
+use clap::Args;
+use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, Sent};
+use exactop_export::GROUPS;
+use exactop_recording::Recording;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to export, and where to.
+#[derive(Debug, Args)]
+pub struct ClickhouseArgs {
+    /// A directory or a file [default: where 'exactop record' records]
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
+    /// Which stretch: '03:05+15m' [default: all of it]
+    #[arg(short, long, value_name = "FROM+LENGTH")]
+    time: Option<String>,
+    /// The store's address: https://HOST:8443 or http://HOST:8123
+    #[arg(long, value_name = "URL")]
+    to: String,
+    /// The database that has the tables
+    #[arg(long, value_name = "NAME", default_value = "exactop")]
+    database: String,
+    /// A file with NAME:PASSWORD that others cannot read
+    #[arg(long, value_name = "FILE")]
+    login: Option<PathBuf>,
+    /// A file of certificates (PEM) to believe [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Groups of a window that have a row of their own, beside ~other
+    #[arg(long, value_name = "N", default_value_t = GROUPS)]
+    groups: usize,
+    /// How long a store that is away is asked again
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
+    patience: Duration,
+}
+
+impl ClickhouseArgs {
+    fn client(&self, address: Address) -> Result<Client, Failure> {
+        let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
+        let patience = Patience { all: self.patience, ..Patience::default() };
+        Client::new(address, &self.database, login, self.ca.as_deref(), patience)
+            .map_err(Failure::failed)
+    }
+}
+
+/// Exports.
+///
+/// # Errors
+/// What cannot be read or sent, and where there is nothing.
+pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
+    let path = directory(typed.path.as_ref())?;
+    let now = now();
+    stretch::check(typed.time.as_deref(), &now)?;
+    let address = Address::read(&typed.to).map_err(Failure::usage)?;
+    let port = address.port();
+    let client = typed.client(address)?;
+    let beside = Beside { readable: &[&path], connects: Some(port), ..Beside::default() };
+    rights::reduce_beside(Role::Export, Origin::None, &beside);
+    let recording = Recording::open(&path).map_err(Failure::failed)?;
+    let when = stretch::of(typed.time.as_deref(), &now, &recording)?;
+    complain_of(&recording);
+    let now_ns = now.timestamp().as_nanosecond();
+    let sending = Sending { client: &client, groups: typed.groups, now_ns };
+    let mut sent = Sent::default();
+    let done = insert(recording, when, &sending, &mut sent);
+    if let Err(error) = done {
+        if sent != Sent::default() {
+            complain(&format!(
+                "{sent}; what is missing goes with the next export of the same time"
+            ));
+        }
+        return Err(Failure::failed(error));
+    }
+    if sent == Sent::default() {
+        return Err(nothing());
+    }
+    output::print(format!("{sent}\n"))
+}

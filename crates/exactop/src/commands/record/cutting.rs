@@ -1,0 +1,97 @@
+//! A part of a recording as one file, to be sent to somebody.
+
+use super::super::stretch;
+use super::directory;
+use super::listing::counted;
+use crate::failure::{complain, Failure};
+use crate::options::time::{now, shown};
+use crate::output::{self, file::Sink, Signals};
+use crate::rights::{self, Origin, Role};
+use clap::Args;
+use exactop_recording::Recording;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What to cut out.
+#[derive(Debug, Args)]
+pub struct CutArgs {
+    /// A directory or a file [default: where 'exactop record' records]
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
+    /// Which stretch: '03:05+15m'
+    #[arg(short, long, value_name = "FROM+LENGTH")]
+    time: String,
+    /// The file
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// Replace the names of host, commands, users and control groups, and leave command lines out
+    #[arg(long)]
+    anonymous: bool,
+}
+
+/// Writes what is cut, and keeps why it cannot.
+struct Out<'a> {
+    sink: Sink<'a>,
+    failure: Option<Failure>,
+}
+
+impl Write for Out<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.sink.write(bytes) {
+            Ok(()) => Ok(bytes.len()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                Err(io::Error::other("not written"))
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Cuts.
+///
+/// # Errors
+/// What cannot be read or written, and where there is nothing.
+pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
+    let path = directory(typed.path.as_ref())?;
+    let now = now();
+    stretch::check(Some(&typed.time), &now)?;
+    let recording = Recording::open(&path).map_err(Failure::failed)?;
+    let when = stretch::of(Some(&typed.time), &now, &recording)?;
+    // Before there is a file, from headers alone: what they stand for is not read with these rights.
+    if !when.is_in(&recording).map_err(Failure::failed)? {
+        let why = "no window ends in that time ('exactop record list' says what is there)";
+        return Err(Failure::failed(why));
+    }
+    is_no_part(&typed.output, &recording)?;
+    let signals = Signals::new()?;
+    let sink = Sink::open(&typed.output, &signals)?;
+    rights::reduce(Role::Text, Origin::None, &[&path]);
+    recording.unreadable().iter().for_each(|error| complain(&error.to_string()));
+    let mut out = Out { sink, failure: None };
+    let cut = exactop_recording::cut(recording, when, typed.anonymous, &mut out);
+    let cut = cut.map_err(|error| out.failure.take().unwrap_or_else(|| Failure::failed(error)))?;
+    if let Some(boot) = cut.boot {
+        complain(&format!(
+            "the machine was started anew before {}: what came after is left out, cut it by itself",
+            shown(boot, &now)
+        ));
+    }
+    let (windows, gaps) = (counted(cut.windows, "window"), counted(cut.gaps, "gap"));
+    output::print(format!("{windows}, {gaps}, {} bytes\n", cut.bytes))
+}
+
+/// A file under its name would take the place of what is to be read.
+fn is_no_part(output: &Path, recording: &Recording) -> Result<(), Failure> {
+    let Ok(there) = std::fs::metadata(output) else { return Ok(()) };
+    if !recording.has_file(&there).map_err(Failure::failed)? {
+        return Ok(());
+    }
+    Err(Failure::usage(format!(
+        "{} is a part of the recording that is cut: give another name with -o",
+        output.display()
+    )))
+}

@@ -1,0 +1,221 @@
+//! `exactop record`: the books kept on disk, window by window; and what is kept, gone through.
+
+mod cutting;
+pub mod listing;
+
+use crate::failure::Failure;
+use crate::options::parse::{self, Word};
+use crate::options::resolved::SourceOptions;
+use crate::options::time::{size, stretch};
+use crate::options::typed::{Whose, SOURCES};
+use crate::output::Signals;
+use crate::recorded::{Shared, KEEP, MOST};
+use crate::rights::{self, Beside, Role};
+use crate::source;
+use clap::{Args, Subcommand};
+use exactop_model::{Ask, Feed, FrameOptions, Needs, Row, Still};
+use exactop_recording::{Options, Sync};
+use exactop_sources::session::Session;
+use exactop_sources::{Request, SplitOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// What `--help` ends with.
+pub const NOTES: &str = "\
+Examples:
+  exactop record                       10 s windows, 7 days or 2 GiB of them
+  exactop record -d 1 --keep 12h --dir /var/tmp/incident
+  exactop record list                  what is there
+  exactop record verify                whether every byte is what was written
+  exactop record cut -t '03:05+15m' -o incident.rec --anonymous
+  exactop replay -b -t '2h ago' -n 3   what it was then
+
+Without --dir it is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
+Nobody else may be able to write there. A full disk makes the oldest windows go and is said; what cannot
+be written is a gap in the recording, never a stop. docs/recording.md describes the files.";
+
+/// The words for it.
+pub const SYNCS: &[Word<Sync>] = &[
+    ("window", Sync::Window, "After each window"),
+    ("10s", Sync::Every(Duration::from_secs(10)), "Every 10 seconds"),
+    ("none", Sync::Never, "When the kernel sees fit"),
+];
+
+/// What is measured: everything that costs little while nobody looks.
+pub const NEEDS: Needs = Needs::MACHINE
+    .with(Needs::SPLIT)
+    .with(Needs::INTERRUPTS)
+    .with(Needs::SCHEDSTAT)
+    .with(Needs::STATUS)
+    .with(Needs::NAMES);
+/// What is read for rows that did something.
+pub const DETAILS: Needs = Needs::STAT
+    .with(Needs::STATM)
+    .with(Needs::CMDLINE)
+    .with(Needs::USER)
+    .with(Needs::CGROUP)
+    .with(Needs::NAMES);
+
+/// Recording, or what is recorded.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct RecordArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Say which stretches of time are recorded, and in which files
+    List(Of),
+    /// Write a stretch of it as one file, to be sent to somebody
+    Cut(cutting::CutArgs),
+    /// Go through every byte: what is whole, what is a gap and why. Exits with 1 if anything is damaged
+    Verify(Of),
+}
+
+#[derive(Debug, Args)]
+struct Of {
+    /// A directory or one file of it [default: where 'exactop record' records]
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct How {
+    /// Length of a window
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = parse::seconds, allow_hyphen_values = true)]
+    delay: f64,
+    /// How long it is kept
+    #[arg(long, value_name = "TIME", default_value = KEEP, value_parser = stretch)]
+    keep: Duration,
+    /// How much of it is kept at most, the file that is being written included
+    #[arg(long, value_name = "SIZE", default_value = MOST, value_parser = size)]
+    max_size: u64,
+    /// When a window is on the disk for sure
+    #[arg(long, value_parser = parse::one_of(SYNCS), default_value = "window")]
+    sync: Sync,
+    /// Where
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    /// Where the figures come from
+    #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
+    source: Whose,
+    /// The daemon's socket
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Keep command names, but no command lines
+    #[arg(long)]
+    no_command_lines: bool,
+}
+
+/// Where recordings are unless someone says otherwise.
+///
+/// # Errors
+/// Nothing says where.
+pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.clone());
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/log/exactop".into());
+    }
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    let none = || Failure::usage("neither XDG_STATE_HOME nor HOME is set: give --dir");
+    Ok(base.ok_or_else(none)?.join("exactop"))
+}
+
+/// Records, or says what is recorded.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn run(typed: &RecordArgs) -> Result<(), Failure> {
+    match &typed.action {
+        Some(Action::List(of)) => listing::list(&directory(of.path.as_ref())?),
+        Some(Action::Cut(cut)) => cutting::cut(cut),
+        Some(Action::Verify(of)) => listing::verify(&directory(of.path.as_ref())?),
+        None => record(&typed.how),
+    }
+}
+
+fn record(how: &How) -> Result<(), Failure> {
+    let path = directory(how.dir.as_ref())?;
+    let signals = Signals::new()?;
+    let options = Options {
+        keep: Some(how.keep),
+        max_bytes: Some(how.max_size),
+        sync: how.sync,
+        command_lines: !how.no_command_lines,
+        ..Options::default()
+    };
+    let recorder = Shared::open(&path, options)?;
+    recorder.tell();
+    let wanted = SourceOptions {
+        whose: how.source,
+        socket: how.socket.clone(),
+        split: SplitOptions::default(),
+        root: None,
+        record: None,
+        names: true,
+    };
+    let (session, origin) = source::session(&wanted)?;
+    rights::reduce_beside(Role::Record, origin, &Beside { written: &[&path], ..Beside::default() });
+    let mut session = session.tapped(Box::new(recorder.clone()));
+    let ended = windows(&mut session, &recorder, &signals, Duration::from_secs_f64(how.delay));
+    recorder.with(exactop_recording::Recorder::finish);
+    recorder.tell();
+    ended
+}
+
+/// Until a signal comes, which is how it ends.
+fn windows(
+    session: &mut Session,
+    recorder: &Shared,
+    signals: &Signals,
+    interval: Duration,
+) -> Result<(), Failure> {
+    let request = Request { needs: NEEDS, watch: None, interval_ns: None };
+    let started = Instant::now();
+    let mut due = started;
+    // Names of everyone once; from then on of those who do something.
+    let mut still = Still::All;
+    loop {
+        let advanced = session.advance(&request);
+        if advanced.map_err(|error| signals.or(Failure::failed(error)))? {
+            let options = FrameOptions { still: std::mem::take(&mut still), ..Default::default() };
+            let ask = Ask { options, needs: NEEDS, ..Ask::default() };
+            if let Some(mut frame) = session.same_frame(&ask) {
+                let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
+                session.details(&mut rows, DETAILS);
+            }
+            recorder.with(exactop_recording::Recorder::settle);
+        }
+        recorder.tell();
+        state(recorder, started);
+        due = (due + interval).max(Instant::now());
+        signals.sleep_until(due)?;
+    }
+}
+
+/// One line for who watches it; nothing for a service.
+fn state(recorder: &Shared, started: Instant) {
+    let mut out = io::stdout();
+    if !out.is_terminal() {
+        return;
+    }
+    let text = recorder.with(|r| {
+        let mib = r.bytes() as f64 / 1_048_576.0;
+        let path = exactop_model::escape::escape_str(&r.path().to_string_lossy());
+        format!(
+            "{} windows in {} s, {mib:.1} MiB in {path}",
+            r.windows(),
+            started.elapsed().as_secs()
+        )
+    });
+    // Nobody's books depend on this line.
+    let _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
+}

@@ -1,0 +1,96 @@
+//! `exactop replay`: a recording in the live view, or its windows, printed as they were when they were
+//! measured.
+
+use super::played::{opened, too_late, Opened, Windows};
+use super::record::directory;
+use super::watch::{check::Check, live::show};
+use crate::failure::{complain, Failure};
+use crate::options::resolved::{self, Replayed, Replaying, Wanted};
+use crate::options::typed::{PtopArgs, WatchArgs};
+use crate::output::{not_written, Signals};
+use crate::rights::Role;
+use clap::Args;
+use exactop_model::Feed;
+use exactop_recording::Playback;
+use std::path::{Path, PathBuf};
+
+/// What `--help` ends with.
+pub const NOTES: &str = "\
+Examples:
+  exactop replay -t 14:03                to and fro in the live view from then on
+  exactop replay -b -t 'yesterday 14:00' -n 6
+  exactop replay --json incident.rec > incident.json
+  exactop replay /var/log/exactop -t '2h ago' --once --preset ptop
+
+The live view has a time line: arrows go by a window, with Shift by ten, [ and ] to the next moment of
+change (a spike: half a CPU more or less in use, and half of the lesser of before and after; a gap; a boot), t to
+a time, space plays, z joins windows to sums of up to an hour. What is printed is, byte for byte, what the same
+options would have printed then, as far as it was measured and read: a column that nobody looked at in a window is
+'-'. Gaps are told on standard error.";
+
+/// What to replay and how to show it.
+#[derive(Debug, Args)]
+pub struct ReplayArgs {
+    /// A directory or a file of one [default: where 'exactop record' records]
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
+    /// From the window that holds this time: '14:03', 'yesterday 14:00', '2h ago', RFC 3339
+    #[arg(short, long, value_name = "TIME")]
+    time: Option<String>,
+    #[command(flatten)]
+    watch: WatchArgs,
+}
+
+/// Shows a recording.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
+    let ReplayArgs { path, time, watch } = typed;
+    let path = directory(path.as_ref())?;
+    let wanted = Wanted::replaying(watch)?;
+    let role = match &wanted {
+        Replaying::Live(..) => Role::Replay,
+        Replaying::Windows(_) => Role::Text,
+    };
+    let Opened { recording, from } = opened(&path, time.as_deref(), role)?;
+    match wanted {
+        Replaying::Live(begin, pids) => {
+            let playback = Playback::new(recording, from).map_err(Failure::failed)?;
+            show(Box::new(playback.ok_or_else(too_late)?), pids, begin)
+        }
+        Replaying::Windows(replayed) => print(Windows::of(recording, from)?, &replayed),
+    }
+}
+
+/// The precise top of a recording.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
+    let at = typed.of.at.clone();
+    match Wanted::replaying(resolved::precise(typed)?)? {
+        Replaying::Windows(wanted) => print(Windows::open(path, at.as_deref())?, &wanted),
+        Replaying::Live(..) => Err(Failure::usage("the precise top of a recording is printed")),
+    }
+}
+
+fn print(mut of: Windows, wanted: &Replayed) -> Result<(), Failure> {
+    let Replayed { plan, format, windows, check } = wanted;
+    let mut check = Check::new(*check);
+    let signals = Signals::new()?;
+    signals.write(&format.opening(plan).map_err(not_written)?)?;
+    let ask = format.ask(plan);
+    let mut printed = 0;
+    while windows.is_none_or(|n| printed < n) && of.next()? {
+        let Some(frame) = of.replay.same_frame(&ask) else { continue };
+        let page = plan.page(frame, &mut of.replay);
+        signals.write(&format.window(&page, printed == 0).map_err(not_written)?)?;
+        if let Some(line) = format.beside(&page.frame) {
+            complain(&line);
+        }
+        check.look(&page.frame);
+        printed += 1;
+    }
+    check.verdict()
+}

@@ -1,0 +1,65 @@
+//! `--check`: whether all windows that were printed can be relied on.
+
+use crate::failure::{complain, Failure};
+use exactop_model::exactness::WindowState;
+use exactop_model::Frame;
+
+/// What the windows so far came to.
+pub struct Check {
+    is_asked_for: bool,
+    windows: u64,
+    inexact: u64,
+}
+
+impl Check {
+    /// Nothing was seen yet.
+    pub fn new(is_asked_for: bool) -> Check {
+        Check { is_asked_for, windows: 0, inexact: 0 }
+    }
+
+    /// Another window.
+    pub fn look(&mut self, frame: &Frame) {
+        self.windows += 1;
+        self.inexact += u64::from(frame.state == WindowState::Inexact);
+    }
+
+    /// In the end.
+    ///
+    /// # Errors
+    /// It was asked for, and a window was inexact; how many is told on standard error.
+    pub fn verdict(self) -> Result<(), Failure> {
+        if !self.is_asked_for || self.inexact == 0 {
+            return Ok(());
+        }
+        complain(&format!(
+            "inexact windows: {} of {} (--json says why of each, 'exactop doctor' why there is no ledger)",
+            self.inexact, self.windows
+        ));
+        Err(Failure::Found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::SourceKind;
+
+    fn verdict(is_asked_for: bool, states: &[WindowState]) -> Result<(), Failure> {
+        let mut check = Check::new(is_asked_for);
+        let mut frame = exactop_testkit::frame(SourceKind::Ledger, false);
+        for &state in states {
+            frame.state = state;
+            check.look(&frame);
+        }
+        check.verdict()
+    }
+
+    #[test]
+    fn one_inexact_window_is_enough_and_only_if_asked_for() {
+        use WindowState::{Exact, Inexact, Repaired};
+        assert!(verdict(true, &[Exact, Repaired]).is_ok());
+        assert!(matches!(verdict(true, &[Exact, Inexact, Exact]), Err(Failure::Found)));
+        assert!(verdict(false, &[Inexact]).is_ok());
+        assert!(verdict(true, &[]).is_ok());
+    }
+}

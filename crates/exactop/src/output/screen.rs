@@ -1,0 +1,335 @@
+//! Windows one below the other, or over each other on a terminal; and the keys that belong to it.
+
+use super::{second_signal, Signals};
+use crate::failure::Failure;
+use exactop_tui::draw::text::cut;
+use rustix::termios::{
+    tcgetattr, tcgetwinsize, tcsetattr, LocalModes, OptionalActions, SpecialCodeIndex, Termios,
+    Winsize,
+};
+use signal_hook::consts::{SIGTSTP, SIGWINCH};
+use signal_hook::low_level::{emulate_default_handler, pipe};
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What is wanted, where there is a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One below the other, and no keys.
+    Plain,
+    /// One below the other.
+    Append,
+    /// Over each other, with a number of lines that does not follow the terminal.
+    Fixed,
+    /// As many lines as fit, on a screen of their own.
+    Whole,
+}
+
+/// How windows follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// One below the other.
+    Below,
+    /// Over each other, as many lines as were asked for.
+    Over,
+    /// On a screen of their own, as many lines as fit.
+    Whole,
+}
+
+impl Place {
+    /// What a terminal must get before someone else has it.
+    fn end(self) -> &'static [u8] {
+        match self {
+            Place::Below => b"",
+            Place::Over => b"\r\x1b[?7h",
+            Place::Whole => b"\x1b[?7h\x1b[?1049l",
+        }
+    }
+}
+
+/// What ended the wait for the next window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Woken {
+    /// Its time came, or somebody wants it now.
+    Refresh,
+    /// Somebody wants no more.
+    Quit,
+}
+
+/// Standard output and, if both are a terminal, the keys of standard input. `q` wants no more, any other key
+/// the next window now.
+pub struct Screen {
+    signals: Signals,
+    place: Place,
+    keys: Option<Keys>,
+    /// Lines that stand on the screen now.
+    lines: usize,
+    shown: bool,
+}
+
+impl Screen {
+    /// A screen, or lines where there is none.
+    ///
+    /// # Errors
+    /// When signals cannot be caught or the terminal cannot be set.
+    pub fn open(mode: Mode) -> Result<Screen, Failure> {
+        let signals = Signals::new()?;
+        let has_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
+        let has_terminal = has_terminal && mode != Mode::Plain;
+        let term = std::env::var("TERM").unwrap_or_default();
+        let place = match mode {
+            _ if !has_terminal || term.is_empty() || term == "dumb" => Place::Below,
+            Mode::Plain | Mode::Append => Place::Below,
+            Mode::Fixed => Place::Over,
+            Mode::Whole => Place::Whole,
+        };
+        let keys = has_terminal.then(|| Keys::take(place.end())).transpose();
+        let keys = keys.map_err(Failure::cannot("take the terminal"))?;
+        let screen = Screen { signals, place, keys, lines: 0, shown: false };
+        screen.enter()?;
+        if screen.keys.is_some() {
+            let end = if place == Place::Below { "\n" } else { "\r" };
+            screen.signals.write(format!("Please wait...{end}").as_bytes())?;
+        }
+        Ok(screen)
+    }
+
+    /// What failed; or the signal that came, which may be why.
+    pub fn or(&self, failure: Failure) -> Failure {
+        self.signals.or(failure)
+    }
+
+    /// Whether reports are drawn over each other.
+    pub fn is_drawn(&self) -> bool {
+        self.place != Place::Below
+    }
+
+    /// The lines of the terminal, where what is shown follows them.
+    pub fn rows(&self) -> Option<usize> {
+        let rows = self.size().filter(|_| self.place == Place::Whole)?.ws_row;
+        Some(usize::from(rows)).filter(|&rows| rows > 0)
+    }
+
+    /// The columns there are, if lines end at an edge.
+    pub fn width(&self) -> Option<usize> {
+        let columns = self.size().filter(|_| self.is_drawn())?.ws_col;
+        Some(usize::from(columns)).filter(|&columns| columns > 0)
+    }
+
+    fn size(&self) -> Option<Winsize> {
+        tcgetwinsize(io::stdout()).ok()
+    }
+
+    /// Writes what goes below what is there.
+    ///
+    /// # Errors
+    /// Those of standard output, or the signal that came first.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        self.signals.write(bytes)
+    }
+
+    /// Draws lines over those before.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn draw(&mut self, lines: &[String]) -> Result<(), Failure> {
+        let mut text = match self.place {
+            Place::Over if self.shown => format!("\x1b[{}A\r", self.lines),
+            Place::Over => "\r".into(),
+            _ => "\x1b[H".into(),
+        };
+        for line in lines {
+            let _ = write!(text, "{line}\x1b[K\r\n");
+        }
+        (self.lines, self.shown) = (lines.len(), true);
+        self.signals.write((text + "\x1b[J").as_bytes())
+    }
+
+    /// Draws a text with as many rows, at most `limit`, as there is room for on the screen.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn draw_fitting(
+        &mut self,
+        limit: Option<usize>,
+        text: &dyn Fn(usize) -> String,
+    ) -> Result<(), Failure> {
+        // The cursor stands below the last line.
+        let room = self.rows().unwrap_or(24).saturating_sub(1).max(1);
+        let lines = fitting(room, limit, text);
+        let width = self.width().unwrap_or(usize::MAX);
+        self.draw(&lines.iter().map(|line| cut(line, width)).collect::<Vec<_>>())
+    }
+
+    /// Waits for the time of the next window, or for a key.
+    ///
+    /// # Errors
+    /// The signal that came first.
+    pub fn wait(&mut self, then: Instant) -> Result<Woken, Failure> {
+        let Some(keys) = &self.keys else {
+            self.signals.wait(then, &[])?;
+            return Ok(Woken::Refresh);
+        };
+        let stdin = io::stdin();
+        match self.signals.wait(then, &[stdin.as_fd(), keys.bell.as_fd()])? {
+            Some(0) => Ok(keys.pressed()),
+            Some(_) => {
+                if keys.take_stop() {
+                    self.suspend()?;
+                }
+                Ok(Woken::Refresh)
+            }
+            None => Ok(Woken::Refresh),
+        }
+    }
+
+    /// Gives the terminal back, stops until a shell continues the program, takes it again.
+    fn suspend(&mut self) -> Result<(), Failure> {
+        self.give_back();
+        if let Some(keys) = &self.keys {
+            keys.give_back();
+        }
+        emulate_default_handler(SIGTSTP).map_err(Failure::cannot("stop"))?;
+        if let Some(keys) = &self.keys {
+            keys.set().map_err(Failure::cannot("take the terminal"))?;
+        }
+        self.shown = false;
+        self.enter()
+    }
+
+    fn enter(&self) -> Result<(), Failure> {
+        match self.place {
+            Place::Below => Ok(()),
+            // Lines that are too long end at the edge.
+            Place::Over => self.signals.write(b"\x1b[?7l"),
+            Place::Whole => self.signals.write(b"\x1b[?1049h\x1b[?7l\x1b[H"),
+        }
+    }
+
+    /// Gives the screen back; what is written from now on stands below what was there before.
+    pub fn leave(&mut self) {
+        self.give_back();
+        self.place = Place::Below;
+    }
+
+    /// Nobody is left to tell when this fails.
+    fn give_back(&self) {
+        let _ = self.signals.write(self.place.end());
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+/// The lines of a text with the most rows, at most `limit`, that has room. A text does not get shorter with
+/// more rows.
+fn fitting(room: usize, limit: Option<usize>, text: &dyn Fn(usize) -> String) -> Vec<String> {
+    let fits = |rows: usize| text(rows).lines().count() <= room;
+    let (mut fit, mut too_many) = (0, limit.map_or(room, |limit| limit.min(room)) + 1);
+    while fit + 1 < too_many {
+        let middle = fit + (too_many - fit) / 2;
+        match fits(middle) {
+            true => fit = middle,
+            false => too_many = middle,
+        }
+    }
+    text(fit).lines().take(room).map(String::from).collect()
+}
+
+/// The terminal's keys, one by one and not shown; and what tells of a new size or a stop.
+struct Keys {
+    before: Termios,
+    bell: UnixStream,
+    stop: Arc<AtomicBool>,
+}
+
+impl Keys {
+    /// `end`: what gives the screen back.
+    fn take(end: &'static [u8]) -> io::Result<Keys> {
+        let before = tcgetattr(io::stdin())?;
+        second_signal::terminal_is_taken(end)?;
+        let (bell, sender) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        signal_hook::flag::register(SIGTSTP, stop.clone())?;
+        pipe::register(SIGTSTP, sender.try_clone()?)?;
+        pipe::register(SIGWINCH, sender)?;
+        let keys = Keys { before, bell, stop };
+        keys.set()?;
+        Ok(keys)
+    }
+
+    fn set(&self) -> io::Result<()> {
+        let mut now = self.before.clone();
+        now.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        now.special_codes[SpecialCodeIndex::VMIN] = 1;
+        now.special_codes[SpecialCodeIndex::VTIME] = 0;
+        Ok(tcsetattr(io::stdin(), OptionalActions::Now, &now)?)
+    }
+
+    /// The terminal may be gone.
+    fn give_back(&self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Now, &self.before);
+    }
+
+    fn pressed(&self) -> Woken {
+        let mut key = [0];
+        // Not through std's buffer, where a poll would not see what is left.
+        match rustix::io::read(io::stdin(), &mut key) {
+            Ok(1) if !key[0].eq_ignore_ascii_case(&b'q') => Woken::Refresh,
+            // The terminal hung up.
+            _ => Woken::Quit,
+        }
+    }
+
+    fn take_stop(&self) -> bool {
+        let mut bytes = [0; 16];
+        while (&self.bell).read(&mut bytes).is_ok_and(|n| n > 0) {}
+        self.stop.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.give_back();
+        second_signal::terminal_is_given_back();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn as_many_rows_are_shown_as_have_room() {
+        // Each row is two lines, and who is left out is told.
+        let text = |all: usize| {
+            move |rows: usize| {
+                let mut text = String::from("heading\n");
+                (0..all.min(rows)).for_each(|n| text += &format!("\n{n}\n"));
+                text + if all > rows { "more\n" } else { "" }
+            }
+        };
+        let rows = |room, limit, all: usize| {
+            let lines = fitting(room, limit, &text(all));
+            assert!(lines.len() <= room, "{lines:?}");
+            (lines.iter().filter(|line| line.parse::<u32>().is_ok()).count(), lines.len())
+        };
+        assert_eq!(rows(24, None, 5), (5, 11));
+        assert_eq!(rows(24, None, 50), (11, 24));
+        assert_eq!(rows(24, Some(3), 50), (3, 8));
+        assert_eq!(rows(24, Some(0), 50), (0, 2));
+        assert_eq!(rows(3, None, 50), (0, 2));
+        assert_eq!(rows(3, None, 1), (1, 3));
+        assert_eq!(rows(1, None, 50), (0, 1));
+        assert_eq!(rows(2000, None, 50), (50, 101));
+    }
+}

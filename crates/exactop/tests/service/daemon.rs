@@ -1,0 +1,144 @@
+//! A daemon in a directory of its own.
+
+use crate::helpers::processes::{send, wait_until, Load};
+use crate::helpers::run::{command, run, Done};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// It, and where it serves, records and complains.
+pub struct Daemon {
+    pub load: Load,
+    dir: tempfile::TempDir,
+    /// How it is started.
+    options: Vec<String>,
+    notify: Option<PathBuf>,
+}
+
+impl Daemon {
+    /// Starts it with these options beside; ready when it serves.
+    pub fn start(options: &[&str]) -> Daemon {
+        Daemon::start_in(tempfile::tempdir().expect("a directory"), options, None)
+    }
+
+    /// For this group, with a copy of the program that others can start.
+    pub fn of_group(group: &str) -> Daemon {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("rights");
+        let config = dir.path().join("config.toml");
+        fs::write(&config, format!("group = \"{group}\"\n")).expect("settings");
+        let config = config.to_str().expect("UTF-8").to_string();
+        let daemon = Daemon::start_in(dir, &["--config", &config], None);
+        fs::copy(crate::helpers::run::program(), daemon.path().join("exactop")).expect("a copy");
+        daemon
+    }
+
+    /// The same in a directory that is there, and with somebody to notify.
+    pub fn start_in(dir: tempfile::TempDir, options: &[&str], notify: Option<PathBuf>) -> Daemon {
+        let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
+        let load = serve(dir.path(), &options, notify.as_deref());
+        let daemon = Daemon { load, dir, options, notify };
+        daemon.await_service();
+        daemon
+    }
+
+    /// Starts another in its place.
+    pub fn start_again(&mut self) {
+        self.load = serve(self.dir.path(), &self.options, self.notify.as_deref());
+        self.await_service();
+    }
+
+    fn await_service(&self) {
+        let complaints = self.dir.path().join("complaints");
+        wait_until("the daemon's socket", || {
+            let pid = self.load.pid();
+            let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let ended = state.contains(") Z ") || state.is_empty();
+            assert!(!ended, "{}", fs::read_to_string(&complaints).expect("what it said"));
+            UnixStream::connect(self.socket()).is_ok() && self.fenced()
+        });
+    }
+
+    /// It gives up its rights last.
+    fn fenced(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.load.pid()));
+        status.is_ok_and(|status| status.contains("Seccomp:\t2"))
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("socket")
+    }
+
+    pub fn log(&self) -> PathBuf {
+        self.dir.path().join("log")
+    }
+
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// What it said so far.
+    pub fn said(&self) -> String {
+        fs::read_to_string(self.dir.path().join("complaints")).expect("what it said")
+    }
+
+    /// A command that reads its socket.
+    pub fn reader(&self, words: &[&str]) -> Command {
+        let mut reader = command(words);
+        reader.arg("--source").arg("daemon").arg("--socket").arg(self.socket());
+        reader
+    }
+
+    /// The same as nobody, whose group is `nogroup`.
+    pub fn plain_reader(&self, words: &[&str]) -> Command {
+        let mut reader = Command::new("setpriv");
+        reader.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+        reader.arg(self.path().join("exactop")).args(words);
+        reader.args(["--source", "daemon", "--socket"]).arg(self.socket());
+        reader
+    }
+
+    /// Windows that a reader printed.
+    pub fn windows(&self, words: &[&str]) -> Vec<Value> {
+        let socket = self.socket();
+        let socket = socket.to_str().expect("UTF-8");
+        let out = run(&[words, &["--json", "--source", "daemon", "--socket", socket]].concat());
+        parsed(&out.fine())
+    }
+
+    /// Ends it, and says how it ended.
+    pub fn end(&mut self, signal: i32) -> Option<i32> {
+        send(self.load.pid(), signal);
+        self.load.0.wait().expect("an end").code()
+    }
+
+    /// What `exactop record verify` says of its recording.
+    pub fn verified(&self) -> Done {
+        run(&["record", "verify", self.log().to_str().expect("UTF-8")])
+    }
+}
+
+/// Open BPF programs of a process; maps and iterators come and go with each window.
+pub fn bpf_files(pid: u32) -> usize {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors").flatten();
+    let links = files.filter_map(|file| fs::read_link(file.path()).ok());
+    links.filter(|link| link.to_string_lossy().contains("bpf-prog")).count()
+}
+
+/// Lines of JSON.
+pub fn parsed(lines: &str) -> Vec<Value> {
+    lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn serve(dir: &Path, options: &[String], notify: Option<&Path>) -> Load {
+    let complaints = File::options().create(true).append(true).open(dir.join("complaints"));
+    let mut daemon = command(&["daemon"]);
+    daemon.arg("--socket").arg(dir.join("socket")).arg("--dir").arg(dir.join("log")).args(options);
+    if let Some(notify) = notify {
+        daemon.env("NOTIFY_SOCKET", notify).env("WATCHDOG_USEC", "2000000");
+    }
+    Load(daemon.stderr(complaints.expect("a file")).spawn().expect("a daemon"))
+}

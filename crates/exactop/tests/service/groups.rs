@@ -1,0 +1,58 @@
+//! Control groups by the daemon's ledger, and a run, which it cannot follow.
+
+use crate::daemon::{bpf_files, parsed, Daemon};
+use crate::helpers::processes::Load;
+use crate::helpers::run::{alone, done, run};
+use serde_json::Value;
+use std::process::Stdio;
+
+#[test]
+fn groups_have_the_ledgers_charges_over_its_windows() {
+    let Some(_alone) = alone() else { return };
+    let _storm = Load::shell("while :; do /bin/true; done");
+    let daemon = Daemon::start(&[]);
+    let mut reader = daemon.reader(&["cgroups", "--json", "0.5", "4"]);
+    let reader = reader.stdout(Stdio::piped()).spawn().expect("a reader");
+    assert_eq!(bpf_files(reader.id()), 0, "a reader loads nothing");
+    let output = reader.wait_with_output().expect("an end");
+    assert!(output.status.success());
+    let windows = parsed(&String::from_utf8(output.stdout).expect("UTF-8"));
+    assert_eq!(windows.len(), 4);
+    let ns = |of: &Value, name: &str| of[name].as_u64().expect("a number");
+    for window in &windows {
+        assert!(window["no_ledger"].is_null(), "{}", window["no_ledger"]);
+        let groups = window["groups"].as_array().expect("groups");
+        let root = groups.iter().find(|group| group["path"] == "/").expect("a root");
+        let time = &window["window"];
+        let most = ns(time, "cpus") * (ns(time, "t1_ns") - ns(time, "t0_ns"));
+        // Of the same time to the nanosecond: no more can have run.
+        assert!((1..=most).contains(&ns(root, "ledger_run_ns")), "{time}: {root}");
+    }
+    for pair in windows.windows(2) {
+        assert_eq!(pair[0]["window"]["t1_ns"], pair[1]["window"]["t0_ns"], "no instant is lost");
+    }
+}
+
+#[test]
+fn a_plain_user_has_charges_of_groups() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root becomes somebody else");
+    }
+    let daemon = Daemon::of_group("nogroup");
+    let windows = parsed(&done(daemon.plain_reader(&["cgroups", "--json", "0.5", "2"])).fine());
+    assert_eq!(windows.len(), 2);
+    for window in windows {
+        assert!(window["no_ledger"].is_null(), "{}", window["no_ledger"]);
+        let groups = window["groups"].as_array().expect("groups");
+        assert!(groups[0]["ledger_run_ns"].as_u64() > Some(0), "{}", groups[0]);
+    }
+}
+
+#[test]
+fn a_run_says_why_a_daemon_cannot_follow_it() {
+    run(&["run", "--source", "daemon", "--", "true"]).refused(125, "without --source daemon");
+    run(&["cgroups", "--source", "daemon", "--socket", "/nonexistent/s", "1", "1"])
+        .refused(1, "no exactop daemon at /nonexistent/s");
+    run(&["cgroups", "--replay", "/nonexistent", "--source", "daemon"]).refused(2, "--replay");
+}

@@ -1,0 +1,173 @@
+//! What is counted only while somebody looks: programs once for all, for each what they may see.
+
+use crate::daemon::{bpf_files, parsed, Daemon};
+use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::rights::{documented, field, of};
+use crate::helpers::run::{alone, done, run};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::MetadataExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// Who the plain reader is.
+const NOBODY: u32 = 65534;
+
+fn begun(mut reader: Command) -> Child {
+    reader.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a reader")
+}
+
+fn ended(reader: Child) -> Vec<Value> {
+    let output = reader.wait_with_output().expect("an end");
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), complaint.as_str()), (Some(0), ""));
+    parsed(&String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+fn rows<'a>(window: &'a Value, table: &str) -> &'a Vec<Value> {
+    window[table].as_array().expect("rows")
+}
+
+/// One who looks until it is dropped, and the windows it printed.
+struct Looking {
+    reader: Load,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Looking {
+    fn start(mut reader: Command) -> Looking {
+        let mut reader = Load(reader.stdout(Stdio::piped()).spawn().expect("a reader"));
+        let lines = BufReader::new(reader.0.stdout.take().expect("a pipe")).lines();
+        Looking { reader, lines }
+    }
+
+    fn window(&mut self) -> Value {
+        let line = self.lines.next().expect("a window").expect("UTF-8");
+        serde_json::from_str(&line).expect("JSON")
+    }
+}
+
+#[test]
+fn two_who_look_have_one_set_of_programs_and_nobody_none() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::start(&[]);
+    let pid = daemon.load.pid();
+    let before = bpf_files(pid);
+    let mut first = Looking::start(daemon.reader(&["syscalls", "--json", "0.3"]));
+    assert!(rows(&first.window(), "calls").iter().all(|row| row["pid"].is_null()));
+    let of_one = bpf_files(pid);
+    assert!(of_one > before, "{of_one} after {before}");
+    let by_process = ["syscalls", "--by", "process", "--json", "0.2"];
+    let mut second = Looking::start(daemon.reader(&by_process));
+    let windows: Vec<Value> = (0..5).map(|_| second.window()).collect();
+    assert_eq!(bpf_files(pid), of_one, "for two as for one");
+    first.window();
+    for reader in [&first, &second] {
+        assert_eq!(bpf_files(reader.reader.pid()), 0, "whoever looks loads nothing");
+    }
+    for window in &windows {
+        let calls = rows(window, "calls");
+        assert!(calls.iter().any(|row| row["calls"].as_u64() > Some(0)), "{window}");
+        assert!(calls.iter().all(|row| row["pid"].is_u64() && row["tid"].is_null()), "{window}");
+        assert_eq!(window["by"], "process");
+    }
+    for pair in windows.windows(2) {
+        assert_eq!(pair[0]["window"]["t1_ns"], pair[1]["window"]["t0_ns"], "no instant is lost");
+    }
+    drop(first);
+    second.window();
+    assert_eq!(bpf_files(pid), of_one, "one still looks");
+    drop(second);
+    wait_until("nothing is attached", || bpf_files(pid) == before);
+    assert_eq!(daemon.said(), "");
+}
+
+#[test]
+fn waits_and_wake_ups_of_whom_was_asked_for() {
+    let Some(_alone) = alone() else { return };
+    let load = Load::shell("while :; do sleep 0.01; done");
+    let shell = load.pid().to_string();
+    let daemon = Daemon::start(&[]);
+    let before = bpf_files(daemon.load.pid());
+    let waits = begun(daemon.reader(&["waits", "-p", &shell, "--json", "0.5", "3"]));
+    let wakeups = begun(daemon.reader(&["wakeups", "-p", &shell, "--json", "0.5", "3"]));
+    for window in ended(waits) {
+        let threads = rows(&window, "rows");
+        assert_eq!(threads.len(), 1, "{window}");
+        assert_eq!(threads[0]["pid"], load.pid());
+    }
+    for window in ended(wakeups) {
+        let edges = rows(&window, "edges");
+        assert!(!edges.is_empty(), "who exits wakes the shell: {window}");
+        for edge in edges {
+            let ends = [&edge["waker"]["pid"], &edge["wakee"]["pid"]];
+            assert!(ends.contains(&&load.pid().into()), "{edge}");
+        }
+    }
+    wait_until("nothing is attached", || bpf_files(daemon.load.pid()) == before);
+    let socket = daemon.socket();
+    let socket = socket.to_str().expect("UTF-8");
+    run(&["wakeups", "--work-us", "5", "--source", "daemon", "--socket", socket, "1", "1"])
+        .refused(2, "--work-us");
+}
+
+#[test]
+fn a_plain_user_is_told_of_their_own_processes() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root becomes somebody else");
+    }
+    let daemon = Daemon::of_group("nogroup");
+    let theirs = |words: &[&str]| parsed(&done(daemon.plain_reader(words)).fine());
+    let roots = Load::shell("while :; do read x </proc/self/comm; done");
+    let mut own = 0;
+    for window in theirs(&["syscalls", "--by", "process", "--json", "0.5", "3"]) {
+        for row in rows(&window, "calls") {
+            let of = fs::metadata(format!("/proc/{}", row["pid"])).map(|files| files.uid());
+            assert!(of.as_ref().map_or(true, |&uid| uid == NOBODY), "{of:?}: {row}");
+            assert_ne!(row["pid"], roots.pid(), "{row}");
+            own += u32::from(row["comm"] == "exactop");
+        }
+    }
+    assert!(own > 0, "the reader itself");
+    for window in theirs(&["waits", "--json", "0.5", "2"]) {
+        let mine = rows(&window, "rows").iter().all(|row| row["pid"] != roots.pid());
+        assert!(mine, "{window}");
+    }
+}
+
+#[test]
+fn while_somebody_looks_it_has_no_more_rights_than_before() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::start(&[]);
+    let expected = documented("`daemon`", "ledger");
+    let before = bpf_files(daemon.load.pid());
+    let reader = begun(daemon.reader(&["syscalls", "--json", "0.5", "6"]));
+    let pid = daemon.load.pid().to_string();
+    let threads = || {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+        tasks.map(|task| format!("{pid}/task/{}", task.expect("a thread").file_name().display()))
+    };
+    let named = |thread: &String| {
+        fs::read_to_string(format!("/proc/{thread}/comm")).is_ok_and(|comm| comm == "on demand\n")
+    };
+    let comm = |thread: &String| fs::read_to_string(format!("/proc/{thread}/comm"));
+    let loads = |thread: &String| comm(thread).is_ok_and(|comm| comm == "exactop-loading\n");
+    // Those that load programs end with that.
+    wait_until("the thread that attaches", || {
+        let all: Vec<String> = threads().collect();
+        all.iter().any(named) && !all.iter().any(loads) && bpf_files(daemon.load.pid()) > before
+    });
+    for thread in threads() {
+        assert_eq!(of(&thread).permitted & !expected.permitted, 0, "thread {thread}");
+        assert_eq!(field(&thread, "NoNewPrivs:"), "1");
+        assert_eq!(field(&thread, "Seccomp:"), "2");
+    }
+    let reader_pid = reader.id().to_string();
+    let kept = documented("`-b`", "procfs");
+    // It attaches nothing.
+    wait_until("the reader gives up its rights", || {
+        of(&reader_pid).permitted & !kept.permitted == 0
+    });
+    assert_eq!(ended(reader).len(), 6);
+}

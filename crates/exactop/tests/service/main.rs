@@ -1,0 +1,15 @@
+//! `exactop daemon` as a whole: who reads its socket and its page, what it keeps, how it ends.
+#![cfg(feature = "bpf")]
+
+mod daemon;
+mod ends;
+mod groups;
+#[path = "../helpers/mod.rs"]
+mod helpers;
+mod looking;
+mod metrics;
+mod readers;
+mod rights;
+mod scraped;
+mod settings;
+mod soak;

@@ -1,0 +1,76 @@
+//! What somebody would have who took it over, and who can have it write elsewhere.
+
+use crate::daemon::Daemon;
+use crate::helpers::rights::{documented, field, of};
+use crate::helpers::run::{alone, run};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{lchown, symlink, PermissionsExt};
+use std::os::unix::net::UnixStream;
+
+#[test]
+fn it_keeps_what_the_document_says_in_each_of_its_threads() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::start(&["--metrics", "127.0.0.1:0", "--otlp", "http://127.0.0.1:9"]);
+    let expected = documented("`daemon`", "ledger");
+    let pid = daemon.load.pid().to_string();
+    assert_eq!(of(&pid), expected);
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
+    let mut threads = 0;
+    for task in tasks.map(|task| task.expect("a thread").file_name()) {
+        let thread = format!("{pid}/task/{}", task.to_string_lossy());
+        assert_eq!(of(&thread).permitted & !expected.permitted, 0, "thread {thread}");
+        assert_eq!(field(&thread, "NoNewPrivs:"), "1");
+        assert_eq!(field(&thread, "Seccomp:"), "2");
+        threads += 1;
+    }
+    assert!(threads >= 3, "the page's and the sender's are among them: {threads}");
+}
+
+#[test]
+fn what_is_no_question_is_refused_and_harms_nobody() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::start(&[]);
+    for said in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        b"{\"hello\":{\"exactop\":\"\x1b[2J\",\"format\":999}}\n",
+        b"{\"window\":{}}\n",
+        b"\n\n\n",
+        &[0xff; 100_000],
+    ] {
+        let mut stream = UnixStream::connect(daemon.socket()).expect("connected");
+        // It may be closed before all is written.
+        let _ = stream.write_all(said);
+        let mut answer = Vec::new();
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut answer);
+        assert!(answer.len() < 10_000, "a refusal, not a stream: {}", answer.len());
+    }
+    assert!(!daemon.said().contains('\u{1b}'), "{}", daemon.said());
+    assert_eq!(daemon.windows(&["-n", "2", "-d", "0.1"]).len(), 2);
+}
+
+#[test]
+fn it_writes_nowhere_where_others_point_it() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root makes a link that is somebody else's");
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
+    let theirs = dir.path().join("theirs");
+    fs::create_dir(&theirs).expect("a directory");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o777)).expect("open to all");
+    let goal = dir.path().join("goal");
+    fs::create_dir(&goal).expect("a directory");
+    symlink(&goal, theirs.join("link")).expect("a link");
+    lchown(theirs.join("link"), Some(65534), Some(65534)).expect("somebody else's");
+    let (link, below) = (path("theirs/link"), path("theirs/link/socket"));
+    let log = path("log");
+    for (socket, log) in [(path("s").as_str(), link.as_str()), (below.as_str(), log.as_str())] {
+        let refused = run(&["daemon", "--socket", socket, "--dir", log]);
+        assert_eq!(refused.code, Some(1), "{}", refused.err);
+        assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+        assert_eq!(fs::read_dir(&goal).expect("a directory").count(), 0, "nothing is made there");
+    }
+}

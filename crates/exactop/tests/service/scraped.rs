@@ -1,0 +1,121 @@
+//! A real Prometheus scrapes the daemon in a storm of births, and its own language says whether sums
+//! come out. Beside it node_exporter and process-exporter, where EXACTOP_TEST_EXPORTERS says that they
+//! are (`make test-prometheus`).
+
+use crate::daemon::Daemon;
+use crate::helpers::processes::Load;
+use crate::helpers::run::alone;
+use crate::metrics::{page, port};
+use exactop_testkit::Prometheus;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Groups with series of their own, if nothing is set; and those two that are always there.
+const SERIES: f64 = 102.0;
+
+/// How long it goes on, s.
+fn seconds() -> u64 {
+    let seconds = std::env::var("EXACTOP_TEST_SECONDS").ok();
+    seconds.map_or(15, |text| text.parse().expect("EXACTOP_TEST_SECONDS: a number"))
+}
+
+/// Someone else's exporter on a port of its own; `None`: it is not here.
+fn exporter(name: &str, options: &[&str]) -> Option<(Load, String)> {
+    let path = PathBuf::from(std::env::var_os("EXACTOP_TEST_EXPORTERS")?).join(name);
+    let address = format!("127.0.0.1:{}", port());
+    let mut command = Command::new(path);
+    command.arg(format!("--web.listen-address={address}")).args(options).stderr(Stdio::null());
+    Some((Load::start(&mut command), address))
+}
+
+/// A shell whose children are born and die, each under another name.
+fn storm_of_names(directory: &std::path::Path) -> Load {
+    let at = directory.display();
+    Load::shell(&format!(
+        "i=0; while :; do i=$((i+1)); ln -s /bin/true {at}/n$i && {at}/n$i; rm -f {at}/n$i; done"
+    ))
+}
+
+#[test]
+fn prometheus_adds_up_what_it_scrapes_in_a_storm() {
+    let Some(_alone) = alone() else { return };
+    let port = port();
+    let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
+    let names = tempfile::tempdir().expect("a directory");
+    let _storms = [Load::shell("while :; do /bin/true; done"), storm_of_names(names.path())];
+    let node = exporter("prometheus-node-exporter", &[]);
+    let process = exporter("prometheus-process-exporter", &["--procnames=sh,true,bash,exactop"]);
+    let target = format!("127.0.0.1:{port}");
+    let mut jobs = vec![("exactop", target.as_str())];
+    jobs.extend(node.iter().map(|(_, address)| ("node", address.as_str())));
+    jobs.extend(process.iter().map(|(_, address)| ("process", address.as_str())));
+    let Some(prometheus) = Prometheus::start(daemon.path(), &jobs) else { return };
+    page(port);
+    let memory = || resident_kib(daemon.load.pid());
+    std::thread::sleep(Duration::from_secs(seconds() / 3));
+    let early = memory();
+    std::thread::sleep(Duration::from_secs(seconds() - seconds() / 3));
+    let late = memory();
+    println!("resident memory after a third {early} KiB, at the end {late} KiB");
+    // Tables of names grow up to their size first, which a minute's storm does not reach.
+    let more = if seconds() > 120 { early / 2 } else { 64 << 10 };
+    assert!(late < early + more, "{early} KiB, then {late}");
+    let (then, now) = prometheus.span("exactop_boundary_seconds").expect("samples");
+    sums_come_out(&prometheus, then, now);
+    if node.is_some() {
+        beside_the_others(&prometheus, now);
+    }
+}
+
+/// What a process has in memory (VmRSS of proc_pid_status(5)).
+fn resident_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("its memory");
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+fn sums_come_out(prometheus: &Prometheus, then: f64, now: f64) {
+    let at = |expression: &str, time: f64| prometheus.at(expression, time);
+    let grew = |expression: &str| at(expression, now) - at(expression, then);
+    let same = |a: f64, b: f64| assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
+    let named = "sum(exactop_cpu_seconds_total{account=~\"tasks|exited\"} @)";
+    let groups = "sum(exactop_group_cpu_seconds_total @)";
+    let all = "(sum(exactop_cpu_seconds_total @) + sum(exactop_residual_seconds @))";
+    for time in [then, now] {
+        same(at(groups, time), at(named, time));
+        assert!(at("count(exactop_group_cpu_seconds_total @)", time) <= SERIES);
+    }
+    let scrapes = prometheus.ask("count_over_time(exactop_boundary_seconds[1h])").expect("some");
+    let boundary = grew("max(exactop_boundary_seconds @)");
+    println!("{scrapes} scrapes, {boundary:.3} s, {:.3} s of CPU time named", grew(named));
+    same(grew(all), at("max(exactop_cpus @)", now) * boundary);
+    same(grew(groups), grew(named));
+    assert!(grew("sum(exactop_cpu_seconds_total{account=\"exited\"} @)") > 0.0);
+    let exited = grew("sum(exactop_group_exited_processes_total @)");
+    println!(
+        "{exited} processes exited, {} windows inexact",
+        grew("exactop_inexact_windows_total @")
+    );
+    assert!(exited > 100.0);
+}
+
+/// CPUs x time as node_exporter has it, and what part of the CPU time process-exporter's groups are.
+fn beside_the_others(prometheus: &Prometheus, now: f64) {
+    let (first, last) = prometheus.span("node_boot_time_seconds").expect("samples");
+    let grew =
+        |expression: &str| prometheus.at(expression, last) - prometheus.at(expression, first);
+    let cpus = prometheus.at("max(exactop_cpus @)", now);
+    let part = grew("sum(node_cpu_seconds_total @)") / (cpus * (last - first));
+    println!("node_exporter's modes are {:.3} % of CPUs x time", 100.0 * part);
+    let idle = grew("sum(node_cpu_seconds_total{mode=~\"idle|iowait\"} @)");
+    let busy_s = cpus * (last - first) - idle;
+    let theirs = grew("sum(namedprocess_namegroup_cpu_seconds_total @)");
+    println!(
+        "process-exporter names {theirs:.2} s of {busy_s:.2} s that the CPUs were busy: {:.1} %",
+        100.0 * theirs / busy_s
+    );
+    // The kernel's ticks are charged to whoever runs at them, and idle CPUs have their own clock.
+    assert!((part - 1.0).abs() < 0.001 + 0.1 / (last - first), "{part}");
+    assert!(theirs < busy_s);
+}

@@ -1,0 +1,113 @@
+//! What is left of a day: as many windows as a recording has in one, with readers and programs on demand
+//! that come and go. `make test-soak` takes half an hour over it.
+
+use crate::daemon::{bpf_files, Daemon};
+use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::run::{alone, run};
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// How often what is held is looked at in a round: what comes and goes with a window is not in the least.
+const LOOKS: usize = 8;
+/// What may be left of a third of the time, KiB, beside a twentieth: free pieces between those in use.
+const PIECES_KIB: usize = 2 << 10;
+
+/// The least of each that was held: KiB of memory of its own, threads, descriptors by what they are.
+type Held = BTreeMap<String, usize>;
+
+fn held(pid: u32) -> Held {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("a status file");
+    let line = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line");
+        line.trim().trim_end_matches(" kB").parse().expect("a number")
+    };
+    let mut held = Held::from([
+        ("memory".to_string(), line("RssAnon:")),
+        ("threads".to_string(), line("Threads:")),
+    ]);
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors").flatten();
+    for link in files.filter_map(|file| fs::read_link(file.path()).ok()) {
+        let link = link.to_string_lossy().into_owned();
+        // socket:[1234], anon_inode:bpf-map, /proc/77/stat
+        let kind = match link.strip_prefix('/') {
+            Some(path) => path.split('/').next().unwrap_or(path),
+            None => link.split('[').next().unwrap_or(&link),
+        };
+        *held.entry(kind.to_string()).or_insert(0) += 1;
+    }
+    held
+}
+
+/// What all of them had at least.
+fn least(of: &[Held]) -> Held {
+    let names = of.iter().flat_map(Held::keys);
+    let least = |name: &String| of.iter().map(|held| held.get(name).copied().unwrap_or(0)).min();
+    names.filter_map(|name| Some((name.clone(), least(name)?))).collect()
+}
+
+/// A round: those who come and go, with programs of all kinds; then what is held without them.
+fn round(daemon: &Daemon, programs: usize) -> Held {
+    let (pid, socket) = (daemon.load.pid(), daemon.socket());
+    let socket = socket.to_str().expect("UTF-8");
+    for command in ["syscalls", "wakeups", "waits", "cgroups"] {
+        run(&[command, "--source", "daemon", "--socket", socket, "--json", "0.5", "2"]).fine();
+    }
+    assert_eq!(daemon.windows(&["-n", "3", "-d", "0.2"]).len(), 3);
+    wait_until("programs at which nobody looks are gone", || bpf_files(pid) == programs);
+    let look = |_| {
+        std::thread::sleep(Duration::from_millis(130));
+        held(pid)
+    };
+    least(&(0..LOOKS).map(look).collect::<Vec<_>>())
+}
+
+/// What is held at the end and was not before.
+fn more(before: &Held, after: &Held) -> Vec<String> {
+    let grew = |(name, &after): (&String, &usize)| {
+        let before = before.get(name).copied().unwrap_or(0);
+        let slack = match name.as_str() {
+            "memory" => before / 20 + PIECES_KIB,
+            // Of processes that are recorded, however many run beside.
+            "proc" => before / 4,
+            _ => 0,
+        };
+        (after > before + slack).then(|| format!("{name}: {before}, then {after}"))
+    };
+    after.iter().filter_map(grew).collect()
+}
+
+#[test]
+#[ignore = "takes half an hour: make test-soak"]
+fn a_day_of_windows_leaves_memory_and_descriptors_as_they_were() {
+    let Some(_alone) = alone() else { return };
+    let seconds = std::env::var("EXACTOP_TEST_SOAK_SECONDS");
+    let seconds = seconds.map_or(1800, |text| text.parse().expect("a number of seconds"));
+    let _storm = Load::shell("while :; do /bin/true; done");
+    let dir = tempfile::tempdir().expect("a directory");
+    let config = dir.path().join("config.toml");
+    fs::write(&config, "[record]\ninterval = \"1s\"\nsync = \"none\"\n").expect("settings");
+    let config = config.to_str().expect("UTF-8").to_string();
+    let page = ["--config", &config, "--metrics", "127.0.0.1:0"];
+    let mut daemon = Daemon::start_in(dir, &page, None);
+    let programs = bpf_files(daemon.load.pid());
+    // In half an hour as many ends as a day has windows of ten seconds.
+    let often = Load::start(daemon.reader(&["--csv", "-d", "0.2"]).stdout(Stdio::null()));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut rounds = Vec::new();
+    while Instant::now() < end {
+        rounds.push(round(&daemon, programs));
+    }
+    drop(often);
+    assert!(rounds.len() >= 6, "{} rounds: give it more time", rounds.len());
+    // In the first third tables grow up to their size.
+    let third = rounds.len() / 3;
+    let (before, after) = (least(&rounds[third..2 * third]), least(&rounds[2 * third..]));
+    println!("{} rounds in {seconds} s; the least of the middle third: {before:?}", rounds.len());
+    println!("the least of the last third: {after:?}");
+    assert_eq!(daemon.end(crate::helpers::processes::TERM), Some(0), "{}", daemon.said());
+    let verified = daemon.verified().fine();
+    assert!(!verified.contains("damaged"), "{verified}");
+    assert_eq!(more(&before, &after), Vec::<String>::new(), "{rounds:?}");
+}

@@ -1,0 +1,91 @@
+//! `exactop run` beside a program that leaves tens of thousands of zombies: a user's way to use up
+//! what a ledger has room for. A test program of its own, as nothing else is tested beside them.
+#![cfg(feature = "bpf")]
+
+#[path = "helpers/mod.rs"]
+mod helpers;
+
+use helpers::run::{run, without_ledger};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// stress-ng's stressor, two of 10,000 each.
+struct Zombies(Child);
+
+impl Zombies {
+    fn start() -> Zombies {
+        let args = ["--zombie", "2", "--zombie-max", "10000", "--timeout", "600"];
+        let mut command = Command::new("stress-ng");
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        let zombies = Zombies(command.spawn().unwrap_or_else(|e| {
+            panic!("stress-ng: {e}: apt-get install --no-install-recommends -y stress-ng")
+        }));
+        let begin = Instant::now();
+        while processes() < 15_000 {
+            assert!(begin.elapsed() < Duration::from_secs(120), "{} processes", processes());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        zombies
+    }
+}
+
+impl Drop for Zombies {
+    fn drop(&mut self) {
+        // Its stressors end by themselves when it does, and their zombies with them.
+        let pid = rustix::process::Pid::from_child(&self.0);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        let _ = self.0.wait();
+    }
+}
+
+fn processes() -> usize {
+    let is_pid = |name: &str| name.bytes().all(|b| b.is_ascii_digit());
+    let names = std::fs::read_dir("/proc").expect("proc(5)").flatten();
+    names.filter(|entry| entry.file_name().to_str().is_some_and(is_pid)).count()
+}
+
+/// "0m1.250s 0m0.030s": times(1p) of a shell.
+fn seconds(line: &str) -> f64 {
+    let of = |word: &str| {
+        let (minutes, seconds) = word.trim_end_matches('s').split_once('m')?;
+        Some(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?)
+    };
+    line.split(' ').map(|word| of(word).unwrap_or_else(|| panic!("{line}"))).sum()
+}
+
+#[test]
+fn nothing_is_lost_beside_twenty_thousand_zombies() {
+    if without_ledger() {
+        return;
+    }
+    let max = std::fs::read_to_string("/proc/sys/kernel/pid_max").expect("proc_sys_kernel(5)");
+    if max.trim().parse().is_ok_and(|max: u32| max < 30_000) {
+        eprintln!("left out: kernel.pid_max is {}: no room for 20,000 zombies", max.trim());
+        return;
+    }
+    let _zombies = Zombies::start();
+    let report = tempfile::NamedTempFile::new().expect("a file");
+    let path = |path: &Path| path.to_str().expect("UTF-8").to_string();
+    // Short lives and long ones, and the shell's own word for what all of them used.
+    let script = "for i in $(seq 60); do bash -c 'for ((j = 0; j < 20000; j++)); do :; done'; done
+                  for i in 1 2 3; do bash -c 'for ((j = 0; j < 600000; j++)); do :; done'; done
+                  times";
+    let done = run(&["run", "-q", "--json", &path(report.path()), "--", "bash", "-c", script]);
+    let there = processes();
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let said: f64 = done.out.lines().map(seconds).sum();
+    let text = std::fs::read_to_string(report.path()).expect("the report");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let counted = report["cpu_ns"].as_u64().expect("its CPU time") as f64 / 1e9;
+    let exited = report["tree"]["exited"].as_array().expect("names");
+    let exited_processes: u64 = exited.iter().filter_map(|e| e["processes"].as_u64()).sum();
+    println!(
+        "{said} s by themselves, {counted} s by exactop, of {exited_processes}; {there} there"
+    );
+    // The shell, seq, and 63 more: a kernel that hides switches takes the names of a few.
+    assert!((63..=65).contains(&exited_processes), "{exited:?}");
+    // What comes before exec is counted here and not there; what the kernel's clock leaves out, too.
+    assert!((counted - said).abs() < said / 50.0 + 0.1, "{counted} {said}");
+}

@@ -1,0 +1,72 @@
+//! Recordings as Parquet: for each day (UTC) a directory with `accounts.parquet` (where the CPUs' time
+//! went in each window), `rows.parquet` (who used it), `groups.parquet` (the same by control group) and
+//! `charges.parquet` (by name: the largest groups and `~other`).
+//!
+//! Figures are nanoseconds and counts as unsigned 64-bit numbers; what is not known is null. The sums
+//! of `rows`, of `groups` and of `charges` are the `tasks_ns` and `exited_ns` of `accounts`, window by window.
+//!
+//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]).
+#![forbid(unsafe_code)]
+
+mod charges;
+pub mod clickhouse;
+mod days;
+mod names;
+mod table;
+mod tables;
+
+pub use charges::GROUPS;
+pub use days::Exported;
+pub use table::{Field, Kind};
+pub use tables::{fields, Which};
+
+use clickhouse::StoreError;
+use days::Days;
+use exactop_files::{Directory, FileError};
+use exactop_recording::{Recording, RecordingError, When, Windows};
+use parquet::errors::ParquetError;
+
+/// Why nothing is exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Parquet has no place for it.
+    #[error("cannot write Parquet: {0}")]
+    Parquet(#[from] ParquetError),
+    /// A store does not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its windows would be nobody's.
+    #[error(
+        "the recording does not say whose windows these are: no store can tell them from others'"
+    )]
+    Nameless,
+    /// A sum of a window outgrew its column.
+    #[error("a sum of one window is {sum} ns, more than 64 bits hold: 'exactop record verify' checks the recording")]
+    TooLarge {
+        /// The sum.
+        sum: u128,
+    },
+}
+
+/// Writes the windows of a time below a directory.
+///
+/// # Errors
+/// [`ExportError`]
+pub fn export(
+    recording: Recording,
+    when: When,
+    directory: &Directory,
+) -> Result<Exported, ExportError> {
+    let mut windows = Windows::of(recording, when)?;
+    let mut days = Days::default();
+    while windows.advance()? {
+        days.window(windows.replay())?;
+    }
+    days.write(directory)
+}

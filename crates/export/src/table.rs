@@ -1,0 +1,220 @@
+//! A table of Parquet: typed columns, gathered row by row and written in row groups.
+
+use crate::ExportError;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, Int64Type};
+use parquet::file::properties::{WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use std::sync::Arc;
+
+/// Rows of a row group.
+const GROUP: usize = 1 << 16;
+/// Rows after which a table is sent, where it is sent: a store takes fewer than a million at once.
+const LONG: usize = 4 * GROUP;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nanoseconds since the epoch, UTC.
+    Instant,
+    /// A number from 0, 64 bits.
+    Unsigned,
+    /// A signed number, 64 bits.
+    Signed,
+    /// UTF-8.
+    Text,
+    /// Yes or no.
+    Flag,
+}
+
+impl Kind {
+    /// Its type, as Parquet writes it.
+    pub const fn parquet(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Instant => ("INT64", "(TIMESTAMP(NANOS,true))"),
+            Kind::Unsigned => ("INT64", "(INTEGER(64,false))"),
+            Kind::Signed => ("INT64", "(INTEGER(64,true))"),
+            Kind::Text => ("BYTE_ARRAY", "(UTF8)"),
+            Kind::Flag => ("BOOLEAN", ""),
+        }
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// What it holds.
+    pub kind: Kind,
+    /// Whether it may be null: not known, or not told apart.
+    pub optional: bool,
+}
+
+/// The values of a column, nulls left out, and which rows have one.
+#[derive(Debug)]
+struct Column {
+    values: Values,
+    there: Vec<i16>,
+    optional: bool,
+}
+
+#[derive(Debug)]
+enum Values {
+    Numbers(Vec<i64>),
+    Texts(Vec<ByteArray>),
+    Flags(Vec<bool>),
+}
+
+impl Column {
+    fn new(field: &Field) -> Column {
+        let values = match field.kind {
+            Kind::Instant | Kind::Unsigned | Kind::Signed => Values::Numbers(Vec::new()),
+            Kind::Text => Values::Texts(Vec::new()),
+            Kind::Flag => Values::Flags(Vec::new()),
+        };
+        Column { values, there: Vec::new(), optional: field.optional }
+    }
+
+    fn write(&self, writer: &mut SerializedColumnWriter) -> Result<(), ExportError> {
+        let there = self.optional.then_some(&self.there[..]);
+        match &self.values {
+            Values::Numbers(values) => writer.typed::<Int64Type>().write_batch(values, there, None),
+            Values::Texts(values) => {
+                writer.typed::<ByteArrayType>().write_batch(values, there, None)
+            }
+            Values::Flags(values) => writer.typed::<BoolType>().write_batch(values, there, None),
+        }?;
+        Ok(())
+    }
+}
+
+/// A table that is being written into memory.
+pub(crate) struct Table {
+    fields: Vec<Field>,
+    columns: Vec<Column>,
+    writer: SerializedFileWriter<Vec<u8>>,
+    rows: usize,
+    /// Of the row groups before.
+    written: usize,
+}
+
+/// A row: its cells in the order of the columns.
+pub(crate) struct Row<'a> {
+    table: &'a mut Table,
+    at: usize,
+}
+
+impl Table {
+    pub fn new(name: &str, fields: Vec<Field>) -> Result<Table, ExportError> {
+        let schema = Arc::new(parse_message_type(&message(name, &fields))?);
+        let writer = SerializedFileWriter::new(Vec::new(), schema, properties())?;
+        let columns = fields.iter().map(Column::new).collect();
+        Ok(Table { fields, columns, writer, rows: 0, written: 0 })
+    }
+
+    /// The next row; each of its cells has to be put.
+    pub fn row(&mut self) -> Result<Row<'_>, ExportError> {
+        if self.rows == GROUP {
+            self.flush()?;
+        }
+        self.rows += 1;
+        Ok(Row { table: self, at: 0 })
+    }
+
+    /// Ends a row group.
+    pub fn flush(&mut self) -> Result<(), ExportError> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        let mut group = self.writer.next_row_group()?;
+        for column in &self.columns {
+            if let Some(mut writer) = group.next_column()? {
+                column.write(&mut writer)?;
+                writer.close()?;
+            }
+        }
+        group.close()?;
+        self.columns = self.fields.iter().map(Column::new).collect();
+        self.written += self.rows;
+        self.rows = 0;
+        Ok(())
+    }
+
+    /// Whether it has as many rows as are sent at once.
+    pub fn is_long(&self) -> bool {
+        self.written + self.rows >= LONG
+    }
+
+    /// The bytes of the file.
+    pub fn finish(mut self) -> Result<Vec<u8>, ExportError> {
+        self.flush()?;
+        Ok(self.writer.into_inner()?)
+    }
+}
+
+impl Row<'_> {
+    fn put(&mut self, kind: &[Kind], known: bool) -> &mut Column {
+        let field = &self.table.fields[self.at];
+        debug_assert!(kind.contains(&field.kind), "{}: {:?}", field.name, field.kind);
+        debug_assert!(known || field.optional, "{} is always there", field.name);
+        let column = &mut self.table.columns[self.at];
+        column.there.push(i16::from(known));
+        self.at += 1;
+        column
+    }
+
+    fn number(&mut self, kind: Kind, value: Option<i64>) -> &mut Self {
+        if let Values::Numbers(values) = &mut self.put(&[kind], value.is_some()).values {
+            values.extend(value);
+        }
+        self
+    }
+
+    /// An instant.
+    pub fn instant(&mut self, wall_ns: i64) -> &mut Self {
+        self.number(Kind::Instant, Some(wall_ns))
+    }
+
+    /// A number from 0: its bits are what is kept.
+    pub fn unsigned(&mut self, value: impl Into<Option<u64>>) -> &mut Self {
+        self.number(Kind::Unsigned, value.into().map(|value| value as i64))
+    }
+
+    /// A signed number.
+    pub fn signed(&mut self, value: i64) -> &mut Self {
+        self.number(Kind::Signed, Some(value))
+    }
+
+    /// A text.
+    pub fn text<'t>(&mut self, value: impl Into<Option<&'t str>>) -> &mut Self {
+        let value = value.into().map(ByteArray::from);
+        if let Values::Texts(values) = &mut self.put(&[Kind::Text], value.is_some()).values {
+            values.extend(value);
+        }
+        self
+    }
+
+    /// Yes or no.
+    pub fn flag(&mut self, value: bool) -> &mut Self {
+        if let Values::Flags(values) = &mut self.put(&[Kind::Flag], true).values {
+            values.push(value);
+        }
+        self
+    }
+}
+
+fn message(name: &str, fields: &[Field]) -> String {
+    let line = |field: &Field| {
+        let (kind, means) = field.kind.parquet();
+        let needed = if field.optional { "OPTIONAL" } else { "REQUIRED" };
+        format!("  {needed} {kind} {} {means};\n", field.name)
+    };
+    format!("message {name} {{\n{}}}", fields.iter().map(line).collect::<String>())
+}
+
+fn properties() -> WriterPropertiesPtr {
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    Arc::new(WriterProperties::builder().set_compression(zstd).build())
+}

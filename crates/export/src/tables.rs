@@ -1,0 +1,314 @@
+//! The tables: which columns they have, and what a window puts into them.
+
+use crate::names::Names;
+use crate::table::{Field, Kind, Table};
+use crate::ExportError;
+use exactop_metrics::{Charge, Labels, WAITS};
+use exactop_model::exactness::WindowState;
+use exactop_model::window::{ExitDelta, TaskDelta};
+use exactop_model::{AccountId, Book, Books, Counter, Counters, MicroState, Window};
+use exactop_recording::Span;
+use rustc_hash::FxHashSet;
+use std::collections::BTreeMap;
+
+/// The tables, a file each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Where the CPUs' time went: a row for each window.
+    Accounts,
+    /// Who used it: a row for each task that did something in a window or waited all through it, and
+    /// for what exited in it.
+    Rows,
+    /// By control group: a row for each in which something ran in a window.
+    Groups,
+    /// By name: namespace, pod, container, unit and command; the largest of a window, and `~other`.
+    Charges,
+}
+
+impl Which {
+    /// All of them.
+    pub const ALL: [Which; 4] = [Which::Accounts, Which::Rows, Which::Groups, Which::Charges];
+
+    /// Its name, without `.parquet`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Which::Accounts => "accounts",
+            Which::Rows => "rows",
+            Which::Groups => "groups",
+            Which::Charges => "charges",
+        }
+    }
+}
+
+/// What groups are summed over.
+const OF_GROUPS: [Counter; 5] =
+    [Counter::RunNs, Counter::StealNs, Counter::IrqNs, Counter::LatNs, Counter::ThrottleNs];
+
+/// The columns of a table.
+pub fn fields(which: Which) -> Vec<Field> {
+    let of = |kind, optional: bool, names: &str| -> Vec<Field> {
+        let field = |name: &str| Field { name: name.into(), kind, optional };
+        names.split_whitespace().map(field).collect()
+    };
+    let (there, perhaps) = (false, true);
+    let window =
+        || [of(Kind::Instant, there, "window_end"), of(Kind::Unsigned, there, "t1_ns")].concat();
+    let own = match which {
+        Which::Accounts => vec![
+            of(Kind::Unsigned, there, "length_ns"),
+            of(Kind::Text, perhaps, "host boot_id"),
+            of(Kind::Unsigned, there, "cpus capacity_ns tasks_ns exited_ns unnamed_ns"),
+            of(Kind::Unsigned, perhaps, "irq_ns steal_ns"),
+            of(Kind::Unsigned, there, "idle_ns offline_ns"),
+            of(Kind::Signed, there, "residual_ns"),
+            of(Kind::Flag, there, "exact"),
+            of(Kind::Text, there, "source"),
+            of(Kind::Unsigned, perhaps, "missed_switches"),
+            of(Kind::Unsigned, there, "inexact_events"),
+        ],
+        Which::Rows => vec![
+            of(Kind::Text, there, "kind comm"),
+            of(Kind::Unsigned, perhaps, "pid tid start_ns uid"),
+            of(Kind::Text, perhaps, "user"),
+            of(Kind::Unsigned, perhaps, "ppid cgroup_id"),
+            of(Kind::Text, perhaps, "cgroup"),
+            of(Kind::Unsigned, there, "exited_processes exited_tasks life_ns"),
+            Counter::ALL.iter().flat_map(|c| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
+        ],
+        Which::Groups => vec![
+            of(Kind::Unsigned, perhaps, "cgroup_id"),
+            of(Kind::Text, perhaps, "cgroup"),
+            of(Kind::Unsigned, there, "tasks exited_processes"),
+            OF_GROUPS.iter().flat_map(|c| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
+        ],
+        Which::Charges => vec![
+            of(Kind::Unsigned, there, "length_ns"),
+            of(Kind::Text, perhaps, "host boot_id"),
+            of(Kind::Text, there, "namespace pod container unit command"),
+            of(Kind::Unsigned, there, "run_ns"),
+            WAITS.iter().flat_map(|(_, c)| of(Kind::Unsigned, perhaps, c.info().id)).collect(),
+            of(Kind::Unsigned, there, "exited_processes"),
+        ],
+    };
+    window().into_iter().chain(own.into_iter().flatten()).collect()
+}
+
+/// A window, and what is known beside.
+pub(crate) struct Told<'a> {
+    pub window: &'a Window,
+    pub span: Span,
+    /// Whose it is, escaped.
+    pub host: Option<String>,
+    pub boot_id: Option<String>,
+    pub names: &'a Names,
+    /// Who did nothing but wait in all of the window.
+    pub waiting: &'a [TaskDelta],
+    /// Its groups by name.
+    pub named: &'a [(Labels, Charge)],
+}
+
+/// Tasks to which nothing happened in a window, and that do not just sleep: they are in none of its
+/// lists, but their time in that state is.
+pub(crate) fn waiting(window: &Window, book: &Book) -> Vec<TaskDelta> {
+    let listed: FxHashSet<AccountId> = window.tasks.iter().map(|t| t.sample.account).collect();
+    let waits = |account: &AccountId| {
+        let task = book.task(*account).filter(|_| !listed.contains(account))?;
+        match task.state {
+            // Who runs is listed; of the others there is nothing to tell.
+            MicroState::Run | MicroState::Sleep | MicroState::Unknown | MicroState::Zombie => None,
+            _ => book.still(*account, window.t0_ns),
+        }
+    };
+    book.processes().flat_map(|(_, process)| &process.tasks).filter_map(waits).collect()
+}
+
+impl Told<'_> {
+    pub(crate) fn end(&self) -> i64 {
+        i64::try_from(self.span.wall_t1_ns()).unwrap_or(i64::MAX)
+    }
+
+    /// What a table has of it.
+    pub fn put(&self, which: Which, table: &mut Table) -> Result<(), ExportError> {
+        match which {
+            Which::Accounts => self.accounts(table),
+            Which::Rows => self.rows(table),
+            Which::Groups => self.groups(table),
+            Which::Charges => self.charges(table),
+        }
+    }
+
+    /// Its balance.
+    fn accounts(&self, table: &mut Table) -> Result<(), ExportError> {
+        let books = Books::of(self.window);
+        let exact = self.window.state() != WindowState::Inexact;
+        table
+            .row()?
+            .instant(self.end())
+            .unsigned(self.window.t1_ns)
+            .unsigned(self.window.length_ns())
+            .text(self.host.as_deref())
+            .text(self.boot_id.as_deref())
+            .unsigned(self.window.cpus.len() as u64)
+            .unsigned(books.total_ns)
+            .unsigned(books.tasks_ns)
+            .unsigned(books.exited_ns)
+            .unsigned(books.unnamed_ns)
+            .unsigned(books.irq_ns)
+            .unsigned(books.steal_ns)
+            .unsigned(books.idle_ns)
+            .unsigned(books.offline_ns)
+            .signed(books.residual_ns)
+            .flag(exact)
+            .text(self.window.end.provenance.source.name())
+            .unsigned(self.window.missed_switches())
+            .unsigned(self.window.errors.inexact());
+        Ok(())
+    }
+
+    /// Everyone who did something, or waited for something all through.
+    fn rows(&self, table: &mut Table) -> Result<(), ExportError> {
+        for task in self.window.tasks.iter().chain(self.waiting) {
+            self.task(table, task)?;
+        }
+        for exit in &self.window.exited {
+            self.exit(table, exit)?;
+        }
+        Ok(())
+    }
+
+    fn task(&self, table: &mut Table, task: &TaskDelta) -> Result<(), ExportError> {
+        let (key, ident) = (task.sample.key, &task.sample.ident);
+        let mut row = table.row()?;
+        row.instant(self.end())
+            .unsigned(self.window.t1_ns)
+            .text("task")
+            .text(&*ident.comm.to_string())
+            .unsigned(u64::from(key.tgid))
+            .unsigned(u64::from(key.tid))
+            .unsigned(key.start_ns)
+            .unsigned(u64::from(ident.uid))
+            .text(self.names.user(ident.uid))
+            .unsigned(u64::from(ident.ppid))
+            .unsigned(ident.cgroup_id)
+            .text(self.names.path(ident.cgroup_id))
+            .unsigned(0)
+            .unsigned(0)
+            .unsigned(task.life_ns);
+        for &counter in Counter::ALL {
+            row.unsigned(task.delta.get(counter));
+        }
+        Ok(())
+    }
+
+    fn exit(&self, table: &mut Table, exit: &ExitDelta) -> Result<(), ExportError> {
+        let sample = &exit.sample;
+        let parent = sample.ancestors[0].tgid;
+        let mut row = table.row()?;
+        row.instant(self.end())
+            .unsigned(self.window.t1_ns)
+            .text("exited")
+            .text(&*sample.comm.to_string())
+            .unsigned((sample.of.tgid != 0).then_some(u64::from(sample.of.tgid)))
+            .unsigned(None)
+            .unsigned((sample.of.tgid != 0).then_some(sample.of.start_ns))
+            .unsigned(None)
+            .text(None)
+            .unsigned((parent != 0).then_some(u64::from(parent)))
+            .unsigned(sample.cgroup_id)
+            .text(self.names.path(sample.cgroup_id))
+            .unsigned(exit.processes)
+            .unsigned(exit.tasks)
+            .unsigned(exit.life_ns);
+        for &counter in Counter::ALL {
+            row.unsigned(exit.delta.get(counter));
+        }
+        Ok(())
+    }
+
+    /// Sums by control group.
+    fn groups(&self, table: &mut Table) -> Result<(), ExportError> {
+        let mut groups: BTreeMap<Option<u64>, Group> = BTreeMap::new();
+        for task in &self.window.tasks {
+            let group = groups.entry(task.sample.ident.cgroup_id).or_default();
+            group.tasks += 1;
+            group.add(&task.delta);
+        }
+        for task in self.waiting {
+            groups.entry(task.sample.ident.cgroup_id).or_default().add(&task.delta);
+        }
+        for exit in &self.window.exited {
+            let group = groups.entry(exit.sample.cgroup_id).or_default();
+            group.exited += exit.processes;
+            group.add(&exit.delta);
+        }
+        for moved in &self.window.moves {
+            let parts = [
+                (Counter::RunNs, moved.run_ns),
+                (Counter::LatNs, moved.lat_ns),
+                (Counter::ThrottleNs, moved.throttle_ns),
+            ];
+            for (counter, ns) in parts {
+                // No more than there is: sums stay what they are.
+                let to = groups.entry(Some(moved.to)).or_default();
+                let part = to.take(counter, ns);
+                groups.entry(Some(moved.from)).or_default().give(counter, part);
+            }
+        }
+        for (id, group) in groups {
+            let mut row = table.row()?;
+            row.instant(self.end())
+                .unsigned(self.window.t1_ns)
+                .unsigned(id)
+                .text(self.names.path(id))
+                .unsigned(group.tasks)
+                .unsigned(group.exited);
+            for sum in group.sums {
+                row.unsigned(sum);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sums of a group. CPU time sums what is known, as the window's books do; of the others a sum of
+/// which a part is not known is not known.
+struct Group {
+    tasks: u64,
+    exited: u64,
+    sums: [Option<u64>; OF_GROUPS.len()],
+}
+
+impl Default for Group {
+    fn default() -> Group {
+        Group { tasks: 0, exited: 0, sums: [Some(0); OF_GROUPS.len()] }
+    }
+}
+
+impl Group {
+    fn add(&mut self, delta: &Counters) {
+        for (sum, &counter) in self.sums.iter_mut().zip(&OF_GROUPS) {
+            let known = delta.get(counter);
+            let part = if counter == Counter::RunNs { known.or(Some(0)) } else { known };
+            *sum = sum.zip(part).map(|(sum, part)| sum.saturating_add(part));
+        }
+    }
+
+    fn of(&mut self, counter: Counter) -> Option<&mut u64> {
+        let at = OF_GROUPS.iter().position(|&c| c == counter)?;
+        self.sums[at].as_mut()
+    }
+
+    fn take(&mut self, counter: Counter, ns: u64) -> u64 {
+        // Not known of all of the group; of this part it is.
+        let Some(sum) = self.of(counter) else { return ns };
+        let part = ns.min(*sum);
+        *sum -= part;
+        part
+    }
+
+    fn give(&mut self, counter: Counter, ns: u64) {
+        if let Some(sum) = self.of(counter) {
+            *sum += ns;
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A server that answers as a test says, and remembers what it was asked.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+
+/// What it was asked.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The values in the address, decoded.
+    pub given: BTreeMap<String, String>,
+    /// Lines of the head, as they came.
+    pub head: String,
+    pub body: Vec<u8>,
+}
+
+impl Request {
+    /// The table into which it is to insert; `None`: it is a question.
+    pub fn table(&self) -> Option<&str> {
+        self.given.get("query")?.strip_prefix("INSERT INTO ")?.split(' ').next()
+    }
+
+    pub fn token(&self) -> &str {
+        &self.given["insert_deduplication_token"]
+    }
+}
+
+/// What it answers.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// Nothing: it hangs up.
+    None,
+    /// A status, the code of an error, and a body.
+    With(u16, Option<u32>, String),
+}
+
+impl Reply {
+    pub fn fine() -> Reply {
+        Reply::With(200, None, String::new())
+    }
+}
+
+pub struct Fake {
+    pub url: String,
+    asked: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Fake {
+    /// Serves until the test ends.
+    pub fn start(mut answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Fake {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("its address"));
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let memory = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                // Who hangs up before the end asked nothing.
+                let _ = serve(stream, &memory, &mut answer);
+            }
+        });
+        Fake { url, asked }
+    }
+
+    pub fn asked(&self) -> Vec<Request> {
+        self.asked.lock().expect("nobody panicked").clone()
+    }
+
+    /// Only what was to be inserted.
+    pub fn inserts(&self) -> Vec<Request> {
+        self.asked().into_iter().filter(|request| request.table().is_some()).collect()
+    }
+}
+
+/// Reads one request and answers it.
+pub fn serve(
+    stream: impl Read + Write,
+    memory: &Mutex<Vec<Request>>,
+    answer: &mut dyn FnMut(&Request) -> Reply,
+) -> std::io::Result<()> {
+    let mut stream = BufReader::new(stream);
+    let mut request = Request::default();
+    while !request.head.ends_with("\r\n\r\n") {
+        if stream.read_line(&mut request.head)? == 0 {
+            return Ok(());
+        }
+    }
+    let line = request.head.lines().next().unwrap_or("").to_string();
+    let query = line.split(' ').nth(1).and_then(|target| target.split_once('?'));
+    let pairs = query.map_or("", |(_, query)| query).split('&');
+    request.given = pairs
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (decoded(name), decoded(value)))
+        .collect();
+    let lower = request.head.to_lowercase();
+    let length = lower.lines().find_map(|line| line.strip_prefix("content-length: "));
+    request.body = vec![0; length.expect("a length").parse().expect("a number")];
+    stream.read_exact(&mut request.body)?;
+    memory.lock().expect("nobody panicked").push(request.clone());
+    if let Reply::With(status, code, body) = answer(&request) {
+        let code = code.map(|code| format!("X-ClickHouse-Exception-Code: {code}\r\n"));
+        let (code, length) = (code.as_deref().unwrap_or(""), body.len());
+        let head = format!(
+            "HTTP/1.1 {status} X\r\n{code}content-length: {length}\r\nconnection: close\r\n\r\n"
+        );
+        stream.get_mut().write_all((head + &body).as_bytes())?;
+        stream.get_mut().flush()?;
+    }
+    Ok(())
+}
+
+fn decoded(text: &str) -> String {
+    let (mut out, mut bytes) = (Vec::new(), text.bytes());
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'%' => {
+                let hex: String = bytes.by_ref().take(2).map(char::from).collect();
+                out.push(u8::from_str_radix(&hex, 16).expect("two digits"));
+            }
+            b'+' => out.push(b' '),
+            byte => out.push(byte),
+        }
+    }
+    String::from_utf8(out).expect("UTF-8")
+}

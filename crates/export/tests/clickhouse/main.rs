@@ -1,0 +1,11 @@
+//! A recording into ClickHouse: what is sent, and how often (`sending`, to a server of this test); and what
+//! is in the tables afterwards (`engine`: ClickHouse's own engine, with the tables of fleet/schema.sql); and what is
+//! asked of it, there and of Parquet (`queries`).
+
+mod engine;
+mod fake;
+mod made;
+mod queries;
+mod schema;
+mod sending;
+mod tls;

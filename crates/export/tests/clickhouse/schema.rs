@@ -1,0 +1,55 @@
+//! The tables that are shipped have the columns that are sent.
+
+use exactop_export::{fields, Field, Kind, Which};
+
+const SCHEMA: &str = include_str!("../../../../fleet/schema.sql");
+
+/// The lines of a table's columns: name and type.
+fn columns(table: &str) -> Vec<(&'static str, &'static str)> {
+    let head = format!("CREATE TABLE IF NOT EXISTS exactop.{table}\n(\n");
+    let begin = SCHEMA.find(&head).expect("the table") + head.len();
+    let end = SCHEMA[begin..].find("\n)").expect("its end") + begin;
+    let lines = SCHEMA[begin..end].lines().map(str::trim);
+    let column = |line: &'static str| {
+        let (name, rest) = line.split_once(' ').expect("a name and a type");
+        let to = rest.find(" CODEC").or_else(|| rest.find(" DEFAULT"));
+        (name, to.map_or(rest.trim_end_matches(','), |to| &rest[..to]))
+    };
+    lines.filter(|line| !line.starts_with("--")).map(column).collect()
+}
+
+fn store_type(field: &Field) -> &'static str {
+    match (field.kind, field.optional) {
+        (Kind::Instant, _) => "DateTime64(9, 'UTC')",
+        (Kind::Unsigned, false) => "UInt64",
+        (Kind::Unsigned, true) => "Nullable(UInt64)",
+        (Kind::Signed, _) => "Int64",
+        // Whose windows these are is always known where they are sent.
+        (Kind::Text, _) => "LowCardinality(String)",
+        (Kind::Flag, _) => "Bool",
+    }
+}
+
+#[test]
+fn every_column_that_is_sent_has_its_place() {
+    for which in [Which::Accounts, Which::Charges] {
+        let columns = columns(which.name());
+        let fields = fields(which);
+        let expected: Vec<_> = fields.iter().map(|f| (&*f.name, store_type(f))).collect();
+        assert_eq!(columns[..expected.len()], expected, "{}", which.name());
+        let own: Vec<_> = columns[expected.len()..].iter().map(|(name, _)| *name).collect();
+        let known: &[&str] = if which == Which::Accounts { &["received"] } else { &[] };
+        assert_eq!(own, known, "the store's own");
+    }
+}
+
+#[test]
+fn sums_by_minute_and_by_hour_are_the_same_and_wide() {
+    for table in ["accounts", "charges"] {
+        let [minute, hour] = ["1m", "1h"].map(|span| columns(&format!("{table}_{span}")));
+        assert_eq!(minute[1..], hour[1..], "{table}");
+        for (name, is) in minute.iter().filter(|(name, _)| name.ends_with("_ns")) {
+            assert!(is.ends_with("Int128"), "{table}.{name} is {is}");
+        }
+    }
+}

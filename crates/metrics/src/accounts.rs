@@ -1,0 +1,72 @@
+//! The machine's accounts since the start: where the CPUs' time went, and how far that can be relied on.
+
+use exactop_model::exactness::WindowState;
+use exactop_model::{Books, ErrorCounts, ErrorKind, Window};
+
+/// A sum that began when it was first known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Since {
+    pub ns: u128,
+    pub created_ns: u64,
+}
+
+/// Adds what is known.
+fn add(sum: &mut Option<Since>, ns: Option<u64>, t0_ns: u64) {
+    if let Some(ns) = ns {
+        sum.get_or_insert(Since { ns: 0, created_ns: t0_ns }).ns += u128::from(ns);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub(crate) struct Accounts {
+    pub tasks: Option<Since>,
+    pub exited: Option<Since>,
+    pub unnamed: Option<Since>,
+    pub irq: Option<Since>,
+    pub steal: Option<Since>,
+    pub idle: Option<Since>,
+    pub offline: Option<Since>,
+    pub residual_ns: i128,
+    pub inexact_windows: u128,
+    pub events: ErrorCounts,
+    pub self_user: Option<Since>,
+    pub self_bpf: Option<Since>,
+    /// CPUs of the newest window.
+    pub cpus: u64,
+}
+
+impl Accounts {
+    pub fn advance(&mut self, window: &Window) {
+        let (books, t0_ns) = (Books::of(window), window.t0_ns);
+        add(&mut self.tasks, Some(books.tasks_ns), t0_ns);
+        add(&mut self.exited, Some(books.exited_ns), t0_ns);
+        add(&mut self.unnamed, Some(books.unnamed_ns), t0_ns);
+        add(&mut self.irq, books.irq_ns, t0_ns);
+        add(&mut self.steal, books.steal_ns, t0_ns);
+        add(&mut self.idle, Some(books.idle_ns), t0_ns);
+        add(&mut self.offline, Some(books.offline_ns), t0_ns);
+        self.residual_ns += i128::from(books.residual_ns);
+        let state = window.state();
+        self.inexact_windows += u128::from(state == WindowState::Inexact);
+        for &kind in ErrorKind::ALL {
+            self.events.add(kind, window.errors.get(kind));
+        }
+        add(&mut self.self_user, Some(window.cost.user_ns), t0_ns);
+        add(&mut self.self_bpf, window.cost.bpf_ns, t0_ns);
+        self.cpus = window.cpus.len() as u64;
+    }
+
+    /// By the words of the label.
+    pub fn accounts(&self) -> [(&'static str, Option<Since>); 7] {
+        [
+            ("tasks", self.tasks),
+            ("exited", self.exited),
+            ("unnamed", self.unnamed),
+            ("irq", self.irq),
+            ("steal", self.steal),
+            ("idle", self.idle),
+            ("offline", self.offline),
+        ]
+    }
+}

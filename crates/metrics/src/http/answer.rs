@@ -1,0 +1,107 @@
+//! From a request to its answer.
+
+use super::accept;
+use crate::text::Format;
+use flate2::write::GzEncoder;
+use flate2::Compression;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{
+    HeaderName, HeaderValue, ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode};
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// Time in which a page has to be there, waiting for others' included.
+const PAGE: Duration = Duration::from_secs(10);
+
+/// The one page there is.
+const PATH: &str = "/metrics";
+
+type Page = dyn Fn(Format) -> Option<Vec<u8>> + Send + Sync;
+type Answer = Response<Full<Bytes>>;
+
+/// Where pages are had.
+pub(super) struct Desk {
+    page: Arc<Page>,
+    /// One is made at a time, and of those that wait none holds a thread.
+    turn: Arc<Semaphore>,
+}
+
+impl Desk {
+    pub fn new(page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static) -> Desk {
+        Desk { page: Arc::new(page), turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// The answer to a request.
+    pub async fn answer(&self, request: &Request<Incoming>) -> Answer {
+        if request.uri().path() != PATH {
+            return said(StatusCode::NOT_FOUND, "not found: the metrics are at /metrics\n");
+        }
+        if ![Method::GET, Method::HEAD].contains(request.method()) {
+            let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+            answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            return answer;
+        }
+        let header = |name: HeaderName| {
+            let values = request.headers().get_all(name).into_iter();
+            let values: Vec<_> = values.filter_map(|value| value.to_str().ok()).collect();
+            (!values.is_empty()).then(|| values.join(","))
+        };
+        let format = accept::format(header(ACCEPT).as_deref());
+        let gzip = accept::gzip(header(ACCEPT_ENCODING).as_deref());
+        match tokio::time::timeout(PAGE, self.page(format, gzip)).await {
+            Ok(Some(page)) => told(page, format, gzip),
+            Ok(None) | Err(_) => {
+                said(StatusCode::SERVICE_UNAVAILABLE, "no figures now: ask again\n")
+            }
+        }
+    }
+
+    async fn page(&self, format: Format, gzip: bool) -> Option<Vec<u8>> {
+        let turn = Arc::clone(&self.turn).acquire_owned().await.ok()?;
+        let page = Arc::clone(&self.page);
+        let make = move || {
+            let _turn = turn;
+            let page = page(format)?;
+            if gzip {
+                compressed(&page)
+            } else {
+                Some(page)
+            }
+        };
+        // Whoever panicked has printed why.
+        tokio::task::spawn_blocking(make).await.ok().flatten()
+    }
+}
+
+/// Writing into memory does not fail.
+fn compressed(page: &[u8]) -> Option<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(page).ok()?;
+    encoder.finish().ok()
+}
+
+fn told(page: Vec<u8>, format: Format, gzip: bool) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(page)));
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
+    headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+    if gzip {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    answer
+}
+
+fn said(status: StatusCode, words: &'static str) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from_static(words.as_bytes())));
+    *answer.status_mut() = status;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    answer.headers_mut().insert(CONTENT_TYPE, plain);
+    answer
+}

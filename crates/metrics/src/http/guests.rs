@@ -1,0 +1,95 @@
+//! Who is connected, and who has to go where too many are.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use tokio::task::AbortHandle;
+
+/// As many connections at once.
+const MOST: usize = 64;
+
+/// A connection, as far as it matters here.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guest {
+    asked: Arc<AtomicBool>,
+}
+
+impl Guest {
+    /// Its request is here.
+    pub fn asks(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+}
+
+/// All of them, the oldest first.
+#[derive(Debug, Default)]
+pub(super) struct Guests {
+    all: VecDeque<(Guest, AbortHandle)>,
+}
+
+impl Guests {
+    /// Whether one more may come: the oldest that has not asked goes for it.
+    pub fn make_room(&mut self) -> bool {
+        self.all.retain(|(_, task)| !task.is_finished());
+        if self.all.len() < MOST {
+            return true;
+        }
+        let idle = |(guest, _): &(Guest, AbortHandle)| !guest.asked.load(Ordering::Relaxed);
+        let Some(place) = self.all.iter().position(idle) else { return false };
+        if let Some((_, task)) = self.all.remove(place) {
+            task.abort();
+        }
+        true
+    }
+
+    /// One more.
+    pub fn admit(&mut self, guest: Guest, task: AbortHandle) {
+        self.all.push_back((guest, task));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+    use tokio::task::JoinHandle;
+
+    /// So many come and stay; some of them ask. Who was let in, and lives when all are there.
+    fn crowd(number: usize, asks: fn(usize) -> bool) -> Vec<usize> {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut guests = Guests::default();
+            let mut tasks: Vec<(usize, JoinHandle<()>)> = Vec::new();
+            for n in 0..number {
+                if !guests.make_room() {
+                    continue;
+                }
+                let guest = Guest::default();
+                if asks(n) {
+                    guest.asks();
+                }
+                let task = tokio::spawn(pending());
+                guests.admit(guest, task.abort_handle());
+                tasks.push((n, task));
+                // Whoever has to go goes.
+                tokio::task::yield_now().await;
+            }
+            tokio::task::yield_now().await;
+            let live = tasks.iter().filter(|(_, task)| !task.is_finished());
+            live.map(|(n, _)| *n).collect()
+        })
+    }
+
+    #[test]
+    fn the_oldest_that_has_not_asked_goes() {
+        assert_eq!(crowd(100, |_| false), (100 - MOST..100).collect::<Vec<_>>());
+        let live = crowd(100, |n| n < 10);
+        assert_eq!(live.len(), MOST);
+        assert!(live.starts_with(&(0..10).collect::<Vec<_>>()), "{live:?}");
+    }
+
+    #[test]
+    fn who_has_asked_is_served_before_others_come() {
+        assert_eq!(crowd(100, |_| true), (0..MOST).collect::<Vec<_>>());
+    }
+}

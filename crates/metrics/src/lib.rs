@@ -1,0 +1,31 @@
+//! The ledger as metrics: cumulative counters since the daemon's start, of the machine's accounts and of
+//! groups of tasks, whose sums are exact at every scrape.
+//!
+//! Windows come in ([`Metrics::advance`]), pages and reports go out ([`Metrics::scrape`], [`otlp`]). All of
+//! that is pure; what speaks to others is the server in [`http`] and the sender in [`otlp`], each in a thread
+//! of its own. docs/metrics.md describes every family.
+//!
+//! Groups are bounded: the largest have a place and a series of their own, the time of all others is
+//! `~other`'s (the module `places`). No label is a PID, and none grows without bound.
+#![forbid(unsafe_code)]
+
+mod accounts;
+mod candidates;
+mod charge;
+mod clock;
+mod family;
+pub mod http;
+mod labels;
+mod metrics;
+pub mod otlp;
+mod places;
+mod settings;
+mod text;
+
+pub use charge::{charges, Charge, Raw, WAITS};
+pub use clock::Clock;
+pub use family::{Family, Kind, Point, Unit, Value};
+pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN};
+pub use metrics::Metrics;
+pub use settings::{Dimension, Settings};
+pub use text::Format;

@@ -1,0 +1,258 @@
+//! All that is counted since the daemon began, and the families it is told as.
+
+use crate::accounts::{Accounts, Since};
+use crate::charge::{charges, Charge, WAITS};
+use crate::clock::Clock;
+use crate::family::{Family, Kind, Point, Unit, Value};
+use crate::labels::{Labels, Names, Naming};
+use crate::places::Places;
+use crate::settings::{Dimension, Settings};
+use crate::text::{write, Format};
+use exactop_model::{Book, ErrorKind, Window};
+use rustc_hash::FxHashMap;
+
+/// The counters of a daemon since it began.
+#[derive(Debug)]
+pub struct Metrics {
+    settings: Settings,
+    clock: Clock,
+    /// The first window's beginning, and the last one's end.
+    span: Option<(u64, u64)>,
+    accounts: Accounts,
+    places: Places,
+}
+
+/// A series of the groups.
+type Group = (Labels, Charge, u64);
+
+/// A figure of a group, with the label that tells it from the others of its family.
+type Figure = (Option<(&'static str, &'static str)>, Value);
+
+impl Metrics {
+    /// Nothing counted yet.
+    pub fn new(mut settings: Settings, clock: Clock) -> Metrics {
+        let mut seen = Vec::new();
+        settings.by.retain(|dimension| {
+            let new = !seen.contains(dimension);
+            seen.push(*dimension);
+            new
+        });
+        let places = Places::new(settings.clone());
+        Metrics { settings, clock, span: None, accounts: Accounts::default(), places }
+    }
+
+    /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
+    /// its end.
+    pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
+        let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
+        self.span = Some((start_ns, window.t1_ns));
+        self.accounts.advance(window);
+        let mut naming = Naming::new(&self.settings, names);
+        let mut named: FxHashMap<Labels, Charge> = FxHashMap::default();
+        for (raw, charge) in charges(window, book, &self.settings) {
+            named.entry(naming.labels(&raw)).or_default().add(&charge);
+        }
+        self.places.advance(window.t0_ns, window.t1_ns, named);
+    }
+
+    /// Somebody is about to be told, all of it as of the last boundary: groups that are new are shown at
+    /// 0 from now on, and count from here.
+    pub fn look(&mut self) {
+        if let Some((_, at_ns)) = self.span {
+            self.places.look(at_ns);
+        }
+    }
+
+    /// The page for somebody who scrapes: [`Metrics::look`] and [`Metrics::render`].
+    pub fn scrape(&mut self, format: Format) -> Vec<u8> {
+        self.look();
+        self.render(format)
+    }
+
+    /// The page as it stands.
+    pub fn render(&self, format: Format) -> Vec<u8> {
+        write(&self.families(), &self.clock, format)
+    }
+
+    /// The last boundary on the monotonic clock; `None` before the first window.
+    pub fn boundary_ns(&self) -> Option<u64> {
+        self.span.map(|(_, t1_ns)| t1_ns)
+    }
+
+    /// The clock that others read.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Everything, before it is written; nothing before the first window.
+    pub fn families(&self) -> Vec<Family> {
+        let Some((start_ns, t1_ns)) = self.span else { return Vec::new() };
+        let mut families = vec![self.cpu_time()];
+        families.extend(self.groups(start_ns));
+        families.extend(self.trust(start_ns));
+        families.extend(self.gauges(t1_ns));
+        families
+    }
+
+    fn cpu_time(&self) -> Family {
+        let points = self.accounts.accounts().into_iter();
+        Family {
+            name: "exactop_cpu_seconds",
+            dotted: "exactop.cpu.time",
+            help: "Where the CPUs' time went; all accounts and the residual are CPUs x time.",
+            unit: Unit::Seconds,
+            kind: Kind::Counter,
+            points: points.filter_map(|(word, sum)| since("account", word, sum)).collect(),
+        }
+    }
+
+    fn groups(&self, start_ns: u64) -> Vec<Family> {
+        let groups = self.places.series(start_ns);
+        let mut families = vec![self.group_family(
+            ("exactop_group_cpu_seconds", "exactop.group.cpu.time"),
+            "CPU time of tasks and of what exited, by group; all of them are the accounts tasks and exited.",
+            Unit::Seconds,
+            &groups,
+            &|group| vec![(None, ns(group.1.run_ns))],
+        )];
+        if self.settings.modes {
+            families.push(self.group_family(
+                ("exactop_group_cpu_mode_seconds", "exactop.group.cpu.mode.time"),
+                "User and system time of groups: measured at system calls where that is on, else sampled by the tick.",
+                Unit::Seconds,
+                &groups,
+                &|(_, charge, _)| {
+                    let modes = [("user", charge.user_ns), ("system", charge.system_ns)];
+                    modes.map(|(mode, time)| (Some(("mode", mode)), ns(time))).to_vec()
+                },
+            ));
+        }
+        if self.settings.waits {
+            families.push(self.group_family(
+                ("exactop_group_wait_seconds", "exactop.group.wait.time"),
+                "Time that threads of groups waited: runnable without a CPU, without quota, for a lock, in an uninterruptible sleep.",
+                Unit::Seconds,
+                &groups,
+                &|(_, charge, _)| {
+                    let waits = WAITS.iter().zip(charge.waits_ns);
+                    waits.map(|((wait, _), time)| (Some(("wait", *wait)), ns(time))).collect()
+                },
+            ));
+        }
+        families.push(self.group_family(
+            ("exactop_group_exited_processes", "exactop.group.exited_processes"),
+            "Processes that exited, by group.",
+            Unit::Processes,
+            &groups,
+            &|(_, charge, _)| vec![(None, Value::Count(charge.exited))],
+        ));
+        families
+    }
+
+    fn group_family(
+        &self,
+        (name, dotted): (&'static str, &'static str),
+        help: &'static str,
+        unit: Unit,
+        groups: &[Group],
+        told: &dyn Fn(&Group) -> Vec<Figure>,
+    ) -> Family {
+        let mut points = Vec::new();
+        for group in groups {
+            let own = self.settings.by.iter().zip(&group.0 .0);
+            let own: Vec<_> = own
+                .filter_map(|(by, value): (&Dimension, _)| Some((by.name(), value.clone()?)))
+                .collect();
+            for (more, value) in told(group) {
+                let mut labels = own.clone();
+                labels.extend(more.map(|(name, value)| (name, value.to_string())));
+                points.push(Point { labels, value, created_ns: Some(group.2) });
+            }
+        }
+        Family { name, dotted, help, unit, kind: Kind::Counter, points }
+    }
+
+    /// How far all this can be relied on, and what it cost.
+    fn trust(&self, start_ns: u64) -> [Family; 3] {
+        let created_ns = Some(start_ns);
+        let inexact = Value::Count(self.accounts.inexact_windows);
+        let event = |&kind: &ErrorKind| Point {
+            labels: vec![("kind", kind.id().to_string())],
+            value: Value::Count(self.accounts.events.get(kind).into()),
+            created_ns,
+        };
+        let parts = [("user", self.accounts.self_user), ("bpf", self.accounts.self_bpf)];
+        [
+            Family {
+                name: "exactop_inexact_windows",
+                dotted: "exactop.inexact_windows",
+                help: "Windows in which something was missed that could not be set right, or whose books did not close.",
+                unit: Unit::Windows,
+                kind: Kind::Counter,
+                points: vec![Point { labels: Vec::new(), value: inexact, created_ns }],
+            },
+            Family {
+                name: "exactop_ledger_events",
+                dotted: "exactop.ledger.events",
+                help: "Missed and impossible events in the accounting, by kind.",
+                unit: Unit::Events,
+                kind: Kind::Counter,
+                points: ErrorKind::ALL.iter().map(event).collect(),
+            },
+            Family {
+                name: "exactop_self_cpu_seconds",
+                dotted: "exactop.self.cpu.time",
+                help: "What looking cost: this process, and its programs in the kernel (events x calibrated cost).",
+                unit: Unit::Seconds,
+                kind: Kind::Counter,
+                points: parts.into_iter().filter_map(|(part, sum)| since("part", part, sum)).collect(),
+            },
+        ]
+    }
+
+    fn gauges(&self, t1_ns: u64) -> [Family; 3] {
+        let gauge = |name, dotted, help, unit, value| Family {
+            name,
+            dotted,
+            help,
+            unit,
+            kind: Kind::Gauge,
+            points: vec![Point { labels: Vec::new(), value, created_ns: None }],
+        };
+        [
+            gauge(
+                "exactop_boundary_seconds",
+                "exactop.boundary",
+                "The instant of every figure here, on the machine's monotonic clock.",
+                Unit::Seconds,
+                Value::Ns(t1_ns.into()),
+            ),
+            gauge(
+                "exactop_cpus",
+                "exactop.cpus",
+                "CPUs that were online in the newest window.",
+                Unit::Cpus,
+                Value::Count(self.accounts.cpus.into()),
+            ),
+            gauge(
+                "exactop_residual_seconds",
+                "exactop.residual",
+                "CPUs x time minus all accounts, since the start: 0 where the books close.",
+                Unit::Seconds,
+                Value::Ns(self.accounts.residual_ns),
+            ),
+        ]
+    }
+}
+
+/// A sum as a series, if it is known.
+fn since(label: &'static str, word: &str, sum: Option<Since>) -> Option<Point> {
+    let Since { ns: time, created_ns } = sum?;
+    let labels = vec![(label, word.to_string())];
+    Some(Point { labels, value: ns(time), created_ns: Some(created_ns) })
+}
+
+/// No machine counts 2^127 ns.
+fn ns(time: u128) -> Value {
+    Value::Ns(time as i128)
+}

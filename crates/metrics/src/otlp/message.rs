@@ -1,0 +1,200 @@
+//! A report: families as OpenTelemetry has them.
+
+use crate::clock::Clock;
+use crate::family::{Family, Kind, Point, Value};
+use crate::labels::{LEFT, OTHER, UNKNOWN};
+use crate::metrics::Metrics;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{any_value, AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::{
+    metric::Data, number_data_point, AggregationTemporality, Gauge, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum,
+};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// Whose figures these are.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Host {
+    /// `host.id`: /etc/machine-id.
+    pub id: Option<String>,
+    /// `host.name`.
+    pub name: Option<String>,
+}
+
+/// The report of all that is counted (an `ExportMetricsServiceRequest`); one without figures before the
+/// first window.
+pub fn request(metrics: &Metrics, host: &Host) -> Vec<u8> {
+    let Some(boundary_ns) = metrics.boundary_ns() else { return Vec::new() };
+    let writer = Writer { clock: metrics.clock(), boundary_ns };
+    let families = metrics.families();
+    let whose = host.attributes();
+    let own = families.iter().map(|family| writer.metric(family)).collect();
+    let mut resource_metrics = vec![resource(whose.clone(), own)];
+    for (container, points) in containers(&families) {
+        let mut attributes = whose.clone();
+        attributes.extend(container.iter().map(|(key, value)| text(key, value)));
+        resource_metrics.push(resource(attributes, vec![writer.container(&points)]));
+    }
+    ExportMetricsServiceRequest { resource_metrics }.encode_to_vec()
+}
+
+impl Host {
+    fn attributes(&self) -> Vec<KeyValue> {
+        let service = [("service.name", "exactop"), ("service.version", env!("CARGO_PKG_VERSION"))];
+        let service = service.into_iter().map(|(key, value)| text(key, value));
+        let host = [("host.id", &self.id), ("host.name", &self.name)];
+        let host = host.into_iter().filter_map(|(key, value)| Some(text(key, value.as_ref()?)));
+        service.chain(host).collect()
+    }
+}
+
+fn text(key: &str, value: &str) -> KeyValue {
+    let value = AnyValue { value: Some(any_value::Value::StringValue(value.to_string())) };
+    KeyValue { key: key.to_string(), value: Some(value), ..KeyValue::default() }
+}
+
+fn resource(attributes: Vec<KeyValue>, metrics: Vec<Metric>) -> ResourceMetrics {
+    let scope = InstrumentationScope {
+        name: "exactop".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..InstrumentationScope::default()
+    };
+    ResourceMetrics {
+        resource: Some(Resource { attributes, ..Resource::default() }),
+        scope_metrics: vec![ScopeMetrics {
+            scope: Some(scope),
+            metrics,
+            ..ScopeMetrics::default()
+        }],
+        ..ResourceMetrics::default()
+    }
+}
+
+/// Labels as OpenTelemetry's conventions call them; those it has no word for are ours.
+fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, String> {
+    let in_pod = labels.iter().any(|(name, _)| *name == "pod");
+    let key = |name| match name {
+        "namespace" => "k8s.namespace.name",
+        "pod" => "k8s.pod.name",
+        "container" if in_pod => "k8s.container.name",
+        "container" => "container.name",
+        "unit" => "exactop.unit",
+        "command" => "process.executable.name",
+        "user" => "process.owner",
+        "mode" => "cpu.mode",
+        "account" => "exactop.account",
+        "wait" => "exactop.wait",
+        "kind" => "exactop.event.kind",
+        _ => "exactop.part",
+    };
+    // A group made up here is no pod and no command.
+    let named = |(name, value): &(&'static str, String)| match is_made_up(value) {
+        true => ("exactop.group", value.clone()),
+        false => (key(name), value.clone()),
+    };
+    labels.iter().map(named).collect()
+}
+
+fn is_made_up(value: &str) -> bool {
+    [OTHER, LEFT].contains(&value)
+}
+
+/// Groups in containers, by what tells the container.
+type Containers<'a> = BTreeMap<Vec<(&'static str, String)>, Vec<(Vec<KeyValue>, &'a Point)>>;
+
+fn containers(families: &[Family]) -> Containers<'_> {
+    let mut containers = Containers::new();
+    let groups = families.iter().filter(|family| family.name == "exactop_group_cpu_seconds");
+    for point in groups.flat_map(|family| &family.points) {
+        let container = point.labels.iter().find(|(name, _)| *name == "container");
+        if container.is_none_or(|(_, name)| is_made_up(name) || name == UNKNOWN) {
+            continue;
+        }
+        let whose = |(key, _): &(&str, String)| key.starts_with("k8s.") || *key == "container.name";
+        let (whose, own): (Vec<_>, Vec<_>) = attributes(&point.labels).into_iter().partition(whose);
+        let own = own.iter().map(|(key, value)| text(key, value)).collect();
+        containers.entry(whose).or_default().push((own, point));
+    }
+    containers
+}
+
+struct Writer<'a> {
+    clock: &'a Clock,
+    boundary_ns: u64,
+}
+
+impl Writer<'_> {
+    fn metric(&self, family: &Family) -> Metric {
+        let point = |point: &Point| {
+            let attributes = attributes(&point.labels);
+            let attributes = attributes.iter().map(|(key, value)| text(key, value)).collect();
+            self.point(attributes, point, whole(point.value)?)
+        };
+        let data_points: Vec<_> = family.points.iter().filter_map(point).collect();
+        let data = match family.kind {
+            Kind::Counter => sum(data_points),
+            Kind::Gauge => Data::Gauge(Gauge { data_points }),
+        };
+        metric(family.dotted, family.help, family.unit.ucum(), data)
+    }
+
+    /// By command and whatever else groups are told by: a group that loses its place ends a series here,
+    /// and no sum of several runs backwards.
+    fn container(&self, points: &[(Vec<KeyValue>, &Point)]) -> Metric {
+        let point = |(attributes, point): &(Vec<KeyValue>, &Point)| {
+            let Value::Ns(ns) = point.value else { return None };
+            let seconds = number_data_point::Value::AsDouble(ns as f64 / 1e9);
+            self.point(attributes.clone(), point, seconds)
+        };
+        let data = sum(points.iter().filter_map(point).collect());
+        metric("container.cpu.time", "Total CPU time consumed.", "s", data)
+    }
+
+    /// `None`: a clock that stands before 1970.
+    fn point(
+        &self,
+        attributes: Vec<KeyValue>,
+        point: &Point,
+        value: number_data_point::Value,
+    ) -> Option<NumberDataPoint> {
+        let wall = |at_ns| u64::try_from(self.clock.wall_ns(at_ns)).ok();
+        let start_time_unix_nano = match point.created_ns {
+            Some(created_ns) => wall(created_ns)?,
+            // The protocol's word for none.
+            None => 0,
+        };
+        Some(NumberDataPoint {
+            attributes,
+            start_time_unix_nano,
+            time_unix_nano: wall(self.boundary_ns)?,
+            value: Some(value),
+            ..NumberDataPoint::default()
+        })
+    }
+}
+
+/// `None`: 2^63 ns are 292 years of CPU time; what comes after has no place in the protocol.
+fn whole(value: Value) -> Option<number_data_point::Value> {
+    let value = match value {
+        Value::Ns(ns) => i64::try_from(ns),
+        Value::Count(count) => i64::try_from(count),
+    };
+    value.ok().map(number_data_point::Value::AsInt)
+}
+
+fn sum(data_points: Vec<NumberDataPoint>) -> Data {
+    let aggregation_temporality = AggregationTemporality::Cumulative.into();
+    Data::Sum(Sum { data_points, aggregation_temporality, is_monotonic: true })
+}
+
+fn metric(name: &str, description: &str, unit: &str, data: Data) -> Metric {
+    Metric {
+        name: name.into(),
+        description: description.into(),
+        unit: unit.into(),
+        data: Some(data),
+        ..Metric::default()
+    }
+}

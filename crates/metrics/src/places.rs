@@ -1,0 +1,147 @@
+//! Who has a series of their own, and the sum of all who have none.
+//!
+//! At any instant, of every figure: the groups with a place + `~other` + `~left` = all that was ever
+//! counted. `~left` is what groups had used that lost their place: their series ends, and with it in
+//! `~other` that counter would leap by time which was another's. So rates are taken without `~left`, sums
+//! of values with it.
+
+use crate::candidates::Candidates;
+use crate::charge::Charge;
+use crate::labels::{Labels, LEFT, OTHER};
+use crate::settings::Settings;
+use rustc_hash::FxHashMap;
+
+/// Time after which what a group wanted counts half, when the largest are looked for.
+const HALF_LIFE_NS: f64 = 600e9;
+
+/// Who wants a place that is taken must be so much larger than who has it.
+const LARGER: f64 = 2.0;
+
+/// All places can change hands once in this time: series that are given up still cost whoever stores
+/// them.
+const TURNOVER_NS: f64 = 3600e9;
+
+/// As many groups without a place are watched, for each that has one.
+const WATCHED: usize = 4;
+
+/// A group's counters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Series {
+    pub total: Charge,
+    /// When it stood at 0.
+    pub created_ns: u64,
+    /// Windows that begin here or later count.
+    counts_from_ns: u64,
+    /// What it wanted, the newest counting most.
+    score: f64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Places {
+    settings: Settings,
+    placed: FxHashMap<Labels, Series>,
+    other: Charge,
+    left: Charge,
+    candidates: Candidates<Labels>,
+    /// So many may lose their place now.
+    changes: f64,
+}
+
+impl Places {
+    pub fn new(settings: Settings) -> Places {
+        let candidates = Candidates::new(settings.groups * WATCHED);
+        let changes = settings.groups as f64;
+        let (other, left) = Default::default();
+        Places { settings, placed: FxHashMap::default(), other, left, candidates, changes }
+    }
+
+    /// Counts what groups did in a window.
+    pub fn advance(&mut self, t0_ns: u64, t1_ns: u64, charges: FxHashMap<Labels, Charge>) {
+        let length_ns = (t1_ns - t0_ns) as f64;
+        let factor = (-length_ns / HALF_LIFE_NS).exp2();
+        self.candidates.fade(factor);
+        self.placed.values_mut().for_each(|series| series.score *= factor);
+        let groups = self.settings.groups as f64;
+        self.changes = (self.changes + groups * length_ns / TURNOVER_NS).min(groups);
+        for (labels, charge) in charges {
+            let demand = charge.demand_ns() as f64;
+            let Some(series) = self.placed.get_mut(&labels) else {
+                self.other.add(&charge);
+                self.candidates.add(labels, demand);
+                continue;
+            };
+            series.score += demand;
+            match t0_ns >= series.counts_from_ns {
+                true => series.total.add(&charge),
+                false => self.other.add(&charge),
+            }
+        }
+        self.candidates.trim();
+    }
+
+    /// Somebody is about to look, at this boundary. The largest get their places: they are shown at 0
+    /// now, and count from now on.
+    pub fn look(&mut self, at_ns: u64) {
+        while self.placed.len() < self.settings.groups {
+            let Some((labels, score)) = self.candidates.take_largest() else { return };
+            self.place(labels, score, at_ns);
+        }
+        while self.changes >= 1.0 {
+            let Some((_, score)) = self.candidates.largest() else { return };
+            let Some((weakest, theirs)) = self.weakest() else { return };
+            if score <= theirs * LARGER {
+                return;
+            }
+            if let Some((labels, score)) = self.candidates.take_largest() {
+                self.give_up(&weakest);
+                self.candidates.add(weakest, theirs);
+                self.place(labels, score, at_ns);
+                self.changes -= 1.0;
+            }
+        }
+    }
+
+    fn place(&mut self, labels: Labels, score: f64, at_ns: u64) {
+        let counts_from_ns = at_ns.saturating_add(self.settings.zero_for_ns);
+        let total = Charge::default();
+        self.placed.insert(labels, Series { total, created_ns: at_ns, counts_from_ns, score });
+    }
+
+    fn give_up(&mut self, labels: &Labels) {
+        if let Some(series) = self.placed.remove(labels) {
+            self.left.add(&series.total);
+        }
+    }
+
+    fn weakest(&self) -> Option<(Labels, f64)> {
+        let order = |a: &(&Labels, &Series), b: &(&Labels, &Series)| {
+            a.1.score.total_cmp(&b.1.score).then(b.0.cmp(a.0))
+        };
+        let (labels, series) = self.placed.iter().min_by(order)?;
+        Some((labels.clone(), series.score))
+    }
+
+    /// All of them by name, and the two made up here, which began when counting did.
+    pub fn series(&self, start_ns: u64) -> Vec<(Labels, Charge, u64)> {
+        let of = |(labels, s): (&Labels, &Series)| (labels.clone(), s.total, s.created_ns);
+        let mut series: Vec<_> = self.placed.iter().map(of).collect();
+        series.sort_by(|a, b| a.0.cmp(&b.0));
+        let by = &self.settings.by;
+        series.push((Labels::all(by, OTHER), self.other, start_ns));
+        // With nothing to tell them by, there is one series only.
+        match by.is_empty() {
+            true => vec![(Labels::all(by, OTHER), self.sum(), start_ns)],
+            false => {
+                series.push((Labels::all(by, LEFT), self.left, start_ns));
+                series
+            }
+        }
+    }
+
+    fn sum(&self) -> Charge {
+        let mut sum = self.other;
+        sum.add(&self.left);
+        self.placed.values().for_each(|series| sum.add(&series.total));
+        sum
+    }
+}

@@ -1,0 +1,13 @@
+//! Random histories of a made-up machine, scraped anywhere: what must hold of every page.
+
+#[path = "../../../model/tests/histories/events.rs"]
+mod events;
+#[path = "../../../model/tests/histories/exits.rs"]
+#[allow(dead_code)] // Of the made-up machine's own tests.
+mod exits;
+#[path = "../../../model/tests/histories/machine.rs"]
+#[allow(dead_code)] // Of the made-up machine's own tests.
+mod machine;
+
+mod page;
+mod scraped;

@@ -1,0 +1,173 @@
+//! The server of metrics, against clients that are right, wrong, slow and many.
+
+use exactop_metrics::http::Server;
+use exactop_metrics::Format;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A page of so many bytes that says its format.
+fn server(bytes: usize) -> Server {
+    let page = move |format| {
+        let mut page = format!("{format:?}\n").into_bytes();
+        page.resize(bytes.max(page.len()), b'x');
+        Some(page)
+    };
+    Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server")
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(server.address()).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream
+}
+
+/// Head and body of the answer to these bytes.
+fn ask(server: &Server, request: &[u8]) -> (String, Vec<u8>) {
+    let mut stream = connect(server);
+    stream.write_all(request).expect("it takes requests");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer, and its end");
+    let end = answer.windows(4).position(|w| w == b"\r\n\r\n").expect("a head") + 4;
+    let body = answer.split_off(end);
+    (String::from_utf8(answer).expect("ASCII").to_lowercase(), body)
+}
+
+fn get(server: &Server, path: &str, headers: &str) -> (String, Vec<u8>) {
+    ask(server, format!("GET {path} HTTP/1.1\r\nHost: here\r\n{headers}\r\n").as_bytes())
+}
+
+#[test]
+fn a_page_comes_in_the_format_that_is_asked_for() {
+    let server = server(0);
+    let (head, body) = get(&server, "/metrics", "");
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    assert!(head.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{head}");
+    assert_eq!(body, b"Prometheus\n");
+    let (head, body) = get(&server, "/metrics?x=1", "Accept: application/openmetrics-text\r\n");
+    assert!(head.contains("application/openmetrics-text; version=1.0.0"), "{head}");
+    assert_eq!(body, b"OpenMetrics\n");
+}
+
+#[test]
+fn a_page_is_compressed_for_who_takes_it() {
+    let server = server(100_000);
+    let (head, body) = get(&server, "/metrics", "Accept-Encoding: gzip\r\n");
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+    assert!(body.len() < 10_000);
+    let mut page = Vec::new();
+    flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut page).expect("gzip");
+    assert_eq!(page.len(), 100_000);
+    assert!(page.starts_with(b"Prometheus\n"));
+}
+
+#[test]
+fn head_has_no_body_and_the_same_length() {
+    let server = server(1000);
+    let (head, body) = ask(&server, b"HEAD /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+    assert!(head.starts_with("http/1.1 200") && head.contains("content-length: 1000"), "{head}");
+    assert_eq!(body, b"");
+}
+
+#[test]
+fn what_is_wrong_is_refused() {
+    let server = server(0);
+    let long = format!("GET /metrics HTTP/1.1\r\nHost: here\r\nX: {}\r\n\r\n", "y".repeat(60_000));
+    for (request, status) in [
+        ("GET / HTTP/1.1\r\nHost: here\r\n\r\n", "404"),
+        ("GET /metrics/../../etc/passwd HTTP/1.1\r\nHost: here\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n", "405"),
+        ("DELETE /metrics HTTP/1.1\r\nHost: here\r\n\r\n", "405"),
+        ("hello\r\n\r\n", "400"),
+        ("GET /metrics HTTP/1.1\r\nHost: here\r\nA B: c\r\n\r\n", "400"),
+    ] {
+        let (head, _) = ask(&server, request.as_bytes());
+        assert!(head.starts_with(&format!("http/1.1 {status}")), "{request:?}: {head}");
+        assert_eq!(head.contains("allow: get, head"), status == "405", "{head}");
+    }
+    // The server may hang up before all of it was sent, and the kernel then takes the answer back.
+    let mut stream = connect(&server);
+    let (sent, mut answer) = (stream.write_all(long.as_bytes()), Vec::new());
+    let read = stream.read_to_end(&mut answer);
+    let refused = answer.starts_with(b"HTTP/1.1 431");
+    assert!(refused || sent.is_err() || read.is_err(), "{}", String::from_utf8_lossy(&answer));
+    assert!(get(&server, "/metrics", "").0.starts_with("http/1.1 200"));
+}
+
+#[test]
+fn without_figures_it_says_so() {
+    let none = |format| match format {
+        Format::Prometheus => None,
+        Format::OpenMetrics => panic!("on purpose"),
+    };
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), none).expect("a server");
+    for accept in ["", "Accept: application/openmetrics-text\r\n", ""] {
+        let (head, _) = get(&server, "/metrics", accept);
+        assert!(head.starts_with("http/1.1 503"), "{head}");
+    }
+}
+
+#[test]
+fn a_crowd_that_says_nothing_holds_nobody() {
+    let server = server(0);
+    let crowd: Vec<TcpStream> = (0..300).map(|_| connect(&server)).collect();
+    for _ in 0..10 {
+        assert!(get(&server, "/metrics", "").0.starts_with("http/1.1 200"));
+    }
+    drop(crowd);
+}
+
+#[test]
+fn who_does_not_read_holds_nobody() {
+    // More than the kernel keeps for somebody who does not read.
+    let large = vec![b'x'; 32 << 20];
+    let page = move |format| match format {
+        Format::OpenMetrics => Some(large.clone()),
+        Format::Prometheus => Some(b"small".to_vec()),
+    };
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
+    let request =
+        b"GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text\r\n\r\n";
+    let crowd: Vec<TcpStream> = (0..4)
+        .map(|_| {
+            let mut stream = connect(&server);
+            stream.write_all(request).expect("a request");
+            // The answer has begun.
+            stream.read_exact(&mut [0]).expect("a byte");
+            stream
+        })
+        .collect();
+    let (head, body) = get(&server, "/metrics", "");
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    assert_eq!(body, b"small");
+    drop(crowd);
+}
+
+#[test]
+fn a_request_that_never_ends_is_hung_up() {
+    let server = server(0);
+    let mut stream = connect(&server);
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nX: ").expect("a beginning");
+    let mut answer = Vec::new();
+    // The end, or the kernel's word that it is gone: not the timeout of this test.
+    match stream.read_to_end(&mut answer) {
+        Ok(_) => assert!(!answer.starts_with(b"HTTP/1.1 200")),
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let first = server(0);
+    let error = Server::start(first.address(), |_| None).expect_err("it is taken").to_string();
+    assert!(error.contains(&first.address().to_string()), "{error}");
+    drop(first);
+}
+
+#[test]
+fn a_server_that_is_dropped_is_gone() {
+    let server = server(0);
+    let address = server.address();
+    drop(server);
+    assert!(TcpStream::connect(address).is_err());
+}

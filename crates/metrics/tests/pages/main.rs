@@ -1,0 +1,10 @@
+//! Pages and reports of made-up windows: which groups have a place, what the formats' own readers say.
+
+mod collector;
+mod groups;
+mod made;
+mod otlp;
+mod outside;
+mod prometheus;
+mod receiver;
+mod trust;

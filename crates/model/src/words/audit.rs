@@ -1,0 +1,125 @@
+//! What was set right, and what the audit found, in words.
+
+use super::units::{duration, thousands};
+use crate::audit::{Audit, Held, Worst};
+use crate::exactness::{Repairs, WindowState};
+use crate::frame::Frame;
+
+/// `3 tasks: ran 2.40ms, waited 175ms`; of what nothing was set right, nothing is said.
+pub fn repaired(repairs: &Repairs) -> String {
+    let tasks = match repairs.tasks {
+        Some(1) => "1 task".into(),
+        Some(n) => format!("{} tasks", thousands(n)),
+        None => "- tasks".into(),
+    };
+    let times: Vec<String> = [("ran", repairs.ns), ("waited", repairs.wait_ns)]
+        .into_iter()
+        .filter(|(_, ns)| *ns != Some(0))
+        .map(|(did, ns)| format!("{did} {}", ns.map_or("-".into(), duration)))
+        .collect();
+    if times.is_empty() {
+        return tasks;
+    }
+    format!("{tasks}: {}", times.join(", "))
+}
+
+/// How a frame's books came out, in words. Books without the kernel's count of switches can say
+/// nothing of what was missed; a source that keeps none has no such words.
+pub fn state(frame: &Frame) -> Option<String> {
+    let words = match (frame.exact, frame.state) {
+        (false, _) if frame.provenance.source.keeps_books() => WindowState::Inexact.name().into(),
+        (false, _) => return None,
+        (true, WindowState::Repaired) => format!("repaired ({})", repaired(&frame.repaired)),
+        (true, state) => state.name().into(),
+    };
+    Some(match frame.missed_switches {
+        Some(_) => words,
+        None => format!("{words} (no witness)"),
+    })
+}
+
+/// Each kind of missed or impossible event with its count, the kernel's count of switches first.
+pub fn events(frame: &Frame) -> impl Iterator<Item = String> + '_ {
+    let missed = frame.missed_switches.filter(|&n| n > 0).map(|n| ("missed_switches", n));
+    let kinds = frame.errors.nonzero().map(|(kind, n)| (kind.id(), n));
+    missed.into_iter().chain(kinds).map(|(what, n)| format!("{what} {}", thousands(n)))
+}
+
+/// What rows alone cannot say of a window: that time which is in none of them was somebody's who
+/// found no place in a table.
+pub fn without_place(frame: &Frame) -> Option<String> {
+    let times = frame.errors.want_of_place();
+    (times > 0).then(|| {
+        let unnamed = duration(frame.books.unnamed_ns);
+        let times = thousands(times);
+        format!("{times} times no place for a task in the window's tables: {unnamed} are in no row")
+    })
+}
+
+/// A line for each figure that is held against the kernel's own count.
+pub fn lines(audit: &Audit) -> [String; 2] {
+    [line("Run time", audit.run.as_ref()), line("Wait for a CPU", audit.lat.as_ref())]
+}
+
+fn line(what: &str, held: Option<&Held>) -> String {
+    let Some(held) = held else {
+        return format!("{what} against the kernel's count: - (it has none)");
+    };
+    let worst = held.worst.as_ref().map_or(String::new(), |worst| format!(" ({})", whose(worst)));
+    format!(
+        "{what} against the kernel's count: {} off at most{worst}, {} in all; its clock explains {} more",
+        duration(held.max_ns),
+        duration(held.sum_ns),
+        duration(held.bias_ns),
+    )
+}
+
+/// Whose a difference is; names are escaped.
+fn whose(worst: &Worst) -> String {
+    match (worst.exited, worst.key.tid) {
+        (true, _) => format!("{}, exited", worst.comm),
+        (false, tid) => format!("{} {tid}", worst.comm),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{Comm, TaskKey};
+
+    #[test]
+    fn whose_the_largest_difference_is_can_be_told_and_a_name_cannot_do_harm() {
+        let key = TaskKey { tgid: 7, tid: 8, start_ns: 1 };
+        let comm = Comm::new(b"e\x1bvil");
+        let worst = Worst { key, comm, exited: false, error_ns: 1_500 };
+        let held = Held { max_ns: 1_500, sum_ns: 2_000, bias_ns: 3_000_000, worst: Some(worst) };
+        let [run, lat] = lines(&Audit { run: Some(held), lat: None });
+        assert!(
+            run.contains(
+                "1.50us off at most (e\\x1bvil 8), 2.00us in all; its clock explains 3.00ms"
+            ),
+            "{run}"
+        );
+        assert!(lat.ends_with("- (it has none)"), "{lat}");
+    }
+
+    #[test]
+    fn what_was_set_right_is_counted_in_tasks_and_by_what_they_did() {
+        let repairs = Repairs {
+            events: Some(4),
+            tasks: Some(1),
+            ns: Some(2_000_000),
+            wait_ns: Some(175_000_000),
+        };
+        assert_eq!(repaired(&repairs), "1 task: ran 2.00ms, waited 175ms");
+        let only = |ns, wait_ns| repaired(&Repairs { ns, wait_ns, ..repairs });
+        assert_eq!(only(Some(2_000_000), Some(0)), "1 task: ran 2.00ms");
+        assert_eq!(only(Some(0), Some(400_000)), "1 task: waited 400us");
+        assert_eq!(only(Some(0), Some(0)), "1 task");
+        assert_eq!(only(None, Some(400_000)), "1 task: ran -, waited 400us");
+        assert_eq!(
+            repaired(&Repairs { tasks: None, ..repairs }),
+            "- tasks: ran 2.00ms, waited 175ms"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Sums by container, pod, namespace, unit or user in words, the same in every view.
+
+use crate::frame::Frame;
+use crate::named_sums::{NamedSum, NamedSums};
+
+/// What stands in a column.
+type Cell = fn(&Frame, &NamedSum) -> String;
+
+/// The columns; the last is the name.
+const FIGURES: [(&str, Cell); 10] = [
+    ("%CPU", |frame, row| pct(frame, Some(row.run_ns))),
+    ("SHARE", |frame, row| tenths(Some(row.run_ns), window_ns(frame) * frame.cpus.len() as f64)),
+    ("LAT%", |frame, row| pct(frame, row.lat_ns)),
+    ("THR%", |frame, row| pct(frame, row.throttle_ns)),
+    ("PERIODS", |_, row| {
+        let may = row.may.as_ref();
+        match may.and_then(|may| may.throttled.zip(may.periods)) {
+            Some((throttled, periods)) => format!("{throttled}/{periods}"),
+            None => "-".into(),
+        }
+    }),
+    ("WEIGHT", |_, row| some(row.may.as_ref().and_then(|may| may.weight))),
+    ("MAX", |_, row| match &row.may {
+        None => "-".into(),
+        Some(may) => may.cpus.map_or("max".into(), |cpus| format!("{cpus:.2}")),
+    }),
+    ("PROCS", |_, row| row.processes.to_string()),
+    ("EXITED", |_, row| some(row.exited)),
+    ("NAME", |_, row| row.name.clone()),
+];
+
+/// How many columns there are.
+pub const COLUMNS: usize = FIGURES.len();
+
+fn window_ns(frame: &Frame) -> f64 {
+    frame.length_ns().max(1) as f64
+}
+
+fn tenths(ns: Option<u64>, of_ns: f64) -> String {
+    ns.map_or("-".into(), |ns| format!("{:.1}", 100.0 * ns as f64 / of_ns.max(1.0)))
+}
+
+fn pct(frame: &Frame, ns: Option<u64>) -> String {
+    tenths(ns, window_ns(frame))
+}
+
+fn some(n: Option<u64>) -> String {
+    n.map_or("-".into(), |n| n.to_string())
+}
+
+/// The headings; the last says what the rows are.
+pub fn heading(sums: &NamedSums) -> [String; COLUMNS] {
+    let mut heading = FIGURES.map(|(title, _)| title.to_string());
+    heading[COLUMNS - 1] = sums.by.name().to_uppercase();
+    heading
+}
+
+/// A row's figures over the window.
+pub fn line(frame: &Frame, row: &NamedSum) -> Vec<String> {
+    FIGURES.iter().map(|(_, figure)| figure(frame, row)).collect()
+}
+
+/// Throttled for less than this part of the time it wanted to run, a quota goes unmentioned.
+const THROTTLED: f64 = 0.01;
+/// Waiting for a CPU for less than this part, what others take does.
+const STARVED: f64 = 0.2;
+/// Nor is anything said of who wanted less than this part of a CPU.
+const WANTED: f64 = 0.05;
+
+/// Who was kept from running, by what, and how much of what it wanted that was: `container web asked
+/// for 1.9 CPUs and got 0.4: throttled 78 % of that time by a quota of 0.4`.
+pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
+    let (wanted, lat, throttle) = (row.wanted_ns()?, row.lat_ns?, row.throttle_ns?);
+    let cpus = |ns: u64| ns as f64 / window_ns(frame);
+    let part = |ns: u64| ns as f64 / wanted.max(1) as f64;
+    if row.is_rest || cpus(wanted) < WANTED {
+        return None;
+    }
+    let percent = |ns| format!("{:.0} %", 100.0 * part(ns));
+    let may = row.may.as_ref();
+    let throttled = (part(throttle) >= THROTTLED).then(|| {
+        let quota = may.and_then(|may| may.cpus).map(|cpus| format!(" by a quota of {cpus:.1}"));
+        format!("throttled {} of that time{}", percent(throttle), quota.map_or("".into(), |q| q))
+    });
+    let starved = (part(lat) >= STARVED).then(|| {
+        let weight =
+            may.and_then(|may| may.weight).map(|weight| format!(" at a weight of {weight}"));
+        let weight = weight.map_or("".into(), |w| w);
+        format!("waited for a CPU {} of it{weight}", percent(lat))
+    });
+    let lost: Vec<String> = throttled.into_iter().chain(starved).collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "{} {} asked for {:.1} CPUs and got {:.1}: {}",
+            sums.by,
+            row.name,
+            cpus(wanted),
+            cpus(row.run_ns),
+            lost.join(", ")
+        )
+    })
+}
+
+/// Why nobody has a name, if so: the source tells no control groups.
+pub fn without_groups(sums: &NamedSums, frame: &Frame) -> Option<String> {
+    let nobody = sums.rows.iter().all(|row| row.name == crate::named::UNKNOWN);
+    let source = frame.provenance.source;
+    (nobody && !sums.rows.is_empty() && !source.sees_groups()).then(|| {
+        format!(
+            "the source {} does not tell control groups: sums by {} take the ledger or the source \
+             snapshot",
+            source.name(),
+            sums.by
+        )
+    })
+}

@@ -1,0 +1,206 @@
+//! Sums by container, pod, namespace, unit and user: all of the tasks' time, each nanosecond once.
+
+use exactop_model::cgroups::{self, GroupSample, Groups};
+use exactop_model::named::{By, GroupName, Named, Runtime, UNKNOWN};
+use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::snapshot::GroupMove;
+use exactop_model::words::named_sums::{lost, without_groups};
+use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
+use exactop_testkit::snapshot as made_up;
+use std::sync::Arc;
+
+fn name(id: u64, unit: Option<&str>, container: Option<(&str, &str)>) -> Arc<GroupName> {
+    let named = Named {
+        unit: unit.map(String::from),
+        container: container.map(|(_, name)| name.into()),
+        pod: container.map(|(pod, _)| pod.into()),
+        namespace: container.map(|_| "shop".into()),
+        runtime: container.map(|_| Runtime::Containerd),
+    };
+    Arc::new(GroupName { id, path: Vec::new(), named: Arc::new(named) })
+}
+
+/// The made-up machine, its tasks dealt to four control groups, of which 104 has no name.
+fn snapshot(n: u64) -> Snapshot {
+    let mut snapshot = made_up(SourceKind::Ledger, n, None);
+    for (at, task) in (0..).zip(&mut snapshot.tasks) {
+        task.ident.cgroup_id = Some(101 + at % 4);
+    }
+    for (at, exit) in (0..).zip(&mut snapshot.exited) {
+        exit.cgroup_id = (at % 5 > 0).then_some(101 + at % 5 - 1);
+    }
+    if n == 0 {
+        snapshot.groups = vec![
+            name(101, Some("a.scope"), Some(("web-0", "app"))),
+            name(102, Some("b.scope"), Some(("web-1", "app"))),
+            name(103, Some("cron\x1b.service"), None),
+        ];
+    }
+    snapshot
+}
+
+fn window(moves: &[GroupMove]) -> (Window, Book) {
+    let mut book = Book::new();
+    book.advance(snapshot(0));
+    let next = Snapshot { moves: moves.to_vec(), ..snapshot(1) };
+    let window = book.advance(next).expect("a window");
+    (window, book)
+}
+
+fn row<'a>(sums: &'a NamedSums, name: &str) -> &'a NamedSum {
+    let found = sums.rows.iter().find(|row| row.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", sums.rows))
+}
+
+#[test]
+fn rows_are_tasks_and_exited_to_the_nanosecond() {
+    let moved = |from, to, run_ns| GroupMove { from, to, run_ns, ..GroupMove::default() };
+    for moves in [vec![], vec![moved(101, 102, 1_000), moved(102, 101, 7), moved(104, 103, 40)]] {
+        let (window, book) = window(&moves);
+        let books = Books::of(&window);
+        for by in By::ALL {
+            let sums = NamedSums::of(&window, &book, by);
+            let all: u64 = sums.rows.iter().map(|row| row.run_ns).sum();
+            assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
+            let exited: u64 = sums.rows.iter().filter_map(|row| row.exited).sum();
+            assert_eq!(exited, window.exited.iter().map(|e| e.tasks).sum::<u64>(), "{by}");
+        }
+    }
+}
+
+#[test]
+fn what_moved_counts_where_it_was_used() {
+    let run = |moves: &[GroupMove], name| {
+        let (window, book) = window(moves);
+        row(&NamedSums::of(&window, &book, By::Unit), name).run_ns
+    };
+    let moved = [GroupMove { from: 101, to: 102, run_ns: 1_000, ..GroupMove::default() }];
+    assert_eq!(run(&moved, "a.scope"), run(&[], "a.scope") + 1_000);
+    assert_eq!(run(&moved, "b.scope"), run(&[], "b.scope") - 1_000);
+}
+
+#[test]
+fn each_kind_of_sum_has_its_rest() {
+    let (window, book) = window(&[]);
+    let names = |by| {
+        let sums = NamedSums::of(&window, &book, by);
+        let mut names: Vec<(String, bool)> =
+            sums.rows.iter().map(|row| (row.name.clone(), row.is_rest)).collect();
+        names.sort();
+        names
+    };
+    let named = |name: &str| (name.to_string(), false);
+    let rest = |name: &str| (name.to_string(), true);
+    let pods = [rest("(control group not read)"), rest("(in no pod)")];
+    let expected = pods.into_iter().chain([named("shop/web-0"), named("shop/web-1")]);
+    assert_eq!(names(By::Pod), expected.collect::<Vec<_>>());
+    assert!(names(By::Unit).contains(&named("cron\\x1b.service")), "escaped");
+    assert!(names(By::Namespace).contains(&named("shop")));
+    assert!(names(By::Container).contains(&named("shop/web-1/app")));
+    assert!(names(By::User).contains(&named("0")));
+    assert!(names(By::Unit).contains(&rest(UNKNOWN)));
+}
+
+#[test]
+fn a_name_outlives_its_group_and_is_in_what_a_book_opens_with() {
+    let (window, book) = window(&[]);
+    let whole = book.whole().expect("a book that is open");
+    assert_eq!(whole.groups.len(), 3);
+    let mut other = Book::new();
+    other.advance(whole);
+    assert_eq!(other.named(Some(102)), book.named(Some(102)));
+    assert!(window.end.groups.is_empty(), "told once");
+    assert_eq!((other.named(Some(104)), other.named(None)), (None, None));
+}
+
+/// Groups as /sys/fs/cgroup has them: a pod's quota above its container's weight.
+fn groups() -> Groups {
+    let group = |name: &str, id, weight, cpus, periods| GroupSample {
+        name: name.into(),
+        id: Some(id),
+        weight,
+        allowed_cpus: cpus,
+        stat: exactop_model::run::CpuStat {
+            nr_periods: Some(periods),
+            nr_throttled: Some(periods / 2),
+            ..Default::default()
+        },
+        ..GroupSample::default()
+    };
+    let after = [
+        group("/", 1, None, None, 0),
+        group("/pod", 7, Some(50), Some(0.5), 4),
+        group("/pod/app", 101, Some(200), Some(2.0), 8),
+        group("/pod/app/inside", 110, Some(9), Some(0.1), 2),
+        group("/cron", 103, Some(100), None, 0),
+    ];
+    let rows = cgroups::rows(&[], &after, None);
+    Groups { t0_ns: 0, t1_ns: 1, cpus: Some(2), no_ledger: None, rows }
+}
+
+#[test]
+fn what_each_may_use_stands_beside_what_it_got() {
+    let (window, mut book) = window(&[]);
+    let mut late = snapshot(2);
+    late.groups = vec![name(110, None, Some(("web-0", "app")))];
+    book.advance(late);
+    let mut sums = NamedSums::of(&window, &book, By::Container);
+    sums.beside(&groups(), &book);
+    let may = row(&sums, "shop/web-0/app").may.clone().expect("its group is there");
+    assert_eq!((may.weight, may.cpus), (Some(200), Some(0.5)), "the pod's quota is tighter");
+    assert_eq!((may.periods, may.throttled), (Some(8), Some(4)), "of its own, not of one in it");
+    assert_eq!(row(&sums, "shop/web-1/app").may, None, "its group is gone");
+    let mut units = NamedSums::of(&window, &book, By::Unit);
+    units.beside(&groups(), &book);
+    let cron = row(&units, "cron\\x1b.service").may.clone().expect("there");
+    assert_eq!((cron.weight, cron.cpus), (Some(100), None));
+}
+
+#[test]
+fn who_was_kept_from_running_is_told_in_words() {
+    let (window, book) = window(&[]);
+    let options = FrameOptions { by: Some(By::Container), ..FrameOptions::default() };
+    let frame = Frame::new(&window, &book, &options);
+    let length = frame.length_ns();
+    let sums = frame.sums.clone().expect("asked for");
+    let said = |run, lat, throttle| {
+        let row = NamedSum {
+            run_ns: length * run / 10,
+            lat_ns: Some(length * lat / 10),
+            throttle_ns: Some(length * throttle / 10),
+            may: Some(exactop_model::named_sums::May {
+                weight: Some(100),
+                cpus: Some(0.4),
+                ..Default::default()
+            }),
+            ..row(&sums, "shop/web-0/app").clone()
+        };
+        lost(&sums, &frame, &row)
+    };
+    let throttled =
+        "container shop/web-0/app asked for 1.9 CPUs and got 0.4: throttled 79 % of that \
+                     time by a quota of 0.4";
+    assert_eq!(said(4, 0, 15).as_deref(), Some(throttled));
+    let starved =
+        "container shop/web-0/app asked for 2.0 CPUs and got 0.5: waited for a CPU 75 % of \
+                   it at a weight of 100";
+    assert_eq!(said(5, 15, 0).as_deref(), Some(starved));
+    assert_eq!((said(10, 1, 0), said(0, 0, 0)), (None, None), "nothing worth a word");
+    assert_eq!(without_groups(&sums, &frame), None);
+}
+
+#[test]
+fn a_source_that_tells_no_groups_says_so() {
+    let mut book = Book::new();
+    book.advance(made_up(SourceKind::Procfs, 0, None));
+    let mut next = made_up(SourceKind::Procfs, 1, None);
+    next.tasks.iter_mut().for_each(|task| task.ident.cgroup_id = None);
+    let window = book.advance(next).expect("a window");
+    let options = FrameOptions { by: Some(By::Unit), ..FrameOptions::default() };
+    let frame = Frame::new(&window, &book, &options);
+    let sums = frame.sums.as_ref().expect("asked for");
+    assert!(sums.rows.iter().all(|row| row.lat_ns.is_none() && row.exited.is_none()));
+    assert!(without_groups(sums, &frame).is_some_and(|why| why.contains("the source procfs")));
+    let run: u64 = window.tasks.iter().filter_map(|task| task.delta.get(Counter::RunNs)).sum();
+    assert_eq!(sums.rows.iter().map(|row| row.run_ns).sum::<u64>(), run);
+}

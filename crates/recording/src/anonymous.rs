@@ -1,0 +1,260 @@
+//! Names replaced, each by the same one wherever it stands, so that figures keep their meaning and
+//! nobody's names leave the house.
+//!
+//! Everything that has a name in it is taken apart field by field: a field that is added later has to
+//! be thought of here before it compiles.
+
+use crate::about::Machine;
+use crate::rows::{Facts, GroupFiles, Looked, Waited};
+use exactop_model::cgroups::GroupSample;
+use exactop_model::key::Who;
+use exactop_model::named::{GroupName, Named};
+use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
+use exactop_model::provenance::Provenance;
+use exactop_model::{Comm, Detail, ExitSample, Ident, Missing, Snapshot, TaskSample};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Ends of a unit's name that say what it is, and whose it is not.
+const KINDS: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
+
+/// What stands for what.
+#[derive(Debug, Default)]
+pub(crate) struct Masks {
+    commands: FxHashMap<Comm, Comm>,
+    users: FxHashMap<String, String>,
+    uids: FxHashMap<u32, u32>,
+    parts: FxHashMap<Vec<u8>, String>,
+}
+
+/// The number of the next one.
+fn next<K, V>(known: &FxHashMap<K, V>) -> usize {
+    known.len() + 1
+}
+
+impl Masks {
+    /// The machine without its name and its boot's.
+    pub fn machine(machine: &Machine) -> Machine {
+        let Machine { host: _, boot_id: _, kernel, architecture, exactop } = machine;
+        // What a vendor or an owner appends may be a name.
+        let version = |c: &char| c.is_ascii_digit() || *c == '.';
+        Machine {
+            host: "host".into(),
+            boot_id: "boot".into(),
+            kernel: kernel.chars().take_while(version).collect(),
+            architecture: architecture.clone(),
+            exactop: exactop.clone(),
+        }
+    }
+
+    fn comm(&mut self, comm: Comm) -> Comm {
+        let number = next(&self.commands);
+        *self.commands.entry(comm).or_insert_with(|| Comm::new(format!("cmd{number}").as_bytes()))
+    }
+
+    fn uid(&mut self, uid: u32) -> u32 {
+        let number = next(&self.uids) as u32;
+        *self.uids.entry(uid).or_insert(number)
+    }
+
+    fn user(&mut self, user: String) -> String {
+        let number = next(&self.users);
+        self.users.entry(user).or_insert_with(|| format!("user{number}")).clone()
+    }
+
+    /// Each component by itself, so that what lies below what stays visible.
+    fn path(&mut self, path: &[u8]) -> Vec<u8> {
+        let parts: Vec<String> = path.split(|&b| b == b'/').map(|part| self.part(part)).collect();
+        parts.join("/").into_bytes()
+    }
+
+    fn part(&mut self, part: &[u8]) -> String {
+        if part.is_empty() {
+            return String::new();
+        }
+        let number = next(&self.parts);
+        let kind = KINDS.into_iter().find(|kind| part.ends_with(kind.as_bytes()));
+        let kind = kind.map_or("", |kind| kind);
+        self.parts.entry(part.to_vec()).or_insert_with(|| format!("g{number}{kind}")).clone()
+    }
+
+    /// What is called the same is called the same by what stands for it, in whatever it is.
+    fn named(&mut self, named: &Named) -> Named {
+        let Named { unit, container, pod, namespace, runtime } = named;
+        let mut part = |name: &Option<String>| name.as_ref().map(|name| self.part(name.as_bytes()));
+        Named {
+            unit: part(unit),
+            container: part(container),
+            pod: part(pod),
+            namespace: part(namespace),
+            runtime: *runtime,
+        }
+    }
+
+    fn group(&mut self, group: &GroupName) -> GroupName {
+        let GroupName { id, path, named } = group;
+        GroupName { id: *id, path: self.path(path), named: Arc::new(self.named(named)) }
+    }
+
+    fn ident(&mut self, ident: Ident) -> Ident {
+        let Ident { ppid, comm, uid, cgroup_id, nice, prio, policy, kthread } = ident;
+        let (comm, uid) = (self.comm(comm), self.uid(uid));
+        Ident { ppid, comm, uid, cgroup_id, nice, prio, policy, kthread }
+    }
+
+    fn task(&mut self, task: TaskSample) -> TaskSample {
+        let TaskSample {
+            account: _,
+            key: _,
+            ident,
+            state: _,
+            letter: _,
+            since_ns: _,
+            last_cpu: _,
+            threads: _,
+            followed: _,
+            counters: _,
+            audit: _,
+        } = task;
+        TaskSample { ident: self.ident(ident), ..task }
+    }
+
+    fn exit(&mut self, exit: ExitSample) -> ExitSample {
+        let ExitSample {
+            account: _,
+            of: _,
+            ancestors: _,
+            comm,
+            cgroup_id: _,
+            followed: _,
+            processes: _,
+            tasks: _,
+            life_ns: _,
+            counters: _,
+            audit: _,
+        } = exit;
+        ExitSample { comm: self.comm(comm), ..exit }
+    }
+
+    /// A snapshot of somebody. What its source says of itself may hold names, too.
+    pub fn snapshot(&mut self, now: Snapshot) -> Snapshot {
+        let Snapshot {
+            at_ns,
+            provenance,
+            complete,
+            tasks,
+            gone,
+            exited,
+            moves,
+            groups,
+            cpus,
+            watch,
+            born,
+            errors,
+            repaired_ns,
+            repaired_wait_ns,
+            system,
+            cost,
+        } = now;
+        Snapshot {
+            at_ns,
+            provenance: Provenance { reason: None, ..provenance },
+            complete,
+            tasks: tasks.into_iter().map(|task| self.task(task)).collect(),
+            gone,
+            exited: exited.into_iter().map(|exit| self.exit(exit)).collect(),
+            moves,
+            groups: groups.iter().map(|group| Arc::new(self.group(group))).collect(),
+            cpus,
+            watch,
+            born,
+            errors,
+            repaired_ns,
+            repaired_wait_ns,
+            system,
+            cost,
+        }
+    }
+
+    /// The kernel itself has no name to hide.
+    fn who(&mut self, who: Who) -> Who {
+        let Who { tgid, tid, comm } = who;
+        Who { tgid, tid, comm: if tgid == 0 { comm } else { self.comm(comm) } }
+    }
+
+    fn others(&mut self, others: Vec<Other>) -> Vec<Other> {
+        let masked = |Other { who, amount }| Other { who: self.who(who), amount };
+        others.into_iter().map(masked).collect()
+    }
+
+    fn wait(&mut self, row: WaitRow) -> WaitRow {
+        let WaitRow { who, threads, sleeps, woken, preempted, queued, ran_instead, woken_by } = row;
+        let who = self.who(who);
+        let (ran_instead, woken_by) = (self.others(ran_instead), self.others(woken_by));
+        WaitRow { who, threads, sleeps, woken, preempted, queued, ran_instead, woken_by }
+    }
+
+    /// Its path as it is shown; what may run where is no name.
+    fn file(&mut self, group: GroupSample) -> GroupSample {
+        let name = self.path(group.name.as_bytes());
+        GroupSample { name: String::from_utf8_lossy(&name).into_owned(), ..group }
+    }
+
+    /// What was looked at.
+    pub fn looks(&mut self, looked: Looked) -> Looked {
+        let Looked { waits, groups } = looked;
+        let mut files =
+            |files: Vec<GroupSample>| files.into_iter().map(|group| self.file(group)).collect();
+        let groups = groups.map(|GroupFiles { before, after }| GroupFiles {
+            before: files(before),
+            after: files(after),
+        });
+        Looked { waits: waits.map(|waits| self.waits(waits)), groups }
+    }
+
+    /// What somebody waited for, and for whom. Why it is not known may hold names, too.
+    fn waits(&mut self, waited: Waited) -> Waited {
+        let Waited { tgid, waits } = waited;
+        let waits = waits.map(|WaitWindow { t0_ns, t1_ns, rows, losses }| {
+            let rows = rows.into_iter().map(|row| self.wait(row)).collect();
+            WaitWindow { t0_ns, t1_ns, rows, losses }
+        });
+        Waited { tgid, waits: waits.map_err(|_| "it could not be measured".into()) }
+    }
+
+    /// What was read for a row; command lines go.
+    pub fn facts(&mut self, facts: Facts) -> Facts {
+        let Facts { detail, ppid, nice, prio, policy } = facts;
+        let Detail { virt, res, shr, time_ns, cmdline, user, cgroup, named } = detail;
+        let detail = Detail {
+            virt,
+            res,
+            shr,
+            time_ns,
+            cmdline: cmdline.and(Err(Missing::NotRead)),
+            user: user.map(|user| self.user(user)),
+            cgroup: cgroup.map(|path| self.path(&path)),
+            named: named.map(|named| Arc::new(self.named(&named))),
+        };
+        Facts { detail, ppid, nice, prio, policy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_the_same_stays_the_same() {
+        let mut masks = Masks::default();
+        let path = |masks: &mut Masks, path: &str| {
+            String::from_utf8(masks.path(path.as_bytes())).expect("UTF-8")
+        };
+        assert_eq!(path(&mut masks, "/system.slice/db.service"), "/g1.slice/g2.service");
+        assert_eq!(path(&mut masks, "/system.slice/web.service/x"), "/g1.slice/g3.service/g4");
+        assert_eq!(path(&mut masks, "/"), "/");
+        let (a, b) = (Comm::new(b"postgres"), Comm::new(b"nginx"));
+        let shown = [a, b, a].map(|comm| masks.comm(comm).to_string());
+        assert_eq!(shown, ["cmd1", "cmd2", "cmd1"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! Moments of change: windows in which the CPUs are used far more or far less than in the one before.
+//! Only the table of CPUs is read, so that looking for one costs little.
+
+use crate::decode::Decoder;
+use crate::error::RecordingError;
+use crate::frame::Kind;
+use crate::index::{FrameAt, Marked};
+use crate::segment::{Found, Segment};
+use exactop_model::CpuSample;
+
+/// CPUs more or less in use, at least,
+const CPUS: f64 = 0.5;
+/// and so much of what was in use before.
+const SHARE: f64 = 0.5;
+
+/// Whether it is worth stopping at.
+pub(crate) fn is_spike(before: f64, now: f64) -> bool {
+    let step = (now - before).abs();
+    step >= CPUS && step >= SHARE * before.min(now)
+}
+
+/// CPUs in use in each of these windows of one file; `None` where that cannot be read.
+pub(crate) fn busy(
+    segment: &Segment,
+    windows: &[Marked],
+) -> Result<Vec<Option<f64>>, RecordingError> {
+    let mut meter = Meter {
+        segment,
+        decoder: Decoder::new(&segment.about().tables),
+        keyframe: None,
+        last: None,
+    };
+    windows.iter().map(|window| meter.window(window)).collect()
+}
+
+struct Meter<'a> {
+    segment: &'a Segment,
+    decoder: Decoder,
+    keyframe: Option<FrameAt>,
+    last: Option<Vec<CpuSample>>,
+}
+
+impl Meter<'_> {
+    fn window(&mut self, window: &Marked) -> Result<Option<f64>, RecordingError> {
+        if self.keyframe != Some(window.keyframe) {
+            self.keyframe = Some(window.keyframe);
+            self.last = self.cpus(window.keyframe.at, Kind::Keyframe)?;
+        }
+        // After what cannot be read nothing can be understood until the next keyframe.
+        let Some(before) = self.last.take() else { return Ok(None) };
+        self.last = self.cpus(window.at.at, Kind::Window)?;
+        let length_ns = window.span.t1_ns.saturating_sub(window.span.t0_ns);
+        let Some(now) = self.last.as_ref().filter(|_| length_ns > 0) else { return Ok(None) };
+        let used = |cpu: &CpuSample| cpu.task_ns.wrapping_add(cpu.unnamed_ns);
+        let since = |now: &CpuSample| {
+            let then = before.iter().find(|then| then.cpu == now.cpu)?;
+            used(now).checked_sub(used(then))
+        };
+        let all: u64 = now.iter().filter_map(since).sum();
+        Ok(Some(all as f64 / length_ns as f64))
+    }
+
+    fn cpus(&mut self, at: u64, kind: Kind) -> Result<Option<Vec<CpuSample>>, RecordingError> {
+        let Found::Frame(header) = self.segment.find(at)? else { return Ok(None) };
+        let payload = self.segment.payload(&header, at).filter(|_| header.kind == kind);
+        Ok(payload.and_then(|payload| self.decoder.cpus(&payload, kind == Kind::Keyframe).ok()))
+    }
+}

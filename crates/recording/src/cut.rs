@@ -1,0 +1,252 @@
+//! A part of a recording as one file, to be sent to somebody; its names can be hidden.
+
+use crate::anonymous::Masks;
+use crate::error::{Bad, RecordingError};
+use crate::file::FileBytes;
+use crate::frame::Span;
+use crate::gap::{Gap, Stated, Why};
+use crate::parts::Recording;
+use crate::reader::{Reader, Recorded, Step};
+use crate::rows::{DetailKey, Facts, Looked};
+use crate::windows::When;
+use exactop_model::{Book, Snapshot};
+use std::io::Write;
+
+/// A keyframe after so many windows, as recorders write them.
+const KEYFRAME_WINDOWS: u64 = 64;
+
+/// What was cut out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Windows.
+    pub windows: u64,
+    /// Gaps between them.
+    pub gaps: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The machine was started anew in that time: what came after is left out, as a file is about one
+    /// boot. When, ns since the epoch.
+    pub boot: Option<i128>,
+}
+
+/// Why nothing is cut.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CutError {
+    /// The recording cannot be read.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// A frame cannot be made.
+    #[error("cannot write a window: {0}")]
+    Frame(#[from] Bad),
+    /// It cannot be written.
+    #[error("cannot write it: {0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// Writes the windows of a time as one file. `anonymous`: names of the host, commands, users, control
+/// groups and units are replaced, each by the same one everywhere, and command lines are left out.
+///
+/// # Errors
+/// [`CutError`]
+pub fn cut(
+    recording: Recording,
+    when: When,
+    anonymous: bool,
+    out: &mut dyn Write,
+) -> Result<Cut, CutError> {
+    let mut reader = Reader::new(recording);
+    let Some(last) = when.go_to(&mut reader)? else { return Ok(Cut::default()) };
+    let mut scissors = Scissors {
+        out,
+        masks: anonymous.then(Masks::default),
+        file: None,
+        book: Book::new(),
+        fresh: true,
+        missing: Vec::new(),
+        cut: Cut::default(),
+    };
+    while let Some(step) = reader.step()? {
+        match step {
+            Step::Gap(gap) if gap.why == Why::Boot && scissors.file.is_some() => {
+                scissors.cut.boot = Some(gap.to_wall_ns);
+                break;
+            }
+            Step::Gap(gap) => scissors.gap(&gap),
+            Step::Opened(whole) => scissors.open(*whole),
+            Step::Window(recorded) => {
+                let at = recorded.at;
+                match when.has(recorded.span.wall_t1_ns()) {
+                    false => scissors.pass_by(recorded.span, recorded.snapshot),
+                    true => scissors.window(*recorded, &reader)?,
+                }
+                if last.is_reached(at) {
+                    break;
+                }
+            }
+        }
+    }
+    scissors.finish()
+}
+
+struct Scissors<'a> {
+    out: &'a mut dyn Write,
+    masks: Option<Masks>,
+    /// The file, and the last window's end.
+    file: Option<(FileBytes, Span)>,
+    book: Book,
+    /// The next window needs a keyframe before it.
+    fresh: bool,
+    /// What lies between the last window and the next, piece by piece: why it is not there, and its
+    /// end.
+    missing: Vec<(Stated, Span)>,
+    cut: Cut,
+}
+
+impl Scissors<'_> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), CutError> {
+        self.cut.bytes += bytes.len() as u64;
+        Ok(self.out.write_all(bytes)?)
+    }
+
+    /// Windows begin anew.
+    fn open(&mut self, whole: Snapshot) {
+        self.book = Book::new();
+        self.book.advance(whole);
+        self.fresh = true;
+    }
+
+    /// A window that is none of them.
+    fn pass_by(&mut self, span: Span, snapshot: Snapshot) {
+        self.book.advance(snapshot);
+        match self.missing.last_mut() {
+            Some((stated, end)) if stated.why == Why::Cut => *end = span,
+            _ => self.missing.push((Why::Cut.into(), span)),
+        }
+        // What the file knows is not up to it any more.
+        self.fresh = true;
+    }
+
+    /// Time of which there is nothing to cut.
+    fn gap(&mut self, gap: &Gap) {
+        let Some((_, last)) = &self.file else { return };
+        let from_ns = self.missing.last().map_or(last, |(_, end)| end).t1_ns;
+        let (stated, length_ns) = match gap.why {
+            // That clock stood still.
+            Why::Suspend => (Stated { why: gap.why, suspended_ns: gap.length_ns }, Some(0)),
+            why => (why.into(), gap.length_ns),
+        };
+        let Some(t1_ns) = length_ns.and_then(|ns| from_ns.checked_add(ns)) else { return };
+        let offset = gap.to_wall_ns - i128::from(t1_ns);
+        let Ok(wall_offset_ns) = i64::try_from(offset) else { return };
+        self.missing.push((stated, Span { t0_ns: from_ns, t1_ns, wall_offset_ns }));
+    }
+
+    fn window(&mut self, recorded: Recorded, reader: &Reader) -> Result<(), CutError> {
+        let Recorded { span, snapshot, details, looked, at: _ } = recorded;
+        if self.fresh || self.cut.windows.is_multiple_of(KEYFRAME_WINDOWS) {
+            self.keyframe(span, reader)?;
+        }
+        let shown = self.masked(snapshot.clone());
+        let mut facts: Vec<(DetailKey, Facts)> = details.into_iter().collect();
+        facts.sort_by_key(|(key, _)| (key.is_task, key.account));
+        let facts = self.masked_facts(facts);
+        let looked = self.masked_looks(looked);
+        let Some((file, last)) = &mut self.file else { return Ok(()) };
+        let mut bytes = file.window(span, &shown)?;
+        if !facts.is_empty() || !looked.is_empty() {
+            bytes.extend(file.details(span, facts, &looked)?);
+        }
+        *last = span;
+        self.put(&bytes)?;
+        self.book.advance(snapshot);
+        self.cut.windows += 1;
+        Ok(())
+    }
+
+    /// Everyone at the window's beginning, and what had been read of them by then.
+    fn keyframe(&mut self, window: Span, reader: &Reader) -> Result<(), CutError> {
+        let Some(whole) = self.book.whole() else { return Ok(()) };
+        let span = Span { t1_ns: window.t0_ns, ..window };
+        if self.file.is_none() {
+            self.begin(span, reader)?;
+        }
+        let known = match self.fresh {
+            true => self.known(&whole, reader),
+            // The file knows already.
+            false => Vec::new(),
+        };
+        let whole = self.masked(whole);
+        let Some((file, last)) = &mut self.file else { return Ok(()) };
+        let mut bytes = Vec::new();
+        if self.missing.is_empty() && last.t1_ns < span.t1_ns {
+            self.missing.push((Why::NotRunning.into(), span));
+        }
+        // A frame's wall clock is that of where its time begins.
+        let mut from = *last;
+        for (stated, end) in self.missing.drain(..) {
+            bytes.extend(file.gap(Span { t0_ns: from.t1_ns, t1_ns: end.t1_ns, ..from }, stated)?);
+            from = end;
+            self.cut.gaps += 1;
+        }
+        bytes.extend(file.keyframe(span, &whole)?);
+        if !known.is_empty() {
+            bytes.extend(file.details(span, known, &Looked::default())?);
+        }
+        self.fresh = false;
+        self.put(&bytes)
+    }
+
+    /// What had been read and lasts.
+    fn known(&mut self, whole: &Snapshot, reader: &Reader) -> Vec<(DetailKey, Facts)> {
+        let both = whole.tasks.iter().flat_map(|task| {
+            [true, false].map(|is_task| DetailKey { is_task, account: task.account.0 })
+        });
+        let known = both.filter_map(|key| Some((key, reader.lasting(key)?))).collect();
+        self.masked_facts(known)
+    }
+
+    fn begin(&mut self, span: Span, reader: &Reader) -> Result<(), CutError> {
+        let Some(machine) = reader.machine() else { return Ok(()) };
+        let anonymous = self.masks.is_some() || reader.is_anonymous();
+        let machine = match &self.masks {
+            Some(_) => Masks::machine(machine),
+            None => machine.clone(),
+        };
+        let (file, begin) = FileBytes::begin(&machine, span.t1_ns, anonymous)?;
+        self.file = Some((file, span));
+        // What is not there before the first window is not wanted.
+        self.missing.clear();
+        self.put(&begin)
+    }
+
+    fn masked(&mut self, snapshot: Snapshot) -> Snapshot {
+        match &mut self.masks {
+            Some(masks) => masks.snapshot(snapshot),
+            None => snapshot,
+        }
+    }
+
+    fn masked_facts(&mut self, facts: Vec<(DetailKey, Facts)>) -> Vec<(DetailKey, Facts)> {
+        match &mut self.masks {
+            Some(masks) => facts.into_iter().map(|(key, f)| (key, masks.facts(f))).collect(),
+            None => facts,
+        }
+    }
+
+    fn masked_looks(&mut self, looked: Looked) -> Looked {
+        match &mut self.masks {
+            Some(masks) => masks.looks(looked),
+            None => looked,
+        }
+    }
+
+    fn finish(mut self) -> Result<Cut, CutError> {
+        if let Some((mut file, last)) = self.file.take() {
+            let seal = file.seal(Span { t0_ns: last.t1_ns, ..last })?;
+            self.put(&seal)?;
+        }
+        self.out.flush()?;
+        Ok(self.cut)
+    }
+}

@@ -1,0 +1,135 @@
+//! Payloads of frames as snapshots.
+
+use crate::bounds::{Payload, Room};
+use crate::error::Bad;
+use crate::rows::{
+    cpu_of, detail_of, exit_of, group_move_of, group_name_of, machine_of, task_of, ticks_of_cpu,
+    DetailKey, Details, Facts, Looked,
+};
+use crate::schema::{Table, Which};
+use crate::state::State;
+use crate::values::{get_table, Bytes, Row};
+use exactop_model::{AccountId, CpuSample, Snapshot};
+
+/// Reads payloads, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Decoder {
+    /// Of each table of the file: which it is here, and which column each of its columns is.
+    places: Vec<Option<(Which, Vec<Option<usize>>)>>,
+    state: State,
+}
+
+impl Decoder {
+    /// For a file with these tables.
+    pub fn new(tables: &[Table]) -> Decoder {
+        let places = tables
+            .iter()
+            .map(|theirs| {
+                let which = Which::ALL.into_iter().find(|w| w.table().table == theirs.table)?;
+                let ours = &which.table().columns;
+                let place = |theirs: &(String, _)| ours.iter().position(|ours| ours == theirs);
+                Some((which, theirs.columns.iter().map(place).collect()))
+            })
+            .collect();
+        Decoder { places, state: State::default() }
+    }
+
+    /// Everyone at one instant.
+    pub fn keyframe(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+        self.state = State::default();
+        let whole = self.snapshot(payload)?;
+        self.state.forget(false, &whole.gone);
+        Ok(whole)
+    }
+
+    /// What changed.
+    pub fn window(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+        let now = self.snapshot(payload)?;
+        self.state.forget(now.complete, &now.gone);
+        Ok(now)
+    }
+
+    fn snapshot(&mut self, payload: &Payload) -> Result<Snapshot, Bad> {
+        let tables = self.tables(payload)?;
+        let strings = &self.state.strings;
+        let rows = |which| tables[which as usize].iter();
+        let mut now = machine_of(rows(Which::Machine).next().ok_or(Bad::Missing)?, strings)?;
+        now.cpus = rows(Which::Cpu).map(|r| cpu_of(r, strings)).collect::<Result<_, _>>()?;
+        let ticks = rows(Which::CpuTicks).map(|r| ticks_of_cpu(r, strings));
+        now.system.cpu_ticks = ticks.collect::<Result<_, _>>()?;
+        now.tasks = rows(Which::Task).map(|r| task_of(r, strings)).collect::<Result<_, _>>()?;
+        now.gone = rows(Which::Gone).map(|r| AccountId(r.key)).collect();
+        now.exited = rows(Which::Exit).map(|r| exit_of(r, strings)).collect::<Result<_, _>>()?;
+        let moves = rows(Which::GroupMove).map(|r| group_move_of(r, strings));
+        now.moves = moves.collect::<Result<_, _>>()?;
+        let groups = rows(Which::GroupName).map(|r| group_name_of(r, strings));
+        now.groups = groups.collect::<Result<_, _>>()?;
+        Ok(now)
+    }
+
+    /// What was read for rows of the last window, and what was looked at beside.
+    pub fn details(&mut self, payload: &Payload) -> Result<(Details, Looked), Bad> {
+        let tables = self.tables(payload)?;
+        let mut details = Details::default();
+        for (which, is_task) in [(Which::TaskDetail, true), (Which::ProcessDetail, false)] {
+            for row in &tables[which as usize] {
+                let facts = detail_of(row, &self.state.strings)?;
+                details.insert(DetailKey { is_task, account: row.key }, facts);
+            }
+        }
+        let looked = Looked::of(|which| &tables[which as usize], &self.state.strings)?;
+        Ok((details, looked))
+    }
+
+    /// What was read in an earlier window and lasts.
+    pub fn lasting(&self, key: DetailKey) -> Option<Facts> {
+        let row = self.state.details(key).row(key.account)?;
+        Some(detail_of(row, &self.state.strings).ok()?.lasting())
+    }
+
+    /// The CPUs alone, of a keyframe or a window.
+    pub fn cpus(&mut self, payload: &Payload, keyframe: bool) -> Result<Vec<CpuSample>, Bad> {
+        if keyframe {
+            self.state = State::default();
+        }
+        let mut bytes = Bytes(&payload.bytes);
+        // Texts that are new, by which no figure of a CPU is told.
+        bytes.number()?;
+        for _ in 0..bytes.number()? {
+            bytes.bytes()?;
+        }
+        let tables = self.tables_of(bytes, payload.cells, |which| which == Which::Cpu)?;
+        self.state.before_mut(Which::Cpu).keep_listed();
+        let rows = tables[Which::Cpu as usize].iter();
+        rows.map(|row| cpu_of(row, &self.state.strings)).collect()
+    }
+
+    fn tables(&mut self, payload: &Payload) -> Result<[Vec<Row>; Which::ALL.len()], Bad> {
+        let mut bytes = Bytes(&payload.bytes);
+        self.state.strings.get_new(&mut bytes)?;
+        self.tables_of(bytes, payload.cells, |_| true)
+    }
+
+    fn tables_of(
+        &mut self,
+        mut bytes: Bytes,
+        cells: usize,
+        wanted: impl Fn(Which) -> bool,
+    ) -> Result<[Vec<Row>; Which::ALL.len()], Bad> {
+        let mut tables: [Vec<Row>; Which::ALL.len()] = Default::default();
+        let mut room = Room::new(cells);
+        while !bytes.is_empty() {
+            let number = usize::try_from(bytes.number()?).map_err(|_| Bad::Number)?;
+            let table = bytes.bytes()?;
+            let Some(Some((which, places))) = self.places.get(number) else { continue };
+            if !wanted(*which) {
+                continue;
+            }
+            let of = (which.table().columns.len(), which.most());
+            let before = self.state.before_mut(*which);
+            tables[*which as usize] = get_table(table, places, of, before, &mut room)?;
+            self.state.check()?;
+        }
+        Ok(tables)
+    }
+}

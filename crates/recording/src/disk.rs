@@ -1,0 +1,247 @@
+//! The directory that is recorded into: its lock, its files, and how much of them is kept.
+
+use crate::about::FILE_MAGIC;
+use crate::error::RecordingError;
+use crate::file::FileBytes;
+use crate::frame::{FrameHeader, Kind, Span};
+use crate::options::Notice;
+use crate::parts::{name, number, Part, Recording};
+use crate::segment::Segment;
+use exactop_files::{Directory, FileError};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Who records writes its PID here.
+const LOCK: &str = "writer.lock";
+
+/// A directory that is ours to record into.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    pub directory: Directory,
+    /// Held until it is closed.
+    _lock: File,
+    /// Oldest first; the last may be the one that is written.
+    pub files: Vec<Kept>,
+    next: u64,
+}
+
+/// A file of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub number: u64,
+    pub bytes: u64,
+    /// The boot that its times are of; `None`: not known.
+    pub boot_id: Option<String>,
+    /// Its last instant on the clock of that boot.
+    pub to_ns: Option<u64>,
+    /// The same, ns since the epoch.
+    pub to_wall_ns: Option<i128>,
+}
+
+/// What was there before.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// The newest file with anything in it.
+    pub last: Option<Part>,
+    /// Bytes that were cut off the end of it.
+    pub cut: u64,
+    /// Files of ours that cannot be read, and their bytes.
+    pub unreadable: (u64, u64),
+    /// Names of what is none of ours.
+    pub foreign: Vec<String>,
+}
+
+impl Found {
+    /// What there is to say of it.
+    pub fn notices(self) -> Vec<Notice> {
+        let Found { last: _, cut, unreadable: (files, bytes), foreign } = self;
+        let all = [
+            (cut > 0).then_some(Notice::Cut(cut)),
+            (files > 0).then_some(Notice::Unreadable(files, bytes)),
+            (!foreign.is_empty()).then_some(Notice::Foreign(foreign)),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
+impl Disk {
+    /// Takes a directory, made if need be, and closes what the writer before left open.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: someone else has it, or could change it.
+    pub fn take(path: &Path) -> Result<(Disk, Found), RecordingError> {
+        let directory = Directory::for_us_alone(path)?;
+        let lock = lock(&directory)?;
+        let names = directory.names()?;
+        let mut numbers: Vec<u64> = names.iter().filter_map(|name| number(name)).collect();
+        numbers.sort_unstable();
+        let next = numbers.last().map_or(1, |last| last + 1);
+        let cut = numbers.last().map_or(Ok(0), |&last| close_in_order(&directory, last))?;
+        let strange = names.into_iter().filter(|name| name != LOCK && number(name).is_none());
+        let mut found = Found { cut, foreign: strange.collect(), ..Found::default() };
+        let mut parts = BTreeMap::new();
+        if let Ok(recording) = Recording::within(directory.try_clone()?) {
+            for part in recording.parts() {
+                parts.extend(number(&part.name).map(|number| (number, part.clone())));
+            }
+        }
+        found.last = parts.values().rfind(|part| part.to_ns.is_some()).cloned();
+        let mut files = Vec::new();
+        for number in numbers {
+            let file = directory.open_file(&name(number)).ok().filter(is_ours);
+            let part = parts.get(&number);
+            match file.and_then(|file| kept(&file, number, part)) {
+                Some(kept) => {
+                    if part.is_none() {
+                        found.unreadable.0 += 1;
+                        found.unreadable.1 += kept.bytes;
+                    }
+                    files.push(kept);
+                }
+                None => found.foreign.push(name(number)),
+            }
+        }
+        found.foreign.sort_unstable();
+        Ok((Disk { directory, _lock: lock, files, next }, found))
+    }
+
+    /// A new file, with these bytes at its beginning.
+    pub fn begin(&mut self, bytes: &[u8]) -> Result<File, RecordingError> {
+        let (number, mut file) = loop {
+            let number = self.next;
+            match self.directory.create(&name(number)) {
+                Ok(file) => break (number, file),
+                Err(FileError::Exists { .. }) => self.next += 1,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        self.next += 1;
+        if let Err(error) = file.write_all(bytes) {
+            // Without a header it is nothing.
+            let _ = self.directory.remove(&name(number));
+            let path = self.directory.path().join(name(number));
+            return Err(RecordingError::io("write", path, error));
+        }
+        // Its windows are synced one by one, which is worth nothing while its name is not.
+        self.directory.sync_entries();
+        let bytes = bytes.len() as u64;
+        self.files.push(Kept { number, bytes, boot_id: None, to_ns: None, to_wall_ns: None });
+        Ok(file)
+    }
+
+    /// All bytes of all files.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Removes the oldest file that is not the newest and can be removed; `None`: there is none.
+    pub fn drop_oldest(&mut self) -> Option<Kept> {
+        self.drop_first(|_| true)
+    }
+
+    /// The same of the files up to the last that is so.
+    pub fn drop_first(&mut self, is_so: impl Fn(&Kept) -> bool) -> Option<Kept> {
+        let older = self.files.len().saturating_sub(1);
+        let so = self.files[..older].iter().rposition(is_so).map_or(0, |at| at + 1);
+        let mut so = self.files[..so].iter();
+        let at = so.position(|file| self.directory.remove(&name(file.number)).is_ok())?;
+        self.directory.sync_entries();
+        Some(self.files.remove(at))
+    }
+
+    /// Removes the newest, in which there is no window.
+    pub fn drop_newest(&mut self) {
+        if let Some(newest) = self.files.pop() {
+            if self.directory.remove(&name(newest.number)).is_err() {
+                self.files.push(newest);
+            }
+        }
+    }
+}
+
+/// A file that takes space, whether it can be read or not.
+fn kept(file: &File, number: u64, part: Option<&Part>) -> Option<Kept> {
+    let metadata = file.metadata().ok()?;
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok();
+    let changed_ns = changed.and_then(|changed| i128::try_from(changed.as_nanos()).ok());
+    Some(Kept {
+        number,
+        bytes: metadata.len(),
+        boot_id: part.map(|part| part.boot_id.clone()),
+        to_ns: part.and_then(|part| part.to_ns),
+        to_wall_ns: part.and_then(|part| part.to_wall_ns).or(changed_ns),
+    })
+}
+
+/// Whether a file is one of ours, be it that a loss of power left zeroes of it, or nothing.
+fn is_ours(file: &File) -> bool {
+    let Ok(metadata) = file.metadata() else { return false };
+    let mut begin = FILE_MAGIC.to_vec();
+    begin.truncate(usize::try_from(metadata.len()).unwrap_or(usize::MAX));
+    let read = file.read_exact_at(&mut begin, 0).is_ok();
+    read && (FILE_MAGIC.starts_with(&begin) || begin.iter().all(|&byte| byte == 0))
+}
+
+/// The directory itself is locked: a file in it could be removed and made anew.
+fn lock(directory: &Directory) -> Result<File, RecordingError> {
+    let Some(lock) = directory.lock()? else {
+        // Without room it could not say who it is.
+        let bytes = directory.read(LOCK, 32).ok().filter(|bytes| !bytes.is_empty());
+        let pid = bytes.map_or_else(
+            || "(unknown)".into(),
+            |bytes| String::from_utf8_lossy(&bytes).trim().to_string(),
+        );
+        return Err(RecordingError::Held { path: directory.path().into(), pid });
+    };
+    unless_full(say_who(directory))?;
+    Ok(lock)
+}
+
+/// For who comes second.
+fn say_who(directory: &Directory) -> Result<(), RecordingError> {
+    let mut file = directory.append(LOCK)?;
+    let written = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    written.map_err(|error| RecordingError::io("write", directory.path().join(LOCK), error))
+}
+
+/// What is only for good order: where there is no room for it, it is left out.
+fn unless_full(written: Result<(), RecordingError>) -> Result<(), RecordingError> {
+    match written {
+        Err(error) if error.is_full() => Ok(()),
+        other => other,
+    }
+}
+
+/// Cuts the newest file to its last whole frame, and closes it, as its writer could not: how many
+/// bytes were cut off. One that cannot be read is left as it is.
+fn close_in_order(directory: &Directory, last: u64) -> Result<u64, RecordingError> {
+    let name = name(last);
+    let path = directory.path().join(&name);
+    let Ok(file) = directory.open_file(&name) else { return Ok(0) };
+    let Ok(segment) = Segment::open(file, &path) else { return Ok(0) };
+    let length = segment.length()?;
+    let first = (FILE_MAGIC.len() as u64).max(segment.begin());
+    let (frame, end) = match segment.last()? {
+        Some((frame, end)) => (Some(frame), end),
+        None => (None, first),
+    };
+    if end == length && frame.is_some_and(|frame| frame.kind == Kind::Seal) {
+        return Ok(0);
+    }
+    let failed = |error| RecordingError::io("write", &path, error);
+    let mut file = directory.append(&name)?;
+    file.set_len(end).map_err(failed)?;
+    let FrameHeader { number, t0_ns, t1_ns, wall_offset_ns, .. } = match frame {
+        Some(frame) => frame,
+        None => return Ok(length - end),
+    };
+    let span = Span { t0_ns: t1_ns.max(t0_ns), t1_ns, wall_offset_ns };
+    if let Ok(seal) = FileBytes::resume(segment.about().mark, number).seal(span) {
+        unless_full(file.write_all(&seal).map_err(failed))?;
+    }
+    Ok(length - end)
+}

@@ -1,0 +1,119 @@
+//! Snapshots as payloads of frames.
+
+use crate::bounds::{Payload, Room, CELLS};
+use crate::error::Bad;
+use crate::rows::{
+    cpu, detail, detail_of, exit, group_move, group_name, machine, task, ticks_row, DetailKey,
+    Facts, Looked,
+};
+use crate::schema::Which;
+use crate::state::State;
+use crate::values::{put_table, Row};
+use exactop_model::Snapshot;
+
+/// Makes payloads, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    state: State,
+}
+
+impl Encoder {
+    /// Everyone at one instant, and what is known of them beside; all that came before is forgotten.
+    pub fn keyframe(&mut self, whole: &Snapshot) -> Result<Payload, Bad> {
+        let known = self.lasting_facts();
+        self.state = State::default();
+        let mut tables = self.snapshot_rows(whole);
+        let lives: rustc_hash::FxHashSet<u64> = whole.tasks.iter().map(|t| t.account.0).collect();
+        let known = known.into_iter().filter(|(key, _)| lives.contains(&key.account));
+        tables.extend(self.detail_rows(known));
+        let payload = self.payload(&tables)?;
+        self.state.forget(false, &whole.gone);
+        Ok(payload)
+    }
+
+    /// What changed.
+    pub fn window(&mut self, now: &Snapshot) -> Result<Payload, Bad> {
+        let tables = self.snapshot_rows(now);
+        let payload = self.payload(&tables)?;
+        self.state.forget(now.complete, &now.gone);
+        Ok(payload)
+    }
+
+    /// What was read for rows of the last window, and what was looked at beside.
+    pub fn details(
+        &mut self,
+        facts: impl IntoIterator<Item = (DetailKey, Facts)>,
+        looked: &Looked,
+    ) -> Result<Payload, Bad> {
+        let mut tables = self.detail_rows(facts.into_iter());
+        tables.extend(looked.rows(&mut self.state.strings));
+        self.payload(&tables)
+    }
+
+    /// Whether a keyframe should come next: too much was told since the last.
+    pub fn is_long(&self) -> bool {
+        self.state.strings.is_long()
+    }
+
+    fn payload(&mut self, tables: &[(Which, Vec<Row>)]) -> Result<Payload, Bad> {
+        let mut room = Room::new(CELLS);
+        for (which, rows) in tables {
+            room.take(rows.len(), which.table().columns.len(), which.most())?;
+        }
+        let mut out = Vec::new();
+        self.state.strings.put_new(&mut out)?;
+        for (which, rows) in tables {
+            put_table(&mut out, *which as usize, rows, self.state.before_mut(*which));
+        }
+        self.state.check()?;
+        Ok(Payload { bytes: out, cells: room.used() })
+    }
+
+    fn snapshot_rows(&mut self, now: &Snapshot) -> Vec<(Which, Vec<Row>)> {
+        let s = &mut self.state.strings;
+        let gone = now.gone.iter().map(|account| Row { key: account.0, values: Vec::new() });
+        vec![
+            (Which::Machine, vec![machine(now, s)]),
+            (Which::Cpu, now.cpus.iter().map(|c| cpu(c, s)).collect()),
+            (
+                Which::CpuTicks,
+                now.system.cpu_ticks.iter().map(|(n, t)| ticks_row(*n, t, s)).collect(),
+            ),
+            (Which::Task, now.tasks.iter().map(|t| task(t, s)).collect()),
+            (Which::Gone, gone.collect()),
+            (Which::Exit, now.exited.iter().map(|e| exit(e, s)).collect()),
+            (
+                Which::GroupMove,
+                (0..).zip(&now.moves).map(|(n, moved)| group_move(n, moved, s)).collect(),
+            ),
+            (Which::GroupName, now.groups.iter().map(|group| group_name(group, s)).collect()),
+        ]
+    }
+
+    fn detail_rows(
+        &mut self,
+        facts: impl Iterator<Item = (DetailKey, Facts)>,
+    ) -> Vec<(Which, Vec<Row>)> {
+        let strings = &mut self.state.strings;
+        let (mut tasks, mut processes) = (Vec::new(), Vec::new());
+        for (key, facts) in facts {
+            let row = detail(key, &facts, strings);
+            if key.is_task { &mut tasks } else { &mut processes }.push(row);
+        }
+        vec![(Which::TaskDetail, tasks), (Which::ProcessDetail, processes)]
+    }
+
+    fn lasting_facts(&self) -> Vec<(DetailKey, Facts)> {
+        let of = |which, is_task| {
+            let strings = &self.state.strings;
+            self.state.before(which).rows().filter_map(move |row| {
+                let facts = detail_of(row, strings).ok()?.lasting();
+                Some((DetailKey { is_task, account: row.key }, facts))
+            })
+        };
+        let mut all: Vec<_> =
+            of(Which::TaskDetail, true).chain(of(Which::ProcessDetail, false)).collect();
+        all.sort_by_key(|(key, _)| key.account);
+        all
+    }
+}

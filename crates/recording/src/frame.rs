@@ -1,0 +1,264 @@
+//! Frames: what a file consists of. Each is written at once and can be checked on its own.
+//!
+//! ```text
+//! offset  0  magic "EXfr"             32  clock: wall minus monotonic, ns (signed)
+//!         4  kind, flags, two zeros   40  length of the payload as it is in the file
+//!         8  number in the file (u32) 44  length of the payload once decompressed
+//!        12  mark of the file (u32)   48  CRC32C of the payload as it is in the file
+//!        16  t0, CLOCK_MONOTONIC ns   52  CRC32C of the 52 bytes before
+//!        24  t1                       56  payload, then the length of all of it again (u32)
+//! ```
+//!
+//! Numbers are little-endian. The length at the end leads from the end of a file backwards. The mark
+//! is drawn for each file: a name or a command line that someone made look like a frame has another.
+
+use crate::bounds::{expanded, Payload, LONGEST_HEADER};
+use crate::error::Bad;
+
+/// The first bytes of every frame.
+pub(crate) const MAGIC: [u8; 4] = *b"EXfr";
+/// Bytes before the payload.
+pub(crate) const HEADER: usize = 56;
+/// Bytes after it.
+pub(crate) const TRAILER: usize = 4;
+/// No payload is longer, compressed or not.
+pub(crate) const LONGEST: u32 = 64 << 20;
+/// The payload is compressed (zstd).
+const COMPRESSED: u8 = 1;
+/// Payloads shorter than this are left as they are.
+const WORTH_IT: usize = 128;
+/// What zstd is told.
+const LEVEL: i32 = 3;
+
+/// What a frame holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// What the file is: JSON, never compressed. The first frame.
+    Header,
+    /// Everyone at one instant; what comes after can be understood from here on.
+    Keyframe,
+    /// What changed until the window's end.
+    Window,
+    /// Names, command lines and memory of rows that someone looked at in the window before.
+    Details,
+    /// Time that is not recorded, and why.
+    Gap,
+    /// The end of a file that was closed in good order.
+    Seal,
+    /// A word to whoever a stream is sent to; in no file.
+    Word,
+    /// What one who reads a stream asked for beside it, as JSON; in no file.
+    Answer,
+    /// One that a later version knows.
+    Unknown(u8),
+}
+
+impl Kind {
+    const fn number(self) -> u8 {
+        match self {
+            Kind::Header => 1,
+            Kind::Keyframe => 2,
+            Kind::Window => 3,
+            Kind::Details => 4,
+            Kind::Gap => 5,
+            Kind::Seal => 6,
+            Kind::Word => 7,
+            Kind::Answer => 8,
+            Kind::Unknown(number) => number,
+        }
+    }
+
+    const fn of(number: u8) -> Kind {
+        match number {
+            1 => Kind::Header,
+            2 => Kind::Keyframe,
+            3 => Kind::Window,
+            4 => Kind::Details,
+            5 => Kind::Gap,
+            6 => Kind::Seal,
+            7 => Kind::Word,
+            8 => Kind::Answer,
+            other => Kind::Unknown(other),
+        }
+    }
+}
+
+/// What stands before a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// What it holds.
+    pub kind: Kind,
+    /// Which of the file, from 0.
+    pub number: u32,
+    /// What all frames of its file have.
+    pub(crate) mark: u32,
+    /// Where its time begins, CLOCK_MONOTONIC ns.
+    pub t0_ns: u64,
+    /// Where it ends.
+    pub t1_ns: u64,
+    /// What the wall clock was ahead of CLOCK_MONOTONIC when it was written, ns.
+    pub wall_offset_ns: i64,
+    flags: u8,
+    stored: u32,
+    raw: u32,
+    payload_crc: u32,
+}
+
+impl FrameHeader {
+    /// Reads one; `None`: these bytes are none.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<FrameHeader> {
+        let bytes = bytes.get(..HEADER)?;
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let whole = bytes[..4] == MAGIC && crc32c::crc32c(&bytes[..52]) == u32_at(52);
+        let header = FrameHeader {
+            kind: Kind::of(bytes[4]),
+            flags: bytes[5],
+            number: u32_at(8),
+            mark: u32_at(12),
+            t0_ns: u64_at(16),
+            t1_ns: u64_at(24),
+            wall_offset_ns: u64_at(32) as i64,
+            stored: u32_at(40),
+            raw: u32_at(44),
+            payload_crc: u32_at(48),
+        };
+        let possible = header.stored <= LONGEST && header.raw <= LONGEST;
+        (whole && possible).then_some(header)
+    }
+
+    fn bytes(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = self.kind.number();
+        bytes[5] = self.flags;
+        bytes[8..12].copy_from_slice(&self.number.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.mark.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.t0_ns.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.t1_ns.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.wall_offset_ns.to_le_bytes());
+        bytes[40..44].copy_from_slice(&self.stored.to_le_bytes());
+        bytes[44..48].copy_from_slice(&self.raw.to_le_bytes());
+        bytes[48..52].copy_from_slice(&self.payload_crc.to_le_bytes());
+        let crc = crc32c::crc32c(&bytes[..52]);
+        bytes[52..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Bytes of the payload in the file.
+    pub(crate) fn stored(&self) -> u64 {
+        self.stored.into()
+    }
+
+    /// Bytes of all of it.
+    pub(crate) fn length(&self) -> u64 {
+        HEADER as u64 + self.stored() + TRAILER as u64
+    }
+
+    /// Whether it can be a file's header.
+    pub(crate) fn is_short_and_plain(&self) -> bool {
+        self.flags & COMPRESSED == 0 && self.stored() <= LONGEST_HEADER
+    }
+
+    /// The payload as it was before it was compressed.
+    pub(crate) fn payload(&self, stored: Vec<u8>) -> Result<Payload, Bad> {
+        let cells = expanded(stored.len());
+        if self.flags & COMPRESSED == 0 {
+            return Ok(Payload { bytes: stored, cells });
+        }
+        let raw = self.raw as usize;
+        if raw > cells {
+            return Err(Bad::TooMuch);
+        }
+        let bytes = zstd::bulk::decompress(&stored, raw).map_err(|_| Bad::Compression)?;
+        if bytes.len() == raw {
+            Ok(Payload { bytes, cells })
+        } else {
+            Err(Bad::Compression)
+        }
+    }
+
+    /// Whether these are the bytes that were written.
+    pub(crate) fn is_payload(&self, stored: &[u8]) -> bool {
+        stored.len() as u64 == self.stored() && crc32c::crc32c(stored) == self.payload_crc
+    }
+
+    /// The time it is about.
+    pub fn span(&self) -> Span {
+        Span { t0_ns: self.t0_ns, t1_ns: self.t1_ns, wall_offset_ns: self.wall_offset_ns }
+    }
+
+    /// The instant of its end by the wall clock of its time, ns since the epoch.
+    pub fn wall_t1_ns(&self) -> i128 {
+        self.span().wall_t1_ns()
+    }
+}
+
+/// Which time a frame is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Where it begins, CLOCK_MONOTONIC ns.
+    pub t0_ns: u64,
+    /// Where it ends.
+    pub t1_ns: u64,
+    /// What the wall clock is ahead of CLOCK_MONOTONIC, ns.
+    pub wall_offset_ns: i64,
+}
+
+impl Span {
+    /// Its beginning by the wall clock of its time, ns since the epoch.
+    pub fn wall_t0_ns(&self) -> i128 {
+        i128::from(self.t0_ns) + i128::from(self.wall_offset_ns)
+    }
+
+    /// The same of its end.
+    pub fn wall_t1_ns(&self) -> i128 {
+        i128::from(self.t1_ns) + i128::from(self.wall_offset_ns)
+    }
+}
+
+/// Which frame of which file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub mark: u32,
+    pub number: u32,
+}
+
+/// All bytes of a frame.
+pub(crate) fn build(
+    kind: Kind,
+    place: Place,
+    span: Span,
+    payload: &Payload,
+) -> Result<Vec<u8>, Bad> {
+    let most = if kind == Kind::Header { LONGEST_HEADER } else { LONGEST.into() };
+    let bytes = &payload.bytes;
+    let raw = u32::try_from(bytes.len()).ok().filter(|&n| u64::from(n) <= most);
+    let raw = raw.ok_or(Bad::TooMuch)?;
+    // The header is to be read by people, too.
+    let compress = kind != Kind::Header && bytes.len() >= WORTH_IT;
+    let packed = match compress {
+        true => Some(zstd::bulk::compress(bytes, LEVEL).map_err(|_| Bad::Compression)?),
+        false => None,
+    };
+    // What is packed so well that nobody would unpack it stays as it is.
+    let packed = packed.filter(|packed| bytes.len().max(payload.cells) <= expanded(packed.len()));
+    let stored = packed.as_ref().unwrap_or(bytes);
+    let header = FrameHeader {
+        kind,
+        flags: if packed.is_some() { COMPRESSED } else { 0 },
+        number: place.number,
+        mark: place.mark,
+        t0_ns: span.t0_ns,
+        t1_ns: span.t1_ns,
+        wall_offset_ns: span.wall_offset_ns,
+        stored: u32::try_from(stored.len()).map_err(|_| Bad::TooMuch)?,
+        raw,
+        payload_crc: crc32c::crc32c(stored),
+    };
+    let mut frame = Vec::with_capacity(HEADER + stored.len() + TRAILER);
+    frame.extend_from_slice(&header.bytes());
+    frame.extend_from_slice(stored);
+    frame.extend_from_slice(&(header.length() as u32).to_le_bytes());
+    Ok(frame)
+}

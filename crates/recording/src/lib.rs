@@ -1,0 +1,79 @@
+//! Recordings: snapshots in an append-only log of files that explain themselves.
+//!
+//! A recording is a directory of files, oldest first. A file is a header (JSON: the machine, the
+//! version, every table and column by name and type) and frames, each written at once, with its
+//! length at both ends and checksums of its header and of what it holds: keyframes (everyone at one
+//! instant), windows (what changed), details (names, command lines and memory that were looked at),
+//! gaps and a seal. Later versions read what this one writes; a column that a reader does not know
+//! is passed by, one that a file does not have is missing. docs/recording.md describes every byte.
+//!
+//! [`Recorder`] is told by a session of everything it measures and writes it. [`Recording`] opens a
+//! file or a directory, [`Reader`] steps through its windows and gaps, and [`Replay`] runs them
+//! through a book and is a feed of frames, as a source is; [`Playback`] goes to and fro in them:
+//!
+//! ```no_run
+//! use exactop_model::{Ask, Feed};
+//! use exactop_recording::{Moved, Reader, Recording, Replay};
+//!
+//! let recording = Recording::open("/var/log/exactop".as_ref())?;
+//! let mut replay = Replay::new(Reader::new(recording));
+//! while replay.forward()? != Moved::End {
+//!     if let Some(frame) = replay.same_frame(&Ask::default()) {
+//!         println!("{} ns of CPU time, {} idle", frame.books.total_ns, frame.books.idle_ns);
+//!     }
+//! }
+//! # Ok::<(), exactop_recording::RecordingError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod about;
+mod anonymous;
+mod bounds;
+mod changes;
+mod clocks;
+mod cut;
+mod decode;
+mod disk;
+mod encode;
+mod error;
+mod file;
+mod frame;
+mod gap;
+mod groups;
+mod index;
+mod lost;
+mod options;
+mod parts;
+mod playback;
+mod reader;
+mod recorder;
+mod replay;
+mod retention;
+mod rows;
+mod schema;
+mod segment;
+mod state;
+pub mod stream;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod values;
+mod verify;
+mod windows;
+
+pub use about::{About, Machine, FORMAT};
+pub use clocks::Clocks;
+pub use cut::{cut, Cut, CutError};
+pub use error::{Bad, RecordingError};
+pub use frame::{FrameHeader, Kind, Span};
+pub use gap::{Gap, Why};
+pub use options::{Notice, Options, Sync};
+pub use parts::{Part, Recording};
+pub use playback::Playback;
+pub use reader::{Reader, Recorded, Step};
+pub use recorder::Recorder;
+pub use replay::{Moved, Replay};
+pub use schema::{tables, Table, Type};
+pub use segment::Segment;
+pub use verify::{verify, FileReport, Report};
+pub use windows::{When, Windows};

@@ -1,0 +1,64 @@
+//! Time of frames that are there and cannot be understood: their headers, which have checksums of
+//! their own, still say when they were.
+
+use crate::frame::{FrameHeader, Kind, Span};
+use crate::gap::{Gap, Why};
+
+/// Where the last window ended, or what is known of the time up to there.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    pub boot_id: String,
+    pub session: u64,
+    pub span: Span,
+}
+
+impl Point {
+    pub fn is_of_boot(&self, boot_id: &str) -> bool {
+        self.boot_id == boot_id
+    }
+
+    pub fn is_of_session(&self, of: &Point) -> bool {
+        self.boot_id == of.boot_id && self.session == of.session
+    }
+
+    /// What lies between here and a later instant.
+    pub fn gap(&self, why: Why, to: &Point) -> Gap {
+        let same_boot = self.is_of_boot(&to.boot_id);
+        Gap {
+            why,
+            length_ns: same_boot.then(|| to.span.t1_ns.saturating_sub(self.span.t1_ns)),
+            from_wall_ns: self.span.wall_t1_ns(),
+            to_wall_ns: to.span.wall_t1_ns(),
+        }
+    }
+}
+
+/// Frames that follow each other and were passed by.
+#[derive(Clone, Debug)]
+pub(crate) struct Lost {
+    /// Where the first of them begins.
+    pub from: Point,
+    /// Where the last one ends.
+    pub to: Point,
+}
+
+impl Lost {
+    /// One more. Which boot and session it is of is in `of`.
+    pub fn add(lost: Option<Lost>, header: &FrameHeader, of: Point) -> Option<Lost> {
+        // Of a gap's frame the time is no window's; a later version's frame may be about anything.
+        let tells = match header.kind {
+            Kind::Keyframe | Kind::Window | Kind::Details | Kind::Seal => true,
+            Kind::Header | Kind::Gap | Kind::Word | Kind::Answer | Kind::Unknown(_) => false,
+        };
+        if !tells || header.t1_ns < header.t0_ns {
+            return lost;
+        }
+        let (begin, end) = (Span { t1_ns: header.t0_ns, ..header.span() }, header.span());
+        let to = Point { span: end, ..of.clone() };
+        Some(match lost {
+            Some(lost) if lost.to.span.t1_ns >= end.t1_ns => lost,
+            Some(lost) => Lost { to, ..lost },
+            None => Lost { from: Point { span: begin, ..of }, to },
+        })
+    }
+}

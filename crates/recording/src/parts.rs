@@ -1,0 +1,226 @@
+//! The files of a recording: which there are, and which time each is about.
+
+use crate::error::RecordingError;
+use crate::frame::{FrameHeader, Kind};
+use crate::segment::{Found, Segment};
+use exactop_files::Directory;
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// How a file's name begins, before its number.
+const BEGIN: &str = "exactop-";
+/// How it ends.
+const END: &str = ".rec";
+
+/// The name of a file by its number.
+pub(crate) fn name(number: u64) -> String {
+    format!("{BEGIN}{number:08}{END}")
+}
+
+/// The number in a name.
+pub(crate) fn number(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(BEGIN)?.strip_suffix(END)?;
+    let number = digits.parse().ok()?;
+    // One that nobody writes would be taken for another file, and after the last there is none.
+    (number < u64::MAX && self::name(number) == name).then_some(number)
+}
+
+/// One file, as it was when the recording was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name in the directory.
+    pub name: String,
+    /// Its length, bytes.
+    pub bytes: u64,
+    /// The boot its times belong to.
+    pub boot_id: String,
+    /// The session that wrote it.
+    pub session: u64,
+    /// Who it is of, by whom.
+    pub host: String,
+    /// Its first instant, ns since the epoch; `None`: it holds nothing.
+    pub from_wall_ns: Option<i128>,
+    /// Its last.
+    pub to_wall_ns: Option<i128>,
+    /// Its last instant on the clock of its boot.
+    pub to_ns: Option<u64>,
+    /// Whether it was closed in good order.
+    pub sealed: bool,
+}
+
+/// What a recording consists of.
+#[derive(Debug)]
+pub struct Recording {
+    directory: Directory,
+    path: PathBuf,
+    parts: Vec<Part>,
+    unreadable: Vec<RecordingError>,
+    /// All files of the directory belong to it, also those that are begun later.
+    is_directory: bool,
+}
+
+impl Recording {
+    /// Opens a file, or all files of a directory. One that cannot be read hides none of the others.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: nothing there can be read.
+    pub fn open(path: &Path) -> Result<Recording, RecordingError> {
+        if !path.is_dir() {
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            let directory = Directory::open_to_read(above.unwrap_or(Path::new(".")))?;
+            let name = path.file_name().and_then(OsStr::to_str);
+            let not = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
+            let name = name.ok_or_else(|| RecordingError::io("open", path, not()))?.to_string();
+            let mut recording = Recording::of(directory, path);
+            recording.add(&name)?;
+            return Ok(recording);
+        }
+        Recording::within(Directory::open_to_read(path)?)
+    }
+
+    /// All files of a directory that is held.
+    pub(crate) fn within(directory: Directory) -> Result<Recording, RecordingError> {
+        let path = directory.path().to_path_buf();
+        let mut numbers: Vec<u64> =
+            directory.names()?.iter().filter_map(|name| number(name)).collect();
+        numbers.sort_unstable();
+        let mut recording = Recording { is_directory: true, ..Recording::of(directory, &path) };
+        for number in numbers {
+            if let Err(error) = recording.add(&name(number)) {
+                recording.unreadable.push(error);
+            }
+        }
+        match (recording.parts.is_empty(), recording.unreadable.pop()) {
+            (false, last) => {
+                recording.unreadable.extend(last);
+                Ok(recording)
+            }
+            (true, Some(error)) => Err(error),
+            (true, None) => Err(RecordingError::Empty { path }),
+        }
+    }
+
+    fn of(directory: Directory, path: &Path) -> Recording {
+        let (parts, unreadable) = (Vec::new(), Vec::new());
+        Recording { directory, path: path.into(), parts, unreadable, is_directory: false }
+    }
+
+    /// Looks for what was recorded since: how far the last file goes now, and files that were begun
+    /// after it. Whether there are such.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: the directory cannot be listed.
+    pub(crate) fn follow(&mut self) -> Result<bool, RecordingError> {
+        let Some(last) = self.parts.last_mut().filter(|_| self.is_directory) else {
+            return Ok(false);
+        };
+        let known = number(&last.name);
+        // One that was removed stays as it was known.
+        let path = self.directory.path().join(&last.name);
+        let opened = self.directory.open_file(&last.name).ok();
+        if let Some(segment) = opened.and_then(|file| Segment::open(file, &path).ok()) {
+            *last = part(&last.name, &segment)?;
+        }
+        let names = self.directory.names()?;
+        let mut newer: Vec<u64> =
+            names.iter().filter_map(|name| number(name)).filter(|&n| Some(n) > known).collect();
+        newer.sort_unstable();
+        let before = self.parts.len();
+        for number in newer {
+            // What has no header yet will be there the next time; nothing after it is, either.
+            if self.add(&name(number)).is_err() {
+                break;
+            }
+        }
+        Ok(self.parts.len() > before)
+    }
+
+    fn add(&mut self, name: &str) -> Result<(), RecordingError> {
+        let segment = self.segment(name)?;
+        self.parts.push(part(name, &segment)?);
+        Ok(())
+    }
+
+    pub(crate) fn segment(&self, name: &str) -> Result<Segment, RecordingError> {
+        let file = self.directory.open_file(name)?;
+        Segment::open(file, &self.directory.path().join(name))
+    }
+
+    /// The files, in the order in which they were written.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// When the last of it ends, ns since the epoch; `None`: it holds nothing.
+    pub fn ends_wall_ns(&self) -> Option<i128> {
+        self.parts.iter().filter_map(|part| part.to_wall_ns).max()
+    }
+
+    /// What is of the last boot, whatever the wall clock said.
+    pub fn of_last_boot(mut self) -> Recording {
+        if let Some(last) = self.parts.last().map(|part| part.boot_id.clone()) {
+            let before = self.parts.iter().rposition(|part| part.boot_id != last);
+            self.parts.drain(..before.map_or(0, |at| at + 1));
+        }
+        self
+    }
+
+    /// Whether a file is one of its own, under whatever name.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: it cannot be told of one of them.
+    pub fn has_file(&self, file: &Metadata) -> Result<bool, RecordingError> {
+        for part in &self.parts {
+            let path = self.directory.path().join(&part.name);
+            let own = self.directory.open_file(&part.name)?.metadata();
+            let own = own.map_err(|error| RecordingError::io("open", &path, error))?;
+            if (own.dev(), own.ino()) == (file.dev(), file.ino()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Files that look like recordings and cannot be read.
+    pub fn unreadable(&self) -> &[RecordingError] {
+        &self.unreadable
+    }
+
+    /// What was opened.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+fn part(name: &str, segment: &Segment) -> Result<Part, RecordingError> {
+    let about = segment.about();
+    let last = segment.last()?;
+    let first = first(segment)?;
+    Ok(Part {
+        name: name.into(),
+        bytes: segment.length()?,
+        boot_id: about.machine.boot_id.clone(),
+        session: about.session,
+        host: about.machine.host.clone(),
+        from_wall_ns: first.map(|frame| frame.wall_t1_ns()),
+        to_wall_ns: last.filter(|_| first.is_some()).map(|(frame, _)| frame.wall_t1_ns()),
+        to_ns: last.filter(|_| first.is_some()).map(|(frame, _)| frame.t1_ns),
+        sealed: last.is_some_and(|(frame, _)| frame.kind == Kind::Seal),
+    })
+}
+
+/// The first keyframe.
+fn first(segment: &Segment) -> Result<Option<FrameHeader>, RecordingError> {
+    let mut at = segment.begin();
+    loop {
+        match segment.find(at)? {
+            Found::Frame(header) if header.kind == Kind::Keyframe => return Ok(Some(header)),
+            Found::Frame(header) => at += header.length(),
+            Found::Damaged(next) => at = next,
+            Found::End => return Ok(None),
+        }
+    }
+}

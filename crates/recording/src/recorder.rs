@@ -1,0 +1,385 @@
+//! Records what a session measures, window by window, as it goes.
+
+mod tap;
+
+use crate::about::Machine;
+use crate::clocks::Clocks;
+use crate::disk::Disk;
+use crate::encode::Encoder;
+use crate::error::{Bad, RecordingError};
+use crate::file::FileBytes;
+use crate::frame::Span;
+use crate::gap::{Stated, Why};
+use crate::options::{Notice, Options, Sync};
+use crate::retention::Retention;
+use crate::rows::{DetailKey, Facts, Looked};
+use exactop_model::{Book, Snapshot};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// A keyframe after so many windows,
+const KEYFRAME_WINDOWS: u32 = 64;
+/// or so much time.
+const KEYFRAME_NS: u64 = 600_000_000_000;
+/// A wall clock that moved by more was set.
+const SET_NS: u64 = 1_000_000_000;
+
+/// A file that is being written.
+#[derive(Debug)]
+struct Running {
+    file: File,
+    bytes: FileBytes,
+    begun_ns: u64,
+    windows: u32,
+    keyframe_ns: u64,
+    wall_offset_ns: i64,
+    /// There is no window in it yet.
+    is_empty: bool,
+}
+
+/// Writes a recording.
+#[derive(Debug)]
+pub struct Recorder {
+    disk: Disk,
+    machine: Machine,
+    options: Options,
+    session: Option<u64>,
+    running: Option<Running>,
+    /// What is known of who is there, while no file is written.
+    known: Encoder,
+    retention: Retention,
+    /// Why the next file does not continue what is there.
+    gap: Option<(u64, Stated)>,
+    clocks: Option<Clocks>,
+    last: Option<Span>,
+    pending: Vec<(DetailKey, Facts)>,
+    places: FxHashMap<DetailKey, usize>,
+    looked: Looked,
+    synced_ns: u64,
+    windows: u64,
+    notices: Vec<Notice>,
+    /// The last window could not be written.
+    failing: bool,
+}
+
+impl Recorder {
+    /// Records into a directory, which is made if need be.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: someone else records there, or could change what is there, or it cannot
+    /// be written.
+    pub fn open(
+        path: &Path,
+        machine: Machine,
+        options: Options,
+    ) -> Result<Recorder, RecordingError> {
+        let (disk, found) = Disk::take(path)?;
+        let same_boot = |part: &crate::parts::Part| part.boot_id == machine.boot_id;
+        let gap = found.last.as_ref().map(|last| match (same_boot(last), last.to_ns) {
+            (true, Some(to_ns)) => (to_ns, Why::NotRunning.into()),
+            _ => (0, Why::Boot.into()),
+        });
+        let notices = found.notices();
+        Ok(Recorder {
+            disk,
+            machine,
+            options,
+            session: None,
+            running: None,
+            known: Encoder::default(),
+            retention: Retention::default(),
+            gap,
+            clocks: None,
+            last: None,
+            pending: Vec::new(),
+            places: FxHashMap::default(),
+            looked: Looked::default(),
+            synced_ns: 0,
+            windows: 0,
+            notices,
+            failing: false,
+        })
+    }
+
+    /// What there is to know since the last call.
+    pub fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// Windows written so far.
+    pub fn windows(&self) -> u64 {
+        self.windows
+    }
+
+    /// Bytes of all files that are there.
+    pub fn bytes(&self) -> u64 {
+        self.disk.bytes()
+    }
+
+    /// Where it records.
+    pub fn path(&self) -> &Path {
+        self.disk.directory.path()
+    }
+
+    /// Writes what was read for rows of the last window; without it that is done before the next.
+    pub fn settle(&mut self) {
+        let facts = std::mem::take(&mut self.pending);
+        let looked = std::mem::take(&mut self.looked);
+        self.places.clear();
+        if facts.is_empty() && looked.is_empty() {
+            return;
+        }
+        let (Some(span), Some(running)) = (self.last, &mut self.running) else {
+            // For the next file: they may sleep from now on.
+            // What is too much is told when it is read again.
+            let _ = self.known.details(facts, &Looked::default());
+            return;
+        };
+        let bytes = running.bytes.details(span, facts, &looked);
+        let written = self.put(bytes).and_then(|()| self.sync(span.t1_ns));
+        self.told(written);
+    }
+
+    /// Takes the next snapshot, before the book does, and the clocks of that instant. What cannot be
+    /// written becomes a gap and is told by [`Recorder::notices`].
+    pub fn record(&mut self, now: &Snapshot, before: &Book, clocks: Clocks) {
+        self.settle();
+        let written = self.take(now, before, clocks);
+        self.told(written);
+        let Some(last) = self.last else { return };
+        let running = self.running.is_some();
+        let boot_id = &self.machine.boot_id;
+        let gone = self.retention.apply(&mut self.disk, &self.options, boot_id, last, running);
+        self.notices.extend(gone);
+    }
+
+    /// Closes it in good order.
+    pub fn finish(&mut self) {
+        self.settle();
+        let (Some(span), Some(mut running)) = (self.last, self.running.take()) else { return };
+        if let Ok(seal) = running.bytes.seal(Span { t0_ns: span.t1_ns, ..span }) {
+            // A file without it is read all the same.
+            let _ = running.file.write_all(&seal).and_then(|()| running.file.sync_data());
+        }
+        self.known = running.bytes.known();
+    }
+
+    fn take(
+        &mut self,
+        now: &Snapshot,
+        before: &Book,
+        clocks: Clocks,
+    ) -> Result<(), RecordingError> {
+        let (at_ns, Clocks { wall_offset_ns, .. }) = (now.at_ns, clocks);
+        let is_after_suspend = self.is_after_suspend(clocks);
+        // In a file the wall clock goes on with the other, so that a time is in one place of it.
+        let is_set = self
+            .running
+            .as_ref()
+            .is_some_and(|running| running.wall_offset_ns.abs_diff(wall_offset_ns) > SET_NS)
+            || is_after_suspend;
+        let Some(whole) = self.whole_if_due(now, before, is_set) else {
+            return self.window(now, wall_offset_ns);
+        };
+        let t1_ns = whole.at_ns;
+        let span = Span { t0_ns: t1_ns, t1_ns, wall_offset_ns };
+        if is_set || self.is_full(t1_ns) {
+            self.finish();
+        }
+        if self.running.is_none() {
+            if let Err(error) = self.begin(span) {
+                // Who is gone by now is not kept in mind, however long it lasts.
+                // Where that is too much as well, what was read of them is told when it is read again.
+                let _ = self.known.keyframe(&whole);
+                return Err(error);
+            }
+        }
+        let Some(running) = &mut self.running else { return Ok(()) };
+        (running.windows, running.keyframe_ns) = (0, t1_ns);
+        let bytes = running.bytes.keyframe(span, &whole);
+        self.put(bytes)?;
+        self.last = Some(span);
+        if t1_ns < at_ns {
+            return self.window(now, wall_offset_ns);
+        }
+        self.sync(at_ns)
+    }
+
+    /// Whether the machine was suspended since the last window's end, which a gap tells of then: it lies
+    /// between that window and this, whose length has none of it.
+    fn is_after_suspend(&mut self, clocks: Clocks) -> bool {
+        let before = self.clocks.replace(clocks);
+        let suspended_ns = before.and_then(|before| clocks.suspended_since(&before));
+        let (Some(last), Some(_), Some(_)) = (self.last, &self.running, suspended_ns) else {
+            return false;
+        };
+        self.gap = Some((last.t1_ns, Stated { why: Why::Suspend, suspended_ns }));
+        true
+    }
+
+    /// Everyone as of the last window's end, where the next frame is to be a keyframe.
+    fn whole_if_due(&self, now: &Snapshot, before: &Book, is_set: bool) -> Option<Snapshot> {
+        let Some(at_ns) = before.at_ns() else { return Some(now.clone()) };
+        let due = self.running.as_ref().is_none_or(|running| {
+            running.windows >= KEYFRAME_WINDOWS
+                || running.bytes.is_long()
+                || at_ns.saturating_sub(running.keyframe_ns) >= KEYFRAME_NS
+        });
+        if due || is_set || self.is_full(at_ns) {
+            before.whole()
+        } else {
+            None
+        }
+    }
+
+    fn is_full(&self, at_ns: u64) -> bool {
+        let Some(running) = &self.running else { return false };
+        // A file goes as a whole: where little time is kept, it holds little.
+        let time = self.options.keep.map_or(Duration::MAX, |keep| keep / 4);
+        let time = time.min(self.options.file_time);
+        let time_ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Where little may be kept, files are so small that one can go without all going.
+        let most = self.options.max_bytes.map_or(u64::MAX, |max| max / 4);
+        let bytes = self.disk.files.last().map_or(0, |file| file.bytes);
+        running.windows > 0
+            && (bytes >= self.options.file_bytes.min(most)
+                || at_ns.saturating_sub(running.begun_ns) >= time_ns)
+    }
+
+    fn window(&mut self, now: &Snapshot, wall_offset_ns: i64) -> Result<(), RecordingError> {
+        let Some(last) = self.last else { return Ok(()) };
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let span = Span { t0_ns: last.t1_ns, t1_ns: now.at_ns, wall_offset_ns };
+        let bytes = running.bytes.window(span, now);
+        running.windows += 1;
+        self.put(bytes)?;
+        // Said, and ended: from now on the file is worth keeping.
+        self.gap = None;
+        if let Some(running) = &mut self.running {
+            running.is_empty = false;
+        }
+        self.last = Some(span);
+        self.windows += 1;
+        self.sync(now.at_ns)
+    }
+
+    /// A new file.
+    fn begin(&mut self, span: Span) -> Result<(), RecordingError> {
+        let session = *self.session.get_or_insert(span.t1_ns);
+        let made = FileBytes::begin(&self.machine, session, false);
+        let (mut bytes, mut begin) = made.map_err(|bad| self.unmade(bad))?;
+        if let Some((t0_ns, stated)) = self.gap {
+            let gap = bytes.gap(Span { t0_ns, ..span }, stated).map_err(|bad| self.unmade(bad))?;
+            begin.extend(gap);
+        }
+        let file = loop {
+            match self.disk.begin(&begin) {
+                Ok(file) => break file,
+                Err(error) if error.is_full() && self.make_room() => {}
+                Err(error) => return Err(error),
+            }
+        };
+        bytes.know(std::mem::take(&mut self.known));
+        let (begun_ns, keyframe_ns) = (span.t1_ns, span.t1_ns);
+        let wall_offset_ns = span.wall_offset_ns;
+        let running = Running {
+            file,
+            bytes,
+            begun_ns,
+            windows: 0,
+            keyframe_ns,
+            wall_offset_ns,
+            is_empty: true,
+        };
+        self.running = Some(running);
+        Ok(())
+    }
+
+    fn unmade(&self, bad: Bad) -> RecordingError {
+        RecordingError::io("write", self.path(), io::Error::other(bad))
+    }
+
+    /// Writes a frame whole or not at all.
+    fn put(&mut self, bytes: Result<Vec<u8>, Bad>) -> Result<(), RecordingError> {
+        let bytes = bytes.map_err(|bad| self.unmade(bad))?;
+        loop {
+            let Some(running) = &mut self.running else { return Ok(()) };
+            let Some(kept) = self.disk.files.last_mut() else { return Ok(()) };
+            match running.file.write_all(&bytes) {
+                Ok(()) => {
+                    kept.bytes += bytes.len() as u64;
+                    return Ok(());
+                }
+                Err(error) => {
+                    // Half a frame would be passed by, but it would take space.
+                    let _ = running.file.set_len(kept.bytes);
+                    let error = RecordingError::io("write", self.path(), error);
+                    if !error.is_full() || !self.make_room() {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn make_room(&mut self) -> bool {
+        let gone = self.disk.drop_oldest();
+        self.notices.extend(gone.iter().map(|gone| Notice::Full(gone.bytes)));
+        gone.is_some()
+    }
+
+    fn sync(&mut self, at_ns: u64) -> Result<(), RecordingError> {
+        let due = match self.options.sync {
+            Sync::Window => true,
+            Sync::Every(time) => {
+                // A window that ends a little early would be a whole one late otherwise.
+                let (since_ns, time_ns) = (at_ns.saturating_sub(self.synced_ns), time.as_nanos());
+                u128::from(since_ns) + time_ns / 10 >= time_ns
+            }
+            Sync::Never => false,
+        };
+        if let Some(running) = self.running.as_ref().filter(|_| due) {
+            self.synced_ns = at_ns;
+            let synced = running.file.sync_data();
+            return synced.map_err(|error| RecordingError::io("write", self.path(), error));
+        }
+        Ok(())
+    }
+
+    /// What cannot be written becomes a gap; the next window begins a new file.
+    fn told(&mut self, written: Result<(), RecordingError>) {
+        match written {
+            Ok(()) if self.failing => {
+                self.failing = false;
+                self.notices.push(Notice::Again);
+            }
+            Ok(()) => {}
+            Err(error) => {
+                if let Some(running) = self.running.take() {
+                    if running.is_empty {
+                        self.disk.drop_newest();
+                    }
+                    self.known = running.bytes.known();
+                }
+                let from_ns = self.last.map_or(0, |last| last.t1_ns);
+                // Time that is not recorded for another reason, too, lasts until it can be written.
+                let suspend = self.gap.take_if(|(_, stated)| stated.why == Why::Suspend);
+                let from_ns = suspend.map_or(from_ns, |(from_ns, _)| from_ns);
+                self.gap.get_or_insert((from_ns, Why::NotWritten.into()));
+                if !self.failing {
+                    self.notices.push(Notice::NotWritten(error.to_string()));
+                }
+                self.failing = true;
+            }
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}

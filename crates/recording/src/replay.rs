@@ -1,0 +1,292 @@
+//! A recording as a feed of frames: what a source was, later. The same book, the same frames.
+
+use crate::error::RecordingError;
+use crate::frame::Span;
+use crate::gap::Gap;
+use crate::index::{At, FrameAt, Index};
+use crate::parts::Recording;
+use crate::reader::{Reader, Recorded, Step};
+use crate::rows::{DetailKey, Details, Facts, GroupFiles, Looked};
+use exactop_model::joined::Joined;
+use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::{
+    AccountId, Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Row, RowKind, Snapshot,
+    Window,
+};
+
+/// The needs that come from files of the row's process, and bring its parent and priority with
+/// them.
+const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGROUP];
+
+/// Why what is measured only while somebody looks is not there.
+const NOT_RECORDED: &str = "they are measured while somebody looks, and nobody did all this time";
+
+/// Windows of a recording, one after the other.
+#[derive(Debug)]
+pub struct Replay {
+    reader: Reader,
+    book: Book,
+    /// What the next book opens with, until its first window: up to there the last one is shown.
+    opened: Option<Snapshot>,
+    /// What was sought is in it.
+    missed: Option<Gap>,
+    window: Option<Window>,
+    span: Option<Span>,
+    at: Option<At>,
+    details: Details,
+    looked: Looked,
+}
+
+/// Where a replay has come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// To the end of the next window.
+    Window,
+    /// Over time that is not recorded.
+    Gap(Gap),
+    /// Nowhere: there is no more.
+    End,
+}
+
+impl Replay {
+    /// From where the reader is.
+    pub fn new(reader: Reader) -> Replay {
+        Replay {
+            reader,
+            book: Book::new(),
+            opened: None,
+            missed: None,
+            window: None,
+            span: None,
+            at: None,
+            details: Details::default(),
+            looked: Looked::default(),
+        }
+    }
+
+    /// Goes on to the next window, or over the next gap.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: a file cannot be read any more.
+    pub fn forward(&mut self) -> Result<Moved, RecordingError> {
+        loop {
+            match self.reader.step()? {
+                None => return Ok(Moved::End),
+                Some(Step::Gap(gap)) => return Ok(Moved::Gap(gap)),
+                Some(Step::Opened(whole)) => self.open(*whole),
+                Some(Step::Window(recorded)) => {
+                    self.pass(*recorded);
+                    if self.window.is_some() {
+                        return Ok(Moved::Window);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Begins a new book with the next window.
+    pub(crate) fn open(&mut self, whole: Snapshot) {
+        self.opened = Some(whole);
+    }
+
+    fn begin(&mut self) {
+        if let Some(whole) = self.opened.take() {
+            self.book = Book::new();
+            self.book.advance(whole);
+        }
+    }
+
+    /// Goes to the end of a window.
+    pub(crate) fn pass(&mut self, recorded: Recorded) {
+        self.begin();
+        self.window = self.book.advance(recorded.snapshot);
+        self.span = Some(recorded.span);
+        self.at = Some(recorded.at);
+        self.details = recorded.details;
+        self.looked = recorded.looked;
+    }
+
+    /// The same, as a part of a longer one, of which it is the first or not.
+    pub(crate) fn join(&mut self, recorded: Recorded, joined: &mut Joined, first: bool) {
+        self.begin();
+        joined.before(&recorded.snapshot, &self.book);
+        let read = if first { Details::default() } else { std::mem::take(&mut self.details) };
+        let looked = std::mem::take(&mut self.looked);
+        self.pass(recorded);
+        if !first {
+            self.looked = looked.and(std::mem::take(&mut self.looked));
+        }
+        // What was read later is newer.
+        self.details = read.into_iter().chain(std::mem::take(&mut self.details)).collect();
+        if let Some(window) = self.window.take() {
+            joined.add(window, &self.book);
+        }
+    }
+
+    /// Shows what was joined; whether there is anything.
+    pub(crate) fn show(&mut self, joined: Joined) -> bool {
+        self.window = joined.window();
+        self.window.is_some()
+    }
+
+    pub(crate) fn step(&mut self) -> Result<Option<Step>, RecordingError> {
+        self.reader.step()
+    }
+
+    pub(crate) fn go_to(&mut self, at: At, keyframe: FrameAt) -> Result<(), RecordingError> {
+        self.reader.go_to(at, Some(keyframe))
+    }
+
+    pub(crate) fn follow(&mut self) -> Result<bool, RecordingError> {
+        self.reader.follow()
+    }
+
+    pub(crate) fn index(&mut self) -> (&mut Index, &Recording) {
+        self.reader.index()
+    }
+
+    /// Goes to the window that holds a time (ns since the epoch), or the first after it. `false`:
+    /// there is none; then it is at the last.
+    ///
+    /// # Errors
+    /// [`RecordingError`]
+    pub fn seek(&mut self, wall_ns: i128) -> Result<bool, RecordingError> {
+        self.reader.seek(wall_ns)?;
+        self.missed = None;
+        loop {
+            match self.forward()? {
+                Moved::End => return Ok(false),
+                Moved::Gap(gap) if (gap.from_wall_ns..gap.to_wall_ns).contains(&wall_ns) => {
+                    self.missed = Some(gap);
+                }
+                Moved::Gap(_) => {}
+                Moved::Window if self.ends_wall_ns() > Some(wall_ns) => return Ok(true),
+                Moved::Window => {}
+            }
+        }
+    }
+
+    /// The gap that holds the time that was sought last; `None`: it is recorded, or outside of all
+    /// that is.
+    pub fn missed(&self) -> Option<&Gap> {
+        self.missed.as_ref()
+    }
+
+    /// The window it is at.
+    pub fn window(&self) -> Option<&Window> {
+        self.window.as_ref()
+    }
+
+    /// Everything known of everyone at that window's end.
+    pub fn book(&self) -> &Book {
+        &self.book
+    }
+
+    /// When that window was.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    /// Where that window is.
+    pub(crate) fn at(&self) -> Option<At> {
+        self.at
+    }
+
+    /// When that window ended, ns since the epoch.
+    pub fn ends_wall_ns(&self) -> Option<i128> {
+        self.span.map(|span| span.wall_t1_ns())
+    }
+
+    /// What a process waited for in that window, or why that is not known: whose page was open then.
+    pub fn waits(&self) -> Option<(u32, &Result<WaitWindow, String>)> {
+        self.looked.waits.as_ref().map(|waited| (waited.tgid, &waited.waits))
+    }
+
+    /// What the files of control groups said at both ends of that window, if somebody looked.
+    pub(crate) fn group_files(&self) -> Option<&GroupFiles> {
+        self.looked.groups.as_ref()
+    }
+
+    fn waits_of(&self, tgid: u32) -> Result<WaitWindow, String> {
+        let told = self.waits().filter(|(of, _)| *of == tgid);
+        told.map_or_else(|| Err(NOT_RECORDED.into()), |(_, waits)| waits.clone())
+    }
+
+    /// What it reads.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// What was read of the process whose leader has this account, in this window or earlier if it
+    /// lasts.
+    pub fn known(&self, leader: AccountId) -> Option<Detail> {
+        let key = DetailKey { is_task: false, account: leader.0 };
+        let facts = self.details.get(&key).cloned().or_else(|| self.reader.lasting(key));
+        facts.map(|facts| facts.detail)
+    }
+
+    /// The name of a user, as it was read for any process of theirs.
+    fn user(&self, uid: u32) -> Option<String> {
+        let leaders = self.book.processes().filter_map(|(_, process)| process.leader);
+        let theirs = leaders.filter(|&a| self.book.task(a).is_some_and(|t| t.ident.uid == uid));
+        theirs.filter_map(|account| self.known(account)?.user.ok()).next()
+    }
+
+    fn fill(&self, row: &mut Row, needs: Needs) {
+        let Some(key) = DetailKey::of(row) else { return refuse(&mut row.detail) };
+        let read = self.details.get(&key);
+        let Some(facts) = read.cloned().or_else(|| self.reader.lasting(key)) else { return };
+        let Facts { detail, ppid, nice, prio, policy } = facts;
+        row.detail = detail;
+        if read.is_some() && FILES.iter().any(|&file| needs.has(file)) {
+            row.ident = Ident { ppid, nice, prio, policy, ..row.ident };
+        }
+    }
+}
+
+/// For exited tasks there was nothing to read.
+fn refuse(detail: &mut Detail) {
+    let not = Missing::NotApplicable;
+    *detail = Detail {
+        virt: Err(not),
+        res: Err(not),
+        shr: Err(not),
+        time_ns: Err(not),
+        cmdline: Err(not),
+        user: Err(not),
+        cgroup: Err(not),
+        named: Err(not),
+    };
+}
+
+impl Feed for Replay {
+    /// The next window's frame, over gaps; at the end the last one again.
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        while let Moved::Gap(_) = self.forward().map_err(|error| error.to_string())? {}
+        Ok(self.same_frame(ask))
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
+        frame.waits = ask.watch.map(|tgid| self.waits_of(tgid));
+        frame.groups = ask.groups.then(|| self.groups()).flatten();
+        if let Some(sums) = &mut frame.sums {
+            sums.name_users(|uid| self.user(uid));
+        }
+        Some(frame)
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        for row in rows {
+            match row.kind {
+                RowKind::Exited => refuse(&mut row.detail),
+                _ => self.fill(row, needs),
+            }
+            if needs.has(Needs::NAMES) {
+                if let Some(named) = self.book.named(row.ident.cgroup_id) {
+                    row.detail.named = Ok(named);
+                }
+            }
+        }
+    }
+}

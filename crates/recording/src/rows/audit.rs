@@ -1,0 +1,64 @@
+//! How far a task's figures, or those of exited ones, are from the kernel's own counts. Files from
+//! before there was an audit have none of these columns: then nothing was held against anything,
+//! which the row of the machine says.
+
+use super::cells::{Cells, Fields};
+use crate::error::Bad;
+use exactop_model::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
+
+pub(super) fn put_task(cells: &mut Cells, audit: &TaskAudit) {
+    let TaskAudit { run, lat, repairs } = audit;
+    for difference in [run, lat] {
+        cells.int(difference.error_ns).int(difference.bias_ns);
+    }
+    cells.uint(*repairs);
+}
+
+pub(super) fn get_task(f: &mut Fields) -> Result<TaskAudit, Bad> {
+    let Some([run_error, run_bias, lat_error, lat_bias, repairs]) = figures(f)? else {
+        return Ok(TaskAudit::default());
+    };
+    let difference =
+        |error: u64, bias: u64| Difference { error_ns: error as i64, bias_ns: bias as i64 };
+    Ok(TaskAudit {
+        run: difference(run_error, run_bias),
+        lat: difference(lat_error, lat_bias),
+        repairs,
+    })
+}
+
+pub(super) fn put_exit(cells: &mut Cells, audit: &ExitAudit) {
+    let ExitAudit { run, lat, repaired } = audit;
+    for difference in [run, lat] {
+        let ExitedDifference { error_ns, bias_ns, worst_ns } = *difference;
+        cells.uint(error_ns).uint(bias_ns).uint(worst_ns);
+    }
+    cells.uint(*repaired);
+}
+
+pub(super) fn get_exit(f: &mut Fields) -> Result<ExitAudit, Bad> {
+    let Some([run_error, run_bias, run_worst, lat_error, lat_bias, lat_worst, repaired]) =
+        figures(f)?
+    else {
+        return Ok(ExitAudit::default());
+    };
+    let difference = |error_ns, bias_ns, worst_ns| ExitedDifference { error_ns, bias_ns, worst_ns };
+    Ok(ExitAudit {
+        run: difference(run_error, run_bias, run_worst),
+        lat: difference(lat_error, lat_bias, lat_worst),
+        repaired,
+    })
+}
+
+/// All of them, or none.
+fn figures<const N: usize>(f: &mut Fields) -> Result<Option<[u64; N]>, Bad> {
+    let read: [Option<u64>; N] = std::array::from_fn(|_| f.uint());
+    if read.iter().all(Option::is_none) {
+        return Ok(None);
+    }
+    let mut figures = [0; N];
+    for (figure, read) in figures.iter_mut().zip(read) {
+        *figure = read.ok_or(Bad::Missing)?;
+    }
+    Ok(Some(figures))
+}

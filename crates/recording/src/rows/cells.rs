@@ -1,0 +1,130 @@
+//! The values of a row, one after the other, in the order of the schema.
+
+use crate::error::Bad;
+use crate::schema::{Table, Type};
+use crate::strings::Strings;
+use crate::values::Row;
+use exactop_model::{Counter, Counters};
+
+/// A row that is being made.
+pub(crate) struct Cells<'a> {
+    table: &'static Table,
+    strings: &'a mut Strings,
+    values: Vec<Option<u64>>,
+}
+
+impl<'a> Cells<'a> {
+    pub fn new(table: &'static Table, strings: &'a mut Strings) -> Cells<'a> {
+        Cells { table, strings, values: Vec::with_capacity(table.columns.len()) }
+    }
+
+    fn push(&mut self, kind: Type, value: Option<u64>) {
+        debug_assert_eq!(self.table.columns[self.values.len()].1, kind);
+        self.values.push(value);
+    }
+
+    pub fn uint(&mut self, value: impl Into<Option<u64>>) -> &mut Self {
+        self.push(Type::Uint, value.into());
+        self
+    }
+
+    pub fn int(&mut self, value: impl Into<Option<i64>>) -> &mut Self {
+        self.push(Type::Int, value.into().map(|v| v as u64));
+        self
+    }
+
+    pub fn float(&mut self, value: Option<f64>) -> &mut Self {
+        self.push(Type::Float, value.map(f64::to_bits));
+        self
+    }
+
+    pub fn bool(&mut self, value: bool) -> &mut Self {
+        self.push(Type::Bool, Some(value.into()));
+        self
+    }
+
+    pub fn text(&mut self, value: Option<&[u8]>) -> &mut Self {
+        let number = value.map(|text| self.strings.number(text));
+        self.push(Type::Text, number);
+        self
+    }
+
+    pub fn counters(&mut self, counters: &Counters) -> &mut Self {
+        for &counter in Counter::ALL {
+            self.uint(counters.get(counter));
+        }
+        self
+    }
+
+    pub fn row(self, key: u64) -> Row {
+        debug_assert_eq!(self.values.len(), self.table.columns.len(), "{}", self.table.table);
+        Row { key, values: self.values }
+    }
+}
+
+/// A row that is being read.
+pub(crate) struct Fields<'a> {
+    values: std::slice::Iter<'a, Option<u64>>,
+    strings: &'a Strings,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(row: &'a Row, strings: &'a Strings) -> Fields<'a> {
+        Fields { values: row.values.iter(), strings }
+    }
+
+    pub fn uint(&mut self) -> Option<u64> {
+        self.values.next().copied().flatten()
+    }
+
+    /// One that every row has.
+    pub fn known(&mut self) -> Result<u64, Bad> {
+        self.uint().ok_or(Bad::Missing)
+    }
+
+    /// One of 32 bits.
+    pub fn small(&mut self) -> Result<Option<u32>, Bad> {
+        self.uint().map(|v| u32::try_from(v).map_err(|_| Bad::Number)).transpose()
+    }
+
+    /// One of 32 bits that every row has.
+    pub fn known_small(&mut self) -> Result<u32, Bad> {
+        self.small()?.ok_or(Bad::Missing)
+    }
+
+    pub fn int(&mut self) -> Option<i64> {
+        self.uint().map(|v| v as i64)
+    }
+
+    /// A signed one of 32 bits.
+    pub fn small_int(&mut self) -> Result<Option<i32>, Bad> {
+        self.int().map(|v| i32::try_from(v).map_err(|_| Bad::Number)).transpose()
+    }
+
+    pub fn float(&mut self) -> Option<f64> {
+        self.uint().map(f64::from_bits)
+    }
+
+    pub fn bool(&mut self) -> Result<bool, Bad> {
+        match self.known()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(Bad::Number),
+        }
+    }
+
+    pub fn text(&mut self) -> Result<Option<&'a [u8]>, Bad> {
+        let strings = self.strings;
+        self.uint().map(|number| strings.text(number)).transpose()
+    }
+
+    pub fn counters(&mut self) -> Counters {
+        let mut counters = Counters::unknown();
+        for &counter in Counter::ALL {
+            if let Some(value) = self.uint() {
+                counters.set(counter, value);
+            }
+        }
+        counters
+    }
+}

@@ -1,0 +1,52 @@
+//! A group of exited tasks.
+
+use super::cells::{Cells, Fields};
+use super::{audit, words};
+use crate::error::Bad;
+use crate::schema::{Which, ANCESTORS};
+use crate::strings::Strings;
+use crate::values::Row;
+use exactop_model::snapshot::ProcessRef;
+use exactop_model::{AccountId, ExitSample};
+
+pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
+    let mut cells = Cells::new(Which::Exit.table(), strings);
+    cells.uint(u64::from(exit.of.tgid)).uint(exit.of.start_ns);
+    for ancestor in exit.ancestors {
+        cells.uint(u64::from(ancestor.tgid)).uint(ancestor.start_ns);
+    }
+    cells
+        .text(Some(words::comm(&exit.comm)))
+        .uint(exit.cgroup_id)
+        .bool(exit.followed)
+        .uint(exit.processes)
+        .uint(exit.tasks)
+        .uint(exit.life_ns)
+        .counters(&exit.counters);
+    audit::put_exit(&mut cells, &exit.audit);
+    cells.row(exit.account.0)
+}
+
+pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, Bad> {
+    let mut fields = Fields::new(row, strings);
+    let f = &mut fields;
+    let mut process = || Ok::<_, Bad>(ProcessRef { tgid: f.known_small()?, start_ns: f.known()? });
+    let of = process()?;
+    let mut ancestors = [ProcessRef::default(); ANCESTORS];
+    for ancestor in &mut ancestors {
+        *ancestor = process()?;
+    }
+    Ok(ExitSample {
+        account: AccountId(row.key),
+        of,
+        ancestors,
+        comm: words::comm_of(f.text()?)?,
+        cgroup_id: f.uint(),
+        followed: f.bool()?,
+        processes: f.known()?,
+        tasks: f.known()?,
+        life_ns: f.known()?,
+        counters: f.counters(),
+        audit: audit::get_exit(f)?,
+    })
+}

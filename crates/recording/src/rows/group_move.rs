@@ -1,0 +1,27 @@
+//! What went from one control group's account to another's.
+
+use super::cells::{Cells, Fields};
+use crate::error::Bad;
+use crate::schema::Which;
+use crate::strings::Strings;
+use crate::values::Row;
+use exactop_model::snapshot::GroupMove;
+
+/// The n-th of the list.
+pub(crate) fn group_move(n: u64, moved: &GroupMove, strings: &mut Strings) -> Row {
+    let GroupMove { from, to, run_ns, lat_ns, throttle_ns } = *moved;
+    let mut cells = Cells::new(Which::GroupMove.table(), strings);
+    cells.uint(from).uint(to).uint(run_ns).uint(lat_ns).uint(throttle_ns);
+    cells.row(n)
+}
+
+pub(crate) fn group_move_of(row: &Row, strings: &Strings) -> Result<GroupMove, Bad> {
+    let mut f = Fields::new(row, strings);
+    Ok(GroupMove {
+        from: f.known()?,
+        to: f.known()?,
+        run_ns: f.known()?,
+        lat_ns: f.known()?,
+        throttle_ns: f.known()?,
+    })
+}

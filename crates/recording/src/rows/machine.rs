@@ -1,0 +1,159 @@
+//! What a snapshot says of the machine and of itself: one row.
+
+use super::cells::{Cells, Fields};
+use super::cpu::{get_ticks, put_ticks};
+use super::words;
+use crate::error::Bad;
+use crate::schema::Which;
+use crate::strings::Strings;
+use crate::values::Row;
+use exactop_model::snapshot::CostSample;
+use exactop_model::system::{Memory, System};
+use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Snapshot};
+
+pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
+    let mut cells = Cells::new(Which::Machine.table(), strings);
+    cells
+        .uint(now.at_ns)
+        .bool(now.complete)
+        .uint(now.watch.map(u64::from))
+        .uint(now.born)
+        .uint(now.repaired_ns)
+        .uint(now.repaired_wait_ns)
+        .uint(now.cost.user_ns)
+        .uint(now.cost.bpf_ns)
+        .uint(now.cost.bpf_events);
+    put_system(&mut cells, &now.system);
+    put_provenance(&mut cells, now);
+    cells.row(0)
+}
+
+fn put_system(cells: &mut Cells, system: &System) {
+    let memory = system.memory.as_ref();
+    cells
+        .int(system.wall_s)
+        .uint(system.local_time.as_deref().and_then(seconds_of_day))
+        .float(system.uptime_s)
+        .uint(system.users.map(u64::from));
+    for n in 0..3 {
+        cells.float(system.load.map(|load| load[n]));
+    }
+    cells
+        .uint(memory.map(|m| m.total))
+        .uint(memory.map(|m| m.free))
+        .uint(memory.map(|m| m.available))
+        .uint(memory.map(|m| m.cache))
+        .uint(memory.map(|m| m.swap_total))
+        .uint(memory.map(|m| m.swap_free))
+        .uint(system.forks);
+    put_ticks(cells, system.ticks.as_ref());
+}
+
+fn put_provenance(cells: &mut Cells, now: &Snapshot) {
+    let Provenance { source, reason, irq, steal, unthrottle, audit_run, audit_lat, .. } =
+        &now.provenance;
+    cells.text(Some(source.name().as_bytes())).text(reason.as_deref().map(str::as_bytes));
+    for quality in [irq, steal, unthrottle, audit_run, audit_lat] {
+        cells.text(Some(words::quality(*quality).as_bytes()));
+    }
+    for &kind in ErrorKind::ALL {
+        cells.uint(now.errors.get(kind));
+    }
+    for &counter in Counter::ALL {
+        cells.text(Some(words::quality(now.provenance.of(counter)).as_bytes()));
+    }
+}
+
+/// The snapshot without tasks, groups, CPUs, moves.
+pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> {
+    let mut fields = Fields::new(row, strings);
+    let f = &mut fields;
+    let (at_ns, complete, watch) = (f.known()?, f.bool()?, f.small()?);
+    let (born, repaired_ns, repaired_wait_ns) = (f.uint(), f.uint(), f.uint());
+    let cost = CostSample { user_ns: f.known()?, bpf_ns: f.uint(), bpf_events: f.uint() };
+    let system = get_system(f)?;
+    let (provenance, errors) = get_provenance(f)?;
+    Ok(Snapshot {
+        at_ns,
+        provenance,
+        complete,
+        tasks: Vec::new(),
+        gone: Vec::new(),
+        exited: Vec::new(),
+        moves: Vec::new(),
+        groups: Vec::new(),
+        cpus: Vec::new(),
+        watch,
+        born,
+        errors,
+        repaired_ns,
+        repaired_wait_ns,
+        system,
+        cost,
+    })
+}
+
+fn get_system(f: &mut Fields) -> Result<System, Bad> {
+    let (wall_s, local_time_s, uptime_s) = (f.int(), f.uint(), f.float());
+    let users = f.small()?;
+    let load = [f.float(), f.float(), f.float()];
+    let memory: [Option<u64>; 6] = std::array::from_fn(|_| f.uint());
+    Ok(System {
+        wall_s,
+        local_time: local_time_s.map(time_of_day),
+        uptime_s,
+        users,
+        load: all(load),
+        memory: all(memory).map(|[total, free, available, cache, swap_total, swap_free]| Memory {
+            total,
+            free,
+            available,
+            cache,
+            swap_total,
+            swap_free,
+        }),
+        forks: f.uint(),
+        ticks: get_ticks(f),
+        cpu_ticks: Vec::new(),
+    })
+}
+
+fn all<T: Copy + Default, const N: usize>(values: [Option<T>; N]) -> Option<[T; N]> {
+    let mut known = [T::default(); N];
+    for (known, value) in known.iter_mut().zip(values) {
+        *known = value?;
+    }
+    Some(known)
+}
+
+fn get_provenance(f: &mut Fields) -> Result<(Provenance, ErrorCounts), Bad> {
+    let mut provenance = Provenance::new(words::source_of(f.text()?)?);
+    let reason = f.text()?.map(|text| String::from_utf8_lossy(text).into_owned());
+    provenance.reason = reason;
+    provenance.irq = words::quality_of(f.text()?);
+    provenance.steal = words::quality_of(f.text()?);
+    provenance.unthrottle = words::quality_of(f.text()?);
+    provenance.audit_run = words::quality_of(f.text()?);
+    provenance.audit_lat = words::quality_of(f.text()?);
+    let mut errors = ErrorCounts::default();
+    for &kind in ErrorKind::ALL {
+        // A kind that the writer did not know, it did not count.
+        errors.add(kind, f.uint().map_or(0, |count| count));
+    }
+    for &counter in Counter::ALL {
+        provenance.counters[counter as usize] = words::quality_of(f.text()?);
+    }
+    Ok((provenance, errors))
+}
+
+/// `HH:MM:SS` as a number.
+fn seconds_of_day(text: &str) -> Option<u64> {
+    let mut parts = text.split(':').map(str::parse::<u64>);
+    let mut next = || parts.next()?.ok();
+    let (hours, minutes, seconds) = (next()?, next()?, next()?);
+    Some(hours * 3600 + minutes * 60 + seconds)
+}
+
+fn time_of_day(seconds: u64) -> String {
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}

@@ -1,0 +1,26 @@
+//! Snapshots as rows of numbers, and back.
+
+mod audit;
+mod cells;
+mod cpu;
+mod detail;
+mod exit;
+mod group_file;
+mod group_move;
+mod group_name;
+mod looked;
+mod machine;
+mod task;
+mod waited;
+mod words;
+
+pub(crate) use cpu::{cpu, cpu_of, ticks_of_cpu, ticks_row};
+pub(crate) use detail::{detail, detail_of, DetailKey, Details, Facts};
+pub(crate) use exit::{exit, exit_of};
+pub(crate) use group_file::GroupFiles;
+pub(crate) use group_move::{group_move, group_move_of};
+pub(crate) use group_name::{group_name, group_name_of};
+pub(crate) use looked::Looked;
+pub(crate) use machine::{machine, machine_of};
+pub(crate) use task::{task, task_of};
+pub(crate) use waited::Waited;

@@ -1,0 +1,71 @@
+//! A task.
+
+use super::cells::{Cells, Fields};
+use super::{audit, words};
+use crate::error::Bad;
+use crate::schema::Which;
+use crate::strings::Strings;
+use crate::values::Row;
+use exactop_model::{AccountId, Ident, TaskKey, TaskSample};
+
+pub(crate) fn task(task: &TaskSample, strings: &mut Strings) -> Row {
+    let TaskSample { account, key, ident, state, letter, .. } = task;
+    let mut letter_bytes = [0; 4];
+    let mut cells = Cells::new(Which::Task.table(), strings);
+    cells
+        .uint(u64::from(key.tgid))
+        .uint(u64::from(key.tid))
+        .uint(key.start_ns)
+        .uint(u64::from(ident.ppid))
+        .text(Some(words::comm(&ident.comm)))
+        .uint(u64::from(ident.uid))
+        .uint(ident.cgroup_id)
+        .int(i64::from(ident.nice))
+        .int(i64::from(ident.prio))
+        .uint(u64::from(ident.policy))
+        .bool(ident.kthread)
+        .text(Some(words::state(*state).as_bytes()))
+        .text(Some(letter.encode_utf8(&mut letter_bytes).as_bytes()))
+        .uint(task.since_ns)
+        .uint(task.last_cpu.map(u64::from))
+        .uint(task.threads.map(u64::from))
+        .bool(task.followed)
+        .counters(&task.counters);
+    audit::put_task(&mut cells, &task.audit);
+    cells.row(account.0)
+}
+
+pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
+    let mut fields = Fields::new(row, strings);
+    let f = &mut fields;
+    let (tgid, tid, start_ns) = (f.known_small()?, f.known_small()?, f.known()?);
+    let ident = Ident {
+        ppid: f.known_small()?,
+        comm: words::comm_of(f.text()?)?,
+        uid: f.known_small()?,
+        cgroup_id: f.uint(),
+        nice: f.small_int()?.ok_or(Bad::Missing)?,
+        prio: f.small_int()?.ok_or(Bad::Missing)?,
+        policy: f.known_small()?,
+        kthread: f.bool()?,
+    };
+    Ok(TaskSample {
+        account: AccountId(row.key),
+        key: TaskKey { tgid, tid, start_ns },
+        ident,
+        state: words::state_of(f.text()?),
+        letter: letter(f.text()?)?,
+        since_ns: f.known()?,
+        last_cpu: f.small()?,
+        threads: f.small()?,
+        followed: f.bool()?,
+        counters: f.counters(),
+        audit: audit::get_task(f)?,
+    })
+}
+
+fn letter(text: Option<&[u8]>) -> Result<char, Bad> {
+    let text = std::str::from_utf8(text.ok_or(Bad::Missing)?).map_err(|_| Bad::Text)?;
+    // It is shown as it is.
+    text.chars().next().filter(char::is_ascii_alphabetic).ok_or(Bad::Text)
+}

@@ -1,0 +1,130 @@
+//! Words for what the model has enumerations for: a file says what they mean, whatever their order
+//! becomes.
+
+use crate::error::Bad;
+use exactop_model::on_demand::waits::WaitKind;
+use exactop_model::{Comm, MicroState, Missing, Quality, SourceKind};
+
+const STATES: [(&str, MicroState); 12] = [
+    ("unknown", MicroState::Unknown),
+    ("run", MicroState::Run),
+    ("lat", MicroState::Lat),
+    ("lat_preempt", MicroState::LatPreempt),
+    ("throttle", MicroState::Throttle),
+    ("sleep", MicroState::Sleep),
+    ("lock", MicroState::Lock),
+    ("text_fault", MicroState::TextFault),
+    ("data_fault", MicroState::DataFault),
+    ("block", MicroState::Block),
+    ("stop", MicroState::Stop),
+    ("zombie", MicroState::Zombie),
+];
+
+const SOURCES: [SourceKind; 4] =
+    [SourceKind::Ledger, SourceKind::Procfs, SourceKind::Snapshot, SourceKind::Taskstats];
+
+const QUALITIES: [(&str, Quality); 3] =
+    [("exact", Quality::Exact), ("sampled", Quality::Sampled), ("missing", Quality::Missing)];
+
+const REASONS: [(&str, Missing); 7] = [
+    ("source", Missing::Source),
+    ("not_permitted", Missing::NotPermitted),
+    ("vanished", Missing::Vanished),
+    ("no_tick", Missing::NoTick),
+    ("not_applicable", Missing::NotApplicable),
+    ("not_read", Missing::NotRead),
+    ("backwards", Missing::Backwards),
+];
+
+const WAIT_KINDS: [(&str, WaitKind); 4] = [
+    ("sleep", WaitKind::Sleep),
+    ("lock", WaitKind::Lock),
+    ("block", WaitKind::Block),
+    ("throttle", WaitKind::Throttle),
+];
+
+fn word<T: PartialEq>(words: &[(&'static str, T)], of: T) -> &'static str {
+    words.iter().find(|(_, value)| *value == of).map_or("", |(word, _)| word)
+}
+
+fn of<T: Copy>(words: &[(&str, T)], text: &[u8]) -> Option<T> {
+    words.iter().find(|(word, _)| word.as_bytes() == text).map(|&(_, value)| value)
+}
+
+pub(crate) fn state(state: MicroState) -> &'static str {
+    word(&STATES, state)
+}
+
+/// One that a later version knows is unknown here.
+pub(crate) fn state_of(text: Option<&[u8]>) -> MicroState {
+    text.and_then(|text| of(&STATES, text)).unwrap_or(MicroState::Unknown)
+}
+
+pub(crate) fn source_of(text: Option<&[u8]>) -> Result<SourceKind, Bad> {
+    let found = SOURCES.into_iter().find(|source| Some(source.name().as_bytes()) == text);
+    found.ok_or(Bad::Text)
+}
+
+pub(crate) fn quality(quality: Quality) -> &'static str {
+    word(&QUALITIES, quality)
+}
+
+pub(crate) fn quality_of(text: Option<&[u8]>) -> Quality {
+    text.and_then(|text| of(&QUALITIES, text)).unwrap_or(Quality::Missing)
+}
+
+pub(crate) fn reason(missing: Missing) -> &'static str {
+    word(&REASONS, missing)
+}
+
+pub(crate) fn reason_of(text: Option<&[u8]>) -> Missing {
+    text.and_then(|text| of(&REASONS, text)).unwrap_or(Missing::NotRead)
+}
+
+pub(crate) fn wait_kind(kind: WaitKind) -> &'static str {
+    word(&WAIT_KINDS, kind)
+}
+
+/// There is none for what is not known.
+pub(crate) fn wait_kind_of(text: Option<&[u8]>) -> Result<WaitKind, Bad> {
+    text.and_then(|text| of(&WAIT_KINDS, text)).ok_or(Bad::Text)
+}
+
+/// A command name without the zeros at its end.
+pub(crate) fn comm(comm: &Comm) -> &[u8] {
+    let end = comm.0.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+    &comm.0[..end]
+}
+
+pub(crate) fn comm_of(text: Option<&[u8]>) -> Result<Comm, Bad> {
+    let text = text.ok_or(Bad::Missing)?;
+    let mut bytes = [0; 16];
+    bytes.get_mut(..text.len()).ok_or(Bad::Text)?.copy_from_slice(text);
+    Ok(Comm(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_comes_back() {
+        for (_, value) in STATES {
+            assert_eq!(state_of(Some(state(value).as_bytes())), value);
+        }
+        for (_, value) in QUALITIES {
+            assert_eq!(quality_of(Some(quality(value).as_bytes())), value);
+        }
+        for (_, value) in WAIT_KINDS {
+            assert_eq!(wait_kind_of(Some(wait_kind(value).as_bytes())), Ok(value));
+        }
+        for (_, value) in REASONS {
+            assert_eq!(reason_of(Some(reason(value).as_bytes())), value);
+        }
+        let odd = Comm(*b"a\0b\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        for name in [odd, Comm::new(b""), Comm::new(b"0123456789abcde")] {
+            assert_eq!(comm_of(Some(comm(&name))), Ok(name));
+        }
+        assert_eq!(comm_of(Some(b"01234567890123456")), Err(Bad::Text));
+    }
+}

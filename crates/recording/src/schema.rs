@@ -1,0 +1,293 @@
+//! Which tables and columns there are: what every file says of itself in its header. A reader takes
+//! columns by their names, so a file may have more or fewer than it knows.
+
+use crate::bounds::CPUS;
+use exactop_model::{Counter, ErrorKind};
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+/// What a value stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Type {
+    /// A number from 0.
+    Uint,
+    /// A signed number, as two's complement.
+    Int,
+    /// The bits of a number with a fraction (IEEE 754, 64 bits).
+    Float,
+    /// 0 or 1.
+    Bool,
+    /// Which of the texts told since the last keyframe, from 0.
+    Text,
+    /// What a later version knows.
+    #[serde(other)]
+    Other,
+}
+
+/// A table: its name, what its rows are told apart by, and its columns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// Its name.
+    pub table: String,
+    /// What its key is.
+    pub key: String,
+    /// Names and types, in the order of their numbers.
+    pub columns: Vec<(String, Type)>,
+}
+
+/// The tables, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    Machine,
+    Cpu,
+    CpuTicks,
+    Task,
+    Gone,
+    Exit,
+    TaskDetail,
+    ProcessDetail,
+    GroupMove,
+    GroupName,
+    Waits,
+    Wait,
+    WaitSleep,
+    WaitLength,
+    WaitOther,
+    GroupFile,
+}
+
+impl Which {
+    pub const ALL: [Which; 16] = [
+        Which::Machine,
+        Which::Cpu,
+        Which::CpuTicks,
+        Which::Task,
+        Which::Gone,
+        Which::Exit,
+        Which::TaskDetail,
+        Which::ProcessDetail,
+        Which::GroupMove,
+        Which::GroupName,
+        Which::Waits,
+        Which::Wait,
+        Which::WaitSleep,
+        Which::WaitLength,
+        Which::WaitOther,
+        Which::GroupFile,
+    ];
+
+    /// How many rows there may be in a frame.
+    pub const fn most(self) -> usize {
+        match self {
+            Which::Machine | Which::Waits => 1,
+            Which::Cpu | Which::CpuTicks => CPUS,
+            _ => usize::MAX,
+        }
+    }
+
+    /// Its columns.
+    pub fn table(self) -> &'static Table {
+        &tables()[self as usize]
+    }
+}
+
+/// The kernel's ticks, in the order of [`exactop_model::system::StatTicks`].
+pub(crate) const TICKS: [&str; 8] =
+    ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
+/// Ancestors of an exited group.
+pub(crate) const ANCESTORS: usize = 8;
+
+/// All tables of this version.
+pub fn tables() -> &'static [Table] {
+    static TABLES: LazyLock<Vec<Table>> = LazyLock::new(|| {
+        vec![
+            table("machine", "nothing", machine()),
+            table("cpu", "cpu", cpu()),
+            table("cpu_ticks", "cpu", TICKS.map(|t| (t.into(), Type::Uint)).into()),
+            table("task", "account", task()),
+            table("gone", "account", Vec::new()),
+            table("exit", "account", exit()),
+            table("task_detail", "account", detail()),
+            table("process_detail", "account", detail()),
+            table("group_move", "place", group_move()),
+            table("group_name", "cgroup_id", group_name()),
+            table("waits", "nothing", waits()),
+            table("wait", "place", wait()),
+            table("wait_sleep", "place", wait_sleep()),
+            table("wait_length", "place", wait_length()),
+            table("wait_other", "place", wait_other()),
+            table("group_file", "place", group_file()),
+        ]
+    });
+    &TABLES
+}
+
+type Columns = Vec<(String, Type)>;
+
+fn table(name: &str, key: &str, columns: Columns) -> Table {
+    Table { table: name.into(), key: key.into(), columns }
+}
+
+/// Names, separated by blanks, of one type.
+fn of(kind: Type, names: &str) -> impl Iterator<Item = (String, Type)> + '_ {
+    names.split_whitespace().map(move |name| (name.to_string(), kind))
+}
+
+fn counters() -> impl Iterator<Item = (String, Type)> {
+    Counter::ALL.iter().map(|c| (c.info().id.to_string(), Type::Uint))
+}
+
+fn machine() -> Columns {
+    let ticks = TICKS.map(|t| (format!("ticks_{t}"), Type::Uint));
+    let errors = ErrorKind::ALL.iter().map(|k| (format!("errors_{}", k.id()), Type::Uint));
+    let quality = Counter::ALL.iter().map(|c| (format!("quality_{}", c.info().id), Type::Text));
+    of(Type::Uint, "at_ns")
+        .chain(of(Type::Bool, "complete"))
+        .chain(of(Type::Uint, "watch born repaired_ns repaired_wait_ns"))
+        .chain(of(Type::Uint, "user_ns bpf_ns bpf_events"))
+        .chain(of(Type::Int, "wall_s"))
+        .chain(of(Type::Uint, "local_time_s"))
+        .chain(of(Type::Float, "uptime_s"))
+        .chain(of(Type::Uint, "users"))
+        .chain(of(Type::Float, "load_1 load_5 load_15"))
+        .chain(of(Type::Uint, "memory_total memory_free memory_available memory_cache"))
+        .chain(of(Type::Uint, "swap_total swap_free forks"))
+        .chain(ticks)
+        .chain(of(Type::Text, "source reason irq steal unthrottle audit_run audit_lat"))
+        .chain(errors)
+        .chain(quality)
+        .collect()
+}
+
+fn cpu() -> Columns {
+    of(Type::Bool, "online")
+        .chain(of(Type::Uint, "task_ns unnamed_ns idle_ns irq_ns irq_idle_ns steal_ns"))
+        .chain(of(Type::Uint, "steal_idle_ns no_name_ns no_name_processes offline_ns switches"))
+        .chain(of(Type::Uint, "missed_switches watched_ns watched_dispatches"))
+        .collect()
+}
+
+fn task() -> Columns {
+    of(Type::Uint, "tgid tid start_ns ppid")
+        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Uint, "uid cgroup_id"))
+        .chain(of(Type::Int, "nice prio"))
+        .chain(of(Type::Uint, "policy"))
+        .chain(of(Type::Bool, "kthread"))
+        .chain(of(Type::Text, "state letter"))
+        .chain(of(Type::Uint, "since_ns last_cpu threads"))
+        .chain(of(Type::Bool, "followed"))
+        .chain(counters())
+        .chain(of(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
+        .chain(of(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
+        .chain(of(Type::Uint, "audit_repairs"))
+        .collect()
+}
+
+fn exit() -> Columns {
+    let ancestors = (0..ANCESTORS)
+        .flat_map(|n| [format!("ancestor{n}_tgid"), format!("ancestor{n}_start_ns")])
+        .map(|name| (name, Type::Uint));
+    of(Type::Uint, "of_tgid of_start_ns")
+        .chain(ancestors)
+        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Uint, "cgroup_id"))
+        .chain(of(Type::Bool, "followed"))
+        .chain(of(Type::Uint, "processes tasks life_ns"))
+        .chain(counters())
+        .chain(of(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
+        .chain(of(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
+        .chain(of(Type::Uint, "audit_repaired"))
+        .collect()
+}
+
+fn group_move() -> Columns {
+    of(Type::Uint, "from to run_ns lat_ns throttle_ns").collect()
+}
+
+/// Whose a control group is.
+const NAMED: &str = "unit container pod namespace runtime";
+
+fn group_name() -> Columns {
+    of(Type::Text, "path").chain(of(Type::Text, NAMED)).collect()
+}
+
+/// The process whose page was open.
+fn waits() -> Columns {
+    of(Type::Uint, "tgid t0_ns t1_ns lost skipped unseen tables_bytes")
+        .chain(of(Type::Text, "why_not"))
+        .collect()
+}
+
+/// Its threads.
+fn wait() -> Columns {
+    let queued = ["after_wakeup", "after_preemption"]
+        .iter()
+        .flat_map(|after| ["count", "ns", "max_ns"].map(|what| format!("{after}_{what}")))
+        .map(|name| (name, Type::Uint));
+    of(Type::Uint, "tgid tid")
+        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Uint, "queued"))
+        .chain(queued)
+        .collect()
+}
+
+/// `wait`: whose, by its place.
+fn wait_sleep() -> Columns {
+    of(Type::Uint, "wait")
+        .chain(of(Type::Text, "kind"))
+        .chain(of(Type::Int, "nr"))
+        .chain(of(Type::Uint, "count ns max_ns"))
+        .collect()
+}
+
+fn wait_length() -> Columns {
+    of(Type::Uint, "wait")
+        .chain(of(Type::Bool, "preempted"))
+        .chain(of(Type::Uint, "bucket waits"))
+        .collect()
+}
+
+fn wait_other() -> Columns {
+    of(Type::Uint, "wait")
+        .chain(of(Type::Bool, "ran_instead"))
+        .chain(of(Type::Uint, "tgid tid"))
+        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Uint, "amount"))
+        .collect()
+}
+
+/// What a control group's files say.
+fn group_file() -> Columns {
+    of(Type::Text, "name")
+        .chain(of(Type::Uint, "cgroup_id usage_ns user_ns system_ns"))
+        .chain(of(Type::Uint, "nr_periods nr_throttled throttled_ns weight"))
+        .chain(of(Type::Text, "max"))
+        .chain(of(Type::Float, "allowed_cpus"))
+        .chain(of(Type::Text, "cpus"))
+        .chain(of(Type::Uint, "pressure_some_ns pressure_full_ns processes"))
+        .collect()
+}
+
+/// Each with why it is missing.
+fn detail() -> Columns {
+    let figures = [
+        ("virt_bytes", Type::Uint),
+        ("res_bytes", Type::Uint),
+        ("shr_bytes", Type::Uint),
+        ("time_ns", Type::Uint),
+        ("cmdline", Type::Text),
+        ("user", Type::Text),
+        ("cgroup", Type::Text),
+    ];
+    figures
+        .into_iter()
+        .flat_map(|(name, kind)| [(name.into(), kind), (format!("{name}_why_not"), Type::Text)])
+        .chain(of(Type::Uint, "ppid"))
+        .chain(of(Type::Int, "nice prio"))
+        .chain(of(Type::Uint, "policy"))
+        // Of a process whose control group has no id; others are named by their group.
+        .chain(of(Type::Text, NAMED))
+        .collect()
+}

@@ -1,0 +1,195 @@
+//! One file of a recording, read frame by frame.
+
+use crate::about::{About, Form, FILE_MAGIC, FORMAT};
+use crate::bounds::Payload;
+use crate::error::RecordingError;
+use crate::frame::{FrameHeader, Kind, HEADER, LONGEST, MAGIC, TRAILER};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes that are looked through at once for the next frame.
+const CHUNK: usize = 1 << 16;
+/// And at first.
+const NEAR: usize = 512;
+
+/// A file that is open.
+#[derive(Debug)]
+pub struct Segment {
+    file: File,
+    path: PathBuf,
+    about: About,
+    /// Where the frames after the header begin.
+    begin: u64,
+    header: FrameHeader,
+}
+
+/// What is at a place of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A frame whose header is whole.
+    Frame(FrameHeader),
+    /// Nothing that can be read up to there, where a frame is or the file ends.
+    Damaged(u64),
+    /// The end of the file.
+    End,
+}
+
+impl Segment {
+    /// Opens a file; errors call it by `path`.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: it is no recording, or of a later version.
+    pub fn open(file: File, path: &Path) -> Result<Segment, RecordingError> {
+        let not = || RecordingError::NotARecording { path: path.into() };
+        let mut start = [0; FILE_MAGIC.len() + HEADER];
+        file.read_exact_at(&mut start, 0).map_err(|_| not())?;
+        if !start.starts_with(FILE_MAGIC) {
+            return Err(not());
+        }
+        let damaged = |why: &str| RecordingError::Header { path: path.into(), why: why.into() };
+        let header = FrameHeader::parse(&start[FILE_MAGIC.len()..]);
+        let header = header.filter(|h| h.kind == Kind::Header);
+        let header = header.ok_or_else(|| damaged("its checksum is wrong"))?;
+        if !header.is_short_and_plain() {
+            return Err(damaged("it is compressed, or longer than 1 MiB"));
+        }
+        let at = FILE_MAGIC.len() as u64;
+        let payload = stored(&file, &header, at).ok_or_else(|| damaged("it is not whole"))?.bytes;
+        let invalid = |error: serde_json::Error| damaged(&error.to_string());
+        let form: Form = serde_json::from_slice(&payload).map_err(invalid)?;
+        if form.format > FORMAT {
+            let (found, version) = (form.format, form.exactop);
+            return Err(RecordingError::Later { path: path.into(), found, known: FORMAT, version });
+        }
+        let about: About = serde_json::from_slice(&payload).map_err(invalid)?;
+        Ok(Segment { file, path: path.into(), about, begin: at + header.length(), header })
+    }
+
+    /// What it says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// What it is called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn begin(&self) -> u64 {
+        self.begin
+    }
+
+    /// Its first frame's header, and where that is.
+    pub(crate) fn header(&self) -> (FrameHeader, u64) {
+        (self.header, self.begin - self.header.length())
+    }
+
+    /// How long it is now; it may be growing.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: it cannot be told.
+    pub fn length(&self) -> Result<u64, RecordingError> {
+        let metadata = self.file.metadata();
+        Ok(metadata.map_err(|error| RecordingError::io("read", &self.path, error))?.len())
+    }
+
+    fn header_at(&self, at: u64, length: u64) -> Option<FrameHeader> {
+        let mut bytes = [0; HEADER];
+        if length.checked_sub(at)? < HEADER as u64 {
+            return None;
+        }
+        self.file.read_exact_at(&mut bytes, at).ok()?;
+        let header = FrameHeader::parse(&bytes).filter(|h| h.mark == self.about.mark)?;
+        (at + header.length() <= length).then_some(header)
+    }
+
+    /// What is there.
+    pub(crate) fn find(&self, at: u64) -> Result<Found, RecordingError> {
+        let length = self.length()?;
+        if at >= length {
+            return Ok(Found::End);
+        }
+        Ok(match self.header_at(at, length) {
+            Some(header) => Found::Frame(header),
+            None => Found::Damaged(self.next_after(at + 1, length)),
+        })
+    }
+
+    /// Where the next frame with a whole header is; the end if there is none.
+    fn next_after(&self, mut at: u64, length: u64) -> u64 {
+        let mut chunk = vec![0; CHUNK];
+        // Most often the next is near: where there are many such places, little is read twice.
+        let mut size = NEAR;
+        while at < length {
+            let wanted = usize::try_from(length - at).map_or(size, |left| left.min(size));
+            let bytes = &mut chunk[..wanted];
+            if self.file.read_exact_at(bytes, at).is_err() {
+                return length;
+            }
+            for (n, window) in bytes.windows(MAGIC.len()).enumerate() {
+                let there = at + n as u64;
+                if window == MAGIC && self.header_at(there, length).is_some() {
+                    return there;
+                }
+            }
+            if wanted < size {
+                return length;
+            }
+            // A magic may lie across the end of the chunk.
+            at += (size - MAGIC.len()) as u64 + 1;
+            size = (size * 2).min(CHUNK);
+        }
+        length
+    }
+
+    /// A frame's payload; `None`: not what was written.
+    pub(crate) fn payload(&self, header: &FrameHeader, at: u64) -> Option<Payload> {
+        stored(&self.file, header, at)
+    }
+
+    /// Whether the length after the payload is right.
+    pub(crate) fn is_trailer_right(&self, header: &FrameHeader, at: u64) -> bool {
+        let mut bytes = [0; TRAILER];
+        let there = at + header.length() - TRAILER as u64;
+        let read = self.file.read_exact_at(&mut bytes, there);
+        read.is_ok() && u64::from(u32::from_le_bytes(bytes)) == header.length()
+    }
+
+    /// The last frame and where it ends; found from the end where the file ends with a frame, else
+    /// by going through it. `None`: there is none after the header.
+    pub(crate) fn last(&self) -> Result<Option<(FrameHeader, u64)>, RecordingError> {
+        let length = self.length()?;
+        let mut bytes = [0; TRAILER];
+        let there = length.saturating_sub(TRAILER as u64);
+        if there >= self.begin && self.file.read_exact_at(&mut bytes, there).is_ok() {
+            let back = u64::from(u32::from_le_bytes(bytes));
+            let at = length.checked_sub(back).filter(|&at| at >= self.begin);
+            let header = at.and_then(|at| self.header_at(at, length));
+            if let Some(header) = header.filter(|h| h.length() == back) {
+                return Ok(Some((header, length)));
+            }
+        }
+        let (mut at, mut last) = (self.begin, None);
+        loop {
+            match self.find(at)? {
+                Found::End => return Ok(last),
+                Found::Damaged(next) => at = next,
+                Found::Frame(header) => {
+                    at += header.length();
+                    last = Some((header, at));
+                }
+            }
+        }
+    }
+}
+
+fn stored(file: &File, header: &FrameHeader, at: u64) -> Option<Payload> {
+    let length = usize::try_from(header.stored().min(LONGEST.into())).ok()?;
+    let mut bytes = vec![0; length];
+    file.read_exact_at(&mut bytes, at + HEADER as u64).ok()?;
+    if !header.is_payload(&bytes) {
+        return None;
+    }
+    header.payload(bytes).ok()
+}

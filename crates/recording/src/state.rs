@@ -1,0 +1,73 @@
+//! What both ends of a file know after each frame: the texts told so far, and the last rows.
+
+use crate::bounds::CELLS;
+use crate::error::Bad;
+use crate::rows::DetailKey;
+use crate::schema::Which;
+use crate::strings::Strings;
+use crate::values::Before;
+use exactop_model::AccountId;
+
+/// Tables whose rows that are not listed are forgotten.
+const LISTED: [Which; 13] = [
+    Which::Cpu,
+    Which::CpuTicks,
+    Which::Gone,
+    Which::Exit,
+    Which::Machine,
+    Which::GroupMove,
+    Which::GroupName,
+    Which::Waits,
+    Which::Wait,
+    Which::WaitSleep,
+    Which::WaitLength,
+    Which::WaitOther,
+    Which::GroupFile,
+];
+
+/// Texts and rows since the last keyframe.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    pub strings: Strings,
+    before: [Before; Which::ALL.len()],
+}
+
+impl State {
+    pub fn before(&self, which: Which) -> &Before {
+        &self.before[which as usize]
+    }
+
+    pub fn before_mut(&mut self, which: Which) -> &mut Before {
+        &mut self.before[which as usize]
+    }
+
+    /// The table of a detail's row.
+    pub fn details(&self, key: DetailKey) -> &Before {
+        self.before(if key.is_task { Which::TaskDetail } else { Which::ProcessDetail })
+    }
+
+    /// Whether no more is remembered than may be.
+    pub fn check(&self) -> Result<(), Bad> {
+        let cells: usize = self.before.iter().map(Before::cells).sum();
+        (cells <= CELLS).then_some(()).ok_or(Bad::TooMuch)
+    }
+
+    /// Forgets who is gone, the same at both ends.
+    pub fn forget(&mut self, complete: bool, gone: &[AccountId]) {
+        for which in LISTED {
+            self.before_mut(which).keep_listed();
+        }
+        let accounts = [Which::Task, Which::TaskDetail, Which::ProcessDetail];
+        if complete {
+            self.before_mut(Which::Task).keep_listed();
+            let living = std::mem::take(self.before_mut(Which::Task));
+            for which in [Which::TaskDetail, Which::ProcessDetail] {
+                self.before_mut(which).keep(|account| living.row(account).is_some());
+            }
+            *self.before_mut(Which::Task) = living;
+        }
+        for account in gone {
+            accounts.iter().for_each(|&which| self.before_mut(which).forget(account.0));
+        }
+    }
+}

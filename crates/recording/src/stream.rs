@@ -1,0 +1,389 @@
+//! A recording that nobody keeps: the bytes of a file, sent as windows close.
+//!
+//! One sender, any number of receivers: all get the same bytes. Whoever comes later gets what a file
+//! begins with, and then goes on from the next keyframe. Beside it the sender can say a word to one
+//! of them, which is a frame that belongs to no file.
+
+use crate::about::{About, Form, Machine, FILE_MAGIC, FORMAT};
+use crate::bounds::{Payload, LONGEST_HEADER};
+use crate::decode::Decoder;
+use crate::error::Bad;
+use crate::file::FileBytes;
+use crate::frame::{build, FrameHeader, Kind, Place, Span, HEADER, LONGEST, TRAILER};
+use exactop_model::Snapshot;
+
+/// No answer is longer, bytes of JSON.
+pub const LONGEST_ANSWER: usize = LONGEST as usize;
+
+/// Makes the bytes.
+#[derive(Debug)]
+pub struct Outgoing {
+    bytes: FileBytes,
+    begin: Vec<u8>,
+}
+
+impl Outgoing {
+    /// A stream of this machine, whose first instant is this (CLOCK_MONOTONIC ns).
+    ///
+    /// # Errors
+    /// [`Bad`]: the machine's description is longer than anything that is read.
+    pub fn begin(machine: &Machine, at_ns: u64) -> Result<Outgoing, Bad> {
+        let (bytes, begin) = FileBytes::begin(machine, at_ns, false)?;
+        Ok(Outgoing { bytes, begin })
+    }
+
+    /// What every receiver gets first.
+    pub fn beginning(&self) -> &[u8] {
+        &self.begin
+    }
+
+    /// Everyone, for those who come now; the others know it already.
+    ///
+    /// # Errors
+    /// [`Bad`]: more than is read.
+    pub fn keyframe(&mut self, whole: &Snapshot, wall_offset_ns: i64) -> Result<Vec<u8>, Bad> {
+        let (t0_ns, t1_ns) = (whole.at_ns, whole.at_ns);
+        self.bytes.keyframe(Span { t0_ns, t1_ns, wall_offset_ns }, whole)
+    }
+
+    /// Whether so much was told since everyone was that it is time to tell everyone anew: what both ends
+    /// remember is forgotten then.
+    pub fn is_long(&self) -> bool {
+        self.bytes.is_long()
+    }
+
+    /// What changed since an instant.
+    ///
+    /// # Errors
+    /// [`Bad`]: more than is read.
+    pub fn window(
+        &mut self,
+        t0_ns: u64,
+        now: &Snapshot,
+        wall_offset_ns: i64,
+    ) -> Result<Vec<u8>, Bad> {
+        self.bytes.window(Span { t0_ns, t1_ns: now.at_ns, wall_offset_ns }, now)
+    }
+}
+
+/// A word to one receiver, as its bytes.
+///
+/// # Errors
+/// [`Bad`]: longer than anything that is read.
+pub fn word(text: &str) -> Result<Vec<u8>, Bad> {
+    let payload = Payload { bytes: text.as_bytes().to_vec(), cells: 0 };
+    build(Kind::Word, Place::default(), Span::default(), &payload)
+}
+
+/// What somebody asked for beside the stream, JSON, as its bytes.
+///
+/// # Errors
+/// [`Bad`]: longer than anything that is read.
+pub fn answer(json: Vec<u8>) -> Result<Vec<u8>, Bad> {
+    let payload = Payload { bytes: json, cells: 0 };
+    build(Kind::Answer, Place::default(), Span::default(), &payload)
+}
+
+/// What was received.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// Whose figures they will be.
+    Machine(Box<About>),
+    /// Everyone at an instant. Only the first is news.
+    Whole(Box<Snapshot>),
+    /// What changed until `span.t1_ns`.
+    Window(Span, Box<Snapshot>),
+    /// A word.
+    Word(String),
+    /// What was asked for beside the stream: JSON.
+    Answer(Vec<u8>),
+}
+
+/// What is wrong with a stream.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// It does not begin as one.
+    #[error("its first bytes are not those of a recording")]
+    NotARecording,
+    /// It was written by a later version.
+    #[error("its format is {found}, and this exactop reads up to {known}: use exactop {version}")]
+    Later {
+        /// Its format.
+        found: u32,
+        /// The last format that is known here.
+        known: u32,
+        /// Who wrote it.
+        version: String,
+    },
+    /// Its header cannot be read.
+    #[error("its header is damaged: {0}")]
+    Header(String),
+    /// A frame is not what was written, or not the next one.
+    #[error("a frame of it is damaged")]
+    Damaged,
+    /// A frame is whole, and what it says cannot be.
+    #[error("a frame of it cannot be: {0}")]
+    Bad(#[from] Bad),
+}
+
+/// Reads the bytes as they come.
+#[derive(Debug, Default)]
+pub struct Incoming {
+    bytes: Vec<u8>,
+    /// Bytes of it that were read.
+    read: usize,
+    stream: Option<(u32, Decoder)>,
+    /// The number of the frame that must be next; `None`: there was no keyframe yet.
+    expected: Option<u32>,
+}
+
+impl Incoming {
+    /// Nothing yet.
+    pub fn new() -> Incoming {
+        Incoming::default()
+    }
+
+    /// Takes bytes as they came.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.read);
+        self.read = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// What is whole of them; `None`: more is needed.
+    ///
+    /// # Errors
+    /// [`StreamError`]; nothing that comes after it can be understood.
+    pub fn next_heard(&mut self) -> Result<Option<Heard>, StreamError> {
+        loop {
+            let begins = self.stream.is_none() && !self.is_beside();
+            let magic = if begins { FILE_MAGIC.len() } else { 0 };
+            let rest = &self.bytes[self.read..];
+            if begins && !FILE_MAGIC.starts_with(&rest[..rest.len().min(magic)]) {
+                return Err(StreamError::NotARecording);
+            }
+            let Some(start) = rest.get(magic..magic + HEADER) else { return Ok(None) };
+            let header = FrameHeader::parse(start).ok_or(StreamError::Damaged)?;
+            if begins && (header.kind != Kind::Header || header.stored() > LONGEST_HEADER) {
+                return Err(StreamError::NotARecording);
+            }
+            let end = magic + usize::try_from(header.length()).map_err(|_| StreamError::Damaged)?;
+            let Some(frame) = rest.get(magic + HEADER..end - TRAILER) else { return Ok(None) };
+            if rest.len() < end {
+                return Ok(None);
+            }
+            if !header.is_payload(frame) {
+                return Err(StreamError::Damaged);
+            }
+            let payload = header.payload(frame.to_vec())?;
+            self.read += end;
+            if let Some(heard) = self.hear(&header, &payload)? {
+                return Ok(Some(heard));
+            }
+        }
+    }
+
+    /// A refusal or an answer comes before any stream.
+    fn is_beside(&self) -> bool {
+        let header = self.bytes.get(self.read..self.read + HEADER).and_then(FrameHeader::parse);
+        header.is_some_and(|header| matches!(header.kind, Kind::Word | Kind::Answer))
+    }
+
+    fn hear(
+        &mut self,
+        header: &FrameHeader,
+        payload: &Payload,
+    ) -> Result<Option<Heard>, StreamError> {
+        if header.kind == Kind::Word {
+            return Ok(Some(Heard::Word(String::from_utf8_lossy(&payload.bytes).into_owned())));
+        }
+        if header.kind == Kind::Answer {
+            return Ok(Some(Heard::Answer(payload.bytes.clone())));
+        }
+        let Some((mark, decoder)) = &mut self.stream else {
+            let about = about(&payload.bytes)?;
+            self.stream = Some((about.mark, Decoder::new(&about.tables)));
+            return Ok(Some(Heard::Machine(Box::new(about))));
+        };
+        if header.mark != *mark || self.expected.is_some_and(|n| n != header.number) {
+            return Err(StreamError::Damaged);
+        }
+        let heard = match header.kind {
+            Kind::Keyframe => Some(Heard::Whole(Box::new(decoder.keyframe(payload)?))),
+            // What changed since an instant that nobody told.
+            Kind::Window if self.expected.is_none() => return Ok(None),
+            Kind::Window => Some(Heard::Window(header.span(), Box::new(decoder.window(payload)?))),
+            // What a later version may send.
+            _ => None,
+        };
+        if self.expected.is_some() || header.kind == Kind::Keyframe {
+            self.expected = Some(header.number.wrapping_add(1));
+        }
+        Ok(heard)
+    }
+}
+
+fn about(payload: &[u8]) -> Result<About, StreamError> {
+    let invalid = |error: serde_json::Error| StreamError::Header(error.to_string());
+    let form: Form = serde_json::from_slice(payload).map_err(invalid)?;
+    if form.format > FORMAT {
+        let (found, version) = (form.format, form.exactop);
+        return Err(StreamError::Later { found, known: FORMAT, version });
+    }
+    serde_json::from_slice(payload).map_err(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Ident, SourceKind, TaskKey};
+    use exactop_testkit::samples;
+
+    fn machine() -> Machine {
+        let text = || "x".to_string();
+        Machine {
+            host: text(),
+            boot_id: text(),
+            kernel: text(),
+            architecture: text(),
+            exactop: text(),
+        }
+    }
+
+    /// A stream of some windows with keyframes between, and the same as one piece of bytes.
+    fn sent() -> (Vec<Snapshot>, Vec<u8>) {
+        let mut out = Outgoing::begin(&machine(), 1).unwrap();
+        let mut bytes = out.beginning().to_vec();
+        let snapshots: Vec<Snapshot> = (1..6).map(|n| snapshot(n * 1_000)).collect();
+        bytes.extend(out.keyframe(&snapshots[0], 7).unwrap());
+        for (n, pair) in snapshots.windows(2).enumerate() {
+            if n == 2 {
+                bytes.extend(out.keyframe(&pair[0], 7).unwrap());
+            }
+            bytes.extend(out.window(pair[0].at_ns, &pair[1], 7).unwrap());
+        }
+        (snapshots, bytes)
+    }
+
+    fn snapshot(at_ns: u64) -> Snapshot {
+        let key = TaskKey { tgid: 5, tid: 5, start_ns: at_ns };
+        let tasks = vec![samples::task(at_ns, key, Ident::default())];
+        Snapshot { tasks, ..samples::snapshot(SourceKind::Ledger, at_ns) }
+    }
+
+    fn heard(incoming: &mut Incoming) -> Vec<Heard> {
+        std::iter::from_fn(|| incoming.next_heard().unwrap()).collect()
+    }
+
+    #[test]
+    fn whatever_pieces_it_comes_in_the_snapshots_are_those_that_were_sent() {
+        let (snapshots, bytes) = sent();
+        for size in [1, 7, 56, 1000, bytes.len()] {
+            let mut incoming = Incoming::new();
+            let mut all = Vec::new();
+            for piece in bytes.chunks(size) {
+                incoming.push(piece);
+                all.extend(heard(&mut incoming));
+            }
+            assert!(matches!(&all[0], Heard::Machine(about) if about.machine == machine()));
+            assert!(matches!(&all[1], Heard::Whole(whole) if **whole == snapshots[0]));
+            let windows = all.iter().filter_map(|heard| match heard {
+                Heard::Window(span, now) => Some((span.t0_ns, now)),
+                _ => None,
+            });
+            let windows: Vec<_> = windows.collect();
+            assert_eq!(windows.len(), 4);
+            for (pair, (t0_ns, now)) in snapshots.windows(2).zip(windows) {
+                assert_eq!((pair[0].at_ns, &pair[1]), (t0_ns, &**now));
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_comes_later_begins_with_the_next_keyframe() {
+        let (snapshots, _) = sent();
+        let mut out = Outgoing::begin(&machine(), 1).unwrap();
+        out.keyframe(&snapshots[0], 0).unwrap();
+        let unseen = out.window(1, &snapshots[1], 0).unwrap();
+        let mut incoming = Incoming::new();
+        incoming.push(out.beginning());
+        incoming.push(&unseen);
+        incoming.push(&out.keyframe(&snapshots[1], 0).unwrap());
+        incoming.push(&out.window(snapshots[1].at_ns, &snapshots[2], 0).unwrap());
+        let all = heard(&mut incoming);
+        assert_eq!(all.len(), 3, "{all:?}");
+        assert!(matches!(&all[1], Heard::Whole(whole) if **whole == snapshots[1]));
+        assert!(matches!(&all[2], Heard::Window(_, now) if **now == snapshots[2]));
+    }
+
+    #[test]
+    fn a_frame_that_is_missing_or_another_streams_is_refused() {
+        let (snapshots, _) = sent();
+        let mut out = Outgoing::begin(&machine(), 1).unwrap();
+        let mut other = Outgoing::begin(&machine(), 1).unwrap();
+        let key = out.keyframe(&snapshots[0], 0).unwrap();
+        out.window(1_000, &snapshots[1], 0).unwrap();
+        let next = out.window(2_000, &snapshots[2], 0).unwrap();
+        let foreign = other.keyframe(&snapshots[0], 0).unwrap();
+        for wrong in [&next, &foreign] {
+            let mut incoming = Incoming::new();
+            incoming.push(out.beginning());
+            incoming.push(&key);
+            heard(&mut incoming);
+            incoming.push(wrong);
+            assert_eq!(incoming.next_heard().unwrap_err(), StreamError::Damaged);
+        }
+    }
+
+    #[test]
+    fn a_word_is_heard_before_a_stream_and_within_it() {
+        let (_, bytes) = sent();
+        let mut incoming = Incoming::new();
+        incoming.push(&word("no").unwrap());
+        assert!(matches!(incoming.next_heard().unwrap(), Some(Heard::Word(text)) if text == "no"));
+        incoming.push(&bytes);
+        assert_eq!(heard(&mut incoming).len(), 7);
+        incoming.push(&answer(b"{}".to_vec()).unwrap());
+        assert!(
+            matches!(incoming.next_heard().unwrap(), Some(Heard::Answer(json)) if json == b"{}")
+        );
+        incoming.push(&word("that was all").unwrap());
+        assert!(matches!(incoming.next_heard().unwrap(), Some(Heard::Word(_))));
+    }
+
+    #[test]
+    fn damage_at_any_byte_is_refused_or_waits_for_more() {
+        let (snapshots, bytes) = sent();
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x41;
+            let mut incoming = Incoming::new();
+            incoming.push(&damaged);
+            while let Ok(Some(heard)) = incoming.next_heard() {
+                if let Heard::Whole(now) | Heard::Window(_, now) = heard {
+                    assert!(snapshots.contains(&now), "byte {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_recording_or_of_a_later_version_is_refused() {
+        let mut incoming = Incoming::new();
+        incoming.push(b"HTTP/1.1 400");
+        assert_eq!(incoming.next_heard().unwrap_err(), StreamError::NotARecording);
+        let later = br#"{"format":2,"exactop":"9.0"}"#;
+        let header = build(
+            Kind::Header,
+            Place::default(),
+            Span::default(),
+            &Payload { bytes: later.to_vec(), cells: 0 },
+        )
+        .unwrap();
+        let mut incoming = Incoming::new();
+        incoming.push(&[FILE_MAGIC.as_slice(), &header].concat());
+        let refused = incoming.next_heard().unwrap_err();
+        assert!(matches!(&refused, StreamError::Later { version, .. } if version == "9.0"));
+    }
+}

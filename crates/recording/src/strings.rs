@@ -1,0 +1,77 @@
+//! Texts, each told once between two keyframes and named by number from then on.
+
+use crate::bounds::check_texts;
+use crate::error::Bad;
+use crate::values::{put, put_bytes, Bytes};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Texts by number.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Strings {
+    list: Vec<Arc<[u8]>>,
+    numbers: FxHashMap<Arc<[u8]>, u64>,
+    told: usize,
+    bytes: usize,
+    /// How many came with the keyframe.
+    first: usize,
+}
+
+/// So many may come after a keyframe, or as many as came with it, before the next is due: whoever starts
+/// programs under ever new names is not to fill memory with them.
+const MORE: usize = 32_768;
+
+impl Strings {
+    /// The number of a text; a new one if it has none.
+    pub fn number(&mut self, text: &[u8]) -> u64 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let (number, text): (u64, Arc<[u8]>) = (self.list.len() as u64, text.into());
+        self.bytes += text.len();
+        self.list.push(text.clone());
+        self.numbers.insert(text, number);
+        number
+    }
+
+    /// The text of a number.
+    pub fn text(&self, number: u64) -> Result<&[u8], Bad> {
+        let number = usize::try_from(number).map_err(|_| Bad::Text)?;
+        self.list.get(number).map(|text| &**text).ok_or(Bad::Text)
+    }
+
+    /// Writes those that were not written yet: how many there were, how many come, they.
+    pub fn put_new(&mut self, out: &mut Vec<u8>) -> Result<(), Bad> {
+        check_texts(self.list.len(), self.bytes)?;
+        put(out, self.told as u64);
+        let new = &self.list[self.told..];
+        put(out, new.len() as u64);
+        new.iter().for_each(|text| put_bytes(out, text));
+        if self.told == 0 {
+            self.first = new.len();
+        }
+        self.told = self.list.len();
+        Ok(())
+    }
+
+    /// Whether so much was told since the last keyframe that it is time for another, which begins anew.
+    pub fn is_long(&self) -> bool {
+        let came = self.list.len() - self.first;
+        let half_full = check_texts(self.list.len() * 2, self.bytes * 2).is_err();
+        half_full || came > MORE.max(self.first)
+    }
+
+    /// Reads those that are new.
+    pub fn get_new(&mut self, bytes: &mut Bytes) -> Result<(), Bad> {
+        if bytes.number()? != self.list.len() as u64 {
+            return Err(Bad::Text);
+        }
+        for _ in 0..bytes.number()? {
+            let text = bytes.bytes()?;
+            self.bytes += text.len();
+            check_texts(self.list.len() + 1, self.bytes)?;
+            self.list.push(text.into());
+        }
+        Ok(())
+    }
+}

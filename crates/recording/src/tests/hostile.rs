@@ -1,0 +1,229 @@
+//! Files made to take all memory or all time: what a few bytes stand for is bounded, and nothing is
+//! written that would not be read.
+
+use super::{machine, plain};
+use crate::about::{About, FILE_MAGIC};
+use crate::bounds::{cells, expanded, Payload, CELLS};
+use crate::decode::Decoder;
+use crate::encode::Encoder;
+use crate::error::Bad;
+use crate::frame::{build, Kind, Place, Span, HEADER, TRAILER};
+use crate::parts::Recording;
+use crate::reader::Reader;
+use crate::replay::{Moved, Replay};
+use crate::schema::{tables, Which};
+use exactop_model::{Comm, Ident, Snapshot, SourceKind, TaskKey};
+use exactop_testkit::samples;
+use std::path::Path;
+use std::process::Command;
+
+/// What reading the largest that may be takes at most, KiB; stated in docs/recording.md.
+const MOST_KIB: u64 = 3 << 19;
+/// What reading what is refused takes at most.
+const LITTLE_KIB: u64 = 160 << 10;
+/// Tells the child which file to read.
+const FILE: &str = "EXACTOP_TEST_HOSTILE";
+
+/// So many tasks, from an account on.
+fn many(at_ns: u64, from: u64, count: usize) -> Snapshot {
+    let ident = Ident {
+        ppid: 1,
+        comm: Comm::new(b"same"),
+        uid: 0,
+        cgroup_id: None,
+        nice: 0,
+        prio: 120,
+        policy: 0,
+        kthread: false,
+    };
+    let mut snapshot = samples::snapshot(SourceKind::Ledger, at_ns);
+    snapshot.complete = false;
+    snapshot.tasks = (from..from + count as u64)
+        .map(|n| samples::task(n, TaskKey { tgid: n as u32, tid: n as u32, start_ns: n }, ident))
+        .collect();
+    snapshot
+}
+
+/// Tasks there may be at once, beside the machine's row.
+fn most_tasks() -> usize {
+    let columns = |which: Which| which.table().columns.len();
+    (CELLS - cells(1, columns(Which::Machine))) / cells(1, columns(Which::Task))
+}
+
+/// A file of frames, one every second.
+struct Planted {
+    bytes: Vec<u8>,
+    number: u32,
+}
+
+impl Planted {
+    fn new() -> Planted {
+        let about = About::new(&machine(), 1, 0, false);
+        let json = plain(serde_json::to_vec(&about).expect("JSON"));
+        let header = build(Kind::Header, Place::default(), Span::default(), &json);
+        Planted { bytes: [&FILE_MAGIC[..], &header.expect("a frame")].concat(), number: 1 }
+    }
+
+    fn at_ns(&self) -> u64 {
+        u64::from(self.number) * 1_000_000_000
+    }
+
+    fn put(&mut self, kind: Kind, payload: &Payload) {
+        let place = Place { mark: 0, number: self.number };
+        let t0_ns = if kind == Kind::Keyframe { 0 } else { 1_000_000_000 };
+        let span = Span { t0_ns: self.at_ns() - t0_ns, t1_ns: self.at_ns(), wall_offset_ns: 0 };
+        self.bytes.extend(build(kind, place, span, payload).expect("a frame"));
+        self.number += 1;
+    }
+
+    /// Reads it in a process of its own: how many windows and gaps, and the most memory it took, KiB.
+    fn read(&self, dir: &Path) -> (u64, u64, u64) {
+        let path = dir.join("planted.rec");
+        std::fs::write(&path, &self.bytes).expect("a file");
+        let ours = std::env::current_exe().expect("this test");
+        let output = Command::new(ours)
+            .args(["--exact", "tests::hostile::child_that_reads", "--nocapture"])
+            .env(FILE, &path)
+            .output()
+            .expect("a child");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let told = text.lines().find_map(|line| line.split_once("read: ").map(|(_, told)| told));
+        let told = told.unwrap_or_else(|| panic!("{text}"));
+        let numbers: Vec<u64> = told.split(' ').map(|n| n.parse().expect("a number")).collect();
+        (numbers[0], numbers[1], numbers[2])
+    }
+}
+
+/// Not a test of its own: what [`Planted::read`] starts.
+#[test]
+fn child_that_reads() {
+    let Some(path) = std::env::var_os(FILE) else { return };
+    let recording = Recording::open(path.as_ref()).expect("a recording");
+    let mut replay = Replay::new(Reader::new(recording));
+    let (mut windows, mut gaps) = (0, 0);
+    loop {
+        match replay.forward().expect("readable") {
+            Moved::End => break,
+            Moved::Window => windows += 1,
+            Moved::Gap(_) => gaps += 1,
+        }
+    }
+    let status = std::fs::read_to_string("/proc/self/status").expect("ours");
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a figure");
+    println!("\nread: {windows} {gaps} {}", most.trim().trim_end_matches(" kB"));
+}
+
+#[test]
+fn the_most_that_is_written_is_read_within_a_bound() {
+    let most = most_tasks();
+    assert!(most > 100_000, "more than machines have: {most}");
+    let mut encoder = Encoder::default();
+    let mut planted = Planted::new();
+    let keyframe = encoder.keyframe(&many(planted.at_ns(), 0, most)).expect("as much as may be");
+    planted.put(Kind::Keyframe, &keyframe);
+    let window = encoder.window(&many(planted.at_ns(), 0, most)).expect("a window");
+    planted.put(Kind::Window, &window);
+    let more = encoder.window(&many(planted.at_ns(), most as u64, 2));
+    assert_eq!(more.map(|_| ()), Err(Bad::TooMuch), "nor is more than that remembered");
+    let too_many = Encoder::default().keyframe(&many(planted.at_ns(), 0, most + 1));
+    assert_eq!(too_many.map(|_| ()), Err(Bad::TooMuch));
+    let dir = tempfile::tempdir().expect("a directory");
+    let (windows, gaps, kib) = planted.read(dir.path());
+    assert_eq!((windows, gaps), (1, 0));
+    assert!(kib < MOST_KIB, "{kib} KiB");
+}
+
+/// A keyframe of few tasks, and a payload that stands for more than its bytes may.
+fn refused(payload: &[u8]) {
+    let mut planted = Planted::new();
+    let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
+    planted.put(Kind::Keyframe, &keyframe);
+    let before = planted.bytes.len();
+    planted.put(Kind::Window, &plain(payload.to_vec()));
+    let stored = planted.bytes.len() - before - HEADER - TRAILER;
+    assert!(stored < 1 << 10, "few bytes");
+    let payload = Payload { bytes: payload.to_vec(), cells: expanded(stored) };
+    let read = Decoder::new(tables()).window(&payload);
+    assert_eq!(read.map(|_| ()), Err(Bad::TooMuch));
+    let dir = tempfile::tempdir().expect("a directory");
+    let (windows, gaps, kib) = planted.read(dir.path());
+    assert_eq!((windows, gaps), (0, 1), "a gap and no figure");
+    assert!(kib < LITTLE_KIB, "{kib} KiB");
+}
+
+/// A table of so many rows, each key the one before and one.
+fn table(out: &mut Vec<u8>, which: Which, rows: u64) {
+    use crate::values::{put, put_bytes};
+    let mut table = Vec::new();
+    put(&mut table, rows);
+    table.resize(table.len() + rows as usize, 5);
+    put(out, which as u64);
+    put_bytes(out, &table);
+}
+
+#[test]
+fn a_few_bytes_never_stand_for_more_rows_than_there_can_be() {
+    for (which, rows) in [(Which::Task, 60_000), (Which::Machine, 2), (Which::Cpu, 60_000)] {
+        let mut payload = vec![0, 0];
+        table(&mut payload, which, rows);
+        refused(&payload);
+    }
+    let mut payload = vec![0, 0];
+    (0..10).for_each(|_| table(&mut payload, Which::Exit, 6_000));
+    refused(&payload);
+}
+
+#[test]
+fn what_unpacks_to_far_more_is_not_unpacked() {
+    let packed = zstd::bulk::compress(&vec![0; 64 << 20], 19).expect("packed");
+    assert!(packed.len() < 16 << 10);
+    // As the frame would say it: packed by hand, as no writer packs so well.
+    let mut planted = Planted::new();
+    let keyframe = Encoder::default().keyframe(&many(planted.at_ns(), 0, 10)).expect("a frame");
+    planted.put(Kind::Keyframe, &keyframe);
+    let at = planted.bytes.len();
+    planted.put(Kind::Header, &plain(packed));
+    let frame = &mut planted.bytes[at..];
+    (frame[4], frame[5]) = (3, 1);
+    frame[44..48].copy_from_slice(&(64_u32 << 20).to_le_bytes());
+    let crc = crc32c::crc32c(&frame[..52]);
+    frame[52..56].copy_from_slice(&crc.to_le_bytes());
+    let dir = tempfile::tempdir().expect("a directory");
+    let (windows, gaps, kib) = planted.read(dir.path());
+    assert_eq!((windows, gaps), (0, 1));
+    assert!(kib < LITTLE_KIB / 4, "{kib} KiB");
+}
+
+/// Idle tasks that are all listed: the writer leaves unpacked what packs too well, so it is read.
+#[test]
+fn what_packs_too_well_is_written_as_it_is() {
+    let mut encoder = Encoder::default();
+    let mut planted = Planted::new();
+    let keyframe = encoder.keyframe(&many(planted.at_ns(), 0, 20_000)).expect("a frame");
+    planted.put(Kind::Keyframe, &keyframe);
+    for _ in 0..3 {
+        let window = encoder.window(&many(planted.at_ns(), 0, 20_000)).expect("a window");
+        planted.put(Kind::Window, &window);
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let (windows, gaps, _) = planted.read(dir.path());
+    assert_eq!((windows, gaps), (3, 0));
+}
+
+#[test]
+fn a_header_is_short_and_plain() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("header.rec");
+    let about = About::new(&crate::Machine { host: "x".repeat(2 << 20), ..machine() }, 1, 0, false);
+    let json = plain(serde_json::to_vec(&about).expect("JSON"));
+    let place = Place::default();
+    let written = build(Kind::Header, place, Span::default(), &json);
+    assert_eq!(written, Err(Bad::TooMuch), "nor is it written");
+    let mut frame = build(Kind::Window, place, Span::default(), &json).expect("a frame");
+    frame[4] = 1;
+    let crc = crc32c::crc32c(&frame[..52]);
+    frame[52..56].copy_from_slice(&crc.to_le_bytes());
+    std::fs::write(&path, [&FILE_MAGIC[..], &frame].concat()).expect("a file");
+    let Err(error) = Recording::open(&path) else { panic!("opened") };
+    assert!(error.to_string().contains("longer than 1 MiB"), "{error}");
+}

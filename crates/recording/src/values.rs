@@ -1,0 +1,324 @@
+//! Tables of numbers as bytes. A number is told by how it differs from the row of the same key
+//! before; a column in which nothing differs is left out.
+//!
+//! A table is: its number, the length of what follows, how many rows, their keys, and for each
+//! column that is there its number, its length and its values. All numbers are varints (LEB128);
+//! those of keys and values are codes: 0 as predicted, 1 missing, 2 a number that follows, 3 + n
+//! what was predicted plus n (zigzag). A key is predicted to be the one that came after the last
+//! key in the list before, a value to be what it was in the row of that key before, else missing;
+//! what is missing counts as 0 when something is added to it. A key is never missing.
+
+use crate::bounds::{cells, Room};
+use crate::error::Bad;
+use integer_encoding::VarInt;
+use rustc_hash::FxHashMap;
+
+const SAME: u64 = 0;
+const MISSING: u64 = 1;
+const PLAIN: u64 = 2;
+const DIFFERENCE: u64 = 3;
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    pub key: u64,
+    pub values: Vec<Option<u64>>,
+}
+
+/// What the next list of a table is predicted from.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Before {
+    order: Vec<u64>,
+    rows: FxHashMap<u64, Row>,
+    /// Values of each row.
+    columns: usize,
+}
+
+impl Before {
+    /// The last row of a key.
+    pub fn row(&self, key: u64) -> Option<&Row> {
+        self.rows.get(&key)
+    }
+
+    /// The last rows of all keys.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
+    }
+
+    /// Figures that are remembered.
+    pub fn cells(&self) -> usize {
+        cells(self.rows.len(), self.columns)
+    }
+
+    fn value(&self, key: u64, column: usize) -> Option<u64> {
+        self.row(key).and_then(|row| row.values[column])
+    }
+
+    /// Forgets a key.
+    pub fn forget(&mut self, key: u64) {
+        self.rows.remove(&key);
+    }
+
+    /// Forgets all keys but these.
+    pub fn keep(&mut self, keep: impl Fn(u64) -> bool) {
+        self.rows.retain(|&key, _| keep(key));
+    }
+
+    /// Forgets all keys that are not in the last list.
+    pub fn keep_listed(&mut self) {
+        let listed: rustc_hash::FxHashSet<u64> = self.order.iter().copied().collect();
+        self.rows.retain(|key, _| listed.contains(key));
+    }
+
+    fn take(&mut self, rows: &[Row]) {
+        self.rows.extend(rows.iter().map(|row| (row.key, row.clone())));
+        self.order = rows.iter().map(|row| row.key).collect();
+        self.columns = rows.first().map_or(self.columns, |row| row.values.len());
+    }
+}
+
+pub(crate) fn put(out: &mut Vec<u8>, value: u64) {
+    let mut bytes = [0; 10];
+    let n = value.encode_var(&mut bytes);
+    out.extend_from_slice(&bytes[..n]);
+}
+
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Bytes that are read from their beginning.
+pub(crate) struct Bytes<'a>(pub &'a [u8]);
+
+impl<'a> Bytes<'a> {
+    pub fn number(&mut self) -> Result<u64, Bad> {
+        let (value, n) = u64::decode_var(self.0).ok_or(Bad::Short)?;
+        self.0 = &self.0[n..];
+        Ok(value)
+    }
+
+    pub fn bytes(&mut self) -> Result<&'a [u8], Bad> {
+        let length = usize::try_from(self.number()?).map_err(|_| Bad::Short)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(Bad::Short)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A value, by its code.
+    fn value(&mut self, predicted: Option<u64>) -> Result<Option<u64>, Bad> {
+        Ok(match self.number()? {
+            SAME => predicted,
+            MISSING => None,
+            PLAIN => Some(self.number()?),
+            code => {
+                let n = code - DIFFERENCE;
+                let difference = (n >> 1) ^ (n & 1).wrapping_neg();
+                Some(predicted.unwrap_or(0).wrapping_add(difference))
+            }
+        })
+    }
+}
+
+fn put_value(out: &mut Vec<u8>, value: Option<u64>, predicted: Option<u64>) {
+    let Some(now) = value.filter(|_| value != predicted) else {
+        return put(out, if value == predicted { SAME } else { MISSING });
+    };
+    let difference = now.wrapping_sub(predicted.unwrap_or(0)) as i64;
+    let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
+    match zigzag.checked_add(DIFFERENCE) {
+        Some(code) => put(out, code),
+        None => {
+            put(out, PLAIN);
+            put(out, now);
+        }
+    }
+}
+
+/// Predicts keys from the list before.
+struct Keys<'a> {
+    order: &'a [u64],
+    places: FxHashMap<u64, usize>,
+    next: usize,
+    last: u64,
+}
+
+impl<'a> Keys<'a> {
+    fn new(order: &'a [u64]) -> Keys<'a> {
+        let places = order.iter().enumerate().map(|(at, &key)| (key, at)).collect();
+        Keys { order, places, next: 0, last: 0 }
+    }
+
+    fn predicted(&self) -> Option<u64> {
+        self.order.get(self.next).copied()
+    }
+
+    fn is(&mut self, key: u64) {
+        if let Some(at) = self.places.get(&key) {
+            self.next = at + 1;
+        }
+        self.last = key;
+    }
+
+    fn put(&mut self, out: &mut Vec<u8>, key: u64) {
+        match self.predicted() == Some(key) {
+            true => put(out, SAME),
+            false => {
+                // Never SAME, whatever the last key was.
+                let difference = key.wrapping_sub(self.last) as i64;
+                let zigzag = ((difference << 1) ^ (difference >> 63)) as u64;
+                match zigzag.checked_add(DIFFERENCE) {
+                    Some(code) => put(out, code),
+                    None => {
+                        put(out, PLAIN);
+                        put(out, key);
+                    }
+                }
+            }
+        }
+        self.is(key);
+    }
+
+    fn get(&mut self, bytes: &mut Bytes) -> Result<u64, Bad> {
+        let key = match bytes.number()? {
+            SAME => self.predicted().ok_or(Bad::Number)?,
+            MISSING => return Err(Bad::Missing),
+            PLAIN => bytes.number()?,
+            code => {
+                let n = code - DIFFERENCE;
+                self.last.wrapping_add((n >> 1) ^ (n & 1).wrapping_neg())
+            }
+        };
+        self.is(key);
+        Ok(key)
+    }
+}
+
+/// Writes a table; all rows have the same number of values.
+pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: &mut Before) {
+    let mut table = Vec::new();
+    put(&mut table, rows.len() as u64);
+    let mut keys = Keys::new(&before.order);
+    rows.iter().for_each(|row| keys.put(&mut table, row.key));
+    let columns = rows.first().map_or(0, |row| row.values.len());
+    for column in 0..columns {
+        let pairs = || rows.iter().map(|row| (row.values[column], before.value(row.key, column)));
+        if pairs().all(|(value, predicted)| value == predicted) {
+            continue;
+        }
+        let mut values = Vec::new();
+        pairs().for_each(|(value, predicted)| put_value(&mut values, value, predicted));
+        put(&mut table, column as u64);
+        put_bytes(&mut table, &values);
+    }
+    put(out, number as u64);
+    put_bytes(out, &table);
+    before.take(rows);
+}
+
+/// Reads what [`put_table`] wrote after the length. `places` says which of our columns each of the
+/// file's is, `columns` how many we have, `most` how many rows there may be.
+pub(crate) fn get_table(
+    bytes: &[u8],
+    places: &[Option<usize>],
+    (columns, most): (usize, usize),
+    before: &mut Before,
+    room: &mut Room,
+) -> Result<Vec<Row>, Bad> {
+    let mut bytes = Bytes(bytes);
+    let count = usize::try_from(bytes.number()?).map_err(|_| Bad::TooMuch)?;
+    room.take(count, columns, most)?;
+    // A key is a byte at least.
+    if count > bytes.0.len() {
+        return Err(Bad::TooMuch);
+    }
+    let mut keys = Keys::new(&before.order);
+    let mut rows = Vec::new();
+    for _ in 0..count {
+        let key = keys.get(&mut bytes)?;
+        let values = before.row(key).map_or_else(|| vec![None; columns], |row| row.values.clone());
+        rows.push(Row { key, values });
+    }
+    while !bytes.is_empty() {
+        let number = usize::try_from(bytes.number()?).map_err(|_| Bad::Number)?;
+        let mut values = Bytes(bytes.bytes()?);
+        let Some(&Some(column)) = places.get(number) else { continue };
+        for row in &mut rows {
+            row.values[column] = values.value(row.values[column])?;
+        }
+    }
+    before.take(&rows);
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bounds::CELLS;
+
+    fn row(key: u64, values: &[Option<u64>]) -> Row {
+        Row { key, values: values.to_vec() }
+    }
+
+    fn read(
+        bytes: &[u8],
+        places: &[Option<usize>],
+        columns: usize,
+        before: &mut Before,
+    ) -> Result<Vec<Row>, Bad> {
+        let mut room = Room::new(CELLS);
+        get_table(bytes, places, (columns, usize::MAX), before, &mut room)
+    }
+
+    /// Writes lists one after the other and reads them back; yields the length of the last.
+    fn round_trip(lists: &[Vec<Row>]) -> usize {
+        let (mut ours, mut theirs) = (Before::default(), Before::default());
+        let mut length = 0;
+        for list in lists {
+            let mut out = Vec::new();
+            put_table(&mut out, 0, list, &mut ours);
+            length = out.len();
+            let mut bytes = Bytes(&out);
+            assert_eq!(bytes.number(), Ok(0));
+            let table = bytes.bytes().unwrap();
+            let columns = list.first().map_or(0, |row| row.values.len());
+            let places: Vec<_> = (0..columns).map(Some).collect();
+            assert_eq!(read(table, &places, columns, &mut theirs).as_ref(), Ok(list));
+        }
+        length
+    }
+
+    #[test]
+    fn every_number_comes_back_and_what_is_the_same_costs_a_byte_a_row() {
+        let extremes = [Some(0), None, Some(u64::MAX), Some(1 << 63), Some(1), Some(u64::MAX - 1)];
+        let mut lists = Vec::new();
+        for a in extremes {
+            for b in extremes {
+                lists.push(vec![row(u64::MAX, &[a, b]), row(0, &[b, a]), row(1 << 63, &[a, a])]);
+            }
+        }
+        lists.push(Vec::new());
+        lists.push(vec![row(7, &[Some(1), Some(2)]); 1]);
+        round_trip(&lists);
+        let many: Vec<Row> = (0..1000).map(|n| row(n * 3, &[Some(n), None])).collect();
+        let mut fewer = many.clone();
+        fewer.remove(500);
+        assert!(round_trip(&[many.clone(), many.clone()]) < 1010);
+        assert!(round_trip(&[many, fewer.clone(), fewer]) < 1010);
+    }
+
+    #[test]
+    fn columns_that_are_not_known_are_passed_by_and_those_missing_are_missing() {
+        let mut out = Vec::new();
+        put_table(&mut out, 0, &[row(5, &[Some(1), Some(2), Some(3)])], &mut Before::default());
+        let mut bytes = Bytes(&out);
+        bytes.number().unwrap();
+        let places = [Some(1), None, Some(2)];
+        let rows = read(bytes.bytes().unwrap(), &places, 4, &mut Before::default());
+        assert_eq!(rows, Ok(vec![row(5, &[None, Some(1), Some(3), None])]));
+    }
+}

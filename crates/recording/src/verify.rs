@@ -1,0 +1,130 @@
+//! Goes through a recording from its first byte to its last: what is whole, what is a gap and why.
+
+use crate::error::RecordingError;
+use crate::frame::{FrameHeader, Kind};
+use crate::gap::{Gap, Why};
+use crate::parts::Recording;
+use crate::reader::{Reader, Step};
+use crate::segment::{Found, Segment};
+use std::path::Path;
+
+/// A file, gone through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileReport {
+    /// Its name.
+    pub name: String,
+    /// Its length, bytes.
+    pub bytes: u64,
+    /// Frames that are whole.
+    pub frames: u64,
+    /// Bytes that are no frame, or of frames that are not what was written.
+    pub damaged_bytes: u64,
+    /// Whether it was closed in good order.
+    pub sealed: bool,
+}
+
+/// A recording, gone through.
+#[derive(Debug)]
+pub struct Report {
+    /// Its files, oldest first.
+    pub files: Vec<FileReport>,
+    /// Files that cannot be read at all: why.
+    pub unreadable: Vec<String>,
+    /// Windows that can be shown.
+    pub windows: u64,
+    /// Their lengths together, ns.
+    pub windows_ns: u64,
+    /// Time between them that is not recorded.
+    pub gaps: Vec<Gap>,
+    /// Bytes of frames that say something else than what can be.
+    pub unread_bytes: u64,
+    /// Where the first window begins, ns since the epoch.
+    pub from_wall_ns: Option<i128>,
+    /// Where the last one ends.
+    pub to_wall_ns: Option<i128>,
+}
+
+impl Report {
+    /// Whether every byte is what was written, and every window can be shown. A file that is still
+    /// written has no seal, which is no damage.
+    pub fn is_whole(&self) -> bool {
+        self.unreadable.is_empty()
+            && self.unread_bytes == 0
+            && self.files.iter().all(|file| file.damaged_bytes == 0)
+            && self.gaps.iter().all(|gap| gap.why != Why::Damaged)
+    }
+}
+
+/// Goes through a file, or all files of a directory.
+///
+/// # Errors
+/// [`RecordingError`]: nothing there can be read.
+pub fn verify(path: &Path) -> Result<Report, RecordingError> {
+    let recording = Recording::open(path)?;
+    let mut report = Report {
+        files: Vec::new(),
+        unreadable: recording.unreadable().iter().map(ToString::to_string).collect(),
+        windows: 0,
+        windows_ns: 0,
+        gaps: Vec::new(),
+        unread_bytes: 0,
+        from_wall_ns: None,
+        to_wall_ns: None,
+    };
+    for part in recording.parts() {
+        match recording.segment(&part.name) {
+            // A recorder that is at work removed it, because its time is up.
+            Err(error) if error.is_missing() => {}
+            segment => report.files.push(file(&part.name, &segment?)?),
+        }
+    }
+    let mut reader = Reader::new(recording);
+    while let Some(step) = reader.step()? {
+        match step {
+            Step::Opened(_) => {}
+            Step::Gap(gap) => report.gaps.push(gap),
+            Step::Window(recorded) => {
+                let span = recorded.span;
+                report.windows += 1;
+                report.windows_ns += span.t1_ns - span.t0_ns;
+                report.from_wall_ns.get_or_insert(span.wall_t0_ns());
+                report.to_wall_ns = Some(span.wall_t1_ns());
+            }
+        }
+    }
+    report.unread_bytes = reader.damaged_bytes();
+    Ok(report)
+}
+
+fn file(name: &str, segment: &Segment) -> Result<FileReport, RecordingError> {
+    let bytes = segment.length()?;
+    let (name, sealed) = (name.to_string(), false);
+    // The header was read already: without it there is no segment.
+    let mut report = FileReport { name, bytes, frames: 1, damaged_bytes: 0, sealed };
+    let (header, at) = segment.header();
+    if !segment.is_trailer_right(&header, at) {
+        report.damaged_bytes += header.length();
+    }
+    let mut at = segment.begin();
+    loop {
+        match segment.find(at)? {
+            Found::End => return Ok(report),
+            Found::Damaged(next) => {
+                report.damaged_bytes += next - at;
+                at = next;
+            }
+            Found::Frame(header) => {
+                match is_whole(segment, &header, at) {
+                    true => report.frames += 1,
+                    false => report.damaged_bytes += header.length(),
+                }
+                report.sealed = header.kind == Kind::Seal;
+                at += header.length();
+            }
+        }
+    }
+}
+
+fn is_whole(segment: &Segment, header: &FrameHeader, at: u64) -> bool {
+    segment.payload(header, at).is_some() && segment.is_trailer_right(header, at)
+}

@@ -1,0 +1,378 @@
+//! A made-up machine whose snapshots are the same for the same seed, and what a live view of it
+//! shows.
+
+#![allow(dead_code)] // Each test uses a part of it.
+
+use exactop_model::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
+use exactop_model::snapshot::{CostSample, GroupMove, ProcessRef};
+use exactop_model::system::{Memory, StatTicks, System};
+use exactop_model::{
+    AccountId, Book, Comm, Counter, Counters, CpuSample, Detail, ErrorCounts, ErrorKind,
+    ExitSample, Frame, FrameOptions, Ident, MicroState, Missing, Provenance, Quality, Row, RowKind,
+    Snapshot, SourceKind, Still, TaskKey, TaskSample,
+};
+use exactop_recording::{Clocks, Machine, Moved, Reader, Recorder, Recording, Replay};
+use exactop_testkit::samples;
+use std::path::Path;
+
+const STATES: [MicroState; 8] = [
+    MicroState::Run,
+    MicroState::Lat,
+    MicroState::LatPreempt,
+    MicroState::Sleep,
+    MicroState::Lock,
+    MicroState::Block,
+    MicroState::Stop,
+    MicroState::Throttle,
+];
+
+pub struct World {
+    seed: u64,
+    pub at_ns: u64,
+    complete: bool,
+    tasks: Vec<(TaskSample, u64)>,
+    exits: Vec<ExitSample>,
+    cpus: Vec<CpuSample>,
+    accounts: u64,
+    errors: ErrorCounts,
+    moves: Vec<GroupMove>,
+    /// CPU time of the first CPU beside what each window has, so far.
+    pub extra_ns: u64,
+}
+
+impl World {
+    /// `complete`: its snapshots hold everyone, as those of procfs do.
+    pub fn new(seed: u64, complete: bool, tasks: u32) -> World {
+        let cpus = (0..2).map(|cpu| CpuSample { cpu, online: true, ..CpuSample::default() });
+        let mut world = World {
+            seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            at_ns: 1_000_000_000,
+            complete,
+            tasks: Vec::new(),
+            exits: Vec::new(),
+            cpus: cpus.collect(),
+            accounts: 0,
+            errors: ErrorCounts::default(),
+            moves: Vec::new(),
+            extra_ns: 0,
+        };
+        (0..tasks).for_each(|_| world.birth());
+        world
+    }
+
+    pub fn below(&mut self, n: u64) -> u64 {
+        // xorshift64*
+        self.seed ^= self.seed >> 12;
+        self.seed ^= self.seed << 25;
+        self.seed ^= self.seed >> 27;
+        (self.seed.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n
+    }
+
+    fn birth(&mut self) {
+        self.accounts += 1;
+        let tid = 100 + self.accounts as u32;
+        let thread = !self.tasks.is_empty() && self.below(3) == 0;
+        let tgid = if thread { self.tasks[0].0.key.tgid } else { tid };
+        let mut counters = Counters::zero();
+        counters.forget(Counter::IrqNs);
+        if self.below(2) == 0 {
+            counters.forget(Counter::UserNs);
+        }
+        let names: [&[u8]; 4] = [b"sh", b"kworker/0:1", b"\x1b[2J", b"0123456789abcde"];
+        let sample = TaskSample {
+            account: AccountId(self.accounts << 20 | 7),
+            key: TaskKey { tgid, tid, start_ns: self.at_ns - 1 },
+            ident: Ident {
+                ppid: 1,
+                comm: Comm::new(names[self.below(4) as usize]),
+                uid: self.below(3) as u32,
+                cgroup_id: (self.below(2) == 0).then_some(77),
+                nice: -5,
+                prio: 115,
+                policy: 0,
+                kthread: false,
+            },
+            state: MicroState::Sleep,
+            letter: 'S',
+            since_ns: self.at_ns - 1,
+            last_cpu: None,
+            threads: None,
+            followed: self.below(5) == 0,
+            counters,
+            audit: TaskAudit::default(),
+        };
+        self.tasks.push((sample, self.at_ns));
+    }
+
+    fn touch(&mut self, at: usize) {
+        let (run, state) = (self.below(50_000_000), STATES[self.below(8) as usize]);
+        let now = self.at_ns;
+        let (sample, as_of) = &mut self.tasks[at];
+        for &counter in sample.state.counters() {
+            sample.counters.bump(counter, now - *as_of);
+        }
+        sample.counters.bump(Counter::RunNs, run);
+        sample.counters.bump(Counter::Dispatches, 1);
+        audit(&mut sample.audit, run);
+        *as_of = now;
+        sample.state = state;
+        sample.letter = if state == MicroState::Run { 'R' } else { 'S' };
+        sample.last_cpu = Some((run % 2) as u32);
+    }
+
+    fn death(&mut self, at: usize) -> AccountId {
+        let (sample, _) = self.tasks.remove(at);
+        let comm = sample.ident.comm;
+        let group = self.exits.iter().position(|group| group.comm == comm);
+        let group = group.unwrap_or_else(|| {
+            let mut ancestors = [ProcessRef::default(); 8];
+            ancestors[0] = ProcessRef { tgid: 101, start_ns: 999_999_999 };
+            self.accounts += 1;
+            self.exits.push(samples::exited(self.accounts, ancestors, comm));
+            self.exits.len() - 1
+        });
+        let group = &mut self.exits[group];
+        group.processes += u64::from(sample.key.is_leader());
+        group.tasks += 1;
+        group.life_ns += 1000;
+        group.counters.bump(Counter::RunNs, 500);
+        exited(&mut group.audit, &sample.audit);
+        sample.account
+    }
+
+    /// The next instant.
+    pub fn next(&mut self) -> Snapshot {
+        self.at_ns += 1_000_000_000 + self.below(1000);
+        let mut changed = Vec::new();
+        let mut gone = Vec::new();
+        for at in 0..self.tasks.len() {
+            if self.below(4) == 0 {
+                self.touch(at);
+                changed.push(self.tasks[at].0);
+            }
+        }
+        for _ in 0..self.below(3) {
+            self.birth();
+            let last = self.tasks.len() - 1;
+            self.touch(last);
+            changed.push(self.tasks[last].0);
+        }
+        if self.below(3) == 0 && self.tasks.len() > 10 {
+            let at = 1 + self.below(self.tasks.len() as u64 - 1) as usize;
+            let dead = self.death(at);
+            changed.retain(|sample| sample.account != dead);
+            gone.push(dead);
+        }
+        if self.complete {
+            (0..self.tasks.len()).for_each(|at| self.touch(at));
+            changed = self.tasks.iter().map(|(sample, _)| *sample).collect();
+            gone.clear();
+        }
+        // Drawn from the time: what else is drawn stays as it was.
+        let drawn = self.at_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        if drawn.is_multiple_of(5) {
+            let (from, to, run_ns) = (drawn / 5 % 4, 77, drawn % 1000);
+            match self.moves.iter_mut().find(|moved| moved.from == from) {
+                Some(moved) => moved.run_ns += run_ns,
+                None => self.moves.push(GroupMove { from, to, run_ns, ..GroupMove::default() }),
+            }
+        }
+        if self.below(7) == 0 {
+            self.errors.add(ErrorKind::LostWakeup, 1);
+        }
+        self.snapshot(changed, gone)
+    }
+
+    fn snapshot(&mut self, tasks: Vec<TaskSample>, gone: Vec<AccountId>) -> Snapshot {
+        let n = self.at_ns / 1_000_000;
+        for cpu in &mut self.cpus {
+            cpu.task_ns += n;
+            cpu.idle_ns += 1_000_000_000 - n;
+            cpu.switches = Some(n);
+        }
+        let mut cpus = self.cpus.clone();
+        cpus[0].task_ns += self.extra_ns;
+        cpus[0].idle_ns -= self.extra_ns;
+        let ticks = StatTicks { user: n, idle: 2 * n, ..StatTicks::default() };
+        let source = if self.complete { SourceKind::Procfs } else { SourceKind::Ledger };
+        let mut provenance = Provenance::new(source).with(Quality::Exact, &[Counter::RunNs]);
+        provenance.reason = self.complete.then(|| "a reason".into());
+        if !self.complete {
+            (provenance.audit_run, provenance.audit_lat) = (Quality::Exact, Quality::Exact);
+        }
+        Snapshot {
+            at_ns: self.at_ns,
+            provenance,
+            complete: self.complete,
+            tasks,
+            gone,
+            exited: self.exits.clone(),
+            moves: self.moves.clone(),
+            groups: Vec::new(),
+            cpus,
+            watch: None,
+            born: Some(self.accounts),
+            errors: self.errors,
+            repaired_ns: Some(3 * n),
+            repaired_wait_ns: (!self.complete).then_some(5 * n),
+            system: System {
+                wall_s: Some(1_760_000_000 + (self.at_ns / 1_000_000_000) as i64),
+                local_time: Some(format!("14:{:02}:{:02}", n / 60_000 % 60, n / 1000 % 60)),
+                uptime_s: Some(self.at_ns as f64 / 1e9),
+                users: Some(2),
+                load: Some([0.25, n as f64 / 7.0, f64::MIN_POSITIVE]),
+                memory: Some(Memory { total: 1 << 40, free: n, ..Memory::default() }),
+                ticks: Some(ticks),
+                cpu_ticks: vec![(0, ticks), (1, ticks)],
+                forks: Some(self.accounts),
+            },
+            cost: CostSample { user_ns: n, bpf_ns: None, bpf_events: Some(n) },
+        }
+    }
+
+    /// What is read for a row in this window.
+    pub fn detail(&mut self, row: &mut Row) {
+        row.detail = Detail {
+            virt: Ok(self.below(1 << 40)),
+            res: Err(Missing::NotPermitted),
+            shr: Ok(0),
+            time_ns: Ok(self.at_ns),
+            cmdline: Ok(format!("run --of {}", row.key.tgid).into_bytes()),
+            user: Ok(format!("user{}", row.ident.uid)),
+            cgroup: Err(Missing::Vanished),
+            named: Err(Missing::NotRead),
+        };
+        row.ident.nice = 7;
+    }
+}
+
+/// What a stretch of running does to them: of both signs, and sometimes something is set right.
+fn audit(audit: &mut TaskAudit, run: u64) {
+    let add = |difference: &mut Difference, n: u64| {
+        difference.error_ns += (n % 1_000) as i64 - 500;
+        difference.bias_ns -= (n % 7_000) as i64;
+    };
+    add(&mut audit.run, run);
+    add(&mut audit.lat, run / 3);
+    audit.repairs += u64::from(run.is_multiple_of(5));
+}
+
+/// And who exits to those of its group.
+fn exited(group: &mut ExitAudit, of: &TaskAudit) {
+    let add = |sum: &mut ExitedDifference, of: Difference| {
+        sum.error_ns += of.error_ns.unsigned_abs();
+        sum.bias_ns += of.bias_ns.unsigned_abs();
+        sum.worst_ns = of.error_ns.unsigned_abs();
+    };
+    add(&mut group.run, of.run);
+    add(&mut group.lat, of.lat);
+    group.repaired += u64::from(of.repairs > 0);
+}
+
+/// The ways to arrange a window that tell the most.
+pub fn arrangements() -> [FrameOptions; 2] {
+    [false, true].map(|threads| FrameOptions {
+        threads,
+        still: Still::All,
+        threads_of: None,
+        by: None,
+    })
+}
+
+/// A window as a live view has it: its frames, and rows of which details were read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    pub frames: Vec<Frame>,
+    pub rows: Vec<Row>,
+    pub moves: Vec<GroupMove>,
+}
+
+/// A live session that is recorded.
+pub struct Live {
+    pub world: World,
+    pub book: Book,
+    pub wall_offset_ns: i64,
+    pub suspended_ns: u64,
+}
+
+impl Live {
+    pub fn new(seed: u64, complete: bool) -> Live {
+        Live::of(seed, complete, 30)
+    }
+
+    /// With so many tasks at its beginning.
+    pub fn of(seed: u64, complete: bool, tasks: u32) -> Live {
+        Live {
+            world: World::new(seed, complete, tasks),
+            book: Book::new(),
+            wall_offset_ns: 1 << 60,
+            suspended_ns: 0,
+        }
+    }
+
+    /// Time that CLOCK_MONOTONIC does not count.
+    pub fn suspend(&mut self, ns: u64) {
+        self.suspended_ns += ns;
+        self.wall_offset_ns += ns as i64;
+    }
+
+    pub fn clocks(&self) -> Clocks {
+        Clocks { wall_offset_ns: self.wall_offset_ns, suspended_ns: self.suspended_ns }
+    }
+
+    /// A window (none the first time), recorded.
+    pub fn window(&mut self, recorder: &mut Recorder) -> Option<Shown> {
+        let now = self.world.next();
+        recorder.record(&now, &self.book, self.clocks());
+        let window = self.book.advance(now)?;
+        let frames = arrangements().map(|o| Frame::new(&window, &self.book, &o)).to_vec();
+        let mut rows = frames[0].rows.clone();
+        rows.retain(|row| row.kind == RowKind::Process && row.key.tgid % 2 == 0);
+        for row in &mut rows {
+            self.world.detail(row);
+            exactop_model::Tap::details(recorder, row);
+        }
+        recorder.settle();
+        Some(Shown { frames, rows, moves: window.moves })
+    }
+}
+
+/// The window that a replay is at, asked for as a live view does.
+pub fn replayed(replay: &mut Replay) -> Shown {
+    use exactop_model::{Ask, Feed, Needs};
+    let asks = arrangements().map(|options| Ask { options, ..Ask::default() });
+    let frames: Vec<Frame> =
+        asks.iter().map(|ask| replay.same_frame(ask).expect("a window")).collect();
+    let mut rows = frames[0].rows.clone();
+    rows.retain(|row| row.kind == RowKind::Process && row.key.tgid % 2 == 0);
+    replay.details(&mut rows.iter_mut().collect::<Vec<_>>(), Needs::STAT | Needs::CMDLINE);
+    let moves = replay.window().expect("a window").moves.clone();
+    Shown { frames, rows, moves }
+}
+
+pub fn machine(boot: &str) -> Machine {
+    Machine {
+        host: "made-up".into(),
+        boot_id: boot.into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        exactop: "0.1.0".into(),
+    }
+}
+
+pub fn open(path: &Path) -> Replay {
+    Replay::new(Reader::new(Recording::open(path).expect("a recording")))
+}
+
+/// All windows and gaps of a recording.
+pub fn all(path: &Path) -> (Vec<Shown>, Vec<exactop_recording::Gap>) {
+    let mut replay = open(path);
+    let (mut windows, mut gaps) = (Vec::new(), Vec::new());
+    loop {
+        match replay.forward().expect("readable") {
+            Moved::Window => windows.push(replayed(&mut replay)),
+            Moved::Gap(gap) => gaps.push(gap),
+            Moved::End => return (windows, gaps),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! One ledger for the machine, whoever looks.
+//!
+//! [`Server`] has a socket: whoever connects gets what a recording holds
+//! ([`stream`](exactop_recording::stream)), written once for all, and asks for window ends.
+//! [`Remote`] is the other side: a [`Source`](exactop_sources::Source) like any other. Windows are
+//! subtractions, so everyone can look as often as they like: [`schedule`] says when windows end so
+//! that one end serves many, and [`Merged`](exactop_model::merged::Merged) makes one window of those
+//! that others wanted to end in between.
+//!
+//! Programs that count only while somebody looks are attached once for all who do: a [`Looker`] asks
+//! for their windows.
+#![forbid(unsafe_code)]
+
+pub mod ask;
+mod error;
+mod looker;
+mod remote;
+pub mod schedule;
+mod server;
+#[cfg(test)]
+mod tests;
+
+pub use error::ServiceError;
+pub use looker::Looker;
+pub use remote::Remote;
+pub use schedule::SHORTEST_NS;
+pub use server::{now_ns, Attach, Notice, Programs, Server, Wanted};
+
+/// Where the socket is unless someone says otherwise.
+pub const SOCKET: &str = "/run/exactop/socket";

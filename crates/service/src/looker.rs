@@ -1,0 +1,133 @@
+//! A daemon's programs on demand, as one who looks has them: asked for a window, and answered.
+
+use crate::ask::{Answer, Hello, Look, Said, LONGEST};
+use crate::error::ServiceError;
+use crate::schedule;
+use crate::server::now_ns;
+use exactop_model::escape::harmless;
+use exactop_model::on_demand::Looked;
+use exactop_recording::stream::{Heard, Incoming, StreamError};
+use exactop_recording::FORMAT;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take. The kernel looks at programs before it takes them, which on a busy
+/// machine is a matter of seconds.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 16;
+
+/// A connection that looks at one kind of programs.
+#[derive(Debug)]
+pub struct Looker {
+    path: PathBuf,
+    stream: UnixStream,
+    incoming: Incoming,
+    ask: Look,
+    /// What it has goes up to here.
+    has_ns: u64,
+}
+
+impl Looker {
+    /// Connects, and waits until the programs count; `ask.interval_ns` is how often a window will be
+    /// asked for.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: nobody serves there, it refuses, or the kernel refuses the programs.
+    pub fn connect(path: &Path, exactop: &str, ask: Look) -> Result<Looker, ServiceError> {
+        let nobody = |error| ServiceError::unconnected(path, error);
+        let stream = UnixStream::connect(path).map_err(nobody)?;
+        stream.set_read_timeout(Some(Duration::from_secs(1))).map_err(nobody)?;
+        let incoming = Incoming::new();
+        let mut looker = Looker { path: path.into(), stream, incoming, ask, has_ns: 0 };
+        looker.say(&Said::Hello(Hello { exactop: exactop.into(), format: FORMAT }))?;
+        looker.say(&Said::Look(looker.ask.clone()))?;
+        match looker.answer()? {
+            Answer::Begun(at_ns) => looker.has_ns = at_ns,
+            Answer::Looked(_) => return Err(looker.nonsense()),
+        }
+        Ok(looker)
+    }
+
+    /// What was counted since the last one, or since it connected.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: the daemon is gone, or the programs are.
+    pub fn window(&mut self) -> Result<Looked, ServiceError> {
+        let after_ns = schedule::after_ns(self.ask.interval_ns, Some(self.has_ns), now_ns());
+        self.ask.after_ns = Some(after_ns);
+        self.say(&Said::Look(self.ask.clone()))?;
+        match self.answer()? {
+            Answer::Begun(_) => Err(self.nonsense()),
+            Answer::Looked(looked) => {
+                self.has_ns = looked.span_ns().1;
+                Ok(looked)
+            }
+        }
+    }
+
+    fn say(&mut self, said: &Said) -> Result<(), ServiceError> {
+        let failed = |error| ServiceError::Io { what: "ask the daemon", error };
+        let mut line = serde_json::to_vec(said).map_err(|error| failed(error.into()))?;
+        if line.len() > LONGEST {
+            return Err(ServiceError::TooLong { bytes: line.len(), most: LONGEST });
+        }
+        line.push(b'\n');
+        match self.stream.write_all(&line) {
+            // It ended the connection; what it said before is still there to be read.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) =>
+            {
+                Ok(())
+            }
+            written => written.map_err(failed),
+        }
+    }
+
+    fn answer(&mut self) -> Result<Answer, ServiceError> {
+        let begun = Instant::now();
+        let mut bytes = vec![0; CHUNK];
+        let path = || self.path.clone();
+        loop {
+            let heard = self.incoming.next_heard();
+            let heard = heard.map_err(|error| ServiceError::Stream { path: path(), error })?;
+            match heard {
+                Some(Heard::Answer(json)) => {
+                    return serde_json::from_slice(&json).map_err(|_| self.nonsense())
+                }
+                Some(Heard::Word(said)) => return Err(self.refused(&said)),
+                Some(_) => continue,
+                None => {}
+            }
+            match self.stream.read(&mut bytes) {
+                Ok(0) => return Err(ServiceError::Closed(path())),
+                Ok(n) => self.incoming.push(&bytes[..n]),
+                Err(error) if is_for_later(&error) => {}
+                Err(_) => return Err(ServiceError::Closed(path())),
+            }
+            if begun.elapsed() > PATIENCE {
+                let seconds = begun.elapsed().as_secs();
+                return Err(ServiceError::Silent { path: path(), seconds });
+            }
+        }
+    }
+
+    fn refused(&self, said: &str) -> ServiceError {
+        let path = self.path.clone();
+        // As a daemon says it that knows windows of the ledger alone.
+        match said.contains("unknown variant `look`") {
+            true => ServiceError::Older { path },
+            false => ServiceError::Refused { path, said: harmless(said) },
+        }
+    }
+
+    fn nonsense(&self) -> ServiceError {
+        ServiceError::Stream { path: self.path.clone(), error: StreamError::Damaged }
+    }
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}

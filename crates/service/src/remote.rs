@@ -1,0 +1,255 @@
+//! The daemon's snapshots as a source.
+//!
+//! A thread reads what comes, whoever asked for it, and merges it; so a reader may look as seldom as
+//! it likes. What is counted only while somebody asks is asked for with every window.
+
+use crate::ask::{Hello, Said, Window};
+use crate::error::ServiceError;
+use crate::schedule;
+use exactop_model::escape::harmless;
+use exactop_model::merged::Merged;
+use exactop_model::{Provenance, Snapshot};
+use exactop_recording::stream::{Heard, Incoming, StreamError};
+use exactop_recording::{About, FORMAT};
+use exactop_sources::{Request, Source, SourceError};
+use rustix::time::{clock_gettime, ClockId};
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long an answer may take beyond what the grid of window ends makes of it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 16;
+
+/// What came.
+#[derive(Debug, Default)]
+struct Came {
+    merged: Merged,
+    about: Option<Box<About>>,
+    ended: Option<Ended>,
+}
+
+/// Why no more comes.
+#[derive(Clone, Debug)]
+enum Ended {
+    Closed,
+    Refused(String),
+    Unreadable(StreamError),
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    came: Mutex<Came>,
+    something: Condvar,
+}
+
+impl Shared {
+    /// Whoever had it panicked between two whole states, or not at all.
+    fn came(&self) -> MutexGuard<'_, Came> {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The connection, and the thread that reads from it. Both end with this, so that a program that closes
+/// what it opened has nothing left of it. In a process that was forked from the one that opened it there
+/// is no such thread, and the connection is the other's.
+#[derive(Debug)]
+struct Connection {
+    stream: UnixStream,
+    thread: Option<JoinHandle<()>>,
+    opened_by: u32,
+}
+
+impl Connection {
+    fn open(path: &Path, shared: &Arc<Shared>) -> Result<Connection, ServiceError> {
+        let nobody = |error| ServiceError::unconnected(path, error);
+        let stream = UnixStream::connect(path).map_err(nobody)?;
+        let reading = stream.try_clone().map_err(nobody)?;
+        let theirs = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("daemon".into())
+            .spawn(move || listen(reading, &theirs))
+            .map_err(|error| ServiceError::Io { what: "start a thread", error })?;
+        Ok(Connection { stream, thread: Some(thread), opened_by: std::process::id() })
+    }
+
+    fn is_anothers(&self) -> bool {
+        self.opened_by != std::process::id()
+    }
+
+    fn say(&mut self, said: &Said) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(said)?;
+        line.push(b'\n');
+        self.stream.write_all(&line)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.is_anothers() {
+            // There is nothing to wait for, and nothing to end.
+            return std::mem::forget(self.thread.take());
+        }
+        // The thread's reading ends with it.
+        let ended = self.stream.shutdown(Shutdown::Both);
+        if let (Ok(()), Some(thread)) = (ended, self.thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A source on a daemon's socket.
+#[derive(Debug)]
+pub struct Remote {
+    path: PathBuf,
+    connection: Connection,
+    shared: Arc<Shared>,
+    about: Box<About>,
+    provenance: Provenance,
+    taken_ns: Option<u64>,
+}
+
+impl Remote {
+    /// Connects, and waits for the first snapshot.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: nobody serves there, or it refuses.
+    pub fn connect(path: &Path, exactop: &str) -> Result<Remote, ServiceError> {
+        let shared = Arc::new(Shared::default());
+        let mut connection = Connection::open(path, &shared)?;
+        let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
+        let first = Said::Window(Window::default());
+        let asked = connection.say(&hello).and_then(|()| connection.say(&first));
+        let (about, provenance) = {
+            let came = awaited(path, &shared, 1, asked.is_err())?;
+            let about = came.about.clone();
+            let provenance = came.merged.provenance().cloned();
+            about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
+        };
+        Ok(Remote { path: path.into(), connection, shared, about, provenance, taken_ns: None })
+    }
+
+    /// Who serves, of which machine.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// A window that ends now, or did so just before.
+    fn window(&mut self, request: &Request) -> Result<Snapshot, ServiceError> {
+        if self.connection.is_anothers() {
+            let opened_by = self.connection.opened_by;
+            return Err(ServiceError::Forked { path: self.path.clone(), opened_by });
+        }
+        let interval_ns = request.interval_ns;
+        let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns());
+        let ask = Said::Window(Window::of(interval_ns, after_ns, request.needs, request.watch));
+        let asked = self.connection.say(&ask);
+        let mut came = awaited(&self.path, &self.shared, after_ns, asked.is_err())?;
+        let taken = came.merged.take();
+        let snapshot = taken.ok_or_else(|| ServiceError::Closed(self.path.clone()))?;
+        drop(came);
+        self.taken_ns = Some(snapshot.at_ns);
+        self.provenance = snapshot.provenance.clone();
+        Ok(snapshot)
+    }
+}
+
+impl Source for Remote {
+    fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+        let advice = |error: &ServiceError| match error {
+            ServiceError::Forked { .. } => "one connection is one process's",
+            _ => {
+                "look at the daemon's state ('systemctl status exactop'), or take another --source"
+            }
+        };
+        self.window(request).map_err(|error| SourceError::Unavailable {
+            what: error.to_string(),
+            advice: advice(&error).into(),
+        })
+    }
+
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+}
+
+/// What came, once it goes up to an instant.
+fn awaited<'a>(
+    path: &Path,
+    shared: &'a Shared,
+    after_ns: u64,
+    refused: bool,
+) -> Result<MutexGuard<'a, Came>, ServiceError> {
+    let begun = Instant::now();
+    let mut came = shared.came();
+    loop {
+        if came.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns) {
+            return Ok(came);
+        }
+        let path = || path.to_path_buf();
+        match came.ended.clone() {
+            Some(Ended::Closed) => return Err(ServiceError::Closed(path())),
+            Some(Ended::Refused(said)) => return Err(ServiceError::Refused { path: path(), said }),
+            Some(Ended::Unreadable(error)) => {
+                return Err(ServiceError::Stream { path: path(), error })
+            }
+            None => {}
+        }
+        let left = PATIENCE.checked_sub(begun.elapsed());
+        // Whoever could not ask is told why by what was sent before the connection ended.
+        let left = if refused { left.map(|left| left.min(PATIENCE / 10)) } else { left };
+        let Some(left) = left.filter(|left| !left.is_zero()) else {
+            return Err(ServiceError::Silent { path: path(), seconds: begun.elapsed().as_secs() });
+        };
+        let waited = shared.something.wait_timeout(came, left);
+        came = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// Until the connection ends.
+fn listen(mut stream: UnixStream, shared: &Shared) {
+    let mut incoming = Incoming::new();
+    let mut bytes = vec![0; CHUNK];
+    let ended = loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => break Ended::Closed,
+            Ok(n) => incoming.push(&bytes[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break Ended::Closed,
+        }
+        if let Err(ended) = hear(&mut incoming, shared) {
+            break ended;
+        }
+    };
+    shared.came().ended.get_or_insert(ended);
+    shared.something.notify_all();
+}
+
+fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
+    while let Some(heard) = incoming.next_heard().map_err(Ended::Unreadable)? {
+        let mut came = shared.came();
+        match heard {
+            Heard::Machine(about) => came.about = Some(about),
+            // For others who came later.
+            Heard::Whole(_) if came.merged.at_ns().is_some() => {}
+            Heard::Whole(whole) => came.merged.add(*whole),
+            Heard::Window(_, now) => came.merged.add(*now),
+            // Nothing was asked for beside.
+            Heard::Answer(_) => {}
+            Heard::Word(said) => return Err(Ended::Refused(harmless(&said))),
+        }
+        drop(came);
+        shared.something.notify_all();
+    }
+    Ok(())
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

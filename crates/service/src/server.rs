@@ -1,0 +1,322 @@
+//! The socket: who reads, what they ask for, and the same bytes for all of them.
+
+mod looking;
+mod pids;
+mod readers;
+mod seen;
+mod socket;
+
+use crate::ask::{Look, Window};
+use crate::error::ServiceError;
+use crate::schedule::Schedule;
+use exactop_model::{Book, Needs, Snapshot};
+use exactop_recording::stream::{word, Outgoing};
+use exactop_recording::{Bad, Machine};
+pub use looking::{Attach, Programs};
+use looking::{Looking, Reply};
+use readers::{Place, Reader, Spoke};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::time::{clock_gettime, ClockId};
+use seen::Seen;
+use socket::Socket;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// So many read at most.
+const READERS: usize = 128;
+
+/// What there is to tell whoever looks after the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A reader left so much unread, bytes, that it was let go.
+    Stalled(usize),
+    /// A reader said what is no question, or was not allowed in: why.
+    Refused(String),
+    /// A snapshot is too large to be sent.
+    TooLarge,
+}
+
+/// What all readers want together.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// What costs extra.
+    pub needs: Needs,
+    /// The process that is watched: that of the first who asked for one.
+    pub watch: Option<u32>,
+}
+
+/// Serves snapshots to whoever connects.
+#[derive(Debug)]
+pub struct Server {
+    socket: Socket,
+    machine: Machine,
+    outgoing: Option<Outgoing>,
+    readers: Vec<Reader>,
+    schedule: Schedule,
+    looking: Looking,
+    numbers: u64,
+    notices: Vec<Notice>,
+}
+
+impl Server {
+    /// Listens at a path, which only its owner and this group may use (`None`: its owner alone).
+    ///
+    /// # Errors
+    /// [`ServiceError`]: another daemon is there, or the socket cannot be made.
+    pub fn listen(
+        path: &Path,
+        group: Option<u32>,
+        machine: Machine,
+    ) -> Result<Server, ServiceError> {
+        Ok(Server {
+            socket: Socket::listen(path, group)?,
+            machine,
+            outgoing: None,
+            readers: Vec::new(),
+            schedule: Schedule::default(),
+            looking: Looking::new()
+                .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
+            numbers: 0,
+            notices: Vec::new(),
+        })
+    }
+
+    /// Has programs attached by this for those who look at what is counted only then.
+    pub fn attach_by(&mut self, attach: Attach) {
+        self.looking.attach_by(attach);
+    }
+
+    /// Who reads now.
+    pub fn readers(&self) -> usize {
+        self.readers.len()
+    }
+
+    /// What there is to know since the last call.
+    pub fn notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// What the next window is to have.
+    pub fn wanted(&self) -> Wanted {
+        let asks = self.readers.iter().filter_map(|reader| reader.wants.as_ref());
+        Wanted {
+            needs: asks.clone().fold(Needs::NONE, |needs, ask| needs | ask.needs()),
+            watch: asks.clone().find_map(|ask| ask.watch),
+        }
+    }
+
+    /// When somebody wants a window to end, CLOCK_MONOTONIC ns; `None`: nobody does.
+    pub fn due_ns(&self) -> Option<u64> {
+        self.schedule.due_ns()
+    }
+
+    /// Whether a window is to end now.
+    pub fn is_due(&self) -> bool {
+        self.due_ns().is_some_and(|due_ns| due_ns <= now_ns())
+    }
+
+    /// Does what is to be done on the socket, for so long at most, or until one who asks wants a
+    /// window to end earlier, or there is something to be read from one of `others`: which of them.
+    ///
+    /// # Errors
+    /// The kernel refused to wait.
+    pub fn serve(
+        &mut self,
+        most: Duration,
+        others: &[BorrowedFd],
+    ) -> Result<Vec<bool>, ServiceError> {
+        let mut files: Vec<PollFd> =
+            others.iter().map(|&other| PollFd::from_borrowed_fd(other, PollFlags::IN)).collect();
+        files.push(PollFd::new(self.socket.listener(), PollFlags::IN));
+        files.push(PollFd::from_borrowed_fd(self.looking.file(), PollFlags::IN));
+        files.extend(self.readers.iter().map(|r| PollFd::new(r.stream(), r.awaits())));
+        let due = [self.due_ns(), self.looking.due_ns()].into_iter().flatten().min();
+        let due = due.map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns())));
+        let most = due.map_or(most, |due| due.min(most));
+        let timeout = Timespec::try_from(most).ok();
+        match poll(&mut files, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(ServiceError::Io { what: "wait", error: error.into() }),
+        }
+        let ready: Vec<PollFlags> = files.iter().map(PollFd::revents).collect();
+        drop(files);
+        let (others, own) = ready.split_at(others.len());
+        self.attend(&own[2..]);
+        self.look();
+        if own[0].contains(PollFlags::IN) {
+            self.accept();
+        }
+        Ok(others.iter().map(|ready| !ready.is_empty()).collect())
+    }
+
+    fn attend(&mut self, ready: &[PollFlags]) {
+        let now_ns = now_ns();
+        for (reader, ready) in self.readers.iter_mut().zip(ready) {
+            if ready.contains(PollFlags::OUT) {
+                reader.write();
+            }
+            if !ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+                continue;
+            }
+            for spoke in reader.read() {
+                match spoke {
+                    Spoke::Window(Window { interval_ns, after_ns, .. }) => {
+                        // Nobody waits for what is far off.
+                        let after_ns = after_ns.unwrap_or(now_ns).min(now_ns);
+                        // What was told before somebody came they do not have.
+                        let follows = reader.place == Place::Follows;
+                        let after_ns = if follows { after_ns } else { now_ns };
+                        self.schedule.ask(reader.number, interval_ns, after_ns, now_ns);
+                        reader.ask(after_ns, self.schedule.last_ns());
+                    }
+                    Spoke::Look(look) => {
+                        let looked = looked(&mut self.looking, reader, &look, now_ns);
+                        answer(reader, looked, &mut self.notices);
+                    }
+                    Spoke::Wrong(why) => {
+                        self.notices.push(Notice::Refused(why.clone()));
+                        reader.refuse(&why);
+                    }
+                }
+            }
+        }
+        self.let_go();
+    }
+
+    /// What programs on demand told, and windows of theirs that are to end.
+    fn look(&mut self) {
+        for (number, reply) in self.looking.replies() {
+            if let Some(reader) = self.readers.iter_mut().find(|reader| reader.number == number) {
+                answer(reader, Some(reply), &mut self.notices);
+            }
+        }
+        self.let_go();
+        self.looking.end_due(now_ns());
+    }
+
+    /// Who is gone, or did not read.
+    fn let_go(&mut self) {
+        for reader in self.readers.iter().filter(|reader| reader.is_over()) {
+            self.schedule.leave(reader.number);
+            self.looking.leave(reader.number);
+            self.notices.extend(reader.stalled().map(Notice::Stalled));
+        }
+        self.readers.retain(|reader| !reader.is_over());
+    }
+
+    fn accept(&mut self) {
+        for stream in self.socket.accept() {
+            if let Err(why) = self.admit(&stream) {
+                self.notices.push(Notice::Refused(why.clone()));
+                refuse(&stream, &why);
+                continue;
+            }
+            self.numbers += 1;
+            self.readers.push(Reader::new(self.numbers, stream));
+        }
+    }
+
+    fn admit(&mut self, stream: &UnixStream) -> Result<(), String> {
+        if self.readers.len() >= READERS {
+            // Whoever has said nothing yet goes first.
+            if let Some(silent) = self.readers.iter().position(|r| r.place == Place::New) {
+                self.readers.remove(silent);
+            }
+        }
+        if self.readers.len() >= READERS {
+            return Err(format!("{READERS} readers are served already"));
+        }
+        socket::may_read(stream)?;
+        pids::are_theirs(stream)
+    }
+
+    /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.
+    pub fn tell(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) {
+        self.schedule.ended(now.at_ns);
+        if let Err(bad) = self.send(t0_ns, now, book) {
+            // What they have does not go on.
+            debug_assert_eq!(bad, Bad::TooMuch);
+            self.notices.push(Notice::TooLarge);
+            self.outgoing = None;
+            self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
+        }
+        self.let_go();
+    }
+
+    fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), Bad> {
+        if self.readers.is_empty() {
+            self.outgoing = None;
+            return Ok(());
+        }
+        let wall_offset_ns = wall_offset_ns();
+        let mut outgoing = match self.outgoing.take() {
+            Some(outgoing) => outgoing,
+            None => Outgoing::begin(&self.machine, now.at_ns)?,
+        };
+        if self.readers.iter().any(|reader| reader.place == Place::Follows) {
+            let window: Arc<[u8]> = outgoing.window(t0_ns, now, wall_offset_ns)?.into();
+            self.tell_all(&window, now.at_ns);
+        }
+        // Those who asked, and were not there when it began.
+        let come = self.readers.iter().any(Reader::is_due);
+        if come {
+            let beginning: Arc<[u8]> = outgoing.beginning().into();
+            let come = self.readers.iter_mut().filter(|reader| reader.is_due());
+            come.for_each(|reader| reader.follow(&beginning));
+        }
+        if come || outgoing.is_long() {
+            if let Some(whole) = book.whole() {
+                let whole: Arc<[u8]> = outgoing.keyframe(&whole, wall_offset_ns)?.into();
+                self.tell_all(&whole, now.at_ns);
+            }
+        }
+        self.outgoing = Some(outgoing);
+        Ok(())
+    }
+
+    fn tell_all(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
+        let follow = self.readers.iter_mut().filter(|reader| reader.place == Place::Follows);
+        follow.for_each(|reader| reader.tell(bytes, at_ns));
+    }
+}
+
+/// Somebody looks at what programs on demand count.
+fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
+    let seen = || socket::user(reader.stream()).map(Seen::by);
+    looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
+}
+
+fn answer(reader: &mut Reader, reply: Option<Reply>, notices: &mut Vec<Notice>) {
+    match reply {
+        None => {}
+        Some(Reply::Bytes(bytes)) => reader.send(&bytes),
+        Some(Reply::Refusal(why)) => {
+            notices.push(Notice::Refused(why.clone()));
+            reader.refuse(&why);
+        }
+    }
+}
+
+/// Says why not, where it is heard; the connection ends in any case.
+fn refuse(mut stream: &UnixStream, why: &str) {
+    use std::io::Write;
+    if let Ok(bytes) = word(why) {
+        let _ = stream.write_all(&bytes);
+    }
+}
+
+/// CLOCK_MONOTONIC.
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// What the wall clock is ahead of CLOCK_MONOTONIC.
+fn wall_offset_ns() -> i64 {
+    let wall = clock_gettime(ClockId::Realtime);
+    let wall_ns = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);
+    i64::try_from(wall_ns - i128::from(now_ns())).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,137 @@
+//! Programs of one kind: when their windows end, and who looks at them.
+
+use super::view::{Looker, Reply, View};
+use super::Progress;
+use crate::ask::{Look, What};
+use crate::schedule::Schedule;
+use crate::server::seen::Seen;
+use exactop_model::on_demand::Choice;
+use std::sync::mpsc::Sender;
+
+/// A window ends at least so often, though nobody asks: what the kernel keeps of tasks that are gone has
+/// room for no more, and whose they were is asked then.
+const PIECE_NS: u64 = 1_000_000_000;
+
+/// Programs of one kind, and who looks.
+#[derive(Debug)]
+pub struct Kind {
+    what: What,
+    /// Which of all that were started.
+    number: u64,
+    /// To the thread: end a window. It ends with this.
+    ends: Sender<()>,
+    is_attached: bool,
+    is_ending: bool,
+    ended_ns: u64,
+    schedule: Schedule,
+    /// One for each user, so that whose a process is is asked once.
+    seen: Vec<Seen>,
+    views: Vec<View>,
+}
+
+impl Kind {
+    /// Those that are being attached, at which nobody looks yet.
+    pub fn new(what: What, number: u64, ends: Sender<()>) -> Kind {
+        let (is_attached, is_ending, ended_ns) = (false, false, 0);
+        let (schedule, seen, views) = (Schedule::default(), Vec::new(), Vec::new());
+        Kind { what, number, ends, is_attached, is_ending, ended_ns, schedule, seen, views }
+    }
+
+    pub fn what(&self) -> What {
+        self.what
+    }
+
+    /// Whether it is this one of all that were started.
+    pub fn is(&self, number: u64) -> bool {
+        self.number == number
+    }
+
+    /// Whether somebody looks at them.
+    pub fn has(&self, looker: u64) -> bool {
+        self.views.iter().any(|view| view.has(looker))
+    }
+
+    /// How many look.
+    pub fn lookers(&self) -> usize {
+        self.views.iter().map(|view| view.numbers().len()).sum()
+    }
+
+    /// When a window is to end.
+    pub fn due_ns(&self) -> Option<u64> {
+        let piece_ns = self.ended_ns + PIECE_NS;
+        let due_ns = self.schedule.due_ns().map_or(piece_ns, |due_ns| due_ns.min(piece_ns));
+        (self.is_attached && !self.is_ending).then_some(due_ns)
+    }
+
+    /// Ends a window if its time has come.
+    pub fn end_due(&mut self, now_ns: u64) {
+        if self.due_ns().is_some_and(|due_ns| due_ns <= now_ns) {
+            // One that has failed tells so.
+            self.is_ending = self.ends.send(()).is_ok();
+        }
+    }
+
+    /// Somebody looks from now on.
+    pub fn come(&mut self, choice: Choice, seen: Seen, looker: Looker) {
+        let same = |view: &&mut View| view.is_of(&choice) && view.sees(&seen);
+        match self.views.iter_mut().find(same) {
+            Some(view) => view.come(looker),
+            None => {
+                let mut view = View::new(choice, &seen);
+                view.come(looker);
+                self.views.push(view);
+            }
+        }
+        if self.seen.iter().all(|there| there.uid() != seen.uid()) {
+            self.seen.push(seen);
+        }
+    }
+
+    /// Somebody who looks asks for a window: what there is already.
+    pub fn ask(&mut self, number: u64, look: &Look, now_ns: u64) -> Option<Reply> {
+        let view = self.views.iter_mut().find(|view| view.has(number))?;
+        // Nobody waits for what is far off.
+        let after_ns = look.after_ns.unwrap_or(now_ns).min(now_ns);
+        let (after_ns, reply) = view.ask(number, after_ns, now_ns);
+        self.schedule.ask(number, look.interval_ns, after_ns, now_ns);
+        reply
+    }
+
+    /// Somebody looks no longer.
+    pub fn leave(&mut self, number: u64) {
+        self.schedule.leave(number);
+        self.views.iter_mut().for_each(|view| view.leave(number));
+        self.views.retain(|view| view.numbers().len() > 0);
+        self.seen.retain(|seen| self.views.iter().any(|view| view.sees(seen)));
+    }
+
+    /// What their thread told: who is to be sent what.
+    pub fn hear(&mut self, progress: Progress) -> Vec<(u64, Reply)> {
+        match progress {
+            Progress::Attached(at_ns) => {
+                self.is_attached = true;
+                self.ended_ns = at_ns;
+                self.schedule.ended(at_ns);
+                self.views.iter_mut().flat_map(|view| view.begin(at_ns)).collect()
+            }
+            Progress::Ended(looked) => {
+                let (t0_ns, t1_ns) = looked.span_ns();
+                self.is_ending = false;
+                self.ended_ns = t1_ns;
+                self.schedule.ended(t1_ns);
+                let mut replies = Vec::new();
+                for seen in &mut self.seen {
+                    seen.since(t0_ns);
+                    let theirs = self.views.iter_mut().filter(|view| view.sees(seen));
+                    replies.extend(theirs.flat_map(|view| view.take(&looked, seen)));
+                }
+                replies
+            }
+            Progress::Failed(why) => {
+                let refused = |number| (number, Reply::Refusal(why.clone()));
+                let all = self.views.drain(..);
+                all.flat_map(|view| view.numbers().map(refused).collect::<Vec<_>>()).collect()
+            }
+        }
+    }
+}

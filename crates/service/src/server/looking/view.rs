@@ -1,0 +1,367 @@
+//! Those who want the same of what programs on demand count, and may see the same of it: it is chosen once
+//! for all of them, and for those whose windows begin and end together put together and written once.
+
+use crate::ask::{Answer, Told};
+use crate::server::seen::Seen;
+use exactop_model::on_demand::{Choice, Looked};
+use exactop_recording::stream::{answer, LONGEST_ANSWER};
+use std::iter::repeat_n;
+use std::sync::Arc;
+
+/// Whoever lets so many bytes of rows more than two windows have come together is let go.
+const BYTES: usize = 64 << 20;
+
+/// What one of those who look is to be sent.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// An answer.
+    Bytes(Arc<[u8]>),
+    /// Why there is none any more.
+    Refusal(String),
+}
+
+/// One who looks.
+#[derive(Debug)]
+pub struct Looker {
+    number: u64,
+    /// What is before this does not count for them.
+    came_ns: u64,
+    has_begun: bool,
+    /// Where what they have not got yet begins; `None`: there is nothing.
+    since_ns: Option<u64>,
+    /// They wait for an end that is not before this.
+    wants_ns: Option<u64>,
+    asked_ns: u64,
+    /// How long they may be silent.
+    patience_ns: u64,
+}
+
+impl Looker {
+    /// Who just came.
+    pub fn new(number: u64, came_ns: u64, patience_ns: u64) -> Looker {
+        let (has_begun, since_ns, wants_ns) = (false, None, None);
+        let asked_ns = came_ns;
+        Looker { number, came_ns, has_begun, since_ns, wants_ns, asked_ns, patience_ns }
+    }
+
+    /// It counts from then on, if they were there.
+    fn begin(&mut self, at_ns: u64) -> Option<Reply> {
+        if self.has_begun || at_ns < self.came_ns {
+            return None;
+        }
+        self.has_begun = true;
+        self.wants_ns = None;
+        Some(written(&Answer::Begun(at_ns)))
+    }
+
+    fn is_idle(&self, at_ns: u64) -> bool {
+        let is_silent = at_ns.saturating_sub(self.asked_ns) > self.patience_ns;
+        self.has_begun && self.wants_ns.is_none() && is_silent
+    }
+
+    fn awaits(&self, sum: &Sum) -> bool {
+        let (t0_ns, t1_ns) = sum.looked.span_ns();
+        self.since_ns == Some(t0_ns) && self.wants_ns.is_some_and(|wants_ns| wants_ns <= t1_ns)
+    }
+}
+
+/// All since an instant, for those who have what is before it.
+#[derive(Debug)]
+struct Sum {
+    looked: Looked,
+    /// As it is sent, once somebody was sent it.
+    reply: Option<Reply>,
+}
+
+impl Sum {
+    fn then(&mut self, part: Looked) {
+        self.looked.then(part);
+        self.reply = None;
+    }
+
+    fn is_for(&self, looker: &Looker) -> bool {
+        looker.since_ns == Some(self.looked.span_ns().0)
+    }
+
+    fn reply(&mut self) -> Reply {
+        self.reply.get_or_insert_with(|| within(&self.looked, LONGEST_ANSWER)).clone()
+    }
+}
+
+/// Who look at the same.
+#[derive(Debug)]
+pub struct View {
+    choice: Choice,
+    /// Whose processes they may see; `None`: everyone's.
+    uid: Option<u32>,
+    lookers: Vec<Looker>,
+    sums: Vec<Sum>,
+}
+
+impl View {
+    /// Nobody yet.
+    pub fn new(choice: Choice, seen: &Seen) -> View {
+        View { choice, uid: seen.uid(), lookers: Vec::new(), sums: Vec::new() }
+    }
+
+    /// Whether it is what somebody wants.
+    pub fn is_of(&self, choice: &Choice) -> bool {
+        self.choice == *choice
+    }
+
+    /// Whether this is what they may see.
+    pub fn sees(&self, seen: &Seen) -> bool {
+        self.uid == seen.uid()
+    }
+
+    pub fn come(&mut self, looker: Looker) {
+        self.lookers.push(looker);
+    }
+
+    pub fn leave(&mut self, number: u64) {
+        self.lookers.retain(|looker| looker.number != number);
+        self.forget();
+    }
+
+    pub fn has(&self, number: u64) -> bool {
+        self.lookers.iter().any(|looker| looker.number == number)
+    }
+
+    /// Who looks.
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.lookers.iter().map(|looker| looker.number)
+    }
+
+    /// Somebody asks for an end not before `after_ns`: for which they wait, and what there is already.
+    pub fn ask(&mut self, number: u64, after_ns: u64, now_ns: u64) -> (u64, Option<Reply>) {
+        let asking = self.lookers.iter_mut().find(|looker| looker.number == number);
+        let Some(looker) = asking else { return (after_ns, None) };
+        let after_ns = if looker.has_begun { after_ns } else { looker.came_ns };
+        looker.wants_ns = Some(after_ns);
+        looker.asked_ns = now_ns;
+        let reply = self.answers().into_iter().find(|(answered, _)| *answered == number);
+        (after_ns, reply.map(|(_, reply)| reply))
+    }
+
+    /// Programs count from then on: what those are sent for whom this begins it.
+    pub fn begin(&mut self, at_ns: u64) -> Vec<(u64, Reply)> {
+        let begun = |looker: &mut Looker| Some((looker.number, looker.begin(at_ns)?));
+        self.lookers.iter_mut().filter_map(begun).collect()
+    }
+
+    /// A window ended: what those are sent who wait for it.
+    pub fn take(&mut self, looked: &Looked, seen: &Seen) -> Vec<(u64, Reply)> {
+        let (_, t1_ns) = looked.span_ns();
+        let mut replies =
+            self.refuse("nobody asked for a minute: look again", |looker| looker.is_idle(t1_ns));
+        replies.extend(self.add(looked, seen));
+        replies.extend(self.answers());
+        replies.extend(self.begin(t1_ns));
+        replies
+    }
+
+    /// Adds a window to what each has not got yet.
+    fn add(&mut self, looked: &Looked, seen: &Seen) -> Vec<(u64, Reply)> {
+        let (t0_ns, _) = looked.span_ns();
+        let mut begins = false;
+        for looker in self.lookers.iter_mut().filter(|looker| looker.has_begun) {
+            begins |= looker.since_ns.is_none();
+            looker.since_ns.get_or_insert(t0_ns);
+        }
+        let sums = self.sums.len() + usize::from(begins);
+        if sums == 0 {
+            return Vec::new();
+        }
+        let part = looked.chosen(&self.choice, &|tgid| seen.has(tgid));
+        let most = 2 * part.bytes() + BYTES;
+        let mut parts = repeat_n(part, sums);
+        self.sums.iter_mut().zip(&mut parts).for_each(|(sum, part)| sum.then(part));
+        self.sums.extend(parts.map(|looked| Sum { looked, reply: None }));
+        self.bound(most)
+    }
+
+    /// Nothing is kept that takes more.
+    fn bound(&mut self, most: usize) -> Vec<(u64, Reply)> {
+        let mut replies = Vec::new();
+        while let Some(at) = self.sums.iter().position(|sum| sum.looked.bytes() > most) {
+            let large = self.sums.swap_remove(at);
+            let mib = large.looked.bytes() >> 20;
+            let why = format!("{mib} MiB of rows came together: look more often, or at fewer");
+            replies.extend(self.refuse(&why, |looker| large.is_for(looker)));
+        }
+        replies
+    }
+
+    /// Lets some go.
+    fn refuse(&mut self, why: &str, whom: impl Fn(&Looker) -> bool) -> Vec<(u64, Reply)> {
+        let gone = self.lookers.iter().filter(|looker| whom(looker));
+        let gone = gone.map(|looker| (looker.number, Reply::Refusal(why.into()))).collect();
+        self.lookers.retain(|looker| !whom(looker));
+        self.forget();
+        gone
+    }
+
+    fn answers(&mut self) -> Vec<(u64, Reply)> {
+        let mut replies = Vec::new();
+        for looker in &mut self.lookers {
+            let Some(sum) = self.sums.iter_mut().find(|sum| looker.awaits(sum)) else { continue };
+            replies.push((looker.number, sum.reply()));
+            (looker.since_ns, looker.wants_ns) = (None, None);
+        }
+        self.forget();
+        replies
+    }
+
+    /// What everyone has.
+    fn forget(&mut self) {
+        self.sums.retain(|sum| self.lookers.iter().any(|looker| sum.is_for(looker)));
+    }
+}
+
+/// An answer with as many rows as `most` bytes have room for.
+fn within(looked: &Looked, most: usize) -> Reply {
+    let long = match json(&Told::Looked(looked)) {
+        Ok(json) if json.len() <= most => return framed(Ok(json)),
+        Ok(json) => json.len(),
+        Err(why) => return Reply::Refusal(why),
+    };
+    let (mut shorter, mut long) = (looked.clone(), long);
+    loop {
+        // Those that stay are longer than the mean.
+        shorter.cut(most - most / 8, long);
+        match json(&Told::Looked(&shorter)) {
+            Ok(json) if json.len() > most && shorter.rows() > 0 => long = json.len(),
+            json => return framed(json),
+        }
+    }
+}
+
+fn written(said: &Answer) -> Reply {
+    framed(json(said))
+}
+
+fn json(said: &impl serde::Serialize) -> Result<Vec<u8>, String> {
+    serde_json::to_vec(said).map_err(|error| format!("an answer cannot be sent: {error}"))
+}
+
+fn framed(json: Result<Vec<u8>, String>) -> Reply {
+    let bytes = json
+        .and_then(|json| answer(json).map_err(|bad| format!("an answer cannot be sent: {bad}")));
+    match bytes {
+        Ok(bytes) => Reply::Bytes(bytes.into()),
+        Err(why) => Reply::Refusal(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::on_demand::losses::Losses;
+    use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
+    use exactop_model::{Comm, Who};
+    use exactop_recording::stream::{Heard, Incoming};
+
+    fn who(tid: u32) -> Who {
+        Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"x") }
+    }
+
+    /// Threads from `n` on for 1 ns, each woken by these others.
+    fn waits(n: u64, threads: u32, others: std::ops::Range<u32>) -> Looked {
+        let row = |tid| WaitRow {
+            woken_by: others.clone().map(|n| Other { who: who(n), amount: 1 }).collect(),
+            ..WaitRow::new(who(tid))
+        };
+        let (rows, losses) = ((0..threads).map(row).collect(), Losses::default());
+        Looked::Waits(WaitWindow { t0_ns: n, t1_ns: n + 1, rows, losses })
+    }
+
+    fn seen() -> Seen {
+        Seen::by(0)
+    }
+
+    /// These look from 1 on.
+    fn view(lookers: &[u64]) -> View {
+        let mut view = View::new(Choice::default(), &seen());
+        lookers.iter().for_each(|&number| view.come(Looker::new(number, 0, u64::MAX)));
+        assert_eq!(view.begin(1).len(), lookers.len());
+        view
+    }
+
+    fn bytes(reply: &Reply) -> &Arc<[u8]> {
+        match reply {
+            Reply::Bytes(bytes) => bytes,
+            Reply::Refusal(why) => panic!("{why}"),
+        }
+    }
+
+    fn read(reply: &Reply) -> Looked {
+        let mut incoming = Incoming::new();
+        incoming.push(bytes(reply));
+        let Some(Heard::Answer(json)) = incoming.next_heard().unwrap() else { panic!("no answer") };
+        match serde_json::from_slice(&json).unwrap() {
+            Answer::Looked(looked) => looked,
+            Answer::Begun(at_ns) => panic!("begun at {at_ns}"),
+        }
+    }
+
+    #[test]
+    fn who_wants_the_same_is_sent_the_same_bytes_written_once() {
+        let mut view = view(&[1, 2, 3]);
+        assert!(view.ask(1, 2, 2).1.is_none() && view.ask(2, 2, 2).1.is_none());
+        let replies = view.take(&waits(1, 3, 0..1), &seen());
+        assert_eq!(replies.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [1, 2]);
+        assert!(Arc::ptr_eq(bytes(&replies[0].1), bytes(&replies[1].1)));
+        // The third asks later, and has the same.
+        let late = view.ask(3, 2, 2).1.unwrap();
+        assert!(Arc::ptr_eq(bytes(&late), bytes(&replies[0].1)));
+        assert_eq!(read(&late), waits(1, 3, 0..1));
+        assert!(view.sums.is_empty(), "everyone has it");
+        // The first asks for each, the others for two at once.
+        view.ask(1, 3, 3);
+        assert_eq!(view.take(&waits(2, 3, 0..1), &seen()).len(), 1);
+        (1..=3).for_each(|number| drop(view.ask(number, 4, 4)));
+        let replies = view.take(&waits(3, 3, 0..1), &seen());
+        let spans: Vec<_> = replies.iter().map(|(_, reply)| read(reply).span_ns()).collect();
+        assert_eq!(spans, [(3, 4), (2, 4), (2, 4)]);
+        assert!(Arc::ptr_eq(bytes(&replies[1].1), bytes(&replies[2].1)));
+    }
+
+    #[test]
+    fn whoever_lets_few_rows_of_many_bytes_come_together_is_let_go_and_nobody_else() {
+        let mut view = view(&[1, 2]);
+        for n in 1.. {
+            assert!(n < 100, "nobody was let go");
+            assert!(view.ask(2, n + 1, n).1.is_none());
+            // Ever other threads wake them, so that rows grow and do not become more.
+            let others = n as u32 * 40..(n as u32 + 1) * 40;
+            let replies = view.take(&waits(n, 500, others), &seen());
+            if let Some((number, Reply::Refusal(why))) = replies.first() {
+                assert_eq!((*number, replies.len()), (1, 2));
+                assert!(why.contains("MiB of rows came together: look more often"), "{why}");
+                break;
+            }
+            assert_eq!(replies.len(), 1);
+        }
+        assert!(!view.has(1) && view.has(2));
+    }
+
+    #[test]
+    fn an_answer_that_is_too_long_is_cut_and_says_so() {
+        let all = waits(1, 1000, 0..1);
+        let whole = json(&Told::Looked(&all)).unwrap().len();
+        assert_eq!(read(&within(&all, whole)), all);
+        for most in [whole - 1, whole / 2, whole / 100] {
+            let left = read(&within(&all, most));
+            assert!(json(&Told::Looked(&left)).unwrap().len() <= most);
+            assert_eq!(left.rows() as u64 + left.losses().left_out, 1000);
+            assert!(left.rows() * whole > 700 * most, "{} rows in {most} bytes", left.rows());
+        }
+    }
+
+    #[test]
+    fn what_is_told_is_what_is_answered() {
+        let looked = waits(1, 2, 0..1);
+        let told = json(&Told::Looked(&looked)).unwrap();
+        assert_eq!(told, json(&Answer::Looked(looked)).unwrap());
+    }
+}

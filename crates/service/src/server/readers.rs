@@ -1,0 +1,262 @@
+//! One who reads: what they said, and what they have not read yet.
+//!
+//! All are sent the same bytes, each when a window ends that they asked for: a write wakes whoever reads,
+//! and of the pieces between two of their own windows nobody makes anything alone. So what many cost
+//! goes by how often they ask, not by how often the fastest of them does.
+
+use crate::ask::{Look, Said, Window, LONGEST};
+use exactop_model::escape::escape_str;
+use exactop_recording::stream::word;
+use rustix::event::PollFlags;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+/// Whoever leaves more unread, bytes, is let go: some minutes of a busy machine.
+const UNREAD: usize = 32 << 20;
+/// So much waits for a reader's own window to end, bytes: what a socket takes at once.
+const HELD: usize = 64 << 10;
+/// Pieces that are written with one call.
+const PIECES: usize = 32;
+
+/// How far somebody has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Connected.
+    New,
+    /// Said who they are.
+    Greeted,
+    /// Gets all that is sent.
+    Follows,
+}
+
+/// What somebody said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spoke {
+    /// A window is to end.
+    Window(Window),
+    /// A window of programs on demand is to end.
+    Look(Look),
+    /// What is no question.
+    Wrong(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Over {
+    No,
+    Gone,
+    Stalled(usize),
+}
+
+/// Who reads.
+#[derive(Debug)]
+pub struct Reader {
+    /// Which of all.
+    pub number: u64,
+    pub place: Place,
+    /// What they asked for last.
+    pub wants: Option<Window>,
+    stream: UnixStream,
+    said: Vec<u8>,
+    unread: VecDeque<Arc<[u8]>>,
+    /// Of the first piece.
+    written: usize,
+    unread_bytes: usize,
+    /// What is unread is to be read now, and was not all written for want of room.
+    is_full: bool,
+    /// They wait for an end that is not before this.
+    awaits_ns: Option<u64>,
+    over: Over,
+}
+
+impl Reader {
+    /// Who just came; `stream` does not block.
+    pub fn new(number: u64, stream: UnixStream) -> Reader {
+        Reader {
+            number,
+            place: Place::New,
+            wants: None,
+            stream,
+            said: Vec::new(),
+            unread: VecDeque::new(),
+            written: 0,
+            unread_bytes: 0,
+            is_full: false,
+            awaits_ns: None,
+            over: Over::No,
+        }
+    }
+
+    pub fn stream(&self) -> &UnixStream {
+        &self.stream
+    }
+
+    /// What to wait for.
+    pub fn awaits(&self) -> PollFlags {
+        match self.is_full {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        }
+    }
+
+    /// Waits for the beginning.
+    pub fn is_due(&self) -> bool {
+        self.place == Place::Greeted && self.wants.is_some()
+    }
+
+    /// Whether it is done with.
+    pub fn is_over(&self) -> bool {
+        match self.over {
+            Over::No => false,
+            Over::Gone | Over::Stalled(_) => true,
+        }
+    }
+
+    /// How much they had not read, if they were let go for that.
+    pub fn stalled(&self) -> Option<usize> {
+        match self.over {
+            Over::Stalled(bytes) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// What they said.
+    pub fn read(&mut self) -> Vec<Spoke> {
+        let mut bytes = [0; LONGEST];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => self.over = Over::Gone,
+            Ok(n) => self.said.extend_from_slice(&bytes[..n]),
+            Err(error) if is_for_later(&error) => {}
+            Err(_) => self.over = Over::Gone,
+        }
+        let mut spoke = Vec::new();
+        while let Some(end) = self.said.iter().position(|&byte| byte == b'\n') {
+            let line: Vec<u8> = self.said.drain(..=end).collect();
+            spoke.extend(self.line(&line[..end]));
+            if matches!(spoke.last(), Some(Spoke::Wrong(_))) {
+                return spoke;
+            }
+        }
+        if self.said.len() > LONGEST {
+            self.said.clear();
+            spoke.push(Spoke::Wrong(format!("a line of more than {LONGEST} bytes")));
+        }
+        spoke
+    }
+
+    fn line(&mut self, line: &[u8]) -> Option<Spoke> {
+        let said = match serde_json::from_slice(line) {
+            Ok(said) => said,
+            Err(error) => return Some(Spoke::Wrong(wrong(line, &error))),
+        };
+        match said {
+            Said::Hello(_) if self.place == Place::New => {
+                self.place = Place::Greeted;
+                None
+            }
+            Said::Window(window) if self.place != Place::New => {
+                self.wants = Some(window.clone());
+                Some(Spoke::Window(window))
+            }
+            Said::Look(look) if self.place != Place::New => Some(Spoke::Look(look)),
+            Said::Hello(_) => Some(Spoke::Wrong("a second hello".into())),
+            Said::Window(_) | Said::Look(_) => {
+                Some(Spoke::Wrong("the first line is no hello".into()))
+            }
+        }
+    }
+
+    /// They ask for an end that is not before `after_ns`; the last one was at `last_ns`, and they have
+    /// been sent what goes up to it, or it is held for them.
+    pub fn ask(&mut self, after_ns: u64, last_ns: Option<u64>) {
+        match last_ns.is_some_and(|last_ns| last_ns >= after_ns) {
+            true => self.write(),
+            false => self.awaits_ns = Some(after_ns),
+        }
+    }
+
+    /// They get all that is sent from here on, the next piece at once.
+    pub fn follow(&mut self, beginning: &Arc<[u8]>) {
+        self.place = Place::Follows;
+        self.awaits_ns = Some(0);
+        self.keep(beginning);
+    }
+
+    /// Tells what goes up to an instant: now if they wait for that, else with what they wait for.
+    pub fn tell(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
+        self.keep(bytes);
+        let is_awaited = self.awaits_ns.take_if(|after_ns| *after_ns <= at_ns).is_some();
+        // Where there was no room, whoever reads makes some.
+        if !self.is_full && (is_awaited || self.unread_bytes > HELD) {
+            self.write();
+        }
+    }
+
+    /// Sends a piece, now or when it is read.
+    pub fn send(&mut self, bytes: &Arc<[u8]>) {
+        self.keep(bytes);
+        self.write();
+    }
+
+    fn keep(&mut self, bytes: &Arc<[u8]>) {
+        if self.over == Over::No {
+            self.unread.push_back(bytes.clone());
+            self.unread_bytes += bytes.len();
+            if self.unread_bytes > UNREAD {
+                self.over = Over::Stalled(self.unread_bytes);
+            }
+        }
+    }
+
+    /// Says why not, if that can be said at once, and ends: nobody is waited for who was refused.
+    pub fn refuse(&mut self, why: &str) {
+        if let Ok(bytes) = word(why) {
+            self.send(&bytes.into());
+        }
+        self.over = Over::Gone;
+    }
+
+    /// Writes what can be written.
+    pub fn write(&mut self) {
+        if self.over != Over::No {
+            return;
+        }
+        match self.write_all() {
+            Ok(()) => self.is_full = false,
+            Err(error) if is_for_later(&error) => self.is_full = true,
+            Err(_) => self.over = Over::Gone,
+        }
+    }
+
+    fn write_all(&mut self) -> std::io::Result<()> {
+        while !self.unread.is_empty() {
+            let pieces = self.unread.iter().take(PIECES).map(|piece| IoSlice::new(piece));
+            let mut pieces: Vec<IoSlice> = pieces.collect();
+            pieces[0].advance(self.written);
+            let mut n = self.stream.write_vectored(&pieces)?;
+            self.unread_bytes -= n;
+            while let Some(piece) = self.unread.front() {
+                let left = piece.len() - self.written;
+                if n < left {
+                    self.written += n;
+                    break;
+                }
+                n -= left;
+                self.written = 0;
+                self.unread.pop_front();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// What somebody said is theirs: escaped, and cut.
+fn wrong(line: &[u8], error: &serde_json::Error) -> String {
+    let text = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
+    format!("'{}' is no question: {error}", escape_str(&text))
+}

@@ -1,0 +1,232 @@
+//! A server and those who read from it, on a machine that is made up.
+
+mod long;
+mod looking;
+
+use crate::server::{Attach, Notice, Server};
+use crate::{Remote, ServiceError};
+use exactop_model::{Book, Counter, Ident, Snapshot, SourceKind, TaskKey};
+use exactop_recording::stream::{Heard, Incoming};
+use exactop_recording::Machine;
+use exactop_sources::{Request, Source};
+use exactop_testkit::samples;
+use rustix::time::{clock_gettime, ClockId};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+fn machine() -> Machine {
+    let text = || "x".to_string();
+    Machine { host: text(), boot_id: text(), kernel: text(), architecture: text(), exactop: text() }
+}
+
+/// One CPU and one task that runs all the time.
+fn snapshot(first: bool, began_ns: u64, at_ns: u64) -> Snapshot {
+    let key = TaskKey { tgid: 7, tid: 7, start_ns: 1 };
+    let mut task = samples::task(1, key, Ident::default());
+    task.counters.set(Counter::RunNs, at_ns - began_ns);
+    let mut cpu = samples::cpu(0);
+    cpu.task_ns = at_ns - began_ns;
+    Snapshot {
+        complete: first,
+        tasks: vec![task],
+        cpus: vec![cpu],
+        ..samples::snapshot(SourceKind::Ledger, at_ns)
+    }
+}
+
+/// A daemon without a kernel.
+struct Daemon {
+    path: PathBuf,
+    _dir: tempfile::TempDir,
+    stop: Arc<AtomicBool>,
+    windows: Arc<AtomicU64>,
+    notices: Arc<Mutex<Vec<Notice>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Daemon {
+    fn start() -> Daemon {
+        Daemon::with(None)
+    }
+
+    /// With programs for those who look.
+    fn with(attach: Option<Attach>) -> Daemon {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("run/socket");
+        let mut server = Server::listen(&path, None, machine()).unwrap();
+        if let Some(attach) = attach {
+            server.attach_by(attach);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (windows, notices) = (Arc::new(AtomicU64::new(0)), Arc::default());
+        let told: Arc<Mutex<Vec<Notice>>> = Arc::clone(&notices);
+        let (stopped, counted) = (stop.clone(), windows.clone());
+        let thread = std::thread::spawn(move || {
+            let (nothing, _other) = UnixStream::pair().unwrap();
+            let began_ns = now_ns();
+            let mut book = Book::new();
+            while !stopped.load(Ordering::SeqCst) {
+                use std::os::fd::AsFd;
+                server.serve(Duration::from_millis(20), &[nothing.as_fd()]).unwrap();
+                told.lock().unwrap().extend(server.notices());
+                if server.is_due() {
+                    let t0_ns = book.at_ns();
+                    let now = snapshot(t0_ns.is_none(), began_ns, now_ns());
+                    book.advance(now.clone());
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    server.tell(t0_ns.unwrap_or(now.at_ns), &now, &book);
+                }
+            }
+        });
+        Daemon { path, _dir: dir, stop, windows, notices, thread: Some(thread) }
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+
+    fn said(&self) -> Vec<Notice> {
+        self.notices.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn request(interval_ms: u64) -> Request {
+    Request { interval_ns: Some(interval_ms * 1_000_000), ..Request::default() }
+}
+
+/// Looks a few times; the time of the one CPU in all windows is the task's.
+fn look(path: &std::path::Path, interval_ms: u64, times: usize) -> Vec<u64> {
+    let mut remote = Remote::connect(path, "x").unwrap();
+    assert_eq!(remote.provenance().source, SourceKind::Ledger);
+    let mut book = Book::new();
+    let mut ends = Vec::new();
+    for _ in 0..=times {
+        let now = remote.snapshot(&request(interval_ms)).unwrap();
+        ends.push(now.at_ns);
+        if let Some(window) = book.advance(now) {
+            let ran = window.tasks[0].delta.get(Counter::RunNs);
+            assert_eq!(ran, Some(window.length_ns()));
+            assert_eq!(window.cpus[0].residual_ns, 0);
+        }
+        std::thread::sleep(Duration::from_millis(interval_ms));
+    }
+    ends
+}
+
+#[test]
+fn everyone_has_windows_of_their_own_that_close() {
+    let daemon = Daemon::start();
+    let paces = [100, 150, 400, 400, 400, 1000];
+    let all: Vec<Vec<u64>> = std::thread::scope(|scope| {
+        let looks = paces.map(|pace| {
+            let path = &daemon.path;
+            scope.spawn(move || look(path, pace, 2 + 1200 / pace as usize))
+        });
+        looks.map(|look| look.join().unwrap()).into()
+    });
+    for ends in &all {
+        assert!(ends.windows(2).all(|pair| pair[0] < pair[1]), "{ends:?}");
+    }
+    let asked: usize = all.iter().map(Vec::len).sum::<usize>() + paces.len();
+    let ended = daemon.windows.load(Ordering::SeqCst) as usize;
+    assert!(ended < asked, "{ended} ends for {asked} looks");
+    assert_eq!(daemon.said(), []);
+}
+
+#[test]
+fn whoever_says_what_is_no_question_is_told_and_let_go() {
+    let daemon = Daemon::start();
+    for (said, word) in [
+        ("{\"window\":{}}\n", "the first line is no hello"),
+        ("GET / HTTP/1.1\n", "'GET / HTTP/1.1' is no question"),
+        ("\u{1b}[2J\n", "'\\x1b[2J' is no question"),
+        (&"x".repeat(5000), "a line of more than 4096 bytes"),
+    ] {
+        let mut stream = UnixStream::connect(&daemon.path).unwrap();
+        stream.write_all(said.as_bytes()).unwrap();
+        let mut answer = Vec::new();
+        // What it had not read when it closed, the kernel tells as a reset.
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains(word), "{said:?}: {answer:?}");
+    }
+    assert_eq!(look(&daemon.path, 100, 1).len(), 2, "others go on");
+    assert_eq!(daemon.said().len(), 4);
+}
+
+#[test]
+fn whoever_does_not_read_delays_nobody_and_is_let_go() {
+    let daemon = Daemon::start();
+    let mut stalled = UnixStream::connect(&daemon.path).unwrap();
+    stalled.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n{\"window\":{}}\n").unwrap();
+    let ends = look(&daemon.path, 100, 10);
+    let longest = ends.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap();
+    assert!(longest < 5_000_000_000, "{ends:?}");
+}
+
+#[test]
+fn what_is_told_comes_when_it_was_asked_for_and_not_before() {
+    let daemon = Daemon::start();
+    let mut seldom = UnixStream::connect(&daemon.path).unwrap();
+    let ask = b"{\"window\":{\"interval_ns\":1000000000,\"after_ns\":1}}\n";
+    seldom.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n").unwrap();
+    seldom.write_all(ask).unwrap();
+    let mut incoming = Incoming::new();
+    let heard = |seldom: &mut UnixStream, incoming: &mut Incoming| {
+        let mut bytes = [0; 1 << 16];
+        let n = seldom.read(&mut bytes).unwrap();
+        incoming.push(&bytes[..n]);
+        std::iter::from_fn(|| incoming.next_heard().unwrap()).collect::<Vec<_>>()
+    };
+    let mut all = Vec::new();
+    while !matches!(all.last(), Some(Heard::Whole(_))) {
+        all.extend(heard(&mut seldom, &mut incoming));
+    }
+    let ends = look(&daemon.path, 100, 10);
+    seldom.set_nonblocking(true).unwrap();
+    let nothing = seldom.read(&mut [0; 1]).unwrap_err();
+    assert_eq!(nothing.kind(), ErrorKind::WouldBlock, "nobody asked, and it is not much");
+    seldom.set_nonblocking(false).unwrap();
+    seldom.write_all(ask).unwrap();
+    // All at once, and with nothing left out.
+    let told = heard(&mut seldom, &mut incoming);
+    let told = told.iter().filter_map(|heard| match heard {
+        Heard::Window(span, now) => Some((span.t0_ns, now.at_ns)),
+        _ => None,
+    });
+    let told: Vec<_> = told.collect();
+    assert!(told.windows(2).all(|pair| pair[0].1 == pair[1].0), "{told:?}");
+    assert!(ends.iter().all(|&end| told.iter().any(|told| told.1 == end)), "{ends:?}: {told:?}");
+}
+
+#[test]
+fn who_is_not_there_or_there_twice_is_named() {
+    let mut daemon = Daemon::start();
+    let twice = Server::listen(&daemon.path, None, machine()).unwrap_err();
+    assert!(matches!(twice, ServiceError::Held(_)), "{twice}");
+    let mut remote = Remote::connect(&daemon.path, "x").unwrap();
+    daemon.end();
+    let gone = remote.snapshot(&request(100)).unwrap_err().to_string();
+    assert!(gone.contains("closed the connection"), "{gone}");
+    let nobody = Remote::connect(&daemon.path, "x").unwrap_err();
+    assert!(matches!(nobody, ServiceError::Nobody { .. }), "{nobody}");
+}

@@ -1,0 +1,271 @@
+//! Programs that are attached while somebody looks: how many, for whom, and what each is told.
+
+use super::{now_ns, Daemon};
+use crate::ask::{Answer, Look, What};
+use crate::server::{Attach, Programs};
+use crate::{Looker, ServiceError};
+use exactop_model::on_demand::losses::Losses;
+use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::on_demand::{Looked, SyscallNr};
+use exactop_model::{Comm, Who};
+use exactop_recording::stream::{Heard, Incoming};
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Programs that count a call of each of two threads every nanosecond.
+struct Counting {
+    t0_ns: u64,
+    what: What,
+    attached: Arc<AtomicUsize>,
+}
+
+impl Programs for Counting {
+    fn began_ns(&self) -> u64 {
+        self.t0_ns
+    }
+
+    fn window(&mut self) -> Result<Looked, String> {
+        let (t0_ns, t1_ns) = (self.t0_ns, now_ns());
+        self.t0_ns = t1_ns;
+        let row = |tgid, nr| SyscallRow {
+            calls: t1_ns - t0_ns,
+            ..SyscallRow::new(
+                Some(Who { tgid, tid: Some(tgid), comm: Comm::new(b"x") }),
+                SyscallNr(nr),
+            )
+        };
+        let losses = Losses::default();
+        Ok(match self.what {
+            What::Syscalls => Looked::Syscalls(SyscallWindow {
+                t0_ns,
+                t1_ns,
+                by: SyscallsBy::Thread,
+                rows: vec![row(1, 0), row(std::process::id(), 1)],
+                failures: Vec::new(),
+                dispatches: Vec::new(),
+                losses,
+            }),
+            _ => Looked::Waits(WaitWindow { t0_ns, t1_ns, rows: Vec::new(), losses }),
+        })
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        self.attached.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A daemon with these, how many are attached now, and how many ever were.
+fn daemon() -> (Daemon, Arc<AtomicUsize>, Arc<AtomicUsize>) {
+    let attached: Arc<AtomicUsize> = Arc::default();
+    let ever: Arc<AtomicUsize> = Arc::default();
+    let (now, all) = (attached.clone(), ever.clone());
+    let attach = Attach::by(move |what| {
+        if what == What::Wakeups {
+            return Err("the kernel refuses them".into());
+        }
+        now.fetch_add(1, Ordering::SeqCst);
+        all.fetch_add(1, Ordering::SeqCst);
+        Ok(Box::new(Counting { t0_ns: now_ns(), what, attached: now.clone() }))
+    });
+    (Daemon::with(Some(attach)), attached, ever)
+}
+
+fn look(path: &Path, ask: Look) -> Result<Looker, ServiceError> {
+    Looker::connect(path, "x", ask)
+}
+
+fn every(ms: u64, what: What) -> Look {
+    Look { interval_ns: Some(ms * 1_000_000), ..Look::at(what) }
+}
+
+/// Windows, with what was counted in each.
+fn windows(looker: &mut Looker, ms: u64, times: usize) -> Vec<(u64, u64, u64)> {
+    let window = |_| {
+        std::thread::sleep(Duration::from_millis(ms));
+        let looked = looker.window().unwrap();
+        let Looked::Syscalls(window) = looked else { panic!("calls") };
+        (window.t0_ns, window.t1_ns, window.rows.iter().map(|row| row.calls).sum())
+    };
+    (0..times).map(window).collect()
+}
+
+fn until(what: &str, is: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
+    let (daemon, attached, ever) = daemon();
+    assert_eq!(attached.load(Ordering::SeqCst), 0);
+    std::thread::scope(|scope| {
+        for ms in [100, 150, 400, 400] {
+            let (path, attached) = (&daemon.path, &attached);
+            scope.spawn(move || {
+                let ask = Look { by: SyscallsBy::Call, ..every(ms, What::Syscalls) };
+                let mut looker = look(path, ask).unwrap();
+                let windows = windows(&mut looker, ms, 2 + 1200 / ms as usize);
+                assert_eq!(attached.load(Ordering::SeqCst), 1);
+                // Each has all that was counted, whoever else had windows end in between.
+                assert!(
+                    windows.iter().all(|(t0, t1, calls)| *calls == 2 * (t1 - t0)),
+                    "{windows:?}"
+                );
+                assert!(windows.windows(2).all(|pair| pair[0].1 == pair[1].0), "{windows:?}");
+            });
+        }
+    });
+    until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
+    let all = ever.load(Ordering::SeqCst);
+    assert!(all >= 1, "{all}");
+    let mut again = look(&daemon.path, every(100, What::Syscalls)).unwrap();
+    assert_eq!(windows(&mut again, 100, 2).len(), 2);
+    assert_eq!(daemon.said(), []);
+}
+
+/// Programs that the kernel takes its time to attach and to take away, and how many windows ended.
+struct Slow {
+    t0_ns: u64,
+    attached: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+}
+
+impl Programs for Slow {
+    fn began_ns(&self) -> u64 {
+        self.t0_ns
+    }
+
+    fn window(&mut self) -> Result<Looked, String> {
+        self.ended.fetch_add(1, Ordering::SeqCst);
+        let (t0_ns, t1_ns) = (self.t0_ns, now_ns());
+        self.t0_ns = t1_ns;
+        let (rows, losses) = (Vec::new(), Losses::default());
+        Ok(Looked::Waits(WaitWindow { t0_ns, t1_ns, rows, losses }))
+    }
+}
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_millis(2_500));
+        self.attached.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn there_is_one_set_however_fast_somebody_comes_and_goes_and_it_is_read_each_second() {
+    let (attached, ended): (Arc<AtomicUsize>, Arc<AtomicUsize>) = Default::default();
+    let most: Arc<AtomicUsize> = Arc::default();
+    let (now, all, greatest) = (attached.clone(), ended.clone(), most.clone());
+    let attach = Attach::by(move |_| {
+        greatest.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Ok(Box::new(Slow { t0_ns: now_ns(), attached: now.clone(), ended: all.clone() }))
+    });
+    let daemon = Daemon::with(Some(attach));
+    for _ in 0..3 {
+        drop(look(&daemon.path, every(100, What::Waits)).unwrap());
+    }
+    // Its windows are of ten minutes, and those of the programs are not.
+    let mut last = look(&daemon.path, every(600_000, What::Waits)).unwrap();
+    let before = ended.load(Ordering::SeqCst);
+    until("two windows more", || ended.load(Ordering::SeqCst) > before + 2);
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+    let Looked::Waits(window) = last.window().unwrap() else { panic!("waits") };
+    assert!(window.t1_ns - window.t0_ns > 1_000_000_000, "{window:?}");
+    drop(last);
+    until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
+}
+
+/// The next answer on a connection.
+fn answer(stream: &mut UnixStream, incoming: &mut Incoming) -> Answer {
+    let mut bytes = [0; 4096];
+    loop {
+        if let Some(Heard::Answer(json)) = incoming.next_heard().unwrap() {
+            return serde_json::from_slice(&json).unwrap();
+        }
+        let n = stream.read(&mut bytes).unwrap();
+        assert_ne!(n, 0, "the connection ended");
+        incoming.push(&bytes[..n]);
+    }
+}
+
+#[test]
+fn what_comes_first_begins_when_the_programs_did() {
+    // Between their first count and the word that they are there goes time.
+    let attach = Attach::by(|what| {
+        let attached = Arc::new(AtomicUsize::new(1));
+        let counting = Counting { t0_ns: now_ns(), what, attached };
+        std::thread::sleep(Duration::from_millis(20));
+        Ok(Box::new(counting))
+    });
+    let daemon = Daemon::with(Some(attach));
+    let mut stream = UnixStream::connect(&daemon.path).unwrap();
+    let look = "{\"look\":{\"what\":\"syscalls\",\"interval_ns\":100000000}}\n";
+    let hello = "{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n";
+    stream.write_all([hello, look].concat().as_bytes()).unwrap();
+    let mut incoming = Incoming::new();
+    let Answer::Begun(begun_ns) = answer(&mut stream, &mut incoming) else { panic!("a window") };
+    stream.write_all(look.as_bytes()).unwrap();
+    let Answer::Looked(first) = answer(&mut stream, &mut incoming) else { panic!("it began") };
+    assert_eq!(first.span_ns().0, begun_ns);
+}
+
+#[test]
+fn each_gets_what_was_asked_for() {
+    let (daemon, _, _) = daemon();
+    let ask = Look { pids: vec![1], ..every(100, What::Syscalls) };
+    let mut one = look(&daemon.path, ask).unwrap();
+    let ask = Look { calls: vec![SyscallNr(7)], ..every(100, What::Syscalls) };
+    let mut none = look(&daemon.path, ask).unwrap();
+    assert!(windows(&mut one, 100, 2).iter().all(|(t0, t1, calls)| *calls == t1 - t0));
+    assert!(windows(&mut none, 100, 2).iter().all(|(_, _, calls)| *calls == 0));
+    let mut waits = look(&daemon.path, every(100, What::Waits)).unwrap();
+    assert!(matches!(waits.window().unwrap(), Looked::Waits(_)));
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let (daemon, _, _) = daemon();
+    let refused = |ask| look(&daemon.path, ask).unwrap_err().to_string();
+    let error = refused(every(100, What::Wakeups));
+    assert!(error.contains("the kernel refuses them"), "{error}");
+    let many = Look { pids: (0..5000).collect(), ..every(100, What::Syscalls) };
+    let error = look(&daemon.path, many).unwrap_err();
+    assert!(matches!(error, ServiceError::TooLong { .. }), "{error}");
+    let looking: Vec<_> =
+        (0..16).map(|_| look(&daemon.path, every(1000, What::Syscalls)).unwrap()).collect();
+    let error = refused(every(100, What::Waits));
+    assert!(error.contains("16 look already"), "{error}");
+    drop(looking);
+    let nothing = Daemon::start();
+    let error = look(&nothing.path, every(100, What::Waits)).unwrap_err().to_string();
+    assert!(error.contains("attaches no programs"), "{error}");
+}
+
+#[test]
+fn a_daemon_that_is_older_is_told_from_one_that_refuses() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let older = std::thread::spawn(move || {
+        let (mut stream, _): (UnixStream, _) = listener.accept().unwrap();
+        // As the version before says it.
+        let said =
+            "'{\"look\":{\"what\":\"waits\"}}' is no question: unknown variant `look`, expected \
+                    `hello` or `window` at line 1 column 7";
+        stream.write_all(&exactop_recording::stream::word(said).unwrap()).unwrap();
+    });
+    let error = look(&path, every(100, What::Waits)).unwrap_err();
+    older.join().unwrap();
+    assert!(matches!(error, ServiceError::Older { .. }), "{error}");
+    assert_eq!(error.to_string().lines().count(), 1);
+}

@@ -1,0 +1,109 @@
+//! Whether the kernel takes programs at the beginning of a function (fentry), which only a try tells.
+//! Tried with a program that does nothing, it costs no object of which the programs are then all
+//! refused.
+
+use crate::btf;
+use crate::kernel_programs::{self, Kernels};
+use libbpf_rs::libbpf_sys;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// What is wanting at this moment and says nothing of the kernel: memory or descriptors.
+const NO_ROOM: [i32; 3] = [libc::ENOMEM, libc::ENFILE, libc::EMFILE];
+
+/// Why the kernel does not take those of an object's programs that are attached so; `None`: it
+/// does, or there are none. `btf`: the kernel's type information.
+///
+/// # Errors
+/// There was no room to try.
+pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<String>> {
+    let programs = kernel_programs::of(object);
+    let at_functions = programs.filter(|program| program.kernels == Kernels::WithFentry);
+    let mut named = at_functions.filter_map(|program| {
+        program.section.strip_prefix("fentry/").map(|function| (program.name, function))
+    });
+    let refused = named.find_map(|(program, function)| {
+        let refused = match btf.as_deref().map(|btf| btf::function(btf, function)) {
+            Ok(Some(id)) => verdict(do_nothing_at(id)).transpose()?,
+            Ok(None) => Ok("the kernel's type information does not have it".into()),
+            Err(error) => Ok(format!("the kernel's type information cannot be read: {error}")),
+        };
+        Some(refused.map(|why| format!("program {program}: not at {function}: {why}")))
+    });
+    refused.transpose()
+}
+
+/// What a try tells of the kernel: why it does not take such programs, if it does not.
+fn verdict(tried: io::Result<()>) -> io::Result<Option<String>> {
+    match tried {
+        Ok(()) => Ok(None),
+        Err(error) if error.raw_os_error().is_some_and(|n| NO_ROOM.contains(&n)) => Err(error),
+        Err(error) => Ok(Some(error.to_string())),
+    }
+}
+
+/// Loads a program that does nothing at this function, and lets it go.
+fn do_nothing_at(function: u32) -> io::Result<()> {
+    let ends = [instruction(BPF_MOV64_IMM_R0_0), instruction(BPF_EXIT)];
+    let mut options = libbpf_sys::bpf_prog_load_opts {
+        sz: size_of::<libbpf_sys::bpf_prog_load_opts>() as libbpf_sys::size_t,
+        expected_attach_type: libbpf_sys::BPF_TRACE_FENTRY,
+        attach_btf_id: function,
+        ..libbpf_sys::bpf_prog_load_opts::default()
+    };
+    // SAFETY: two instructions, and options of the size they say.
+    let fd = unsafe {
+        libbpf_sys::bpf_prog_load(
+            libbpf_sys::BPF_PROG_TYPE_TRACING,
+            c"ex_fentry".as_ptr(),
+            c"GPL".as_ptr(),
+            ends.as_ptr(),
+            ends.len() as libbpf_sys::size_t,
+            &raw mut options,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::from_raw_os_error(-fd));
+    }
+    // SAFETY: a descriptor that was just opened for us.
+    drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    Ok(())
+}
+
+/// BPF_ALU64 | BPF_MOV | BPF_K of include/uapi/linux/bpf_common.h: here, r0 = 0.
+const BPF_MOV64_IMM_R0_0: u8 = 0xb7;
+/// BPF_JMP | BPF_EXIT.
+const BPF_EXIT: u8 = 0x95;
+
+fn instruction(code: u8) -> libbpf_sys::bpf_insn {
+    libbpf_sys::bpf_insn { code, ..libbpf_sys::bpf_insn::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn want_of_room_is_no_verdict_on_the_kernel() {
+        let tried = |number| verdict(Err(io::Error::from_raw_os_error(number)));
+        for number in NO_ROOM {
+            let error = tried(number).expect_err("it says nothing of the kernel");
+            assert_eq!(error.raw_os_error(), Some(number));
+        }
+        for number in [libc::EPERM, libc::EBUSY, libc::EINVAL, 524] {
+            assert!(tried(number).expect("a verdict").is_some(), "{number}");
+        }
+        assert_eq!(verdict(Ok(())).expect("a verdict"), None);
+    }
+
+    #[test]
+    fn type_information_that_cannot_be_read_is_not_said_to_lack_a_function() {
+        let unreadable = || Err(io::Error::from_raw_os_error(libc::EACCES));
+        let why =
+            refused("ledger", &unreadable()).expect("a verdict").expect("it has such programs");
+        assert!(why.contains("cannot be read") && why.contains("(os error 13)"), "{why}");
+        let why = refused("ledger", &Ok(Vec::new())).expect("a verdict").expect("nothing is there");
+        assert!(why.contains("does not have it"), "{why}");
+        assert_eq!(refused("waits", &unreadable()).expect("a verdict"), None, "it has none");
+    }
+}

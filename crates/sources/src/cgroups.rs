@@ -1,0 +1,215 @@
+//! Control groups over windows: what the kernel's files say, beside a source's tasks summed by group.
+
+use crate::clock::now_ns;
+use crate::cpu_list;
+use crate::error::SourceError;
+use crate::source::{Request, Source};
+use exactop_cgroups::{CgroupError, Hierarchy};
+use exactop_model::cgroups::{self, GroupRow, GroupSample, GroupUse, Groups};
+use exactop_model::{Book, Needs, SourceKind, Window};
+use rustc_hash::FxHashMap;
+
+/// What tasks used in a window, by group.
+type Uses = FxHashMap<u64, GroupUse>;
+
+/// What the groups' files say, one window after the other.
+struct GroupFiles {
+    hierarchy: Hierarchy,
+    before: Vec<GroupSample>,
+    /// As the last window that ended had begun.
+    earlier: Vec<GroupSample>,
+}
+
+impl GroupFiles {
+    fn open() -> Result<GroupFiles, CgroupError> {
+        let hierarchy = Hierarchy::of_this_machine()?;
+        let before = hierarchy.groups();
+        Ok(GroupFiles { hierarchy, before, earlier: Vec::new() })
+    }
+
+    /// Ends the window of the files; the next begins.
+    fn window(&mut self, uses: Option<&Uses>) -> Vec<GroupRow> {
+        let after = self.hierarchy.groups();
+        let rows = cgroups::rows(&self.before, &after, uses);
+        self.earlier = std::mem::replace(&mut self.before, after);
+        rows
+    }
+}
+
+/// Groups with a ledger beside, where one can be had.
+pub struct GroupWindows {
+    files: GroupFiles,
+    t0_ns: u64,
+    ledger: Result<Sums, String>,
+}
+
+impl GroupWindows {
+    /// Opens a ledger of its own, if there is one, and the first window.
+    ///
+    /// # Errors
+    /// When there are no groups; a ledger that cannot be had is no error.
+    pub fn open() -> Result<GroupWindows, CgroupError> {
+        let sums = ledger().and_then(|ledger| Sums::of(ledger, None));
+        GroupWindows::beside(sums, false)
+    }
+
+    /// With somebody else's ledger, which ends windows when it sees fit: theirs are windows as long as
+    /// its own. `interval_ns` is how often one will be asked for.
+    ///
+    /// # Errors
+    /// When there are no groups; a ledger that fails is no error.
+    pub fn on(ledger: Box<dyn Source>, interval_ns: u64) -> Result<GroupWindows, CgroupError> {
+        GroupWindows::beside(Sums::of(ledger, Some(interval_ns)), true)
+    }
+
+    fn beside(sums: Result<Sums, SourceError>, shared: bool) -> Result<GroupWindows, CgroupError> {
+        let ledger = sums.map(|sums| Sums { shared, ..sums }).map_err(|error| error.to_string());
+        let mut windows = GroupWindows { files: GroupFiles::open()?, t0_ns: 0, ledger };
+        windows.t0_ns = windows.ended_ns();
+        Ok(windows)
+    }
+
+    /// Ends the window; the next begins.
+    pub fn window(&mut self) -> Groups {
+        let uses = match &mut self.ledger {
+            Ok(sums) => sums.window().map_err(|error| error.to_string()),
+            Err(why) => Err(why.clone()),
+        };
+        let rows = self.files.window(uses.as_ref().ok());
+        let t1_ns = self.ended_ns();
+        Groups {
+            t0_ns: std::mem::replace(&mut self.t0_ns, t1_ns),
+            t1_ns,
+            cpus: cpu_list::online().ok().map(|cpus| cpus.len() as u32),
+            no_ledger: uses.err(),
+            rows,
+        }
+    }
+
+    /// When the window ended: for a ledger of its own that is now.
+    fn ended_ns(&self) -> u64 {
+        let shared = self.ledger.as_ref().ok().filter(|sums| sums.shared);
+        let at_ns = shared.and_then(|sums| sums.book.at_ns()).filter(|&at_ns| at_ns > self.t0_ns);
+        at_ns.unwrap_or_else(now_ns)
+    }
+}
+
+/// A ledger whose tasks are summed by group.
+struct Sums {
+    ledger: Box<dyn Source>,
+    book: Book,
+    request: Request,
+    /// Somebody else's, too, whose windows end when it sees fit.
+    shared: bool,
+}
+
+impl Sums {
+    /// Its first window begins.
+    fn of(ledger: Box<dyn Source>, interval_ns: Option<u64>) -> Result<Sums, SourceError> {
+        let request = Request { needs: Needs::NONE, watch: None, interval_ns };
+        let mut sums = Sums { ledger, book: Book::new(), request, shared: false };
+        sums.window()?;
+        Ok(sums)
+    }
+
+    fn window(&mut self) -> Result<Uses, SourceError> {
+        let snapshot = self.ledger.snapshot(&self.request)?;
+        let window = self.book.advance(snapshot);
+        Ok(window.map_or_else(Uses::default, |window| cgroups::uses(&window, &self.book)))
+    }
+}
+
+#[cfg(feature = "bpf")]
+fn ledger() -> Result<Box<dyn Source>, SourceError> {
+    use crate::ledger::{Ledger, Options};
+    Ok(Box::new(Ledger::open(&Options { calibrate: false, ..Options::default() })?))
+}
+
+#[cfg(not(feature = "bpf"))]
+fn ledger() -> Result<Box<dyn Source>, SourceError> {
+    Err(SourceError::without_bpf())
+}
+
+/// Groups beside the windows of a source that someone else closes, while they are looked at.
+#[derive(Default)]
+pub(crate) struct GroupsBeside {
+    /// The last window's, or why there are none; `None` in the first.
+    pub groups: Option<Result<Groups, String>>,
+    files: Option<GroupFiles>,
+}
+
+impl GroupsBeside {
+    /// Reads the files as of the end of a window of this source.
+    pub fn advance(&mut self, window: &Window, book: &Book, source: SourceKind) {
+        let Some(files) = &mut self.files else {
+            let opened = GroupFiles::open();
+            self.groups = opened.as_ref().err().map(|error| Err(error.to_string()));
+            self.files = opened.ok();
+            return;
+        };
+        let no_ledger = no_ledger(source);
+        let uses = no_ledger.is_none().then(|| cgroups::uses(window, book));
+        self.groups = Some(Ok(Groups {
+            t0_ns: window.t0_ns,
+            t1_ns: window.t1_ns,
+            cpus: Some(window.cpus.len() as u32),
+            rows: files.window(uses.as_ref()),
+            no_ledger,
+        }));
+    }
+
+    /// What the files said at both ends of the last window; `None`: it has no groups.
+    pub fn ends(&self) -> Option<[&[GroupSample]; 2]> {
+        let files = self.files.as_ref().filter(|_| matches!(self.groups, Some(Ok(_))))?;
+        Some([&files.earlier, &files.before])
+    }
+}
+
+/// Why the tasks of this source are not worth summing; `None`: they are.
+fn no_ledger(source: SourceKind) -> Option<String> {
+    (source != SourceKind::Ledger).then(|| format!("the source is {}", source.name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Provenance, Snapshot};
+
+    /// Somebody else's ledger, whose windows end when it sees fit.
+    struct Others(Vec<Snapshot>, Provenance);
+
+    impl Source for Others {
+        fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
+            assert_eq!((request.interval_ns, request.needs), (Some(7), Needs::NONE));
+            Ok(self.0.remove(0))
+        }
+
+        fn provenance(&self) -> &Provenance {
+            &self.1
+        }
+    }
+
+    #[test]
+    fn on_somebody_elses_ledger_windows_are_its_own() {
+        if Hierarchy::of_this_machine().is_err() {
+            return eprintln!("left out: no control groups here");
+        }
+        let told = (1..4).map(|n| exactop_testkit::snapshot(SourceKind::Ledger, n, None));
+        let told: Vec<Snapshot> = told.collect();
+        let ends: Vec<u64> = told.iter().map(|now| now.at_ns).collect();
+        let provenance = told[0].provenance.clone();
+        let mut groups = GroupWindows::on(Box::new(Others(told, provenance)), 7).unwrap();
+        for pair in ends.windows(2) {
+            let window = groups.window();
+            assert_eq!(window.no_ledger, None);
+            assert_eq!([window.t0_ns, window.t1_ns], pair);
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_no_ledger_is_called_by_its_name() {
+        assert_eq!(no_ledger(SourceKind::Ledger), None);
+        assert_eq!(no_ledger(SourceKind::Snapshot).as_deref(), Some("the source is snapshot"));
+        assert_eq!(no_ledger(SourceKind::Taskstats).as_deref(), Some("the source is taskstats"));
+    }
+}

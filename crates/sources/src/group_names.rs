@@ -1,0 +1,191 @@
+//! Whose control groups are, told with snapshots: of those that are there when names are first asked
+//! for, and from then on of each that is made. A name is found when the group is first seen, and stays
+//! when the group is gone.
+//!
+//! Where the kernel tells of groups that are made (`on_demand/births.rs`), none is missed; elsewhere the
+//! groups are listed anew when somebody is in one that is not known.
+
+#[cfg(feature = "bpf")]
+use crate::on_demand::births::Births;
+use exactop_cgroups::{cpu_controller_is_v1, Hierarchy};
+use exactop_containers::{is_called_by_its_id, name, Machine};
+use exactop_model::named::{GroupName, Named};
+use exactop_model::Snapshot;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// So many are kept in mind; beyond, all that are there are told again.
+const MOST: usize = 65_536;
+/// How often one is looked at again whose files were not there.
+const TRIES: u32 = 3;
+
+/// What is known of names.
+#[derive(Default)]
+pub(crate) struct GroupNames {
+    open: Option<Open>,
+    /// The source tells them.
+    are_told: bool,
+    /// Of processes whose group has no id, by its path.
+    by_path: FxHashMap<Vec<u8>, Arc<Named>>,
+}
+
+/// Since names were asked for.
+struct Open {
+    hierarchy: Option<Hierarchy>,
+    #[cfg(feature = "bpf")]
+    births: Option<Births<GroupName>>,
+    #[cfg(feature = "bpf")]
+    lost: u64,
+    known: FxHashSet<u64>,
+    in_vain: FxHashSet<u64>,
+    /// Found by now, to be told with the next snapshot.
+    found: Vec<Arc<GroupName>>,
+    /// Whose files were not there, and how often they were looked for.
+    again: Vec<(u32, Arc<GroupName>)>,
+}
+
+fn look(id: u64, path: &[u8]) -> GroupName {
+    GroupName { id, path: path.to_vec(), named: Arc::new(name(path, &Machine)) }
+}
+
+impl GroupNames {
+    /// Names are wanted in the next snapshot: what happens until then is seen.
+    pub fn want(&mut self) {
+        if !self.are_told {
+            self.open.get_or_insert_with(Open::new);
+        }
+    }
+
+    /// The source tells them.
+    pub fn leave_to_source(&mut self) {
+        self.are_told = true;
+    }
+
+    /// Adds those that are not told yet, once names are wanted.
+    pub fn tell(&mut self, snapshot: &mut Snapshot) {
+        if let Some(open) = &mut self.open {
+            open.tell(snapshot);
+        }
+    }
+
+    /// Whose the group of this path is.
+    pub fn of_path(&mut self, path: &[u8]) -> Arc<Named> {
+        if let Some(named) = self.by_path.get(path) {
+            return Arc::clone(named);
+        }
+        if self.by_path.len() >= MOST {
+            self.by_path.clear();
+        }
+        let named = Arc::new(name(path, &Machine));
+        self.by_path.insert(path.to_vec(), Arc::clone(&named));
+        named
+    }
+}
+
+impl Open {
+    fn new() -> Open {
+        let hierarchy = Hierarchy::of_this_machine().ok();
+        // Without the cpu controller anywhere, tasks are told by their group of version 2.
+        let number = match &hierarchy {
+            Some(hierarchy) => hierarchy.number(),
+            None => cpu_controller_is_v1().is_ok_and(|of_v1| !of_v1).then_some(0),
+        };
+        let mut open = Open {
+            hierarchy,
+            // First, so that none is made between this and the list.
+            #[cfg(feature = "bpf")]
+            births: number.and_then(|number| Births::open(number, look).ok()),
+            #[cfg(feature = "bpf")]
+            lost: 0,
+            known: FxHashSet::default(),
+            in_vain: FxHashSet::default(),
+            found: Vec::new(),
+            again: Vec::new(),
+        };
+        #[cfg(not(feature = "bpf"))]
+        let _ = number;
+        open.list();
+        open
+    }
+
+    /// Looks at all that are there and not known.
+    fn list(&mut self) {
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
+        let there = self.hierarchy.as_ref().map_or(Vec::new(), Hierarchy::ids);
+        for (id, path) in there {
+            if !self.known.contains(&id) {
+                self.take(look(id, &path));
+            }
+        }
+    }
+
+    fn take(&mut self, group: GroupName) {
+        let group = Arc::new(group);
+        self.known.insert(group.id);
+        if is_called_by_its_id(&group.named) {
+            self.again.push((0, Arc::clone(&group)));
+        }
+        self.found.push(group);
+    }
+
+    fn tell(&mut self, snapshot: &mut Snapshot) {
+        self.look_again();
+        let lost = self.take_born();
+        if lost || self.someone_is_elsewhere(snapshot) {
+            self.list();
+            self.note_in_vain(snapshot);
+        }
+        snapshot.groups.append(&mut self.found);
+    }
+
+    /// Runtimes write their files before they make the group; if one does not, it is a little late.
+    fn look_again(&mut self) {
+        for (tries, before) in std::mem::take(&mut self.again) {
+            let named = name(&before.path, &Machine);
+            if named != *before.named {
+                self.found.push(Arc::new(GroupName {
+                    id: before.id,
+                    path: before.path.clone(),
+                    named: Arc::new(named),
+                }));
+            } else if tries + 1 < TRIES {
+                self.again.push((tries + 1, before));
+            }
+        }
+    }
+
+    /// Those made since; whether any was lost.
+    fn take_born(&mut self) -> bool {
+        #[cfg(feature = "bpf")]
+        if let Some(births) = &mut self.births {
+            let (born, lost) = (births.take(), births.lost());
+            for group in born {
+                self.take(group);
+            }
+            return std::mem::replace(&mut self.lost, lost) != lost;
+        }
+        false
+    }
+
+    fn strangers<'a>(&'a self, snapshot: &'a Snapshot) -> impl Iterator<Item = u64> + 'a {
+        let tasks = snapshot.tasks.iter().filter_map(|task| task.ident.cgroup_id);
+        let exited = snapshot.exited.iter().filter_map(|exit| exit.cgroup_id);
+        let new = |id: &u64| !self.known.contains(id) && !self.in_vain.contains(id);
+        tasks.chain(exited).filter(new)
+    }
+
+    fn someone_is_elsewhere(&self, snapshot: &Snapshot) -> bool {
+        self.strangers(snapshot).next().is_some()
+    }
+
+    /// Those that are in no list are not looked for again.
+    fn note_in_vain(&mut self, snapshot: &Snapshot) {
+        let strangers: Vec<u64> = self.strangers(snapshot).collect();
+        if self.in_vain.len() >= MOST {
+            self.in_vain.clear();
+        }
+        self.in_vain.extend(strangers);
+    }
+}

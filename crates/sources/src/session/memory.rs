@@ -1,0 +1,75 @@
+//! Memory that is used once: the allocator keeps what is freed, for more of the same.
+
+/// Looks that pass before what is kept is looked at: that is not for nothing.
+const LOOKS: u32 = 64;
+
+/// When what was freed is given back.
+#[derive(Debug, Default)]
+pub(super) struct Spare {
+    looks: u32,
+}
+
+impl Spare {
+    /// After each look: the first is of everyone, later ones are of those who did something. And whoever
+    /// looks for days has seen storms, of which nothing is left but what the allocator keeps.
+    pub fn looked(&mut self) {
+        if self.looks == 1 || (self.looks.is_multiple_of(LOOKS) && is_much(kept_bytes())) {
+            give_back();
+        }
+        self.looks = self.looks.wrapping_add(1);
+    }
+}
+
+fn is_much(bytes: u32) -> bool {
+    bytes > 16 << 20
+}
+
+/// What is free and not the kernel's, modulo 4 GiB (mallinfo(3)).
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn kept_bytes() -> u32 {
+    // SAFETY: only reads what the allocator knows. Its successor is not in every C library.
+    #[allow(deprecated)]
+    let info = unsafe { libc::mallinfo() };
+    info.fordblks.cast_unsigned()
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn kept_bytes() -> u32 {
+    0
+}
+
+/// Gives the kernel back what was freed. Loading programs takes several times what a session holds on
+/// to.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn give_back() {
+    // SAFETY: takes a number and touches only what nobody holds.
+    unsafe { libc::malloc_trim(0) };
+}
+
+/// Other allocators do so by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn give_back() {}
+
+#[cfg(all(test, target_os = "linux", target_env = "gnu"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_storm_left_is_given_back_in_time() {
+        let mut spare = Spare::default();
+        // Every other one is kept, so that none of it goes back by itself.
+        let storm: Vec<Vec<u8>> = (0..40_000).map(|n| vec![n as u8; 2_000]).collect();
+        let left: Vec<Vec<u8>> = storm.into_iter().step_by(50).collect();
+        let before = kept_bytes();
+        assert!(is_much(before), "{before}");
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").expect("it is there");
+            let pages = text.split(' ').nth(1).expect("proc_pid_statm(5)");
+            pages.parse::<usize>().expect("a number") * rustix::param::page_size()
+        };
+        let much = resident();
+        (0..=LOOKS).for_each(|_| spare.looked());
+        let less = resident();
+        assert!(less + (16 << 20) < much, "{much} bytes, then {less}; {} are left", left.len());
+    }
+}

@@ -1,0 +1,103 @@
+//! Everyone's figures since the machine began, from /proc: what there is to show before a window was
+//! measured.
+
+use super::Session;
+use crate::error::SourceError;
+use crate::procfs::Procfs;
+use crate::source::Source;
+use exactop_model::snapshot::CostSample;
+use exactop_model::system::{StatTicks, System};
+use exactop_model::{CpuSample, ErrorCounts, Snapshot};
+use std::path::Path;
+
+impl Session {
+    /// A session on /proc whose first window began with the machine, so that its first frame is
+    /// there at once: it tells of everyone's whole life. `why` this and not a window of now, in one
+    /// line.
+    ///
+    /// # Errors
+    /// [`SourceError::Read`] when `root` cannot be opened.
+    pub fn since_boot(root: &Path, why: &str) -> Result<Session, SourceError> {
+        let source = Procfs::open(root)?.because(why);
+        let mut session = Session::new(Box::new(source), root)?;
+        let boot = boot(session.source.as_ref(), &session.system.read());
+        session.book.advance(boot);
+        Ok(session)
+    }
+}
+
+/// The machine at its beginning: nobody was there, and nothing had been counted. `now`: which CPUs
+/// there are.
+fn boot(source: &dyn Source, now: &System) -> Snapshot {
+    let nothing = |&(cpu, _): &(u32, StatTicks)| (cpu, StatTicks::default());
+    let cpu_ticks: Vec<_> = now.cpu_ticks.iter().map(nothing).collect();
+    let cpus = cpu_ticks.iter().map(|&(cpu, _)| CpuSample {
+        cpu,
+        irq_ns: Some(0),
+        irq_idle_ns: Some(0),
+        steal_ns: Some(0),
+        steal_idle_ns: Some(0),
+        ..CpuSample::default()
+    });
+    Snapshot {
+        // The clock of windows began with the machine.
+        at_ns: 0,
+        provenance: source.provenance().clone(),
+        complete: true,
+        tasks: Vec::new(),
+        gone: Vec::new(),
+        exited: Vec::new(),
+        moves: Vec::new(),
+        groups: Vec::new(),
+        cpus: cpus.collect(),
+        watch: None,
+        born: Some(0),
+        errors: ErrorCounts::default(),
+        repaired_ns: None,
+        repaired_wait_ns: None,
+        system: System {
+            ticks: Some(StatTicks::default()),
+            cpu_ticks: cpu_ticks.clone(),
+            ..System::default()
+        },
+        cost: CostSample::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procfs::fake::{FakeProc, FakeTask};
+    use exactop_model::{Ask, Counter, Feed, Needs, Still};
+
+    #[test]
+    fn the_first_frame_is_there_at_once_and_tells_of_whole_lives() {
+        let proc = FakeProc::new();
+        proc.process(FakeTask { utime: 7, stime: 5, ..FakeTask::new(7) });
+        proc.process(FakeTask { utime: 0, stime: 0, ..FakeTask::new(9) });
+        proc.cpus(&[[1; 8], [2; 8]]);
+        let mut session = Session::since_boot(proc.root(), "a test").unwrap();
+        let mut ask = Ask { needs: Needs::MACHINE, ..Ask::default() };
+        ask.options.still = Still::All;
+        let frame = session.next_frame(&ask).unwrap().expect("a frame at once");
+        let row = |pid| frame.rows.iter().find(|row| row.key.tgid == pid).expect("a row");
+        let tick_ns = crate::procfs::ticks::Ticks::of_this_system().tick_ns();
+        assert_eq!(row(7).delta.get(Counter::RunNs), Some(12 * tick_ns));
+        assert_eq!(row(9).delta.get(Counter::RunNs), Some(0));
+        assert_eq!((frame.t0_ns, frame.cpus.len()), (0, 2));
+        assert_eq!(frame.ticks.expect("ticks since boot").total(), 24);
+        // Interrupts, hard and soft, and steal are known as of the beginning: nothing of them is left.
+        let books = &frame.books;
+        let known = books.idle_ns + 3 * 2 * tick_ns + 3 * tick_ns;
+        assert_eq!((books.irq_ns, books.steal_ns), (Some(3 * 2 * tick_ns), Some(3 * tick_ns)));
+        let used = books.tasks_ns + books.unnamed_ns;
+        assert_eq!(books.residual_ns, books.total_ns as i64 - (used + known) as i64, "{books:?}");
+        assert!(!frame.exact && frame.provenance.reason.as_deref() == Some("a test"));
+        // From there on it goes on as any other.
+        proc.process(FakeTask { utime: 8, stime: 5, ..FakeTask::new(7) });
+        let next = session.next_frame(&ask).unwrap().expect("the next window");
+        assert_eq!(next.t0_ns, frame.t1_ns);
+        let row = next.rows.iter().find(|row| row.key.tgid == 7).expect("a row");
+        assert_eq!(row.delta.get(Counter::RunNs), Some(tick_ns));
+    }
+}

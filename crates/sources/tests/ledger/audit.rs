@@ -1,0 +1,171 @@
+//! The audit: what the ledger says of each task against what the kernel counted of it.
+
+use crate::beside_schedstat::{self, Apart, Beside};
+use crate::books::Books;
+use exactop_model::window::{TaskDelta, Window};
+use exactop_model::{AccountId, Counter};
+use exactop_sources::ledger::{Loss, LostEvent, Options};
+use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};
+use std::collections::HashSet;
+use std::time::Duration;
+
+fn loads() -> impl Sized {
+    (
+        Spin::start(3, None).expect("spinners"),
+        PipePingPong::start(20).expect("ping-pong"),
+        ForkStorm::start(1).expect("a fork storm"),
+        ExitingThreads::start(1).expect("exits"),
+    )
+}
+
+/// Tasks that the kernel showed all events of, in this window and the one before: of the others
+/// something may be off by what was set right.
+#[derive(Default)]
+struct Seen {
+    repaired: HashSet<AccountId>,
+}
+
+impl Seen {
+    fn whole<'a>(&mut self, window: &'a Window) -> Vec<&'a TaskDelta> {
+        let hidden = |t: &&TaskDelta| {
+            let missed = t.delta.get(Counter::MissedSwitches) != Some(0);
+            missed || t.audit.is_none_or(|audit| audit.repairs > 0)
+        };
+        let now: HashSet<_> =
+            window.tasks.iter().filter(hidden).map(|t| t.sample.account).collect();
+        let before = std::mem::replace(&mut self.repaired, now);
+        let whole = |t: &&TaskDelta| {
+            let account = t.sample.account;
+            !before.contains(&account) && !self.repaired.contains(&account)
+        };
+        window.tasks.iter().filter(whole).collect()
+    }
+}
+
+/// Waits that are off by more than this and a twentieth of the window: moved to another run queue
+/// while it waited, a task is in none for a moment, and a hypervisor may make that long.
+const MOVED_NS: u64 = 1_000_000;
+/// Tasks to hold against the kernel's counts, and windows at most until there were as many.
+const ENOUGH: u32 = 500;
+const AT_MOST: usize = 200;
+
+#[test]
+fn where_nothing_was_missed_ours_is_what_the_kernel_counted() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let _loads = loads();
+    let (mut seen, mut beside, mut faults) = (Seen::default(), Beside::default(), Vec::new());
+    let (mut audited, mut run_off, mut lat_off) = (0, 0, 0);
+    let (mut bias_ns, mut windows) = (0, 0);
+    books.window(Duration::from_millis(100)); // in which accounts begin
+    while windows < 20 || (audited < ENOUGH && windows < AT_MOST) {
+        windows += 1;
+        let window = books.window(Duration::from_millis(100));
+        if !crate::emulated() {
+            faults.extend(beside_schedstat::faults(&beside.look(&window)));
+        }
+        let held = window.audit.run.zip(window.audit.lat);
+        let (run, lat) = held.expect("this kernel counts both");
+        assert!(run.max_ns <= run.sum_ns && lat.max_ns <= lat.sum_ns);
+        bias_ns += run.bias_ns;
+        for task in seen.whole(&window) {
+            let audit = task.audit.expect("its account is not new");
+            let most = MOVED_NS + window.length_ns() / 20;
+            audited += 1;
+            run_off += u32::from(audit.run.error_ns != 0);
+            lat_off += u32::from(audit.lat.error_ns.unsigned_abs() > most);
+        }
+    }
+    println!(
+        "{windows} windows: {audited} audited, run time of {run_off} off, waits of {lat_off}; \
+         bias {bias_ns} ns"
+    );
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(audited >= ENOUGH, "something ran: {audited}");
+    assert!(bias_ns > 0, "the kernel's stamps come before ours");
+    assert!(run_off * 50 <= audited, "{run_off} of {audited}: the rest to the nanosecond");
+    assert!(lat_off * 50 <= audited, "{lat_off} of {audited}");
+}
+
+#[test]
+fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
+    let Some(_machine) = crate::machine() else { return };
+    if crate::emulated() {
+        eprintln!("left out: emulated");
+        return;
+    }
+    let loss = Loss { event: LostEvent::Switch, one_in: 50, in_a_row: 2 };
+    let mut books = Books::open(&Options { lose: Some(loss), ..Options::default() });
+    let _loads = loads();
+    let (mut windows, mut noticed) = (0, 0);
+    for _ in 0..20 {
+        let lost = books.ledger.lost_on_purpose();
+        let window = books.window(Duration::from_millis(100));
+        let held = window.audit.run.zip(window.audit.lat);
+        let (run, lat) = held.expect("this kernel counts both");
+        assert!(run.worst.is_some() == (run.max_ns > 0), "{run:?}");
+        assert!(lat.worst.is_some() == (lat.max_ns > 0), "{lat:?}");
+        // The last of a window may show in the next.
+        if books.ledger.lost_on_purpose() - lost < 10 {
+            continue;
+        }
+        windows += 1;
+        noticed += u32::from(run.sum_ns > 0);
+        assert!(window.repaired_tasks > Some(0), "some are set right in each: {window:?}");
+        let of_tasks = window.tasks.iter().filter_map(|t| t.audit).map(|audit| audit.repairs);
+        let frame = books.threads(&window);
+        let shown = frame.rows.iter().filter_map(|row| row.repairs);
+        assert_eq!(of_tasks.sum::<u64>(), shown.sum::<u64>(), "whose it was, its row tells");
+    }
+    println!("{noticed} of {windows} windows");
+    assert!(windows > 0 && noticed == windows, "{noticed} of {windows}");
+}
+
+/// How many windows of the test below, and how long each, ms: more of them by these variables.
+fn how_many(variable: &str, otherwise: u64) -> u64 {
+    match std::env::var(variable) {
+        Ok(typed) => typed.parse().unwrap_or_else(|e| panic!("{variable}={typed}: {e}")),
+        Err(_) => otherwise,
+    }
+}
+
+/// With nothing else to do, every window. Of tasks that were put on a CPU between a window's end and
+/// the reading nothing can be said, nor of one of which a window told that something was missed or
+/// set right. Of the others the figures are printed, and asserted with a margin that no machine uses
+/// up: a hypervisor may take a CPU while a task is moved from one to another.
+#[test]
+fn on_an_idle_machine_nobodys_wait_is_off_without_being_told() {
+    let Some(_machine) = crate::machine() else { return };
+    if crate::emulated() {
+        eprintln!("left out: emulated");
+        return;
+    }
+    let windows = how_many("EXACTOP_TEST_WINDOWS", 10);
+    let length = Duration::from_millis(how_many("EXACTOP_TEST_WINDOW_MS", 200));
+    let mut books = Books::open(&Options::default());
+    let mut beside = Beside::default();
+    let all: Vec<Apart> = (0..windows).flat_map(|_| beside.look(&books.window(length))).collect();
+    let told = all.iter().filter(|apart| apart.told).count();
+    let measured: Vec<&Apart> =
+        all.iter().filter(|apart| !apart.told && apart.same_instant).collect();
+    let off = measured.iter().filter(|apart| apart.apart_ns >= 1_000_000).count();
+    let worst = measured.iter().max_by_key(|apart| apart.apart_ns);
+    println!(
+        "{windows} windows of {length:?}: {} compared; {told} in windows that told of something, \
+         {} of the others not put on a CPU until they were read, {off} of these off by 1 ms or \
+         more; the largest: {worst:?}",
+        all.len(),
+        measured.len(),
+    );
+    assert!(!all.is_empty(), "somebody always runs");
+    let faults = beside_schedstat::faults(&all);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    if measured.len() < 50 {
+        println!("not measured: events were hidden, or everyone ran before its file was read");
+        return;
+    }
+    // What a late reading may make of it is not off.
+    let far = |apart: &&&Apart| apart.apart_ns >= 1_000_000 + apart.late_ns;
+    let off = measured.iter().filter(far).count();
+    assert!(off * 20 <= measured.len(), "{off} of {}: {worst:?}", measured.len());
+}

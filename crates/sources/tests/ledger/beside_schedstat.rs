@@ -1,0 +1,155 @@
+//! Each task that did something in a window, kernel threads included, against what
+//! `/proc/PID/task/TID/schedstat` says of its waits for a CPU.
+//!
+//! The file is read some time after the window's end, and knows a wait only when it is over. So
+//! figures are compared from one window's end to a later one at which the task was neither waiting
+//! nor seen for the first time, and what the reading came late by is allowed for; whether the task
+//! was put on a CPU meanwhile, the file's own count of that tells. Where something of
+//! that very task was missed or set right in between, the window has told that its figures may be
+//! off; and of everyone's, where the window is inexact.
+//!
+//! What the task's own audit tells is taken off: on a machine with many times more threads than CPUs the
+//! kernel counts some sleep as a wait, and leaves out some waits of tasks that it moves. Of a task that
+//! was found when the ledger began, the audit begins when it was dispatched, and so does comparing.
+
+use exactop_model::window::{TaskDelta, Window};
+use exactop_model::{AccountId, Counter, MicroState};
+use rustix::time::{clock_gettime, ClockId};
+use std::collections::HashMap;
+use std::fs;
+
+/// Both sides as of the last window's end at which they could be compared.
+#[derive(Clone, Copy)]
+struct Base {
+    ours_ns: u64,
+    theirs_ns: u64,
+    /// Theirs less ours: what came between a window's end and the reading changes it.
+    dispatches_apart: u64,
+    late_ns: u64,
+    told_apart_ns: i64,
+    at_ns: u64,
+}
+
+/// A run-queue wait beside what the kernel says.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code)] // Printed.
+pub struct Apart {
+    pub tid: u32,
+    pub comm: exactop_model::Comm,
+    pub ours_ns: u64,
+    pub theirs_ns: u64,
+    /// Ours less theirs, as far as the audit does not tell it.
+    pub apart_ns: u64,
+    /// By how much the two readings came after their windows' ends.
+    pub late_ns: u64,
+    /// Nobody put it on a CPU between the windows' ends and the readings: lateness changed nothing.
+    pub same_instant: bool,
+    /// From the window's end from which on it was compared.
+    pub over_ns: u64,
+    /// The windows in between told that something of it was missed or set right.
+    pub told: bool,
+}
+
+impl Apart {
+    /// More than the reading was late by, and than a busy machine may make of it; and no window told.
+    /// Of who came onto a CPU as often after the one end as after the other, that is what moves from
+    /// one run queue to another leave out.
+    fn is_far_and_untold(&self) -> bool {
+        let at_most_ns = match self.same_instant {
+            true => self.late_ns + 1_000_000 + self.over_ns / 20,
+            false => self.late_ns + self.over_ns / 10 + 50_000_000,
+        };
+        !self.told && self.apart_ns > at_most_ns
+    }
+}
+
+/// More tasks than these are not read in one window: it would take longer than the window.
+const MANY: usize = 1_000;
+
+/// What is known of everyone.
+#[derive(Default)]
+pub struct Beside {
+    bases: HashMap<AccountId, Base>,
+    /// When the last window ended that told something of a task, and of everyone.
+    told_ns: HashMap<AccountId, u64>,
+    told_of_all_ns: u64,
+}
+
+impl Beside {
+    /// Reads the file of everyone in a window that ended just now, and compares.
+    pub fn look(&mut self, window: &Window) -> Vec<Apart> {
+        if window.errors.inexact() > 0 {
+            self.told_of_all_ns = window.t1_ns;
+        }
+        for task in &window.tasks {
+            let missed = task.delta.get(Counter::MissedSwitches) != Some(0);
+            if missed || task.audit.is_none_or(|audit| audit.repairs > 0) {
+                self.told_ns.insert(task.sample.account, window.t1_ns);
+            }
+        }
+        if window.tasks.len() > MANY {
+            return Vec::new();
+        }
+        window.tasks.iter().filter_map(|task| self.task(window, task)).collect()
+    }
+
+    fn told_ns(&self, account: AccountId) -> u64 {
+        let own_ns = self.told_ns.get(&account).copied();
+        own_ns.unwrap_or(0).max(self.told_of_all_ns)
+    }
+
+    fn task(&mut self, window: &Window, task: &TaskDelta) -> Option<Apart> {
+        let (key, counters) = (task.sample.key, &task.sample.counters);
+        let ours_ns = counters.get(Counter::LatNs)? + counters.get(Counter::ThrottleNs)?;
+        let (theirs_ns, dispatches) = schedstat(key.tgid, key.tid)?;
+        let ours = counters.get(Counter::Dispatches)?;
+        let dispatches_apart = dispatches.wrapping_sub(ours);
+        let late_ns = now_ns() - window.t1_ns;
+        if ours == 0 || task.sample.state == MicroState::Zombie || is_waiting(task.sample.state) {
+            return None;
+        }
+        let audit = task.sample.audit.lat;
+        let (told_apart_ns, at_ns) = (audit.bias_ns.wrapping_add(audit.error_ns), window.t1_ns);
+        let now = Base { ours_ns, theirs_ns, dispatches_apart, late_ns, told_apart_ns, at_ns };
+        let then = self.bases.insert(task.sample.account, now)?;
+        // Neither runs backwards; an exec by another thread gives the account another file.
+        let ours_ns = ours_ns.checked_sub(then.ours_ns)?;
+        let theirs_ns = theirs_ns.checked_sub(then.theirs_ns)?;
+        let told_apart_ns = told_apart_ns.wrapping_sub(then.told_apart_ns);
+        let apart_ns = (ours_ns as i64 - theirs_ns as i64 - told_apart_ns).unsigned_abs();
+        Some(Apart {
+            tid: key.tid,
+            comm: task.sample.ident.comm,
+            ours_ns,
+            theirs_ns,
+            apart_ns,
+            late_ns: late_ns + then.late_ns,
+            same_instant: dispatches_apart == then.dispatches_apart,
+            over_ns: at_ns - then.at_ns,
+            told: self.told_ns(task.sample.account) > then.at_ns,
+        })
+    }
+}
+
+/// What is wrong with them: nothing that a late reading or a busy machine may make.
+pub fn faults(all: &[Apart]) -> Vec<String> {
+    let far = all.iter().filter(|apart| apart.is_far_and_untold());
+    far.map(|apart| format!("not what schedstat says: {apart:?}")).collect()
+}
+
+fn is_waiting(state: MicroState) -> bool {
+    matches!(state, MicroState::Lat | MicroState::LatPreempt | MicroState::Throttle)
+}
+
+/// How long it waited for a CPU, ns, and how often it was put on one (fields 2 and 3,
+/// Documentation/scheduler/sched-stats.rst), if it is still there.
+fn schedstat(tgid: u32, tid: u32) -> Option<(u64, u64)> {
+    let text = fs::read_to_string(format!("/proc/{tgid}/task/{tid}/schedstat")).ok()?;
+    let mut fields = text.split_whitespace().skip(1).map(|field| field.parse().ok());
+    Some((fields.next()??, fields.next()??))
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

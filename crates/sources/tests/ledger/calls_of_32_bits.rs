@@ -1,0 +1,81 @@
+//! 32-bit system calls have numbers and arguments of their own: a futex is a lock there, too.
+
+use crate::books::Books;
+use crate::microstates::{exact, ns, row_of};
+use exactop_model::on_demand::waits::WaitKind;
+use exactop_model::{Counter, SyscallNr};
+use exactop_sources::on_demand::waits::WaitTimes;
+use std::time::Duration;
+
+/// i386's futex(2), and FUTEX_WAIT_PRIVATE.
+const NR_FUTEX_32: u32 = 240;
+const WAIT: u64 = 128;
+/// `EX_NR_COMPAT`: how a 32-bit call is told from others.
+const COMPAT: i32 = 0x2000_0000;
+
+/// A futex and a time limit where 32 bits reach.
+#[repr(C)]
+struct Low {
+    word: u32,
+    seconds: i32,
+    nanoseconds: i32,
+}
+
+/// Waits in a futex by int 0x80; whether the time limit ended it, which says that the kernel knows
+/// 32-bit calls.
+fn waits_for(limit: Duration) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: new memory.
+    let page = unsafe { libc::mmap(std::ptr::null_mut(), 4096, access, flags, -1, 0) };
+    assert_ne!(page, libc::MAP_FAILED);
+    let low = page.cast::<Low>();
+    // SAFETY: a page of our own.
+    unsafe {
+        *low = Low { word: 0, seconds: 0, nanoseconds: limit.subsec_nanos() as i32 };
+    }
+    let mut answer = u64::from(NR_FUTEX_32);
+    let (word, limit) = (page as u64, page as u64 + 4);
+    // SAFETY: the call reads the word and the limit; what it may overwrite is named. rbx is the
+    // compiler's own, so it is put there and taken back.
+    unsafe {
+        std::arch::asm!(
+            "xchg {word}, rbx",
+            "int 0x80",
+            "xchg {word}, rbx",
+            word = inout(reg) word => _,
+            inout("rax") answer,
+            in("rcx") WAIT,
+            in("rdx") 0u64,
+            in("rsi") limit,
+            in("rdi") 0u64,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+        );
+    }
+    answer as i32 == -libc::ETIMEDOUT
+}
+
+#[test]
+fn a_32_bit_futex_is_a_lock() {
+    let Some(_machine) = crate::machine() else { return };
+    let limit = Duration::from_millis(300);
+    if !waits_for(Duration::from_millis(1)) {
+        return eprintln!("not measured: this kernel knows no 32-bit system calls");
+    }
+    let mut books = Books::open(&exact());
+    let mut source = WaitTimes::open(&[std::process::id()]).expect("the waits' programs");
+    let (row, _) = row_of(&mut books, move || assert!(waits_for(limit)));
+    let window = source.window().expect("a window");
+    let asked = limit.as_nanos() as u64;
+    let by_ledger = ns(&row, Counter::LockNs);
+    let waits =
+        window.rows.iter().find(|waits| waits.who.tid == Some(row.key.tid)).expect("its row");
+    let nr = SyscallNr(COMPAT | NR_FUTEX_32 as i32);
+    assert_eq!(nr.to_string(), "futex(32-bit)");
+    let sleep = waits.sleeps.iter().find(|sleep| sleep.nr == nr).expect("a 32-bit futex");
+    // The limit runs from the call on: on its way off the CPU the thread may wait for one.
+    let awake = ns(&row, Counter::RunNs) + ns(&row, Counter::LatNs);
+    println!("{by_ledger} ns LCK by the ledger, {awake} ns awake, {sleep:?}");
+    assert!(by_ledger + awake >= asked && sleep.ns + awake >= asked);
+    assert_eq!(sleep.kind, WaitKind::Lock);
+}

@@ -1,0 +1,277 @@
+//! A plain server in C whose workers all wait at one condition variable (`programs/herd_server.c`)
+//! knows how many it woke; `wakeups` and `waits` say the same, and lose nothing.
+
+use exactop_model::on_demand::losses::Losses;
+use exactop_model::on_demand::waits::{WaitKind, WaitWindow};
+use exactop_model::on_demand::wakeups::{herds, Fan, WakeupWindow};
+use exactop_model::Who;
+use exactop_sources::on_demand::waits::{self, WaitTimes};
+use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
+use exactop_sources::on_demand::Room;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// Broadcasts a second, as many as the machine manages.
+const RATE: u64 = 200;
+
+/// The server, and what it says.
+struct Server {
+    process: Child,
+    says: BufReader<ChildStdout>,
+    _directory: tempfile::TempDir,
+}
+
+/// Names the server where it is built already: an emulated machine has no C compiler.
+const BUILT: &str = "EXACTOP_TEST_HERD_SERVER";
+
+/// Whether it can be had here; if not, that is said.
+fn can_be_had() -> bool {
+    std::env::var_os(BUILT).is_some() || !crate::left_out("there is no C compiler in it")
+}
+
+/// The server, built in this directory by the C compiler that the BPF programs need too.
+fn built_in(directory: &Path) -> PathBuf {
+    let program = directory.join("herd_server");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ledger/programs/herd_server.c");
+    let mut compiler = Command::new("clang");
+    compiler.args(["-O2", "-pthread", "-o"]).arg(&program).arg(source);
+    assert!(compiler.status().expect("clang").success());
+    program
+}
+
+/// What it says of some broadcasts.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    /// At which anyone waited.
+    calls: u64,
+    /// How many waited, at all of them.
+    waiting: u64,
+    /// At one of them.
+    most: u64,
+    /// Times a worker found nothing to do.
+    futile: u64,
+}
+
+impl Server {
+    /// All workers are asleep then.
+    fn start(threads: usize) -> Server {
+        let directory = tempfile::tempdir().expect("a directory");
+        let built = std::env::var_os(BUILT).map(PathBuf::from);
+        let program = built.unwrap_or_else(|| built_in(directory.path()));
+        let mut server = Command::new(program);
+        server.arg(threads.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = server.spawn().expect("the server");
+        let says = BufReader::new(process.stdout.take().expect("a pipe"));
+        let mut server = Server { process, says, _directory: directory };
+        assert_eq!(server.line(), "ready");
+        server
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.says.read_line(&mut line).expect("a line");
+        line.trim().to_string()
+    }
+
+    /// Broadcasts so often; `per_s` 0: each when all are asleep. All are asleep again then.
+    fn broadcast(&mut self, times: u64, per_s: u64) -> Said {
+        let input = self.process.stdin.as_mut().expect("a pipe");
+        writeln!(input, "{times} {per_s}").expect("written");
+        let line = self.line();
+        let mut numbers = line.split(' ').map(|n| n.parse().expect("a number"));
+        let mut next = || numbers.next().expect("four numbers");
+        Said { calls: next(), waiting: next(), most: next(), futile: next() }
+    }
+
+    fn wakeups(&self, room: Room) -> Wakeups {
+        // Where CPUs are shared or emulated, going back to a lock takes long.
+        let options = Options {
+            pids: vec![self.process.id()],
+            work_ns: 1000 * WORK_NS,
+            room,
+            ..Options::default()
+        };
+        Wakeups::open(&options)
+            .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
+    }
+
+    fn waits(&self, room: Room) -> WaitTimes {
+        let options = waits::Options { room, ..waits::Options::default() };
+        WaitTimes::open_with(&[self.process.id()], &options).expect("the waits' programs")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// How large a herd: 1,000 and 5,000, where they are not emulated.
+fn sizes() -> &'static [usize] {
+    if crate::emulated() {
+        &[100]
+    } else {
+        &[1_000, 5_000]
+    }
+}
+
+/// Whether ours is theirs, give or take.
+fn close(ours: u64, theirs: u64, per_cent: u64) -> bool {
+    100 * ours.abs_diff(theirs) <= per_cent * theirs
+}
+
+/// The calls about the lock for which most were woken: the condition variable's.
+fn broadcasts(window: &WakeupWindow) -> &Fan {
+    window.fans.iter().max_by_key(|fan| fan.wakeups).expect("someone was woken")
+}
+
+/// What one process's threads woke, by the edges and by the calls they made.
+fn by_edges_and_calls(window: &WakeupWindow, pid: u32) -> (u64, u64) {
+    let edges = window.edges.iter().filter(|edge| edge.waker.tgid == pid);
+    let fans = window.fans.iter().filter(|fan| fan.waker.tgid == pid);
+    (edges.map(|edge| edge.wakeups).sum(), fans.map(|fan| fan.wakeups).sum())
+}
+
+/// Nothing of so many wake-ups. What is handled on a CPU in the context of a task that the kernel
+/// protects is hidden by it: that is one in some 200,000, and it is told.
+fn nothing_lost(losses: &Losses, wakeups: u64) {
+    assert_eq!(losses.lost, 0, "{losses:?}");
+    assert!(losses.unseen <= wakeups / 1_000, "{losses:?} of {wakeups}");
+    assert!(losses.skipped.is_some() && losses.tables_bytes > Some(1 << 20), "{losses:?}");
+    if !crate::programs_stand_still() {
+        assert_eq!(losses.skipped, Some(0));
+    }
+}
+
+#[test]
+fn a_herd_that_sleeps_is_counted_to_the_thread() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    let threads = if crate::emulated() { 100 } else { 1_000 };
+    let mut server = Server::start(threads);
+    let mut source = server.wakeups(Room::default());
+    let said = server.broadcast(6, 0);
+    let window = source.window().expect("a window");
+    let fan = broadcasts(&window);
+    println!("{said:?}\n{fan:?}\n{:?}", window.losses);
+    nothing_lost(&window.losses, said.waiting);
+    let all = threads as u64;
+    assert_eq!((said.calls, said.waiting, said.most), (6, 6 * all, all));
+    // Someone else whom the kernel wakes within such a call counts too.
+    assert_eq!((fan.calls, fan.wakeups / 10), (6, 6 * all / 10));
+    assert!(fan.most.is_some_and(|most| most >= all && most <= all + 10), "{fan:?}");
+    assert_eq!(said.futile + 6, said.waiting);
+    let found = herds(&window);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].fan, *fan);
+    assert_eq!(fan.mean().round() as u64, all);
+}
+
+#[test]
+fn a_storm_of_broadcasts_loses_no_wake_up() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    for &threads in sizes() {
+        let mut server = Server::start(threads);
+        let mut source = server.wakeups(Room::default());
+        let said = server.broadcast(2 * RATE, RATE);
+        let window = source.window().expect("a window");
+        let fan = broadcasts(&window);
+        let (edges, calls) = by_edges_and_calls(&window, server.process.id());
+        println!(
+            "{threads}: {said:?}\n{fan:?}\n{edges} by edges, {calls} by calls, {:?}",
+            window.losses
+        );
+        nothing_lost(&window.losses, said.waiting);
+        // Someone who was about to sleep was waiting, and was not woken; nor was anyone, if all were.
+        assert!(fan.calls <= said.calls && close(fan.wakeups, said.waiting, 5), "{fan:?} {said:?}");
+        // What is woken is woken in a call, but by those who exit or fault.
+        assert!(edges >= calls && close(edges, calls, 1), "{edges} {calls}");
+        assert!(herds(&window).iter().any(|herd| herd.fan == *fan), "{fan:?}");
+    }
+}
+
+#[test]
+fn pairs_without_room_are_told_by_process_and_no_wake_up_is_lost() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    let mut server = Server::start(200);
+    let mut source = server.wakeups(Room { fixed: Some(64), more: None });
+    let said = server.broadcast(RATE / 2, RATE);
+    let window = source.window().expect("a window");
+    let (edges, calls) = by_edges_and_calls(&window, server.process.id());
+    let folded =
+        window.edges.iter().filter(|edge| edge.waker.tid.is_none() && edge.waker.tgid != 0);
+    println!("{said:?}, {edges} by edges, {calls} by calls, {} folded", folded.clone().count());
+    assert!(folded.count() > 100, "all but 64 pairs");
+    assert_eq!(window.losses.lost, 0);
+    assert!(edges >= calls && close(edges, calls, 1), "{edges} {calls}");
+    assert!(close(broadcasts(&window).wakeups, said.waiting, 5));
+}
+
+#[test]
+fn what_has_no_room_at_all_is_told_as_lost() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    let mut server = Server::start(200);
+    let room = Room { fixed: Some(16), more: Some(16) };
+    let (mut wakeups, mut waits) = (server.wakeups(room), server.waits(room));
+    server.broadcast(4, 0);
+    let window = wakeups.window().expect("a window");
+    assert!(window.losses.lost > 500, "{:?}", window.losses);
+    assert!(waits.window().expect("a window").losses.lost > 500);
+    // By window.
+    assert!(wakeups.window().expect("a window").losses.lost < window.losses.lost);
+}
+
+#[test]
+fn the_waits_of_a_storm_are_all_there() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    for &threads in sizes() {
+        let mut server = Server::start(threads);
+        let mut source = server.waits(Room::default());
+        let said = server.broadcast(2 * RATE, RATE);
+        let window = source.window().expect("a window");
+        check_waits(&window, &server, said, threads);
+    }
+}
+
+/// Each that waited at a broadcast ended a wait for the lock there, was woken by the server, and
+/// queued for a CPU.
+fn check_waits(window: &WaitWindow, server: &Server, said: Said, threads: usize) {
+    let pid = server.process.id();
+    let workers = window.rows.iter().filter(|row| row.who.tgid == pid && row.who.tid != Some(pid));
+    let (mut slept, mut queued, mut woken, mut by_main) = (0, 0, 0, 0);
+    for row in workers.clone() {
+        let locks = row.sleeps.iter().filter(|sleep| sleep.kind == WaitKind::Lock);
+        slept += locks.map(|sleep| sleep.count).sum::<u64>();
+        queued += row.woken.count;
+        woken += row.woken_by.iter().map(|by| by.amount).sum::<u64>();
+        let main = |who: &Who| who.tgid == pid && who.tid.is_none_or(|tid| tid == pid);
+        by_main += row.woken_by.iter().filter(|by| main(&by.who)).map(|by| by.amount).sum::<u64>();
+    }
+    println!(
+        "{threads}: {said:?}, {slept} waits for locks ended, {queued} queued, {woken} wake-ups, \
+         {by_main} by main or unnamed, {:?}",
+        window.losses
+    );
+    nothing_lost(&window.losses, woken);
+    assert_eq!(workers.count(), threads);
+    assert!(100 * by_main >= 95 * said.waiting, "{by_main} {said:?}");
+    assert!(100 * slept >= 95 * said.waiting, "{slept} {said:?}");
+    assert!(close(slept, woken, 2) && close(queued, woken, 2), "{slept} {queued} {woken}");
+}

@@ -1,0 +1,48 @@
+//! Threads that vhost makes for whoever owns a device: nobody forks them, and only `task_newtask` tells.
+
+use crate::books::Books;
+use exactop_model::{Counter, ErrorKind, Frame, Row};
+use exactop_sources::ledger::Options;
+use rustix::ioctl::{ioctl, opcode, NoArg};
+use std::fs::File;
+use std::time::Duration;
+
+/// VHOST_SET_OWNER of include/uapi/linux/vhost.h, which makes the worker.
+const SET_OWNER: rustix::ioctl::Opcode = opcode::none(0xaf, 0x01);
+
+/// The rows of this thread's workers: threads of ours since 6.4, the kernel's before.
+fn workers(frame: &Frame) -> Vec<&Row> {
+    let name = format!("vhost-{}", rustix::thread::gettid().as_raw_nonzero());
+    frame.rows.iter().filter(|row| row.ident.comm.to_string() == name).collect()
+}
+
+#[test]
+fn workers_of_vhost_have_names_from_their_birth_on() {
+    let Some(_machine) = crate::machine() else { return };
+    let device = "/dev/vhost-net";
+    if let Err(error) = File::open(device) {
+        eprintln!("left out: {device}: {error}");
+        return;
+    }
+    let mut books = Books::open(&Options::default());
+    let mut unseen = 0;
+    for _ in 0..3 {
+        let vhost = File::options().read(true).write(true).open(device).expect("as above");
+        // SAFETY: it takes no argument.
+        unsafe { ioctl(&vhost, NoArg::<SET_OWNER>::new()).expect("it has no owner") };
+        let window = books.window(Duration::from_millis(50));
+        let faults = books.faults(&window);
+        assert!(faults.is_empty(), "{faults:?}");
+        unseen += window.errors.get(ErrorKind::UnseenBirth);
+        let frame = books.threads(&window);
+        let [worker] = workers(&frame)[..] else { panic!("{} rows", workers(&frame).len()) };
+        let [run, asleep] =
+            [Counter::RunNs, Counter::SleepNs].map(|counter| worker.delta.get(counter));
+        println!("{:?}: {run:?} ns on a CPU, {asleep:?} ns asleep", worker.key);
+        assert!(run > Some(0) && asleep > Some(0), "it ran, and waits for work");
+        drop(vhost);
+        let window = books.window(Duration::from_millis(50));
+        assert!(workers(&books.threads(&window)).is_empty(), "it ends with its device");
+    }
+    assert!(unseen < 3, "the births of {unseen} were not seen");
+}

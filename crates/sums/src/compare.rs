@@ -1,0 +1,341 @@
+//! Where the difference between two stretches went.
+
+use crate::group::{By, Group};
+use crate::measure::Per;
+use crate::slots::{at_most, Slot, Sum};
+use crate::stretch::{Stretch, Total};
+use exactop_statistics::{apart, Apart, FEWEST};
+use std::collections::BTreeMap;
+
+/// So many pieces of a side are compared at most: windows next to each other are alike, and are no more
+/// witnesses for being many.
+const PIECES: usize = 24;
+/// So many rows are weighed, those with the most time on both sides together.
+const WEIGHED: usize = 300;
+/// What a change comes to at least to be more than noise, per cent of one CPU, where nothing else is said.
+/// Repeats that follow one another know nothing of what changes from one hour to the next (which pages
+/// lie where, how fast the machine is): of much that is steady the smallest change would be beyond theirs.
+pub const LEAST_PCT: f64 = 0.1;
+/// What decides how repeats are dealt out: the same recordings give the same answer.
+const SEED: u64 = 1;
+
+/// What became of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there before.
+    Came,
+    /// It used more.
+    Grew,
+    /// Neither more nor less.
+    Same,
+    /// It used less.
+    Shrank,
+    /// It is not there any more.
+    Went,
+}
+
+impl Change {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::Came => "came",
+            Change::Grew => "grew",
+            Change::Same => "same",
+            Change::Shrank => "shrank",
+            Change::Went => "went",
+        }
+    }
+}
+
+/// A row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Who; `None`: time without a name.
+    pub group: Option<Group>,
+    /// What became of it.
+    pub change: Change,
+    /// Its CPU time in the first stretch.
+    pub a_ns: u64,
+    /// In the second.
+    pub b_ns: u64,
+    /// The change, exactly.
+    pub delta_ns: i64,
+    /// By the measure asked for; `None`: there is nothing to divide by.
+    pub a: Option<f64>,
+    /// In the second.
+    pub b: Option<f64>,
+    /// By the measure: how far apart the windows of both sides are, and where that may lie. `None`: too
+    /// few windows, or it was not weighed.
+    pub apart: Option<Apart>,
+}
+
+impl Row {
+    /// The change by the measure: of what was weighed, the mean of its pieces of time; else of all the
+    /// time together.
+    pub fn change_by_measure(&self) -> Option<f64> {
+        if let Some(apart) = self.apart {
+            return Some(apart.difference);
+        }
+        match self.change {
+            Change::Came => self.b,
+            Change::Went => self.a.map(|a| -a),
+            _ => self.b.zip(self.a).map(|(b, a)| b - a),
+        }
+    }
+
+    /// Whether it differs beyond noise.
+    pub(crate) fn is_beyond(&self) -> bool {
+        self.apart.is_some_and(|apart| apart.beyond)
+    }
+
+    /// What is said to have grown is what is shown as larger.
+    fn weighed(&mut self, apart: Apart) {
+        self.apart = Some(apart);
+        if matches!(self.change, Change::Grew | Change::Shrank) {
+            self.change = of_sign(apart.difference);
+        }
+    }
+}
+
+/// What can be said of all rows together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A side has too few windows to tell a difference from noise.
+    TooFewWindows,
+    /// No row has a figure in every piece of time of both sides.
+    NothingWeighed,
+    /// Of the rows that were weighed none differs.
+    NothingBeyondNoise,
+    /// So many do.
+    BeyondNoise(usize),
+}
+
+impl Verdict {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Verdict::TooFewWindows => "too_few_windows",
+            Verdict::NothingWeighed => "nothing_weighed",
+            Verdict::NothingBeyondNoise => "nothing_beyond_noise",
+            Verdict::BeyondNoise(_) => "beyond_noise",
+        }
+    }
+}
+
+/// Two stretches, compared.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// What rows stand for.
+    pub by: By,
+    /// What they are measured by.
+    pub per: Per,
+    /// Changes that come to less than this are noise, per cent of one CPU.
+    pub least_pct: f64,
+    /// The first stretch.
+    pub a: Stretch,
+    /// The second.
+    pub b: Stretch,
+    /// Rows with a name: first those that differ beyond noise, of each what grew before what shrank, the
+    /// largest change first.
+    pub rows: Vec<Row>,
+    /// Time without a name.
+    pub unnamed: Row,
+}
+
+impl Difference {
+    /// Compares; both are summed by the same. Changes below [`LEAST_PCT`] are noise.
+    pub fn of(a: Stretch, b: Stretch, per: Per) -> Difference {
+        Difference::from_least(a, b, per, LEAST_PCT)
+    }
+
+    /// Compares; changes that come to less than so many per cent of one CPU are noise.
+    pub fn from_least(mut a: Stretch, mut b: Stretch, per: Per, least_pct: f64) -> Difference {
+        // Where one side does not tell interrupts from whom they hit, the other must not either.
+        if a.accounts.irq_ns().is_none() || b.accounts.irq_ns().is_none() {
+            [&mut a, &mut b].into_iter().for_each(Stretch::fold_irq);
+        }
+        if a.accounts.steal_ns().is_none() || b.accounts.steal_ns().is_none() {
+            [&mut a, &mut b].into_iter().for_each(Stretch::fold_steal);
+        }
+        let pairs = pairs(&a, &b);
+        let sides = (Side::of(&a, per), Side::of(&b, per));
+        let unnamed = row(None, (&a, None), (&b, None), per);
+        let of = |pair: &Pair| row(Some(&pair.group), (&a, pair.in_a), (&b, pair.in_b), per);
+        let rows = pairs.iter().map(of).collect();
+        let mut difference = Difference { by: a.by, per, least_pct, rows, unnamed, a, b };
+        difference.weigh(&pairs, &sides);
+        difference.rows.retain(|row| row.a_ns > 0 || row.b_ns > 0);
+        difference.rows.sort_by(|x, y| rank(x).cmp(&rank(y)).then_with(|| larger(x, y)));
+        difference
+    }
+
+    /// Says of the largest rows and of unnamed time whether they differ beyond noise.
+    fn weigh(&mut self, pairs: &[Pair], (a, b): &(Side, Side)) {
+        let mut figures = vec![(a.unnamed(), b.unnamed())];
+        let mut places = vec![None];
+        for (at, pair) in pairs.iter().enumerate().take(WEIGHED) {
+            figures.push((a.row(pair.in_a), b.row(pair.in_b)));
+            places.push(Some(at));
+        }
+        // Nothing to divide by in some piece: nothing to be said.
+        let known = |side: &Option<Vec<f64>>| side.is_some();
+        let kept = figures.into_iter().zip(places).filter(|((a, b), _)| known(a) && known(b));
+        let (figures, places): (Vec<_>, Vec<_>) =
+            kept.filter_map(|((a, b), place)| Some(((a?, b?), place))).unzip();
+        let Some(found) = apart(&figures, SEED) else { return };
+        for (place, mut found) in places.into_iter().zip(found) {
+            let in_b = place.and_then(|at| pairs[at].in_b);
+            let work = in_b.map_or(0, |number| self.b.rows[number as usize].sum.work);
+            let pct =
+                self.per.of_one_cpu_pct(found.difference, work, &self.b.accounts, self.b.length_ns);
+            found.beyond &= pct.is_none_or(|pct| pct.abs() >= self.least_pct);
+            match place {
+                None => self.unnamed.weighed(found),
+                Some(at) => self.rows[at].weighed(found),
+            }
+        }
+    }
+
+    /// Whether there are enough windows to tell a difference from noise.
+    pub fn can_tell(&self) -> bool {
+        self.a.slots.len() >= FEWEST && self.b.slots.len() >= FEWEST
+    }
+
+    /// All rows, unnamed time included.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().chain([&self.unnamed])
+    }
+
+    /// Rows that differ beyond noise, unnamed time included.
+    pub fn beyond(&self) -> impl Iterator<Item = &Row> {
+        self.all().filter(|row| row.is_beyond())
+    }
+
+    /// What can be said of them.
+    pub fn verdict(&self) -> Verdict {
+        // Time without a name is weighed, too, but says nothing where there is none.
+        let weighed = self.all().any(|row| row.apart.is_some() && (row.a_ns > 0 || row.b_ns > 0));
+        match (self.can_tell(), weighed, self.beyond().count()) {
+            (false, ..) => Verdict::TooFewWindows,
+            (true, false, _) => Verdict::NothingWeighed,
+            (true, true, 0) => Verdict::NothingBeyondNoise,
+            (true, true, n) => Verdict::BeyondNoise(n),
+        }
+    }
+
+    /// The change of an account.
+    pub fn delta(&self, of: impl Fn(&Stretch) -> u64) -> i64 {
+        less(of(&self.b), of(&self.a))
+    }
+
+    /// The change of one that is not always told apart.
+    pub fn delta_if_told(&self, of: impl Fn(&Stretch) -> Option<u64>) -> Option<i64> {
+        Some(less(of(&self.b)?, of(&self.a)?))
+    }
+}
+
+/// The pieces of a side that are weighed.
+struct Side {
+    per: Per,
+    slots: Vec<Slot>,
+}
+
+impl Side {
+    fn of(stretch: &Stretch, per: Per) -> Side {
+        Side { per, slots: at_most(&stretch.slots, PIECES) }
+    }
+
+    fn figures(&self, sum: impl Fn(&Slot) -> Sum) -> Option<Vec<f64>> {
+        let of = |slot: &Slot| self.per.of(&sum(slot), &slot.accounts, slot.length_ns);
+        self.slots.iter().map(of).collect()
+    }
+
+    /// A row's; one that is not there used nothing.
+    fn row(&self, number: Option<u32>) -> Option<Vec<f64>> {
+        let of = |slot: &Slot| number.and_then(|number| slot.rows.get(&number)).copied();
+        self.figures(|slot| of(slot).map_or(Sum::default(), |sum| sum))
+    }
+
+    fn unnamed(&self) -> Option<Vec<f64>> {
+        let sum = |slot: &Slot| Sum { run_ns: slot.accounts.unnamed_ns, ..Sum::default() };
+        self.figures(sum)
+    }
+}
+
+/// A group, and which row of each side it is.
+struct Pair {
+    group: Group,
+    in_a: Option<u32>,
+    in_b: Option<u32>,
+}
+
+/// All groups, those with the most time on both sides together first: that says nothing about their
+/// difference.
+fn pairs(a: &Stretch, b: &Stretch) -> Vec<Pair> {
+    let mut pairs: BTreeMap<&Group, (Option<u32>, Option<u32>)> = BTreeMap::new();
+    for (number, row) in (0..).zip(&a.rows) {
+        pairs.entry(&row.group).or_default().0 = Some(number);
+    }
+    for (number, row) in (0..).zip(&b.rows) {
+        pairs.entry(&row.group).or_default().1 = Some(number);
+    }
+    let pair = |(group, (in_a, in_b)): (&Group, _)| Pair { group: group.clone(), in_a, in_b };
+    let mut pairs: Vec<Pair> = pairs.into_iter().map(pair).collect();
+    let both = |pair: &Pair| run_of(&a.rows, pair.in_a) + run_of(&b.rows, pair.in_b);
+    pairs.sort_by_key(|pair| std::cmp::Reverse(both(pair)));
+    pairs
+}
+
+fn run_of(rows: &[Total], number: Option<u32>) -> u64 {
+    number.map_or(0, |number| rows[number as usize].sum.run_ns)
+}
+
+fn less(b: u64, a: u64) -> i64 {
+    b.wrapping_sub(a) as i64
+}
+
+fn row(
+    group: Option<&Group>,
+    (a, in_a): (&Stretch, Option<u32>),
+    (b, in_b): (&Stretch, Option<u32>),
+    per: Per,
+) -> Row {
+    let sum = |stretch: &Stretch, number: Option<u32>| match (group, number) {
+        (None, _) => Sum { run_ns: stretch.accounts.unnamed_ns, ..Sum::default() },
+        (_, Some(number)) => stretch.rows[number as usize].sum,
+        _ => Sum::default(),
+    };
+    let (in_a, in_b) = (sum(a, in_a), sum(b, in_b));
+    let (a_ns, b_ns) = (in_a.run_ns, in_b.run_ns);
+    let (by_a, by_b) =
+        (per.of(&in_a, &a.accounts, a.length_ns), per.of(&in_b, &b.accounts, b.length_ns));
+    let change = match (a_ns, b_ns) {
+        (0, 0) => Change::Same,
+        (0, _) => Change::Came,
+        (_, 0) => Change::Went,
+        // What grew is what the measure says: stretches need not be equally long.
+        _ => of_sign(by_b.zip(by_a).map_or(less(b_ns, a_ns) as f64, |(b, a)| b - a)),
+    };
+    let delta_ns = less(b_ns, a_ns);
+    Row { group: group.cloned(), change, a_ns, b_ns, delta_ns, a: by_a, b: by_b, apart: None }
+}
+
+fn of_sign(change: f64) -> Change {
+    match change {
+        more if more > 0.0 => Change::Grew,
+        less if less < 0.0 => Change::Shrank,
+        _ => Change::Same,
+    }
+}
+
+/// What comes first.
+fn rank(row: &Row) -> (bool, bool) {
+    (!row.is_beyond(), !matches!(row.change, Change::Came | Change::Grew))
+}
+
+/// The larger change first.
+fn larger(x: &Row, y: &Row) -> std::cmp::Ordering {
+    let size = |row: &Row| row.change_by_measure().map_or(0.0, f64::abs);
+    let by_time = y.delta_ns.unsigned_abs().cmp(&x.delta_ns.unsigned_abs());
+    size(y).total_cmp(&size(x)).then(by_time)
+}

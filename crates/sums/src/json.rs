@@ -1,0 +1,87 @@
+//! A difference as one JSON object.
+
+use crate::compare::{Difference, Row};
+use crate::stretch::Stretch;
+use serde_json::{json, Value};
+
+/// The schema's name.
+pub const SCHEMA: &str = "exactop.diff";
+/// Its version.
+pub const VERSION: u32 = 1;
+
+/// All of it, on one line.
+pub fn difference(difference: &Difference) -> String {
+    let Difference { by, per, least_pct, a, b, rows, unnamed } = difference;
+    let value = json!({
+        "schema": { "name": SCHEMA, "version": VERSION },
+        "by": by.name(),
+        "per": per.name(),
+        "work": per.work().map(|work| work.name()),
+        "unit": per.unit(),
+        "a": stretch(a),
+        "b": stretch(b),
+        "books": {
+            "busy_delta_ns": difference.delta(|s| s.accounts.busy_ns()),
+            "unnamed_delta_ns": difference.delta(|s| s.accounts.unnamed_ns),
+            "idle_delta_ns": difference.delta(|s| s.accounts.idle_ns),
+            "steal_delta_ns": difference.delta_if_told(|s| s.accounts.steal_ns()),
+            "irq_delta_ns": difference.delta_if_told(|s| s.accounts.irq_ns()),
+            "offline_delta_ns": difference.delta(|s| s.accounts.offline_ns),
+            "residual_delta_ns": b.accounts.residual_ns - a.accounts.residual_ns,
+            "capacity_delta_ns": difference.delta(|s| s.accounts.capacity_ns),
+        },
+        "least_pct": least_pct,
+        "verdict": difference.verdict().name(),
+        "rows": rows.iter().map(row).collect::<Vec<_>>(),
+        "unnamed": row(unnamed),
+    });
+    format!("{value}\n")
+}
+
+/// Whose it is and where the time went.
+pub fn stretch(stretch: &Stretch) -> Value {
+    let accounts = &stretch.accounts;
+    let machine = stretch.machine.as_ref();
+    let wall = |ns: i128| i64::try_from(ns).ok();
+    json!({
+        "host": machine.map(|machine| &machine.host),
+        "kernel": machine.map(|machine| &machine.kernel),
+        "boot_id": machine.map(|machine| &machine.boot_id),
+        "cpus": stretch.cpus,
+        "from_wall_ns": stretch.spans.and_then(|(from, _)| wall(from)),
+        "to_wall_ns": stretch.spans.and_then(|(_, to)| wall(to)),
+        "windows": stretch.windows,
+        "inexact_windows": stretch.inexact,
+        "length_ns": stretch.length_ns,
+        "gaps": stretch.gaps.len(),
+        "capacity_ns": accounts.capacity_ns,
+        "busy_ns": accounts.busy_ns(),
+        "unnamed_ns": accounts.unnamed_ns,
+        "idle_ns": accounts.idle_ns,
+        "steal_ns": accounts.steal_ns(),
+        "irq_ns": accounts.irq_ns(),
+        "offline_ns": accounts.offline_ns,
+        "residual_ns": accounts.residual_ns,
+    })
+}
+
+fn row(row: &Row) -> Value {
+    let group = row.group.as_ref();
+    let process = group.and_then(|group| group.process);
+    let interval = row.apart.and_then(|apart| apart.interval);
+    json!({
+        "name": group.map(|group| &group.name),
+        "pid": process.map(|(pid, _)| pid),
+        "start_ns": process.map(|(_, start_ns)| start_ns),
+        "change": row.change.name(),
+        "a_ns": row.a_ns,
+        "b_ns": row.b_ns,
+        "delta_ns": row.delta_ns,
+        "a": row.a,
+        "b": row.b,
+        "difference": row.change_by_measure(),
+        "low": interval.map(|(low, _)| low),
+        "high": interval.map(|(_, high)| high),
+        "beyond_noise": row.apart.map(|apart| apart.beyond),
+    })
+}

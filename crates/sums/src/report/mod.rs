@@ -1,0 +1,162 @@
+//! What happened in a stretch, as a page: in words, in figures and drawn.
+
+mod figures;
+mod plots;
+
+pub use figures::json;
+
+use crate::stretch::{Stretch, Total};
+use crate::text::{head, seconds, Clock};
+use exactop_model::Counter;
+use exactop_plot::page::{Block, Document};
+use exactop_plot::PlotError;
+
+/// The page; `most` rows in its table. `drawn`: with its pictures.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub fn page(
+    stretch: &Stretch,
+    most: usize,
+    drawn: bool,
+    clock: Clock,
+) -> Result<Document, PlotError> {
+    let Some((from, to)) = stretch.spans else {
+        return Ok(Document(vec![Block::Heading(1, "No window is recorded".into())]));
+    };
+    let title = format!("CPU time from {} to {}", clock(from), clock(to));
+    let mut blocks = vec![
+        Block::Heading(1, title),
+        Block::Paragraph("", head(stretch, clock)),
+        Block::Paragraph("", in_words(stretch)),
+    ];
+    if drawn {
+        blocks.extend(plots::of(stretch, clock)?);
+    }
+    blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
+    blocks.push(accounts(stretch));
+    blocks.push(Block::Heading(2, format!("Who used it, by {}", stretch.by.name())));
+    blocks.push(rows(stretch, most));
+    if !stretch.gaps.is_empty() {
+        blocks.push(Block::Heading(2, "Not recorded".into()));
+        blocks.push(Block::List(stretch.gaps.iter().map(|gap| gap_in_words(gap, clock)).collect()));
+    }
+    Ok(Document(blocks))
+}
+
+/// Rows with the most CPU time first; who did nothing at all is left out.
+pub(crate) fn ordered(stretch: &Stretch) -> Vec<(u32, &Total)> {
+    let mut rows: Vec<(u32, &Total)> = (0..).zip(&stretch.rows).collect();
+    rows.retain(|(_, row)| !row.is_nothing());
+    rows.sort_by(|(_, x), (_, y)| {
+        y.sum.run_ns.cmp(&x.sum.run_ns).then_with(|| x.group.cmp(&y.group))
+    });
+    rows
+}
+
+fn part(ns: u64, of: u64) -> String {
+    match of {
+        0 => "-".into(),
+        all => format!("{:.1}", 100.0 * ns as f64 / all as f64),
+    }
+}
+
+/// What a person would say of it.
+fn in_words(stretch: &Stretch) -> String {
+    let accounts = &stretch.accounts;
+    let all = accounts.capacity_ns;
+    let mut text = format!(
+        "Of {} of CPU time {} was used, {} %",
+        seconds(all as f64),
+        seconds(accounts.busy_ns() as f64),
+        part(accounts.busy_ns(), all)
+    );
+    let rows = ordered(stretch);
+    let said: Vec<String> = rows
+        .iter()
+        .take(3)
+        .filter(|(_, row)| row.sum.run_ns > 0)
+        .map(|(_, row)| format!("{} ({} %)", row.group, part(row.sum.run_ns, all)))
+        .collect();
+    if !said.is_empty() {
+        text += &format!("; the largest: {}", said.join(", "));
+    }
+    let taken = [("the hypervisor", accounts.steal_ns()), ("interrupts", accounts.irq_ns())];
+    for (who, ns) in taken {
+        let told = ns.map_or_else(
+            || format!("; what {who} took is not told apart"),
+            |ns| format!("; {who} took {} %", part(ns, all)),
+        );
+        text += &told;
+    }
+    let waited = rows.iter().map(|(_, row)| row.counters.get(Counter::LatNs)).sum::<Option<u64>>();
+    if let Some(ns) = waited {
+        text += &format!("; tasks waited {} for a CPU", seconds(ns as f64));
+    }
+    text + "."
+}
+
+fn accounts(stretch: &Stretch) -> Block {
+    let accounts = &stretch.accounts;
+    let known = |ns: Option<u64>| ns.map_or("-".into(), |ns| seconds(ns as f64));
+    let share = |ns: Option<u64>| ns.map_or("-".into(), |ns| part(ns, accounts.capacity_ns));
+    let line = |name: &str, ns: Option<u64>| vec![name.to_string(), known(ns), share(ns)];
+    let mut lines = vec![
+        line("tasks with a name", Some(accounts.named_ns)),
+        line("unnamed", Some(accounts.unnamed_ns)),
+        line("interrupts", accounts.irq_ns()),
+        line("stolen", accounts.steal_ns()),
+        line("idle", Some(accounts.idle_ns)),
+        line("offline", Some(accounts.offline_ns)),
+    ];
+    let residual = accounts.residual_ns;
+    lines.push(vec!["residual".into(), format!("{residual} ns"), String::new()]);
+    lines.push(line("CPUs x time", Some(accounts.capacity_ns)));
+    Block::Table(["account", "CPU time", "%"].map(String::from).to_vec(), lines)
+}
+
+fn rows(stretch: &Stretch, most: usize) -> Block {
+    let titles = [
+        "who",
+        "CPU time",
+        "% of all CPUs",
+        "% of one CPU",
+        "waited for a CPU",
+        "throttled",
+        "switched in",
+        "exited",
+    ];
+    let rows = ordered(stretch);
+    let left_out = rows.len().saturating_sub(most);
+    let known = |ns: Option<u64>| ns.map_or("-".into(), |ns| seconds(ns as f64));
+    let line = |(_, row): &(u32, &Total)| {
+        vec![
+            row.group.to_string(),
+            seconds(row.sum.run_ns as f64),
+            part(row.sum.run_ns, stretch.accounts.capacity_ns),
+            part(row.sum.run_ns, stretch.length_ns),
+            known(row.counters.get(Counter::LatNs)),
+            known(row.counters.get(Counter::ThrottleNs)),
+            row.counters.get(Counter::Dispatches).map_or("-".into(), |n| n.to_string()),
+            row.exits.to_string(),
+        ]
+    };
+    let mut lines: Vec<Vec<String>> = rows.iter().take(most).map(line).collect();
+    if left_out > 0 {
+        let rest: u64 = rows.iter().skip(most).map(|(_, row)| row.sum.run_ns).sum();
+        let mut last = vec![
+            format!("({left_out} others)"),
+            seconds(rest as f64),
+            part(rest, stretch.accounts.capacity_ns),
+            part(rest, stretch.length_ns),
+        ];
+        last.resize(titles.len(), String::new());
+        lines.push(last);
+    }
+    Block::Table(titles.map(String::from).to_vec(), lines)
+}
+
+fn gap_in_words(gap: &exactop_recording::Gap, clock: Clock) -> String {
+    let length = gap.length_ns.map_or("".into(), |ns| format!(" ({})", seconds(ns as f64)));
+    format!("{} to {}{length}: {}", clock(gap.from_wall_ns), clock(gap.to_wall_ns), gap.why.text())
+}

@@ -1,0 +1,349 @@
+//! A stretch that is being read, window by window.
+
+use crate::accounts::Accounts;
+use crate::group::{By, Group, Id};
+use crate::measure::Work;
+use crate::names::{leader, Names};
+use crate::short::Short;
+use crate::slots::{CpuUse, Slot, Slots, Sum};
+use crate::still::{Still, Stood};
+use crate::stretch::{Stretch, Total};
+use crate::workers::Workers;
+use exactop_model::exactness::WindowState;
+use exactop_model::window::{ExitDelta, TaskDelta};
+use exactop_model::{Book, Books, Counter, Counters, Window};
+use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, When, Windows};
+use rustc_hash::FxHashMap;
+
+/// A stretch that is being read.
+pub(crate) struct Summing {
+    stretch: Stretch,
+    work: Option<Work>,
+    names: Names,
+    ids: FxHashMap<Id, u32>,
+    order: Vec<Id>,
+    totals: Vec<Total>,
+    slots: Slots,
+    still: Still,
+    /// Where the last window ended.
+    until_ns: Option<u64>,
+}
+
+impl Summing {
+    pub fn new(by: By, work: Option<Work>) -> Summing {
+        let stretch = Stretch {
+            by,
+            machine: None,
+            later: Vec::new(),
+            anonymous: false,
+            cpus: 0,
+            spans: None,
+            windows: 0,
+            length_ns: 0,
+            gaps: Vec::new(),
+            inexact: 0,
+            accounts: Accounts::default(),
+            rows: Vec::new(),
+            slots: Vec::new(),
+            short: Short::default(),
+        };
+        Summing {
+            stretch,
+            work,
+            names: Names::default(),
+            ids: FxHashMap::default(),
+            order: Vec::new(),
+            totals: Vec::new(),
+            slots: Slots::new(),
+            still: Still::default(),
+            until_ns: None,
+        }
+    }
+
+    /// Takes a window.
+    pub fn window(&mut self, window: &Window, span: Span, replay: &Replay) {
+        self.enter(replay);
+        let goes_on = self.until_ns == Some(window.t0_ns);
+        if !goes_on {
+            self.leave();
+        }
+        let mut slot = Slot {
+            from_wall_ns: span.wall_t0_ns(),
+            to_wall_ns: span.wall_t1_ns(),
+            length_ns: window.length_ns(),
+            windows: 1,
+            goes_on,
+            ..Slot::default()
+        };
+        self.rows(window, replay, &mut slot);
+        match goes_on {
+            true => self.ended(window, replay),
+            false => self.begin(window, replay),
+        }
+        for cpu in &window.cpus {
+            let busy_ns = cpu.time.task_ns.saturating_add(cpu.time.unnamed_ns);
+            let used = CpuUse { busy_ns, length_ns: window.length_ns() };
+            slot.cpus.insert(cpu.time.cpu, used);
+        }
+        let named = |part: fn(&Sum) -> u64| slot.rows.values().map(part).sum();
+        let books = Books::of(window);
+        slot.accounts.add(&books, named(|sum| sum.irq_ns), named(|sum| sum.steal_ns));
+        let stretch = &mut self.stretch;
+        stretch.inexact += u64::from(window.state() == WindowState::Inexact);
+        stretch.cpus = stretch.cpus.max(window.cpus.len());
+        stretch.windows += 1;
+        stretch.length_ns += slot.length_ns;
+        stretch.accounts.join(&slot.accounts);
+        let from = stretch.spans.map_or(slot.from_wall_ns, |(from, _)| from);
+        stretch.spans = Some((from, slot.to_wall_ns));
+        stretch.short.take(&slot);
+        self.until_ns = Some(window.t1_ns);
+        self.slots.take(slot);
+    }
+
+    /// Takes what is not recorded before the next one, or after the last.
+    pub fn gaps(&mut self, gaps: &[Gap]) {
+        self.stretch.gaps.extend_from_slice(gaps);
+        self.leave();
+    }
+
+    /// Whose windows are read from now on.
+    fn enter(&mut self, replay: &Replay) {
+        let Some(machine) = replay.reader().machine() else { return };
+        self.stretch.anonymous |= replay.reader().is_anonymous();
+        if !self.names.enter(&machine.boot_id) {
+            return;
+        }
+        match self.stretch.machine {
+            None => self.stretch.machine = Some(machine.clone()),
+            Some(_) => self.stretch.later.push(machine.clone()),
+        }
+        // Another boot's clock may stand where this one's stood.
+        self.leave();
+    }
+
+    /// What everyone did who did anything.
+    fn rows(&mut self, window: &Window, replay: &Replay, slot: &mut Slot) {
+        let books = Books::of(window);
+        let told = (books.irq_ns.is_some(), books.steal_ns.is_some());
+        for task in &window.tasks {
+            let id = self.names.of_task(self.stretch.by, &task.sample, replay);
+            let sum = self.sum(&task.delta, 0, told);
+            let row = self.post(id, &sum, Counted::Task(task), slot);
+            let now = (task.sample.account, task.sample.state);
+            let stood = self.still.changes(now, row, (window.t0_ns, window.t1_ns));
+            self.stood(stood);
+        }
+        for exit in &window.exited {
+            let id = self.of_exited(exit, replay);
+            let sum = self.sum(&exit.delta, exit.processes, told);
+            self.post(id, &sum, Counted::Exit(exit), slot);
+        }
+        if self.stretch.by.by_groups() {
+            self.names.groups(window, replay.book());
+            self.moves(window, slot);
+        }
+    }
+
+    /// Windows begin: all others who live do what they did.
+    fn begin(&mut self, window: &Window, replay: &Replay) {
+        let book = replay.book();
+        for &account in book.processes().flat_map(|(_, process)| &process.tasks) {
+            let Some(task) = book.task(account).filter(|_| !self.still.has(account)) else {
+                continue;
+            };
+            let id = self.names.of_task(self.stretch.by, task, replay);
+            let row = self.number(id);
+            let since_ns = window.t0_ns.max(task.since_ns);
+            self.still.changes((account, task.state), row, (since_ns, since_ns));
+        }
+    }
+
+    /// Who ended is known no more.
+    fn ended(&mut self, window: &Window, replay: &Replay) {
+        let book = replay.book();
+        if self.still.len() != book.census().total as usize {
+            let ended = self.still.end(|account| book.task(account).is_some(), window.t0_ns);
+            self.stood(ended);
+        }
+    }
+
+    /// Windows do not go on.
+    fn leave(&mut self) {
+        if let Some(until_ns) = self.until_ns.take() {
+            let stood = self.still.leave(until_ns);
+            self.stood(stood);
+        }
+    }
+
+    fn stood(&mut self, stood: impl IntoIterator<Item = Stood>) {
+        for stood in stood {
+            let counters = &mut self.totals[stood.row as usize].counters;
+            stood.counters().for_each(|counter| counters.bump(counter, stood.ns));
+        }
+    }
+
+    fn sum(&self, delta: &Counters, exits: u64, (irq, steal): (bool, bool)) -> Sum {
+        // What a first look does not know is nobody's in the window's books either.
+        let part = |counter, told: bool| delta.get(counter).filter(|_| told).map_or(0, |ns| ns);
+        let work = match self.work {
+            None => Some(0),
+            Some(Work::Exits) => Some(exits),
+            Some(Work::Events(counter)) => delta.get(counter),
+        };
+        Sum {
+            run_ns: part(Counter::RunNs, true),
+            irq_ns: part(Counter::IrqNs, irq),
+            steal_ns: part(Counter::StealNs, steal),
+            work: work.map_or(0, |work| work),
+            work_unknown: work.is_none(),
+        }
+    }
+
+    fn of_exited(&mut self, exit: &ExitDelta, replay: &Replay) -> Id {
+        let sample = &exit.sample;
+        match self.stretch.by {
+            by if by.by_groups() => self.names.cgroup(sample.cgroup_id),
+            by => match process_of(exit, replay.book()) {
+                // Threads of a process that lives are part of it.
+                Some(process) => self.names.of_task(by, &process, replay),
+                None if by == By::Command => {
+                    let workers = Workers::of_exited(sample, replay.book());
+                    workers.map_or(Id::Command(sample.comm), Id::Workers)
+                }
+                None if by == By::Process => Id::Exited(sample.comm),
+                None => Id::User(None),
+            },
+        }
+    }
+
+    fn number(&mut self, id: Id) -> u32 {
+        let next = self.order.len() as u32;
+        let number = *self.ids.entry(id).or_insert(next);
+        if number == next {
+            self.order.push(id);
+            let group = Group { name: String::new(), process: None };
+            let sum = Sum::default();
+            self.totals.push(Total { group, sum, counters: Counters::zero(), exits: 0 });
+        }
+        number
+    }
+
+    fn post(&mut self, id: Id, sum: &Sum, what: Counted, slot: &mut Slot) -> u32 {
+        let number = self.number(id);
+        slot.rows.entry(number).or_default().add(sum);
+        let total = &mut self.totals[number as usize];
+        total.sum.add(sum);
+        match what {
+            Counted::Task(task) => total.counters.add(&task.delta),
+            Counted::Exit(exit) => {
+                total.counters.add(&exit.delta);
+                total.exits += exit.processes;
+            }
+        }
+        number
+    }
+
+    /// What tasks had used when they came into another group is that of the one they left.
+    fn moves(&mut self, window: &Window, slot: &mut Slot) {
+        for moved in &window.moves {
+            let [from, to] = [moved.from, moved.to].map(|group| {
+                let id = self.names.cgroup(Some(group));
+                self.number(id)
+            });
+            let there = slot.rows.entry(to).or_default();
+            // No more than there is: sums stay what they are.
+            let part = moved.run_ns.min(there.run_ns);
+            there.run_ns -= part;
+            slot.rows.entry(from).or_default().run_ns += part;
+            self.totals[to as usize].sum.run_ns -= part;
+            self.totals[from as usize].sum.run_ns += part;
+            let waits = [(Counter::LatNs, moved.lat_ns), (Counter::ThrottleNs, moved.throttle_ns)];
+            for (counter, ns) in waits {
+                let there = &mut self.totals[to as usize].counters;
+                let known = there.get(counter);
+                let part = known.map_or(ns, |known| ns.min(known));
+                known.into_iter().for_each(|known| there.set(counter, known - part));
+                self.totals[from as usize].counters.bump(counter, part);
+            }
+        }
+    }
+
+    /// Names are given, and what has the same one is one row.
+    pub fn finish(mut self) -> Stretch {
+        self.leave();
+        let Summing { mut stretch, names, order, totals, slots, .. } = self;
+        let mut numbers: FxHashMap<Group, u32> = FxHashMap::default();
+        let mut place = Vec::with_capacity(order.len());
+        for (id, total) in order.into_iter().zip(totals) {
+            let group = names.group(stretch.by, id);
+            let next = stretch.rows.len() as u32;
+            let number = *numbers.entry(group.clone()).or_insert(next);
+            place.push(number);
+            if number == next {
+                stretch.rows.push(Total { group, ..total });
+                continue;
+            }
+            let row = &mut stretch.rows[number as usize];
+            row.sum.add(&total.sum);
+            row.counters.add(&total.counters);
+            row.exits += total.exits;
+        }
+        stretch.slots = slots.into_done();
+        for slot in &mut stretch.slots {
+            for (number, sum) in std::mem::take(&mut slot.rows) {
+                slot.rows.entry(place[number as usize]).or_default().add(&sum);
+            }
+        }
+        if stretch.accounts.irq_ns().is_none() {
+            stretch.fold_irq();
+        }
+        if stretch.accounts.steal_ns().is_none() {
+            stretch.fold_steal();
+        }
+        stretch
+    }
+}
+
+/// Whose counters are added to a row.
+enum Counted<'a> {
+    Task(&'a TaskDelta),
+    Exit(&'a ExitDelta),
+}
+
+/// The process whose threads exited, if it lives.
+fn process_of(exit: &ExitDelta, book: &Book) -> Option<exactop_model::TaskSample> {
+    let of = exit.sample.of;
+    let account = book.process(of.tgid).filter(|_| of.tgid != 0)?.leader?;
+    let task = book.task(account).filter(|task| task.key.start_ns == of.start_ns)?;
+    Some(*leader(book, task))
+}
+
+impl Stretch {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// [`RecordingError`]: a file cannot be read.
+    pub fn read(
+        recording: Recording,
+        when: When,
+        by: By,
+        work: Option<Work>,
+    ) -> Result<Stretch, RecordingError> {
+        let mut windows = Windows::of(recording, when)?;
+        let mut summing = Summing::new(by, work);
+        loop {
+            let more = windows.advance()?;
+            if !windows.gaps().is_empty() {
+                summing.gaps(windows.gaps());
+            }
+            if !more {
+                return Ok(summing.finish());
+            }
+            let replay = windows.replay();
+            if let Some((window, span)) = replay.window().zip(replay.span()) {
+                summing.window(window, span, replay);
+            }
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A difference in words and figures.
+
+use crate::compare::{Difference, Row, Verdict};
+use crate::measure::Per;
+use crate::stretch::Stretch;
+use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
+use exactop_model::escape::escape_str;
+use exactop_statistics::{CONFIDENCE, FEWEST};
+use std::fmt::Write;
+
+/// How a wall clock's time is written.
+pub type Clock<'a> = &'a dyn Fn(i128) -> String;
+
+/// All of it; `most` rows of each kind.
+pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String {
+    let mut out = String::new();
+    let Difference { a, b, per, .. } = difference;
+    let _ = writeln!(out, "A  {}", head(a, clock));
+    let _ = writeln!(out, "B  {}", head(b, clock));
+    out.push_str(&apples_and_oranges(a, b));
+    out.push('\n');
+    out.push_str(&books(difference));
+    out.push('\n');
+    let _ = writeln!(out, "{}", verdict(difference));
+    let (told, rest): (Vec<&Row>, Vec<&Row>) = difference.all().partition(|row| row.is_beyond());
+    if !told.is_empty() {
+        out.push('\n');
+        out.push_str(&rows(&told, most, *per));
+    }
+    let (within, others): (Vec<&Row>, Vec<&Row>) =
+        rest.into_iter().partition(|row| row.apart.is_some());
+    let unweighed = if difference.can_tell() { "Not weighed:" } else { "What changed:" };
+    let noise = format!("Within noise, or less than {} % of a CPU:", difference.least_pct);
+    for (title, of) in [(noise.as_str(), within), (unweighed, others)] {
+        if !of.is_empty() {
+            let _ = write!(out, "\n{title}\n{}", rows(&of, most, *per));
+        }
+    }
+    out
+}
+
+/// What one stretch is.
+pub fn head(stretch: &Stretch, clock: Clock) -> String {
+    let Some((from, to)) = stretch.spans else { return "no window".into() };
+    let machine = stretch.machine.as_ref();
+    let host = machine.map_or("-".into(), |m| escape_str(&m.host));
+    let kernel = machine.map_or("-".into(), |m| escape_str(&m.kernel));
+    let mut text = format!(
+        "{} to {}: {}, {} of {}; {host}, Linux {kernel}",
+        clock(from),
+        clock(to),
+        count(stretch.windows, "window"),
+        seconds(stretch.length_ns as f64),
+        count(stretch.cpus as u64, "CPU"),
+    );
+    for later in &stretch.later {
+        let _ = write!(text, ", then booted with Linux {}", escape_str(&later.kernel));
+    }
+    let lost: u64 = stretch.gaps.iter().filter_map(|gap| gap.length_ns).sum();
+    if !stretch.gaps.is_empty() {
+        let gaps = count(stretch.gaps.len() as u64, "gap");
+        let _ = write!(text, "; {gaps}, {}", seconds(lost as f64));
+    }
+    if stretch.inexact > 0 {
+        let are = if stretch.inexact == 1 { "is" } else { "are" };
+        let _ = write!(text, "; {} {are} inexact", count(stretch.inexact, "window"));
+    }
+    text
+}
+
+/// What makes two stretches unlike.
+fn apples_and_oranges(a: &Stretch, b: &Stretch) -> String {
+    let (Some(of_a), Some(of_b)) = (&a.machine, &b.machine) else { return String::new() };
+    let mut out = String::new();
+    if of_a.host != of_b.host {
+        out.push_str("   Two machines.\n");
+    } else if of_a.kernel != of_b.kernel {
+        out.push_str("   Two kernels.\n");
+    }
+    if a.cpus != b.cpus {
+        let _ = writeln!(out, "   {} and {}.", count(a.cpus as u64, "CPU"), b.cpus);
+    }
+    if a.anonymous || b.anonymous {
+        out.push_str(
+            "   Names are hidden: in two files neither the machine nor a name need be the same.\n",
+        );
+    }
+    out
+}
+
+fn verdict(difference: &Difference) -> String {
+    let unit = difference.per.unit();
+    match difference.verdict() {
+        Verdict::TooFewWindows => format!(
+            "With fewer than {FEWEST} windows on a side a difference cannot be told from noise. \
+             Figures are {unit}."
+        ),
+        Verdict::NothingWeighed => format!(
+            "Nothing could be weighed against noise: no row has a figure in every piece of time of \
+             both sides. Figures are {unit}."
+        ),
+        Verdict::NothingBeyondNoise => format!(
+            "Nothing beyond noise: in no row that was weighed do A and B differ more than their windows \
+             do among themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU or more.",
+            difference.least_pct
+        ),
+        Verdict::BeyondNoise(n) => format!(
+            "{} beyond noise ({CONFIDENCE} %, all rows together). Figures are {unit}.",
+            if n == 1 { "1 row differs".into() } else { format!("{n} rows differ") }
+        ),
+    }
+}
+
+/// Where the time went, of both sides, and what that comes to.
+fn books(difference: &Difference) -> String {
+    let Difference { a, b, .. } = difference;
+    let mut table = table(["", "A", "B", "CHANGE", "A %", "B %"]);
+    let part = |ns: u64, of: &Stretch| match of.accounts.capacity_ns {
+        0 => "-".into(),
+        all => format!("{:.1}", 100.0 * ns as f64 / all as f64),
+    };
+    let mut line = |name: &str, of: &dyn Fn(&Stretch) -> Option<u64>| {
+        let (Some(in_a), Some(in_b)) = (of(a), of(b)) else { return };
+        let change = in_b as f64 - in_a as f64;
+        table.add_row([
+            name.into(),
+            seconds(in_a as f64),
+            seconds(in_b as f64),
+            signed(change),
+            part(in_a, a),
+            part(in_b, b),
+        ]);
+    };
+    line("busy", &|s| Some(s.accounts.busy_ns()));
+    line("  unnamed", &|s| Some(s.accounts.unnamed_ns));
+    line("idle", &|s| Some(s.accounts.idle_ns));
+    line("steal", &|s| s.accounts.steal_ns());
+    line("irq", &|s| s.accounts.irq_ns());
+    if difference.delta(|s| s.accounts.offline_ns) != 0 {
+        line("offline", &|s| Some(s.accounts.offline_ns));
+    }
+    line("capacity", &|s| Some(s.accounts.capacity_ns));
+    let mut out = text(&table);
+    let rows: i64 = difference.rows.iter().map(|row| row.delta_ns).sum();
+    let unnamed = difference.unnamed.delta_ns;
+    let busy = difference.delta(|s| s.accounts.busy_ns());
+    let _ = writeln!(
+        out,
+        "Rows {rows} ns and unnamed {unnamed} ns are the change of busy time, {busy} ns, to {} ns.",
+        busy - rows - unnamed
+    );
+    let residual = b.accounts.residual_ns - a.accounts.residual_ns;
+    if residual != 0 {
+        let _ = writeln!(out, "The books do not close: residual {residual} ns.");
+    }
+    out
+}
+
+fn rows(rows: &[&Row], most: usize, per: Per) -> String {
+    let interval = format!("DIFFERENCE ({CONFIDENCE} %)");
+    let mut table = table(["", "A", "B", &interval, "CPU TIME", "WHO"]);
+    let figure = |value: Option<f64>| value.map_or("-".into(), |value| shown(value, per));
+    for row in rows.iter().take(most) {
+        let group = row.group.as_ref();
+        let name = group.map_or("(unnamed)".into(), ToString::to_string);
+        table.add_row([
+            row.change.name().into(),
+            figure(row.a),
+            figure(row.b),
+            apart(row, per),
+            signed(row.delta_ns as f64),
+            name,
+        ]);
+    }
+    for (at, column) in table.column_iter_mut().enumerate() {
+        if at == 5 {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+    }
+    let mut out = text(&table);
+    if let left @ 1.. = rows.len().saturating_sub(most) {
+        let _ = writeln!(out, "... and {left} more (--rows)");
+    }
+    out
+}
+
+fn apart(row: &Row, per: Per) -> String {
+    let sign = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, shown(value, per));
+    let Some(change) = row.change_by_measure() else { return "-".into() };
+    match row.apart.and_then(|apart| apart.interval) {
+        Some((low, high)) => format!("{} ({}..{})", sign(change), sign(low), sign(high)),
+        None => sign(change),
+    }
+}
+
+fn shown(value: f64, per: Per) -> String {
+    match per {
+        Per::Work(_) => format!("{value:.0}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// So many of something.
+fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Seconds with three digits that count, or so.
+pub(crate) fn seconds(ns: f64) -> String {
+    let s = ns / 1e9;
+    match s.abs() {
+        at if at >= 100.0 => format!("{s:.1} s"),
+        at if at >= 1.0 => format!("{s:.2} s"),
+        _ => format!("{s:.3} s"),
+    }
+}
+
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns > 0.0 { "+" } else { "" }, seconds(ns))
+}
+
+fn table<'a>(titles: impl IntoIterator<Item = &'a str>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(titles);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        let side = if at == 0 { CellAlignment::Left } else { CellAlignment::Right };
+        column.set_cell_alignment(side);
+        column.set_padding((0, 2));
+    }
+    table
+}
+
+fn text(table: &Table) -> String {
+    table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+}

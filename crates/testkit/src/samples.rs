@@ -1,0 +1,73 @@
+//! Samples of somebody to whom nothing has happened yet: tests say only what they are about.
+
+use exactop_model::audit::{ExitAudit, TaskAudit};
+use exactop_model::key::Comm;
+use exactop_model::provenance::{Provenance, SourceKind};
+use exactop_model::snapshot::{CostSample, ProcessRef};
+use exactop_model::system::System;
+use exactop_model::{
+    AccountId, Counters, CpuSample, ErrorCounts, ExitSample, Ident, MicroState, Snapshot, TaskKey,
+    TaskSample,
+};
+
+/// A task that sleeps, and did all along.
+pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
+    TaskSample {
+        account: AccountId(account),
+        key,
+        ident,
+        state: MicroState::Sleep,
+        letter: 'S',
+        since_ns: 0,
+        last_cpu: None,
+        threads: None,
+        followed: false,
+        counters: Counters::zero(),
+        audit: TaskAudit::default(),
+    }
+}
+
+/// An exited group that nobody is in.
+pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
+    ExitSample {
+        account: AccountId(account),
+        of: ProcessRef::default(),
+        ancestors,
+        comm,
+        cgroup_id: None,
+        followed: false,
+        processes: 0,
+        tasks: 0,
+        life_ns: 0,
+        counters: Counters::zero(),
+        audit: ExitAudit::default(),
+    }
+}
+
+/// A CPU that is online, with steal measured.
+pub fn cpu(cpu: u32) -> CpuSample {
+    let (steal_ns, steal_idle_ns) = (Some(0), Some(0));
+    CpuSample { cpu, online: true, steal_ns, steal_idle_ns, ..CpuSample::default() }
+}
+
+/// A machine without anybody.
+pub fn snapshot(source: SourceKind, at_ns: u64) -> Snapshot {
+    Snapshot {
+        at_ns,
+        provenance: Provenance::new(source),
+        complete: true,
+        tasks: Vec::new(),
+        gone: Vec::new(),
+        exited: Vec::new(),
+        moves: Vec::new(),
+        groups: Vec::new(),
+        cpus: Vec::new(),
+        watch: None,
+        born: None,
+        errors: ErrorCounts::default(),
+        repaired_ns: None,
+        repaired_wait_ns: None,
+        system: System::default(),
+        cost: CostSample::default(),
+    }
+}

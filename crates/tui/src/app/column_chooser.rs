@@ -1,0 +1,83 @@
+//! The column chooser: which columns, in which order, and by which to sort.
+
+use crossterm::event::KeyCode;
+use exactop_model::columns::{Column, COLUMNS};
+
+/// The chooser's list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnChooser {
+    /// All columns, the chosen ones in their order first, and whether each is chosen.
+    pub list: Vec<(&'static Column, bool)>,
+    /// The line the cursor is on.
+    pub at: usize,
+    /// The arrows move the column instead of the cursor.
+    pub moving: bool,
+    /// The column to sort by.
+    pub sort: &'static Column,
+}
+
+/// What a key did to the chooser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It stays open.
+    Open,
+    /// It was closed.
+    Close,
+    /// Another column to sort by.
+    Sort,
+}
+
+impl ColumnChooser {
+    /// A chooser that starts from these columns.
+    pub fn new(columns: &[&'static Column], sort: &'static Column) -> ColumnChooser {
+        let chosen = columns.iter().map(|&c| (c, true));
+        let others = COLUMNS.iter().filter(|c| !columns.contains(c)).map(|c| (c, false));
+        ColumnChooser { list: chosen.chain(others).collect(), at: 0, moving: false, sort }
+    }
+
+    /// The columns chosen, in order.
+    pub fn chosen(&self) -> Vec<&'static Column> {
+        self.list.iter().filter(|(_, chosen)| *chosen).map(|(c, _)| *c).collect()
+    }
+
+    /// Takes a key. `page`: lines on the screen.
+    pub fn key(&mut self, code: KeyCode, page: usize) -> Outcome {
+        match code {
+            KeyCode::Up => self.go(self.at.saturating_sub(1)),
+            KeyCode::Down => self.go(self.at + 1),
+            KeyCode::PageUp => self.go(self.at.saturating_sub(page)),
+            KeyCode::PageDown => self.go(self.at + page),
+            KeyCode::Home => self.go(0),
+            KeyCode::End => self.go(self.list.len()),
+            KeyCode::Right => self.moving = true,
+            KeyCode::Left => self.moving = false,
+            KeyCode::Enter if self.moving => self.moving = false,
+            KeyCode::Char(' ' | 'd') => self.toggle(),
+            KeyCode::Char('s') => {
+                self.sort = self.list[self.at].0;
+                return Outcome::Sort;
+            }
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('q' | 'f') => return Outcome::Close,
+            _ => {}
+        }
+        Outcome::Open
+    }
+
+    fn go(&mut self, to: usize) {
+        let to = to.min(self.list.len() - 1);
+        if self.moving {
+            let entry = self.list.remove(self.at);
+            self.list.insert(to, entry);
+        }
+        self.at = to;
+    }
+
+    /// The last column cannot be left out: a table has at least one.
+    fn toggle(&mut self) {
+        let only = self.chosen().len() == 1;
+        let entry = &mut self.list[self.at];
+        if !(entry.1 && only) {
+            entry.1 = !entry.1;
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Marking a window: rows are then shown as their change since, until the mark is let go of.
+
+use super::arrange::{Marked, ReadDetails, Rules};
+use super::{Action, App, Page};
+use exactop_model::{Ask, Frame, Row, Still};
+
+impl App {
+    /// Marks the window, or lets go of the one that is marked.
+    pub(super) fn on_mark(&mut self) -> Action {
+        if self.marked.take().is_none() {
+            return Action::Mark;
+        }
+        self.say("rows as they are: no window is marked");
+        self.forget_widths();
+        self.rearranged()
+    }
+
+    /// What to ask the feed for before [`App::mark`]: a row of everyone.
+    pub fn ask_for_mark(&self) -> Ask {
+        let mut ask = self.ask();
+        ask.options.still = Still::All;
+        ask
+    }
+
+    /// Marks the window of this frame, which has a row of everyone; `None`: there was none yet.
+    /// What the rows show is read of all of them now, as it cannot be had later.
+    pub fn mark(&mut self, frame: Option<Frame>, read: ReadDetails) {
+        let Some(mut frame) = frame else {
+            return self.complain("no window was measured yet");
+        };
+        let needs = self.row_needs();
+        let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
+        read(&mut rows, needs);
+        let from = match &self.past {
+            Some(past) => Some(past.from.clone()),
+            // The clock stood there when the window ended.
+            None => frame.system.local_time.as_deref().map(exactop_model::escape::escape_str),
+        };
+        let threads = self.settings.threads;
+        self.marked = Some(Marked { from, frame, threads });
+        self.say("marked: rows show their change since this window (D or Esc: as they are)");
+    }
+
+    /// A marked window has rows of one kind, and says nothing of the other.
+    pub(super) fn let_go_of_other_kind(&mut self, threads: bool) {
+        let on_page = self.process_page().is_some();
+        if !on_page && self.marked.as_ref().is_some_and(|marked| marked.threads != threads) {
+            self.marked = None;
+            self.forget_widths();
+            let kind = if threads { "processes" } else { "threads" };
+            self.say(format!("the marked window was of {kind}: mark one anew"));
+        }
+    }
+
+    /// How to arrange the marked window: as the other, and everyone kept.
+    pub(super) fn rules_of_marked(&self, marked: &Marked) -> Rules<'_> {
+        let mut rules = self.rules(&marked.frame, marked.threads);
+        (rules.hide_idle, rules.filters, rules.user) = (false, &[], None);
+        rules
+    }
+
+    /// What rows are shown against, where they are.
+    pub(crate) fn shown_against(&self) -> Option<&Marked> {
+        self.marked.as_ref().filter(|_| self.page == Page::Table)
+    }
+}

@@ -1,0 +1,115 @@
+//! A recording on the screen: which window of it is shown, whether it plays, and the keys that go to
+//! and fro.
+
+use super::question::{Prompt, Question};
+use super::{Action, App};
+use crate::keys::KeyCommand;
+use exactop_model::timeline::{Direction, Noted, Place, Travel};
+
+/// Windows are joined to such, ns, and what these are called.
+const JOINED: [(u64, &str); 5] = [
+    (1_000_000_000, "1 s"),
+    (10_000_000_000, "10 s"),
+    (60_000_000_000, "1 min"),
+    (600_000_000_000, "10 min"),
+    (3_600_000_000_000, "1 h"),
+];
+
+/// Where in a recording one is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Past {
+    /// Which window, of what.
+    pub place: Place,
+    /// The window's beginning by the local clock.
+    pub from: String,
+    /// Where the recording begins and ends.
+    pub bounds: (String, String),
+    /// To which of the lengths windows are joined.
+    joined: Option<usize>,
+}
+
+impl Past {
+    /// To what windows are joined.
+    pub fn joined(&self) -> Option<&'static str> {
+        Some(JOINED[self.joined?].1)
+    }
+
+    /// The next longer windows; after the longest those that were recorded. What is no longer than a
+    /// recorded window joins none.
+    fn longer(&self) -> Option<usize> {
+        let recorded_ns = self.place.length_ns / self.place.windows.max(1) as u64;
+        let from = self.joined.map_or(0, |joined| joined + 1);
+        (from..JOINED.len()).find(|&n| JOINED[n].0 > recorded_ns)
+    }
+}
+
+impl App {
+    /// What is shown is a recording: it stands until someone plays it.
+    pub(crate) fn begin_past(&mut self) {
+        self.past = Some(Past::default());
+        self.paused = true;
+    }
+
+    pub(crate) fn stop_playing(&mut self) {
+        self.paused = true;
+    }
+
+    /// Which window of the recording is shown; `local`: a time by the local clock.
+    pub(crate) fn set_place(&mut self, place: Place, local: &mut dyn FnMut(i128) -> String) {
+        let Some(past) = &mut self.past else { return };
+        let (begin, end) = place.bounds();
+        past.from = local(place.from_wall_ns);
+        past.bounds = (local(begin), local(end));
+        past.place = place;
+    }
+
+    /// What a key does in a recording, on every page; `None`: what it does otherwise.
+    pub(super) fn on_time(&mut self, command: KeyCommand) -> Option<Action> {
+        let past = self.past.as_mut()?;
+        let by = |direction, windows| Some(Action::Travel(Travel::By(direction, windows)));
+        match command {
+            KeyCommand::WindowBack => by(Direction::Back, 1),
+            KeyCommand::WindowOn => by(Direction::On, 1),
+            KeyCommand::TenBack => by(Direction::Back, 10),
+            KeyCommand::TenOn => by(Direction::On, 10),
+            KeyCommand::ChangeBack => Some(Action::Travel(Travel::Change(Direction::Back))),
+            KeyCommand::ChangeOn => Some(Action::Travel(Travel::Change(Direction::On))),
+            KeyCommand::GoTo => {
+                let label = "to a time, as in 14:03, 2h ago, yesterday 14:00";
+                Some(self.ask_person(Prompt::new(Question::Time, label, None)))
+            }
+            KeyCommand::Play => {
+                self.paused = !self.paused;
+                Some(if self.paused { Action::Draw } else { Action::Refresh })
+            }
+            KeyCommand::Join => {
+                past.joined = past.longer();
+                Some(Action::Join(past.joined.map(|joined| JOINED[joined].0)))
+            }
+            KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Weight | KeyCommand::Limit => {
+                self.complain("this is a recording: who was there then cannot be acted on");
+                Some(Action::Draw)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What there is to say of the window that one came to, in words.
+pub(crate) fn noted(noted: Noted, by: Travel, local: &mut dyn FnMut(i128) -> String) -> String {
+    let change = matches!(by, Travel::Change(_));
+    match noted {
+        Noted::Spike { before, now } => {
+            let what = if now > before { "more" } else { "less" };
+            format!("a spike: {now:.2} CPUs in use, {what} than the {before:.2} before")
+        }
+        Noted::Gap { why, from_wall_ns, to_wall_ns } => {
+            let (from, to) = (local(from_wall_ns), local(to_wall_ns));
+            format!("not recorded before this: {from} to {to}: {why}")
+        }
+        Noted::Begin if change => "nothing changed before this".into(),
+        Noted::End if change => "nothing changes after this".into(),
+        Noted::Begin => "the recording begins here".into(),
+        Noted::End => "the recording ends here".into(),
+    }
+}

@@ -1,0 +1,70 @@
+//! The page of sums: everyone's time by container, pod, namespace, unit or user, one after the other.
+
+use super::{Action, App, Page};
+use crate::keys::KeyCommand;
+use exactop_model::named::By;
+use exactop_model::named_sums::NamedSums;
+
+/// What is summed, and which row is selected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SumsPage {
+    /// What rows stand for.
+    pub by: By,
+    /// The name of the selected row; the first at first.
+    pub selected: Option<String>,
+}
+
+impl App {
+    /// The sums on the page, if the frame has those that are wanted.
+    pub(crate) fn sums(&self) -> Option<&NamedSums> {
+        let Page::Sums(page) = &self.page else { return None };
+        self.frame()?.sums.as_ref().filter(|sums| sums.by == page.by)
+    }
+
+    /// The line of the selected row.
+    pub(crate) fn selected_sum(&self) -> usize {
+        let Page::Sums(SumsPage { selected: Some(name), .. }) = &self.page else { return 0 };
+        let at = self.sums().and_then(|sums| sums.rows.iter().position(|row| row.name == *name));
+        at.map_or(0, |at| at)
+    }
+
+    pub(super) fn open_sums(&mut self) -> Action {
+        self.page = Page::Sums(SumsPage { by: By::Container, selected: None });
+        match self.past {
+            None => Action::Refresh,
+            Some(_) => self.rearranged(),
+        }
+    }
+
+    /// What a key does here; `None`: what it does on every page that can be left.
+    pub(super) fn on_sums(&mut self, command: KeyCommand) -> Option<Action> {
+        let screen = isize::from(self.size.1 as i16) / 2;
+        match command {
+            KeyCommand::Sums => {
+                if let Page::Sums(page) = &mut self.page {
+                    let at = By::ALL.iter().position(|by| *by == page.by).map_or(0, |at| at + 1);
+                    *page = SumsPage { by: By::ALL[at % By::ALL.len()], selected: None };
+                }
+                return Some(self.rearranged());
+            }
+            KeyCommand::Up => self.move_sum(-1),
+            KeyCommand::Down => self.move_sum(1),
+            KeyCommand::PageUp => self.move_sum(-screen),
+            KeyCommand::PageDown => self.move_sum(screen),
+            KeyCommand::Home => self.move_sum(isize::MIN / 2),
+            KeyCommand::End => self.move_sum(isize::MAX / 2),
+            _ => return None,
+        }
+        Some(Action::Draw)
+    }
+
+    pub(super) fn move_sum(&mut self, by: isize) {
+        let rows = self.sums().map_or(&[][..], |sums| &sums.rows);
+        let last = rows.len().saturating_sub(1) as isize;
+        let at = (self.selected_sum() as isize).saturating_add(by).clamp(0, last);
+        let name = rows.get(at as usize).map(|row| row.name.clone());
+        if let Page::Sums(page) = &mut self.page {
+            page.selected = name;
+        }
+    }
+}

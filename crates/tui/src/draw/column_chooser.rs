@@ -1,0 +1,48 @@
+//! The column chooser.
+
+use super::text::{cell, put};
+use super::theme::{Ink, Theme};
+use crate::app::column_chooser::ColumnChooser;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
+    let Rect { width, height, .. } = buf.area;
+    let count = chooser.chosen().len();
+    let title = Line::from(vec![
+        Span::styled("Columns", theme.style(Ink::Strong)),
+        Span::raw(format!(
+            "  {count} of {} chosen, sorted by {}",
+            chooser.list.len(),
+            chooser.sort.title
+        )),
+    ]);
+    put(buf, 0, 0, width, &title);
+    let keys = match chooser.moving {
+        true => "↑↓ move the column   ← let go",
+        false => "Space choose   → grab, ↑↓ move, ← let go   s sort by it   Esc back",
+    };
+    put(buf, 0, 1, width, &Line::styled(keys, theme.style(Ink::Dim)));
+    let rows = usize::from(height.saturating_sub(3));
+    let first = (chooser.at + 1).saturating_sub(rows);
+    let shown = chooser.list.iter().enumerate().skip(first).take(rows);
+    for (y, (i, (column, chosen))) in (2u16..).zip(shown) {
+        let at = i == chooser.at;
+        let hand = match (at, chooser.moving) {
+            (true, true) => "⇕",
+            (true, false) => ">",
+            _ => " ",
+        };
+        let mark = if *chosen { "[x]" } else { "[ ]" };
+        let sort = if *column == chooser.sort { "*" } else { " " };
+        let text = format!("{hand} {mark}{sort}{} {}", cell(column.title, 9, true), column.help);
+        let ink = match (at, chosen) {
+            (true, _) => Ink::Selected,
+            (false, true) => Ink::Strong,
+            (false, false) => Ink::Plain,
+        };
+        let text = cell(&text, usize::from(width), true);
+        put(buf, 0, y, width, &Line::styled(text, theme.style(ink)));
+    }
+}

@@ -1,0 +1,48 @@
+//! The page of sums by container, pod, namespace, unit or user: what each got, what it may use, and who
+//! was kept from running.
+
+use super::figures::{joined, widths};
+use super::text::{cell, put};
+use super::theme::{Ink, Theme};
+use crate::app::App;
+use crate::layout::Screen;
+use exactop_model::named_sums::NamedSums;
+use exactop_model::words::named_sums::{heading, line, lost, without_groups};
+use exactop_model::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::text::Line;
+
+/// Columns by what gives way first where the screen is narrow.
+const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "LAT%", "THR%"];
+
+pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+    let (y, height) = (screen.heading_y, buf.area.height);
+    let Some(sums) = app.sums() else {
+        let text = "sums are known from the next window on";
+        return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
+    };
+    let words = words(sums, frame, usize::from(height.saturating_sub(y + 2)) / 3);
+    let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
+    let at = app.selected_sum();
+    let first = (at + 1).saturating_sub(rows);
+    let shown = sums.rows.iter().skip(first).take(rows);
+    let texts: Vec<Vec<String>> = shown.map(|row| line(frame, row)).collect();
+    let titles = heading(sums);
+    let widths = widths(&titles, &texts, &GIVE_WAY, usize::from(buf.area.width));
+    put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
+    for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
+        let ink = if index == at { Ink::Selected } else { Ink::Plain };
+        let text = cell(&joined(text, &widths), usize::from(buf.area.width), true);
+        put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(ink)));
+    }
+    let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
+    for (y, text) in (below..height).zip(words) {
+        put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
+    }
+}
+
+/// Why nobody has a name, and who was kept from running, busiest first as the rows are.
+fn words(sums: &NamedSums, frame: &Frame, most: usize) -> Vec<String> {
+    let lost = sums.rows.iter().filter_map(|row| lost(sums, frame, row));
+    without_groups(sums, frame).into_iter().chain(lost).take(most).collect()
+}

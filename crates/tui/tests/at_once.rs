@@ -1,0 +1,106 @@
+//! What is shown before the first window was measured gives way to it.
+
+use exactop_model::{Ask, Feed, Frame, Needs, Row};
+use exactop_testkit::{arranged, Made};
+use exactop_tui::app::target::{Deed, Limit, Target};
+use exactop_tui::desk::Desk;
+use exactop_tui::{App, Host, Settings, TuiError};
+
+/// A feed with something to show at once, whose source may not open.
+struct Slow {
+    made: Made,
+    opens: bool,
+}
+
+impl Feed for Slow {
+    fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
+        let mut frame = arranged(ask, 0);
+        frame.t0_ns = 0;
+        Some(frame)
+    }
+
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        match self.opens {
+            true => self.made.next_frame(ask),
+            false => Err("no source".into()),
+        }
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        self.made.same_frame(ask)
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        self.made.details(rows, needs);
+    }
+}
+
+/// Nobody acts here.
+struct Nobody;
+
+impl Host for Nobody {
+    fn identify(&mut self, pid: u32, _: Deed) -> Result<Target, String> {
+        Err(format!("no process {pid}"))
+    }
+
+    fn has_exited(&mut self, _: exactop_model::TaskKey) -> bool {
+        false
+    }
+
+    fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        Err("not permitted".into())
+    }
+
+    fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        Err("not permitted".into())
+    }
+
+    fn limit(&mut self, _: &Limit) -> Result<String, String> {
+        Err("not permitted".into())
+    }
+
+    fn save(&mut self, _: &Settings) -> Result<String, String> {
+        Err("not permitted".into())
+    }
+
+    fn user_id(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn point_in_time(&mut self, _: &str, _: i128) -> Result<i128, String> {
+        Err("no recording".into())
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        wall_ns.to_string()
+    }
+}
+
+/// The start of the window on the screen.
+fn begins(desk: &Desk<'_>) -> Option<u64> {
+    desk.app().frame().map(|frame| frame.t0_ns)
+}
+
+#[test]
+fn what_is_shown_at_once_stays_until_a_window_was_measured() {
+    let (mut feed, mut host) = (Slow { made: Made::default(), opens: true }, Nobody);
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(100, 30);
+    assert!(desk.at_once());
+    assert_eq!(begins(&desk), Some(0));
+    assert!(!desk.open().expect("an open window"), "nothing is measured yet");
+    assert_eq!(begins(&desk), Some(0));
+    assert!(desk.next_frame().expect("a frame"));
+    assert!(begins(&desk) > Some(0));
+}
+
+#[test]
+fn a_source_that_does_not_open_ends_the_view_whatever_is_shown() {
+    let (mut feed, mut host) = (Slow { made: Made::default(), opens: false }, Nobody);
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(100, 30);
+    assert!(desk.at_once());
+    assert!(matches!(desk.open(), Err(TuiError::Feed(why)) if why == "no source"));
+}

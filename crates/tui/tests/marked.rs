@@ -1,0 +1,236 @@
+//! A marked window: rows as their change since.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::{ColumnId, Counter, Frame, RowKind, Still};
+use exactop_testkit::{arranged, details};
+use exactop_tui::app::arrange::{Entry, Was};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{Action, App, Settings};
+
+fn app(width: u16, settings: Settings) -> App {
+    let mut app = App::new(settings).expect("settings");
+    app.resize(width, 24);
+    app.accept(arranged(&app.ask(), 0), &mut details);
+    app.look(&mut details);
+    app
+}
+
+/// A key, and what the loop does of it; windows are those after `beat` others.
+fn press(app: &mut App, code: KeyCode, beat: u64) {
+    match app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))) {
+        Action::Mark => {
+            app.mark(Some(arranged(&app.ask_for_mark(), beat)), &mut details);
+            app.accept(arranged(&app.ask(), beat), &mut details);
+        }
+        Action::Rearrange => app.accept(arranged(&app.ask(), beat), &mut details),
+        _ => {}
+    }
+    app.look(&mut details);
+}
+
+fn keys(app: &mut App, text: &str, beat: u64) {
+    for c in text.chars() {
+        press(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) }, beat);
+    }
+}
+
+/// A later window, in which some are other than they would be.
+fn later(app: &mut App, change: impl FnOnce(&mut Frame)) {
+    let mut frame = arranged(&app.ask(), 7);
+    change(&mut frame);
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+}
+
+/// The window of the mark, changed by somebody who came, one who went, and one who used more.
+fn changed(frame: &mut Frame) {
+    let came = frame.rows.iter().position(|row| row.key.tgid == 22_418).expect("a row");
+    let mut row = frame.rows[came].clone();
+    (row.key.tgid, row.key.tid, row.key.start_ns) = (30_000, 30_000, row.key.start_ns + 1);
+    frame.rows[came] = row;
+    let more = frame.rows.iter_mut().find(|row| row.key.tgid == 813).expect("a row");
+    more.delta.set(Counter::RunNs, more.delta.get(Counter::RunNs).expect("known") + 600_000_000);
+}
+
+fn picture(app: &App) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, Theme::Full, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+/// By how many tenths of a per cent a row's %CPU is said to have changed.
+fn change(entry: &Entry) -> Option<i64> {
+    entry.versus.expect("a marked window").tenths(entry.line.cpu_tenths, |_, line| line.cpu_tenths)
+}
+
+/// What all rows used.
+fn used_tenths(frame: &Frame) -> i64 {
+    let rows = frame.rows.iter().chain(&frame.exited);
+    let used: u64 = rows.filter_map(|row| row.delta.get(Counter::RunNs)).sum();
+    (used as f64 * 1000.0 / frame.length_ns() as f64).round() as i64
+}
+
+#[test]
+fn changes_since_a_marked_window_at_80x24() {
+    let mut app = app(80, Settings::default());
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn changes_in_the_tree_at_160x24() {
+    let mut app = app(160, Settings { tree: true, ..Settings::default() });
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn changes_of_microstates_at_120x24() {
+    let mut app = app(120, Settings { microstates: true, ..Settings::default() });
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn against_itself_nothing_changed() {
+    for settings in [Settings::default(), Settings { threads: true, ..Settings::default() }] {
+        let mut app = app(200, settings);
+        keys(&mut app, "D", 0);
+        let column = |id: ColumnId| id.column();
+        let context = exactop_model::columns::Context {
+            window_ns: app.frame().expect("a frame").length_ns(),
+            cpus: 2,
+            of_machine: false,
+            command_line: false,
+            memory_total: None,
+            boottime_ns: None,
+        };
+        for entry in app.entries() {
+            assert!(matches!(entry.versus.expect("marked").was, Was::There(..)));
+            assert_eq!(change(&entry), Some(0));
+            let events = entry.value(column(ColumnId::Vcx), &context).number();
+            assert!(events.is_none_or(|n| n == 0.0), "{:?}", entry.row);
+        }
+    }
+}
+
+#[test]
+fn the_changes_of_all_rows_are_the_change_of_all() {
+    for settings in [Settings::default(), Settings { tree: true, ..Settings::default() }] {
+        let mut app = app(80, settings);
+        keys(&mut app, "D", 3);
+        // The frame on the screen is that of the mark.
+        let then = used_tenths(app.frame().expect("a frame"));
+        later(&mut app, changed);
+        let now = used_tenths(app.frame().expect("a frame"));
+        assert!(now - then > 250, "somebody uses more: {then}, {now}");
+        let changes: i64 = app.entries().filter_map(|entry| change(&entry)).sum();
+        assert_eq!(changes, now - then, "who went and who came are among them");
+        let of = |tgid: u32| {
+            let entry = app.entries().find(|entry| entry.row.key.tgid == tgid);
+            entry.and_then(|entry| change(&entry)).expect("a row with a change")
+        };
+        assert!(of(22_418) < 0 && of(30_000) > 0 && of(813) > 250);
+    }
+}
+
+#[test]
+fn rows_are_ordered_and_chosen_by_their_change() {
+    let mut app = app(80, Settings::default());
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    let is_task = |entry: &Entry| entry.row.kind != RowKind::Exited;
+    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Only));
+    let came = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Absent));
+    assert!(came < gone, "{came:?} {gone:?}");
+    assert!(app.entries().filter(is_task).count() > 10, "everyone has a row");
+    keys(&mut app, "o%CPU>1\n", 7);
+    later(&mut app, changed);
+    assert!(app.line_count() > 0);
+    assert!(app.entries().all(|entry| change(&entry) >= Some(10)), "{}", picture(&app));
+    keys(&mut app, "=o%CPU<-1\n", 7);
+    later(&mut app, changed);
+    assert!(app.line_count() > 0);
+    assert!(app.entries().all(|entry| change(&entry) <= Some(-10)), "{}", picture(&app));
+}
+
+#[test]
+fn the_mark_is_let_go_of_by_its_key_by_escape_and_by_the_other_kind_of_rows() {
+    let marked = |app: &App| app.entries().all(|entry| entry.versus.is_some());
+    for ends in [KeyCode::Char('D'), KeyCode::Esc, KeyCode::Char('H')] {
+        let mut app = app(120, Settings::default());
+        let plain = picture(&app);
+        assert!(!plain.contains("change since"));
+        assert_ne!(app.ask().options.still, Still::All);
+        keys(&mut app, "D", 0);
+        assert!(marked(&app) && picture(&app).contains("change since"), "{}", picture(&app));
+        assert_eq!(app.ask().options.still, Still::All, "who sleeps has a change, too");
+        press(&mut app, ends, 0);
+        assert!(!marked(&app), "{ends:?}");
+        assert!(!picture(&app).contains("change since"));
+        if ends != KeyCode::Char('H') {
+            press(&mut app, KeyCode::Up, 0);
+            press(&mut app, KeyCode::Esc, 0);
+            assert_eq!(picture(&app), plain);
+        }
+    }
+}
+
+#[test]
+fn the_page_of_a_process_shows_it_as_it_is() {
+    let mut app = app(120, Settings::default());
+    keys(&mut app, "D", 0);
+    keys(&mut app, "/postgres\n\n", 7);
+    assert!(matches!(app.page(), exactop_tui::app::Page::Process(_)));
+    assert!(!picture(&app).contains("change since"));
+    press(&mut app, KeyCode::Esc, 7);
+    assert!(picture(&app).contains("change since"), "the mark is there still");
+}
+
+#[test]
+fn nobody_is_offered_who_was_there_only_then() {
+    let mut app = app(80, Settings::default());
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    let gone = app.entries().position(|e| matches!(e.versus.expect("marked").was, Was::Only));
+    let line = gone.expect("one who went");
+    for _ in 0..=line {
+        let at = app.selected_line();
+        app.on_event(&Event::Key(KeyEvent::new(KeyCode::Down, KeyModifiers::NONE)));
+        assert_ne!(app.selected_line(), at);
+    }
+    let gone = app.entries().nth(line).expect("a row").row.key;
+    assert_eq!(gone.tgid, 22_418);
+    app.on_event(&Event::Key(KeyEvent::new(KeyCode::Char('k'), KeyModifiers::NONE)));
+    let asked = format!("{:?}", app.prompt().expect("a question").question);
+    assert!(asked.contains("None"), "{asked}");
+}
+
+#[test]
+fn without_a_window_there_is_nothing_to_mark() {
+    let mut app = app(80, Settings::default());
+    app.mark(None, &mut details);
+    assert!(app.message().is_some_and(|m| m.is_error));
+    assert!(app.entries().all(|entry| entry.versus.is_none()));
+}
+
+#[test]
+fn who_came_has_no_share_of_the_time_it_had_not() {
+    let settings =
+        Settings { columns: vec![ColumnId::Pid, ColumnId::LatPct], ..Settings::default() };
+    let mut app = app(80, settings);
+    keys(&mut app, "D", 0);
+    later(&mut app, changed);
+    let shown = picture(&app);
+    let line = shown.lines().find(|line| line.trim_start().starts_with("30000"));
+    assert!(line.is_some_and(|line| line.trim_end().ends_with('-')), "{shown}");
+    let counted = app.entries().find(|e| e.row.key.tgid == 30_000).expect("a row");
+    assert!(counted.row.delta.get(Counter::LatNs).is_some());
+}

@@ -1,0 +1,386 @@
+//! The live view on a recording: keys that go to and fro, and what the screen says of where it is.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_fuzzing::Choices;
+use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
+use exactop_testkit::{arranged, details};
+use exactop_tui::app::target::Limit;
+use exactop_tui::canvas::Canvas;
+use exactop_tui::desk::Desk;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{App, Deed, Host, Settings, Target};
+use std::cell::Cell;
+use std::rc::Rc;
+
+const SECOND: i128 = 1_000_000_000;
+const WINDOWS: usize = 100;
+/// So many windows from there on are not recorded.
+const GAP: (usize, usize) = (40, 20);
+/// The windows before which the use of CPUs changes.
+const SPIKES: [usize; 2] = [10, 70];
+
+/// Where the feed is, for the test to look at: the first window that is shown, and how many.
+type Shared = Rc<Cell<(usize, usize)>>;
+
+/// Windows of 2 s of the made-up machine, some of them missing.
+struct Recorded {
+    at: Shared,
+    joined: usize,
+    /// The wall clock was set by so much in the window.
+    set_ns: i128,
+}
+
+fn is_there(n: usize) -> bool {
+    n < WINDOWS && !(GAP.0..GAP.0 + GAP.1).contains(&n)
+}
+
+fn wall_ns(n: usize) -> i128 {
+    2 * SECOND * n as i128
+}
+
+fn is_change(n: usize) -> bool {
+    n == GAP.0 + GAP.1 || SPIKES.contains(&n)
+}
+
+impl Recorded {
+    fn show(&mut self, n: usize) {
+        let first = n / self.joined * self.joined;
+        let there = (first..first + self.joined).filter(|&n| is_there(n));
+        self.at.set((there.clone().min().expect("a window"), there.count()));
+    }
+
+    fn next(&self, to: Direction) -> Option<usize> {
+        let (first, count) = self.at.get();
+        match to {
+            Direction::On => (first + count..WINDOWS).find(|&n| is_there(n)),
+            Direction::Back => (0..first).rev().find(|&n| is_there(n)),
+        }
+    }
+
+    fn noted(&self) -> Option<Noted> {
+        let (first, _) = self.at.get();
+        (first == GAP.0 + GAP.1).then(|| Noted::Gap {
+            why: "nobody recorded",
+            from_wall_ns: wall_ns(GAP.0),
+            to_wall_ns: wall_ns(first),
+        })
+    }
+}
+
+fn end(to: Direction) -> Option<Noted> {
+    Some(if to == Direction::On { Noted::End } else { Noted::Begin })
+}
+
+impl Timeline for Recorded {
+    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+        match to {
+            Travel::By(direction, windows) => {
+                for _ in 0..windows {
+                    let Some(next) = self.next(direction) else { return Ok(end(direction)) };
+                    self.show(next);
+                }
+            }
+            Travel::Change(direction) => {
+                let (first, count) = self.at.get();
+                let found = match direction {
+                    Direction::On => (first + count..WINDOWS).find(|&n| is_change(n)),
+                    Direction::Back => (0..first).rev().find(|&n| is_change(n)),
+                };
+                let Some(found) = found else { return Ok(end(direction)) };
+                self.show(found);
+                if SPIKES.contains(&found) {
+                    return Ok(Some(Noted::Spike { before: 0.25, now: 1.5 }));
+                }
+            }
+            Travel::To(ns) => {
+                let Some(found) = (0..WINDOWS).find(|&n| is_there(n) && wall_ns(n + 1) > ns) else {
+                    self.show(WINDOWS - 1);
+                    return Ok(Some(Noted::End));
+                };
+                self.show(found);
+            }
+        }
+        Ok(self.noted())
+    }
+
+    fn join(&mut self, length_ns: Option<u64>) -> Result<(), String> {
+        self.joined = length_ns.map_or(1, |ns| (ns / 2_000_000_000) as usize);
+        self.show(self.at.get().0);
+        Ok(())
+    }
+
+    fn arrived(&self) -> Option<Noted> {
+        self.noted()
+    }
+
+    fn place(&self) -> Place {
+        let (first, windows) = self.at.get();
+        Place {
+            from_wall_ns: wall_ns(first),
+            to_wall_ns: wall_ns(first + windows) + self.set_ns,
+            length_ns: 2_000_000_000 * windows as u64,
+            recorded: vec![(0, wall_ns(GAP.0)), (wall_ns(GAP.0 + GAP.1), wall_ns(WINDOWS))],
+            windows,
+        }
+    }
+
+    fn has_exited(&self, _: TaskKey) -> bool {
+        true
+    }
+}
+
+impl Feed for Recorded {
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        Ok(self.same_frame(ask))
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        Some(arranged(&Ask { groups: false, ..ask.clone() }, self.at.get().0 as u64))
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        details(rows, needs);
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        Some(self)
+    }
+}
+
+/// Acts on nobody.
+struct Nobody;
+
+impl Host for Nobody {
+    fn identify(&mut self, _: u32, _: Deed) -> Result<Target, String> {
+        panic!("nobody is looked for");
+    }
+
+    fn has_exited(&mut self, _: TaskKey) -> bool {
+        panic!("who lives now says nothing of then");
+    }
+
+    fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        panic!("nobody is signalled");
+    }
+
+    fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        panic!("nobody's priority is changed");
+    }
+
+    fn limit(&mut self, _: &Limit) -> Result<String, String> {
+        panic!("nobody is limited");
+    }
+
+    fn save(&mut self, _: &Settings) -> Result<String, String> {
+        Ok("nowhere".into())
+    }
+
+    fn user_id(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn point_in_time(&mut self, text: &str, end_wall_ns: i128) -> Result<i128, String> {
+        assert_eq!(end_wall_ns, wall_ns(WINDOWS));
+        let seconds: i128 = text.parse().map_err(|_| format!("'{text}' is no time"))?;
+        Ok(seconds * SECOND)
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        let seconds = wall_ns / SECOND;
+        format!("2026-11-22 14:{:02}:{:02}", seconds / 60, seconds % 60)
+    }
+}
+
+/// Runs a test with a desk at the beginning of the recording.
+fn with_desk(width: u16, height: u16, test: impl FnOnce(&mut Desk, &Shared)) {
+    with_feed(width, height, 0, 0, test);
+}
+
+/// The same at a window in which the wall clock was set by so much.
+fn with_feed(
+    width: u16,
+    height: u16,
+    first: usize,
+    set_ns: i128,
+    test: impl FnOnce(&mut Desk, &Shared),
+) {
+    let at: Shared = Rc::default();
+    at.set((first, 1));
+    let mut feed = Recorded { at: at.clone(), joined: 1, set_ns };
+    let mut host = Nobody;
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(width, height);
+    desk.next_frame().expect("a frame");
+    desk.look();
+    test(&mut desk, &at);
+}
+
+fn press(desk: &mut Desk, code: KeyCode, modifiers: KeyModifiers) {
+    desk.take(&Event::Key(KeyEvent::new(code, modifiers)));
+    if desk.wants_frame() {
+        desk.next_frame().expect("a frame");
+    }
+    desk.look();
+}
+
+fn typed(desk: &mut Desk, text: &str) {
+    for c in text.chars() {
+        let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        press(desk, code, KeyModifiers::NONE);
+    }
+}
+
+fn picture(desk: &Desk) -> String {
+    let (width, height) = desk.app().size();
+    let mut canvas = Canvas::new(width, height);
+    draw(desk.app(), Theme::Full, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+#[test]
+fn a_recording_at_80x24() {
+    with_desk(80, 24, |desk, _| insta::assert_snapshot!(picture(desk)));
+}
+
+#[test]
+fn a_recording_after_its_gap_at_160x30() {
+    with_desk(160, 30, |desk, _| {
+        typed(desk, "t100\n");
+        insta::assert_snapshot!(picture(desk));
+    });
+}
+
+#[test]
+fn a_marked_window_of_a_recording_says_when_it_was() {
+    with_desk(120, 24, |desk, _| {
+        typed(desk, "D");
+        press(desk, KeyCode::Right, KeyModifiers::NONE);
+        let screen = picture(desk);
+        assert!(screen.contains("change since 2026-11-22 14:00:00 · window 2.000 s"), "{screen}");
+        assert!(desk.app().entries().all(|entry| entry.versus.is_some()));
+        press(desk, KeyCode::Esc, KeyModifiers::NONE);
+        assert!(!picture(desk).contains("change since"));
+    });
+}
+
+#[test]
+fn who_asks_for_a_time_that_is_not_recorded_is_told_at_once() {
+    with_feed(120, 24, GAP.0 + GAP.1, 0, |desk, _| {
+        let screen = picture(desk);
+        assert!(screen.contains("not recorded before this: 2026-11-22 14:01:20"), "{screen}");
+        typed(desk, "H");
+        assert!(!picture(desk).contains("not recorded"), "once");
+    });
+    with_desk(120, 24, |desk, _| assert!(!picture(desk).contains("not recorded")));
+}
+
+#[test]
+fn a_clock_that_was_set_makes_no_window_longer() {
+    with_feed(120, 24, 7, 3600 * SECOND, |desk, _| {
+        assert!(picture(desk).contains("14:00:14 + 2"), "{}", picture(desk));
+    });
+}
+
+#[test]
+fn joined_windows_at_120x20() {
+    with_desk(120, 20, |desk, at| {
+        typed(desk, "t30\nz");
+        assert_eq!(at.get(), (15, 5), "1 s is shorter than a window: 10 s come first");
+        insta::assert_snapshot!(picture(desk));
+    });
+}
+
+#[test]
+fn what_needs_a_living_machine_says_that_this_is_a_recording() {
+    with_desk(100, 24, |desk, _| {
+        for key in ["k", "r", "gw", "x"] {
+            typed(desk, key);
+            assert!(picture(desk).contains("this is a recording"), "{key}: {}", picture(desk));
+        }
+    });
+}
+
+#[test]
+fn it_plays_to_the_end_and_stops() {
+    with_desk(100, 24, |desk, at| {
+        typed(desk, "t190\n");
+        assert!(picture(desk).contains("stopped") && desk.app().is_paused());
+        typed(desk, " ");
+        assert!(picture(desk).contains("PLAYING") && at.get().0 == 96, "the next one at once");
+        for _ in 0..6 {
+            desk.next_frame().expect("a frame");
+            desk.look();
+        }
+        assert_eq!(at.get().0, WINDOWS - 1);
+        let end = picture(desk);
+        assert!(end.contains("stopped") && end.contains("the recording ends here"), "{end}");
+        assert!(desk.app().is_paused());
+    });
+}
+
+/// What the keys must come to, told by themselves.
+fn oracle(at: usize, key: (KeyCode, KeyModifiers)) -> usize {
+    let there: Vec<usize> = (0..WINDOWS).filter(|&n| is_there(n)).collect();
+    let place = there.iter().position(|&n| n == at).expect("a window");
+    let by = |steps: isize| {
+        let last = there.len() as isize - 1;
+        there[(place as isize + steps).clamp(0, last) as usize]
+    };
+    match key {
+        (KeyCode::Left, KeyModifiers::SHIFT) | (KeyCode::Char('{'), _) => by(-10),
+        (KeyCode::Right, KeyModifiers::SHIFT) | (KeyCode::Char('}'), _) => by(10),
+        (KeyCode::Left, _) => by(-1),
+        (KeyCode::Right, _) => by(1),
+        (KeyCode::Char(']'), _) => {
+            there.iter().copied().find(|&n| n > at && is_change(n)).unwrap_or(at)
+        }
+        (KeyCode::Char('['), _) => {
+            there.iter().rev().copied().find(|&n| n < at && is_change(n)).unwrap_or(at)
+        }
+        _ => at,
+    }
+}
+
+#[test]
+fn any_keys_lead_where_they_say() {
+    let keys = [
+        (KeyCode::Left, KeyModifiers::NONE),
+        (KeyCode::Right, KeyModifiers::NONE),
+        (KeyCode::Right, KeyModifiers::NONE),
+        (KeyCode::Left, KeyModifiers::SHIFT),
+        (KeyCode::Right, KeyModifiers::SHIFT),
+        (KeyCode::Char('}'), KeyModifiers::NONE),
+        (KeyCode::Char('{'), KeyModifiers::NONE),
+        (KeyCode::Char(']'), KeyModifiers::NONE),
+        (KeyCode::Char('['), KeyModifiers::NONE),
+        (KeyCode::Char('H'), KeyModifiers::SHIFT),
+        (KeyCode::Char('V'), KeyModifiers::SHIFT),
+        (KeyCode::Char('g'), KeyModifiers::NONE),
+        (KeyCode::Char('i'), KeyModifiers::NONE),
+        (KeyCode::Char(','), KeyModifiers::NONE),
+        (KeyCode::Char('.'), KeyModifiers::NONE),
+        (KeyCode::Enter, KeyModifiers::NONE),
+        (KeyCode::Down, KeyModifiers::NONE),
+        (KeyCode::Esc, KeyModifiers::NONE),
+    ];
+    for seed in 0..10u32 {
+        let bytes: Vec<u8> = (0..300u32).map(|n| (n * n / 3 + n * seed) as u8).collect();
+        let mut choices = Choices::new(&bytes);
+        with_desk(100, 24, |desk, at| {
+            for _ in 0..120 {
+                let key = *choices.pick(&keys);
+                let wanted = oracle(at.get().0, key);
+                press(desk, key.0, key.1);
+                assert_eq!(at.get(), (wanted, 1), "{key:?}");
+                let seconds = 2 * wanted;
+                let time = format!("2026-11-22 14:{:02}:{:02} + 2", seconds / 60, seconds % 60);
+                let screen = picture(desk);
+                assert!(screen.contains(&time), "{key:?}: {time} is not on\n{screen}");
+            }
+        });
+    }
+}

@@ -1,0 +1,103 @@
+//! A window summed by container, pod, namespace, unit or user: as text, JSON lines and CSV, with who was
+//! kept from running in words.
+
+use crate::figure::{self, count, ns, text as word, Figure};
+use crate::{csv, grid, header, json, Page};
+use exactop_model::named::UNKNOWN;
+use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::words::named_sums::{heading, line, lost, without_groups};
+use exactop_model::{Datum, Frame, Missing, Value};
+use serde_json::json;
+use std::io::{self, Write};
+
+/// The schema's name.
+pub const SCHEMA: &str = "exactop.sums";
+/// The version of the schema, raised when a field changes its meaning or goes away.
+pub const VERSION: u32 = 1;
+
+/// What is told of a row; what people are shown is in [`exactop_model::words::named_sums`].
+const FIGURES: &[Figure<Frame, NamedSum>] = &[
+    Figure::told("name", |_, row| word(row.name.clone())),
+    Figure::told("kind", |_, row| {
+        let kind = match row.is_rest {
+            false => "named",
+            true if row.name == UNKNOWN => "unknown",
+            true => "none",
+        };
+        word(kind.to_string())
+    }),
+    Figure::told("run_ns", |_, row| ns(row.run_ns)),
+    Figure::told("lat_ns", |_, row| ns(row.lat_ns)),
+    Figure::told("throttle_ns", |_, row| ns(row.throttle_ns)),
+    Figure::told("processes", |_, row| count(row.processes)),
+    Figure::told("exited_tasks", |_, row| count(row.exited)),
+    Figure::told("weight", |_, row| count(row.may.as_ref().and_then(|may| may.weight))),
+    Figure::told("allowed_cpus", |_, row| {
+        let cpus = row.may.as_ref().and_then(|may| may.cpus);
+        cpus.map_or(Value::Missing(Missing::Source), |cpus| Value::Known(Datum::Real(cpus)))
+    }),
+    Figure::told("nr_periods", |_, row| count(row.may.as_ref().and_then(|may| may.periods))),
+    Figure::told("nr_throttled", |_, row| count(row.may.as_ref().and_then(|may| may.throttled))),
+    Figure::csv(csv::WALL, |frame, _| {
+        let wall = frame.system.wall_s;
+        wall.map_or(Value::Missing(Missing::Source), |wall| Value::Known(Datum::Int(wall)))
+    }),
+    Figure::json("words", |frame, row| {
+        word(frame.sums.as_ref().and_then(|sums| lost(sums, frame, row)))
+    }),
+];
+
+fn rows(frame: &Frame) -> &[NamedSum] {
+    frame.sums.as_ref().map_or(&[], |sums| &sums.rows)
+}
+
+/// For people: the summary, the rows, and who was kept from running.
+///
+/// # Errors
+/// Those of `out`.
+pub fn text(out: &mut dyn Write, page: &Page) -> io::Result<()> {
+    let Some(sums) = &page.frame.sums else { return Ok(()) };
+    for line in header::lines(page, false) {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out)?;
+    out.write_all(table(sums, &page.frame).as_bytes())
+}
+
+fn table(sums: &NamedSums, frame: &Frame) -> String {
+    let heading = heading(sums);
+    let heading = heading.each_ref().map(String::as_str);
+    let name = heading.last().copied().into_iter().collect::<Vec<_>>();
+    let lines = sums.rows.iter().map(|row| line(frame, row)).collect();
+    let words = sums.rows.iter().filter_map(|row| lost(sums, frame, row));
+    let words = words.chain(without_groups(sums, frame)).map(|words| words + "\n");
+    grid::text(&heading, &name, lines) + &words.collect::<String>()
+}
+
+/// One JSON object on one line.
+///
+/// # Errors
+/// Those of `out`.
+pub fn json(out: &mut dyn Write, page: &Page) -> io::Result<()> {
+    let frame = &page.frame;
+    let object = json!({
+        "schema": { "name": SCHEMA, "version": VERSION },
+        "by": frame.sums.as_ref().map(|sums| sums.by.name()),
+        "window": json::window(frame),
+        "books": json::books(frame),
+        "source": json::source(&frame.provenance),
+        "rows": figure::objects(FIGURES, frame, rows(frame)),
+    });
+    writeln!(out, "{object}")
+}
+
+/// CSV's header line.
+pub fn csv_header() -> Vec<u8> {
+    figure::csv_header(FIGURES)
+}
+
+/// A line for each row.
+pub fn csv(page: &Page) -> Vec<u8> {
+    let frame = &page.frame;
+    figure::csv(FIGURES, frame, [frame.t0_ns, frame.t1_ns], rows(frame))
+}

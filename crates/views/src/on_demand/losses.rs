@@ -1,0 +1,68 @@
+//! What a window is missing, as text and JSON: the same for all that is attached on demand.
+
+use exactop_model::on_demand::losses::Losses;
+use serde_json::Value;
+
+/// A line for each kind of loss; `events` are what is counted, `unseen` what is known of those that
+/// were not seen.
+pub fn text(losses: &Losses, events: &str, unseen: &str) -> String {
+    let mut out = String::new();
+    if losses.lost > 0 {
+        out += &format!("{} {events} are missing: the tables were full\n", losses.lost);
+    }
+    if let Some(skipped) = losses.skipped.filter(|&skipped| skipped > 0) {
+        out += &format!(
+            "{events} may be missing: the kernel skipped {skipped} runs of the programs that count\n"
+        );
+    }
+    if losses.unseen > 0 {
+        out += &format!("{} {events} {unseen}\n", losses.unseen);
+    }
+    if losses.left_out > 0 {
+        out += &format!(
+            "{} rows are left out, those with least: the daemon's answer had no room for more\n",
+            losses.left_out
+        );
+    }
+    out
+}
+
+/// Puts `lost`, `skipped`, `unseen`, `tables_bytes` and `left_out` into a window's object.
+pub fn tell(losses: &Losses, object: &mut Value) {
+    object["lost"] = losses.lost.into();
+    object["skipped"] = losses.skipped.into();
+    object["unseen"] = losses.unseen.into();
+    object["tables_bytes"] = losses.tables_bytes.into();
+    object["left_out"] = losses.left_out.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_loss_is_told_with_its_reason_and_none_with_no_word() {
+        assert_eq!(text(&Losses { skipped: Some(0), ..Losses::default() }, "waits", ""), "");
+        let losses = Losses {
+            lost: 3,
+            skipped: Some(2),
+            unseen: 1,
+            tables_bytes: Some(1 << 20),
+            left_out: 7,
+        };
+        insta::assert_snapshot!(text(&losses, "waits", "ended unseen"), @r"
+        3 waits are missing: the tables were full
+        waits may be missing: the kernel skipped 2 runs of the programs that count
+        1 waits ended unseen
+        7 rows are left out, those with least: the daemon's answer had no room for more
+        ");
+        let mut object = serde_json::json!({});
+        tell(&losses, &mut object);
+        assert_eq!(
+            object.to_string(),
+            r#"{"left_out":7,"lost":3,"skipped":2,"tables_bytes":1048576,"unseen":1}"#
+        );
+        tell(&Losses::default(), &mut object);
+        assert!(object["skipped"].is_null() && object["tables_bytes"].is_null());
+    }
+}

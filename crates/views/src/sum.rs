@@ -1,0 +1,54 @@
+//! Sums of figures of which some may not be known.
+
+/// A sum that knows whether everything is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sum {
+    known: Option<u64>,
+    lacks: bool,
+}
+
+impl Sum {
+    /// One figure; `None`: it is not known.
+    pub fn of(figure: Option<u64>) -> Sum {
+        Sum { known: figure, lacks: figure.is_none() }
+    }
+
+    /// Adds what is known of another, and that something is not.
+    pub fn add(&mut self, other: Sum) {
+        let both = self.known.zip(other.known).map(|(a, b)| a.saturating_add(b));
+        self.known = both.or(self.known).or(other.known);
+        self.lacks |= other.lacks;
+    }
+
+    /// What is known of it; `None`: nothing.
+    pub fn known(self) -> Option<u64> {
+        self.known
+    }
+
+    /// What stands behind the figure: `+` where something that is not known would come on top.
+    pub fn mark(self) -> char {
+        match self.known.is_some() && self.lacks {
+            true => '+',
+            false => ' ',
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_says_that_it_lacks_something_and_none_is_not_zero() {
+        let sum = |figures: &[Option<u64>]| {
+            let mut sum = Sum::default();
+            figures.iter().for_each(|&figure| sum.add(Sum::of(figure)));
+            (sum.known(), sum.mark())
+        };
+        assert_eq!(sum(&[Some(2), Some(3)]), (Some(5), ' '));
+        assert_eq!(sum(&[Some(2), None]), (Some(2), '+'));
+        assert_eq!(sum(&[None, Some(0)]), (Some(0), '+'));
+        assert_eq!(sum(&[None, None]), (None, ' '), "it is '-' as a whole");
+        assert_eq!(sum(&[]), (None, ' '));
+    }
+}

@@ -1,0 +1,30 @@
+-- Cost by team and unit in CPU-hours, hour by hour sums. Teams are not in the books: the table teams (name, team) says
+-- whose a namespace is, or a unit where there is no namespace; who keeps none gets one team, (none). Time that no group
+-- used has rows of its own, so that all rows sum up to the CPUs x time of the fleet.
+-- Variables: since, until (UTC, whole hours).
+WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name),
+named AS
+(
+    SELECT
+        coalesce(t.team, '(none)') AS of_team, c.namespace AS of_namespace, c.unit AS of_unit,
+        sum(c.run_ns::HUGEINT) AS ns
+    FROM asked, charges AS c
+    LEFT JOIN teams_once AS t ON t.name = if(c.namespace = '', c.unit, c.namespace)
+    WHERE c.end_ns >= since_ns AND c.end_ns < until_ns
+    GROUP BY 1, 2, 3
+),
+parts AS
+(
+    SELECT
+        unnest(['(idle)', '(irq)', '(offline)', '(residual)', '(steal)', '(unnamed)']) AS account,
+        unnest([idle_ns::HUGEINT, coalesce(irq_ns, 0), offline_ns, residual_ns, coalesce(steal_ns, 0), unnamed_ns]) AS part
+    FROM accounts, asked
+    WHERE end_ns >= since_ns AND end_ns < until_ns
+),
+all_rows AS
+(
+    SELECT * FROM named
+    UNION ALL
+    SELECT '(nobody)', '', account, sum(part) FROM parts GROUP BY account
+)
+SELECT *, ns::DOUBLE / 3.6e12 AS cpu_hours FROM all_rows ORDER BY ns DESC, 1, 2, 3

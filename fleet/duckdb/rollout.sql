@@ -1,0 +1,89 @@
+-- Who grew since a rollout: for each unit and command the CPUs it used on a host after it less those before, as a mean over
+-- the hosts that have it (their names match changed), less the same mean over all other hosts, if there are two of those:
+-- what changed everywhere, such as the time of day, is no work of the rollout. The interval is over hosts, for 95 in 100 of
+-- all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun 26.2.23 and 26.7.5, good
+-- from some 5 hosts on). A host that was not there both before and after does not count; a group that had no row on one
+-- was small there and is in ~other. First what grew for certain, most first.
+-- Variables: since, rolled_out, until (UTC), changed (a regular expression of hosts).
+WITH
+instant AS (SELECT epoch_ns(getvariable('rolled_out')::TIMESTAMP) AS at_ns),
+lengths AS
+(
+    SELECT
+        host,
+        regexp_matches(host, getvariable('changed')) AS has,
+        sum(length_ns::HUGEINT) FILTER (end_ns <= at_ns) AS before,
+        sum(length_ns::HUGEINT) FILTER (end_ns > at_ns) AS after
+    FROM accounts, asked, instant
+    WHERE end_ns > since_ns AND end_ns <= until_ns
+    GROUP BY host
+    HAVING before > 0 AND after > 0
+),
+used AS
+(
+    SELECT
+        host, unit, command,
+        coalesce(sum(run_ns::HUGEINT) FILTER (end_ns <= at_ns), 0) AS before,
+        coalesce(sum(run_ns::HUGEINT) FILTER (end_ns > at_ns), 0) AS after
+    FROM charges, asked, instant
+    WHERE end_ns > since_ns AND end_ns <= until_ns
+    GROUP BY host, unit, command
+),
+-- Hosts on which a group had no row count with 0 and 0.
+counts AS (SELECT count(*) FILTER (has) AS n1, count(*) FILTER (NOT has) AS n0 FROM lengths),
+changes AS
+(
+    SELECT
+        u.unit AS of_unit, u.command AS of_command, l.has,
+        u.after::DOUBLE / l.after::DOUBLE - u.before::DOUBLE / l.before::DOUBLE AS change
+    FROM used AS u
+    INNER JOIN lengths AS l ON l.host = u.host
+),
+sums AS
+(
+    SELECT
+        of_unit, of_command,
+        any_value(n1) AS n1, if(any_value(n0) < 2, 0, any_value(n0)) AS n0,
+        coalesce(sum(change) FILTER (has), 0) AS s1, coalesce(sum(change * change) FILTER (has), 0) AS r1,
+        coalesce(sum(change) FILTER (NOT has), 0) AS s0, coalesce(sum(change * change) FILTER (NOT has), 0) AS r0
+    FROM changes, counts
+    GROUP BY of_unit, of_command
+),
+moments AS
+(
+    SELECT
+        of_unit, of_command, n1, n0,
+        s1 / n1 AS m1, (r1 - n1 * (s1 / n1) * (s1 / n1)) / (n1 - 1) / n1 AS e1,
+        if(n0 = 0, 0, s0 / n0) AS m0, if(n0 = 0, 0, (r0 - n0 * (s0 / n0) * (s0 / n0)) / (n0 - 1) / n0) AS e0
+    FROM sums
+    WHERE n1 >= 2
+),
+roots AS (SELECT *, sqrt(-2 * ln(0.025 / count(*) OVER ())) AS q, greatest(e1, 0) + greatest(e0, 0) AS e FROM moments),
+quantiles AS
+(
+    SELECT
+        *,
+        q - (2.515517 + 0.802853 * q + 0.010328 * q * q)
+            / (1 + 1.432788 * q + 0.189269 * q * q + 0.001308 * q * q * q) AS z,
+        if(e = 0, 1e9, e * e / (e1 * e1 / (n1 - 1) + if(n0 = 0, 0, e0 * e0 / (n0 - 1)))) AS df
+    FROM roots
+),
+intervals AS
+(
+    SELECT
+        of_unit, of_command, n1 AS hosts, n0 AS others,
+        m1 - m0 AS more_cpus,
+        (z + (z * z * z + z) / (4 * df)
+            + (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * df * df)) * sqrt(e) AS half
+    FROM quantiles
+),
+verdicts AS
+(
+    SELECT
+        *, more_cpus - half AS from_cpus, more_cpus + half AS to_cpus,
+        CASE WHEN more_cpus - half > 1e-9 THEN 'grew' WHEN more_cpus + half < -1e-9 THEN 'shrank'
+            ELSE 'nothing certain' END AS verdict
+    FROM intervals
+)
+SELECT * FROM verdicts
+ORDER BY verdict = 'grew' DESC, verdict = 'shrank' DESC, round(abs(more_cpus), 9) DESC, of_unit, of_command

@@ -1,0 +1,27 @@
+-- Cost by team and unit in CPU-hours, hour by hour sums. Teams are not in the books: the table teams (name, team) says
+-- whose a namespace is, or a unit where there is no namespace; who keeps none gets one team, (none). Time that no group
+-- used has rows of its own, so that all rows sum up to the CPUs x time of the fleet.
+-- Parameters: since, until (UTC, whole hours).
+WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name)
+SELECT * FROM
+(
+SELECT
+    if(t.team = '', '(none)', t.team) AS of_team,
+    c.namespace AS of_namespace,
+    c.unit AS of_unit,
+    sum(toInt128(c.run_ns)) AS ns,
+    toFloat64(ns) / 3.6e12 AS cpu_hours
+FROM charges_1h AS c
+LEFT JOIN teams_once AS t ON t.name = if(c.namespace = '', c.unit, c.namespace)
+WHERE c.hour >= {since:DateTime('UTC')} AND c.hour < {until:DateTime('UTC')}
+GROUP BY of_team, of_namespace, of_unit
+UNION ALL
+SELECT '(nobody)', '', account, sum(toInt128(part)) AS ns, toFloat64(ns) / 3.6e12
+FROM accounts_1h
+ARRAY JOIN
+    ['(idle)', '(irq)', '(offline)', '(residual)', '(steal)', '(unnamed)'] AS account,
+    [toInt128(idle_ns), toInt128(irq_ns), toInt128(offline_ns), residual_ns, toInt128(steal_ns), toInt128(unnamed_ns)] AS part
+WHERE hour >= {since:DateTime('UTC')} AND hour < {until:DateTime('UTC')}
+GROUP BY account
+)
+ORDER BY ns DESC, of_team, of_namespace, of_unit

@@ -1,0 +1,32 @@
+-- Noisy neighbours: hosts and minutes in which the hypervisor gave most of their CPUs' time to somebody else, and who
+-- ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal are in
+-- doubtful_hosts.sql.
+-- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
+WITH stolen AS
+(
+    SELECT minute, host, sum(steal_ns) AS steal, sum(capacity_ns) AS capacity
+    FROM accounts_1m
+    WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')} AND steal_windows > 0
+    GROUP BY minute, host
+    HAVING steal > 0 AND 100 * toFloat64(steal) / toFloat64(capacity) >= {least_pct:Float64}
+),
+groups AS
+(
+    SELECT minute, host, unit, command, sum(run_ns) AS ran, sum(lat_ns) AS waited
+    FROM charges_1m
+    WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
+    GROUP BY minute, host, unit, command
+),
+largest AS
+(
+    SELECT *, row_number() OVER (PARTITION BY minute, host ORDER BY ran DESC, unit, command) AS place FROM groups
+)
+SELECT
+    toUnixTimestamp(s.minute) AS second, s.host AS on_host, s.steal AS steal_ns,
+    100 * toFloat64(s.steal) / toFloat64(s.capacity) AS steal_pct,
+    l.unit AS of_unit, l.command AS of_command, l.ran AS ran_ns, l.waited AS waited_ns
+FROM stolen AS s
+INNER JOIN largest AS l ON l.minute = s.minute AND l.host = s.host
+WHERE l.place = 1
+ORDER BY steal_ns DESC, second, on_host
+LIMIT {most:UInt64}

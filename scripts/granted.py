@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""The configuration for runc of what a DaemonSet's manifest grants, from the one that `umoci unpack`
+made, and nothing else.
+
+    granted.py --written DIR [--without CAPABILITY] [--seccomp SPEC.json] MANIFEST CONFIG.json -- ARGUMENT...
+
+The configuration is written over. ARGUMENTs are given to the image's entry point, after those of the
+manifest if the first is `+`. Volumes that may be written to are directories below DIR, and so are settings
+of the manifest's own; the others are mounted where this machine has them. The runtime's seccomp profile
+is taken from SPEC.json, what a runtime would start.
+"""
+import argparse
+import json
+import os
+import yaml
+
+# As runtimes for Kubernetes hide it from whoever is not privileged.
+MASKED = ["/proc/asound", "/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats",
+          "/proc/timer_list", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"]
+READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+
+
+def source(volume, mount, texts, written):
+    """Where what is mounted is found, and with which rights."""
+    if "configMap" in volume:
+        place = os.path.join(written, volume["name"])
+        os.makedirs(place, mode=0o755, exist_ok=True)
+        for name, text in texts[volume["configMap"]["name"]].items():
+            with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(file.name, volume["configMap"].get("defaultMode", 0o644))
+        return os.path.join(place, mount.get("subPath", "")), "ro"
+    if mount.get("readOnly"):
+        return volume["hostPath"]["path"], "ro"
+    place = os.path.join(written, volume["name"])
+    os.makedirs(place, mode=0o755, exist_ok=True)
+    return place, "rw"
+
+
+def mounts(pod, container, texts, written):
+    """What a container gets beside its image."""
+    yield {"destination": "/proc", "type": "proc", "source": "proc",
+           "options": ["nosuid", "noexec", "nodev"]}
+    yield {"destination": "/sys", "type": "sysfs", "source": "sysfs",
+           "options": ["nosuid", "noexec", "nodev", "ro"]}
+    yield {"destination": "/dev", "type": "tmpfs", "source": "tmpfs",
+           "options": ["nosuid", "strictatime", "mode=755", "size=65536k"]}
+    volumes = {volume["name"]: volume for volume in pod["volumes"]}
+    for mount in container["volumeMounts"]:
+        found, rights = source(volumes[mount["name"]], mount, texts, written)
+        spread = "rslave" if mount.get("mountPropagation") == "HostToContainer" else "rprivate"
+        if os.path.exists(found):
+            yield {"destination": mount["mountPath"], "type": "bind", "source": found,
+                   "options": ["rbind", spread, rights]}
+
+
+def typed():
+    """What was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("manifest")
+    parser.add_argument("config")
+    parser.add_argument("--without", default="")
+    parser.add_argument("--seccomp")
+    parser.add_argument("--written", required=True)
+    parser.add_argument("args", nargs="*")
+    return parser.parse_args()
+
+
+def filtered(spec, granted):
+    """The runtime's own filter of system calls, if the manifest takes that."""
+    kind = granted["seccompProfile"]["type"]
+    if kind != "RuntimeDefault":
+        raise SystemExit(f"the manifest takes the seccomp profile {kind}: say in granted.py what that is")
+    if not spec:
+        return {}
+    with open(spec, encoding="utf-8") as file:
+        return {"seccomp": json.load(file)["linux"]["seccomp"]}
+
+
+def main():
+    """Reads, changes, writes."""
+    asked = typed()
+    with open(asked.manifest, encoding="utf-8") as file:
+        objects = list(yaml.safe_load_all(file))
+    daemon_set = next(one for one in objects if one["kind"] == "DaemonSet")
+    texts = {one["metadata"]["name"]: one["data"] for one in objects if one["kind"] == "ConfigMap"}
+    with open(asked.config, encoding="utf-8") as file:
+        config = json.load(file)
+    pod = daemon_set["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    granted = container["securityContext"]
+    if granted.get("privileged") or granted["capabilities"]["drop"] != ["ALL"]:
+        raise SystemExit("the manifest grants what it does not name")
+    caps = ["CAP_" + name for name in granted["capabilities"]["add"] if name != asked.without]
+    process = config["process"]
+    process["terminal"] = False
+    if asked.args[:1] == ["+"]:
+        asked.args[:1] = container["args"]
+    process["args"] = process["args"][:1] + asked.args
+    process["user"] = {"uid": granted["runAsUser"], "gid": 0}
+    # What containerd gives to root: no ambient ones.
+    process["capabilities"] = {kind: caps for kind in ("bounding", "effective", "permitted")}
+    process["noNewPrivileges"] = not granted["allowPrivilegeEscalation"]
+    config["root"]["readonly"] = granted["readOnlyRootFilesystem"]
+    config["mounts"] = list(mounts(pod, container, texts, asked.written))
+    kinds = ["mount", "ipc", "uts", "network"] + ([] if pod.get("hostPID") else ["pid"])
+    config["linux"] = {"namespaces": [{"type": kind} for kind in kinds],
+                       "maskedPaths": MASKED, "readonlyPaths": READ_ONLY,
+                       **filtered(asked.seccomp, granted)}
+    config["hooks"] = {}
+    with open(asked.config, "w", encoding="utf-8") as file:
+        json.dump(config, file, indent=1)
+
+
+main()

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Puts what was built where it belongs; builds nothing.
+#
+#   install.sh command|library
+#
+# PREFIX (/usr/local), LIBDIR (PREFIX/lib), UNITDIR (PREFIX/lib/systemd/system) and DESTDIR say where;
+# BUILT is where cargo left it (target/release).
+set -euo pipefail
+umask 022
+cd "$(dirname "$0")/.."
+
+dest=${DESTDIR:-}
+prefix=${PREFIX:-/usr/local}
+libdir=${LIBDIR:-$prefix/lib}
+units=$dest${UNITDIR:-$prefix/lib/systemd/system}
+built=${BUILT:-${CARGO_TARGET_DIR:-target}/release}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+
+command_files() {
+    local exactop=$built/exactop share=$dest$prefix/share page
+    install -D -m 755 "$exactop" "$dest$prefix/bin/exactop"
+    install -d "$share/man/man1"
+    for page in $("$exactop" man --list); do
+        "$exactop" man "$page" >"$share/man/man1/$page.1"
+    done
+    install -d "$share/bash-completion/completions" "$share/zsh/site-functions" \
+        "$share/fish/vendor_completions.d"
+    "$exactop" completions bash >"$share/bash-completion/completions/exactop"
+    "$exactop" completions zsh >"$share/zsh/site-functions/_exactop"
+    "$exactop" completions fish >"$share/fish/vendor_completions.d/exactop.fish"
+    install -D -m 644 packaging/exactop.sysusers "$dest$prefix/lib/sysusers.d/exactop.conf"
+    install -d "$units"
+    sed "s|@BINDIR@|$prefix/bin|" packaging/exactop.service.in >"$units/exactop.service"
+    # What somebody has set stays.
+    [[ -e $dest/etc/exactop/config.toml ]] ||
+        install -D -m 644 packaging/config.toml "$dest/etc/exactop/config.toml"
+    install -D -m 644 packaging/exactop.tmpfiles "$dest$prefix/lib/tmpfiles.d/exactop.conf"
+}
+
+library_files() {
+    local lib=$dest$libdir major=${version%%.*}
+    install -D -m 644 "$built/libexactop.so" "$lib/libexactop.so.$version"
+    ln -sf "libexactop.so.$version" "$lib/libexactop.so.$major"
+    ln -sf "libexactop.so.$major" "$lib/libexactop.so"
+    install -m 644 "$built/libexactop.a" "$lib/libexactop.a"
+    install -D -m 644 crates/capi/include/exactop.h "$dest$prefix/include/exactop.h"
+    install -d "$lib/pkgconfig"
+    sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@VERSION@|$version|" \
+        crates/capi/exactop.pc.in >"$lib/pkgconfig/exactop.pc"
+}
+
+case ${1:-} in
+command) command_files ;;
+library) library_files ;;
+*)
+    echo "exactop: install.sh '${1:-}': give command or library" >&2
+    exit 2
+    ;;
+esac

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The table of docs/kernels.md: every command on every kernel, from what the short pass printed
+# (xtask/guest/short.sh), as `EXACTOP_KERNEL_LOGS=DIR make test-kernels` keeps it.
+#
+#   kernel-table.sh DIR
+set -euo pipefail
+dir=${1:?exactop: kernel-table.sh DIR: the directory that EXACTOP_KERNEL_LOGS named}
+
+kernels=()
+for log in "$dir"/short-*; do
+    # Only what got as far as a kernel.
+    ! grep -q '^kernel: ' "$log" || kernels+=("$(basename "$log" | sed 's/^short-//')")
+done
+((${#kernels[@]})) || { echo "exactop: $dir: no short pass was kept there" >&2; exit 1; }
+
+# As they come in the passes, each once.
+mapfile -t commands < <(sed -n 's/\r$//; s/^works: \(.*\): \(yes\|NO\)$/\1/p' "$dir"/short-* | awk '!seen[$0]++')
+
+row() { printf '| %s |' "$1"; shift; printf ' %s |' "$@"; echo; }
+# The last word: what failed once was tried again from the boot on.
+last() { tr -d '\r' <"$dir/short-$2" | sed -n "s/^$1//p" | tail -n 1; }
+
+row "" "${kernels[@]}"
+row --- "${kernels[@]//*/---}"
+release=() date=()
+for kernel in "${kernels[@]}"; do
+    release+=("$(last 'kernel: ' "$kernel")")
+    date+=("$(date -u -r "$dir/short-$kernel" +%F)")
+done
+row release "${release[@]}"
+row date "${date[@]}"
+for command in "${commands[@]}"; do
+    cells=()
+    for kernel in "${kernels[@]}"; do
+        word=$(last "works: $command: " "$kernel")
+        cells+=("${word:--}")
+    done
+    row "$command" "${cells[@]}"
+done

@@ -1,0 +1,212 @@
+//! How long each command that attaches programs takes until they are, and until they are gone again.
+
+use super::report::{Check, Section};
+use super::running::{Running, Surface};
+use super::spread::Spread;
+use super::table::Table;
+use super::{bpf_stats, Bench};
+use anyhow::{Context, Result};
+use rustix::process::Signal;
+use serde_json::{json, Value};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+const ROUNDS: usize = 7;
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The window of those that show one, in seconds as they are given it.
+const WINDOW: &str = "0.1";
+const WINDOW_MS: f64 = 100.0;
+/// After the first window, so that leaving does not meet the end of another.
+const PAUSE: Duration = Duration::from_millis(30);
+/// The target.
+const LEAVING_MS: f64 = 50.0;
+/// What `exactop run` may take more than the command alone.
+const RUN_MORE_MS: f64 = 40.0;
+
+/// How a command is begun and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// On a terminal; `q` ends it.
+    Live,
+    /// It prints a window and goes on until a signal comes.
+    Windows,
+    /// It prints the time when the command it was given starts, and ends with that.
+    Run,
+    /// It writes a file until a signal comes.
+    Trace,
+}
+
+struct Attaching {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    how: How,
+}
+
+const COMMANDS: [Attaching; 7] = [
+    Attaching { name: "live view", arguments: &["-d", "2", "--source", "ledger"], how: How::Live },
+    Attaching {
+        name: "batch",
+        arguments: &["-b", "-i", "-d", WINDOW, "--source", "ledger"],
+        how: How::Windows,
+    },
+    Attaching { name: "run", arguments: &["run", "-q", "date", "+%s%N"], how: How::Run },
+    Attaching { name: "syscalls", arguments: &["syscalls", WINDOW], how: How::Windows },
+    Attaching { name: "wakeups", arguments: &["wakeups", WINDOW], how: How::Windows },
+    Attaching { name: "waits", arguments: &["waits", WINDOW], how: How::Windows },
+    Attaching { name: "trace", arguments: &["trace", "-d", WINDOW, "-o"], how: How::Trace },
+];
+
+/// One command's figures, in ms.
+#[derive(Default)]
+struct Figures {
+    attaching: Spread,
+    leaving: Spread,
+}
+
+/// All in turns.
+pub fn measure(bench: &Bench) -> Result<Section> {
+    let scratch = tempfile::tempdir().context("making a directory")?;
+    let mut figures: Vec<Figures> = COMMANDS.iter().map(|_| Figures::default()).collect();
+    let (mut alone, mut under_run) = (Spread::default(), Spread::default());
+    for round in 0..bench.rounds(ROUNDS) {
+        eprintln!("bench: attach, round {}", round + 1);
+        for (command, figures) in COMMANDS.iter().zip(&mut figures) {
+            let (attaching, leaving) = command
+                .once(bench, scratch.path())
+                .with_context(|| format!("exactop {}", command.arguments.join(" ")))?;
+            attaching.into_iter().for_each(|ms| figures.attaching.add(ms));
+            figures.leaving.add(leaving);
+        }
+        alone.add(once_through(&mut Command::new("true"))?);
+        under_run.add(once_through(Command::new(&bench.exactop).args(["run", "-q", "true"]))?);
+    }
+    Ok(section(&figures, &under_run.over_by(&alone)))
+}
+
+impl Attaching {
+    /// Until it is attached, where that can be seen from outside, and until it is gone, in ms.
+    fn once(&self, bench: &Bench, scratch: &Path) -> Result<(Option<f64>, f64)> {
+        let mut command = Command::new(&bench.exactop);
+        command.args(self.arguments).env("TERM", "xterm-256color").env("HOME", "/nonexistent");
+        match self.how {
+            How::Live => {
+                let mut running = Running::start(&mut command, Surface::Terminal)?;
+                wait_until_attached(&running)?;
+                let began = Instant::now();
+                running.press(b"q")?;
+                running.ended(PATIENCE)?;
+                Ok((None, ms(began.elapsed())))
+            }
+            How::Windows => {
+                let began = Instant::now();
+                let running = Running::start_looking_for(&mut command, Surface::Pipe, "\n")?;
+                let attaching = ms(running.found(PATIENCE)? - began) - WINDOW_MS;
+                std::thread::sleep(PAUSE);
+                Ok((Some(attaching), interrupted(running)?))
+            }
+            How::Run => {
+                let began = SystemTime::now();
+                let output = command.output()?;
+                let ended = SystemTime::now();
+                let text = String::from_utf8_lossy(&output.stdout);
+                let ns = text.trim().parse().context("date printed no number")?;
+                let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(ns);
+                let attaching = started.duration_since(began)?;
+                Ok((Some(ms(attaching)), ms(ended.duration_since(started)?)))
+            }
+            How::Trace => {
+                command.arg(scratch.join("trace"));
+                let began = Instant::now();
+                Running::start(&mut command, Surface::Pipe)?.ended(PATIENCE)?;
+                let whole = ms(began.elapsed());
+                let mut command = Command::new(&bench.exactop);
+                command.args(["trace", "-d", "1000", "-o"]).arg(scratch.join("trace"));
+                let running = Running::start(&mut command, Surface::Pipe)?;
+                wait_until_attached(&running)?;
+                let leaving = interrupted(running)?;
+                Ok((Some(whole - WINDOW_MS - leaving), leaving))
+            }
+        }
+    }
+}
+
+/// A command's whole time, ms.
+fn once_through(command: &mut Command) -> Result<f64> {
+    let began = Instant::now();
+    let status = command.env("HOME", "/nonexistent").status()?;
+    anyhow::ensure!(status.success(), "{command:?} failed ({status})");
+    Ok(ms(began.elapsed()))
+}
+
+/// Until it holds programs, and some time for attaching them all.
+fn wait_until_attached(running: &Running) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    while bpf_stats::of_process(running.pid()).is_none() {
+        anyhow::ensure!(Instant::now() < deadline, "it attached nothing");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_secs(1));
+    Ok(())
+}
+
+/// From Ctrl-C to the end, ms.
+fn interrupted(running: Running) -> Result<f64> {
+    let began = Instant::now();
+    running.signal(Signal::INT)?;
+    running.ended(PATIENCE)?;
+    Ok(ms(began.elapsed()))
+}
+
+fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn section(figures: &[Figures], run_more_ms: &Spread) -> Section {
+    let mut table = Table::new(["command", "until attached, ms", "until gone, ms"]);
+    for (command, figures) in COMMANDS.iter().zip(figures) {
+        let attaching = match command.how {
+            How::Live => "see First frame".into(),
+            _ => figures.attaching.text(0),
+        };
+        table.row([command.name.to_string(), attaching, figures.leaving.text(1)]);
+    }
+    let slowest = COMMANDS
+        .iter()
+        .zip(figures)
+        .filter_map(|(command, figures)| Some((figures.leaving.median()?, command, figures)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let check = Check {
+        target: format!("leaving takes at most {LEAVING_MS} ms, whatever was attached"),
+        found: slowest.as_ref().map_or("missing".into(), |(_, command, figures)| {
+            format!("{} ms ({})", figures.leaving.text(1), command.name)
+        }),
+        met: slowest.map(|(median, ..)| median <= LEAVING_MS),
+    };
+    let run = Check {
+        target: format!("exactop run -q true takes at most {RUN_MORE_MS} ms more than true"),
+        found: format!("{} ms more", run_more_ms.text(1)),
+        met: run_more_ms.median().map(|ms| ms <= RUN_MORE_MS),
+    };
+    Section {
+        name: "attach",
+        title: "Attaching and leaving".into(),
+        how: "Milliseconds, commands in turns. Until attached: from before the start of the program \
+              to its first window's text, less the 100 ms of that window; for run, to the start of \
+              the command it was given (date, whose own start is in both figures); for trace, the \
+              time of a trace of 100 ms less those and less its leaving. Until gone: from the key q, \
+              Ctrl-C or the command's start to the end of the process."
+            .into(),
+        commands: COMMANDS.iter().map(|c| format!("exactop {}", c.arguments.join(" "))).collect(),
+        tables: vec![table],
+        pictures: Vec::new(),
+        checks: vec![check, run],
+        json: json_of(figures),
+    }
+}
+
+fn json_of(figures: &[Figures]) -> Value {
+    let one =
+        |f: &Figures| json!({ "attaching_ms": f.attaching.json(), "leaving_ms": f.leaving.json() });
+    COMMANDS.iter().zip(figures).map(|(c, f)| (c.name.to_string(), one(f))).collect()
+}

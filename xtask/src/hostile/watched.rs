@@ -1,0 +1,22 @@
+//! An exactop that closes windows of the ledger while something goes on.
+
+use super::output::exact_windows;
+use super::{command, Line};
+use std::io;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+/// Starts one for so many windows.
+pub fn watch(exactop: &Path, windows: usize) -> io::Result<Child> {
+    let words = ["--json", "-n", &windows.to_string(), "-d", "0.5", "--source", "ledger"];
+    command(exactop, &words).stdout(Stdio::piped()).spawn()
+}
+
+/// Counts each of its windows that closed; yields how many were exact, too.
+pub fn count_windows(child: Child, windows: usize, line: &mut Line) -> io::Result<usize> {
+    let closed = exact_windows(&child.wait_with_output()?.stdout, windows);
+    for _ in 0..windows {
+        line.count(closed.clone().map(drop));
+    }
+    Ok(closed.unwrap_or(0))
+}
