@@ -73,13 +73,18 @@ fn drawn() -> f64 {
     RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64
 }
 
+/// All windows, and the gaps between them. Who was killed after its keyframe and before its first window
+/// leaves a gap that no window follows, if nobody records after it.
 fn all(path: &Path) -> (Vec<Span>, Vec<Gap>) {
     let mut replay = Replay::new(Reader::new(Recording::open(path).expect("a recording")));
-    let (mut windows, mut gaps) = (Vec::new(), Vec::new());
+    let (mut windows, mut gaps, mut since) = (Vec::new(), Vec::new(), Vec::new());
     loop {
         match replay.forward().expect("readable") {
-            Moved::Window => windows.push(replay.span().expect("a window")),
-            Moved::Gap(gap) => gaps.push(gap),
+            Moved::Window => {
+                windows.push(replay.span().expect("a window"));
+                gaps.append(&mut since);
+            }
+            Moved::Gap(gap) => since.push(gap),
             Moved::End => return (windows, gaps),
         }
     }
