@@ -21,6 +21,9 @@ const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
 const volatile __u32 lose_kind = 0;   /* an enum ex_event */
 const volatile __u32 lose_one_in = 0; /* of so many on a CPU; 0: none */
 const volatile __u32 lose_in_a_row = 1;
+/* For tests: the end of the window before this epoch is published so much too late. */
+const volatile __u32 late_epoch = 0;
+const volatile __u64 late_by_ns = 0;
 
 /* Written by the reader while running. */
 __u64 boundary_t[2]; /* T of epoch e at [e & 1] */

@@ -20,6 +20,8 @@ int publish(void *ctx)
 	/* Held up between the clock and here, it takes a later T while nobody has seen this one. */
 	for (int i = 0; i < 8; i++) {
 		t = bpf_ktime_get_ns() + lead_ns;
+		if (late_by_ns && next == late_epoch)
+			t -= late_by_ns;
 		*(volatile __u64 *)&boundary_t[next & 1] = t;
 		if (bpf_ktime_get_ns() + lead_ns / 2 < t)
 			break;

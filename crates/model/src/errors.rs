@@ -71,8 +71,8 @@ errors! {
     LostWakeup, "lost_wakeup", Repaired, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
     Backwards, "backwards", Inexact, "A cumulative counter ran backwards between two snapshots.";
     Torn, "torn", Inexact, "A record could not be read consistently.";
-    Late, "late", Inexact, "The reader was held up while it published a window's end.";
-    Unsettled, "unsettled", Inexact, "A CPU stayed inside one of the ledger's programs while a window was closed; what runs there may be off.";
+    Late, "late", Inexact, "The reader was held up while it published the beginning or the end of the window.";
+    Unsettled, "unsettled", Inexact, "A CPU stayed inside one of the ledger's programs while this window or the one before was closed; what runs there may be off.";
     LostExit, "lost_exits", Inexact, "A record of an exited task did not arrive; its time went to the unnamed account.";
     NoLine, "no_line", Exact, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
     Offline, "offline_flush", Exact, "A CPU went offline while a window was being closed.";

@@ -1,7 +1,7 @@
 //! Getting the ledger's programs into the kernel, or saying in one line why not.
 
 use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
-use super::{footprint, growth, Options};
+use super::{footprint, growth, Options, OPENING_EPOCH};
 use crate::bpf::loading::{self, InKernel};
 use crate::error::SourceError;
 use crate::kernel_programs::Attach;
@@ -50,6 +50,10 @@ fn set_up(
         rodata.lose_kind = loss.event as u32;
         rodata.lose_one_in = loss.one_in;
         rodata.lose_in_a_row = loss.in_a_row;
+    }
+    if let Some(late) = options.late {
+        rodata.late_epoch = OPENING_EPOCH + late.window;
+        rodata.late_by_ns = late.by_ns;
     }
     Ok(())
 }

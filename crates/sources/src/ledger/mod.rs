@@ -56,6 +56,8 @@ pub struct Options {
     pub groups: u32,
     /// Lose events, as a kernel does that does not show them, to see that it is noticed. For tests.
     pub lose: Option<Loss>,
+    /// For tests: one window's end that is published late.
+    pub late: Option<LateEnd>,
     /// Measure the cost of an event with the kernel's run-time statistics.
     pub calibrate: bool,
     /// User and system time.
@@ -71,11 +73,21 @@ impl Default for Options {
             slots: growth::MOST_SLOTS,
             groups: growth::MOST_GROUPS,
             lose: None,
+            late: None,
             calibrate: true,
             split: SplitOptions::default(),
             lead_ns: closing::LEAD_NS,
         }
     }
+}
+
+/// A reader that is held up while it publishes a window's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LateEnd {
+    /// Which window's; 0: the first one's beginning.
+    pub window: u32,
+    /// How much too late, ns.
+    pub by_ns: u64,
 }
 
 /// Events that the programs leave out.
@@ -130,6 +142,11 @@ const _: () = {
     }
 };
 
+/// The epoch that begins with the first window; 0 is what a new slot has.
+const OPENING_EPOCH: u32 = 2;
+/// So often the first window is begun anew.
+const OPENINGS: u32 = 4;
+
 /// The exact source.
 pub struct Ledger {
     kernel: KernelSide,
@@ -143,6 +160,8 @@ pub struct Ledger {
     split: Optional,
     interrupts: Optional,
     lead_ns: u64,
+    /// How the open window began.
+    began: Option<Closed>,
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
@@ -161,7 +180,7 @@ impl Ledger {
         let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());
         // Not 0, which is what a new slot has: its first event must put it on the list.
-        kernel.globals.set_epoch(1);
+        kernel.globals.set_epoch(OPENING_EPOCH - 1);
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
         let mut split = Optional::new(Group::Split, options.split);
@@ -188,6 +207,7 @@ impl Ledger {
             split,
             interrupts,
             lead_ns: options.lead_ns,
+            began: None,
             cost,
             errors: ErrorCounts::default(),
             steal,
@@ -233,9 +253,25 @@ impl Ledger {
         self.errors.0[E::Recursion as usize] = recursions;
         self.errors.add(E::Torn, torn);
         self.errors.add(E::DirtyList, overflow.into());
-        self.errors.add(E::Late, closed.late.into());
         self.errors.add(E::Offline, closed.offline);
-        self.errors.add(E::Unsettled, closed.unsettled);
+        // What one window has too much the next has too little.
+        for closed in self.began.replace(*closed).iter().chain([closed]) {
+            self.errors.add(E::Late, closed.late.into());
+            self.errors.add(E::Unsettled, closed.unsettled);
+        }
+    }
+
+    /// Ends the open window. Of what came before the first one nothing is told: where it began badly it
+    /// begins anew.
+    fn close(&self) -> Result<Closed, SourceError> {
+        let mut closed = closing::close(&self.kernel, self.lead_ns)?;
+        for _ in 0..OPENINGS {
+            if self.began.is_some() || (!closed.late && closed.unsettled == 0) {
+                break;
+            }
+            closed = closing::close(&self.kernel, self.lead_ns)?;
+        }
+        Ok(closed)
     }
 
     fn count_kernel_errors(&mut self) {
@@ -267,10 +303,11 @@ impl Source for Ledger {
         let now_ns = clock::now_ns();
         self.split.want(&self.kernel, request.needs.has(Needs::SPLIT), now_ns)?;
         self.interrupts.want(&self.kernel, request.needs.has(Needs::INTERRUPTS), now_ns)?;
-        let closed = closing::close(&self.kernel, self.lead_ns)?;
+        let closed = self.close()?;
         let slots = self.kernel.grow()?;
         let measured = measured(&self.kernel, self.steal, &self.split, &self.interrupts);
-        let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured);
+        let everyone = self.began.is_none();
+        let mut changes = self.tasks.read(&self.kernel, &closed, slots, measured, everyone);
         self.zombies.read(&self.kernel, &closed, &mut changes)?;
         let cpus = cpus::read(&self.kernel, &closed, self.steal);
         let exited = self.exits.read(&mut self.kernel, &closed, measured)?;

@@ -56,21 +56,22 @@ struct View {
 }
 
 impl TaskReader {
-    /// Looks at the slots that changed in the window that `closed` ended.
+    /// Looks at the slots that changed in the window that `closed` ended, or at everyone's.
     pub fn read(
         &mut self,
         kernel: &KernelSide,
         closed: &Closed,
         slots: usize,
         measured: Measured,
+        everyone: bool,
     ) -> Changes {
         let mut changes = Changes::default();
         self.measured = measured;
         self.mirror.resize(slots.max(self.mirror.len()), Mirror::default());
         let began = closed.epoch.wrapping_sub(1) as usize & 1;
         let listed = kernel.globals.dirty_n()[began] as usize;
-        if listed > kernel.max_listed {
-            changes.overflow = true;
+        changes.overflow = listed > kernel.max_listed;
+        if everyone || changes.overflow {
             (0..slots).for_each(|index| self.look(kernel, closed, index, &mut changes));
             return changes;
         }

@@ -2,8 +2,9 @@
 //! window must close all the same.
 
 use crate::books::Books;
-use exactop_model::Counter;
-use exactop_sources::ledger::Options;
+use exactop_model::window::Window;
+use exactop_model::{Counter, ErrorKind};
+use exactop_sources::ledger::{LateEnd, Options};
 use exactop_sources::{SplitOptions, When};
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
@@ -28,6 +29,44 @@ fn first_windows_close_under_load() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// A ledger whose reader was held up at the end of one window, 0 for the first one's beginning; under
+/// a load that is charged at each system call.
+fn late_at(window: u32) -> Books {
+    let split = SplitOptions { split: When::Always, ..SplitOptions::default() };
+    let late = Some(LateEnd { window, by_ns: 20_000_000 });
+    Books::open(&Options { split, late, ..Options::default() })
+}
+
+fn next(books: &mut Books) -> Window {
+    std::thread::sleep(Duration::from_millis(60));
+    books.close().expect("a window is open")
+}
+
+#[test]
+fn a_beginning_that_was_published_late_is_taken_anew() {
+    let Some(_machine) = crate::machine() else { return };
+    let _pipes = PipePingPong::start(40).expect("ping-pong");
+    let mut books = late_at(0);
+    let window = next(&mut books);
+    let faults = books.faults(&window);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_eq!(window.errors.get(ErrorKind::Late), 0);
+}
+
+/// What the one has too much the other has too little.
+#[test]
+fn an_end_that_was_published_late_is_told_in_both_windows() {
+    let Some(_machine) = crate::machine() else { return };
+    let _pipes = PipePingPong::start(40).expect("ping-pong");
+    let mut books = late_at(1);
+    let windows = [next(&mut books), next(&mut books), next(&mut books)];
+    let residuals = |window: &Window| window.cpus.iter().map(|cpu| cpu.residual_ns).sum::<i64>();
+    let told = windows.each_ref().map(|w| (w.errors.get(ErrorKind::Late), residuals(w)));
+    assert!(told[0].0 > 0 && told[0].1 < 0, "{told:?}");
+    assert!(told[1].0 > 0 && told[1].1 == -told[0].1, "{told:?}");
+    assert_eq!(told[2], (0, 0), "{told:?}");
 }
 
 /// Whoever slept when the ledger came, and sleeps on, is asleep for what it fell asleep for.
