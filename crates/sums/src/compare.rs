@@ -12,10 +12,21 @@ use std::collections::BTreeMap;
 const PIECES: usize = 24;
 /// So many rows are weighed, those with the most time on both sides together.
 const WEIGHED: usize = 300;
-/// What a change comes to at least to be more than noise, per cent of one CPU, where nothing else is said.
-/// Repeats that follow one another know nothing of what changes from one hour to the next (which pages
-/// lie where, how fast the machine is): of much that is steady the smallest change would be beyond theirs.
-pub const LEAST_PCT: f64 = 0.1;
+/// What a change comes to at least to be more than noise. Repeats that follow one another know nothing of
+/// what changes from one hour to the next (which pages lie where, how fast the machine is): of much that
+/// is steady the smallest change would be beyond theirs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Least {
+    /// Per cent of one CPU.
+    pub of_cpu_pct: f64,
+    /// Per cent of what the row had on the side where it had more.
+    pub of_row_pct: f64,
+}
+
+impl Least {
+    /// Where nothing else is said.
+    pub const USUAL: Least = Least { of_cpu_pct: 0.2, of_row_pct: 3.0 };
+}
 /// What decides how repeats are dealt out: the same recordings give the same answer.
 const SEED: u64 = 1;
 
@@ -83,6 +94,11 @@ impl Row {
         }
     }
 
+    /// What it had by the measure where it had more.
+    fn larger(&self) -> f64 {
+        self.a.unwrap_or(0.0).max(self.b.unwrap_or(0.0))
+    }
+
     /// Whether it differs beyond noise.
     pub(crate) fn is_beyond(&self) -> bool {
         self.apart.is_some_and(|apart| apart.beyond)
@@ -129,8 +145,8 @@ pub struct Difference {
     pub by: By,
     /// What they are measured by.
     pub per: Per,
-    /// Changes that come to less than this are noise, per cent of one CPU.
-    pub least_pct: f64,
+    /// Changes that come to less than this are noise.
+    pub least: Least,
     /// The first stretch.
     pub a: Stretch,
     /// The second.
@@ -143,13 +159,13 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Compares; both are summed by the same. Changes below [`LEAST_PCT`] are noise.
+    /// Compares; both are summed by the same. Changes below [`Least::USUAL`] are noise.
     pub fn of(a: Stretch, b: Stretch, per: Per) -> Difference {
-        Difference::from_least(a, b, per, LEAST_PCT)
+        Difference::from_least(a, b, per, Least::USUAL)
     }
 
-    /// Compares; changes that come to less than so many per cent of one CPU are noise.
-    pub fn from_least(mut a: Stretch, mut b: Stretch, per: Per, least_pct: f64) -> Difference {
+    /// Compares; changes that come to less are noise.
+    pub fn from_least(mut a: Stretch, mut b: Stretch, per: Per, least: Least) -> Difference {
         // Where one side does not tell interrupts from whom they hit, the other must not either.
         if a.accounts.irq_ns().is_none() || b.accounts.irq_ns().is_none() {
             [&mut a, &mut b].into_iter().for_each(Stretch::fold_irq);
@@ -162,7 +178,7 @@ impl Difference {
         let unnamed = row(None, (&a, None), (&b, None), per);
         let of = |pair: &Pair| row(Some(&pair.group), (&a, pair.in_a), (&b, pair.in_b), per);
         let rows = pairs.iter().map(of).collect();
-        let mut difference = Difference { by: a.by, per, least_pct, rows, unnamed, a, b };
+        let mut difference = Difference { by: a.by, per, least, rows, unnamed, a, b };
         difference.weigh(&pairs, &sides);
         difference.rows.retain(|row| row.a_ns > 0 || row.b_ns > 0);
         difference.rows.sort_by(|x, y| rank(x).cmp(&rank(y)).then_with(|| larger(x, y)));
@@ -188,11 +204,13 @@ impl Difference {
             let work = in_b.map_or(0, |number| self.b.rows[number as usize].sum.work);
             let pct =
                 self.per.of_one_cpu_pct(found.difference, work, &self.b.accounts, self.b.length_ns);
-            found.beyond &= pct.is_none_or(|pct| pct.abs() >= self.least_pct);
-            match place {
-                None => self.unnamed.weighed(found),
-                Some(at) => self.rows[at].weighed(found),
-            }
+            let row = match place {
+                None => &mut self.unnamed,
+                Some(at) => &mut self.rows[at],
+            };
+            found.beyond &= pct.is_none_or(|pct| pct.abs() >= self.least.of_cpu_pct);
+            found.beyond &= found.difference.abs() * 100.0 >= row.larger() * self.least.of_row_pct;
+            row.weighed(found);
         }
     }
 

@@ -11,7 +11,7 @@ pub const VERSION: u32 = 1;
 
 /// All of it, on one line.
 pub fn difference(difference: &Difference) -> String {
-    let Difference { by, per, least_pct, a, b, rows, unnamed } = difference;
+    let Difference { by, per, least, a, b, rows, unnamed } = difference;
     let value = json!({
         "schema": { "name": SCHEMA, "version": VERSION },
         "by": by.name(),
@@ -30,7 +30,8 @@ pub fn difference(difference: &Difference) -> String {
             "residual_delta_ns": b.accounts.residual_ns - a.accounts.residual_ns,
             "capacity_delta_ns": difference.delta(|s| s.accounts.capacity_ns),
         },
-        "least_pct": least_pct,
+        "least_pct": least.of_cpu_pct,
+        "least_of_row_pct": least.of_row_pct,
         "verdict": difference.verdict().name(),
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
         "unnamed": row(unnamed),

@@ -23,7 +23,7 @@ pub mod text;
 mod workers;
 
 pub use accounts::Accounts;
-pub use compare::{Change, Difference, Row, Verdict, LEAST_PCT};
+pub use compare::{Change, Difference, Least, Row, Verdict};
 pub use group::{unit_of, By, Group};
 pub use measure::{Per, Work};
 pub use slots::{CpuUse, Slot, Sum};

@@ -1,6 +1,6 @@
 //! A difference in words and figures.
 
-use crate::compare::{Difference, Row, Verdict};
+use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
 use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
@@ -30,7 +30,9 @@ pub fn difference(difference: &Difference, most: usize, clock: Clock) -> String 
     let (within, others): (Vec<&Row>, Vec<&Row>) =
         rest.into_iter().partition(|row| row.apart.is_some());
     let unweighed = if difference.can_tell() { "Not weighed:" } else { "What changed:" };
-    let noise = format!("Within noise, or less than {} % of a CPU:", difference.least_pct);
+    let Least { of_cpu_pct, of_row_pct } = difference.least;
+    let noise =
+        format!("Within noise, or less than {of_cpu_pct} % of a CPU or {of_row_pct} % of the row:");
     for (title, of) in [(noise.as_str(), within), (unweighed, others)] {
         if !of.is_empty() {
             let _ = write!(out, "\n{title}\n{}", rows(&of, most, *per));
@@ -101,8 +103,9 @@ fn verdict(difference: &Difference) -> String {
         ),
         Verdict::NothingBeyondNoise => format!(
             "Nothing beyond noise: in no row that was weighed do A and B differ more than their windows \
-             do among themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU or more.",
-            difference.least_pct
+             do among themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the \
+             row or more.",
+            difference.least.of_cpu_pct, difference.least.of_row_pct
         ),
         Verdict::BeyondNoise(n) => format!(
             "{} beyond noise ({CONFIDENCE} %, all rows together). Figures are {unit}.",

@@ -5,7 +5,7 @@ mod drawn;
 
 use drawn::{stretch, Drawn, Planted, Truth};
 use exactop_recording::When;
-use exactop_sums::{json, text, By, Change, Difference, Per, Stretch, Verdict, Work};
+use exactop_sums::{json, text, By, Change, Difference, Least, Per, Stretch, Verdict, Work};
 use proptest::prelude::*;
 
 const BYS: [By; 5] = [By::Command, By::Cgroup, By::Unit, By::User, By::Process];
@@ -195,8 +195,9 @@ fn unnamed_time_beyond_noise_stands_with_what_differs() {
     let difference = Difference::of(side(1, USUAL), side(2, unnamed), Per::Cpu);
     assert!(difference.beyond().any(|row| row.group.is_none()));
     let said = text::difference(&difference, 100, &|ns| ns.to_string());
-    let (told, within) =
-        said.split_once("Within noise, or less than 0.1 % of a CPU:").expect("both");
+    let (told, within) = said
+        .split_once("Within noise, or less than 0.2 % of a CPU or 3 % of the row:")
+        .expect("both");
     assert!(told.contains("(unnamed)") && !within.contains("(unnamed)"), "{said}");
 }
 
@@ -209,10 +210,29 @@ fn what_comes_to_less_than_asked_for_is_noise_however_steady_it_is() {
     let beyond = |difference: &Difference| difference.beyond().any(|row| row.group.is_none());
     let ((a, b), (c, d)) = (sides(), sides());
     assert!(!beyond(&Difference::of(a, b, Per::Cpu)));
-    let asked = Difference::from_least(c, d, Per::Cpu, 0.04);
+    let least = Least { of_cpu_pct: 0.04, ..Least::USUAL };
+    let asked = Difference::from_least(c, d, Per::Cpu, least);
     assert!(beyond(&asked), "{:?}", asked.unnamed);
     let told: serde_json::Value = serde_json::from_str(&json::difference(&asked)).expect("JSON");
     assert_eq!(told["least_pct"], 0.04);
+    assert_eq!(told["least_of_row_pct"], 3.0);
+}
+
+#[test]
+fn what_comes_to_little_of_its_row_is_noise_however_steady_it_is() {
+    // Half of a CPU, and 2 % more of it.
+    let side =
+        |seed, unnamed_ns| stretch(seed, Planted { unnamed_ns, ..USUAL }, 30, By::Command, None).0;
+    let sides = || (side(1, 500_000_000), side(2, 510_000_000));
+    let beyond = |of_row_pct| {
+        let (a, b) = sides();
+        let least = Least { of_row_pct, ..Least::USUAL };
+        let difference = Difference::from_least(a, b, Per::Cpu, least);
+        let is_beyond = difference.beyond().any(|row| row.group.is_none());
+        is_beyond
+    };
+    assert!(!beyond(Least::USUAL.of_row_pct));
+    assert!(beyond(1.5));
 }
 
 #[test]

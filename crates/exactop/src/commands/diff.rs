@@ -9,7 +9,7 @@ use crate::output;
 use crate::rights::{self, Origin, Role};
 use clap::Args;
 use exactop_recording::{Recording, When};
-use exactop_sums::{json, text, By, Difference, Per, Stretch, Work};
+use exactop_sums::{json, text, By, Difference, Least, Per, Stretch, Work};
 use std::path::{Path, PathBuf};
 
 /// What `--help` ends with.
@@ -24,7 +24,7 @@ A stretch has the windows that end in it. The changes of all rows and of unnamed
 busy time, to the nanosecond; idle, steal and interrupts change by the same the other way round where both
 stretches have as much CPU time. A difference is beyond noise if the windows of one side differ from those of the
 other more than dealing them out anew at random explains, over all rows together in 99 of 100 cases, and if it
-comes to 0.1 % of a CPU (--least). A time of day is the last one before the recording ends.";
+comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.";
 
 /// What rows stand for.
 pub const BYS: &[Word<By>] = &[
@@ -57,14 +57,23 @@ pub struct DiffArgs {
     #[arg(long, value_name = "cpu|wall|work=COUNTER", value_parser = per, default_value = "cpu")]
     per: Per,
     /// Per cent of one CPU that a change comes to at least to be more than noise
-    #[arg(long, value_name = "PCT", value_parser = least, default_value = "0.1", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PCT", value_parser = least, default_value = "0.2", allow_hyphen_values = true)]
     least: f64,
+    /// Per cent of what a row had where it had more, likewise
+    #[arg(long, value_name = "PCT", value_parser = least_of_row, default_value = "3", allow_hyphen_values = true)]
+    least_of_row: f64,
     /// Rows of each kind, in text
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "15", allow_hyphen_values = true)]
     rows: u64,
     /// One JSON object, all rows
     #[arg(long)]
     json: bool,
+}
+
+impl DiffArgs {
+    fn least(&self) -> Least {
+        Least { of_cpu_pct: self.least, of_row_pct: self.least_of_row }
+    }
 }
 
 fn per(text: &str) -> Result<Per, String> {
@@ -82,6 +91,10 @@ fn per(text: &str) -> Result<Per, String> {
 
 fn least(text: &str) -> Result<f64, String> {
     parse::percent(text).map_err(|_| "write per cent of one CPU, 0 to 100".into())
+}
+
+fn least_of_row(text: &str) -> Result<f64, String> {
+    parse::percent(text).map_err(|_| "write per cent of the row, 0 to 100".into())
 }
 
 /// Compares.
@@ -105,7 +118,7 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
         side(recording, when, name, typed)
     };
     let (a, b) = (read(&first, in_a, "A")?, read(&second, in_b, "B")?);
-    let difference = Difference::from_least(a, b, typed.per, typed.least);
+    let difference = Difference::from_least(a, b, typed.per, typed.least());
     let clock = |ns| shown(ns, &now);
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
     output::print(match typed.json {
