@@ -51,7 +51,7 @@ waits() {
 }
 
 wakeups() {
-    "$exactop" wakeups --check -p $herd 2 1 >/tmp/out 2>&1
+    "$exactop" wakeups --check -p $herd 6 1 >/tmp/out 2>&1
     [ $? = 3 ] || failed "no thundering herd: $(head -n 20 /tmp/out)"
 }
 
@@ -77,7 +77,7 @@ now() {
     date -u +%Y-%m-%dT%H:%M:%SZ
 }
 
-# Ten seconds of windows from the first one on; what reads them comes after.
+# Twenty-four seconds of windows from the first one on; what reads them comes after.
 record() {
     "$exactop" record -d 0.5 --dir /tmp/recorded >/tmp/err 2>&1 &
     recorder=$!
@@ -88,9 +88,9 @@ record() {
         sleep 1
     done
     from=$(now)
-    sleep 5
+    sleep 12
     half=$(now)
-    sleep 5
+    sleep 12
     kill $recorder
     wait $recorder
     # It ends by the signal.
@@ -108,7 +108,7 @@ replay() {
 }
 
 two_halves() {
-    prints "$exactop" diff -a "$from+5s" -b "$half+5s" /tmp/recorded
+    prints "$exactop" diff -a "$from+12s" -b "$half+12s" /tmp/recorded
 }
 
 report() {

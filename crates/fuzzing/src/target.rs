@@ -23,6 +23,8 @@ const LONGEST_S: u64 = 10;
 const NEVER: Duration = Duration::from_secs(1200);
 /// The variable that lengthens a run.
 const SECONDS: &str = "EXACTOP_FUZZ_SECONDS";
+/// Where the drawing of cases begins; else each run has its own.
+const FROM: &str = "EXACTOP_FUZZ_FROM";
 
 /// A fuzz target in the making.
 #[derive(Debug)]
@@ -83,7 +85,11 @@ impl Target {
                     panic!("{SECONDS}={text}: write how many seconds a target is to run")
                 });
                 let until = Some(Duration::from_secs(seconds.into()));
-                Plan { seed: rand::rng().random(), cases: u64::MAX, until }
+                Plan {
+                    seed: given_seed().unwrap_or_else(|| rand::rng().random()),
+                    cases: u64::MAX,
+                    until,
+                }
             }
         }
     }
@@ -236,6 +242,11 @@ impl Watch {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn given_seed() -> Option<u64> {
+    let text = std::env::var(FROM).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{FROM}={text}: write a number")))
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ impl Served {
         let machine = Machine::this("0.1.0");
         let mut server = Server::listen(socket, None, machine).expect("a socket");
         let (stop, stopped) = channel::<()>();
+        let (opened, is_open) = channel::<()>();
         let thread = std::thread::spawn(move || {
             // Not every source may be handed from one thread to another.
             let mut source = session::source(choice, SplitOptions::default()).expect("a source");
+            let _ = opened.send(());
             let mut book = Book::new();
             while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
                 server.serve(Duration::from_millis(20), &[]).expect("it waits");
@@ -37,6 +39,8 @@ impl Served {
                 }
             }
         });
+        // A reader waits ten seconds, and loading programs may take longer on a busy machine.
+        is_open.recv().expect("a source");
         Served { stop: Some(stop), thread: Some(thread) }
     }
 }

@@ -6,18 +6,25 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Two tests may want the same limit at a time.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// A control group with a limit of memory; `None` where none can be made.
 struct Group(PathBuf);
 
 impl Group {
     fn of_mib(mib: u64) -> Option<Group> {
-        let name = format!("exactop-test-memory-{}-{mib}", std::process::id());
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("exactop-test-memory-{}-{number}", std::process::id());
         for (root, file) in
             [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
         {
             let directory = Path::new(root).join(&name);
-            if fs::create_dir(&directory).is_err() {
+            // Where version 1 is, the second root is a file system like any other.
+            let is_there = Path::new(root).join("cgroup.procs").exists();
+            if !is_there || fs::create_dir(&directory).is_err() {
                 continue;
             }
             let group = Group(directory);

@@ -1,6 +1,6 @@
 //! `exactop run`: statuses, trees that lose their children, control groups, formats.
 
-use crate::helpers::run::{command, done, piped, program, run, without_ledger};
+use crate::helpers::run::{command, copied_from, done, piped, program, run, without_ledger};
 use serde_json::Value;
 use std::io::Write;
 use std::path::PathBuf;
@@ -111,7 +111,7 @@ fn a_run_is_recorded_with_everyone_who_exited() {
     let path = dir.path().join("recording");
     let path = path.to_str().expect("UTF-8");
     let own = dir.path().join("recorded-true");
-    std::fs::copy("/bin/true", &own).expect("a copy");
+    copied_from("/bin/true", &own);
     // Longer than a window of half a second.
     let script = "n=0; while [ $n -lt 40 ]; do $0; sleep 0.03; n=$((n+1)); done; exit 3";
     let command = ["--", "sh", "-c", script, own.to_str().expect("UTF-8")];

@@ -143,6 +143,8 @@ fn two_signals_at_once_are_one_wish() {
         let mut process = command(&["--json", "-d", "0.01", "--proc-root"]);
         let mut child = process.arg(tree.path()).stdout(Stdio::piped()).spawn().expect("a start");
         let mut out = child.stdout.take().expect("a pipe");
+        // At a full pipe a signal cuts a line; this one takes seconds to fill.
+        rustix::pipe::fcntl_setpipe_size(&out, 1 << 20).expect("a large pipe");
         out.read_exact(&mut [0; 10]).expect("a window");
         send(child.id(), TERM);
         if child.try_wait().expect("a status").is_none() {

@@ -1,6 +1,6 @@
 //! `exactop run` with other rights than one's own: more for nobody, all that belongs to the user.
 
-use crate::helpers::run::{command, done, program, run};
+use crate::helpers::run::{command, copied, done, run};
 use std::collections::HashMap;
 use std::os::unix::fs::{chown, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -81,7 +81,7 @@ fn a_setuid_copy_does_nothing() {
     let dir = tempfile::tempdir().expect("a directory");
     std::fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).expect("for all");
     let copy = dir.path().join("exactop");
-    std::fs::copy(program(), &copy).expect("a copy");
+    copied(&copy);
     chown(&copy, Some(0), Some(0)).expect("root's");
     for mode in [0o4755, 0o2755, 0o6755] {
         std::fs::set_permissions(&copy, PermissionsExt::from_mode(mode)).expect("the bit");

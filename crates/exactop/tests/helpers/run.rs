@@ -16,6 +16,18 @@ pub fn program() -> String {
     std::env::var("EXACTOP_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_exactop").into())
 }
 
+/// A copy of the program. Another process makes it: a file that is open for writing here is open in
+/// whatever another test forks meanwhile, until that execs, and cannot be started (ETXTBSY).
+pub fn copied(to: &Path) {
+    copied_from(&program(), to);
+}
+
+/// The same of another one.
+pub fn copied_from(program: &str, to: &Path) {
+    let cp = Command::new("cp").arg("--preserve=mode").arg(program).arg(to).status();
+    assert!(cp.expect("cp(1)").success(), "{}", to.display());
+}
+
 /// The command with nothing of this environment that could change it.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(program());

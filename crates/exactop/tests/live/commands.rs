@@ -51,7 +51,8 @@ fn the_precise_top_fills_a_terminal_until_q() {
 #[test]
 fn the_last_of_some_windows_stays() {
     let terminal = Terminal::new(100, 24, &[]);
-    drawn(&terminal, "ptop --source procfs --rows 3 0.5 2");
+    // Long enough to be seen, however seldom somebody gets to look.
+    drawn(&terminal, "ptop --source procfs --rows 3 3 2");
     let screen = is_given_back(&terminal);
     assert_eq!(screen.matches("V:V:S").count(), 1, "{screen}");
 }
@@ -77,7 +78,7 @@ fn what_is_attached_on_demand_is_drawn_too() {
 #[test]
 fn the_live_view_ends_after_so_many_windows() {
     let terminal = Terminal::new(80, 24, &[]);
-    drawn(&terminal, "-n 2 -d 0.5 --source procfs");
+    drawn(&terminal, "-n 2 -d 3 --source procfs");
     is_given_back(&terminal);
 }
 

@@ -29,7 +29,9 @@ fn fenced_in_it_still_signals_and_keeps_its_settings() {
         (field(&other.pid().to_string(), "State:").starts_with('Z')).then_some(())
     });
     let at_rest = documented("live view", "ledger");
-    assert_eq!(of(&terminal.child().to_string()).effective & !at_rest.effective, 0);
+    terminal.wait("what it has at rest", |t| {
+        (of(&t.child().to_string()).effective & !at_rest.effective == 0).then_some(())
+    });
     terminal.keys(&["W"]);
     terminal.wait("the settings", |t| t.config().exists().then_some(()));
 }

@@ -32,7 +32,7 @@ impl Daemon {
         fs::write(&config, format!("group = \"{group}\"\n")).expect("settings");
         let config = config.to_str().expect("UTF-8").to_string();
         let daemon = Daemon::start_in(dir, &["--config", &config], None);
-        fs::copy(crate::helpers::run::program(), daemon.path().join("exactop")).expect("a copy");
+        crate::helpers::run::copied(&daemon.path().join("exactop"));
         daemon
     }
 

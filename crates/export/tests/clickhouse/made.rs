@@ -115,8 +115,12 @@ fn grow(now: &mut Snapshot, tenths: u64) {
 
 /// An hour ago, on a whole minute: windows of 2 s end in several minutes, wherever the clock stands.
 pub fn wall_offset_ns() -> i64 {
-    let now = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs() as i64;
-    (now - 3600) / 60 * 60 * 1_000_000_000
+    // Once: a minute may begin while the tests run.
+    static NS: std::sync::OnceLock<i64> = std::sync::OnceLock::new();
+    *NS.get_or_init(|| {
+        let now = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs() as i64;
+        (now - 3600) / 60 * 60 * 1_000_000_000
+    })
 }
 
 pub fn now_ns() -> i128 {

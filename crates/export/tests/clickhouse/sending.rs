@@ -60,7 +60,8 @@ fn what_is_refused_is_not_asked_again_and_says_what_to_do() {
 fn a_store_that_stays_away_is_given_up() {
     let (_dir, path, _) = one();
     let fake = Fake::start(|_| Reply::With(503, None, "down".into()));
-    let patience = Patience { all: Duration::from_millis(100), ..HASTY };
+    // Long enough for a second attempt, however late this machine answers the first.
+    let patience = Patience { all: Duration::from_secs(3), ..HASTY };
     let (done, sent) = send(&path, &client(&fake.url, None, None, patience), now_ns());
     let error = done.expect_err("away").to_string();
     assert!(error.contains("attempts") && error.contains("down"), "{error}");

@@ -24,7 +24,9 @@ fn advance(session: &mut Session) {
 /// Where the ledger's groups are, and a name that nobody has.
 fn place(of: &str) -> (Hierarchy, PathBuf) {
     let hierarchy = Hierarchy::of_this_machine().expect("control groups");
-    let name = format!("exactop-{of}-{}", std::process::id());
+    // In a namespace of its own the next run has the same PID, and perhaps what a failed one left.
+    let now = std::time::UNIX_EPOCH.elapsed().expect("after 1970").as_nanos();
+    let name = format!("exactop-{of}-{}-{now}", std::process::id());
     let place = hierarchy.root.join(name);
     (hierarchy, place)
 }
