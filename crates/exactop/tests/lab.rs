@@ -5,7 +5,7 @@
 #[path = "helpers/mod.rs"]
 mod helpers;
 
-use helpers::processes::{send, wait_until, Load, INT, KILL};
+use helpers::processes::{send, wait_minutes, wait_until, Load, INT, KILL};
 use helpers::quiet::measured;
 use helpers::run::{alone, command, copied, done, program, run, Done};
 use serde_json::Value;
@@ -239,8 +239,8 @@ fn with_argument(argument: &str) -> usize {
 
 /// A run that is at work.
 fn half_way(own: &Own) -> Child {
-    // More than anybody waits for: it is ended long before.
-    let mut command = own.command(&["--quick", "--repeats", "50"]);
+    // More than it takes to be seen at work, and no more, as the controls that come first repeat as often.
+    let mut command = own.command(&["--quick", "--repeats", "4"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     child
 }
@@ -249,22 +249,21 @@ fn half_way(own: &Own) -> Child {
 fn a_run_that_is_ended_keeps_its_trials_and_leaves_nothing_running() {
     let Some(_alone) = alone() else { return };
     // A worker with a child of its own, which nobody but the lab's guard ends.
-    let body = PAIRS.replace(
-        "{ name = 'b' }",
-        "{ name = 'b', command = ['sh', '-c', 'sleep 4242.17 & while :; do :; done'] }",
-    );
+    let nap = format!("4242.{}", std::process::id());
+    let worker =
+        format!("{{ name = 'b', command = ['sh', '-c', 'sleep {nap} & while :; do :; done'] }}");
+    let body = PAIRS.replace("{ name = 'b' }", &worker);
     // Somebody else may have such a word, too.
     let others = with_argument("3600");
     for signal in [INT, KILL] {
         let own = Own::new(&body);
         let mut child = half_way(&own);
-        wait_until("no trial of its own", || !own.own_points().is_empty());
-        wait_until("no worker", || with_argument("4242.17") > 0);
+        // The controls come first, and what others spoil is tried again.
+        wait_minutes(4, "no trial of its own", || !own.own_points().is_empty());
+        wait_until("no worker", || with_argument(&nap) > 0);
         send(child.id(), signal);
         let status = child.wait().expect("an end");
-        wait_until("workers go on", || {
-            with_argument("4242.17") == 0 && with_argument("3600") <= others
-        });
+        wait_until("workers go on", || with_argument(&nap) == 0 && with_argument("3600") <= others);
         if signal == INT {
             assert_eq!(status.code(), Some(130));
             assert!(own.out().join("report.html").exists());

@@ -54,10 +54,15 @@ pub fn send(pid: u32, signal: i32) {
 }
 
 /// Waits for what must come, however busy the machine is.
-pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60);
+pub fn wait_until(what: &str, so: impl FnMut() -> bool) {
+    wait_minutes(1, what, so);
+}
+
+/// The same, for what takes long by itself.
+pub fn wait_minutes(minutes: u64, what: &str, mut so: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60 * minutes);
     while !so() {
-        assert!(Instant::now() < patience, "{what}: not after a minute");
+        assert!(Instant::now() < patience, "{what}: not after {minutes} min");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
