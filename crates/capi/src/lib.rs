@@ -264,7 +264,7 @@ pub unsafe extern "C" fn exactop_window(
             return fail(EXACTOP_NO_WINDOW, "there is no window here: take another snapshot");
         };
         let options =
-            FrameOptions { threads: threads != 0, still: Still::All, threads_of: None, by: None };
+            FrameOptions { threads: threads != 0, still: Still::All, ..FrameOptions::default() };
         let table = exactop_table::of_window(window, source.book(), &options);
         // SAFETY: not null, and the caller's word.
         unsafe { out.write(Box::into_raw(Box::new(table))) };

@@ -214,7 +214,7 @@ fn windows(path: &Path) -> Vec<String> {
             }
             Moved::Window => {
                 let options =
-                    FrameOptions { threads: false, still: Still::All, threads_of: None, by: None };
+                    FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
                 let ask = Ask { options, ..Ask::default() };
                 let frame = replay.same_frame(&ask).expect("a window");
                 let (end, rows) = (replay.ends_wall_ns(), frame.rows.len() + frame.exited.len());

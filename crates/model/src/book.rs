@@ -12,7 +12,7 @@ use crate::errors::ErrorKind;
 use crate::group_names::GroupNames;
 use crate::key::AccountId;
 use crate::named::{GroupName, Named};
-use crate::snapshot::{ExitSample, MicroState, Snapshot, TaskSample};
+use crate::snapshot::{ExitSample, MicroState, ProcessRef, Snapshot, TaskSample};
 use crate::window::{Census, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
@@ -77,6 +77,8 @@ pub struct Book {
     /// In order, so that the first few that fill a screen are found without looking at all.
     processes: BTreeMap<u32, ProcessEntry>,
     exits: FxHashMap<AccountId, ExitSample>,
+    /// Those that wait for a CPU or a quota as of the last snapshot.
+    waiting: FxHashSet<AccountId>,
     groups: GroupNames,
     /// Counters of tasks and exited groups that ran backwards so far; the source counts its own.
     backwards: u64,
@@ -137,6 +139,10 @@ impl Book {
                 None
             }
         };
+        match waits(sample.state) {
+            true => self.waiting.insert(sample.account),
+            false => self.waiting.remove(&sample.account),
+        };
         self.recount(before.map(|k| k.sample), Some(sample));
         let Some(t0_ns) = t0_ns else { return (None, 0) };
         let (delta, backwards) = match before {
@@ -169,6 +175,7 @@ impl Book {
             gone = self.tasks.iter().filter(|(_, k)| k.round != round).map(|(&a, _)| a).collect();
         }
         for account in gone {
+            self.waiting.remove(&account);
             if let Some(known) = self.tasks.remove(&account) {
                 self.recount(Some(known.sample), None);
             }
@@ -293,6 +300,29 @@ impl Book {
         self.tasks.get(&account).map(|k| &k.sample)
     }
 
+    /// The process of a task, as far as its leader is known.
+    pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
+        let leader = self.process(task.key.tgid).and_then(|process| process.leader);
+        leader.and_then(|account| self.task(account)).unwrap_or(task)
+    }
+
+    /// The leader of a process that lives, if it is this one and was seen.
+    pub fn living(&self, process: ProcessRef) -> Option<&TaskSample> {
+        let entry = self.process(process.tgid).filter(|_| process.tgid != 0)?;
+        self.task(entry.leader?).filter(|leader| leader.key.start_ns == process.start_ns)
+    }
+
+    /// Who waited for a CPU or a quota from a window's beginning to its end: nothing happened to them, so
+    /// they are not among its tasks.
+    pub fn waited_throughout(&self, window: &Window) -> Vec<TaskDelta> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
+        let still = self.waiting.iter().filter(|account| !told.contains(account));
+        still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
+    }
+
     /// Tasks that the last snapshot told nothing of: they still are in the state they were in.
     pub fn unchanged(&self) -> impl Iterator<Item = &TaskSample> {
         let at_ns = self.at_ns();
@@ -334,6 +364,11 @@ impl Book {
         }
         Some(TaskDelta { sample, life_ns, delta, audit: Some(TaskAudit::default()) })
     }
+}
+
+/// Whether a task in this state wants a CPU and has none.
+const fn waits(state: MicroState) -> bool {
+    matches!(state, MicroState::Lat | MicroState::LatPreempt | MicroState::Throttle)
 }
 
 /// The part of a task's life inside a window. A zombie has none left.

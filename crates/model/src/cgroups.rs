@@ -4,9 +4,9 @@
 use crate::book::Book;
 use crate::counters::{Counter, Counters};
 use crate::run::CpuStat;
-use crate::snapshot::{GroupMove, MicroState};
+use crate::snapshot::GroupMove;
 use crate::window::{TaskDelta, Window};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// What a group's files say at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,15 +78,7 @@ pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
         uses.entry(id).or_default().add(&GroupUse::of(&task.delta, 0));
     };
     window.tasks.iter().for_each(&mut add);
-    // Who waited from the window's beginning to its end had no event in it.
-    let changed: FxHashSet<_> = window.tasks.iter().map(|t| t.sample.account).collect();
-    let waits = |state| matches!(state, MicroState::Lat | MicroState::Throttle);
-    for account in book.processes().flat_map(|(_, p)| p.tasks.iter().copied()) {
-        let waits = book.task(account).is_some_and(|sample| waits(sample.state));
-        if waits && !changed.contains(&account) {
-            book.still(account, window.t0_ns).iter().for_each(&mut add);
-        }
-    }
+    book.waited_throughout(window).iter().for_each(&mut add);
     for group in &window.exited {
         let Some(id) = group.sample.cgroup_id else { continue };
         uses.entry(id).or_default().add(&GroupUse::of(&group.delta, group.tasks));

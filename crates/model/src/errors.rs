@@ -103,6 +103,15 @@ impl ErrorCounts {
         ErrorKind::ALL.iter().filter(|k| k.inexact()).map(|&k| self.get(k)).sum()
     }
 
+    /// Those that make a window inexact.
+    pub fn only_inexact(&self) -> ErrorCounts {
+        let mut counts = ErrorCounts::default();
+        for (kind, n) in self.nonzero().filter(|(kind, _)| kind.inexact()) {
+            counts.add(kind, n);
+        }
+        counts
+    }
+
     /// All events after which figures were set right.
     pub fn repaired(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.repaired()).map(|&k| self.get(k)).sum()

@@ -51,4 +51,13 @@ pub trait Feed {
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {
         None
     }
+
+    /// Goes back to the windows that are over, where such are kept: from now on there is a
+    /// [timeline](Feed::timeline) of them, and no window is closed. Whether there are any.
+    fn look_back(&mut self) -> bool {
+        false
+    }
+
+    /// Comes back to the window that is open.
+    fn look_on(&mut self) {}
 }

@@ -8,6 +8,7 @@ use crate::cgroups::Groups;
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 pub use crate::exactness::{Repairs, WindowState};
+use crate::findings::{self, Finding};
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::named::By;
 use crate::named_sums::NamedSums;
@@ -83,6 +84,8 @@ pub struct Frame {
     pub groups: Option<Result<Groups, String>>,
     /// Sums by what was asked for ([`FrameOptions::by`]).
     pub sums: Option<NamedSums>,
+    /// What the window has to say by itself, the worst first, where asked for.
+    pub findings: Vec<Finding>,
 }
 
 impl Frame {
@@ -128,6 +131,8 @@ pub struct FrameOptions {
     pub threads_of: Option<u32>,
     /// Also sums of everyone's time by this.
     pub by: Option<By>,
+    /// Also what the window has to say by itself.
+    pub findings: bool,
 }
 
 impl Frame {
@@ -169,6 +174,7 @@ impl Frame {
             waits: None,
             groups: None,
             sums: options.by.map(|by| NamedSums::of(window, book, by)),
+            findings: if options.findings { findings::of(window, book) } else { Vec::new() },
             born: window.born,
             ticks: window.ticks,
             system: window.end.system.clone(),

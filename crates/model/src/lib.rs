@@ -20,6 +20,7 @@ pub mod escape;
 pub mod exactness;
 pub mod feed;
 pub mod filter;
+pub mod findings;
 pub mod frame;
 mod group_names;
 pub mod joined;
@@ -42,6 +43,7 @@ pub mod timeline;
 pub mod value;
 pub mod window;
 pub mod words;
+pub mod workers;
 
 pub use book::Book;
 pub use columns::{Column, ColumnId};

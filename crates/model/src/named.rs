@@ -1,5 +1,6 @@
 //! Whose a control group is: a container's, with its pod; a unit's.
 
+use crate::escape::{escape, escape_str};
 use std::fmt;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ pub struct GroupName {
     pub named: Arc<Named>,
 }
 
-/// What the time of control groups is summed by.
+/// What everyone's time is summed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub enum By {
@@ -84,11 +85,16 @@ pub enum By {
     Unit,
     /// By the tasks' own user.
     User,
+    /// By the name of the process; the kernel's workers by pool.
+    Command,
+    /// Control groups, each for itself.
+    Cgroup,
 }
 
 impl By {
-    /// All of them.
-    pub const ALL: [By; 5] = [By::Container, By::Pod, By::Namespace, By::Unit, By::User];
+    /// All of them, in the order in which they are looked through.
+    pub const ALL: [By; 7] =
+        [By::Command, By::User, By::Cgroup, By::Unit, By::Container, By::Pod, By::Namespace];
 
     /// Its name, as it is typed.
     pub const fn name(self) -> &'static str {
@@ -98,7 +104,14 @@ impl By {
             By::Namespace => "namespace",
             By::Unit => "unit",
             By::User => "user",
+            By::Command => "command",
+            By::Cgroup => "cgroup",
         }
+    }
+
+    /// Whether it is told by the control group.
+    pub const fn is_of_group(self) -> bool {
+        !matches!(self, By::User | By::Command)
     }
 
     /// What those are called who are in none.
@@ -108,7 +121,8 @@ impl By {
             By::Pod => "(in no pod)",
             By::Namespace => "(in no namespace)",
             By::Unit => "(in no unit)",
-            By::User => "(exited, whose is not told)",
+            By::User | By::Command => "(exited, whose is not told)",
+            By::Cgroup => UNKNOWN,
         }
     }
 }
@@ -121,6 +135,16 @@ impl fmt::Display for By {
 
 /// Those of whose control group nobody knows what it is.
 pub const UNKNOWN: &str = "(control group not read)";
+
+impl GroupName {
+    /// What it is summed under, escaped; `None`: it is in none.
+    pub fn under(&self, by: By) -> Option<String> {
+        match by {
+            By::Cgroup => Some(escape(&self.path)),
+            _ => self.named.under(by).map(|name| escape_str(&name)),
+        }
+    }
+}
 
 impl Named {
     /// What it is summed under, unescaped; `None`: it is in none. Containers and pods of pods are told
@@ -136,7 +160,7 @@ impl Named {
             By::Pod => pod(),
             By::Namespace => self.namespace.clone(),
             By::Unit => self.unit.clone(),
-            By::User => None,
+            By::User | By::Command | By::Cgroup => None,
         }
     }
 }

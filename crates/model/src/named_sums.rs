@@ -1,4 +1,5 @@
-//! A window summed by whose the control groups are: containers, pods, namespaces, units; or by user.
+//! A window summed by whose the control groups are: containers, pods, namespaces, units; by control group,
+//! by user, or by command.
 //!
 //! All of the tasks' time is in exactly one row, what exited included: the rows' CPU time is that of
 //! tasks and exited together, to the nanosecond.
@@ -7,11 +8,13 @@ use crate::book::Book;
 use crate::cgroups::{GroupUse, Groups};
 use crate::counters::{Counter, Counters};
 use crate::escape::{escape_str, unescape};
+use crate::key::Comm;
 use crate::named::{By, UNKNOWN};
 use crate::provenance::Quality;
-use crate::snapshot::{ExitSample, MicroState};
+use crate::snapshot::{ExitSample, TaskSample};
 use crate::window::Window;
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::workers::Workers;
+use rustc_hash::FxHashMap;
 
 /// A row: everything of one name.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +71,8 @@ pub struct NamedSums {
 enum Whose {
     Group(Option<u64>),
     User(Option<u32>),
+    Command(Comm),
+    Workers(Workers),
 }
 
 #[derive(Clone, Copy, Default)]
@@ -105,6 +110,11 @@ struct Summing<'a> {
     parts: FxHashMap<Whose, Part>,
 }
 
+/// The command of a process; of the kernel's workers their pool.
+fn command(process: &TaskSample) -> Whose {
+    Workers::of_task(process).map_or(Whose::Command(process.ident.comm), Whose::Workers)
+}
+
 impl NamedSums {
     /// Sums a window; `book` is the one that yielded it, not advanced since. `user` gives users names.
     pub fn of(window: &Window, book: &Book, by: By) -> NamedSums {
@@ -131,7 +141,7 @@ impl NamedSums {
             above.resize(row.depth, over);
             above.push(cpus);
             let named = row.sample.id.and_then(|id| book.group(id));
-            let Some(name) = named.and_then(|group| group.named.under(self.by)) else { continue };
+            let Some(name) = named.and_then(|group| group.under(self.by)) else { continue };
             let may = May {
                 weight: row.sample.weight,
                 cpus,
@@ -139,7 +149,7 @@ impl NamedSums {
                 throttled: row.stat.nr_throttled,
             };
             // The group that was made for it is above those that were made in it.
-            let shallowest = mays.entry(escape_str(&name)).or_insert((row.depth, may.clone()));
+            let shallowest = mays.entry(name).or_insert((row.depth, may.clone()));
             if row.depth < shallowest.0 {
                 *shallowest = (row.depth, may);
             }
@@ -164,50 +174,42 @@ impl NamedSums {
 }
 
 impl Summing<'_> {
-    fn whose(&self, cgroup_id: Option<u64>, uid: u32) -> Whose {
+    /// Whose a task's time is.
+    fn whose(&self, task: &TaskSample) -> Whose {
         match self.by {
-            By::User => Whose::User(Some(uid)),
-            _ => Whose::Group(cgroup_id),
+            By::User => Whose::User(Some(task.ident.uid)),
+            By::Command => command(self.book.leader(task)),
+            _ => Whose::Group(task.ident.cgroup_id),
         }
     }
 
     fn tasks(&mut self) {
         let (window, book) = (self.window, self.book);
-        let changed: FxHashSet<_> = window.tasks.iter().map(|t| t.sample.account).collect();
-        let mut still = Vec::new();
-        for (_, process) in book.processes() {
-            if let Some(leader) = process.leader.and_then(|leader| book.task(leader)) {
-                let whose = self.whose(leader.ident.cgroup_id, leader.ident.uid);
-                self.parts.entry(whose).or_default().processes += 1;
-            }
-            // Who waited from the window's beginning to its end had no event in it.
-            let waits = |state| matches!(state, MicroState::Lat | MicroState::Throttle);
-            let waiting = process.tasks.iter().filter(|account| {
-                !changed.contains(*account) && book.task(**account).is_some_and(|t| waits(t.state))
-            });
-            still.extend(waiting.filter_map(|&account| book.still(account, window.t0_ns)));
+        for leader in book.processes().filter_map(|(_, process)| book.task(process.leader?)) {
+            self.parts.entry(self.whose(leader)).or_default().processes += 1;
         }
-        for task in window.tasks.iter().chain(&still) {
-            let whose = self.whose(task.sample.ident.cgroup_id, task.sample.ident.uid);
-            self.add(whose, &Part::of(&task.delta, 0));
+        for task in window.tasks.iter().chain(&book.waited_throughout(window)) {
+            self.add(self.whose(&task.sample), &Part::of(&task.delta, 0));
         }
     }
 
     fn exited(&mut self) {
         for exit in &self.window.exited {
-            let whose = match self.by {
-                By::User => Whose::User(self.user_of(&exit.sample)),
-                _ => Whose::Group(exit.sample.cgroup_id),
-            };
-            self.add(whose, &Part::of(&exit.delta, exit.tasks));
+            self.add(self.whose_was(&exit.sample), &Part::of(&exit.delta, exit.tasks));
         }
     }
 
-    /// Threads of a process that lives are its user's.
-    fn user_of(&self, exit: &ExitSample) -> Option<u32> {
-        let leader = self.book.process(exit.of.tgid).filter(|_| exit.of.tgid != 0)?.leader?;
-        let leader = self.book.task(leader)?;
-        (leader.key.start_ns == exit.of.start_ns).then_some(leader.ident.uid)
+    /// Whose the time of what exited was. Threads of a process that lives are its own.
+    fn whose_was(&self, exit: &ExitSample) -> Whose {
+        match (self.by, self.book.living(exit.of)) {
+            (By::User, process) => Whose::User(process.map(|leader| leader.ident.uid)),
+            (By::Command, Some(process)) => command(process),
+            (By::Command, None) => {
+                let workers = Workers::of_exited(exit, self.book);
+                workers.map_or(Whose::Command(exit.comm), Whose::Workers)
+            }
+            _ => Whose::Group(exit.cgroup_id),
+        }
     }
 
     fn add(&mut self, whose: Whose, part: &Part) {
@@ -217,7 +219,7 @@ impl Summing<'_> {
     /// What tasks had used when they came into another group is that of the one they left. All is given
     /// before any is taken, and no more is taken than there is: sums stay what they are.
     fn moves(&mut self) {
-        if self.by == By::User {
+        if !self.by.is_of_group() {
             return;
         }
         let mut taken: FxHashMap<Whose, GroupUse> = FxHashMap::default();
@@ -252,13 +254,15 @@ impl Summing<'_> {
     /// The name of a row, and whether it is the rest.
     fn name(&self, whose: Whose) -> (String, bool) {
         let named = |name: Option<String>| match name {
-            Some(name) => (escape_str(&name), false),
+            Some(name) => (name, false),
             None => (self.by.none().into(), true),
         };
         match whose {
             Whose::User(uid) => named(uid.map(|uid| uid.to_string())),
+            Whose::Command(comm) => named(Some(comm.to_string())),
+            Whose::Workers(workers) => named(Some(workers.name().into())),
             Whose::Group(id) => match id.and_then(|id| self.book.group(id)) {
-                Some(group) => named(group.named.under(self.by)),
+                Some(group) => named(group.under(self.by)),
                 None => (UNKNOWN.into(), true),
             },
         }

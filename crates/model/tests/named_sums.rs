@@ -204,3 +204,63 @@ fn a_source_that_tells_no_groups_says_so() {
     let run: u64 = window.tasks.iter().filter_map(|task| task.delta.get(Counter::RunNs)).sum();
     assert_eq!(sums.rows.iter().map(|row| row.run_ns).sum::<u64>(), run);
 }
+
+#[test]
+fn by_command_a_program_is_one_row_whoever_started_it_and_however_many_threads_it_has() {
+    let (window, book) = window(&[]);
+    let sums = NamedSums::of(&window, &book, By::Command);
+    let run = |delta: &exactop_model::Counters| delta.get(Counter::RunNs).expect("it is told");
+    let exits = window.exited.iter().filter(|exit| exit.sample.comm.bytes() == b"true");
+    let told = exits.fold((0, 0), |(ns, n), exit| (ns + run(&exit.delta), n + exit.tasks));
+    let row_of = |name: &str| row(&sums, name);
+    assert_eq!((row_of("true").run_ns, row_of("true").exited), (told.0, Some(told.1)));
+    assert_eq!((told.1, row_of("true").processes), (3511, 0), "of two shells");
+    let threads = window.tasks.iter().filter(|task| task.sample.key.tgid == 813);
+    let others = window.tasks.iter().filter(|task| task.sample.key.tgid == 812);
+    let all: u64 = threads.chain(others).map(|task| run(&task.delta)).sum();
+    assert_eq!((row_of("postgres").run_ns, row_of("postgres").processes), (all, 2));
+    assert!(sums.rows.iter().any(|row| row.name == "evil\\x1b[2J,\"x\""), "escaped: {sums:?}");
+    assert!(sums.rows.iter().all(|row| !row.is_rest && row.may.is_none()));
+}
+
+#[test]
+fn the_kernels_workers_are_told_by_pool_and_threads_by_their_process() {
+    let mut book = Book::new();
+    let named = |n: u64| {
+        let mut snapshot = snapshot(n);
+        for task in &mut snapshot.tasks {
+            // A thread may call itself as it likes; only the kernel's threads are its workers.
+            match (task.key.tgid, task.key.is_leader()) {
+                (14, _) | (311, _) => task.ident.comm = exactop_model::Comm::new(b"kworker/1:2-ev"),
+                (_, false) => task.ident.comm = exactop_model::Comm::new(b"own-name"),
+                _ => {}
+            }
+        }
+        snapshot
+    };
+    book.advance(named(0));
+    let window = book.advance(named(1)).expect("a window");
+    let sums = NamedSums::of(&window, &book, By::Command);
+    assert_eq!(row(&sums, "kworker (each CPU's)").processes, 1);
+    assert_eq!(row(&sums, "kworker/1:2-ev").processes, 1, "a process that only calls itself so");
+    assert!(sums.rows.iter().all(|row| row.name != "own-name"), "{sums:?}");
+}
+
+#[test]
+fn by_control_group_each_is_told_by_its_path() {
+    let mut opened = snapshot(0);
+    let path = |id, path: &[u8]| {
+        Arc::new(GroupName { id, path: path.to_vec(), named: Arc::new(Named::default()) })
+    };
+    opened.groups = vec![path(101, b"/a"), path(102, b"/a/b\x1b")];
+    let mut book = Book::new();
+    book.advance(opened);
+    let window = book.advance(snapshot(1)).expect("a window");
+    let sums = NamedSums::of(&window, &book, By::Cgroup);
+    let names: Vec<(&str, bool)> =
+        sums.rows.iter().map(|row| (row.name.as_str(), row.is_rest)).collect();
+    for wanted in [("/a", false), ("/a/b\\x1b", false), (UNKNOWN, true)] {
+        assert!(names.contains(&wanted), "{wanted:?} is not in {names:?}");
+    }
+    assert_eq!(names.len(), 3, "{names:?}");
+}

@@ -24,8 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 &FrameOptions {
                     threads: true,
                     still: exactop_model::Still::All,
-                    threads_of: None,
-                    by: None,
+                    ..exactop_model::FrameOptions::default()
                 },
             );
             println!("{took:?} {:?} exact {}", frame.books, frame.exact);

@@ -1,7 +1,7 @@
 //! Whom figures belong to: by command, process, control group, unit or user.
 
-use crate::workers::Workers;
 use exactop_model::named::By as Named;
+use exactop_model::workers::Workers;
 use exactop_model::Comm;
 use std::fmt;
 

@@ -20,7 +20,6 @@ mod still;
 mod stretch;
 mod summing;
 pub mod text;
-mod workers;
 
 pub use accounts::Accounts;
 pub use compare::{Change, Difference, Least, Row, Verdict};

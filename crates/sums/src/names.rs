@@ -1,9 +1,9 @@
 //! What the groups of a recording are called, as far as it was read by somebody.
 
 use crate::group::{unit_of, By, Group, Id, Numbered, Process};
-use crate::workers::Workers;
 use exactop_model::escape::{escape, escape_str};
 use exactop_model::named::{By as Named, GroupName, UNKNOWN};
+use exactop_model::workers::Workers;
 use exactop_model::{Book, Comm, TaskSample, Window};
 use exactop_recording::Replay;
 use rustc_hash::FxHashMap;
@@ -21,12 +21,6 @@ pub(crate) struct Names {
     /// As the recording names them; files from before it did have none.
     groups: FxHashMap<Numbered<u64>, Arc<GroupName>>,
     users: FxHashMap<Numbered<u32>, String>,
-}
-
-/// The process of a task, as far as its leader is known.
-pub(crate) fn leader<'a>(book: &'a Book, task: &'a TaskSample) -> &'a TaskSample {
-    let entry = book.process(task.key.tgid).and_then(|process| process.leader);
-    entry.and_then(|account| book.task(account)).unwrap_or(task)
 }
 
 impl Names {
@@ -51,7 +45,7 @@ impl Names {
 
     /// Whose a living task's time is.
     pub fn of_task(&mut self, by: By, task: &TaskSample, replay: &Replay) -> Id {
-        let process = leader(replay.book(), task);
+        let process = replay.book().leader(task);
         match by {
             By::Command => {
                 Workers::of_task(process).map_or(Id::Command(process.ident.comm), Id::Workers)

@@ -3,14 +3,14 @@
 use crate::accounts::Accounts;
 use crate::group::{By, Group, Id};
 use crate::measure::Work;
-use crate::names::{leader, Names};
+use crate::names::Names;
 use crate::short::Short;
 use crate::slots::{CpuUse, Slot, Slots, Sum};
 use crate::still::{Still, Stood};
 use crate::stretch::{Stretch, Total};
-use crate::workers::Workers;
 use exactop_model::exactness::WindowState;
 use exactop_model::window::{ExitDelta, TaskDelta};
+use exactop_model::workers::Workers;
 use exactop_model::{Book, Books, Counter, Counters, Window};
 use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, When, Windows};
 use rustc_hash::FxHashMap;
@@ -313,10 +313,7 @@ enum Counted<'a> {
 
 /// The process whose threads exited, if it lives.
 fn process_of(exit: &ExitDelta, book: &Book) -> Option<exactop_model::TaskSample> {
-    let of = exit.sample.of;
-    let account = book.process(of.tgid).filter(|_| of.tgid != 0)?.leader?;
-    let task = book.task(account).filter(|task| task.key.start_ns == of.start_ns)?;
-    Some(*leader(book, task))
+    book.living(exit.sample.of).copied()
 }
 
 impl Stretch {

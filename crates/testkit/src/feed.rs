@@ -27,7 +27,7 @@ pub fn arranged(ask: &Ask, beat: u64) -> Frame {
 /// The first window of any source, with those who did nothing.
 pub fn frame(source: SourceKind, threads: bool) -> Frame {
     let (window, book) = window(source, 0, None);
-    let options = FrameOptions { threads, still: Still::All, threads_of: None, by: None };
+    let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
     Frame::new(&window, &book, &options)
 }
 

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn its_books_close_in_every_window() {
-        let options = FrameOptions { threads: true, still: Still::All, threads_of: None, by: None };
+        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
         let ask = Ask { options, ..Ask::default() };
         for beat in 0..50 {
             let frame = arranged(&ask, beat);

@@ -72,7 +72,7 @@ impl Plan {
     pub fn ask(&self) -> Ask {
         let hide = self.selection.hide_idle || self.only_active;
         let still = if hide { Still::Hide } else { Still::All };
-        let options = FrameOptions { threads: self.threads, still, threads_of: None, by: None };
+        let options = FrameOptions { threads: self.threads, still, ..FrameOptions::default() };
         let rows = if self.threads { Needs::THREADS } else { Needs::NONE };
         Ask {
             options,

@@ -32,7 +32,7 @@ struct Truth {
 
 impl Truth {
     fn add(&mut self, window: &Window, book: &Book) {
-        let options = FrameOptions { threads: true, still: Still::All, threads_of: None, by: None };
+        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
         let frame = Frame::new(window, book, &options);
         self.length_ns += window.length_ns();
         for row in frame.rows.iter().chain(&frame.exited) {

@@ -23,6 +23,29 @@ pub fn repaired(repairs: &Repairs) -> String {
     format!("{tasks}: {}", times.join(", "))
 }
 
+/// How far a frame can be relied on, in a word; of repairs only how many tasks they were of. The rest is
+/// in [`state`] and [`events`].
+pub fn grade(frame: &Frame) -> String {
+    let word = match (frame.exact, frame.state, frame.repaired.tasks) {
+        (false, ..) => WindowState::Inexact.name().into(),
+        (true, WindowState::Repaired, Some(tasks)) if tasks > 0 => {
+            format!("{} {}", WindowState::Repaired.name(), thousands(tasks))
+        }
+        (true, state, _) => state.name().into(),
+    };
+    match frame.provenance.source.keeps_books() {
+        true => with_witness(frame, word),
+        false => word,
+    }
+}
+
+fn with_witness(frame: &Frame, words: String) -> String {
+    match frame.missed_switches {
+        Some(_) => words,
+        None => format!("{words} (no witness)"),
+    }
+}
+
 /// How a frame's books came out, in words. Books without the kernel's count of switches can say
 /// nothing of what was missed; a source that keeps none has no such words.
 pub fn state(frame: &Frame) -> Option<String> {
@@ -32,10 +55,7 @@ pub fn state(frame: &Frame) -> Option<String> {
         (true, WindowState::Repaired) => format!("repaired ({})", repaired(&frame.repaired)),
         (true, state) => state.name().into(),
     };
-    Some(match frame.missed_switches {
-        Some(_) => words,
-        None => format!("{words} (no witness)"),
-    })
+    Some(with_witness(frame, words))
 }
 
 /// Each kind of missed or impossible event with its count, the kernel's count of switches first.

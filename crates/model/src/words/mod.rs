@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod books;
 pub mod cgroups;
+pub mod findings;
 pub mod named_sums;
 pub mod units;
 pub mod waits;

@@ -52,7 +52,7 @@ impl Books {
         census(machine, &self.changes);
         let (complete, window) = (complete?, changes?);
         let [threads, processes] = [true, false].map(|threads| {
-            let options = FrameOptions { threads, still: Still::All, threads_of: None, by: None };
+            let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
             let theirs = comparable(Frame::new(&complete, &self.complete, &options));
             let frame = comparable(Frame::new(&window, &self.changes, &options));
             same(&frame, &theirs);
@@ -82,7 +82,7 @@ impl Books {
         assert_eq!(self.merged.0.take(), None, "nothing was added since");
         let merged = self.merged.1.advance(merged).expect("the book was open");
         for threads in [true, false] {
-            let options = FrameOptions { threads, still: Still::All, threads_of: None, by: None };
+            let options = FrameOptions { threads, still: Still::All, ..FrameOptions::default() };
             let theirs = comparable(Frame::new(&complete, &self.complete, &options));
             let frame = comparable(Frame::new(&changes, &self.changes, &options));
             same(&frame, &theirs);

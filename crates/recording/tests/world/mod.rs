@@ -274,8 +274,8 @@ pub fn arrangements() -> [FrameOptions; 2] {
     [false, true].map(|threads| FrameOptions {
         threads,
         still: Still::All,
-        threads_of: None,
-        by: None,
+        findings: true,
+        ..FrameOptions::default()
     })
 }
 

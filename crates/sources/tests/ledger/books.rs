@@ -85,14 +85,13 @@ impl Books {
 
     /// Arranged as threads, sleepers too.
     pub fn threads(&self, window: &Window) -> Frame {
-        let options = FrameOptions { threads: true, still: Still::All, threads_of: None, by: None };
+        let options = FrameOptions { threads: true, still: Still::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 
     /// Arranged as processes, sleepers too.
     pub fn processes(&self, window: &Window) -> Frame {
-        let options =
-            FrameOptions { threads: false, still: Still::All, threads_of: None, by: None };
+        let options = FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 

@@ -36,8 +36,7 @@ impl Reader {
     }
 
     fn processes(&self, window: &Window) -> Frame {
-        let options =
-            FrameOptions { threads: false, still: Still::All, threads_of: None, by: None };
+        let options = FrameOptions { threads: false, still: Still::All, ..FrameOptions::default() };
         Frame::new(window, &self.book, &options)
     }
 }

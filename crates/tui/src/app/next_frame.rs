@@ -21,7 +21,13 @@ impl App {
             _ => None,
         };
         Ask {
-            options: FrameOptions { threads, still: self.still(), threads_of: page, by },
+            options: FrameOptions {
+                threads,
+                still: self.still(),
+                threads_of: page,
+                by,
+                ..FrameOptions::default()
+            },
             needs,
             watch: page,
             groups: matches!(self.page, Page::Groups(_) | Page::Sums(_)),

@@ -140,7 +140,7 @@ impl Report {
 impl ReportStyle {
     /// How frames for it are to be arranged.
     pub fn options(&self) -> FrameOptions {
-        FrameOptions { threads: self.threads, still: Still::All, threads_of: None, by: None }
+        FrameOptions { threads: self.threads, still: Still::All, ..FrameOptions::default() }
     }
 
     /// What frames for it need of the source.

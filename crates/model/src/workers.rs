@@ -1,11 +1,13 @@
 //! The kernel's workers: a crowd of threads that take work from one another and are numbered anew all
 //! the time, so that by command a pool of them is one row.
 
-use exactop_model::{Book, Comm, ExitSample, TaskSample};
+use crate::book::Book;
+use crate::key::Comm;
+use crate::snapshot::{ExitSample, TaskSample};
 
 /// What stays of a worker's name, whatever its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Workers {
+pub enum Workers {
     /// `kworker/1:2`: of each CPU.
     EachCpu,
     /// `kworker/1:2H`: of each CPU, with high priority.

@@ -1,0 +1,130 @@
+//! Findings in words, the same in every view: a sentence, and the figures it rests on. Names are escaped.
+
+use super::units::{duration, thousands};
+use crate::escape::escape;
+use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
+use crate::findings::{Finding, ShortLived, Throttled, Waited, What};
+
+/// What there is to say, in a line; `window_ns` is how long the window was.
+pub fn sentence(finding: &Finding, window_ns: u64) -> String {
+    let cpus = |ns: u64| format!("{:.2}", ns as f64 / window_ns.max(1) as f64);
+    match &finding.what {
+        What::Throttled(group) => {
+            let lost = percent(group.throttle_ns, group.wanted_ns());
+            let got = match group.allowed_cpus {
+                Some(allowed) => format!("may use {allowed:.2} CPUs"),
+                None => format!("got {} CPUs", cpus(group.run_ns)),
+            };
+            format!("throttled: {} {got}, lost {lost} waiting for its quota", named(group))
+        }
+        What::Waited(program) => {
+            let Waited { comm, processes, lat_ns, .. } = program;
+            let many = match processes {
+                0 | 1 => String::new(),
+                n => format!(" × {}", thousands(*n)),
+            };
+            let waited = percent(*lat_ns, program.wanted_ns());
+            format!("{comm}{many}: {waited} waiting for a CPU")
+        }
+        What::ShortLived(lives) => short_lived(lives),
+        What::Stolen { steal_ns, busy_ns } => {
+            let others = cpus(*steal_ns);
+            let stolen = percent(*steal_ns, *busy_ns);
+            format!("steal {stolen}: the hypervisor ran others on {others} CPUs")
+        }
+        What::Unnamed { unnamed_ns, used_ns, source } => {
+            let why = if source.sees_exits() { "" } else { ": this source does not see who exits" };
+            format!("{} of the CPU time used has no name{why}", percent(*unnamed_ns, *used_ns))
+        }
+        What::Residual { residual_ns } => {
+            format!("the balance does not come out: {} off", signed(*residual_ns))
+        }
+        What::Missed(errors) => {
+            let kinds: Vec<String> = errors
+                .nonzero()
+                .map(|(kind, n)| format!("{} {}", kind.id(), thousands(n)))
+                .collect();
+            format!("missed for good: {}", kinds.join(", "))
+        }
+    }
+}
+
+/// `/web`; where nobody read the path, by who is in it.
+fn named(group: &Throttled) -> String {
+    match &group.path {
+        Some(path) => escape(path),
+        None => format!("the group of {}", group.comm),
+    }
+}
+
+/// How long they lived is told of the part of their lives that lies in the window.
+fn short_lived(lives: &ShortLived) -> String {
+    let ShortLived { all_ns, used_ns, comm, under, processes, run_ns, mean_life_ns } = lives;
+    let under = under.map_or(String::new(), |parent| format!(" under {parent}"));
+    // They are all of it but for what is lost in rounding.
+    let others = if run_ns * 10 >= all_ns * 9 { "" } else { ", and others" };
+    format!(
+        "{} of the CPU time used by processes that lived {} on average: {comm} × {}{under}{others}",
+        percent(*all_ns, *used_ns),
+        duration(*mean_life_ns),
+        thousands(*processes),
+    )
+}
+
+/// The figures that a finding rests on, and the threshold from which on it is told.
+pub fn evidence(finding: &Finding) -> String {
+    let told = |what: &str, least: f64| format!("threshold {:.0} % {what}", 100.0 * least);
+    let of_wanted = |run_ns, lat_ns, throttle_ns, least| {
+        let [ran, waited, throttled] = [run_ns, lat_ns, throttle_ns].map(duration);
+        let told = told("of the time it wanted to run", least);
+        format!("ran {ran} · waited for a CPU {waited} · throttled {throttled} · {told}")
+    };
+    match &finding.what {
+        What::Throttled(group) => {
+            let Throttled { run_ns, lat_ns, throttle_ns, worst, comm, .. } = group;
+            let figures = of_wanted(*run_ns, *lat_ns, *throttle_ns, THROTTLED);
+            let who = worst.map_or("(exited)".into(), |key| key.tgid.to_string());
+            format!("{figures} · most of it {comm} {who}")
+        }
+        What::Waited(program) => {
+            let Waited { run_ns, lat_ns, throttle_ns, .. } = program;
+            of_wanted(*run_ns, *lat_ns, *throttle_ns, WAITED)
+        }
+        What::ShortLived(lives) => format!(
+            "they used {} of {} · {} used {} · lives below {} on average · {}",
+            duration(lives.all_ns),
+            duration(lives.used_ns),
+            lives.comm,
+            duration(lives.run_ns),
+            duration(SHORT_LIFE_NS),
+            told("of the CPU time used", SHORT_LIVED),
+        ),
+        What::Stolen { steal_ns, busy_ns } => format!(
+            "stolen {} of {} in which CPUs were not idle · {}",
+            duration(*steal_ns),
+            duration(*busy_ns),
+            told("of that", STOLEN),
+        ),
+        What::Unnamed { unnamed_ns, used_ns, source } => {
+            let least = least_unnamed(*source);
+            let (unnamed, used) = (duration(*unnamed_ns), duration(*used_ns));
+            format!("unnamed {unnamed} of {used} · {}", told("of that", least))
+        }
+        What::Residual { residual_ns } => {
+            format!("residual {} · threshold 1 ns", signed(*residual_ns))
+        }
+        What::Missed(errors) => {
+            let meaning: Vec<&str> = errors.nonzero().map(|(kind, _)| kind.meaning()).collect();
+            meaning.join(" ")
+        }
+    }
+}
+
+fn percent(part_ns: u64, all_ns: u64) -> String {
+    format!("{:.0} %", 100.0 * part_ns as f64 / all_ns.max(1) as f64)
+}
+
+fn signed(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
+}
