@@ -1,0 +1,262 @@
+//! The last windows of a source, kept in memory: what a live view goes back to. The bytes are a
+//! recording's, in pieces that begin with everyone each, so that the oldest can go.
+
+use crate::about::Machine;
+use crate::clocks::Clocks;
+use crate::error::Bad;
+use crate::frame::Span;
+use crate::stream::{Heard, Incoming, Outgoing};
+use exactop_model::{Book, Row, Snapshot, Tap, Window};
+use std::collections::VecDeque;
+
+/// So many windows are kept at most, and a piece more, which goes as a whole.
+pub const WINDOWS: usize = 300;
+/// So many bytes at most, whatever happens on the machine. Where everyone at one instant takes more, nothing
+/// is kept.
+pub const BYTES: usize = 4 << 20;
+/// Windows of a piece: so many are read again to show the last of them.
+const OF_A_PIECE: usize = 30;
+/// A piece with windows of more than this part of the bytes is followed by another.
+const PART_OF_A_PIECE: usize = 8;
+
+/// The last windows.
+#[derive(Debug)]
+pub struct Kept {
+    machine: Machine,
+    pieces: VecDeque<Piece>,
+    /// Makes the bytes of the last piece.
+    out: Option<Outgoing>,
+    bytes: usize,
+    most_bytes: usize,
+    /// Everyone alone takes more bytes than there may be.
+    given_up: bool,
+}
+
+/// Everyone at an instant, and what changed in the windows after it.
+#[derive(Debug)]
+struct Piece {
+    everyone: Vec<u8>,
+    windows: Vec<(Span, Vec<u8>)>,
+}
+
+impl Piece {
+    fn bytes(&self) -> usize {
+        self.everyone.len() + self.of_windows()
+    }
+
+    fn of_windows(&self) -> usize {
+        self.windows.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
+
+    /// Whether another is to follow.
+    fn is_full(&self, most_bytes: usize) -> bool {
+        self.windows.len() >= OF_A_PIECE || self.of_windows() * PART_OF_A_PIECE > most_bytes
+    }
+}
+
+impl Kept {
+    /// Nothing yet, of this machine.
+    pub fn of(machine: Machine) -> Kept {
+        let (pieces, most_bytes) = (VecDeque::new(), BYTES);
+        Kept { machine, pieces, out: None, bytes: 0, most_bytes, given_up: false }
+    }
+
+    /// The same, with other bounds, for tests.
+    #[cfg(test)]
+    fn bounded(self, most_bytes: usize) -> Kept {
+        Kept { most_bytes, ..self }
+    }
+
+    /// How many windows there are.
+    pub fn len(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.windows.len()).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The piece that the n-th window is in, and where in it.
+    fn place(&self, n: usize) -> Option<(&Piece, usize)> {
+        let mut left = n;
+        for piece in &self.pieces {
+            if left < piece.windows.len() {
+                return Some((piece, left));
+            }
+            left -= piece.windows.len();
+        }
+        None
+    }
+
+    /// When the n-th window was, the oldest first.
+    pub fn span(&self, n: usize) -> Option<Span> {
+        let (piece, at) = self.place(n)?;
+        Some(piece.windows[at].0)
+    }
+
+    /// The n-th window, and the book that yielded it. `None`: there is none, or it cannot be read.
+    pub fn window(&self, n: usize) -> Option<(Window, Book)> {
+        let (piece, at) = self.place(n)?;
+        let mut incoming = Incoming::new();
+        incoming.push(&piece.everyone);
+        let (mut book, mut last) = (Book::new(), None);
+        for (_, bytes) in &piece.windows[..=at] {
+            incoming.push(bytes);
+            while let Some(heard) = incoming.next_heard().ok()? {
+                match heard {
+                    Heard::Whole(snapshot) | Heard::Window(_, snapshot) => {
+                        last = book.advance(*snapshot);
+                    }
+                    Heard::Machine(_) | Heard::Word(_) | Heard::Answer(_) => {}
+                }
+            }
+        }
+        Some((last?, book))
+    }
+
+    fn add(&mut self, now: &Snapshot, before: &Book, wall_offset_ns: i64) -> Result<(), Bad> {
+        let Some(t0_ns) = before.at_ns() else { return Ok(()) };
+        let is_full = self.pieces.back().is_none_or(|piece| piece.is_full(self.most_bytes));
+        if is_full || self.out.as_ref().is_none_or(Outgoing::is_long) {
+            let Some(whole) = before.whole() else { return Ok(()) };
+            let mut out = Outgoing::begin(&self.machine, t0_ns)?;
+            let mut everyone = out.beginning().to_vec();
+            everyone.extend(out.keyframe(&whole, wall_offset_ns)?);
+            everyone.shrink_to_fit();
+            self.bytes += everyone.len();
+            self.pieces.push_back(Piece { everyone, windows: Vec::with_capacity(OF_A_PIECE) });
+            self.out = Some(out);
+        }
+        if let (Some(out), Some(piece)) = (&mut self.out, self.pieces.back_mut()) {
+            let mut bytes = out.window(t0_ns, now, wall_offset_ns)?;
+            bytes.shrink_to_fit();
+            self.bytes += bytes.len();
+            let span = Span { t0_ns, t1_ns: now.at_ns, wall_offset_ns };
+            piece.windows.push((span, bytes));
+        }
+        Ok(())
+    }
+
+    /// Lets go of the oldest pieces.
+    fn let_go(&mut self) {
+        while let Some(oldest) = self.pieces.front().filter(|_| self.pieces.len() > 1) {
+            let enough = self.len() - oldest.windows.len() >= WINDOWS;
+            if !enough && self.bytes <= self.most_bytes {
+                return;
+            }
+            self.bytes -= oldest.bytes();
+            self.pieces.pop_front();
+        }
+        if self.bytes > self.most_bytes {
+            self.forget();
+            self.given_up = true;
+        }
+    }
+
+    fn forget(&mut self) {
+        (self.out, self.bytes) = (None, 0);
+        self.pieces.clear();
+    }
+}
+
+impl Tap for Kept {
+    fn snapshot(&mut self, now: &Snapshot, before: &Book) {
+        if self.given_up {
+            return;
+        }
+        // What cannot be told would leave a hole: what was before it goes.
+        if self.add(now, before, Clocks::now().wall_offset_ns).is_err() {
+            self.forget();
+        }
+        self.let_go();
+    }
+
+    fn details(&mut self, _: &Row) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Frame, FrameOptions, SourceKind, Still};
+    use exactop_testkit::snapshot;
+
+    fn machine() -> Machine {
+        let text = || "x".to_string();
+        Machine {
+            host: text(),
+            boot_id: text(),
+            kernel: text(),
+            architecture: text(),
+            exactop: text(),
+        }
+    }
+
+    fn frame(window: &Window, book: &Book) -> Frame {
+        let options = FrameOptions { still: Still::All, findings: true, ..FrameOptions::default() };
+        Frame::new(window, book, &options)
+    }
+
+    /// What is kept of so many windows, and how each of them was.
+    fn kept(count: u64, most_bytes: usize) -> (Kept, Vec<Frame>) {
+        let mut kept = Kept::of(machine()).bounded(most_bytes);
+        let (mut book, mut frames) = (Book::new(), Vec::new());
+        for n in 0..=count {
+            let now = snapshot(SourceKind::Ledger, n, None);
+            kept.snapshot(&now, &book);
+            let window = book.advance(now);
+            frames.extend(window.map(|window| frame(&window, &book)));
+        }
+        (kept, frames)
+    }
+
+    /// Rows come in no order.
+    fn in_order(mut frame: Frame) -> Frame {
+        frame.rows.sort_by_key(|row| row.key);
+        frame.exited.sort_by_key(|row| (row.ident.ppid, row.ident.comm));
+        frame
+    }
+
+    #[test]
+    fn every_window_is_shown_as_it_was() {
+        let (kept, frames) = kept(70, BYTES);
+        assert_eq!((kept.len(), frames.len()), (70, 70));
+        for (n, was) in frames.into_iter().enumerate() {
+            let (window, book) = kept.window(n).expect("it is kept");
+            let span = kept.span(n).expect("it was");
+            assert_eq!((span.t0_ns, span.t1_ns), (was.t0_ns, was.t1_ns));
+            assert_eq!(in_order(frame(&window, &book)), in_order(was), "window {n}");
+        }
+        assert!(kept.window(70).is_none() && kept.span(70).is_none());
+    }
+
+    #[test]
+    fn the_oldest_go_by_number_and_by_bytes() {
+        let (many, frames) = kept(700, BYTES);
+        assert!((WINDOWS..WINDOWS + OF_A_PIECE).contains(&many.len()), "{}", many.len());
+        let last = many.span(many.len() - 1).expect("the last");
+        assert_eq!(last.t1_ns, frames[699].t1_ns, "the newest stay");
+        let all: usize = many.pieces.iter().map(Piece::bytes).sum();
+        assert_eq!(all, many.bytes());
+        let (few, _) = kept(700, 20_000);
+        assert!(few.bytes() <= 20_000 && !few.is_empty(), "{}", few.bytes());
+        assert!(few.len() < many.len());
+        for (n, most_bytes) in (10..200).zip((5_000..40_000).step_by(700)) {
+            let (kept, _) = kept(n, most_bytes);
+            assert!(kept.bytes() <= most_bytes, "{} of {most_bytes}", kept.bytes());
+        }
+        let (none, _) = kept(20, 100);
+        assert_eq!((none.len(), none.bytes()), (0, 0), "everyone alone takes more");
+    }
+
+    #[test]
+    fn the_snapshot_that_opens_a_book_closes_no_window() {
+        let (kept, frames) = kept(0, BYTES);
+        assert_eq!((kept.len(), frames.len(), kept.bytes()), (0, 0, 0));
+    }
+}
