@@ -9,6 +9,7 @@ mod fuzz;
 mod options;
 mod output;
 mod recorded;
+mod remembering;
 mod rights;
 mod source;
 mod version;

@@ -6,6 +6,7 @@ use crate::options::time::{size, stretch};
 use exactop_model::cgroups::GroupSample;
 use exactop_model::escape::escape_str;
 use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::timeline::Timeline;
 use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap};
 use exactop_recording::{Machine, Notice, Options, Recorder};
 use std::cell::RefCell;
@@ -128,6 +129,18 @@ impl Feed for Recorded {
 
     fn forget_details(&mut self) {
         self.feed.forget_details();
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        self.feed.timeline()
+    }
+
+    fn look_back(&mut self) -> bool {
+        self.feed.look_back()
+    }
+
+    fn look_on(&mut self) {
+        self.feed.look_on();
     }
 }
 

@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::{Whose, AUTO};
 use crate::recorded::{self, Recorded, Shared};
+use crate::remembering::Remembering;
 use crate::rights::{self, Beside, Origin, Role};
 use exactop_model::Feed;
+use exactop_recording::{Kept, Machine};
 use exactop_service::{Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::{self, Choice, Session};
@@ -20,17 +22,24 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
     let (session, origin) = session(wanted)?;
     let recorder = wanted.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
     let recorder = recorder.transpose()?;
+    let kept = role == Role::Live;
+    let kept = kept.then(|| Kept::of(Machine::this(env!("CARGO_PKG_VERSION"))));
     let root = wanted.root.as_deref();
     let written = wanted.record.as_deref();
     let beside =
         Beside { readable: root.as_slice(), written: written.as_slice(), ..Beside::default() };
     rights::reduce_beside(role, origin, &beside);
-    Ok(match recorder {
+    let session = match &recorder {
+        Some(recorder) => session.tapped(Box::new(recorder.clone())),
+        None => session,
+    };
+    let feed: Box<dyn Feed> = match kept {
+        Some(kept) => Box::new(Remembering::of(session, kept)),
         None => Box::new(session),
-        Some(recorder) => {
-            let feed = Box::new(session.tapped(Box::new(recorder.clone())));
-            Box::new(Recorded { feed, recorder, on_screen: role == Role::Live })
-        }
+    };
+    Ok(match recorder {
+        Some(recorder) => Box::new(Recorded { feed, recorder, on_screen: role == Role::Live }),
+        None => feed,
     })
 }
 

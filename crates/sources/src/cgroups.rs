@@ -8,6 +8,9 @@ use exactop_cgroups::{CgroupError, Hierarchy};
 use exactop_model::cgroups::{self, GroupRow, GroupSample, GroupUse, Groups};
 use exactop_model::{Book, Needs, SourceKind, Window};
 use rustc_hash::FxHashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// What tasks used in a window, by group.
 type Uses = FxHashMap<u64, GroupUse>;
@@ -165,6 +168,17 @@ impl GroupsBeside {
     }
 }
 
+/// CPUs that the tightest quota on the way to a group allows. `None`: there is none, or the group of this
+/// path is another by now.
+pub(crate) fn allowed_cpus(path: &[u8], id: u64) -> Option<f64> {
+    let hierarchy = Hierarchy::of_this_machine().ok()?;
+    let directory = hierarchy.directory(Path::new(OsStr::from_bytes(path))).ok()?;
+    let root = hierarchy.directory(Path::new("/")).ok()?;
+    let way = directory.ancestors().take_while(|dir| *dir != root);
+    let allowed = way.filter_map(|dir| hierarchy.max(dir)?.cpus()).reduce(f64::min);
+    allowed.filter(|_| Hierarchy::id(&directory) == Some(id))
+}
+
 /// Why the tasks of this source are not worth summing; `None`: they are.
 fn no_ledger(source: SourceKind) -> Option<String> {
     (source != SourceKind::Ledger).then(|| format!("the source is {}", source.name()))
@@ -204,6 +218,22 @@ mod tests {
             assert_eq!(window.no_ledger, None);
             assert_eq!([window.t0_ns, window.t1_ns], pair);
         }
+    }
+
+    #[test]
+    fn what_a_group_may_use_is_told_of_the_one_that_is_meant() {
+        let Ok(hierarchy) = Hierarchy::of_this_machine() else {
+            return eprintln!("left out: no control groups here");
+        };
+        let directory = hierarchy.own_directory();
+        let (name, id) = (hierarchy.name(&directory), Hierarchy::id(&directory));
+        let (path, id) = (name.as_os_str().as_bytes(), id.expect("it is there"));
+        let own = hierarchy.max(&directory).and_then(|max| max.cpus());
+        let allowed = allowed_cpus(path, id);
+        assert!(own.is_none() || allowed <= own, "{allowed:?} of {own:?}");
+        assert_eq!(allowed_cpus(path, id + 1), None, "another by now");
+        assert_eq!(allowed_cpus(b"/../..", id), None);
+        assert_eq!(allowed_cpus(b"/there/is/no/such\xff", id), None);
     }
 
     #[test]

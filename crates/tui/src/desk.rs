@@ -112,6 +112,19 @@ impl<'a> Desk<'a> {
                 }
                 self.rearrange();
             }
+            Action::LookBack => match self.feed.look_back() {
+                true => {
+                    self.app.begin_looking_back();
+                    self.travel(Travel::By(Direction::Back, 1));
+                }
+                false => self.app.complain("no window before this one is kept"),
+            },
+            Action::LookOn => {
+                self.feed.look_on();
+                self.app.end_looking_back();
+                self.refresh = true;
+                self.rearrange();
+            }
             Action::Save => match self.host.save(self.app.settings()) {
                 Ok(path) => self.app.say(format!("settings kept in {path}")),
                 Err(why) => self.app.complain(why),
@@ -136,8 +149,9 @@ impl<'a> Desk<'a> {
         let Some(timeline) = self.feed.timeline() else { return };
         match timeline.travel(to) {
             Ok(noted) => {
-                let told =
-                    noted.map(|noted| past::noted(noted, to, &mut |ns| self.host.local_time(ns)));
+                let kept = self.app.is_looking_back();
+                let local = &mut |ns| self.host.local_time(ns);
+                let told = noted.map(|noted| past::noted(noted, to, kept, local));
                 if let Some(told) = told {
                     self.app.say(told);
                 }
@@ -216,7 +230,7 @@ impl<'a> Desk<'a> {
             let local = &mut |ns| self.host.local_time(ns);
             self.app.set_place(place, local);
             if let Some(noted) = arrived {
-                self.app.say(past::noted(noted, to, local));
+                self.app.say(past::noted(noted, to, false, local));
             }
         }
         // The process of the open page has no row if it exited, or if it did nothing.

@@ -143,7 +143,8 @@ bindings! {
         CommandLine: [ch('c')], "command line, or command name";
         Groups: [ch('g')], "control groups: what they use, want and may use";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "sums by container; again: by pod, namespace, unit, user";
+        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace";
+        Findings: [ch('!')], "what the window has to say, with its figures; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
     }
     Rows {
@@ -184,6 +185,7 @@ bindings! {
     }
     Program {
         Refresh: [ch(' ')], "look now";
+        LookBack: [ch('[')], "back through the last windows: [ ] step, Esc comes back";
         Pause: [ch('p')], "pause: keep this window on the screen";
         Interval: [ch('d'), ch('s')], "seconds between two looks";
         Save: [ch('W')], "keep these settings";

@@ -36,6 +36,8 @@ pub enum HeaderLine {
     Time,
     /// The books, and the kernel's tick counts where there is room for both.
     Books,
+    /// What the window has to say by itself.
+    Findings,
     /// The kernel's tick counts.
     Ticks,
     /// The n-th line of CPU cells.
@@ -103,22 +105,36 @@ pub struct Screen {
     pub body_rows: u16,
 }
 
-/// Divides a screen; `None` if it is too small. `cpus`: CPUs that want a cell; `recorded`: it has a
-/// time line.
-pub fn screen(width: u16, height: u16, cpus: usize, recorded: bool) -> Option<Screen> {
+/// What wants a place on a screen, beside what always has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// CPUs that want a cell.
+    pub cpus: usize,
+    /// There is a time line.
+    pub recorded: bool,
+    /// The window has something to say by itself.
+    pub findings: bool,
+}
+
+/// Divides a screen; `None` if it is too small.
+pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
     if width < MIN_WIDTH || height < MIN_HEIGHT {
         return None;
     }
     let wide = width >= WIDE;
     let room = height - 2 - MIN_ROWS;
     let mut header = vec![HeaderLine::Machine];
-    if recorded {
+    if wants.recorded {
         header.push(HeaderLine::Time);
     }
     header.push(HeaderLine::Books);
+    // How many tasks there are stays, however low the screen is.
+    if wants.findings && usize::from(room) > header.len() + 1 {
+        header.push(HeaderLine::Findings);
+    }
     let ticks_at = header.len();
     let least = header.len() as u16 + 1;
-    let grid = cpu_grid(width, cpus, (height / 3).min(room.saturating_sub(least)));
+    let grid = cpu_grid(width, wants.cpus, (height / 3).min(room.saturating_sub(least)));
     if let Some(grid) = grid {
         header.extend((0..grid.lines).map(HeaderLine::Cpus));
     }

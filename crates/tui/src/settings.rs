@@ -44,6 +44,8 @@ pub struct Settings {
     pub command_line: bool,
     pub tree: bool,
     pub per_cpu: bool,
+    /// A line under the balance with what the window has to say by itself.
+    pub findings: bool,
     /// Only this user's rows: a name or a number; `!` before it means everyone else's.
     pub user: Option<String>,
     /// Filter expressions; all must hold.
@@ -80,6 +82,7 @@ impl Default for Settings {
             command_line: false,
             tree: false,
             per_cpu: false,
+            findings: true,
             user: None,
             filters: Vec::new(),
             color: ColorMode::Auto,

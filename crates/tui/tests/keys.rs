@@ -156,7 +156,7 @@ fn microstates_are_other_columns_and_back() {
 #[test]
 fn only_as_many_still_rows_are_asked_for_as_fit() {
     let mut app = app();
-    assert_eq!(app.ask().options.still, Still::Some(17));
+    assert_eq!(app.ask().options.still, Still::Some(16));
     keys(&mut app, "i");
     assert_eq!(app.ask().options.still, Still::Hide);
     keys(&mut app, "i");
@@ -168,7 +168,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
     keys(&mut app, "Po%CPU>1\n");
     assert_eq!(app.ask().options.still, Still::All);
     keys(&mut app, "=");
-    assert_eq!(app.ask().options.still, Still::Some(17));
+    assert_eq!(app.ask().options.still, Still::Some(16));
     key(&mut app, KeyCode::End);
     assert_eq!(app.selected_line(), Some(app.line_count() - 1));
 }
@@ -347,13 +347,13 @@ fn sorting_by_keys_and_by_the_mouse() {
         let mouse = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
         event(app, Event::Mouse(mouse))
     };
-    click(&mut app, 9, 6);
+    click(&mut app, 9, 7);
     assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, false));
-    click(&mut app, 9, 6);
+    click(&mut app, 9, 7);
     assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, true));
-    click(&mut app, 9, 8);
+    click(&mut app, 9, 9);
     assert_eq!(app.selected_line(), Some(1));
-    click(&mut app, 9, 2);
+    click(&mut app, 9, 3);
     assert_eq!(app.selected_line(), Some(1));
 }
 
@@ -431,18 +431,23 @@ fn sums_are_by_one_thing_after_the_other() {
     for by in By::ALL {
         keys(&mut app, "K");
         let ask = app.ask();
-        assert_eq!((ask.options.by, ask.groups), (Some(by), true), "with what each may use");
+        let wanted = (Some(by), by.is_of_group());
+        assert_eq!((ask.options.by, ask.groups), wanted, "groups with what each may use");
         let sums = app.frame().and_then(|frame| frame.sums.as_ref()).expect("asked for");
         let all: u64 = sums.rows.iter().map(|row| row.run_ns).sum();
         let books = &app.frame().expect("a frame").books;
         assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
     }
     keys(&mut app, "K");
-    assert_eq!(app.ask().options.by, Some(By::Container), "and anew");
+    assert_eq!(app.ask().options.by, Some(By::Command), "and anew");
     key(&mut app, KeyCode::End);
     key(&mut app, KeyCode::Up);
     key(&mut app, KeyCode::Esc);
     assert_eq!((app.ask().options.by, app.ask().groups), (None, false), "back at the table");
+    keys(&mut app, "KK");
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, "K");
+    assert_eq!(app.ask().options.by, Some(By::User), "where it was left");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use exactop_model::columns::COLUMNS;
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::layout::{cpu_grid, least_rest, place, screen, HeaderLine, Widths, CPU_GAP};
+use exactop_tui::layout::{
+    cpu_grid, least_rest, place, screen, HeaderLine, Wants, Widths, CPU_GAP,
+};
 use exactop_tui::{App, Settings};
 use proptest::prelude::*;
 
@@ -35,14 +37,17 @@ proptest! {
 
     #[test]
     fn the_parts_of_a_screen_fill_it_once(
-        width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool,
+        width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool, findings: bool,
     ) {
-        if let Some(s) = screen(width, height, cpus, recorded) {
+        if let Some(s) = screen(width, height, Wants { cpus, recorded, findings }) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
             prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
             prop_assert_eq!(s.body_y + s.body_rows, height);
             prop_assert!(s.body_rows >= 4);
             prop_assert_eq!(s.header.contains(&HeaderLine::Time), recorded);
+            let line = s.header.iter().position(|line| *line == HeaderLine::Findings);
+            let below = s.header.iter().position(|line| *line == HeaderLine::Books).map(|y| y + 1);
+            prop_assert_eq!(line, below.filter(|_| findings && height > 10 + u16::from(recorded)));
         }
     }
 
@@ -64,13 +69,14 @@ proptest! {
     #[test]
     fn no_size_panics_on_any_page(
         width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool,
-        microstates: bool, page in 0usize..5,
+        microstates: bool, page in 0usize..6,
     ) {
         let settings = Settings { per_cpu, tree, threads, microstates, ..Settings::default() };
         let mut app = App::new(settings).unwrap();
         app.resize(width, height);
         let keys = [
             KeyCode::Down, KeyCode::Enter, KeyCode::Char('h'), KeyCode::Char('f'), KeyCode::Char('k'),
+            KeyCode::Char('!'),
         ];
         for i in 0..3 {
             app.accept(arranged(&app.ask(), i), &mut details);

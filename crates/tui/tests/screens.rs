@@ -167,7 +167,8 @@ fn containers(frame: &mut Frame) {
 fn sums_by_container_at_80x24_and_120x24() {
     for width in [80, 120] {
         let mut app = app(width, 24, Settings::default());
-        press(&mut app, &[KeyCode::Char('K'), KeyCode::Down]);
+        press(&mut app, &[KeyCode::Char('K'); 5]);
+        press(&mut app, &[KeyCode::Down]);
         show(&mut app, containers);
         press(&mut app, &[KeyCode::Down]);
         insta::assert_snapshot!(format!("sums_by_container_at_{width}x24"), picture(&app));
@@ -219,7 +220,7 @@ fn a_page_of_which_nothing_is_known_says_why() {
 }
 
 #[test]
-fn what_is_sampled_is_told_before_what_happened() {
+fn what_happened_is_on_the_help_page_and_not_on_the_status_line() {
     let mut app = app(80, 24, Settings::default());
     show(&mut app, |frame| {
         frame.provenance.counters[Counter::UserNs as usize] = Quality::Missing;
@@ -227,7 +228,11 @@ fn what_is_sampled_is_told_before_what_happened() {
         frame.errors.add(ErrorKind::LostWakeup, 5_678);
     });
     let page = picture(&app);
-    assert!(page.contains("exact (us/sy ~ sampled) · "), "{page}");
+    assert!(page.contains(" exact · us/sy ~ sampled "), "{page}");
+    assert!(!page.contains("unseen_switch") && page.contains(" h help"), "{page}");
+    press(&mut app, &[KeyCode::Char('h')]);
+    let help = picture(&app);
+    assert!(help.contains("This window: exact; unseen_switch 1,234, lost_wakeup 5,678."), "{help}");
 }
 
 #[test]
@@ -309,7 +314,7 @@ fn a_window_that_does_not_close_says_so() {
 }
 
 #[test]
-fn a_window_in_which_something_was_set_right_says_what() {
+fn a_window_in_which_something_was_set_right_says_of_how_many_tasks() {
     let mut app = app(120, 12, Settings::default());
     show(&mut app, |frame| {
         frame.state = WindowState::Repaired;
@@ -376,5 +381,47 @@ fn user_and_system_time_stand_in_the_header_at_every_width() {
             }
             assert!(header.contains("idle "), "{width}: no books in\n{header}");
         }
+    }
+}
+
+/// However much happened, and however narrow it is.
+#[test]
+fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
+    let grades: [(WindowState, Option<u64>, &str); 3] = [
+        (WindowState::Exact, Some(0), "exact"),
+        (WindowState::Repaired, Some(1_234), "repaired 1,234"),
+        (WindowState::Inexact, Some(3), "inexact"),
+    ];
+    for (state, tasks, word) in grades {
+        for user in [None, Some("jo")] {
+            for width in 40..=220 {
+                let mut app = app(width, 24, Settings::default());
+                user.into_iter().for_each(|user| app.set_user(user, Some(1000)));
+                show(&mut app, |frame| {
+                    (frame.state, frame.exact) = (state, state != WindowState::Inexact);
+                    frame.repaired = Repairs { tasks, ..Repairs::nothing() };
+                    frame.errors.add(ErrorKind::UnseenSwitch, 1_000_000);
+                    frame.errors.add(ErrorKind::Recursion, 1_000_000);
+                    frame.books.unnamed_ns = 1;
+                });
+                let picture = picture(&app);
+                let header = picture.lines().take(8).collect::<Vec<_>>().join("\n");
+                for text in [word, "h help"].into_iter().chain(user) {
+                    assert!(header.contains(text), "{width}: no '{text}' in\n{header}");
+                }
+                assert!(!header.contains("unseen"), "{width}: counts in\n{header}");
+            }
+        }
+    }
+}
+
+#[test]
+fn why_it_samples_is_said_as_far_as_there_is_room() {
+    for width in [80, 200] {
+        let mut app = app(width, 24, Settings::default());
+        show(&mut app, |frame| *frame = exactop_testkit::frame(SourceKind::Procfs, false));
+        let page = picture(&app);
+        let why = if width == 80 { "inexact · not permitted to load" } else { "run it as root" };
+        assert!(page.contains(why) && page.contains("h help"), "{page}");
     }
 }

@@ -347,7 +347,7 @@ fn names_are_shown(typed: &WatchArgs) -> bool {
     let filters = typed.filter.iter().map(Filter::column);
     let sort = typed.sort.iter().map(|field| field.0.column);
     let needs = columns::needs(columns.chain(filters).chain(sort), false);
-    typed.by.is_some() || needs.has(Needs::NAMES)
+    typed.by.is_some_and(By::is_of_group) || needs.has(Needs::NAMES)
 }
 
 fn source(typed: &WatchArgs) -> SourceOptions {

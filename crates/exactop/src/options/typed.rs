@@ -41,11 +41,13 @@ pub const SOURCES: &[Word<Whose>] = &[
 
 /// What time is summed by.
 pub const BYS: &[Word<By>] = &[
+    ("command", By::Command, "Command names, what exited included; the kernel's workers by pool"),
     ("container", By::Container, "Containers, by name; those of pods as NAMESPACE/POD/CONTAINER"),
     ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
     ("namespace", By::Namespace, "Namespaces of kubernetes"),
     ("unit", By::Unit, "Units of systemd, the innermost outside of containers"),
     ("user", By::User, "Users; whose exited processes were is not told"),
+    ("cgroup", By::Cgroup, "Control groups, each for itself"),
 ];
 
 /// How the ledger tells user from system time.

@@ -1,5 +1,6 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
+mod held_back;
 mod memory;
 mod since_boot;
 #[cfg(test)]
@@ -139,6 +140,8 @@ pub struct Session {
     names: GroupNames,
     /// Who is told of everything, too.
     tap: Option<Box<dyn Tap>>,
+    /// Who keeps the last windows, and wants nothing for that which is not measured anyway.
+    memory: Option<Box<dyn Tap>>,
     /// Memory that goes back in time.
     spare: memory::Spare,
 }
@@ -171,6 +174,7 @@ impl Session {
             groups: GroupsBeside::default(),
             names: GroupNames::default(),
             tap: None,
+            memory: None,
             spare: memory::Spare::default(),
         }
     }
@@ -180,6 +184,17 @@ impl Session {
     pub fn tapped(mut self, tap: Box<dyn Tap>) -> Session {
         self.tap = Some(tap);
         self
+    }
+
+    /// Whoever is to be told of every snapshot, and is no reason to measure anything.
+    pub fn remembered(mut self, memory: Box<dyn Tap>) -> Session {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// The name of a user.
+    pub fn user(&mut self, uid: u32) -> String {
+        self.details.user(uid)
     }
 
     /// Names of control groups are wanted from now on. Whoever knows that beforehand says so while it
@@ -229,6 +244,9 @@ impl Session {
         snapshot.cost.user_ns = own_cpu_ns();
         if let Some(tap) = &mut self.tap {
             tap.snapshot(&snapshot, &self.book);
+        }
+        if let Some(memory) = &mut self.memory {
+            memory.snapshot(&snapshot, &self.book);
         }
         self.window = self.book.advance(snapshot);
         let exact = self.provenance().source == SourceKind::Ledger;
@@ -322,7 +340,8 @@ impl Read {
 
 impl Feed for Session {
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        let names = ask.options.by.map_or(Needs::NONE, |_| Needs::NAMES);
+        let of_groups = ask.options.by.filter(|by| by.is_of_group());
+        let names = of_groups.map_or(Needs::NONE, |_| Needs::NAMES);
         let needs = ask.needs | names;
         let request = Request { needs, watch: ask.watch, interval_ns: ask.interval_ns };
         self.advance(&request).map_err(|error| error.to_string())?;
@@ -347,6 +366,7 @@ impl Feed for Session {
                 sums.beside(groups, &self.book);
             }
         }
+        self.name_held_back(&mut frame);
         Some(frame)
     }
 

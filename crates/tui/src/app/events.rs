@@ -77,6 +77,10 @@ impl App {
                 Some(action) => action,
                 None => self.close_page_on(command),
             },
+            Page::Findings(_) => match self.on_findings(command) {
+                Some(action) => action,
+                None => self.close_page_on(command),
+            },
             Page::ColumnChooser(_) => Action::Draw,
         }
     }
@@ -85,6 +89,7 @@ impl App {
         let closes = matches!(command, KeyCommand::Back | KeyCommand::Quit)
             || matches!((&self.page, command), (Page::Help(_), KeyCommand::Help))
             || matches!((&self.page, command), (Page::Groups(_), KeyCommand::Groups))
+            || matches!((&self.page, command), (Page::Findings(_), KeyCommand::Findings))
             || matches!((&self.page, command), (Page::Process(_), KeyCommand::Open));
         match command {
             _ if closes => {
@@ -107,6 +112,7 @@ impl App {
             KeyCommand::Redraw => Action::Repaint,
             KeyCommand::Suspend => Action::Suspend,
             KeyCommand::Save => Action::Save,
+            KeyCommand::LookBack => Action::LookBack,
             KeyCommand::Pause => {
                 self.paused = !self.paused;
                 match self.paused {
@@ -164,6 +170,7 @@ impl App {
             | KeyCommand::End => self.move_selection(command),
             KeyCommand::Mark => self.on_mark(),
             KeyCommand::Back if self.marked.is_some() => self.on_mark(),
+            KeyCommand::Back if self.is_looking_back() => Action::LookOn,
             KeyCommand::Back => {
                 self.selection = Selection::None;
                 (self.top, self.reach) = (0, 0);
@@ -173,6 +180,7 @@ impl App {
             KeyCommand::Open => self.open_process(),
             KeyCommand::Groups => self.open_groups(),
             KeyCommand::Sums => self.open_sums(),
+            KeyCommand::Findings => self.open_findings(),
             KeyCommand::Help => {
                 self.page = Page::Help(0);
                 Action::Draw
@@ -298,6 +306,10 @@ impl App {
             }
             Page::Sums(_) => {
                 self.move_sum(step);
+                Action::Draw
+            }
+            Page::Findings(_) => {
+                self.move_finding(step.signum());
                 Action::Draw
             }
             Page::Help(top) | Page::Process(ProcessPage { top, .. }) => {

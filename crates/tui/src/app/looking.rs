@@ -10,6 +10,7 @@ impl App {
     /// returns: there is no moment at which the lines are those of another frame.
     pub fn accept(&mut self, frame: Frame, read: ReadDetails) {
         self.failure = None;
+        self.note_recent(&frame);
         let threads = self.settings.threads && self.process_page().is_none();
         self.arrange(frame, threads, read);
     }

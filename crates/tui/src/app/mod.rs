@@ -5,6 +5,7 @@ mod answering;
 pub mod arrange;
 pub mod column_chooser;
 pub mod events;
+pub mod findings;
 pub mod groups;
 pub mod looking;
 pub mod marking;
@@ -12,24 +13,28 @@ pub mod next_frame;
 pub mod past;
 pub mod process;
 pub mod question;
+mod recent;
 pub mod select;
 pub(crate) mod shown;
 pub mod sums;
 pub mod target;
 
-use crate::layout::{self, Placed, Screen, Widths};
+use crate::layout::{self, Placed, Screen, Wants, Widths};
 use crate::settings::Settings;
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, Context};
 use exactop_model::filter::Filter;
+use exactop_model::named::By;
 use exactop_model::sort::SortBy;
 use exactop_model::timeline::Travel;
 use exactop_model::Frame;
+use findings::FindingsPage;
 use groups::GroupsPage;
 use past::Past;
 use process::ProcessPage;
 use question::Prompt;
+use recent::Recent;
 use select::{Seen, Selection};
 use shown::Shown;
 use sums::SumsPage;
@@ -80,6 +85,10 @@ pub enum Action {
     Mark,
     /// Join the recording's windows to such of this length, ns, or not.
     Join(Option<u64>),
+    /// Go back to the windows that are over.
+    LookBack,
+    /// Come back to the window that is open.
+    LookOn,
     /// Keep the settings.
     Save,
     /// Stop until a shell brings the program back.
@@ -100,8 +109,10 @@ pub enum Page {
     ColumnChooser(ColumnChooser),
     /// Control groups.
     Groups(GroupsPage),
-    /// Sums by container, pod, namespace, unit or user.
+    /// Totals by command, user, group, unit, container, pod or namespace.
     Sums(SumsPage),
+    /// What the window has to say by itself.
+    Findings(FindingsPage),
 }
 
 /// A line for the person, until the next key.
@@ -143,6 +154,10 @@ pub struct App {
     pub(crate) paused: bool,
     /// Where in a recording it is, if it is of one.
     pub(crate) past: Option<Past>,
+    /// How busy the machine was until now.
+    pub(crate) recent: Recent,
+    /// What totals are by, on their page or when it is opened next.
+    pub(crate) sums_by: By,
     pub(crate) search: Option<String>,
     /// The window that rows are shown against.
     pub(crate) marked: Option<Marked>,
@@ -183,6 +198,8 @@ impl App {
             command_offset: 0,
             paused: false,
             past: None,
+            recent: Recent::default(),
+            sums_by: By::ALL[0],
             search: None,
             marked: None,
             search_due: false,
@@ -309,7 +326,9 @@ impl App {
             (Some(frame), true) => frame.cpus.len(),
             _ => 0,
         };
-        layout::screen(self.size.0, self.size.1, cpus, self.past.is_some())
+        let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
+        let recorded = self.past.is_some();
+        layout::screen(self.size.0, self.size.1, Wants { cpus, recorded, findings })
     }
 
     /// The columns of the table that fit.

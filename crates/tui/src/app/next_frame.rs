@@ -26,11 +26,15 @@ impl App {
                 still: self.still(),
                 threads_of: page,
                 by,
-                ..FrameOptions::default()
+                findings: self.settings.findings || matches!(self.page, Page::Findings(_)),
             },
             needs,
             watch: page,
-            groups: matches!(self.page, Page::Groups(_) | Page::Sums(_)),
+            groups: match &self.page {
+                Page::Groups(_) => true,
+                Page::Sums(page) => page.by.is_of_group(),
+                _ => false,
+            },
             interval_ns: Some((self.settings.interval_s * 1e9) as u64),
         }
     }

@@ -26,6 +26,8 @@ pub struct Past {
     pub bounds: (String, String),
     /// To which of the lengths windows are joined.
     joined: Option<usize>,
+    /// It is no recording: these are the last windows of a machine that goes on.
+    pub kept: bool,
 }
 
 impl Past {
@@ -48,6 +50,22 @@ impl App {
     pub(crate) fn begin_past(&mut self) {
         self.past = Some(Past::default());
         self.paused = true;
+    }
+
+    /// The last windows of a machine that goes on are shown, one by one.
+    pub(crate) fn begin_looking_back(&mut self) {
+        self.past = Some(Past { kept: true, ..Past::default() });
+        self.paused = true;
+    }
+
+    /// The machine is shown as it goes on.
+    pub(crate) fn end_looking_back(&mut self) {
+        (self.past, self.paused) = (None, false);
+    }
+
+    /// Whether windows are shown that are over, of a machine that goes on.
+    pub(crate) fn is_looking_back(&self) -> bool {
+        self.past.as_ref().is_some_and(|past| past.kept)
     }
 
     pub(crate) fn stop_playing(&mut self) {
@@ -82,12 +100,20 @@ impl App {
                 self.paused = !self.paused;
                 Some(if self.paused { Action::Draw } else { Action::Refresh })
             }
+            KeyCommand::Join if past.kept => {
+                self.complain(
+                    "windows that are kept in memory are not joined: record them (--record DIR)",
+                );
+                Some(Action::Draw)
+            }
             KeyCommand::Join => {
                 past.joined = past.longer();
                 Some(Action::Join(past.joined.map(|joined| JOINED[joined].0)))
             }
             KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Weight | KeyCommand::Limit => {
-                self.complain("this is a recording: who was there then cannot be acted on");
+                let kept = self.is_looking_back();
+                let what = if kept { "this window is over" } else { "this is a recording" };
+                self.complain(format!("{what}: who was there then cannot be acted on"));
                 Some(Action::Draw)
             }
             _ => None,
@@ -96,9 +122,17 @@ impl App {
 }
 
 /// What there is to say of the window that one came to, in words.
-pub(crate) fn noted(noted: Noted, by: Travel, local: &mut dyn FnMut(i128) -> String) -> String {
+/// `kept`: of a machine that goes on.
+pub(crate) fn noted(
+    noted: Noted,
+    by: Travel,
+    kept: bool,
+    local: &mut dyn FnMut(i128) -> String,
+) -> String {
     let change = matches!(by, Travel::Change(_));
     match noted {
+        Noted::Begin if kept => "nothing older is kept".into(),
+        Noted::End if kept => "nothing newer is kept: Esc comes back to now".into(),
         Noted::Spike { before, now } => {
             let what = if now > before { "more" } else { "less" };
             format!("a spike: {now:.2} CPUs in use, {what} than the {before:.2} before")

@@ -74,6 +74,7 @@ impl App {
             _ => Seen::default(),
         };
         self.mark_first_group();
+        self.mark_first_finding();
     }
 
     /// The selected row.

@@ -1,4 +1,5 @@
-//! The page of sums: everyone's time by container, pod, namespace, unit or user, one after the other.
+//! The page of totals: everyone's time by command, user, group, unit, container, pod or namespace, one
+//! after the other.
 
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
@@ -29,10 +30,17 @@ impl App {
     }
 
     pub(super) fn open_sums(&mut self) -> Action {
-        self.page = Page::Sums(SumsPage { by: By::Container, selected: None });
+        self.open_sums_by(self.sums_by)
+    }
+
+    pub(super) fn open_sums_by(&mut self, by: By) -> Action {
+        let had_groups = self.ask().groups;
+        self.sums_by = by;
+        self.page = Page::Sums(SumsPage { by, selected: None });
+        // What groups may use is read at both ends of a window.
         match self.past {
-            None => Action::Refresh,
-            Some(_) => self.rearranged(),
+            None if self.ask().groups && !had_groups => Action::Refresh,
+            _ => self.rearranged(),
         }
     }
 
@@ -41,11 +49,8 @@ impl App {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
             KeyCommand::Sums => {
-                if let Page::Sums(page) = &mut self.page {
-                    let at = By::ALL.iter().position(|by| *by == page.by).map_or(0, |at| at + 1);
-                    *page = SumsPage { by: By::ALL[at % By::ALL.len()], selected: None };
-                }
-                return Some(self.rearranged());
+                let at = By::ALL.iter().position(|by| *by == self.sums_by).map_or(0, |at| at + 1);
+                return Some(self.open_sums_by(By::ALL[at % By::ALL.len()]));
             }
             KeyCommand::Up => self.move_sum(-1),
             KeyCommand::Down => self.move_sum(1),

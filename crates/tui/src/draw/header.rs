@@ -1,18 +1,18 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
 use super::books;
-use super::text::{pack, put, put_right, seconds, width, Piece};
+use super::text::{cut, pack, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::escape::{escape_str, harmless};
-use exactop_model::frame::WindowState;
 use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
@@ -28,6 +28,9 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
                 if !screen.header.contains(&HeaderLine::Ticks) && ticks.width() <= left {
                     put_right(buf, y, &ticks);
                 }
+            }
+            HeaderLine::Findings => {
+                put(buf, 0, y, u16::MAX, &super::findings::line(frame, theme, room));
             }
             HeaderLine::Ticks => put(buf, 0, y, u16::MAX, &ticks_line(frame, theme, room)),
             HeaderLine::Cpus(n) => super::cpus::line(frame, screen, *n, theme, y, buf),
@@ -68,22 +71,51 @@ pub(super) fn books_line(app: &App, frame: &Frame, theme: Theme, room: usize) ->
 
 fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     let room = usize::from(buf.area.width);
-    let mut right = match status_stands_first(app, frame, theme, room) {
-        true => status(app, frame, theme),
-        false => Vec::new(),
-    };
-    right.push(Piece::new(9, theme, Ink::Plain, cost_text(frame)));
-    let right = pack(right, "     ", room);
+    let cost = Piece::new(9, theme, Ink::Plain, cost_text(frame));
+    let mut right = pack(vec![cost], "", room);
+    let stands_first = status_stands_first(app, frame, theme, room);
+    if stands_first {
+        let mut first = status_line(app, frame, theme, usize::MAX);
+        first.push_span("     ");
+        first.spans.extend(right.spans);
+        right = first;
+    }
     let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
     put(buf, 0, y, u16::MAX, &left);
     put_right(buf, y, &right);
+    let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
+    // Else the last windows have the line to themselves that the state of the books left.
+    if let Some(busy) = busy(app, theme, free).filter(|_| !stands_first) {
+        let x = room - right.width() - GAP - busy.width();
+        put(buf, x as u16, y, u16::MAX, &busy);
+    }
+}
+
+/// What a bar of the last windows is made of.
+pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// What stands before them.
+const BUSY: &str = "busy ";
+/// The fewest that say something.
+const LEAST_BARS: usize = 8;
+/// The most: more than that nobody reads.
+const MOST_BARS: usize = 60;
+
+/// How busy all CPUs were in the last windows, the newest to the right, where there is room.
+pub(super) fn busy(app: &App, theme: Theme, free: usize) -> Option<Line<'static>> {
+    let bars = free.checked_sub(BUSY.len()).filter(|&bars| bars >= LEAST_BARS)?.min(MOST_BARS);
+    if app.recent.len() < 2 || app.past.is_some() {
+        return None;
+    }
+    let eighth = |part: f32| EIGHTHS[((part * 8.0) as usize).min(EIGHTHS.len() - 1)];
+    let bars: String = app.recent.last(bars).map(eighth).collect();
+    let bars = Span::styled(bars, theme.style(Ink::User));
+    Some(Line::from(vec![Span::styled(BUSY, theme.style(Ink::Dim)), bars]))
 }
 
 /// Whether the state of the books has room on the first line.
 pub(super) fn status_stands_first(app: &App, frame: &Frame, theme: Theme, room: usize) -> bool {
-    let status = status(app, frame, theme);
-    let all = width(&about(app, frame, theme), "  ") + width(&status, "") + cost_text(frame).len();
-    all + 10 <= room
+    let status = status_line(app, frame, theme, usize::MAX).width();
+    width(&about(app, frame, theme), "  ") + status + cost_text(frame).len() + 10 <= room
 }
 
 fn about(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
@@ -135,50 +167,45 @@ fn cost_text(frame: &Frame) -> String {
     }
 }
 
-/// Who measures, how long the window is, and whether the books close; if not, why.
-pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
-    let window = format!(" · window {} s · ", seconds(frame.length_ns()));
+/// Between two pieces of the status line.
+pub(super) const STATUS_GAP: &str = " · ";
+/// The least of a reason that says something.
+const LEAST_REASON: usize = 24;
+
+/// Who measures, how long the window is, and how far it can be relied on: as much of it as there is room
+/// for, how far first. Which events that comes from is on the help page.
+pub(super) fn status_line(app: &App, frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    let mut line = pack(status(app, frame, theme), STATUS_GAP, room);
+    // Why it samples has what is left, and may be cut.
     let samples = !frame.provenance.source.keeps_books();
+    let left = room.saturating_sub(line.width() + STATUS_GAP.width());
+    if let Some(why) = frame.provenance.reason.as_ref().filter(|_| samples) {
+        let why = harmless(why);
+        if left >= why.width().min(LEAST_REASON) {
+            line.push_span(format!("{STATUS_GAP}{}", cut(&why, left)));
+        }
+    }
+    line
+}
+
+/// What stands on it, but for why a source samples.
+pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let samples = !frame.provenance.source.keeps_books();
+    let failure = app.failure.iter().map(|why| {
+        let text = format!("no new window: {}", harmless(why));
+        Piece::new(9, theme, Ink::Alarm, text)
+    });
+    let mut pieces: Vec<Piece> = failure.collect();
+    let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
     let source = frame.provenance.source.name();
-    let who = if samples { format!("{source} ~ samples") } else { source.into() };
-    let piece = Piece::new(9, theme, Ink::Plain, who).and(theme, Ink::Plain, window);
-    let troubles = troubles(frame);
-    let grade_ink = if samples || frame.exact { Ink::Strong } else { Ink::Alarm };
-    let grade = audit::state(frame).unwrap_or_else(|| WindowState::Inexact.name().into());
-    let piece = piece.and(theme, grade_ink, grade);
-    let reason = frame.provenance.reason.as_ref().filter(|_| samples).map(|r| harmless(r));
-    // Before what happened, which may be more than there is room for.
-    let piece = match frame.split_is_sampled() {
-        true => piece.and(theme, Ink::Plain, " (us/sy ~ sampled)"),
-        false => piece,
-    };
-    let why: Vec<String> = reason.into_iter().chain(troubles).collect();
-    let piece = match why.is_empty() {
-        true => piece,
-        // An exact window may have had events that were understood and set right.
-        false if frame.exact => piece.and(theme, Ink::Plain, format!(" · {}", why.join(", "))),
-        false => piece.and(theme, Ink::Plain, format!(": {}", why.join(", "))),
-    };
-    let alarm = |text: String| Piece::new(9, theme, Ink::Alarm, text);
-    let failure = app.failure.iter().map(|f| alarm(format!("no new window: {}", harmless(f))));
-    failure.chain([piece]).collect()
-}
-
-fn troubles(frame: &Frame) -> Vec<String> {
-    let mut all: Vec<String> = audit::events(frame).collect();
-    if frame.books.residual_ns != 0 {
-        all.push(format!("residual {}", duration(frame.books.residual_ns)));
+    add(4, Ink::Plain, if samples { format!("{source} ~ samples") } else { source.into() });
+    add(3, Ink::Plain, format!("window {} s", seconds(frame.length_ns())));
+    let calm = samples || frame.exact;
+    add(8, if calm { Ink::Strong } else { Ink::Alarm }, audit::grade(frame));
+    if frame.split_is_sampled() {
+        add(2, Ink::Plain, "us/sy ~ sampled".into());
     }
-    all
-}
-
-fn duration(ns: i64) -> String {
-    match ns.unsigned_abs() {
-        0..=99_999 => format!("{ns} ns"),
-        100_000..=9_999_999 => format!("{:.1} µs", ns as f64 / 1e3),
-        10_000_000..=999_999_999 => format!("{:.1} ms", ns as f64 / 1e6),
-        _ => format!("{:.3} s", ns as f64 / 1e9),
-    }
+    pieces
 }
 
 /// The rank of ticks that are always shown.

@@ -1,12 +1,14 @@
 //! The help page: the key table, the columns, what the marks and colours mean, and the glossary.
 
 use super::cpus::GLYPHS;
+use super::header::EIGHTHS;
 use super::states;
 use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
 use exactop_model::words::audit;
+use exactop_model::words::units::duration;
 use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -33,6 +35,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = vec![title("exactop: every nanosecond of every CPU, accounted for", theme)];
     let mut words = |indent, text: &str| lines.extend(wrapped(text, indent, width));
     words(0, &source(frame));
+    words(0, &window(frame));
     words(0, books(frame.provenance.source));
     if frame.provenance.source.keeps_books() {
         audit::lines(&frame.audit).iter().for_each(|line| words(0, line));
@@ -58,7 +61,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
         lines.extend(entry(column.title, &text, 10, width, theme));
     }
     lines.push(Line::default());
-    lines.push(title("Events the status line may name", theme));
+    lines.push(title("Events (those of this window stand above)", theme));
     for kind in ErrorKind::ALL {
         let then = if kind.inexact() { " The window is inexact." } else { "" };
         let text = format!("{}{then}", kind.meaning());
@@ -88,6 +91,24 @@ fn source(frame: &Frame) -> String {
         Some(reason) => format!("Source: {source} ({}).", harmless(reason)),
         None => format!("Source: {source}."),
     }
+}
+
+/// How far the window can be relied on, with what the status line leaves out.
+fn window(frame: &Frame) -> String {
+    let mut found: Vec<String> = audit::events(frame).collect();
+    if frame.books.residual_ns != 0 {
+        found.push(format!("residual {}", residual(frame.books.residual_ns)));
+    }
+    let state = audit::state(frame).unwrap_or_else(|| audit::grade(frame));
+    match found.is_empty() {
+        true => format!("This window: {state}."),
+        false => format!("This window: {state}; {}.", found.join(", ")),
+    }
+}
+
+fn residual(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", duration(ns.unsigned_abs()))
 }
 
 fn books(source: SourceKind) -> &'static str {
@@ -142,6 +163,9 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let head = title("Bars and colours", theme);
     let mut lines = vec![Line::default(), head, Line::from(spans)];
     lines.extend(state_marks(width, theme));
+    let eighths: String = EIGHTHS.iter().collect();
+    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right");
+    lines.extend(entry("busy", &busy, 10, width, theme));
     lines.push(Line::from(names));
     lines
 }
@@ -183,7 +207,7 @@ fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> V
 }
 
 /// Text in lines of at most `width`, indented.
-fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
+pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
     let room = width.min(indent + 90).saturating_sub(indent).max(10);
     let mut lines = Vec::new();
     let mut line = String::new();

@@ -4,6 +4,7 @@ mod books;
 mod column_chooser;
 mod cpus;
 mod figures;
+mod findings;
 mod groups;
 pub mod header;
 mod help;
@@ -65,8 +66,9 @@ fn draw_page(
         Page::Process(page) => process::draw(app, frame, page, &screen, theme, buf),
         Page::Groups(_) => groups::draw(app, frame, &screen, theme, buf),
         Page::Sums(_) => sums::draw(app, frame, &screen, theme, buf),
+        Page::Findings(_) => findings::draw(app, frame, &screen, theme, buf),
     }
-    if matches!(app.page(), Page::Process(_) | Page::Groups(_) | Page::Sums(_)) {
+    if !matches!(app.page(), Page::Help(_) | Page::ColumnChooser(_)) {
         header::draw(app, frame, &screen, theme, buf);
         return status::draw(app, frame, screen.status_y, theme, buf);
     }

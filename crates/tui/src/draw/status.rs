@@ -1,8 +1,8 @@
 //! The status line: a question, a message, or what restricts the view.
 
 use super::books::lost_note;
-use super::header::{books_line, status, status_stands_first};
-use super::text::{cut, pack, put_right, Piece};
+use super::header::{books_line, busy, status, status_line, status_stands_first, STATUS_GAP};
+use super::text::{cut, pack, put_right, width, Piece};
 use super::theme::{Ink, Theme};
 use super::{put, put_whole};
 use crate::app::question::Prompt;
@@ -34,20 +34,24 @@ pub(super) fn draw(
     if let Some(note) = lost_note(frame, app.settings().of_machine, &books) {
         state.insert(0, Piece::new(2, theme, Ink::Dim, note));
     }
-    let own_line = match status_stands_first(app, frame, theme, room) {
-        true => Line::default(),
-        false => pack(status(app, frame, theme), "  ", usize::MAX),
+    let stands_first = status_stands_first(app, frame, theme, room);
+    let own = match stands_first {
+        true => 0,
+        false => width(&status(app, frame, theme), STATUS_GAP),
     };
-    // What restricts the view always keeps a place; hints and notes only where there is one.
-    let kept = if state.iter().any(|p| p.rank() >= RESTRICTS) { room / 3 } else { 0 };
-    let state = pack(state, " · ", room.saturating_sub(own_line.width() + 2).max(kept));
-    let fits = own_line.width() + 2 + state.width() <= room || kept > 0;
-    let taken = if fits { state.width() + 2 } else { 0 };
-    if fits {
-        put_right(buf, y, &state);
-    }
-    let left = room.saturating_sub(taken);
-    put(buf, 0, y, left as u16, &cut_line(own_line, left));
+    // Where help is always has a place, and so has what restricts the view; hints and notes only where
+    // there is room.
+    let help: usize = state.iter().filter(|p| p.rank() >= HELP).map(Piece::width).sum();
+    let restricts = state.iter().any(|p| (RESTRICTS..HELP).contains(&p.rank()));
+    let kept = help + if restricts { room / 3 } else { 0 };
+    let state = pack(state, " · ", room.saturating_sub(own + 2).max(kept));
+    put_right(buf, y, &state);
+    let left = room.saturating_sub(state.width() + 2);
+    let line = match stands_first {
+        true => busy(app, theme, left).unwrap_or_default(),
+        false => cut_line(status_line(app, frame, theme, left), left),
+    };
+    put(buf, 0, y, left as u16, &line);
     None
 }
 
@@ -94,6 +98,8 @@ fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
 
 /// From this rank on a piece says that rows are missing or figures stand still.
 const RESTRICTS: u8 = 8;
+/// The rank of what tells where help is.
+const HELP: u8 = 10;
 
 /// What makes this view differ from the plain one.
 fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
@@ -122,10 +128,9 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     for (_, name) in flags.iter().filter(|(on, _)| *on) {
         add(5, Ink::Plain, name.to_string());
     }
-    if matches!(app.page(), Page::Process(_)) {
-        add(2, Ink::Dim, "Esc back".into());
-    } else {
-        add(1, Ink::Dim, "h help".into());
+    if matches!(app.page(), Page::Process(_) | Page::Findings(_)) {
+        add(4, Ink::Dim, "Esc back".into());
     }
+    add(HELP, Ink::Dim, "h help".into());
     pieces
 }

@@ -1,4 +1,4 @@
-//! The page of sums by container, pod, namespace, unit or user: what each got, what it may use, and who
+//! The page of totals by command, user, group, unit, container, pod or namespace: what each got, what it may use, and who
 //! was kept from running.
 
 use super::figures::{joined, widths};

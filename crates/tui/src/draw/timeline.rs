@@ -24,7 +24,11 @@ pub(super) fn draw(app: &App, theme: Theme, y: u16, buf: &mut Buffer) {
         format!(" + {length} s"),
     );
     let left = pack(vec![left], "", room);
-    let state = if app.is_paused() { "stopped" } else { "PLAYING" };
+    let state = match (app.is_paused(), past.kept) {
+        (false, _) => "PLAYING",
+        (true, true) => "over · Esc: now",
+        (true, false) => "stopped",
+    };
     let ink = if app.is_paused() { Ink::Plain } else { Ink::Strong };
     let mut right = vec![Piece::new(9, theme, ink, state)];
     if let Some(joined) = past.joined() {

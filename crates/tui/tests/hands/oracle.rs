@@ -9,7 +9,7 @@ use exactop_tui::app::question::Question;
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
-use exactop_tui::layout::screen;
+use exactop_tui::layout::{screen, Wants};
 use exactop_tui::{App, Deed, Target};
 use ratatui::style::Modifier;
 
@@ -79,7 +79,9 @@ impl Oracle {
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
         let cpus = if app.settings().per_cpu { 2 } else { 0 };
-        let Some(place) = screen(width, height, cpus, false) else { return };
+        let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
+        let wants = Wants { cpus, findings, recorded: false };
+        let Some(place) = screen(width, height, wants) else { return };
         if *app.page() != Page::Table {
             return;
         }

@@ -2,6 +2,7 @@
 //! shows it and a host that acts on it.
 
 use exactop_model::cgroups::GroupRow;
+use exactop_model::findings::{Finding, Waited, What};
 use exactop_model::{
     Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, SourceKind, Still, TaskKey,
 };
@@ -201,7 +202,25 @@ impl Machine {
         });
         let exited = exited.collect();
         let groups = ask.groups.then(|| self.group_rows()).flatten();
-        Frame { rows, exited, groups, ..self.base.clone() }
+        let findings = if ask.options.findings { self.findings() } else { Vec::new() };
+        Frame { rows, exited, groups, findings, ..self.base.clone() }
+    }
+
+    /// Now there is something to say, now not.
+    fn findings(&self) -> Vec<Finding> {
+        let waited = self.window.iter().filter(|process| process.run_ns % 2 == 1).map(|process| {
+            let leader = &process.threads[0];
+            let what = Waited {
+                comm: Comm::new(format!("<n{}>", leader.serial).as_bytes()),
+                processes: 1,
+                worst: Some(process.key(leader)),
+                run_ns: 1,
+                lat_ns: 9,
+                throttle_ns: 0,
+            };
+            Finding { what: What::Waited(what), about_ns: 9 }
+        });
+        waited.collect()
     }
 
     fn row(&self, kind: RowKind, process: &Process, thread: &Thread) -> Row {

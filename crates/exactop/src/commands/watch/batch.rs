@@ -19,7 +19,7 @@ impl Format {
         let mut ask = plan.ask();
         if let Format::Sums(by, _) = self {
             ask.options = FrameOptions { by: Some(by), ..FrameOptions::default() };
-            ask.groups = true;
+            ask.groups = by.is_of_group();
             // A source that has no time of waits in its own figures reads it then.
             ask.needs = ask.needs | Needs::SCHEDSTAT;
         }

@@ -2,6 +2,7 @@
 //! first window must pass.
 
 use crate::failure::Failure;
+use exactop_model::timeline::Timeline;
 use exactop_model::{Ask, Feed, Frame, Needs, Row};
 use exactop_sources::session::Session;
 use std::cell::Cell;
@@ -78,6 +79,20 @@ impl Feed for FirstLook {
     fn forget_details(&mut self) {
         if let Some(feed) = self.now() {
             feed.forget_details();
+        }
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        self.now()?.timeline()
+    }
+
+    fn look_back(&mut self) -> bool {
+        self.now().is_some_and(|feed| feed.look_back())
+    }
+
+    fn look_on(&mut self) {
+        if let Some(feed) = self.now() {
+            feed.look_on();
         }
     }
 }

@@ -107,4 +107,12 @@ impl Feed for Only {
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {
         self.feed.timeline()
     }
+
+    fn look_back(&mut self) -> bool {
+        self.feed.look_back()
+    }
+
+    fn look_on(&mut self) {
+        self.feed.look_on();
+    }
 }

@@ -1,0 +1,286 @@
+//! A live source whose last windows are kept: one can go back to them, and come back.
+
+use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, RowKind, Snapshot, Tap, TaskKey, Window};
+use exactop_recording::Kept;
+use exactop_sources::session::Session;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Why what is measured only while somebody looks is not there.
+const NOT_KEPT: &str =
+    "they are measured while somebody looks, and not kept with windows that are over";
+
+/// What a session tells of each window.
+struct Told(Rc<RefCell<Kept>>);
+
+impl Tap for Told {
+    fn snapshot(&mut self, now: &Snapshot, before: &Book) {
+        self.0.borrow_mut().snapshot(now, before);
+    }
+
+    fn details(&mut self, _: &Row) {}
+}
+
+/// A window that is over.
+struct Shown {
+    n: usize,
+    window: Window,
+    book: Book,
+}
+
+/// A session with its last windows.
+pub struct Remembering {
+    session: Session,
+    kept: Rc<RefCell<Kept>>,
+    /// Where one has gone back to.
+    shown: Option<Shown>,
+}
+
+impl Remembering {
+    /// The windows of this session from now on.
+    pub fn of(session: Session, kept: Kept) -> Remembering {
+        let kept = Rc::new(RefCell::new(kept));
+        let session = session.remembered(Box::new(Told(kept.clone())));
+        Remembering { session, kept, shown: None }
+    }
+
+    /// Shows the n-th window that is kept; whether there is one.
+    fn show(&mut self, n: usize) -> bool {
+        let found = self.kept.borrow().window(n);
+        let is_there = found.is_some();
+        if let Some((window, book)) = found {
+            self.shown = Some(Shown { n, window, book });
+        }
+        is_there
+    }
+}
+
+impl Shown {
+    /// What the window itself tells of a row. The rest nobody read then, and now it may be another's.
+    fn fill(&self, session: &mut Session, row: &mut Row) {
+        if row.kind != RowKind::Exited {
+            row.detail.user = Ok(session.user(row.ident.uid));
+        }
+        if let Some(group) = row.ident.cgroup_id.and_then(|id| self.book.group(id)) {
+            row.detail.cgroup = Ok(group.path.clone());
+            row.detail.named = Ok(Arc::clone(&group.named));
+        }
+    }
+
+    fn frame(&self, session: &mut Session, ask: &Ask) -> Frame {
+        let mut frame = Frame::new(&self.window, &self.book, &ask.options);
+        frame.waits = ask.watch.map(|_| Err(NOT_KEPT.into()));
+        frame.groups = ask.groups.then(|| Err(NOT_KEPT.into()));
+        if let Some(sums) = &mut frame.sums {
+            sums.name_users(|uid| Some(session.user(uid)));
+        }
+        frame
+    }
+}
+
+impl Feed for Remembering {
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        match &self.shown {
+            Some(shown) => Ok(Some(shown.frame(&mut self.session, ask))),
+            None => self.session.next_frame(ask),
+        }
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        match &self.shown {
+            Some(shown) => Some(shown.frame(&mut self.session, ask)),
+            None => self.session.same_frame(ask),
+        }
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        let Remembering { session, shown, .. } = self;
+        match shown {
+            Some(shown) => rows.iter_mut().for_each(|row| shown.fill(session, row)),
+            None => session.details(rows, needs),
+        }
+    }
+
+    fn forget_details(&mut self) {
+        self.session.forget_details();
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        match self.shown {
+            Some(_) => Some(self),
+            None => None,
+        }
+    }
+
+    fn look_back(&mut self) -> bool {
+        let count = self.kept.borrow().len();
+        // The last one is what is on the screen.
+        count > 1 && self.show(count - 1)
+    }
+
+    fn look_on(&mut self) {
+        self.shown = None;
+    }
+}
+
+impl Timeline for Remembering {
+    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+        let Some(shown) = &self.shown else { return Ok(None) };
+        let last = self.kept.borrow().len().saturating_sub(1);
+        let now = shown.n;
+        let (wanted, noted) = match to {
+            // Windows that are kept follow each other without a gap: each is a step.
+            Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if now == 0 => {
+                (0, Some(Noted::Begin))
+            }
+            Travel::Change(Direction::On) | Travel::By(Direction::On, _) if now >= last => {
+                (last, Some(Noted::End))
+            }
+            Travel::Change(Direction::Back) => (now - 1, None),
+            Travel::Change(Direction::On) => (now + 1, None),
+            Travel::By(Direction::Back, windows) => (now.saturating_sub(windows), None),
+            Travel::By(Direction::On, windows) => (now.saturating_add(windows).min(last), None),
+            Travel::To(wall_ns) => self.at(wall_ns, last),
+        };
+        match wanted == now || self.show(wanted) {
+            true => Ok(noted),
+            false => Err("the window that was kept cannot be read".into()),
+        }
+    }
+
+    fn join(&mut self, _: Option<u64>) -> Result<(), String> {
+        Err("windows that are kept in memory are not joined: record them (--record DIR)".into())
+    }
+
+    fn arrived(&self) -> Option<Noted> {
+        None
+    }
+
+    fn place(&self) -> Place {
+        let kept = self.kept.borrow();
+        let span = |n| kept.span(n).unwrap_or_default();
+        let shown = span(self.shown.as_ref().map_or(0, |shown| shown.n));
+        let (first, last) = (span(0), span(kept.len().saturating_sub(1)));
+        Place {
+            from_wall_ns: shown.wall_t0_ns(),
+            to_wall_ns: shown.wall_t1_ns(),
+            length_ns: shown.t1_ns - shown.t0_ns,
+            recorded: vec![(first.wall_t0_ns(), last.wall_t1_ns())],
+            windows: 1,
+        }
+    }
+
+    fn has_exited(&self, task: TaskKey) -> bool {
+        let Some(Shown { book, .. }) = &self.shown else { return false };
+        let Some(process) = book.process(task.tgid) else { return true };
+        let leader = process.leader.and_then(|account| book.task(account));
+        task.is_leader() && leader.is_some_and(|leader| leader.key.start_ns != task.start_ns)
+    }
+}
+
+impl Remembering {
+    /// The window that holds a time, or the first after it; the last, and that it is, where there is none.
+    fn at(&self, wall_ns: i128, last: usize) -> (usize, Option<Noted>) {
+        let kept = self.kept.borrow();
+        let ends = |n: usize| kept.span(n).is_some_and(|span| span.wall_t1_ns() > wall_ns);
+        (0..=last).find(|&n| ends(n)).map_or((last, Some(Noted::End)), |n| (n, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Provenance, RowKind, SourceKind, Still};
+    use exactop_recording::Machine;
+    use exactop_sources::{Request, Source, SourceError};
+    use std::path::Path;
+
+    /// The made-up machine, a window further at each look.
+    struct MadeUp(u64, Provenance);
+
+    impl Source for MadeUp {
+        fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
+            self.0 += 1;
+            Ok(exactop_testkit::snapshot(SourceKind::Ledger, self.0, None))
+        }
+
+        fn provenance(&self) -> &Provenance {
+            &self.1
+        }
+    }
+
+    fn remembering(windows: u64) -> (Remembering, Vec<Frame>) {
+        let provenance = exactop_testkit::snapshot(SourceKind::Ledger, 0, None).provenance;
+        let source = Box::new(MadeUp(0, provenance));
+        let session = Session::new(source, Path::new("/proc")).expect("a session");
+        let mut feed = Remembering::of(session, Kept::of(Machine::this("a test")));
+        let frames = (0..=windows).filter_map(|_| feed.next_frame(&ask()).expect("a frame"));
+        let frames = frames.collect();
+        (feed, frames)
+    }
+
+    fn ask() -> Ask {
+        let mut ask = Ask { needs: Needs::MACHINE, ..Ask::default() };
+        ask.options.still = Still::All;
+        ask
+    }
+
+    fn instants(frame: &Frame) -> (u64, u64) {
+        (frame.t0_ns, frame.t1_ns)
+    }
+
+    #[test]
+    fn every_step_shows_the_window_that_was_and_now_is_where_it_was_left() {
+        let (mut feed, frames) = remembering(6);
+        assert!(feed.timeline().is_none());
+        assert!(feed.look_back());
+        let shown = |feed: &mut Remembering| {
+            let frame = feed.next_frame(&ask()).expect("a frame").expect("a window");
+            (instants(&frame), frame.books)
+        };
+        let was = |n: usize| (instants(&frames[n]), frames[n].books);
+        let travel = |feed: &mut Remembering, to| {
+            feed.timeline().expect("a time line").travel(to).expect("it can be read")
+        };
+        assert_eq!(shown(&mut feed), was(5), "the last is shown, and none is closed");
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), None);
+        assert_eq!(shown(&mut feed), was(4));
+        assert_eq!(travel(&mut feed, Travel::Change(Direction::Back)), None);
+        assert_eq!(shown(&mut feed), was(3), "a change is a step");
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 10)), None);
+        assert_eq!(shown(&mut feed), was(0));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), Some(Noted::Begin));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 2)), None);
+        assert_eq!(shown(&mut feed), was(2));
+        let place = feed.timeline().expect("a time line").place();
+        assert_eq!(place.length_ns, exactop_testkit::WINDOW);
+        assert_eq!(travel(&mut feed, Travel::To(place.from_wall_ns - 1)), None);
+        assert_eq!(shown(&mut feed), was(1));
+        assert_eq!(travel(&mut feed, Travel::To(i128::MAX)), Some(Noted::End));
+        assert_eq!(shown(&mut feed), was(5));
+        feed.look_on();
+        assert!(feed.timeline().is_none());
+        let next = feed.next_frame(&ask()).expect("a frame").expect("a window");
+        assert_eq!(next.t0_ns, frames[5].t1_ns, "the next window is closed");
+    }
+
+    #[test]
+    fn of_who_was_there_then_only_what_the_window_tells_is_shown() {
+        let (mut feed, _) = remembering(3);
+        feed.look_back();
+        let mut frame = feed.same_frame(&ask()).expect("a window");
+        // A process that lives now under the number of one that did then.
+        let mine = std::process::id();
+        let row = frame.rows.iter_mut().find(|row| row.kind != RowKind::Exited).expect("a row");
+        (row.key.tgid, row.key.tid, row.ident.uid) = (mine, mine, 0);
+        let all = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
+        let ident = row.ident;
+        feed.details(&mut [&mut *row], all.into_iter().fold(Needs::NAMES, Needs::with));
+        assert_eq!(row.detail.user.as_deref(), Ok("root"));
+        assert!(row.detail.cmdline.is_err() && row.detail.res.is_err());
+        assert!(row.detail.cgroup.is_err() && row.detail.time_ns.is_err());
+        assert_eq!(row.ident, ident, "nice values and the like are those of then");
+    }
+}

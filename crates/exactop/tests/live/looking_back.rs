@@ -1,0 +1,32 @@
+//! Back through the last windows of a machine that goes on, in a real terminal.
+
+use crate::helpers::terminal::Terminal;
+use crate::screen::table;
+
+/// `2026-11-22 14:03:10 + 1.100 s`: what the time line says of the window. It tells whole seconds: windows
+/// that are longer begin in different ones.
+fn window(screen: &str) -> Option<String> {
+    let (window, _) = screen.lines().nth(1)?.split_once(" s ")?;
+    window.contains(" + ").then(|| window.to_string())
+}
+
+#[test]
+fn windows_that_are_over_can_be_gone_back_to() {
+    let terminal = Terminal::live(120, 30, "-d 1.1 --source procfs");
+    // Two bars: at least two windows are over.
+    terminal.shows("busy ");
+    terminal.keys(&["["]);
+    terminal.shows("over · Esc: now");
+    let first = terminal.wait("a window", |t| window(&t.screen()));
+    terminal.passes(|screen| table(&terminal, screen));
+    terminal.keys(&["k"]);
+    terminal.shows("this window is over");
+    terminal.keys(&["]"]);
+    let next = terminal.wait("another", |t| window(&t.screen()).filter(|other| *other != first));
+    terminal.keys(&["["]);
+    terminal.wait("the first", |t| window(&t.screen()).filter(|other| *other == first));
+    assert_ne!(next, first);
+    terminal.keys(&["Escape"]);
+    terminal.wait("now", |t| window(&t.screen()).is_none().then_some(()));
+    terminal.passes(|screen| table(&terminal, screen));
+}

@@ -1,0 +1,85 @@
+//! The page of findings: what the window has to say by itself, and the way from each to where more of it
+//! is seen.
+
+use super::{Action, App, Page, ProcessPage};
+use crate::keys::KeyCommand;
+use exactop_model::findings::{Finding, Leads, Subject};
+
+/// Which finding is selected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FindingsPage {
+    /// What the selected finding is about; the worst at first.
+    pub selected: Option<Subject>,
+}
+
+impl App {
+    fn findings(&self) -> &[Finding] {
+        self.frame().map_or(&[], |frame| &frame.findings)
+    }
+
+    /// The place of the selected finding; `None` if it is over, or nothing was drawn yet.
+    pub(crate) fn selected_finding(&self) -> Option<usize> {
+        let Page::Findings(page) = &self.page else { return None };
+        let subject = page.selected?;
+        self.findings().iter().position(|finding| finding.subject() == subject)
+    }
+
+    /// Before anyone chose, the worst is marked.
+    pub(super) fn mark_first_finding(&mut self) {
+        let first = self.findings().first().map(Finding::subject);
+        if let Page::Findings(page) = &mut self.page {
+            page.selected = page.selected.or(first);
+        }
+    }
+
+    pub(super) fn open_findings(&mut self) -> Action {
+        self.page = Page::Findings(FindingsPage::default());
+        self.rearranged()
+    }
+
+    /// What a key does here; `None`: what it does on every page that can be left.
+    pub(super) fn on_findings(&mut self, command: KeyCommand) -> Option<Action> {
+        match command {
+            KeyCommand::Up => self.move_finding(-1),
+            KeyCommand::Down => self.move_finding(1),
+            KeyCommand::PageUp | KeyCommand::Home => self.move_finding(isize::MIN / 2),
+            KeyCommand::PageDown | KeyCommand::End => self.move_finding(isize::MAX / 2),
+            KeyCommand::Open => return Some(self.follow_finding()),
+            _ => return None,
+        }
+        Some(Action::Draw)
+    }
+
+    pub(super) fn move_finding(&mut self, by: isize) {
+        let last = self.findings().len().saturating_sub(1) as isize;
+        let at = self.selected_finding().map_or(0, |at| (at as isize).saturating_add(by));
+        let to = self.findings().get(at.clamp(0, last) as usize).map(Finding::subject);
+        if let Page::Findings(page) = &mut self.page {
+            page.selected = to.or(page.selected);
+        }
+    }
+
+    /// Goes where more is seen of the selected finding.
+    fn follow_finding(&mut self) -> Action {
+        let Some(finding) = self.selected_finding().and_then(|at| self.findings().get(at)) else {
+            self.complain("no finding is selected, or it is over");
+            return Action::Draw;
+        };
+        match finding.leads() {
+            Some(Leads::Groups) => self.open_groups(),
+            Some(Leads::Totals(by)) => self.open_sums_by(by),
+            Some(Leads::Process(key)) => {
+                self.page = Page::Process(ProcessPage::new(key));
+                self.rearranged()
+            }
+            Some(Leads::Quality) => {
+                self.page = Page::Help(0);
+                Action::Draw
+            }
+            None => {
+                self.say("nothing more is known of it than stands here");
+                Action::Draw
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What the window has to say by itself: a line under the balance, and a page with the figures.
+
+use super::help::wrapped;
+use super::put;
+use super::text::{cell, cut, pack, put_right, Piece};
+use super::theme::{Ink, Theme};
+use crate::app::App;
+use crate::layout::Screen;
+use exactop_model::findings::{Finding, Leads, What};
+use exactop_model::words::findings::{evidence, sentence};
+use exactop_model::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::text::{Line, Span};
+
+const GAP: &str = " · ";
+
+/// As many as there is room for, the worst first, which may be cut; and how many more there are.
+pub(super) fn line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    let said: Vec<Piece> = frame
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(n, finding)| {
+            let rank = u8::MAX.saturating_sub(n.min(200) as u8);
+            Piece::new(rank, theme, ink(finding), sentence(finding, frame.length_ns()))
+        })
+        .collect();
+    let count = said.len();
+    let key = |hidden: usize| match hidden {
+        0 => "  (!)".to_string(),
+        n => format!("  (! +{n})"),
+    };
+    let mut line = pack(said, GAP, room.saturating_sub(key(count).len()));
+    // Between any two there is a gap, a span of its own.
+    let shown = line.spans.len().div_ceil(2);
+    let key = key(count - shown.min(count));
+    if let [only] = line.spans.as_mut_slice() {
+        only.content = cut(&only.content, room.saturating_sub(key.len())).into();
+    }
+    line.push_span(Span::styled(key, theme.style(Ink::Dim)));
+    line
+}
+
+fn ink(finding: &Finding) -> Ink {
+    match finding.what {
+        What::Throttled(_) => Ink::Throttled,
+        What::Waited(_) => Ink::RunQueue,
+        What::Stolen { .. } => Ink::Steal,
+        What::Residual { .. } | What::Missed(_) => Ink::Alarm,
+        What::ShortLived(_) | What::Unnamed { .. } => Ink::Strong,
+    }
+}
+
+pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
+    let (mut y, width) = (screen.heading_y, buf.area.width);
+    let room = usize::from(width);
+    let heading = cell("FINDINGS OF THE WINDOW, THE WORST FIRST", room, true);
+    put(buf, 0, y, width, &Line::styled(heading, theme.style(Ink::Heading)));
+    if frame.findings.is_empty() {
+        let text = "nothing: docs/findings.md says from when on there is something";
+        return put(buf, 0, y + 1, width, &Line::styled(text, theme.style(Ink::Dim)));
+    }
+    let selected = app.selected_finding();
+    let blocks: Vec<Vec<Line>> = frame
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(n, finding)| block(frame, finding, selected == Some(n), room, theme))
+        .collect();
+    // What stands above the selected one goes first where the screen is too short.
+    let rows = usize::from(buf.area.height.saturating_sub(y + 1));
+    let until = selected.map_or(0, |at| at + 1);
+    let mut first = 0;
+    while blocks[first..until.max(first)].iter().map(Vec::len).sum::<usize>() > rows
+        && first + 1 < until
+    {
+        first += 1;
+    }
+    for line in blocks[first..].iter().flatten().take(rows) {
+        y += 1;
+        put(buf, 0, y, width, line);
+    }
+    if let Some(leads) = selected.map(|at| frame.findings[at].leads()) {
+        put_right(buf, screen.heading_y, &Line::styled(way(leads), theme.style(Ink::Heading)));
+    }
+}
+
+/// A finding's sentence with its figures below.
+fn block(
+    frame: &Frame,
+    finding: &Finding,
+    selected: bool,
+    room: usize,
+    theme: Theme,
+) -> Vec<Line<'static>> {
+    let said = sentence(finding, frame.length_ns());
+    let ink = if selected { Ink::Selected } else { ink(finding) };
+    let said = match selected {
+        true => cell(&said, room, true),
+        false => cut(&said, room),
+    };
+    let figures = wrapped(&evidence(finding), 4, room).into_iter();
+    let figures = figures.map(|line| line.style(theme.style(Ink::Dim)));
+    [Line::styled(said, theme.style(ink))].into_iter().chain(figures).collect()
+}
+
+/// Where Enter leads.
+fn way(leads: Option<Leads>) -> String {
+    match leads {
+        Some(Leads::Groups) => " Enter: control groups".into(),
+        Some(Leads::Process(key)) => format!(" Enter: process {}", key.tgid),
+        Some(Leads::Totals(by)) => format!(" Enter: totals by {by}"),
+        Some(Leads::Quality) => " Enter: the window's quality".into(),
+        None => String::new(),
+    }
+}

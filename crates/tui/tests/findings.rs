@@ -1,0 +1,121 @@
+//! What a window has to say by itself: the line under the balance, its page, and where that leads.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::findings::{Finding, ShortLived, Throttled, Waited, What};
+use exactop_model::named::By;
+use exactop_model::{Comm, Frame};
+use exactop_testkit::{arranged, details};
+use exactop_tui::app::Page;
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{Action, App, Settings};
+
+fn app(width: u16, height: u16, settings: Settings) -> App {
+    let mut app = App::new(settings).expect("settings");
+    app.resize(width, height);
+    show(&mut app, |_| {});
+    app
+}
+
+/// Gives the app the frame it asks for, changed by `change`.
+fn show(app: &mut App, change: impl FnOnce(&mut Frame)) {
+    let mut frame = arranged(&app.ask(), 0);
+    change(&mut frame);
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+}
+
+fn take(app: &mut App, code: KeyCode) -> Action {
+    app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+}
+
+fn picture(app: &App) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, Theme::Full, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+/// A group held back, programs that waited, short lives: what a window may have to say.
+fn findings(frame: &mut Frame) {
+    let comm = |name: &str| Comm::new(name.as_bytes());
+    let key = frame.rows[0].key;
+    let length_ns = frame.length_ns();
+    let part = |pct: u64| length_ns * pct / 100;
+    let throttled = What::Throttled(Throttled {
+        cgroup_id: 7,
+        path: Some(b"/we\x1bb".to_vec()),
+        allowed_cpus: Some(0.4),
+        worst: Some(key),
+        comm: comm("serve"),
+        run_ns: part(40),
+        lat_ns: 0,
+        throttle_ns: part(60),
+    });
+    let waited = What::Waited(Waited {
+        comm: comm("d\x07d"),
+        processes: 3,
+        worst: Some(key),
+        run_ns: part(1),
+        lat_ns: part(33),
+        throttle_ns: 0,
+    });
+    let short = What::ShortLived(ShortLived {
+        all_ns: part(30),
+        used_ns: part(75),
+        comm: comm("true"),
+        under: Some(comm("sh")),
+        processes: 2_238,
+        run_ns: part(30),
+        mean_life_ns: 1_800_000,
+    });
+    let all = [(throttled, 60), (waited, 33), (short, 30)];
+    frame.findings = all.map(|(what, pct)| Finding { what, about_ns: part(pct) }).into();
+}
+
+#[test]
+fn findings_at_80x24_and_160x24() {
+    for width in [80, 160] {
+        let mut app = app(width, 24, Settings::default());
+        show(&mut app, findings);
+        insta::assert_snapshot!(format!("findings_at_{width}x24"), picture(&app));
+        take(&mut app, KeyCode::Char('!'));
+        show(&mut app, findings);
+        take(&mut app, KeyCode::Down);
+        app.look(&mut details);
+        insta::assert_snapshot!(format!("page_of_findings_at_{width}x24"), picture(&app));
+    }
+}
+
+#[test]
+fn a_finding_leads_to_where_more_of_it_is_seen() {
+    let follow = |down: usize| {
+        let mut app = app(100, 30, Settings::default());
+        take(&mut app, KeyCode::Char('!'));
+        show(&mut app, findings);
+        for key in [vec![KeyCode::Down; down], vec![KeyCode::Enter]].concat() {
+            take(&mut app, key);
+        }
+        app
+    };
+    assert!(matches!(follow(0).page(), Page::Groups(_)));
+    assert!(matches!(follow(1).page(), Page::Process(_)));
+    let totals = follow(2);
+    assert!(matches!(totals.page(), Page::Sums(_)));
+    assert_eq!(totals.ask().options.by, Some(By::Command));
+}
+
+#[test]
+fn without_findings_or_with_the_setting_off_there_is_no_line() {
+    let quiet = Settings { findings: false, ..Settings::default() };
+    let mut app = app(80, 24, quiet);
+    assert!(!app.ask().options.findings && !picture(&app).contains("(!"));
+    take(&mut app, KeyCode::Char('!'));
+    assert!(app.ask().options.findings, "who opens the page wants them");
+    show(&mut app, |frame| frame.findings.clear());
+    assert!(picture(&app).contains("nothing: docs/findings.md"), "{}", picture(&app));
+    take(&mut app, KeyCode::Char('!'));
+    assert_eq!(*app.page(), Page::Table);
+}

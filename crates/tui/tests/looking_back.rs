@@ -1,0 +1,265 @@
+//! Going back, from a machine that goes on, to windows that are over: what the keys do, that no window is
+//! closed meanwhile, and the way back to now.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
+use exactop_testkit::{arranged, details};
+use exactop_tui::app::target::Limit;
+use exactop_tui::canvas::Canvas;
+use exactop_tui::desk::Desk;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{App, Deed, Host, Settings, Target};
+use std::cell::Cell;
+use std::rc::Rc;
+
+const SECOND: i128 = 1_000_000_000;
+
+/// Windows that were closed, and which of them is shown if it is not the last.
+type Shared = Rc<Cell<(usize, Option<usize>)>>;
+
+/// The made-up machine as it goes on, all of whose windows are kept.
+struct Live(Shared);
+
+impl Live {
+    fn shown(&self) -> usize {
+        let (closed, back) = self.0.get();
+        back.map_or(closed.saturating_sub(1), |back| back)
+    }
+}
+
+impl Feed for Live {
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        let (closed, back) = self.0.get();
+        assert_eq!(back, None, "a window is closed while one looks back");
+        self.0.set((closed + 1, None));
+        Ok(self.same_frame(ask))
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        Some(arranged(&Ask { groups: false, ..ask.clone() }, self.shown() as u64))
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        details(rows, needs);
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        match self.0.get().1 {
+            Some(_) => Some(self),
+            None => None,
+        }
+    }
+
+    fn look_back(&mut self) -> bool {
+        let (closed, _) = self.0.get();
+        if closed > 1 {
+            self.0.set((closed, Some(closed - 1)));
+        }
+        closed > 1
+    }
+
+    fn look_on(&mut self) {
+        self.0.set((self.0.get().0, None));
+    }
+}
+
+impl Timeline for Live {
+    fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
+        let (closed, _) = self.0.get();
+        let at = self.shown();
+        let (to, noted) = match to {
+            Travel::By(Direction::Back, _) | Travel::Change(Direction::Back) if at == 0 => {
+                (0, Some(Noted::Begin))
+            }
+            Travel::By(Direction::Back, n) => (at.saturating_sub(n), None),
+            Travel::Change(Direction::Back) => (at - 1, None),
+            Travel::By(Direction::On, _) | Travel::Change(Direction::On) if at + 1 == closed => {
+                (at, Some(Noted::End))
+            }
+            _ => (at + 1, None),
+        };
+        self.0.set((closed, Some(to)));
+        Ok(noted)
+    }
+
+    fn join(&mut self, _: Option<u64>) -> Result<(), String> {
+        Err("not joined".into())
+    }
+
+    fn arrived(&self) -> Option<Noted> {
+        None
+    }
+
+    fn place(&self) -> Place {
+        let wall_ns = |n: usize| 2 * SECOND * n as i128;
+        Place {
+            from_wall_ns: wall_ns(self.shown()),
+            to_wall_ns: wall_ns(self.shown() + 1),
+            length_ns: 2_000_000_000,
+            recorded: vec![(0, wall_ns(self.0.get().0))],
+            windows: 1,
+        }
+    }
+
+    fn has_exited(&self, _: TaskKey) -> bool {
+        true
+    }
+}
+
+/// Acts on nobody.
+struct Nobody;
+
+impl Host for Nobody {
+    fn identify(&mut self, _: u32, _: Deed) -> Result<Target, String> {
+        panic!("nobody is looked for");
+    }
+
+    fn has_exited(&mut self, _: TaskKey) -> bool {
+        false
+    }
+
+    fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        panic!("nobody is signalled");
+    }
+
+    fn renice(&mut self, _: &Target, _: i32) -> Result<(), String> {
+        panic!("nobody's priority is changed");
+    }
+
+    fn limit(&mut self, _: &Limit) -> Result<String, String> {
+        panic!("nobody is limited");
+    }
+
+    fn save(&mut self, _: &Settings) -> Result<String, String> {
+        Ok("nowhere".into())
+    }
+
+    fn user_id(&mut self, _: &str) -> Option<u32> {
+        None
+    }
+
+    fn point_in_time(&mut self, text: &str, _: i128) -> Result<i128, String> {
+        Err(format!("'{text}' is no time"))
+    }
+
+    fn local_time(&mut self, wall_ns: i128) -> String {
+        let seconds = wall_ns / SECOND;
+        format!("2026-11-22 14:{:02}:{:02}", seconds / 60, seconds % 60)
+    }
+}
+
+/// A desk after so many windows.
+fn with_desk(windows: usize, test: impl FnOnce(&mut Desk, &Shared)) {
+    let shared: Shared = Rc::default();
+    let (mut feed, mut host) = (Live(shared.clone()), Nobody);
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(100, 24);
+    for _ in 0..windows {
+        desk.next_frame().expect("a frame");
+    }
+    desk.look();
+    test(&mut desk, &shared);
+}
+
+fn press(desk: &mut Desk, code: KeyCode) {
+    desk.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    if desk.wants_frame() {
+        desk.next_frame().expect("a frame");
+    }
+    desk.look();
+}
+
+fn typed(desk: &mut Desk, text: &str) {
+    text.chars().for_each(|c| press(desk, KeyCode::Char(c)));
+}
+
+fn picture(desk: &Desk) -> String {
+    let (width, height) = desk.app().size();
+    let mut canvas = Canvas::new(width, height);
+    draw(desk.app(), Theme::Full, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
+    (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
+}
+
+#[test]
+fn brackets_step_through_windows_that_are_over_and_esc_comes_back() {
+    with_desk(5, |desk, at| {
+        typed(desk, "[");
+        assert_eq!(at.get(), (5, Some(3)), "the one before the last");
+        let screen = picture(desk);
+        assert!(screen.contains("2026-11-22 14:00:06 + 2.000 s"), "{screen}");
+        assert!(screen.contains("over · Esc: now") && desk.app().is_paused(), "{screen}");
+        typed(desk, "[[");
+        assert_eq!(at.get(), (5, Some(1)));
+        typed(desk, "]");
+        press(desk, KeyCode::Left);
+        assert_eq!(at.get(), (5, Some(1)), "arrows, too");
+        typed(desk, "[[");
+        assert!(picture(desk).contains("nothing older is kept"), "{}", picture(desk));
+        typed(desk, "]]]]]");
+        assert!(picture(desk).contains("Esc comes back to now"), "{}", picture(desk));
+        assert_eq!(at.get(), (5, Some(4)));
+        press(desk, KeyCode::Esc);
+        assert_eq!(at.get(), (6, None), "the window that was open meanwhile is closed");
+        let screen = picture(desk);
+        assert!(!screen.contains("2026-11-22") && !desk.app().is_paused(), "{screen}");
+    });
+}
+
+#[test]
+fn who_is_gone_by_now_cannot_be_acted_on() {
+    with_desk(3, |desk, _| {
+        typed(desk, "[");
+        for key in ["k", "r"] {
+            typed(desk, key);
+            assert!(picture(desk).contains("this window is over"), "{}", picture(desk));
+        }
+        typed(desk, "z");
+        let screen = picture(desk);
+        assert!(screen.contains("are not joined") && !screen.contains("joined to"), "{screen}");
+        press(desk, KeyCode::Esc);
+        typed(desk, "k");
+        assert!(desk.app().prompt().is_some(), "now it asks");
+    });
+}
+
+#[test]
+fn pages_are_left_before_the_past_is() {
+    with_desk(4, |desk, at| {
+        typed(desk, "[");
+        press(desk, KeyCode::Down);
+        press(desk, KeyCode::Enter);
+        press(desk, KeyCode::Esc);
+        assert_eq!(at.get(), (4, Some(2)), "a page was left");
+        press(desk, KeyCode::Esc);
+        assert_eq!(at.get(), (5, None));
+    });
+}
+
+#[test]
+fn without_windows_that_are_over_there_is_nothing_to_go_back_to() {
+    with_desk(1, |desk, at| {
+        typed(desk, "[");
+        assert_eq!(at.get(), (1, None));
+        assert!(picture(desk).contains("no window before this one is kept"), "{}", picture(desk));
+    });
+}
+
+#[test]
+fn bars_of_the_last_windows_stand_in_the_header() {
+    with_desk(1, |desk, _| assert!(!picture(desk).contains("busy ")));
+    with_desk(9, |desk, _| {
+        // Beside the time, or where the state of the books would be that stands there.
+        for (width, least) in [(100, 9), (140, 9), (220, 9), (80, 0)] {
+            desk.resize(width, 24);
+            let screen = picture(desk);
+            let bars = screen.lines().take(8).find_map(|line| Some(line.split_once("busy ")?.1));
+            let bars =
+                bars.map_or(0, |bars| bars.chars().take_while(|c| ('▁'..='█').contains(c)).count());
+            assert_eq!(bars, least, "{screen}");
+        }
+    });
+}
