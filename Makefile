@@ -103,12 +103,32 @@ test-duckdb: cargo ## Hold exported Parquet against DuckDB (Python's, installed 
 	    target/duckdb/bin/python3 -m pip install --quiet duckdb pytz
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/duckdb/bin/python3 $(CARGO) test -p exactop-export duckdb
 
-.PHONY: test-fleet
-test-fleet: cargo ## Send recordings to ClickHouse's engine and ask it and DuckDB (Python's, installed below target/)
+.PHONY: fleet-python
+fleet-python:
 	@test -x target/fleet/bin/python3 || python3 -m venv target/fleet
 	@target/fleet/bin/python3 -c 'import chdb, duckdb, pytz' 2>/dev/null || \
 	    target/fleet/bin/python3 -m pip install --quiet chdb duckdb pytz
+
+# What happens to the fleet that is tested: a little of everything.
+FAULTS = --late 2 --doubled 2 --lost 2 --skewed 1 --dead 1 --restarted 2 --regression 20,30
+
+.PHONY: test-fleet
+test-fleet: cargo fleet-python ## Send recordings to ClickHouse's engine and ask it and DuckDB (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
+	$(CARGO) build -q -p exactop
+	rm -rf target/fleet-test
+	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
+	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
+
+# Hosts and hours of the fleet that is shown, and what happens to it.
+FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
+
+.PHONY: fleet-demo
+fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report
+	rm -rf target/fleet-demo
+	$(CARGO) run -q --release -p xtask -- fleet-sim $(FLEET) -o target/fleet-demo/books
+	target/fleet/bin/python3 scripts/fleet-demo.py target/release/exactop target/fleet-demo
 
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops

@@ -3,6 +3,7 @@
 //! Each chore is a module with its own arguments; this file only dispatches.
 
 mod bench;
+mod fleet_sim;
 mod fuzz;
 mod hostile;
 mod vm;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Bench(bench::Args),
+    FleetSim(fleet_sim::Args),
     Fuzz(fuzz::Args),
     Hostile(hostile::Args),
     Vm(vm::Args),
@@ -26,6 +28,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::FleetSim(args) => fleet_sim::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Hostile(args) => hostile::run(&args),
         Task::Vm(args) => vm::run(&args),

@@ -1,6 +1,6 @@
 //! The command line: watching, or one of the subcommands.
 
-use crate::commands::{cgroups, daemon, diff, export, load, prstat, record, replay, report};
+use crate::commands::{cgroups, daemon, diff, export, fleet, load, prstat, record, replay, report};
 #[cfg(feature = "bpf")]
 use crate::commands::{lab, on_demand, run, trace};
 use crate::options::parse::{self, Word};
@@ -128,6 +128,12 @@ pub enum Subcommands {
     Export {
         #[command(subcommand)]
         export: export::ExportArgs,
+    },
+    /// Say whether the books of many machines balance, and what happened in them
+    #[command(after_help = fleet::NOTES)]
+    Fleet {
+        #[command(subcommand)]
+        fleet: fleet::FleetArgs,
     },
     /// Run a workload of known behaviour to look at
     Load {

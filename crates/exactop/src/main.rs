@@ -17,8 +17,8 @@ mod version;
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};
 use commands::{
-    cgroups, completions, daemon, diff, doctor, export, load, manual, prstat, record, replay,
-    report, watch,
+    cgroups, completions, daemon, diff, doctor, export, fleet, load, manual, prstat, record,
+    replay, report, watch,
 };
 #[cfg(feature = "bpf")]
 use commands::{lab, on_demand, run, trace};
@@ -81,6 +81,7 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Diff(command)) => diff::run(&command),
         Some(Subcommands::Report(command)) => report::run(&command),
         Some(Subcommands::Export { export }) => export::run(&export),
+        Some(Subcommands::Fleet { fleet }) => fleet::run(&fleet),
         Some(Subcommands::Load { load }) => load::run(&load),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Trace(command)) => trace::run(&command),

@@ -7,7 +7,8 @@ use crate::tables::{fields, waiting, Told, Which};
 use crate::ExportError;
 use exactop_files::Directory;
 use exactop_model::escape::escape_str;
-use exactop_recording::Replay;
+use exactop_model::{Book, Window};
+use exactop_recording::{Replay, Span};
 use jiff::Timestamp;
 
 /// What was written.
@@ -24,51 +25,82 @@ pub struct Exported {
 /// The tables of a day.
 struct Day {
     name: String,
-    tables: [Table; Which::ALL.len()],
+    tables: Vec<(Which, Table)>,
 }
 
 /// All days, in memory: a clock that is set back comes into days that were begun already.
-#[derive(Default)]
 pub(crate) struct Days {
+    which: &'static [Which],
     days: Vec<Day>,
     names: Names,
     exported: Exported,
 }
 
+/// A window that somebody has, and what it is told with.
+#[derive(Clone, Copy, Debug)]
+pub struct Had<'a> {
+    /// The window.
+    pub window: &'a Window,
+    /// When it was.
+    pub span: Span,
+    /// The book that made it, as it stands at its end.
+    pub book: &'a Book,
+}
+
 impl Days {
+    /// Days without windows, which will have these tables.
+    pub fn new(which: &'static [Which]) -> Days {
+        let (days, names, exported) = (Vec::new(), Names::default(), Exported::default());
+        Days { which, days, names, exported }
+    }
+
+    /// A recording's window.
     pub fn window(&mut self, replay: &Replay) -> Result<(), ExportError> {
         let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
         self.names.learn(replay);
-        let name = day_of(span.wall_t1_ns());
-        let at = match self.days.iter().position(|day| day.name == name) {
-            Some(at) => at,
-            None => {
-                // What those before hold is compressed from now on.
-                let before = self.days.iter_mut().flat_map(|day| &mut day.tables);
-                before.into_iter().try_for_each(Table::flush)?;
-                self.days.push(Day::new(name)?);
-                self.days.len() - 1
-            }
-        };
         let machine = replay.reader().machine();
-        let waiting = waiting(window, replay.book());
-        let named = groups(window, replay.book(), GROUPS);
-        let host = machine.map(|machine| escape_str(&machine.host));
-        let boot_id = machine.map(|machine| escape_str(&machine.boot_id));
+        let whose = machine.map(|machine| (&*machine.host, &*machine.boot_id));
+        self.put(whose, &Had { window, span, book: replay.book() })
+    }
+
+    /// A window of a host and its boot.
+    pub fn put(&mut self, whose: Option<(&str, &str)>, had: &Had) -> Result<(), ExportError> {
+        let Had { window, span, book } = *had;
+        let at = self.day(span)?;
+        let waiting = match self.which.contains(&Which::Rows) {
+            true => waiting(window, book),
+            false => Vec::new(),
+        };
+        let named = groups(window, book, GROUPS);
+        let host = whose.map(|(host, _)| escape_str(host));
+        let boot_id = whose.map(|(_, boot_id)| escape_str(boot_id));
         let (names, waiting, named) = (&self.names, &waiting[..], &named[..]);
         let told = Told { window, span, host, boot_id, names, waiting, named };
-        for (which, table) in Which::ALL.into_iter().zip(&mut self.days[at].tables) {
-            told.put(which, table)?;
+        for (which, table) in &mut self.days[at].tables {
+            told.put(*which, table)?;
         }
         self.exported.windows += 1;
         Ok(())
+    }
+
+    /// Where the day is in which a window ends.
+    fn day(&mut self, span: Span) -> Result<usize, ExportError> {
+        let name = day_of(span.wall_t1_ns());
+        if let Some(at) = self.days.iter().position(|day| day.name == name) {
+            return Ok(at);
+        }
+        // What those before hold is compressed from now on.
+        let before = self.days.iter_mut().flat_map(|day| &mut day.tables);
+        before.map(|(_, table)| table).try_for_each(Table::flush)?;
+        self.days.push(Day::new(name, self.which)?);
+        Ok(self.days.len() - 1)
     }
 
     /// Writes the files, each whole or not at all.
     pub fn write(mut self, directory: &Directory) -> Result<Exported, ExportError> {
         for day in self.days {
             let below = directory.within(&day.name)?;
-            for (which, table) in Which::ALL.into_iter().zip(day.tables) {
+            for (which, table) in day.tables {
                 let bytes = table.finish()?;
                 self.exported.bytes += bytes.len() as u64;
                 below.replace(&format!("{}.parquet", which.name()), &bytes)?;
@@ -80,10 +112,10 @@ impl Days {
 }
 
 impl Day {
-    fn new(name: String) -> Result<Day, ExportError> {
-        let table = |which: Which| Table::new(which.name(), fields(which));
-        let [accounts, rows, groups, charges] = Which::ALL;
-        Ok(Day { name, tables: [table(accounts)?, table(rows)?, table(groups)?, table(charges)?] })
+    fn new(name: String, which: &[Which]) -> Result<Day, ExportError> {
+        let table = |&which: &Which| Ok((which, Table::new(which.name(), fields(which))?));
+        let tables = which.iter().map(table).collect::<Result<_, ExportError>>()?;
+        Ok(Day { name, tables })
     }
 }
 

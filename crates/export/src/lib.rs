@@ -16,7 +16,7 @@ mod table;
 mod tables;
 
 pub use charges::GROUPS;
-pub use days::Exported;
+pub use days::{Exported, Had};
 pub use table::{Field, Kind};
 pub use tables::{fields, Which};
 
@@ -64,9 +64,36 @@ pub fn export(
     directory: &Directory,
 ) -> Result<Exported, ExportError> {
     let mut windows = Windows::of(recording, when)?;
-    let mut days = Days::default();
+    let mut days = Days::new(&Which::ALL);
     while windows.advance()? {
         days.window(windows.replay())?;
     }
     days.write(directory)
+}
+
+/// The tables of many machines, `accounts` and `charges`, of windows that come from no recording.
+pub struct FleetTables(Days);
+
+impl Default for FleetTables {
+    fn default() -> FleetTables {
+        FleetTables(Days::new(&[Which::Accounts, Which::Charges]))
+    }
+}
+
+impl FleetTables {
+    /// A window of a host and its boot.
+    ///
+    /// # Errors
+    /// [`ExportError`]
+    pub fn put(&mut self, host: &str, boot_id: &str, had: &Had) -> Result<(), ExportError> {
+        self.0.put(Some((host, boot_id)), had)
+    }
+
+    /// Writes what was put below a directory, as [`export`] does.
+    ///
+    /// # Errors
+    /// [`ExportError`]
+    pub fn write(self, directory: &Directory) -> Result<Exported, ExportError> {
+        self.0.write(directory)
+    }
 }

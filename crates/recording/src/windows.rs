@@ -27,7 +27,7 @@ pub(crate) struct Ends {
 
 impl When {
     /// Whether a window that ends then is one of them.
-    pub(crate) fn has(&self, ends_wall_ns: i128) -> bool {
+    pub fn has(&self, ends_wall_ns: i128) -> bool {
         self.from.is_none_or(|from| ends_wall_ns > from)
             && self.to.is_none_or(|to| ends_wall_ns <= to)
     }

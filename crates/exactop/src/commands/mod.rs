@@ -7,6 +7,7 @@ pub mod daemon;
 pub mod diff;
 pub mod doctor;
 pub mod export;
+pub mod fleet;
 #[cfg(feature = "bpf")]
 pub mod lab;
 pub mod load;

@@ -7,6 +7,7 @@ mod diff;
 mod documents;
 mod ends;
 mod files;
+mod fleet;
 #[cfg(feature = "bpf")]
 mod groups;
 #[path = "../helpers/mod.rs"]

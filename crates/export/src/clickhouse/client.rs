@@ -103,7 +103,7 @@ impl Client {
     ///
     /// # Errors
     /// [`StoreError`]
-    pub(super) fn select(&self, sql: &str, given: &[(&str, &str)]) -> Result<String, StoreError> {
+    pub fn select(&self, sql: &str, given: &[(&str, &str)]) -> Result<String, StoreError> {
         let given = given.iter().map(|(name, value)| (format!("param_{name}"), tab_escaped(value)));
         let given: Vec<_> = given.chain([("wait_end_of_query".into(), "1".into())]).collect();
         self.carry(&given, sql.as_bytes())

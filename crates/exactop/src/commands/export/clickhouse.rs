@@ -26,6 +26,19 @@ pub struct ClickhouseArgs {
     /// The store's address: https://HOST:8443 or http://HOST:8123
     #[arg(long, value_name = "URL")]
     to: String,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Groups of a window that have a row of their own, beside ~other
+    #[arg(long, value_name = "N", default_value_t = GROUPS)]
+    groups: usize,
+    /// How long a store that is away is asked again
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
+    patience: Duration,
+}
+
+/// Whom to ask, and whom to believe.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
     /// The database that has the tables
     #[arg(long, value_name = "NAME", default_value = "exactop")]
     database: String,
@@ -35,18 +48,16 @@ pub struct ClickhouseArgs {
     /// A file of certificates (PEM) to believe [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// Groups of a window that have a row of their own, beside ~other
-    #[arg(long, value_name = "N", default_value_t = GROUPS)]
-    groups: usize,
-    /// How long a store that is away is asked again
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
-    patience: Duration,
 }
 
-impl ClickhouseArgs {
-    fn client(&self, address: Address) -> Result<Client, Failure> {
+impl StoreArgs {
+    /// Who speaks to the store there.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a password would go in the clear.
+    pub fn client(&self, address: Address, patience: Duration) -> Result<Client, Failure> {
         let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
-        let patience = Patience { all: self.patience, ..Patience::default() };
+        let patience = Patience { all: patience, ..Patience::default() };
         Client::new(address, &self.database, login, self.ca.as_deref(), patience)
             .map_err(Failure::failed)
     }
@@ -62,7 +73,7 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     stretch::check(typed.time.as_deref(), &now)?;
     let address = Address::read(&typed.to).map_err(Failure::usage)?;
     let port = address.port();
-    let client = typed.client(address)?;
+    let client = typed.store.client(address, typed.patience)?;
     let beside = Beside { readable: &[&path], connects: Some(port), ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;

@@ -3,6 +3,8 @@
 mod clickhouse;
 mod parquet;
 
+pub use clickhouse::StoreArgs;
+
 use crate::failure::{complain, Failure};
 use clap::Subcommand;
 use exactop_recording::Recording;

@@ -1,0 +1,94 @@
+//! `exactop fleet report`: what happened on all machines in a stretch of time.
+
+use crate::failure::Failure;
+use crate::options::parse::{self, Word};
+use crate::options::time::{now, piece, shown};
+use crate::output::file::Sink;
+use crate::output::{self, Signals};
+use crate::rights::{self, Origin, Role};
+use clap::Args;
+use exactop_fleet::report::{page, By, Report};
+use exactop_fleet::Parquet;
+use exactop_recording::When;
+use std::path::PathBuf;
+
+/// What rows stand for.
+const BYS: &[Word<By>] = &[
+    ("host", By::Host, "Machines"),
+    ("namespace", By::Namespace, "Namespaces of kubernetes"),
+    ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
+    ("container", By::Container, "Containers, as NAMESPACE/POD/CONTAINER"),
+    ("unit", By::Unit, "Units of systemd"),
+    ("command", By::Command, "Command names, what exited included"),
+];
+
+/// As what it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Text,
+    Markdown,
+    Html,
+}
+
+const FORMATS: &[Word<Format>] = &[
+    ("text", Format::Text, "For a terminal"),
+    ("markdown", Format::Markdown, "Without pictures"),
+    ("html", Format::Html, "One file with its pictures"),
+];
+
+/// What to report.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A directory of Parquet files
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+    /// Which stretch: '03:05+15m' [default: all of it]
+    #[arg(short, long, value_name = "FROM+LENGTH")]
+    time: Option<String>,
+    /// What rows stand for
+    #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
+    by: By,
+    /// Rows of the table
+    #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]
+    rows: u64,
+    /// As what it is printed
+    #[arg(long, value_parser = parse::one_of(FORMATS), default_value = "text")]
+    format: Format,
+    /// Where to [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Reports.
+///
+/// # Errors
+/// What cannot be read or written, and where there is nothing.
+pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
+    let now = now();
+    let when = match typed.time.as_deref() {
+        Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
+        None => When::default(),
+    };
+    // Names alone are read before there is a file in the place of another.
+    let books = Parquet::open(&typed.from).map_err(Failure::failed)?;
+    let signals = typed.output.as_ref().map(|_| Signals::new()).transpose()?;
+    let to = typed.output.as_deref().zip(signals.as_ref());
+    let sink = to.map(|(path, signals)| Sink::open(path, signals)).transpose()?;
+    rights::reduce(Role::Text, Origin::None, &[&typed.from]);
+    let now_ns = now.timestamp().as_nanosecond();
+    let report = Report::read(&books, when, typed.by, now_ns).map_err(Failure::failed)?;
+    let report =
+        report.ok_or_else(|| Failure::failed("no window ends in that time, of no host"))?;
+    let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
+    let drawn = typed.format == Format::Html;
+    let page = page(&report, rows, drawn, &|ns| shown(ns, &now)).map_err(Failure::failed)?;
+    let text = match typed.format {
+        Format::Text => page.text(),
+        Format::Markdown => page.markdown(),
+        Format::Html => page.html(),
+    };
+    match sink {
+        Some(mut sink) => sink.write(text.as_bytes()),
+        None => output::print(text),
+    }
+}

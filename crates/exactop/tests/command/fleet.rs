@@ -1,0 +1,90 @@
+//! The books of many machines: what is said of them, and with which exit status.
+
+use crate::helpers::run::run;
+use exactop_export::{FleetTables, Had};
+use exactop_files::Directory;
+use exactop_model::{Book, SourceKind};
+use exactop_recording::Span;
+use exactop_testkit::{snapshot, WINDOW};
+use std::path::Path;
+
+const WINDOWS: u64 = 12;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// A directory with the tables of a host; one whose name is not nice.
+fn exported(into: &Path, directory: &str, host: &str) {
+    let (mut tables, mut book) = (FleetTables::default(), Book::new());
+    for n in 0..=WINDOWS {
+        let Some(window) = book.advance(snapshot(SourceKind::Ledger, n, None)) else { continue };
+        let wall_offset_ns = 1_760_000_000_000_000_000;
+        let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns };
+        tables.put(host, "boot", &Had { window: &window, span, book: &book }).expect("a row");
+    }
+    let into = Directory::open_or_make(into).expect("a directory");
+    tables.write(&into.within(directory).expect("a directory")).expect("written");
+}
+
+#[test]
+fn a_balance_ends_with_what_there_is_to_find() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let books = dir.path().join("books");
+    exported(&books, "one", "one");
+    exported(&books, "two", "two\x1b[2J");
+    let check = ["fleet", "check", "--from", text(&books)];
+    let told = run(&check).fine();
+    assert!(
+        told.starts_with("2 hosts, 2 boots, 24 windows") && told.contains("The balance holds."),
+        "{told}"
+    );
+    exported(&books, "again", "two\x1b[2J");
+    let found = run(&check);
+    assert_eq!((found.code, &*found.err), (Some(3), ""), "{}", found.out);
+    assert!(
+        found.out.contains("12 rows of windows that are there already")
+            && !found.out.contains('\x1b'),
+        "{}",
+        found.out
+    );
+    let found = run(&[&check[..], &["--json"]].concat());
+    let told: serde_json::Value = serde_json::from_str(&found.out).expect("JSON");
+    assert_eq!((found.code, &told["holds"]), (Some(3), &false.into()));
+    assert_eq!(told["sums"]["cpus_x_time_ns"], (3 * WINDOWS * 2 * WINDOW).to_string());
+    assert_eq!(
+        (&told["hosts"][0]["is_well"], &told["hosts"][1]["doubled_rows"]),
+        (&true.into(), &12.into())
+    );
+    let of = |words: &[&str]| run(&[&["fleet", "check", "--from"], words].concat());
+    of(&[text(&books), "-t", "now+1m"]).refused(1, "no window ends in that time");
+    of(&[text(&books), "-t", "now"]).refused(2, "is no stretch of time");
+    of(&["/proc/nowhere"]).refused(1, "/proc/nowhere");
+    of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
+    of(&["ftp://store"]).refused(2, "write https://HOST:8443");
+    of(&["http://127.0.0.1:1", "--patience", "1s"]).refused(1, "took nothing");
+    std::fs::write(books.join("accounts.parquet"), "PAR1").expect("a file");
+    of(&[text(&books)]).refused(1, "accounts.parquet: it is no table of 'exactop export'");
+}
+
+#[test]
+fn a_report_of_many_machines_has_every_form() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (books, page) = (dir.path().join("books"), dir.path().join("page.html"));
+    exported(&books, "one", "one");
+    exported(&books, "two", "two");
+    let of = |words: &[&str]| run(&[&["fleet", "report", "--from", text(&books)], words].concat());
+    let told = of(&["--by", "host"]).fine();
+    assert!(
+        told.contains("2 hosts; of 96.0 s of CPU time ") && told.contains("The balance holds."),
+        "{told}"
+    );
+    assert!(of(&["--format", "markdown"])
+        .fine()
+        .starts_with("# The fleet's CPU time from 2025-10-09"));
+    assert_eq!(of(&["--by", "unit", "--format", "html", "-o", text(&page)]).fine(), "");
+    let html = std::fs::read_to_string(&page).expect("a page");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 2);
+    of(&["-t", "now+1m"]).refused(1, "no window ends in that time");
+    of(&["--by", "pid"]).refused(2, "pid");
+}

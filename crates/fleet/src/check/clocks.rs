@@ -1,0 +1,82 @@
+//! Hosts' clocks held against each other: who is ahead of all others, and who has not been heard of.
+//!
+//! Which clock is right is in no table. Most hosts' last windows end at about the same time, that of the fleet; a host
+//! whose windows end after it has a clock that is ahead, and one whose windows end long before is silent, or has
+//! one that is behind.
+
+use super::Host;
+use std::time::Duration;
+
+/// How far apart hosts may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tolerance {
+    /// Last windows that end within it end at the same time.
+    pub clock: Duration,
+    /// A host whose last window ends so long before the fleet's is silent.
+    pub silent: Duration,
+}
+
+impl Default for Tolerance {
+    fn default() -> Tolerance {
+        Tolerance { clock: Duration::from_secs(60), silent: Duration::from_secs(300) }
+    }
+}
+
+fn ns(of: Duration) -> i128 {
+    i128::try_from(of.as_nanos()).unwrap_or(i128::MAX)
+}
+
+/// Says of hosts where they are, and yields where the fleet is.
+pub(super) fn judge(hosts: &mut [Host], tolerance: &Tolerance, now_ns: i128) -> Option<i64> {
+    let (clock, silent) = (ns(tolerance.clock), ns(tolerance.silent));
+    // What is still to come is nobody's time. Who has charges alone has no windows.
+    let is_past = |end: &i64| i128::from(*end) <= now_ns + clock;
+    let known = hosts.iter().filter(|host| host.windows > 0);
+    let mut ends: Vec<i64> = known.map(|host| host.last_ns).filter(is_past).collect();
+    ends.sort_unstable();
+    let fleet = most(&ends, clock);
+    for host in hosts.iter_mut().filter(|host| host.windows > 0) {
+        let last = i128::from(host.last_ns);
+        if last > now_ns + clock {
+            host.ahead_ns = Some(last - now_ns);
+        }
+        let Some(fleet) = fleet.map(i128::from) else { continue };
+        if host.ahead_ns.is_none() && last > fleet + clock {
+            host.ahead_ns = Some(last - fleet);
+        }
+        if last < fleet - silent {
+            host.silent_ns = Some(fleet - last);
+        }
+    }
+    fleet
+}
+
+/// The last of as many ends as lie within `clock` of each other; of equally many the later ones.
+fn most(ends: &[i64], clock: i128) -> Option<i64> {
+    let (mut from, mut best) = (0, (0, None));
+    for (to, &end) in ends.iter().enumerate() {
+        while i128::from(end) - i128::from(ends[from]) > clock {
+            from += 1;
+        }
+        let count = to + 1 - from;
+        if count >= best.0 {
+            best = (count, Some(end));
+        }
+    }
+    best.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fleet_is_where_most_are() {
+        assert_eq!(most(&[], 10), None);
+        assert_eq!(most(&[7], 10), Some(7));
+        assert_eq!(most(&[1, 100, 105, 110, 300], 10), Some(110));
+        assert_eq!(most(&[1, 100], 10), Some(100), "of two the later");
+        assert_eq!(most(&[1, 2, 3, 100, 101], 10), Some(3), "many stopped at once");
+        assert_eq!(most(&[i64::MIN, i64::MAX], 10), Some(i64::MAX));
+    }
+}

@@ -1,0 +1,227 @@
+//! A host's windows, held against each other.
+
+use super::{Boot, Gathered, Quality, Seen};
+use crate::sums::Sums;
+use std::collections::BTreeMap;
+
+/// So many of each kind are told one by one; the others are in the sums.
+const TOLD: usize = 16;
+/// The wall clock may be off by as much from one window to the next, and by [`SLEW`] of the time between them: NTP
+/// turns a clock no faster than 500 in a million.
+const STEP_NS: i128 = 1_000_000_000;
+const SLEW: i128 = 2000;
+
+/// A stretch of time by the host's wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Where it begins, ns since the epoch.
+    pub from_ns: i128,
+    /// How long it is, by CLOCK_MONOTONIC.
+    pub length_ns: u128,
+}
+
+/// Stretches of one kind.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stretches {
+    /// How many.
+    pub count: u64,
+    /// How long they are together.
+    pub length_ns: u128,
+    /// The first of them.
+    pub first: Vec<Stretch>,
+}
+
+impl Stretches {
+    fn add(&mut self, from_ns: i128, length_ns: u128) {
+        self.count += 1;
+        self.length_ns += length_ns;
+        if self.first.len() < TOLD {
+            self.first.push(Stretch { from_ns, length_ns });
+        }
+    }
+}
+
+/// A wall clock that went by something else than CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jump {
+    /// To when, ns since the epoch.
+    pub to_ns: i128,
+    /// By how much: forward, or back.
+    pub by_ns: i128,
+}
+
+/// A host, and what there is to say of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// As the tables have it; empty where a recording did not say.
+    pub name: String,
+    /// Boots that have windows.
+    pub boots: u64,
+    /// Windows, each once.
+    pub windows: u64,
+    /// Of all rows.
+    pub sums: Sums,
+    /// The same.
+    pub quality: Quality,
+    /// Where its first window begins and its last one ends, by its wall clock.
+    pub first_ns: i64,
+    /// The latter.
+    pub last_ns: i64,
+    /// Rows of windows that are there already.
+    pub doubled: u64,
+    /// Of those, rows that say something else.
+    pub different: u64,
+    /// CPUs x time that is there more than once.
+    pub doubled_ns: u128,
+    /// Windows of one boot that lie upon each other without being the same.
+    pub overlaps: Stretches,
+    /// Time between windows of a boot.
+    pub gaps: Stretches,
+    /// Time in which two of its boots have windows.
+    pub at_once: Stretches,
+    /// Jumps of its wall clock, and the first of them.
+    pub jumps: u64,
+    /// The first of them.
+    pub first_jumps: Vec<Jump>,
+    /// Windows whose charges are not tasks + exited.
+    pub uneven: u64,
+    /// By how much, all in all.
+    pub uneven_ns: u128,
+    /// Windows that have charges and no row of accounts.
+    pub stray: u64,
+    /// Its last window ends so long after the fleet's, or after now.
+    pub ahead_ns: Option<i128>,
+    /// So long before the fleet's.
+    pub silent_ns: Option<i128>,
+}
+
+impl Host {
+    pub(super) fn of(gathered: Gathered) -> Host {
+        let Gathered { name, sums, quality, boots } = gathered;
+        let mut host = Host { name, sums, quality, ..Host::default() };
+        let mut spans = Vec::new();
+        for (_, mut boot) in boots {
+            host.charges(&mut boot);
+            host.once(&mut boot.windows);
+            host.order(&boot.windows);
+            let begins = boot.windows.iter().map(begins_ns).min();
+            let ends = boot.windows.iter().map(|seen| seen.end_ns).max();
+            spans.extend(begins.zip(ends.map(i128::from)));
+            host.windows += boot.windows.len() as u64;
+        }
+        host.boots = spans.len() as u64;
+        host.at_once(spans);
+        host
+    }
+
+    /// Whether there is nothing to say of it.
+    pub fn is_well(&self) -> bool {
+        let counts = [
+            self.doubled,
+            self.overlaps.count,
+            self.gaps.count,
+            self.at_once.count,
+            self.jumps,
+            self.uneven,
+            self.stray,
+            self.quality.open,
+            self.quality.residual,
+            self.quality.missed,
+        ];
+        counts == [0; 10] && self.ahead_ns.is_none() && self.silent_ns.is_none()
+    }
+
+    /// Charges against accounts, as the rows have them: what is there twice has to be so in both.
+    fn charges(&mut self, boot: &mut Boot) {
+        let mut named: BTreeMap<u64, u128> = BTreeMap::new();
+        for seen in &boot.windows {
+            *named.entry(seen.t1_ns).or_default() += seen.named_ns;
+        }
+        let mut charged: BTreeMap<u64, u128> = BTreeMap::new();
+        for (t1_ns, sum) in std::mem::take(&mut boot.charged) {
+            *charged.entry(t1_ns).or_default() += sum;
+        }
+        self.stray += charged.keys().filter(|t1_ns| !named.contains_key(t1_ns)).count() as u64;
+        for (t1_ns, named) in named {
+            let apart = named.abs_diff(charged.get(&t1_ns).copied().unwrap_or(0));
+            self.uneven += u64::from(apart > 0);
+            self.uneven_ns += apart;
+        }
+    }
+
+    /// Leaves each window once, in the order of time.
+    fn once(&mut self, windows: &mut Vec<Seen>) {
+        windows.sort_by_key(|seen| (t0_ns(seen), seen.t1_ns));
+        windows.dedup_by(|again, first| {
+            let same = (again.t1_ns, again.length_ns) == (first.t1_ns, first.length_ns);
+            if same {
+                self.doubled += 1;
+                self.different += u64::from(again != first);
+                self.doubled_ns += u128::from(again.capacity_ns);
+            }
+            same
+        });
+    }
+
+    /// What lies between windows, and what upon each other.
+    fn order(&mut self, windows: &[Seen]) {
+        let mut reach: Option<&Seen> = None;
+        for seen in windows {
+            if let Some(before) = reach {
+                let (t0, reached) = (t0_ns(seen), u128::from(before.t1_ns));
+                match t0 > reached {
+                    true => self.gaps.add(before.end_ns.into(), t0 - reached),
+                    false if t0 < reached => {
+                        let both = reached.min(seen.t1_ns.into()) - t0;
+                        self.overlaps.add(begins_ns(seen), both);
+                    }
+                    false => {}
+                }
+                self.clock(before, seen);
+            }
+            if reach.is_none_or(|before| before.t1_ns < seen.t1_ns) {
+                reach = Some(seen);
+            }
+        }
+        let begins = windows.iter().map(|seen| i64::try_from(begins_ns(seen)).unwrap_or(i64::MIN));
+        let ends = windows.iter().map(|seen| seen.end_ns);
+        let known = self.windows > 0;
+        let (first, last) = (self.first_ns, self.last_ns);
+        self.first_ns = begins.chain(known.then_some(first)).min().unwrap_or(first);
+        self.last_ns = ends.chain(known.then_some(last)).max().unwrap_or(last);
+    }
+
+    /// Both clocks went by as much from one window to another, if nobody set one and the machine did not sleep.
+    fn clock(&mut self, before: &Seen, after: &Seen) {
+        let wall = i128::from(after.end_ns) - i128::from(before.end_ns);
+        let monotonic = i128::from(after.t1_ns) - i128::from(before.t1_ns);
+        let by_ns = wall - monotonic;
+        if by_ns.abs() > STEP_NS + monotonic.abs() / SLEW {
+            self.jumps += 1;
+            if self.first_jumps.len() < TOLD {
+                self.first_jumps.push(Jump { to_ns: after.end_ns.into(), by_ns });
+            }
+        }
+    }
+
+    /// A machine is started anew once the boot before is over.
+    fn at_once(&mut self, mut spans: Vec<(i128, i128)>) {
+        spans.sort_unstable();
+        let mut reach: Option<i128> = None;
+        for (begins, ends) in spans {
+            if let Some(reach) = reach.filter(|&reach| begins < reach - STEP_NS) {
+                self.at_once.add(begins, (ends.min(reach) - begins).unsigned_abs());
+            }
+            reach = Some(reach.map_or(ends, |reach| reach.max(ends)));
+        }
+    }
+}
+
+/// By CLOCK_MONOTONIC; a length that reaches before the boot is a row's that somebody made up.
+fn t0_ns(seen: &Seen) -> u128 {
+    u128::from(seen.t1_ns.saturating_sub(seen.length_ns))
+}
+
+fn begins_ns(seen: &Seen) -> i128 {
+    i128::from(seen.end_ns) - i128::from(seen.length_ns)
+}

@@ -1,0 +1,85 @@
+//! The balance as one JSON object. Sums are texts: numbers of JSON end at 2^53 for most who read them, and at 2^64 for
+//! many others.
+
+use super::{Balance, Host, Stretches};
+use crate::sums::Sums;
+use serde_json::{json, Map, Value};
+
+/// The schema's name.
+const SCHEMA: &str = "exactop.fleet_check";
+/// Its version.
+const VERSION: u32 = 1;
+
+/// All of it, on one line.
+pub fn json(balance: &Balance) -> String {
+    let value = json!({
+        "schema": { "name": SCHEMA, "version": VERSION },
+        "holds": balance.holds(),
+        "ends_wall_ns": balance.ends_ns,
+        "windows": balance.windows(),
+        "sums": sums(&balance.sums),
+        "hosts": balance.hosts.iter().map(host).collect::<Vec<_>>(),
+    });
+    format!("{value}\n")
+}
+
+fn sums(sums: &Sums) -> Value {
+    let mut all: Map<String, Value> = sums
+        .accounts()
+        .into_iter()
+        .map(|(name, ns)| (format!("{name}_ns"), ns.map(|ns| ns.to_string()).into()))
+        .collect();
+    for (name, ns) in [
+        ("accounts_ns", sums.accounts_ns().to_string()),
+        ("cpus_x_time_ns", sums.cpus_x_time_ns.to_string()),
+        ("charges_ns", sums.charged_ns.to_string()),
+    ] {
+        all.insert(name.into(), ns.into());
+    }
+    all.insert("rows".into(), sums.windows.into());
+    all.into()
+}
+
+fn host(host: &Host) -> Value {
+    let quality = &host.quality;
+    let seen = host.windows > 0;
+    let jump =
+        |jump: &super::Jump| json!({ "to_wall_ns": jump.to_ns as i64, "by_ns": jump.by_ns as i64 });
+    json!({
+        "host": host.name,
+        "is_well": host.is_well(),
+        "boots": host.boots,
+        "windows": host.windows,
+        "first_wall_ns": seen.then_some(host.first_ns),
+        "last_wall_ns": seen.then_some(host.last_ns),
+        "sums": sums(&host.sums),
+        "doubled_rows": host.doubled,
+        "different_rows": host.different,
+        "doubled_ns": host.doubled_ns.to_string(),
+        "overlaps": stretches(&host.overlaps),
+        "gaps": stretches(&host.gaps),
+        "boots_at_once": stretches(&host.at_once),
+        "clock_jumps": { "count": host.jumps, "first": host.first_jumps.iter().map(jump).collect::<Vec<_>>() },
+        "clock_ahead_ns": host.ahead_ns.map(|ns| ns as i64),
+        "silent_ns": host.silent_ns.map(|ns| ns as i64),
+        "open_windows": quality.open,
+        "uneven_windows": host.uneven,
+        "uneven_ns": host.uneven_ns.to_string(),
+        "stray_windows": host.stray,
+        "residual_windows": quality.residual,
+        "residuals_ns": quality.residual_ns.to_string(),
+        "missed_windows": quality.missed,
+        "missed_switches": quality.missed_switches.to_string(),
+        "windows_without_witness": quality.without_witness,
+        "inexact_windows": quality.inexact,
+    })
+}
+
+fn stretches(of: &Stretches) -> Value {
+    let one = |stretch: &super::Stretch| json!({ "from_wall_ns": stretch.from_ns as i64, "length_ns": stretch.length_ns as u64 });
+    json!({
+        "count": of.count,
+        "length_ns": of.length_ns.to_string(),
+        "first": of.first.iter().map(one).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,310 @@
+//! Small fleets, each with one thing wrong: it is noticed, told, and nothing else is.
+
+use super::*;
+use crate::rows::tests::account;
+use crate::rows::Whose;
+use std::time::Duration;
+
+const SECOND: u64 = 1_000_000_000;
+/// Windows of each host.
+const WINDOWS: u64 = 100;
+
+/// Rows in memory.
+#[derive(Default)]
+struct Made {
+    accounts: Vec<Account<'static>>,
+    charges: Vec<Charged<'static>>,
+}
+
+impl Books for Made {
+    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+        self.accounts.iter().filter(|row| when.has(row.end_ns.into())).for_each(|row| tell(*row));
+        Ok(())
+    }
+
+    fn charges(&self, _: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        self.charges.iter().for_each(|row| tell(*row));
+        Ok(())
+    }
+}
+
+impl Made {
+    /// Three hosts that are well.
+    fn well() -> Made {
+        let mut made = Made::default();
+        for host in ["a", "b", "c"] {
+            (1..=WINDOWS).for_each(|n| made.window(account(host, n)));
+        }
+        made
+    }
+
+    /// A window and its charges, in two rows.
+    fn window(&mut self, row: Account<'static>) {
+        self.accounts.push(row);
+        let parts = [row.named_ns() / 3, row.named_ns() - row.named_ns() / 3];
+        let charged = |run_ns| Charged { whose: row.whose, t1_ns: row.t1_ns, run_ns };
+        self.charges.extend(parts.map(charged));
+    }
+
+    fn leave_out(&mut self, host: &str, windows: std::ops::RangeInclusive<u64>) {
+        let is_out =
+            |whose: Whose, t1: u64| whose.host == host && windows.contains(&(t1 / (10 * SECOND)));
+        self.accounts.retain(|row| !is_out(row.whose, row.t1_ns));
+        self.charges.retain(|row| !is_out(row.whose, row.t1_ns));
+    }
+
+    fn balance(&self) -> Balance {
+        self.at(i128::from(account("a", WINDOWS + 6).end_ns))
+    }
+
+    fn at(&self, now_ns: i128) -> Balance {
+        let tolerance = Tolerance::default();
+        check(self, When::default(), &tolerance, now_ns).expect("rows in memory")
+    }
+}
+
+fn of<'a>(balance: &'a Balance, name: &str) -> &'a Host {
+    balance.hosts.iter().find(|host| host.name == name).expect("it is there")
+}
+
+/// What is said of a host; the others are well.
+fn said(balance: &Balance, name: &str) -> Vec<String> {
+    let unwell = balance.hosts.iter().filter(|host| !host.is_well());
+    assert_eq!(unwell.map(|host| &*host.name).collect::<Vec<_>>(), [name]);
+    assert!(!balance.holds());
+    let text = page(balance, 10, &|ns| ns.to_string()).text();
+    let lines = page::findings(of(balance, name), &|ns| ns.to_string());
+    assert!(!lines.is_empty() && lines.iter().all(|line| text.contains(line)), "{text}");
+    assert!(text.contains("does not hold: findings on 1 of"), "{text}");
+    lines
+}
+
+#[test]
+fn a_fleet_that_is_well_has_nothing_to_say() {
+    let mut made = Made::well();
+    // Rows come in any order.
+    made.accounts.reverse();
+    made.charges.sort_by_key(|row| row.run_ns);
+    let balance = made.balance();
+    assert!(balance.holds(), "{balance:?}");
+    assert_eq!((balance.windows(), balance.sums.windows), (3 * WINDOWS, 3 * WINDOWS));
+    let all = u128::from(3 * WINDOWS * 20 * SECOND);
+    assert_eq!((balance.sums.cpus_x_time_ns, balance.sums.accounts_ns()), (all, all as i128));
+    assert_eq!(balance.sums.charged_ns, balance.sums.named_ns());
+    let text = page(&balance, 10, &|ns| ns.to_string()).text();
+    assert!(
+        text.contains("The balance holds.") && text.contains("charges = tasks + exited: equal\n"),
+        "{text}"
+    );
+    assert!(text.contains("steal") && text.contains('-'), "not told, not 0: {text}");
+}
+
+#[test]
+fn a_batch_that_came_twice_is_told_with_what_it_is_too_much() {
+    let mut made = Made::well();
+    (11..=15).for_each(|n| made.window(account("b", n)));
+    let balance = made.balance();
+    let lines = said(&balance, "b");
+    assert_eq!(lines, ["5 rows of windows that are there already: 100 s of CPU time too much"]);
+    let host = of(&balance, "b");
+    assert_eq!((host.windows, host.sums.windows, host.different), (WINDOWS, WINDOWS + 5, 0));
+    // Charged twice as it is told twice: those sums are equal.
+    assert_eq!(host.uneven, 0);
+    // In one of the two tables only.
+    made.accounts.pop();
+    let balance = made.balance();
+    let host = of(&balance, "b");
+    assert_eq!((host.doubled, host.uneven, host.uneven_ns), (4, 1, u128::from(6 * SECOND)));
+}
+
+#[test]
+fn the_same_window_with_other_figures_is_told_apart() {
+    let mut made = Made::well();
+    let row = account("a", 50);
+    made.window(Account { tasks_ns: row.tasks_ns - 1, idle_ns: row.idle_ns + 1, ..row });
+    let lines = said(&made.balance(), "a");
+    assert!(lines[0].contains("1 of them with other figures"), "{lines:?}");
+}
+
+#[test]
+fn what_is_missing_is_a_gap_with_its_length() {
+    let mut made = Made::well();
+    made.leave_out("c", 20..=22);
+    made.leave_out("c", 40..=40);
+    let balance = made.balance();
+    let lines = said(&balance, "c");
+    let from = account("c", 19).end_ns;
+    assert_eq!(
+        lines,
+        [format!("time without windows: 2 times, 40.0 s together, the first 30.0 s from {from}")]
+    );
+    assert_eq!(of(&balance, "c").gaps.length_ns, u128::from(40 * SECOND));
+    // Before the first and after the last there is nothing.
+    let mut made = Made::well();
+    made.leave_out("c", 1..=5);
+    assert!(made.balance().holds());
+}
+
+#[test]
+fn windows_upon_each_other_are_told_however_they_lie() {
+    let row = account("a", 50);
+    for (t1, length, both) in
+        [(505, 10, 10), (508, 20, 20), (498, 3, 3), (520, 40, 40), (500, 5, 5)]
+    {
+        let mut made = Made::well();
+        let (t1_ns, length_ns) = (t1 * SECOND, length * SECOND);
+        let end_ns = (1_000_000 * SECOND + t1_ns) as i64;
+        let capacity_ns = 2 * length_ns;
+        let busy = row.capacity_ns - row.idle_ns;
+        let idle_ns = capacity_ns.saturating_sub(busy);
+        let tasks_ns = if idle_ns == 0 { capacity_ns - SECOND - 1 } else { row.tasks_ns };
+        made.window(Account { t1_ns, length_ns, end_ns, capacity_ns, idle_ns, tasks_ns, ..row });
+        let balance = made.balance();
+        let lines = said(&balance, "a");
+        assert!(lines[0].starts_with("windows that lie upon each other"), "{t1}: {lines:?}");
+        let told = of(&balance, "a").overlaps.length_ns;
+        assert!(told >= u128::from(both * SECOND), "{t1}: {told}");
+        assert_eq!(of(&balance, "a").gaps.count, 0, "{t1}");
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_is_told_and_one_that_is_turned_is_not() {
+    let shifted = |by: i64, from: u64| {
+        let mut made = Made::well();
+        for row in made
+            .accounts
+            .iter_mut()
+            .filter(|row| row.whose.host == "b" && row.t1_ns >= from * 10 * SECOND)
+        {
+            row.end_ns += by;
+        }
+        made.balance()
+    };
+    for by in [30_000_000_000, -30_000_000_000] {
+        let lines = said(&shifted(by, 60), "b");
+        let sign = if by < 0 { "-" } else { "+" };
+        assert!(lines[0].contains(&format!("jumped once: by {sign}30.0 s at ")), "{lines:?}");
+    }
+    // As far as NTP turns it in 10 s, and a little more.
+    assert!(shifted(900_000_000, 60).holds());
+}
+
+#[test]
+fn a_host_ahead_of_the_others_is_told_and_does_not_make_them_silent() {
+    let mut made = Made::well();
+    let of_b = |row: &&mut Account| row.whose.host == "b";
+    made.accounts.iter_mut().filter(of_b).for_each(|row| row.end_ns += 7200 * SECOND as i64);
+    // Ahead of now, and, a day later, of the fleet.
+    let late = i128::from(account("a", WINDOWS).end_ns) + 86_400 * i128::from(SECOND);
+    for balance in [made.balance(), made.at(late)] {
+        let lines = said(&balance, "b");
+        assert!(lines[0].starts_with("clock ahead by "), "{lines:?}");
+    }
+    let ahead = of(&made.at(late), "b").ahead_ns;
+    assert_eq!(ahead, Some(7200 * i128::from(SECOND)));
+}
+
+#[test]
+fn a_host_that_is_not_heard_of_is_silent() {
+    let mut made = Made::well();
+    made.leave_out("c", 60..=WINDOWS);
+    let balance = made.balance();
+    let lines = said(&balance, "c");
+    assert!(lines[0].starts_with("silent for 410 s, since "), "{lines:?}");
+    let tolerance = Tolerance { silent: Duration::from_secs(500), ..Tolerance::default() };
+    let now = i128::from(account("a", WINDOWS).end_ns);
+    assert!(check(&made, When::default(), &tolerance, now).expect("rows").holds());
+}
+
+#[test]
+fn what_does_not_come_out_is_told() {
+    let wrong: [(&str, fn(&mut Account)); 4] = [
+        ("1 window with accounts that are not CPUs x time", |row| row.idle_ns += 1),
+        ("1 window with accounts that are not CPUs x time", |row| row.cpus = 3),
+        ("1 window with a residual, 5 ns together", |row| {
+            (row.residual_ns, row.idle_ns) = (-5, row.idle_ns + 5)
+        }),
+        ("1 window with missed switches, 7 together", |row| row.missed_switches = Some(7)),
+    ];
+    for (expected, wrong) in wrong {
+        let mut made = Made::well();
+        let row = made.accounts.iter_mut().find(|row| row.whose.host == "b").expect("a row");
+        wrong(row);
+        assert_eq!(said(&made.balance(), "b"), [expected]);
+    }
+    // A charge that is lost, and an export that was ended between the two tables.
+    let mut made = Made::well();
+    made.charges.pop();
+    let lines = said(&made.balance(), "c");
+    assert!(
+        lines[0].contains("1 window with charges that are not tasks + exited, 4000000000 ns apart"),
+        "{lines:?}"
+    );
+    let mut made = Made::well();
+    made.accounts.pop();
+    let lines = said(&made.balance(), "c");
+    assert!(lines[0].contains("1 window with charges and no accounts"), "{lines:?}");
+}
+
+#[test]
+fn a_start_is_no_finding_and_two_machines_of_one_name_are() {
+    let boot = |from: u64| {
+        let mut made = Made::well();
+        for n in from..from + 3 {
+            let row = account("a", n);
+            // Anew from 0 by CLOCK_MONOTONIC.
+            let t1_ns = row.t1_ns - (from - 1) * 10 * SECOND;
+            made.window(Account { whose: Whose { host: "a", boot_id: "next" }, t1_ns, ..row });
+        }
+        made.balance()
+    };
+    let balance = boot(WINDOWS + 2);
+    assert!(balance.holds() && of(&balance, "a").boots == 2, "{balance:?}");
+    let lines = said(&boot(50), "a");
+    assert!(
+        lines[0].starts_with("two boots at once") && lines[0].contains("30.0 s from"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn what_is_not_counted_is_told_beside() {
+    let mut made = Made::well();
+    made.accounts[0].missed_switches = None;
+    made.accounts[1].exact = false;
+    let balance = made.balance();
+    assert!(balance.holds());
+    let text = page(&balance, 10, &|ns| ns.to_string()).text();
+    assert!(text.contains("without that witness: 1; not exact: 1"), "{text}");
+}
+
+#[test]
+fn names_are_harmless_and_json_has_all_of_it() {
+    let mut made = Made::well();
+    let hostile = "evil\x1b[2J<script>\u{202e}";
+    (1..=5).for_each(|n| made.window(account(hostile, n)));
+    let balance = made.balance();
+    let text = page(&balance, 10, &|ns| ns.to_string()).text();
+    assert!(
+        !text.contains('\x1b') && !text.contains('\u{202e}') && text.contains("evil"),
+        "{text:?}"
+    );
+    let told: serde_json::Value = serde_json::from_str(&json(&balance)).expect("JSON");
+    assert_eq!(told["holds"], false);
+    assert_eq!(told["hosts"].as_array().map(Vec::len), Some(4));
+    let all = (3 * WINDOWS + 5) * 20 * SECOND;
+    assert_eq!(told["sums"]["cpus_x_time_ns"], all.to_string());
+    assert_eq!(told["sums"]["steal_ns"], serde_json::Value::Null);
+    assert_eq!(told["hosts"][3]["host"], hostile);
+}
+
+/// 10,000 hosts of 64 CPUs outgrow 2^64 ns in 8 hours.
+#[test]
+fn sums_outgrow_64_bits() {
+    let mut sums = Sums::default();
+    let row =
+        Account { cpus: 1 << 32, length_ns: 1 << 31, capacity_ns: 1 << 63, ..account("a", 1) };
+    (0..3).for_each(|_| sums.add(&row));
+    assert_eq!((sums.capacity_ns, sums.cpus_x_time_ns), (3 << 63, 3 << 63));
+}

@@ -1,0 +1,51 @@
+//! The books of many machines: whether they balance ([`check`]), and what happened in them ([`report`]).
+//!
+//! Rows come from Parquet as `exactop export parquet` writes it ([`Parquet`]) or from ClickHouse, which
+//! `exactop export clickhouse` fills ([`Store`]). Sums are of 128 bits: 10,000 machines of 64 CPUs use 2^64 ns in 8
+//! hours. Names are escaped once more where they are shown: whoever writes a file writes what they like.
+#![forbid(unsafe_code)]
+
+pub mod check;
+mod chunks;
+mod parquet;
+pub mod report;
+mod rows;
+mod store;
+mod sums;
+
+pub use parquet::Parquet;
+pub use rows::{Account, Books, Charged, Whose};
+pub use store::Store;
+pub use sums::Sums;
+
+use exactop_export::clickhouse::StoreError;
+use exactop_files::FileError;
+use std::path::PathBuf;
+
+/// How an instant is told, ns since the epoch.
+pub type Clock<'a> = &'a dyn Fn(i128) -> String;
+
+/// Why a fleet's books cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// A file or a directory cannot be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// What is in a file is not what is exported.
+    #[error("{}: {why}", .path.display())]
+    Table {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A store does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There are no tables.
+    #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]
+    Nothing {
+        /// The directory.
+        path: PathBuf,
+    },
+}

@@ -1,0 +1,157 @@
+//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is.
+
+use crate::chunks::{each, Chunk};
+use crate::rows::{Account, Books, Charged, Whose};
+use crate::FleetError;
+use exactop_export::{fields, Field, Which};
+use exactop_files::Directory;
+use exactop_recording::When;
+use std::path::{Path, PathBuf};
+
+/// Directories within each other that are looked into.
+const DEEPEST: usize = 8;
+
+/// Columns of `accounts` that are read, in the order in which [`account`] takes them.
+const ACCOUNTS: [&str; 17] = [
+    "window_end",
+    "host",
+    "boot_id",
+    "t1_ns",
+    "length_ns",
+    "cpus",
+    "capacity_ns",
+    "tasks_ns",
+    "exited_ns",
+    "unnamed_ns",
+    "irq_ns",
+    "steal_ns",
+    "idle_ns",
+    "offline_ns",
+    "residual_ns",
+    "missed_switches",
+    "exact",
+];
+/// And of `charges`.
+const CHARGES: [&str; 5] = ["window_end", "host", "boot_id", "t1_ns", "run_ns"];
+
+/// Files of a fleet.
+#[derive(Clone, Debug)]
+pub struct Parquet {
+    accounts: Vec<PathBuf>,
+    charges: Vec<PathBuf>,
+}
+
+impl Parquet {
+    /// Finds them; nothing is read yet.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
+        let mut found = Parquet { accounts: Vec::new(), charges: Vec::new() };
+        found.look(directory, 0)?;
+        if found.accounts.is_empty() {
+            return Err(FleetError::Nothing { path: directory.into() });
+        }
+        Ok(found)
+    }
+
+    fn look(&mut self, path: &Path, depth: usize) -> Result<(), FleetError> {
+        let mut names = Directory::open_to_read(path)?.names()?;
+        names.sort_unstable();
+        for name in names {
+            let within = path.join(&name);
+            match &*name {
+                "accounts.parquet" => self.accounts.push(within),
+                "charges.parquet" => self.charges.push(within),
+                _ if depth < DEEPEST && is_directory(&within) => self.look(&within, depth + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the rows of a table, all columns that are wanted.
+    pub(crate) fn each(
+        &self,
+        which: Which,
+        wanted: &[&str],
+        tell: &mut dyn FnMut(&Chunk),
+    ) -> Result<(), FleetError> {
+        let all = fields(which);
+        let field = |name: &&str| all.iter().find(|field| field.name == **name).cloned();
+        let wanted: Vec<Field> = wanted.iter().filter_map(field).collect();
+        let paths = match which {
+            Which::Charges => &self.charges,
+            _ => &self.accounts,
+        };
+        for path in paths {
+            let above = path.parent().unwrap_or(Path::new("."));
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let file = Directory::open_to_read(above)?.open_file(name)?;
+            each(file, &wanted, tell).map_err(|error| {
+                let why = format!("it is no table of 'exactop export' ({error})");
+                FleetError::Table { path: path.clone(), why }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A link is none: who links may link in a circle.
+fn is_directory(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+impl Books for Parquet {
+    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+        self.each(Which::Accounts, &ACCOUNTS, &mut |chunk| {
+            let rows = (0..chunk.rows).filter_map(|row| account(chunk, row));
+            rows.filter(|row| when.has(row.end_ns.into())).for_each(&mut *tell);
+        })
+    }
+
+    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        self.each(Which::Charges, &CHARGES, &mut |chunk| {
+            let rows = (0..chunk.rows).filter(|&row| ends_in(chunk, row, when));
+            rows.filter_map(|row| charged(chunk, row)).for_each(&mut *tell);
+        })
+    }
+}
+
+/// Whether a row's window, its first column, is of that time.
+pub(crate) fn ends_in(chunk: &Chunk, row: usize, when: When) -> bool {
+    chunk.number(0, row).is_some_and(|ns| when.has(ns.into()))
+}
+
+/// Whose a row is: its second and third column.
+pub(crate) fn whose(chunk: &Chunk, row: usize) -> Whose<'_> {
+    Whose { host: chunk.text(1, row), boot_id: chunk.text(2, row) }
+}
+
+/// A row: what may not be null is not, or the file would have been refused.
+pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
+    let number = |column| chunk.unsigned(column, row);
+    Some(Account {
+        whose: whose(chunk, row),
+        end_ns: chunk.number(0, row)?,
+        t1_ns: number(3)?,
+        length_ns: number(4)?,
+        cpus: number(5)?,
+        capacity_ns: number(6)?,
+        tasks_ns: number(7)?,
+        exited_ns: number(8)?,
+        unnamed_ns: number(9)?,
+        irq_ns: number(10),
+        steal_ns: number(11),
+        idle_ns: number(12)?,
+        offline_ns: number(13)?,
+        residual_ns: chunk.number(14, row)?,
+        missed_switches: number(15),
+        exact: chunk.flag(16, row)?,
+    })
+}
+
+fn charged(chunk: &Chunk, row: usize) -> Option<Charged<'_>> {
+    let run_ns = u128::from(chunk.unsigned(4, row)?);
+    Some(Charged { whose: whose(chunk, row), t1_ns: chunk.unsigned(3, row)?, run_ns })
+}

@@ -1,0 +1,116 @@
+//! The report as a page.
+
+use super::{plots, Report, Row};
+use crate::check;
+use crate::sums::{pct, seconds};
+use crate::Clock;
+use exactop_plot::page::{Block, Document};
+use exactop_plot::PlotError;
+
+/// Hosts with findings that are told one by one.
+const FINDINGS: usize = 10;
+
+/// The page; `most` rows in its table. `drawn`: with its pictures.
+///
+/// # Errors
+/// When a picture cannot be drawn.
+pub fn page(
+    report: &Report,
+    most: usize,
+    drawn: bool,
+    clock: Clock,
+) -> Result<Document, PlotError> {
+    let title =
+        format!("The fleet's CPU time from {} to {}", clock(report.from_ns), clock(report.to_ns));
+    let mut blocks = vec![Block::Heading(1, title), Block::Paragraph("", in_words(report))];
+    if drawn {
+        blocks.extend(plots::of(report, clock)?);
+    }
+    blocks.push(Block::Heading(2, "Where the CPUs' time went".into()));
+    blocks.push(accounts(report));
+    blocks.push(Block::Heading(2, format!("Who used it, by {}", report.by.name())));
+    blocks.push(rows(report, most));
+    blocks.push(Block::Heading(2, "Whether the books balance".into()));
+    blocks.extend(check::page(&report.balance, FINDINGS, clock).0);
+    Ok(Document(blocks))
+}
+
+/// CPU time of many machines.
+fn time(ns: u128) -> String {
+    match ns {
+        0..36_000_000_000_000 => seconds(ns),
+        ns => format!("{:.1} h", ns as f64 / 3.6e12),
+    }
+}
+
+/// A name as it is told; what is in no such thing has none.
+pub(super) fn shown(report: &Report, row: &Row) -> String {
+    match &*row.name {
+        "" => format!("(no {})", report.by.name()),
+        name => name.into(),
+    }
+}
+
+fn in_words(report: &Report) -> String {
+    let (sums, all) = (&report.sums, report.sums.cpus_x_time_ns);
+    let used = sums.named_ns() + sums.unnamed_ns;
+    let mut text = format!(
+        "{} hosts; of {} of CPU time {} was used, {} %",
+        report.balance.hosts.len(),
+        time(all),
+        time(used),
+        pct(used as i128, all)
+    );
+    let share = |row: &Row| format!("{} ({} %)", shown(report, row), pct(row.run_ns as i128, all));
+    let largest: Vec<String> =
+        report.rows.iter().take(3).filter(|row| row.run_ns > 0).map(share).collect();
+    if !largest.is_empty() {
+        text += &format!("; the largest: {}", largest.join(", "));
+    }
+    if sums.steal_windows > 0 {
+        text += &format!("; hypervisors took {} %", pct(sums.steal_ns as i128, all));
+    }
+    text + "."
+}
+
+fn accounts(report: &Report) -> Block {
+    let sums = &report.sums;
+    let line = |(name, ns): (&str, Option<i128>)| {
+        let known = ns.map_or("-".into(), |ns| match u128::try_from(ns) {
+            Ok(ns) => time(ns),
+            Err(_) => format!("{ns} ns"),
+        });
+        vec![name.to_string(), known, ns.map_or("-".into(), |ns| pct(ns, sums.cpus_x_time_ns))]
+    };
+    let mut lines: Vec<Vec<String>> = sums.accounts().into_iter().map(line).collect();
+    lines.push(line(("CPUs x time", Some(sums.cpus_x_time_ns as i128))));
+    Block::Table(["account", "CPU time", "%"].map(String::from).to_vec(), lines)
+}
+
+fn rows(report: &Report, most: usize) -> Block {
+    let titles =
+        ["who", "CPU time", "% of all CPUs", "waited for a CPU", "throttled", "exited", "hosts"];
+    let all = report.sums.cpus_x_time_ns;
+    let known = |ns: Option<u128>| ns.map_or("-".into(), time);
+    let line = |row: &Row| {
+        vec![
+            shown(report, row),
+            time(row.run_ns),
+            pct(row.run_ns as i128, all),
+            known(row.lat_ns),
+            known(row.throttle_ns),
+            row.exited.to_string(),
+            row.hosts.to_string(),
+        ]
+    };
+    let mut lines: Vec<Vec<String>> = report.rows.iter().take(most).map(line).collect();
+    let others = report.rows.get(most..).unwrap_or_default();
+    if !others.is_empty() {
+        let rest: u128 = others.iter().map(|row| row.run_ns).sum();
+        let mut last =
+            vec![format!("({} others)", others.len()), time(rest), pct(rest as i128, all)];
+        last.resize(titles.len(), String::new());
+        lines.push(last);
+    }
+    Block::Table(titles.map(String::from).to_vec(), lines)
+}

@@ -1,0 +1,84 @@
+//! Reports of a small fleet, exported as it would be.
+
+use super::*;
+use crate::Parquet;
+use exactop_export::{FleetTables, Had};
+use exactop_files::Directory;
+use exactop_model::{Book, SourceKind};
+use exactop_recording::{Span, When};
+use exactop_testkit::{snapshot, WINDOW};
+use std::path::Path;
+
+const OFFSET: i64 = 1_760_000_000_000_000_000;
+const WINDOWS: u64 = 30;
+
+/// Hosts with a directory each, of the made-up machine's windows.
+fn exported(path: &Path, hosts: &[&str]) {
+    let into = Directory::open_or_make(path).expect("a directory");
+    for (n, host) in hosts.iter().enumerate() {
+        let (mut tables, mut book) = (FleetTables::default(), Book::new());
+        for beat in 0..=WINDOWS {
+            let now = snapshot(SourceKind::Ledger, beat, None);
+            let Some(window) = book.advance(now) else { continue };
+            let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: OFFSET };
+            tables.put(host, "boot", &Had { window: &window, span, book: &book }).expect("a row");
+        }
+        tables.write(&into.within(&format!("h{n}")).expect("a directory")).expect("written");
+    }
+}
+
+fn report(path: &Path, by: By) -> Report {
+    let books = Parquet::open(path).expect("tables");
+    Report::read(&books, When::default(), by, i128::MAX / 2).expect("readable").expect("windows")
+}
+
+#[test]
+fn rows_and_pieces_are_all_of_the_fleets_time() {
+    let dir = tempfile::tempdir().expect("a directory");
+    exported(dir.path(), &["one", "two", "evil\x1b[2J<b>"]);
+    for by in [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command] {
+        let report = report(dir.path(), by);
+        let sums = &report.sums;
+        assert_eq!(sums.windows, 3 * WINDOWS);
+        assert_eq!(sums.cpus_x_time_ns, u128::from(3 * WINDOWS * 2 * WINDOW));
+        assert_eq!(sums.accounts_ns(), sums.cpus_x_time_ns as i128);
+        assert_eq!(
+            report.rows.iter().map(|row| row.run_ns).sum::<u128>(),
+            sums.named_ns(),
+            "{by:?}"
+        );
+        let pieces = report.pieces.iter().fold(Sums::default(), |mut all, piece| {
+            all.and(&piece.sums);
+            all
+        });
+        assert_eq!(pieces.cpus_x_time_ns, sums.cpus_x_time_ns);
+        let drawn: u128 = report.pieces.iter().flat_map(|piece| &piece.run_ns).sum();
+        assert_eq!(drawn, report.rows.iter().take(5).map(|row| row.run_ns).sum::<u128>(), "{by:?}");
+        assert!(report.balance.holds());
+        let page = page(&report, 2, true, &|ns| ns.to_string()).expect("pictures");
+        for text in [page.html(), page.markdown(), page.text()] {
+            assert!(!text.contains('\x1b') && text.contains("The balance holds."), "{text}");
+        }
+        assert!(!page.html().contains("<b>") && page.html().contains("<svg"));
+    }
+    let by_host = report(dir.path(), By::Host);
+    assert_eq!(by_host.rows.len(), 3);
+    assert!(by_host.rows.iter().all(|row| row.run_ns == by_host.rows[0].run_ns && row.hosts == 1));
+    let by_command = report(dir.path(), By::Command);
+    assert!(by_command.rows.iter().all(|row| row.hosts == 3), "{:?}", by_command.rows);
+}
+
+#[test]
+fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let error = Parquet::open(dir.path()).expect_err("nothing").to_string();
+    assert!(error.contains("no accounts.parquet"), "{error}");
+    exported(dir.path(), &["one"]);
+    let books = Parquet::open(dir.path()).expect("tables");
+    let before = When { from: None, to: Some(0) };
+    assert_eq!(Report::read(&books, before, By::Host, 0).expect("readable"), None);
+    std::fs::write(dir.path().join("h0/accounts.parquet"), "PAR1").expect("a file");
+    let books = Parquet::open(dir.path()).expect("tables");
+    let error = Report::read(&books, before, By::Host, 0).expect_err("no Parquet").to_string();
+    assert!(error.contains("h0/accounts.parquet: it is no table"), "{error}");
+}

@@ -1,0 +1,134 @@
+//! Rows of the two tables, wherever they come from.
+
+use crate::FleetError;
+use exactop_recording::When;
+
+/// Whose a row is, as the tables have it: escaped. Empty: the recording did not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Whose<'a> {
+    pub host: &'a str,
+    pub boot_id: &'a str,
+}
+
+/// A row of `accounts`: a window of a host. Names are those of the columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Account<'a> {
+    pub whose: Whose<'a>,
+    /// The window's end by the host's wall clock, ns since the epoch.
+    pub end_ns: i64,
+    /// The same by CLOCK_MONOTONIC.
+    pub t1_ns: u64,
+    pub length_ns: u64,
+    pub cpus: u64,
+    pub capacity_ns: u64,
+    pub tasks_ns: u64,
+    pub exited_ns: u64,
+    pub unnamed_ns: u64,
+    pub irq_ns: Option<u64>,
+    pub steal_ns: Option<u64>,
+    pub idle_ns: u64,
+    pub offline_ns: u64,
+    pub residual_ns: i64,
+    pub exact: bool,
+    pub missed_switches: Option<u64>,
+}
+
+impl Account<'_> {
+    /// What `charges` of the window have to come to.
+    pub fn named_ns(&self) -> u128 {
+        u128::from(self.tasks_ns) + u128::from(self.exited_ns)
+    }
+
+    /// All accounts, the residual included.
+    pub fn sum_ns(&self) -> i128 {
+        let others = [self.unnamed_ns, self.idle_ns, self.offline_ns];
+        let told = self.irq_ns.into_iter().chain(self.steal_ns);
+        let sum: u128 = others.into_iter().chain(told).map(u128::from).sum();
+        (self.named_ns() + sum) as i128 + i128::from(self.residual_ns)
+    }
+
+    /// Whether they are CPUs x length, and the row says so.
+    pub fn closes(&self) -> bool {
+        let capacity = u128::from(self.cpus) * u128::from(self.length_ns);
+        capacity == u128::from(self.capacity_ns) && self.sum_ns() == i128::from(self.capacity_ns)
+    }
+}
+
+/// What `charges` say of a window: one row of them, or the sum of some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Charged<'a> {
+    pub whose: Whose<'a>,
+    pub t1_ns: u64,
+    pub run_ns: u128,
+}
+
+/// Where a fleet's books are.
+pub trait Books {
+    /// Tells the rows of `accounts` of a time, in no order.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
+
+    /// Tells what `charges` of that time are, in no order.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A window of 10 s on two CPUs that closes; it ends at `n` x 10 s, 1,000,000 s later by the wall clock.
+    pub fn account(host: &str, n: u64) -> Account<'_> {
+        let second = 1_000_000_000;
+        Account {
+            whose: Whose { host, boot_id: "boot" },
+            end_ns: ((1_000_000 + n * 10) * second) as i64,
+            t1_ns: n * 10 * second,
+            length_ns: 10 * second,
+            cpus: 2,
+            capacity_ns: 20 * second,
+            tasks_ns: 5 * second,
+            exited_ns: second,
+            unnamed_ns: 0,
+            irq_ns: Some(1),
+            steal_ns: None,
+            idle_ns: 14 * second - 1,
+            offline_ns: 0,
+            residual_ns: 0,
+            exact: true,
+            missed_switches: Some(0),
+        }
+    }
+
+    #[test]
+    fn a_row_closes_if_all_of_it_does() {
+        let row = account("a", 1);
+        assert!(row.closes());
+        for wrong in [
+            Account { idle_ns: row.idle_ns + 1, ..row },
+            Account { cpus: 3, ..row },
+            Account { irq_ns: None, ..row },
+            Account { residual_ns: -1, ..row },
+        ] {
+            assert!(!wrong.closes(), "{wrong:?}");
+        }
+        // A residual is told, and part of the sum.
+        assert!(Account { idle_ns: row.idle_ns + 7, residual_ns: -7, ..row }.closes());
+        let largest = Account {
+            tasks_ns: u64::MAX,
+            exited_ns: u64::MAX,
+            idle_ns: u64::MAX,
+            cpus: u64::MAX,
+            length_ns: u64::MAX,
+            ..row
+        };
+        assert!(!largest.closes());
+    }
+}

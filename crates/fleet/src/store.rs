@@ -1,0 +1,240 @@
+//! ClickHouse with the tables of `fleet/schema.sql`, asked by HTTP.
+
+use crate::rows::{Account, Books, Charged, Whose};
+use crate::FleetError;
+use exactop_export::clickhouse::{Client, StoreError};
+use exactop_model::escape::harmless;
+use exactop_recording::When;
+
+/// Rows of an answer: with long names they are some hundred bytes each, and no answer may be longer than 16 MiB.
+const ROWS: u64 = 20_000;
+/// Characters of an answer that is none.
+const SHOWN: usize = 100;
+
+/// A store.
+#[derive(Debug)]
+pub struct Store(Client);
+
+/// Hosts next to each other, by name, in an hour: from the first to the last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    hour: i128,
+    first: String,
+    last: String,
+}
+
+impl Store {
+    /// The store that it speaks to.
+    pub fn new(client: Client) -> Store {
+        Store(client)
+    }
+
+    /// Asks about a time in parts that are no longer than an answer may be.
+    fn each(
+        &self,
+        table: &str,
+        when: When,
+        tell: &mut dyn FnMut(&str) -> Option<()>,
+        sql: &dyn Fn(&str) -> String,
+    ) -> Result<(), FleetError> {
+        let of_time = bounds(when.from, when.to);
+        let hours = format!(
+            "SELECT DISTINCT {HOUR} AS hour FROM {table} WHERE {of_time} ORDER BY hour FORMAT TSV"
+        );
+        for line in self.0.select(&hours, &[])?.lines() {
+            let hour: i128 = line.parse().map_err(|_| no_answer(line))?;
+            let of_hour = format!("{of_time} AND {HOUR} = {hour}");
+            let counts = format!("SELECT host, count() FROM {table} WHERE {of_hour} GROUP BY host ORDER BY host FORMAT TSV");
+            for part in parts(hour, &self.0.select(&counts, &[])?)? {
+                let of_part =
+                    format!("{of_hour} AND host >= {{first:String}} AND host <= {{last:String}}");
+                let given = [("first", &*part.first), ("last", &*part.last)];
+                for line in self.0.select(&sql(&of_part), &given)?.lines() {
+                    tell(line).ok_or_else(|| no_answer(line))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Of the partition's clock, so that only its parts are read.
+const HOUR: &str = "toUnixTimestamp(toStartOfHour(toDateTime(window_end, 'UTC')))";
+
+fn bounds(from: Option<i128>, to: Option<i128>) -> String {
+    let instant = |ns: i128| {
+        // Beyond what the column holds there is nothing.
+        let ns = ns.clamp(0, i128::from(i64::MAX));
+        format!("fromUnixTimestamp64Nano(toInt64({ns}), 'UTC')")
+    };
+    let from = from.map(|ns| format!("window_end > {}", instant(ns)));
+    let to = to.map(|ns| format!("window_end <= {}", instant(ns)));
+    let both: Vec<String> = from.into_iter().chain(to).collect();
+    if both.is_empty() {
+        return "1".into();
+    }
+    both.join(" AND ")
+}
+
+/// Hosts with their rows, as they come: in the order in which the store compares their names.
+fn parts(hour: i128, answer: &str) -> Result<Vec<Part>, FleetError> {
+    let (mut parts, mut rows): (Vec<Part>, u64) = (Vec::new(), 0);
+    for line in answer.lines() {
+        let (host, count) = line.split_once('\t').ok_or_else(|| no_answer(line))?;
+        let count: u64 = count.parse().map_err(|_| no_answer(line))?;
+        let host = unescaped(host).ok_or_else(|| no_answer(line))?;
+        match parts.last_mut().filter(|_| rows + count <= ROWS) {
+            Some(part) => {
+                part.last = host;
+                rows += count;
+            }
+            None => {
+                parts.push(Part { hour, first: host.clone(), last: host });
+                rows = count;
+            }
+        }
+    }
+    Ok(parts)
+}
+
+fn no_answer(line: &str) -> FleetError {
+    let text = harmless(line).chars().take(SHOWN).collect();
+    FleetError::Store(StoreError::Answer { text })
+}
+
+/// As ClickHouse writes texts between tabs.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.push(match c {
+            '\\' => match chars.next()? {
+                't' => '\t',
+                'n' => '\n',
+                'r' => '\r',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                '0' => '\0',
+                c => c,
+            },
+            c => c,
+        });
+    }
+    Some(out)
+}
+
+impl Books for Store {
+    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError> {
+        let sql = |which: &str| {
+            format!(
+                "SELECT host, boot_id, toUnixTimestamp64Nano(window_end), t1_ns, length_ns, cpus, capacity_ns, \
+                 tasks_ns, exited_ns, unnamed_ns, irq_ns, steal_ns, idle_ns, offline_ns, residual_ns, \
+                 missed_switches, toUInt8(exact) FROM accounts WHERE {which} FORMAT TSV"
+            )
+        };
+        let mut row = |line: &str| account(line, tell);
+        self.each("accounts", when, &mut row, &sql)
+    }
+
+    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        let sql = |which: &str| {
+            format!(
+                "SELECT host, boot_id, t1_ns, sum(toUInt128(run_ns)) FROM charges WHERE {which} \
+                 GROUP BY host, boot_id, t1_ns FORMAT TSV"
+            )
+        };
+        let mut row = |line: &str| charged(line, tell);
+        self.each("charges", when, &mut row, &sql)
+    }
+}
+
+/// A line of an answer; `None`: it is none.
+fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [host, boot_id, end, t1, length, cpus, capacity, tasks, exited, unnamed, irq, steal, idle, offline, residual, missed, exact] =
+        cells[..]
+    else {
+        return None;
+    };
+    let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
+    let number = |cell: &str| cell.parse::<u64>().ok();
+    let perhaps = |cell: &str| match cell {
+        "\\N" => Some(None),
+        cell => number(cell).map(Some),
+    };
+    tell(Account {
+        whose: Whose { host: &host, boot_id: &boot_id },
+        end_ns: end.parse().ok()?,
+        t1_ns: number(t1)?,
+        length_ns: number(length)?,
+        cpus: number(cpus)?,
+        capacity_ns: number(capacity)?,
+        tasks_ns: number(tasks)?,
+        exited_ns: number(exited)?,
+        unnamed_ns: number(unnamed)?,
+        irq_ns: perhaps(irq)?,
+        steal_ns: perhaps(steal)?,
+        idle_ns: number(idle)?,
+        offline_ns: number(offline)?,
+        residual_ns: residual.parse().ok()?,
+        missed_switches: perhaps(missed)?,
+        exact: number(exact)? != 0,
+    });
+    Some(())
+}
+
+fn charged(line: &str, tell: &mut dyn FnMut(Charged)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [host, boot_id, t1, run] = cells[..] else { return None };
+    let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
+    let whose = Whose { host: &host, boot_id: &boot_id };
+    tell(Charged { whose, t1_ns: t1.parse().ok()?, run_ns: run.parse().ok()? });
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_no_longer_than_an_answer_may_be() {
+        let answer = "a\t8000\nb\\tc\t8000\nd\t8000\ne\t90000\nf\t1\n";
+        let parts = parts(7, answer).expect("counts");
+        let ends: Vec<_> = parts.iter().map(|p| (&*p.first, &*p.last)).collect();
+        assert_eq!(ends, [("a", "b\tc"), ("d", "d"), ("e", "e"), ("f", "f")]);
+        assert!(parts.iter().all(|part| part.hour == 7));
+        assert!(super::parts(7, "a").is_err() && super::parts(7, "a\tmany\n").is_err());
+    }
+
+    #[test]
+    fn a_line_is_a_row_or_nothing() {
+        let line = "h\\\\x1b\tb\t-5\t2\t1\t1\t1\t1\t0\t0\t\\N\t0\t0\t0\t-3\t\\N\t1";
+        let mut seen = 0;
+        let told = account(line, &mut |row| {
+            seen += 1;
+            assert_eq!((row.whose.host, row.end_ns, row.residual_ns), ("h\\x1b", -5, -3));
+            assert_eq!((row.irq_ns, row.steal_ns, row.missed_switches), (None, Some(0), None));
+        });
+        assert_eq!((told, seen), (Some(()), 1));
+        for wrong in
+            ["", "Code: 60. DB::Exception", &line.replace("-5", "soon"), &line[..line.len() - 2]]
+        {
+            assert_eq!(account(wrong, &mut |_| panic!("{wrong}")), None);
+        }
+        assert_eq!(
+            charged("h\tb\t1\t340282366920938463463374607431768211455", &mut |_| ()),
+            Some(())
+        );
+        assert_eq!(charged("h\tb\t1\t", &mut |_| ()), None);
+    }
+
+    #[test]
+    fn a_time_has_no_end_or_two() {
+        assert_eq!(bounds(None, None), "1");
+        let both = bounds(Some(-1), Some(i128::MAX));
+        assert!(
+            both.contains("window_end > fromUnixTimestamp64Nano(toInt64(0)")
+                && both.contains(" AND window_end <= ")
+        );
+    }
+}

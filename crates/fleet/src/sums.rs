@@ -1,0 +1,110 @@
+//! Sums of windows, of 128 bits.
+
+use crate::rows::Account;
+
+/// Where the time of some windows went. Names are those of the columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Sums {
+    /// Rows.
+    pub windows: u64,
+    /// CPUs x length, multiplied here.
+    pub cpus_x_time_ns: u128,
+    pub capacity_ns: u128,
+    pub tasks_ns: u128,
+    pub exited_ns: u128,
+    pub unnamed_ns: u128,
+    pub irq_ns: u128,
+    /// So many windows told it.
+    pub irq_windows: u64,
+    pub steal_ns: u128,
+    pub steal_windows: u64,
+    pub idle_ns: u128,
+    pub offline_ns: u128,
+    pub residual_ns: i128,
+    /// What `charges` come to.
+    pub charged_ns: u128,
+}
+
+impl Sums {
+    /// One more window.
+    pub fn add(&mut self, row: &Account) {
+        self.windows += 1;
+        self.cpus_x_time_ns += u128::from(row.cpus) * u128::from(row.length_ns);
+        self.capacity_ns += u128::from(row.capacity_ns);
+        self.tasks_ns += u128::from(row.tasks_ns);
+        self.exited_ns += u128::from(row.exited_ns);
+        self.unnamed_ns += u128::from(row.unnamed_ns);
+        self.irq_ns += row.irq_ns.map_or(0, u128::from);
+        self.irq_windows += u64::from(row.irq_ns.is_some());
+        self.steal_ns += row.steal_ns.map_or(0, u128::from);
+        self.steal_windows += u64::from(row.steal_ns.is_some());
+        self.idle_ns += u128::from(row.idle_ns);
+        self.offline_ns += u128::from(row.offline_ns);
+        self.residual_ns += i128::from(row.residual_ns);
+    }
+
+    /// Those of others, too.
+    pub fn and(&mut self, other: &Sums) {
+        self.windows += other.windows;
+        self.cpus_x_time_ns += other.cpus_x_time_ns;
+        self.capacity_ns += other.capacity_ns;
+        self.tasks_ns += other.tasks_ns;
+        self.exited_ns += other.exited_ns;
+        self.unnamed_ns += other.unnamed_ns;
+        self.irq_ns += other.irq_ns;
+        self.irq_windows += other.irq_windows;
+        self.steal_ns += other.steal_ns;
+        self.steal_windows += other.steal_windows;
+        self.idle_ns += other.idle_ns;
+        self.offline_ns += other.offline_ns;
+        self.residual_ns += other.residual_ns;
+        self.charged_ns += other.charged_ns;
+    }
+
+    /// Used by somebody with a name.
+    pub fn named_ns(&self) -> u128 {
+        self.tasks_ns + self.exited_ns
+    }
+
+    /// All accounts, the residual included.
+    pub fn accounts_ns(&self) -> i128 {
+        let told = self.irq_ns + self.steal_ns;
+        let sum = self.named_ns() + self.unnamed_ns + told + self.idle_ns + self.offline_ns;
+        sum as i128 + self.residual_ns
+    }
+
+    /// The accounts by name; `None`: no window told it apart.
+    pub fn accounts(&self) -> [(&'static str, Option<i128>); 8] {
+        let some = |ns: u128| Some(ns as i128);
+        let told = |ns: u128, windows: u64| (windows > 0).then_some(ns as i128);
+        [
+            ("tasks", some(self.tasks_ns)),
+            ("exited", some(self.exited_ns)),
+            ("unnamed", some(self.unnamed_ns)),
+            ("irq", told(self.irq_ns, self.irq_windows)),
+            ("steal", told(self.steal_ns, self.steal_windows)),
+            ("idle", some(self.idle_ns)),
+            ("offline", some(self.offline_ns)),
+            ("residual", Some(self.residual_ns)),
+        ]
+    }
+}
+
+/// Per cent, to be read.
+pub(crate) fn pct(part: i128, all: u128) -> String {
+    match all {
+        0 => "-".into(),
+        all => format!("{:.2}", 100.0 * part as f64 / all as f64),
+    }
+}
+
+/// A length, to be read.
+pub(crate) fn seconds(ns: u128) -> String {
+    let s = ns as f64 / 1e9;
+    match s {
+        s if s >= 100.0 => format!("{s:.0} s"),
+        s if s >= 1.0 => format!("{s:.1} s"),
+        s => format!("{s:.3} s"),
+    }
+}

@@ -1,0 +1,136 @@
+//! The balance of what is in ClickHouse's own engine (chdb, Python's; `make test-fleet` installs it).
+
+use exactop_export::clickhouse::{Address, Client, Patience};
+use exactop_fleet::check::{check, Balance, Tolerance};
+use exactop_fleet::{FleetError, Store};
+use exactop_recording::When;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../export/tests/clickhouse/server.py");
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
+const SECOND: u64 = 1_000_000_000;
+
+/// The engine behind a port of this machine.
+struct Engine {
+    child: Child,
+    url: String,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // It is gone already where that fails.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Engine {
+    /// `None`: there is none, and nobody demanded one.
+    fn start() -> Option<Engine> {
+        let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+        let there = Command::new(&python).args(["-c", "import chdb"]).output();
+        if !there.is_ok_and(|out| out.status.success()) {
+            let how = "'make test-fleet' installs it and runs this test";
+            eprintln!("not run: {python} has no module chdb; {how}");
+            assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
+            return None;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut command = Command::new(python);
+        command.arg(SERVER).arg(dir.path().join("store")).arg(SCHEMA);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python");
+        let mut port = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut port).expect("a port");
+        let url = format!("http://127.0.0.1:{}", port.trim().parse::<u16>().expect("a port"));
+        Some(Engine { child, url, _dir: dir })
+    }
+
+    fn client(&self) -> Client {
+        let address = Address::read(&self.url).expect("an address");
+        Client::new(address, "exactop", None, None, Patience::default()).expect("a client")
+    }
+
+    /// Windows of 10 s on two CPUs, 6 s of each used.
+    fn insert(&self, host: &str, windows: impl Iterator<Item = u64>) {
+        let (mut accounts, mut charges) = (Vec::new(), Vec::new());
+        for n in windows {
+            let (t1, end) = (n * 10 * SECOND, begin_ns() + n * 10 * SECOND);
+            let whose = format!("fromUnixTimestamp64Nano(toInt64({end}), 'UTC'), {t1}, 10000000000, '{host}', 'boot'");
+            accounts.push(format!(
+                "({whose}, 2, 20000000000, 5000000000, 1000000000, 0, NULL, 1, 13999999999, 0, 0, true, 'ledger', 0, 0)"
+            ));
+            for (command, ns) in [("a", 2 * SECOND), ("~other", 4 * SECOND)] {
+                charges.push(format!(
+                    "({whose}, '', '', '', 'x.service', '{command}', {ns}, 1, 2, 3, NULL, 0)"
+                ));
+            }
+        }
+        let columns = "window_end, t1_ns, length_ns, host, boot_id";
+        let own = "cpus, capacity_ns, tasks_ns, exited_ns, unnamed_ns, irq_ns, steal_ns, idle_ns, offline_ns, \
+                   residual_ns, exact, source, missed_switches, inexact_events";
+        let of = "namespace, pod, container, unit, command, run_ns, lat_ns, throttle_ns, lock_ns, block_ns, \
+                  exited_processes";
+        for (table, own, rows) in [("accounts", own, accounts), ("charges", of, charges)] {
+            let sql = format!("INSERT INTO {table} ({columns}, {own}) VALUES {}", rows.join(", "));
+            self.client().select(&sql, &[]).expect("taken");
+        }
+    }
+
+    fn balance(&self, when: When) -> Result<Balance, FleetError> {
+        let now_ns = i128::from(begin_ns() + 3600 * SECOND);
+        check(&Store::new(self.client()), when, &Tolerance::default(), now_ns)
+    }
+}
+
+/// Some hours ago, on a whole hour: the store keeps no old windows.
+fn begin_ns() -> u64 {
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    (now / 3600 - 3) * 3600 * SECOND
+}
+
+#[test]
+fn engine_is_asked_about_every_window() {
+    let Some(engine) = Engine::start() else { return };
+    let hostile = "th\\\\r\\'e\\te";
+    let hosts = ["one", hostile, "two"];
+    hosts.iter().for_each(|host| engine.insert(host, 1..=100));
+    let balance = engine.balance(When::default()).expect("answers");
+    let unwell: Vec<_> = balance.hosts.iter().filter(|host| !host.is_well()).collect();
+    assert!(balance.holds(), "{unwell:?}");
+    assert_eq!((balance.windows(), balance.hosts.len()), (300, 3));
+    assert_eq!(balance.sums.cpus_x_time_ns, u128::from(300 * 20 * SECOND));
+    assert_eq!(balance.sums.charged_ns, balance.sums.named_ns());
+    assert!(balance.hosts.iter().any(|host| host.name == "th\\r'e\te"), "{balance:?}");
+    // A stretch: after the 10th, up to the 30th.
+    let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
+    let part = engine.balance(When { from: at(10), to: at(30) }).expect("answers");
+    assert!(part.holds() && part.windows() == 60, "{part:?}");
+    // Some of it twice, some of it never.
+    engine.insert("two", (91..=95).chain(111..=120));
+    let balance = engine.balance(When::default()).expect("answers");
+    let two = balance.hosts.iter().find(|host| host.name == "two").expect("it is there");
+    assert_eq!((two.windows, two.doubled, two.gaps.count), (110, 5, 1));
+    assert_eq!((two.gaps.length_ns, two.uneven), (u128::from(100 * SECOND), 0));
+    // Charges alone.
+    engine.client().select("ALTER TABLE accounts DELETE WHERE t1_ns = 500000000000 AND host = 'one' SETTINGS mutations_sync = 1", &[]).expect("done");
+    let balance = engine.balance(When::default()).expect("answers");
+    let one = balance.hosts.iter().find(|host| host.name == "one").expect("it is there");
+    assert_eq!((one.stray, one.gaps.count), (1, 1));
+}
+
+#[test]
+fn engine_without_the_tables_is_named() {
+    let Some(engine) = Engine::start() else { return };
+    engine.client().select("DROP TABLE charges_to_1m", &[]).expect("done");
+    engine.client().select("DROP TABLE accounts", &[]).expect("done");
+    // The test's server has one status for all that fails, and no patience is needed to see it.
+    let address = Address::read(&engine.url).expect("an address");
+    let patience = Patience { all: std::time::Duration::from_millis(1), ..Patience::default() };
+    let client = Client::new(address, "exactop", None, None, patience).expect("a client");
+    let done = check(&Store::new(client), When::default(), &Tolerance::default(), 0);
+    assert!(matches!(done, Err(FleetError::Store(_))), "{done:?}");
+}

@@ -1,0 +1,168 @@
+//! A host's windows on their way to the tables: in time, late, twice or never.
+
+use super::machine::Machine;
+use super::plan::{Host, Plan};
+use super::{BATCH, WINDOW};
+use anyhow::Result;
+use exactop_export::{FleetTables, Had};
+use exactop_files::Directory;
+use exactop_model::Book;
+use exactop_recording::Span;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// What became of a host's windows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delivered {
+    /// Rows of accounts.
+    pub rows: u64,
+    /// Windows of which there is one.
+    pub windows: u64,
+    pub late: u64,
+    pub lost: u64,
+    pub last_is_lost: bool,
+    /// Time of a boot between two windows that are there.
+    pub gaps: u64,
+    pub gaps_ns: u64,
+    pub boots: u64,
+    /// CPUs x time of all rows.
+    pub capacity_ns: u128,
+    pub bytes: u64,
+}
+
+/// What becomes of a batch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    InTime,
+    Late,
+    Twice,
+    Lost,
+}
+
+impl Fate {
+    fn drawn(plan: &Plan, draw: &mut StdRng) -> Fate {
+        let at: f64 = draw.random_range(0.0..100.0);
+        match at {
+            at if at < plan.lost => Fate::Lost,
+            at if at < plan.lost + plan.doubled => Fate::Twice,
+            at if at < plan.lost + plan.doubled + plan.late => Fate::Late,
+            _ => Fate::InTime,
+        }
+    }
+}
+
+/// The tables of each delivery, a directory below the host's for all but the first.
+#[derive(Default)]
+struct Deliveries {
+    in_time: Option<FleetTables>,
+    late: Option<FleetTables>,
+    again: Option<FleetTables>,
+}
+
+/// Simulates a host and writes its tables.
+pub fn host(plan: &Plan, host: &Host, into: &Directory) -> Result<Delivered> {
+    let mut draw = StdRng::seed_from_u64(host.seed ^ 0x5851_f42d_4c95_7f2d);
+    let fates: Vec<Fate> =
+        (0..=plan.windows / BATCH).map(|_| Fate::drawn(plan, &mut draw)).collect();
+    let (mut out, mut told) = (Deliveries::default(), Delivered::default());
+    for (number, life) in lives(plan, host).into_iter().enumerate() {
+        let mut boot = Boot::new(plan, host, number as u64, life.0);
+        for n in life.0..life.1 {
+            let fate = fates[(n / BATCH) as usize];
+            boot.window(n, fate, &mut out, &mut told)?;
+        }
+        told.boots += u64::from(boot.reach_ns.is_some());
+    }
+    let below = into.within(&host.name)?;
+    for (name, tables) in
+        [(None, out.in_time), (Some("late"), out.late), (Some("again"), out.again)]
+    {
+        let Some(tables) = tables else { continue };
+        let exported = match name {
+            Some(name) => tables.write(&below.within(name)?)?,
+            None => tables.write(&below)?,
+        };
+        told.bytes += exported.bytes;
+    }
+    Ok(told)
+}
+
+/// From which window to which it is there, for each boot.
+fn lives(plan: &Plan, host: &Host) -> Vec<(u64, u64)> {
+    let end = host.dead_at.unwrap_or(plan.windows).min(plan.windows);
+    match host.away {
+        Some((after, long)) => vec![(0, after.min(end)), ((after + long).min(end), end)],
+        None => vec![(0, end)],
+    }
+}
+
+/// A boot under way.
+struct Boot<'a> {
+    plan: &'a Plan,
+    host: &'a Host,
+    id: String,
+    machine: Machine,
+    book: Book,
+    offset_ns: i64,
+    /// Where the last window that is there ends, by CLOCK_MONOTONIC.
+    reach_ns: Option<u64>,
+}
+
+impl<'a> Boot<'a> {
+    fn new(plan: &'a Plan, host: &'a Host, number: u64, from: u64) -> Boot<'a> {
+        // The first boot began long ago, the next one a minute before its first window.
+        let t0_ns = if number == 0 { host.uptime_ns } else { 6 * WINDOW };
+        let begins =
+            plan.begin_ns + i128::from(from * WINDOW + host.phase_ns) + i128::from(host.skew_ns);
+        let mut machine = Machine::new(host, number, t0_ns);
+        let mut book = Book::new();
+        book.advance(machine.snapshot(0.0));
+        Boot {
+            plan,
+            host,
+            id: format!("{:016x}-{number}", host.seed),
+            machine,
+            book,
+            offset_ns: (begins - i128::from(t0_ns)) as i64,
+            reach_ns: None,
+        }
+    }
+
+    fn window(
+        &mut self,
+        n: u64,
+        fate: Fate,
+        out: &mut Deliveries,
+        told: &mut Delivered,
+    ) -> Result<()> {
+        let is_slower = self.host.rolled_out && n + 1 >= self.plan.windows / 2;
+        let now = self.machine.snapshot(if is_slower { self.plan.slower } else { 0.0 });
+        let Some(window) = self.book.advance(now) else { return Ok(()) };
+        let span =
+            Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: self.offset_ns };
+        let had = Had { window: &window, span, book: &self.book };
+        told.last_is_lost = fate == Fate::Lost;
+        let to = match fate {
+            Fate::Lost => {
+                told.lost += 1;
+                return Ok(());
+            }
+            Fate::InTime => vec![&mut out.in_time],
+            Fate::Late => vec![&mut out.late],
+            Fate::Twice => vec![&mut out.in_time, &mut out.again],
+        };
+        told.late += u64::from(fate == Fate::Late);
+        for tables in to {
+            tables.get_or_insert_default().put(&self.host.name, &self.id, &had)?;
+            told.rows += 1;
+            told.capacity_ns += u128::from(self.host.cpus) * u128::from(window.length_ns());
+        }
+        told.windows += 1;
+        if let Some(reach_ns) = self.reach_ns.filter(|&reach_ns| reach_ns < window.t0_ns) {
+            told.gaps += 1;
+            told.gaps_ns += window.t0_ns - reach_ns;
+        }
+        self.reach_ns = Some(window.t1_ns);
+        Ok(())
+    }
+}

@@ -1,0 +1,236 @@
+//! A made-up machine: snapshots as the ledger tells them, whose books close.
+
+use super::mixes::Service;
+use super::plan::Host;
+use super::WINDOW;
+use exactop_model::named::GroupName;
+use exactop_model::snapshot::ProcessRef;
+use exactop_model::{
+    Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot, SourceKind,
+    TaskKey, TaskSample,
+};
+use exactop_testkit::samples;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
+
+/// Tasks use no more of all CPUs, in 1000; the rest is the interrupts', the hypervisor's and nobody's.
+const MOST: u64 = 920;
+/// A thread uses no more of a CPU, in 1000.
+const THREAD: u64 = 600;
+/// Interrupts on each CPU in a window, ns.
+const IRQ: u64 = 12_000_000;
+/// What a wait is, in the order of [`Service::waits`].
+const WAITS: [Counter; 4] =
+    [Counter::LatNs, Counter::ThrottleNs, Counter::LockNs, Counter::BlockNs];
+
+/// What of a service runs: threads of a process that lives, or all that ended.
+enum Running {
+    Lives(Vec<TaskSample>),
+    Ends(Box<ExitSample>),
+}
+
+/// A machine since it was started.
+pub struct Machine {
+    services: Vec<(Service, Running)>,
+    groups: Vec<Arc<GroupName>>,
+    cpus: u32,
+    /// Stolen for 1000 of what runs.
+    steal: u64,
+    draw: StdRng,
+    provenance: Provenance,
+    /// When it was looked at first, and how many windows ago.
+    t0_ns: u64,
+    windows: u64,
+    run_ns: u64,
+    steal_ns: u64,
+}
+
+impl Machine {
+    /// One that is looked at from an instant on.
+    pub fn new(host: &Host, boot: u64, t0_ns: u64) -> Machine {
+        let mut draw = StdRng::seed_from_u64(host.seed);
+        let services = host.mix.services(&mut draw);
+        // What is drawn from here on is of this boot.
+        let mut draw =
+            StdRng::seed_from_u64(host.seed ^ (boot + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let steal = if draw.random_bool(0.3) { draw.random_range(0..30) } else { 0 };
+        let mut machine = Machine {
+            services: Vec::new(),
+            groups: Vec::new(),
+            cpus: host.cpus,
+            steal,
+            draw,
+            provenance: exact(),
+            t0_ns,
+            windows: 0,
+            run_ns: 0,
+            steal_ns: 0,
+        };
+        services.into_iter().enumerate().for_each(|(n, service)| machine.start(n as u32, service));
+        machine
+    }
+
+    fn start(&mut self, n: u32, mut service: Service) {
+        // Two hosts of a kind are not the same.
+        service.share = (service.share * self.draw.random_range(70..130) / 100).max(1);
+        let cgroup = u64::from(n) + 100;
+        let path = format!("/{}", service.named.unit.as_deref().unwrap_or_default()).into_bytes();
+        let named = Arc::new(service.named.clone());
+        self.groups.push(Arc::new(GroupName { id: cgroup, path, named }));
+        let comm = Comm::new(service.command.as_bytes());
+        let tgid = 1000 + n * 1000;
+        let running = if service.exits > 0 {
+            let mut ancestors = [ProcessRef::default(); 8];
+            ancestors[0] = ProcessRef { tgid: 1, start_ns: 1 };
+            let mut sample = samples::exited(u64::from(n) + 1, ancestors, comm);
+            sample.cgroup_id = Some(cgroup);
+            Running::Ends(Box::new(sample))
+        } else {
+            let ident =
+                Ident { ppid: 1, comm, cgroup_id: Some(cgroup), prio: 120, ..Ident::default() };
+            let wanted = u64::from(service.share) * u64::from(self.cpus) / 10;
+            let task = |thread: u32| {
+                let key = TaskKey { tgid, tid: tgid + thread, start_ns: u64::from(tgid + thread) };
+                let mut task = samples::task(key.tid.into(), key, ident);
+                task.since_ns = self.t0_ns;
+                task
+            };
+            Running::Lives((0..=(wanted / THREAD) as u32).map(task).collect())
+        };
+        self.services.push((service, running));
+    }
+
+    /// What it tells now; the agent uses so many per cent more.
+    pub fn snapshot(&mut self, slower: f64) -> Snapshot {
+        let mut now = samples::snapshot(SourceKind::Ledger, self.t0_ns + self.windows * WINDOW);
+        now.provenance = self.provenance.clone();
+        for (_, running) in &self.services {
+            match running {
+                Running::Lives(tasks) => now.tasks.extend_from_slice(tasks),
+                Running::Ends(sample) => now.exited.push(**sample),
+            }
+        }
+        now.cpus = (0..self.cpus).map(|cpu| self.cpu(cpu)).collect();
+        if self.windows == 0 {
+            now.groups = self.groups.clone();
+        }
+        (now.born, now.repaired_ns, now.repaired_wait_ns) = (Some(0), Some(0), Some(0));
+        self.work(slower);
+        now
+    }
+
+    fn cpu(&self, cpu: u32) -> CpuSample {
+        let part = |all: u64| (all + u64::from(cpu)) / u64::from(self.cpus);
+        let (task_ns, steal_ns) = (part(self.run_ns), part(self.steal_ns));
+        let irq_ns = IRQ * self.windows;
+        CpuSample {
+            task_ns,
+            steal_ns: Some(steal_ns),
+            irq_ns: Some(irq_ns),
+            irq_idle_ns: Some(irq_ns),
+            idle_ns: WINDOW * self.windows - task_ns - steal_ns - irq_ns,
+            switches: Some(4000 * self.windows),
+            missed_switches: Some(0),
+            ..samples::cpu(cpu)
+        }
+    }
+
+    /// A window goes by.
+    fn work(&mut self, slower: f64) {
+        let all = u64::from(self.cpus) * WINDOW;
+        // Load comes and goes by the hour, and each service has its own.
+        let hour = (self.t0_ns / WINDOW + self.windows) as f64 / 360.0;
+        let tide = 1.0 + 0.25 * (hour * std::f64::consts::TAU / 24.0).sin();
+        let draw = &mut self.draw;
+        let mut wanted = |service: &Service| {
+            let load = tide * f64::from(draw.random_range(850..1150)) / 1000.0;
+            let more = if service.is_new { 1.0 + slower / 100.0 } else { 1.0 };
+            (all as f64 * f64::from(service.share) / 10_000.0 * load * more) as u64
+        };
+        let wanted: Vec<u64> = self.services.iter().map(|(service, _)| wanted(service)).collect();
+        let (sum, most) = (wanted.iter().sum::<u64>(), all / 1000 * MOST);
+        for ((service, running), wanted) in self.services.iter_mut().zip(wanted) {
+            let fits = if sum > most {
+                (u128::from(wanted) * u128::from(most) / u128::from(sum)) as u64
+            } else {
+                wanted
+            };
+            let (run, steal) = running.work(service, fits, self.steal, self.cpus);
+            self.run_ns += run;
+            self.steal_ns += steal;
+        }
+        self.windows += 1;
+    }
+}
+
+impl Running {
+    /// What it ran, and what was stolen from it.
+    fn work(&mut self, service: &Service, wanted: u64, steal: u64, cpus: u32) -> (u64, u64) {
+        match self {
+            Running::Lives(tasks) => {
+                let each = (wanted / tasks.len().max(1) as u64).min(WINDOW * 95 / 100);
+                let stolen = each * steal / 1000;
+                for task in tasks.iter_mut() {
+                    task.state_times(service, each, stolen, WINDOW);
+                }
+                (each * tasks.len() as u64, stolen * tasks.len() as u64)
+            }
+            Running::Ends(sample) => {
+                let exits = u64::from(service.exits) * u64::from(cpus);
+                let stolen = wanted * steal / 1000;
+                sample.processes += exits;
+                sample.tasks += exits;
+                // Each lives for three times what it runs.
+                let life = 3 * (wanted + stolen);
+                sample.life_ns += life;
+                sample.state_times(service, wanted, stolen, life);
+                (wanted, stolen)
+            }
+        }
+    }
+}
+
+/// Somebody whose life is spent in states.
+trait Lives {
+    fn counters(&mut self) -> &mut exactop_model::Counters;
+
+    /// All of a life goes to states, what is left to sleep.
+    fn state_times(&mut self, service: &Service, run: u64, steal: u64, life: u64) {
+        let counters = self.counters();
+        let mut left = life.saturating_sub(run + steal);
+        counters.bump(Counter::RunNs, run);
+        counters.bump(Counter::StealNs, steal);
+        for (counter, part) in WAITS.into_iter().zip(service.waits) {
+            let wait = (run / 1000 * u64::from(part)).min(left);
+            left -= wait;
+            counters.bump(counter, wait);
+        }
+        counters.bump(Counter::SleepNs, left);
+        counters.bump(Counter::Dispatches, run / 300_000);
+    }
+}
+
+impl Lives for TaskSample {
+    fn counters(&mut self) -> &mut exactop_model::Counters {
+        &mut self.counters
+    }
+}
+
+impl Lives for ExitSample {
+    fn counters(&mut self) -> &mut exactop_model::Counters {
+        &mut self.counters
+    }
+}
+
+/// As a ledger on a new kernel.
+fn exact() -> Provenance {
+    Provenance {
+        irq: Quality::Exact,
+        steal: Quality::Exact,
+        counters: [Quality::Exact; Counter::COUNT],
+        audit_run: Quality::Exact,
+        audit_lat: Quality::Exact,
+        ..Provenance::new(SourceKind::Ledger)
+    }
+}

@@ -1,0 +1,159 @@
+//! What runs on a host: made-up mixes of the kinds that machines are bought for.
+
+use exactop_model::named::Named;
+use rand::rngs::StdRng;
+use rand::RngExt;
+
+/// The kind of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// Pods, more than have rows of their own.
+    Web,
+    /// Few processes that wait for locks and disks.
+    Database,
+    /// A build: processes that live for a second.
+    Build,
+    /// A shell that starts processes as fast as it can.
+    Storm,
+}
+
+/// What lives as long as the host, or what its children do that end.
+#[derive(Clone, Debug, Default)]
+pub struct Service {
+    pub command: String,
+    pub named: Named,
+    /// Of the time of all CPUs, in 10,000.
+    pub share: u32,
+    /// So much of each for 1000 of what it runs: waiting for a CPU, throttled, for locks, for disks.
+    pub waits: [u32; 4],
+    /// Processes that end in a window, on each CPU; 0: it lives.
+    pub exits: u32,
+    /// Whether it is what was rolled out.
+    pub is_new: bool,
+}
+
+impl Mix {
+    /// As its hosts are called.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mix::Web => "web",
+            Mix::Database => "db",
+            Mix::Build => "build",
+            Mix::Storm => "storm",
+        }
+    }
+
+    pub fn drawn(draw: &mut StdRng) -> Mix {
+        match draw.random_range(0..10) {
+            0..5 => Mix::Web,
+            5..8 => Mix::Database,
+            8 => Mix::Build,
+            _ => Mix::Storm,
+        }
+    }
+
+    /// What runs on a host of the kind, beside what runs on all.
+    pub fn services(self, draw: &mut StdRng) -> Vec<Service> {
+        let mut all = everywhere();
+        match self {
+            Mix::Web => all.extend(web(draw)),
+            Mix::Database => all.extend(database()),
+            Mix::Build => all.extend(build()),
+            Mix::Storm => all.extend(storm()),
+        }
+        all
+    }
+}
+
+fn of_unit(command: &str, unit: &str, share: u32, waits: [u32; 4]) -> Service {
+    let named = Named { unit: Some(unit.into()), ..Named::default() };
+    Service { command: command.into(), named, share, waits, ..Service::default() }
+}
+
+fn ending(service: Service, exits: u32) -> Service {
+    Service { exits, ..service }
+}
+
+/// On every host, what is rolled out among them.
+fn everywhere() -> Vec<Service> {
+    let kernel =
+        |command: &str, share| Service { command: command.into(), share, ..Service::default() };
+    let agent = of_unit("agent", "agent.service", 400, [60, 0, 20, 10]);
+    vec![
+        kernel("rcu_preempt", 8),
+        kernel("ksoftirqd/0", 15),
+        kernel("kswapd0", 3),
+        of_unit("systemd", "init.scope", 5, [10, 0, 0, 0]),
+        of_unit("systemd-journal", "systemd-journald.service", 12, [20, 0, 0, 300]),
+        of_unit("sshd", "ssh.service", 2, [10, 0, 0, 0]),
+        of_unit("node_exporter", "node_exporter.service", 20, [30, 0, 5, 0]),
+        of_unit("exactop", "exactop.service", 15, [5, 0, 0, 0]),
+        of_unit("containerd", "containerd.service", 30, [20, 0, 40, 10]),
+        Service { is_new: true, ..agent },
+    ]
+}
+
+/// 24 pods of two containers each; one kind is throttled.
+fn web(draw: &mut StdRng) -> Vec<Service> {
+    let apps = [
+        ("shop", "cart", "node", 160, [250, 0, 30, 5]),
+        ("shop", "front", "nginx", 70, [120, 0, 0, 5]),
+        ("shop", "search", "java", 240, [300, 120, 400, 10]),
+        ("pay", "ledger", "go-ledger", 110, [100, 0, 60, 40]),
+        ("media", "resize", "ffmpeg", 190, [80, 900, 0, 60]),
+        ("batch", "mail", "python3", 40, [60, 0, 0, 20]),
+    ];
+    let mut all = Vec::new();
+    for n in 0..24 {
+        let (namespace, app, command, share, waits) = apps[n % apps.len()];
+        let named = |container: &str| Named {
+            unit: Some("kubelet.service".into()),
+            namespace: Some(namespace.into()),
+            container: Some(container.into()),
+            ..Named::default()
+        };
+        // As a ReplicaSet names them.
+        let pod = format!("{app}-{:08x}-{n:05}", draw.random::<u32>());
+        let parts = [(command, app, share, waits), ("envoy", "proxy", share / 6, [90, 0, 0, 0])];
+        for (command, container, share, waits) in parts {
+            let named = Named { pod: Some(pod.clone()), ..named(container) };
+            let service =
+                Service { command: command.into(), named, share, waits, ..Service::default() };
+            all.push(service);
+        }
+    }
+    all
+}
+
+fn database() -> Vec<Service> {
+    let of = |command: &str, share, waits| of_unit(command, "postgresql.service", share, waits);
+    vec![
+        of("postgres", 3800, [180, 0, 1500, 900]),
+        of("walwriter", 160, [40, 0, 10, 4000]),
+        of("checkpointer", 120, [30, 0, 10, 9000]),
+        of("autovacuum", 210, [60, 0, 20, 1200]),
+        of_unit("pgbouncer", "pgbouncer.service", 240, [90, 0, 30, 0]),
+        ending(of_unit("psql", "cron.service", 10, [20, 0, 0, 0]), 1),
+    ]
+}
+
+fn build() -> Vec<Service> {
+    let of = |command: &str, share, waits| of_unit(command, "builder.service", share, waits);
+    vec![
+        of("ninja", 60, [100, 0, 0, 20]),
+        of("sccache", 210, [140, 0, 90, 300]),
+        ending(of("cc1plus", 6200, [350, 0, 0, 90]), 8),
+        ending(of("as", 420, [300, 0, 0, 60]), 8),
+        ending(of("ld.lld", 700, [200, 0, 30, 500]), 1),
+        ending(of("sh", 90, [300, 0, 0, 5]), 16),
+    ]
+}
+
+fn storm() -> Vec<Service> {
+    let of = |command: &str, share, waits| of_unit(command, "session-3.scope", share, waits);
+    vec![
+        of("sh", 2400, [700, 0, 0, 0]),
+        ending(of("true", 2900, [900, 0, 0, 0]), 4000),
+        ending(of("date", 300, [900, 0, 0, 0]), 200),
+    ]
+}

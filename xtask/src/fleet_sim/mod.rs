@@ -1,0 +1,144 @@
+//! `cargo xtask fleet-sim`: the books of a made-up fleet, as Parquet.
+//!
+//! Each host is a made-up machine ([`machine`]) of one of some mixes ([`mixes`]): it tells snapshots as the ledger does,
+//! windows come out of the real `Book`, and rows out of the real export. What goes wrong on the way ([`plan`]) is drawn
+//! by the seed, and written down beside the tables (`simulated.json`), so that whoever reads them can be held against
+//! it ([`deliver`]). The same seed and options make the same figures.
+
+mod deliver;
+mod machine;
+mod mixes;
+mod plan;
+
+use anyhow::{ensure, Context, Result};
+use deliver::Delivered;
+use exactop_files::Directory;
+use jiff::Timestamp;
+use plan::{Host, Plan};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Length of a window, ns.
+const WINDOW: u64 = 10_000_000_000;
+/// Windows that are delivered together: 10 minutes, as by the export.
+const BATCH: u64 = 60;
+
+/// Make the books of a fleet that does not exist, as Parquet (docs/fleet.md)
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// Hosts
+    #[arg(long, default_value_t = 100)]
+    hosts: u32,
+    /// How long, in windows of 10 s
+    #[arg(long, default_value_t = 1.0)]
+    hours: f64,
+    /// Same seed, same figures
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to: a directory that is empty or not there
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+    /// When it begins, RFC 3339
+    #[arg(long, value_name = "TIME", default_value = "2026-11-22T00:00:00Z")]
+    begin: Timestamp,
+    /// Per cent of batches (10 minutes of a host) that come twice
+    #[arg(long, value_name = "PCT", default_value_t = 0.0)]
+    doubled: f64,
+    /// Per cent that come after all others
+    #[arg(long, value_name = "PCT", default_value_t = 0.0)]
+    late: f64,
+    /// Per cent that never come
+    #[arg(long, value_name = "PCT", default_value_t = 0.0)]
+    lost: f64,
+    /// Hosts whose wall clock is minutes off
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skewed: u32,
+    /// Hosts that end in the second half
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    dead: u32,
+    /// Hosts that are started anew
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    restarted: u32,
+    /// Per cent of hosts (named *-next) on which, from half of the time on, agent.service uses so many per cent more
+    #[arg(long, value_name = "PCT_HOSTS,PCT_SLOWER", value_parser = plan::regression)]
+    regression: Option<(f64, f64)>,
+}
+
+pub fn run(args: &Args) -> Result<ExitCode> {
+    let begun = Instant::now();
+    let delivered = simulate(args)?;
+    let rows: u64 = delivered.iter().map(|host| host.rows).sum();
+    let bytes: u64 = delivered.iter().map(|host| host.bytes).sum();
+    println!(
+        "{} hosts, {rows} windows, {bytes} bytes in {:.1} s: {}",
+        delivered.len(),
+        begun.elapsed().as_secs_f64(),
+        args.output.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes all of it; what became of each host, in the order of the plan.
+fn simulate(args: &Args) -> Result<Vec<Delivered>> {
+    let plan = Plan::of(args)?;
+    let into = Directory::open_or_make(&args.output)?;
+    ensure!(into.names()?.is_empty(), "{} is not empty", args.output.display());
+    let next = AtomicUsize::new(0);
+    let worker = || -> Result<Vec<(usize, Delivered)>> {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(host) = plan.hosts.get(at) else { return Ok(done) };
+            let delivered = deliver::host(&plan, host, &into);
+            done.push((at, delivered.with_context(|| format!("host {}", host.name))?));
+        }
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut all: Vec<(usize, Delivered)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        let ended = workers.into_iter().map(|worker| worker.join().expect("a worker that ends"));
+        ended.collect::<Result<Vec<_>>>().map(|parts| parts.into_iter().flatten().collect())
+    })?;
+    all.sort_by_key(|(at, _)| *at);
+    let delivered: Vec<Delivered> = all.into_iter().map(|(_, delivered)| delivered).collect();
+    into.replace("simulated.json", truth(args, &plan, &delivered).as_bytes())?;
+    Ok(delivered)
+}
+
+/// What is in the tables, and what is wrong with it.
+fn truth(args: &Args, plan: &Plan, delivered: &[Delivered]) -> String {
+    let instant = |ns: i128| Timestamp::from_nanosecond(ns).map_or("-".into(), |at| at.to_string());
+    let host = |(host, told): (&Host, &Delivered)| {
+        json!({
+            "host": host.name,
+            "mix": host.mix.name(),
+            "cpus": host.cpus,
+            "rows": told.rows,
+            "windows": told.windows,
+            "doubled_rows": told.rows - told.windows,
+            "late_windows": told.late,
+            "lost_windows": told.lost,
+            "gaps": told.gaps,
+            "gaps_ns": told.gaps_ns,
+            "boots": told.boots,
+            "capacity_ns": told.capacity_ns.to_string(),
+            "skew_ns": host.skew_ns,
+            "is_dead": host.dead_at.is_some(),
+        })
+    };
+    let value = json!({
+        "seed": args.seed,
+        "begins": instant(plan.begin_ns),
+        "rolled_out": instant(plan.begin_ns + i128::from(plan.windows / 2 * WINDOW)),
+        "ends": instant(plan.begin_ns + i128::from(plan.windows * WINDOW)),
+        "changed": "-next$",
+        "hosts": plan.hosts.iter().zip(delivered).map(host).collect::<Vec<_>>(),
+    });
+    format!("{value}\n")
+}
+
+#[cfg(test)]
+mod tests;

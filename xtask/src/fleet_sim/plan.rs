@@ -1,0 +1,114 @@
+//! What hosts there are, and what happens to each: drawn once, by the seed.
+
+use super::mixes::Mix;
+use super::{Args, WINDOW};
+use anyhow::{ensure, Result};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+const SECOND: u64 = 1_000_000_000;
+
+/// A fleet.
+pub struct Plan {
+    /// The first window begins then or up to 10 s later, ns since the epoch.
+    pub begin_ns: i128,
+    /// Of each host, if nothing happens to it.
+    pub windows: u64,
+    /// Per cent of batches.
+    pub doubled: f64,
+    pub late: f64,
+    pub lost: f64,
+    /// Per cent that the agent uses more after the rollout, where it was.
+    pub slower: f64,
+    pub hosts: Vec<Host>,
+}
+
+/// A host.
+#[derive(Clone)]
+pub struct Host {
+    pub name: String,
+    pub mix: Mix,
+    pub cpus: u32,
+    /// What its own figures are drawn by.
+    pub seed: u64,
+    /// CLOCK_MONOTONIC when the simulation begins.
+    pub uptime_ns: u64,
+    /// When its first window begins, after the simulation.
+    pub phase_ns: u64,
+    /// What its wall clock is ahead.
+    pub skew_ns: i64,
+    /// After so many windows it ends.
+    pub dead_at: Option<u64>,
+    /// After so many windows it is away for so many.
+    pub away: Option<(u64, u64)>,
+    pub rolled_out: bool,
+}
+
+/// `PCT_HOSTS,PCT_SLOWER`.
+pub fn regression(text: &str) -> Result<(f64, f64), String> {
+    let wrong = || "write per cent of hosts and per cent slower: 5,20".to_string();
+    let (hosts, slower) = text.split_once(',').ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| (0.0..=100.0).contains(n));
+    number(hosts).zip(number(slower)).ok_or_else(wrong)
+}
+
+impl Plan {
+    pub fn of(args: &Args) -> Result<Plan> {
+        let windows = (args.hours * 3600.0 * SECOND as f64 / WINDOW as f64).round() as u64;
+        ensure!((1..=10_000_000).contains(&windows), "--hours: a window is 10 s");
+        for pct in [args.doubled, args.late, args.lost] {
+            ensure!((0.0..=100.0).contains(&pct), "{pct} is no percentage");
+        }
+        let marked = u64::from(args.skewed) + u64::from(args.dead) + u64::from(args.restarted);
+        ensure!(
+            marked <= u64::from(args.hosts),
+            "{marked} hosts to which something happens, of {}",
+            args.hosts
+        );
+        let mut draw = StdRng::seed_from_u64(args.seed);
+        let (share, slower) = args.regression.unwrap_or((0.0, 0.0));
+        let mut hosts: Vec<Host> = (0..args.hosts).map(|n| Host::drawn(n, &mut draw)).collect();
+        let mut order: Vec<usize> = (0..hosts.len()).collect();
+        order.shuffle(&mut draw);
+        let changed = (share / 100.0 * hosts.len() as f64).round() as usize;
+        for &at in order.iter().take(changed) {
+            hosts[at].rolled_out = true;
+            hosts[at].name += "-next";
+        }
+        order.shuffle(&mut draw);
+        let mut order = order.into_iter();
+        for at in order.by_ref().take(args.skewed as usize) {
+            let off = draw.random_range(120..1800) * SECOND as i64;
+            hosts[at].skew_ns = if draw.random_bool(0.5) { off } else { -off };
+        }
+        for at in order.by_ref().take(args.dead as usize) {
+            hosts[at].dead_at = Some(draw.random_range(windows / 2..windows.max(2)).max(1));
+        }
+        for at in order.by_ref().take(args.restarted as usize) {
+            let (after, long) = (draw.random_range(1..windows.max(2)), draw.random_range(2..12));
+            hosts[at].away = Some((after, long));
+        }
+        let begin_ns = args.begin.as_nanosecond();
+        let (doubled, late, lost) = (args.doubled, args.late, args.lost);
+        Ok(Plan { begin_ns, windows, doubled, late, lost, slower, hosts })
+    }
+}
+
+impl Host {
+    fn drawn(n: u32, draw: &mut StdRng) -> Host {
+        let mix = Mix::drawn(draw);
+        Host {
+            name: format!("{}-{n:05}", mix.name()),
+            mix,
+            cpus: [4, 4, 8, 8, 16, 64][draw.random_range(0..6)],
+            seed: draw.random(),
+            uptime_ns: draw.random_range(3600..8_640_000) * SECOND,
+            phase_ns: draw.random_range(0..WINDOW),
+            skew_ns: 0,
+            dead_at: None,
+            away: None,
+            rolled_out: false,
+        }
+    }
+}

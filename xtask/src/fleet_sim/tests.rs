@@ -1,0 +1,134 @@
+//! What was made is what is read back, with what was made wrong in it, and nothing else.
+
+use super::*;
+use exactop_fleet::check::{check, Balance, Host, Tolerance};
+use exactop_fleet::Parquet;
+use exactop_recording::When;
+use std::path::Path;
+
+fn args(output: &Path, hosts: u32, hours: f64) -> Args {
+    Args {
+        hosts,
+        hours,
+        seed: 7,
+        output: output.into(),
+        begin: "2026-11-22T00:00:00Z".parse().expect("a time"),
+        doubled: 0.0,
+        late: 0.0,
+        lost: 0.0,
+        skewed: 0,
+        dead: 0,
+        restarted: 0,
+        regression: None,
+    }
+}
+
+fn balance(args: &Args) -> Balance {
+    let books = Parquet::open(&args.output).expect("tables");
+    let now_ns = args.begin.as_nanosecond() + 86_400_000_000_000;
+    check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable")
+}
+
+fn capacity(delivered: &[Delivered]) -> u128 {
+    delivered.iter().map(|host| host.capacity_ns).sum()
+}
+
+#[test]
+fn a_fleet_to_which_nothing_happens_balances() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = Args { regression: Some((50.0, 20.0)), ..args(&dir.path().join("books"), 12, 0.1) };
+    let delivered = simulate(&args).expect("made");
+    let balance = balance(&args);
+    assert!(balance.holds(), "{:?}", balance.hosts.iter().find(|host| !host.is_well()));
+    assert_eq!((balance.windows(), balance.quality.inexact), (12 * 36, 0));
+    assert_eq!(balance.sums.cpus_x_time_ns, capacity(&delivered));
+    assert_eq!(balance.sums.charged_ns, balance.sums.named_ns());
+    assert!(balance.sums.exited_ns > 0 && balance.sums.tasks_ns > 0 && balance.sums.idle_ns > 0);
+    assert!(balance.sums.irq_ns > 0 && balance.sums.steal_ns > 0);
+    assert_eq!(balance.hosts.iter().filter(|host| host.name.ends_with("-next")).count(), 6);
+}
+
+#[test]
+fn what_goes_wrong_is_what_is_found() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let made = args(&dir.path().join("books"), 24, 1.0);
+    let args =
+        Args { doubled: 8.0, late: 10.0, lost: 8.0, skewed: 3, dead: 2, restarted: 5, ..made };
+    let delivered = simulate(&args).expect("made");
+    let plan = Plan::of(&args).expect("a plan");
+    let balance = balance(&args);
+    assert!(!balance.holds());
+    assert_eq!(
+        (balance.sums.windows, balance.hosts.len()),
+        (delivered.iter().map(|d| d.rows).sum(), 24)
+    );
+    assert_eq!(balance.sums.cpus_x_time_ns, capacity(&delivered));
+    assert_eq!((balance.sums.charged_ns, balance.quality.open), (balance.sums.named_ns(), 0));
+    let of = |name: &str| -> &Host {
+        balance.hosts.iter().find(|host| host.name == name).expect("it is there")
+    };
+    let (mut doubled, mut gaps, mut late) = (0, 0, 0);
+    for (host, told) in plan.hosts.iter().zip(&delivered) {
+        let found = of(&host.name);
+        assert_eq!(
+            (found.windows, found.doubled),
+            (told.windows, told.rows - told.windows),
+            "{}",
+            host.name
+        );
+        assert_eq!(
+            (found.gaps.count, found.gaps.length_ns),
+            (told.gaps, told.gaps_ns.into()),
+            "{}",
+            host.name
+        );
+        assert_eq!(
+            (found.boots, found.jumps, found.different),
+            (told.boots, 0, 0),
+            "{}",
+            host.name
+        );
+        // Two minutes are more than clocks may be apart.
+        match host.skew_ns > 0 {
+            true => assert!(found.ahead_ns.is_some() || told.last_is_lost, "{}", host.name),
+            false => assert_eq!(found.ahead_ns, None, "{}", host.name),
+        }
+        if host.dead_at.is_some_and(|at| at + 31 < plan.windows) {
+            assert!(found.silent_ns.is_some(), "{}", host.name);
+        }
+        (doubled, gaps, late) = (doubled + found.doubled, gaps + told.gaps, late + told.late);
+    }
+    assert!(
+        doubled > 0 && gaps > 0 && late > 0,
+        "the seed draws some of each: {doubled} {gaps} {late}"
+    );
+    assert_eq!(plan.hosts.iter().filter(|host| host.away.is_some()).count(), 5);
+}
+
+#[test]
+fn the_same_seed_makes_the_same_figures() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut files = Vec::new();
+    for (n, seed) in [1, 1, 2].into_iter().enumerate() {
+        let made = args(&dir.path().join(n.to_string()), 3, 0.05);
+        let args = Args { seed, lost: 20.0, doubled: 20.0, ..made };
+        simulate(&args).expect("made");
+        let told = std::fs::read_to_string(args.output.join("simulated.json")).expect("a file");
+        files.push((told, balance(&args).sums));
+    }
+    assert_eq!(files[0], files[1]);
+    assert_ne!(files[0].1, files[2].1);
+}
+
+#[test]
+fn a_directory_with_something_in_it_is_left_alone() {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("mine"), "text").expect("a file");
+    let error = simulate(&args(dir.path(), 1, 0.05)).expect_err("not empty").to_string();
+    assert!(error.contains("is not empty"), "{error}");
+    assert!(
+        plan::regression("5,20").is_ok()
+            && plan::regression("5").is_err()
+            && plan::regression("5,x").is_err()
+    );
+}
