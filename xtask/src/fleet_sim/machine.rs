@@ -72,6 +72,10 @@ impl Machine {
     }
 
     fn start(&mut self, n: u32, mut service: Service) {
+        // What is on every host does the same there, however large that is: a quarter of a CPU.
+        if service.is_new {
+            service.share = 2500 / self.cpus;
+        }
         // Two hosts of a kind are not the same.
         service.share = (service.share * self.draw.random_range(70..130) / 100).max(1);
         let cgroup = u64::from(n) + 100;

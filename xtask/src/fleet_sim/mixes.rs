@@ -78,7 +78,8 @@ fn ending(service: Service, exits: u32) -> Service {
 fn everywhere() -> Vec<Service> {
     let kernel =
         |command: &str, share| Service { command: command.into(), share, ..Service::default() };
-    let agent = of_unit("agent", "agent.service", 400, [60, 0, 20, 10]);
+    // Its share is set by how large the host is.
+    let agent = of_unit("agent", "agent.service", 0, [60, 0, 20, 10]);
     vec![
         kernel("rcu_preempt", 8),
         kernel("ksoftirqd/0", 15),
@@ -133,6 +134,8 @@ fn database() -> Vec<Service> {
         of("checkpointer", 120, [30, 0, 10, 9000]),
         of("autovacuum", 210, [60, 0, 20, 1200]),
         of_unit("pgbouncer", "pgbouncer.service", 240, [90, 0, 30, 0]),
+        // A herd: woken together, for the work of one.
+        of_unit("sidekiq", "sidekiq.service", 60, [4000, 0, 5000, 0]),
         ending(of_unit("psql", "cron.service", 10, [20, 0, 0, 0]), 1),
     ]
 }
