@@ -11,6 +11,7 @@ mod page;
 pub use clocks::Tolerance;
 pub use host::{Host, Jump, Stretch, Stretches};
 pub use json::json;
+pub(crate) use page::counted;
 pub use page::page;
 
 use crate::rows::{Account, Books, Charged};

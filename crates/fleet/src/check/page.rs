@@ -36,7 +36,7 @@ fn verdict(balance: &Balance, unwell: usize) -> String {
     }
 }
 
-pub(crate) fn shown(name: &str) -> String {
+fn shown(name: &str) -> String {
     if name.is_empty() {
         "(no name)".into()
     } else {
@@ -44,7 +44,7 @@ pub(crate) fn shown(name: &str) -> String {
     }
 }
 
-fn counted(n: u64, what: &str) -> String {
+pub(crate) fn counted(n: u64, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 

@@ -217,9 +217,12 @@ fn a_host_that_is_not_heard_of_is_silent() {
     assert!(check(&made, When::default(), &tolerance, now).expect("rows").holds());
 }
 
+/// What is done to a row.
+type Wrong = fn(&mut Account);
+
 #[test]
 fn what_does_not_come_out_is_told() {
-    let wrong: [(&str, fn(&mut Account)); 4] = [
+    let wrong: [(&str, Wrong); 4] = [
         ("1 window with accounts that are not CPUs x time", |row| row.idle_ns += 1),
         ("1 window with accounts that are not CPUs x time", |row| row.cpus = 3),
         ("1 window with a residual, 5 ns together", |row| {

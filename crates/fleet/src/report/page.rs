@@ -35,11 +35,11 @@ pub fn page(
     Ok(Document(blocks))
 }
 
-/// CPU time of many machines.
-fn time(ns: u128) -> String {
-    match ns {
+/// CPU time, in the unit that suits the whole of it.
+fn time(ns: u128, all: u128) -> String {
+    match all {
         0..36_000_000_000_000 => seconds(ns),
-        ns => format!("{:.1} h", ns as f64 / 3.6e12),
+        _ => format!("{:.2} h", ns as f64 / 3.6e12),
     }
 }
 
@@ -55,10 +55,10 @@ fn in_words(report: &Report) -> String {
     let (sums, all) = (&report.sums, report.sums.cpus_x_time_ns);
     let used = sums.named_ns() + sums.unnamed_ns;
     let mut text = format!(
-        "{} hosts; of {} of CPU time {} was used, {} %",
-        report.balance.hosts.len(),
-        time(all),
-        time(used),
+        "{}; of {} of CPU time {} was used, {} %",
+        check::counted(report.balance.hosts.len() as u64, "host"),
+        time(all, all),
+        time(used, all),
         pct(used as i128, all)
     );
     let share = |row: &Row| format!("{} ({} %)", shown(report, row), pct(row.run_ns as i128, all));
@@ -77,7 +77,7 @@ fn accounts(report: &Report) -> Block {
     let sums = &report.sums;
     let line = |(name, ns): (&str, Option<i128>)| {
         let known = ns.map_or("-".into(), |ns| match u128::try_from(ns) {
-            Ok(ns) => time(ns),
+            Ok(ns) => time(ns, sums.cpus_x_time_ns),
             Err(_) => format!("{ns} ns"),
         });
         vec![name.to_string(), known, ns.map_or("-".into(), |ns| pct(ns, sums.cpus_x_time_ns))]
@@ -91,11 +91,11 @@ fn rows(report: &Report, most: usize) -> Block {
     let titles =
         ["who", "CPU time", "% of all CPUs", "waited for a CPU", "throttled", "exited", "hosts"];
     let all = report.sums.cpus_x_time_ns;
-    let known = |ns: Option<u128>| ns.map_or("-".into(), time);
+    let known = |ns: Option<u128>| ns.map_or("-".into(), |ns| time(ns, all));
     let line = |row: &Row| {
         vec![
             shown(report, row),
-            time(row.run_ns),
+            time(row.run_ns, all),
             pct(row.run_ns as i128, all),
             known(row.lat_ns),
             known(row.throttle_ns),
@@ -108,7 +108,7 @@ fn rows(report: &Report, most: usize) -> Block {
     if !others.is_empty() {
         let rest: u128 = others.iter().map(|row| row.run_ns).sum();
         let mut last =
-            vec![format!("({} others)", others.len()), time(rest), pct(rest as i128, all)];
+            vec![format!("({} others)", others.len()), time(rest, all), pct(rest as i128, all)];
         last.resize(titles.len(), String::new());
         lines.push(last);
     }
