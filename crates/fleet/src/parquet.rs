@@ -6,6 +6,7 @@ use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 /// Directories within each other that are looked into.
@@ -88,10 +89,16 @@ impl Parquet {
             let above = path.parent().unwrap_or(Path::new("."));
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let file = Directory::open_to_read(above)?.open_file(name)?;
-            each(file, &wanted, tell).map_err(|error| {
-                let why = format!("it is no table of 'exactop export' ({error})");
-                FleetError::Table { path: path.clone(), why }
-            })?;
+            let wrong = |why| FleetError::Table { path: path.clone(), why };
+            // The library panics over some files that were tampered with. What it told until then is not used.
+            let read = catch_unwind(AssertUnwindSafe(|| each(file, &wanted, tell)));
+            match read {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    return Err(wrong(format!("it is no table of 'exactop export' ({error})")))
+                }
+                Err(_) => return Err(wrong("it is damaged".into())),
+            }
         }
         Ok(())
     }

@@ -30,7 +30,9 @@ impl Sums {
     /// One more window.
     pub fn add(&mut self, row: &Account) {
         self.windows += 1;
-        self.cpus_x_time_ns += u128::from(row.cpus) * u128::from(row.length_ns);
+        // The only product: of a row that somebody made up it may be as large as the sum can be.
+        let cpus_x_time_ns = u128::from(row.cpus) * u128::from(row.length_ns);
+        self.cpus_x_time_ns = self.cpus_x_time_ns.saturating_add(cpus_x_time_ns);
         self.capacity_ns += u128::from(row.capacity_ns);
         self.tasks_ns += u128::from(row.tasks_ns);
         self.exited_ns += u128::from(row.exited_ns);
@@ -47,7 +49,7 @@ impl Sums {
     /// Those of others, too.
     pub fn and(&mut self, other: &Sums) {
         self.windows += other.windows;
-        self.cpus_x_time_ns += other.cpus_x_time_ns;
+        self.cpus_x_time_ns = self.cpus_x_time_ns.saturating_add(other.cpus_x_time_ns);
         self.capacity_ns += other.capacity_ns;
         self.tasks_ns += other.tasks_ns;
         self.exited_ns += other.exited_ns;

@@ -1,0 +1,43 @@
+//! Files of others may hold anything: they are read to their end or refused.
+
+use exactop_export::{FleetTables, Had};
+use exactop_files::Directory;
+use exactop_fleet::check::{check, json, page, Tolerance};
+use exactop_fleet::report::{By, Report};
+use exactop_fleet::Parquet;
+use exactop_fuzzing::{corpus, Target};
+use exactop_model::{Book, SourceKind};
+use exactop_recording::{Span, When};
+use exactop_testkit::snapshot;
+use std::path::{Path, PathBuf};
+
+/// Where the tables of a few windows are.
+fn exported(into: &Path) -> PathBuf {
+    let (mut tables, mut book) = (FleetTables::default(), Book::new());
+    for n in 0..4 {
+        let Some(window) = book.advance(snapshot(SourceKind::Ledger, n, None)) else { continue };
+        let wall_offset_ns = 1_760_000_000_000_000_000;
+        let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns };
+        tables.put("host", "boot", &Had { window: &window, span, book: &book }).expect("a row");
+    }
+    tables.write(&Directory::open_or_make(into).expect("a directory")).expect("written");
+    into.join("day=2025-10-09")
+}
+
+#[test]
+fn fuzz_tables() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let day = exported(dir.path());
+    let table = |name: &str| std::fs::read(day.join(name)).expect("a table");
+    let examples = [table("accounts.parquet"), table("charges.parquet")];
+    Target::new(corpus!("tables")).examples(examples.iter().map(|e| &e[..])).run(|bytes| {
+        for name in ["accounts.parquet", "charges.parquet"] {
+            std::fs::write(day.join(name), bytes).expect("a file");
+        }
+        let books = Parquet::open(dir.path()).expect("they are there");
+        if let Ok(balance) = check(&books, When::default(), &Tolerance::default(), 0) {
+            drop((json(&balance), page(&balance, 10, &|ns| ns.to_string()).text()));
+        }
+        drop(Report::read(&books, When::default(), By::Command, 0));
+    });
+}
