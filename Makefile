@@ -110,7 +110,7 @@ fleet-python:
 	    target/fleet/bin/python3 -m pip install --quiet chdb duckdb pytz
 
 # What happens to the fleet that is tested: a little of everything.
-FAULTS = --late 2 --doubled 2 --lost 2 --skewed 1 --dead 1 --restarted 2 --regression 20,30
+FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
 
 .PHONY: test-fleet
 test-fleet: cargo fleet-python ## Send recordings to ClickHouse's engine and ask it and DuckDB (Python's, installed below target/)

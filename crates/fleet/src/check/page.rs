@@ -15,10 +15,8 @@ pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {
         blocks.push(Block::List(findings(host, clock)));
     }
     if unwell.len() > most {
-        let others = format!(
-            "{} more hosts have findings (--rows N shows more, --json all)",
-            unwell.len() - most
-        );
+        let others =
+            format!("... and on {} more (--rows N shows more, --json all)", unwell.len() - most);
         blocks.push(Block::Paragraph("", others));
     }
     blocks.push(Block::Paragraph("", verdict(balance, unwell.len())));
