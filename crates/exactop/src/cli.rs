@@ -60,8 +60,8 @@ Examples:
   exactop --filter '%CPU>5' --filter user=root
   exactop doctor                what this kernel can give, and why not more
 
-Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check asks for, 128+N ended by
-signal N.";
+Exit status: 0 done, 1 something failed, 2 wrong use, 3 found what --check or 'fleet check' asks for,
+128+N ended by signal N.";
 
 /// Subcommands.
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use exactop_export::{Field, Kind};
 
@@ -66,21 +67,21 @@ pub(crate) fn each(
     wanted: &[Field],
     tell: &mut dyn FnMut(&Chunk),
 ) -> Result<(), ParquetError> {
-    let reader = SerializedFileReader::new(file)?;
+    let reader = guarded(|| SerializedFileReader::new(file))?;
     let places = places(reader.metadata().file_metadata().schema_descr(), wanted)?;
     for at in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(at)?;
-        let mut columns = Vec::with_capacity(wanted.len());
-        for (field, &place) in wanted.iter().zip(&places) {
-            columns.push(Column::open(&*group, field.kind, place)?);
-        }
+        let group = guarded(|| reader.get_row_group(at))?;
+        let mut columns = guarded(|| open(&*group, wanted, &places))?;
+        let mut left = group.metadata().num_rows();
         loop {
-            let columns = columns.iter_mut().map(Column::next).collect::<Result<Vec<_>, _>>()?;
+            let columns =
+                guarded(|| columns.iter_mut().map(Column::next).collect::<Result<Vec<_>, _>>())?;
             let lengths: Vec<usize> = columns.iter().map(Cells::len).collect();
             let rows = lengths.first().copied().unwrap_or(0);
             if lengths.iter().any(|&length| length != rows) {
                 return Err(wrong("its columns are not equally long"));
             }
+            left -= rows as i64;
             if rows == 0 {
                 break;
             }
@@ -91,8 +92,25 @@ pub(crate) fn each(
             }
             tell(&Chunk { columns, rows });
         }
+        if left != 0 {
+            return Err(wrong("it has not as many rows as it says"));
+        }
     }
     Ok(())
+}
+
+/// The library panics over some files that were tampered with.
+fn guarded<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err(wrong("it is damaged")))
+}
+
+fn open(
+    group: &dyn RowGroupReader,
+    wanted: &[Field],
+    places: &[usize],
+) -> Result<Vec<Column>, ParquetError> {
+    let columns = wanted.iter().zip(places);
+    columns.map(|(field, &place)| Column::open(group, field.kind, place)).collect()
 }
 
 fn wrong(why: impl Into<String>) -> ParquetError {

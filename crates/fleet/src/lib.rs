@@ -42,6 +42,11 @@ pub enum FleetError {
     /// A store does not answer.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Passes over the files do not come to the same.
+    #[error(
+        "the files changed while they were read: report again when whoever writes them is done"
+    )]
+    Changed,
     /// There are no tables.
     #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]
     Nothing {

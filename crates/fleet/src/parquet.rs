@@ -6,7 +6,6 @@ use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 /// Directories within each other that are looked into.
@@ -40,6 +39,7 @@ const CHARGES: [&str; 5] = ["window_end", "host", "boot_id", "t1_ns", "run_ns"];
 pub struct Parquet {
     accounts: Vec<PathBuf>,
     charges: Vec<PathBuf>,
+    skipped: u64,
 }
 
 impl Parquet {
@@ -48,12 +48,17 @@ impl Parquet {
     /// # Errors
     /// [`FleetError`]
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
-        let mut found = Parquet { accounts: Vec::new(), charges: Vec::new() };
+        let mut found = Parquet { accounts: Vec::new(), charges: Vec::new(), skipped: 0 };
         found.look(directory, 0)?;
         if found.accounts.is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)
+    }
+
+    /// Directories that were not looked into: links, and what lies too deep.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     fn look(&mut self, path: &Path, depth: usize) -> Result<(), FleetError> {
@@ -64,8 +69,10 @@ impl Parquet {
             match &*name {
                 "accounts.parquet" => self.accounts.push(within),
                 "charges.parquet" => self.charges.push(within),
-                _ if depth < DEEPEST && is_directory(&within) => self.look(&within, depth + 1)?,
-                _ => {}
+                _ if !within.is_dir() => {}
+                // Who links may link in a circle.
+                _ if depth >= DEEPEST || within.is_symlink() => self.skipped += 1,
+                _ => self.look(&within, depth + 1)?,
             }
         }
         Ok(())
@@ -89,24 +96,13 @@ impl Parquet {
             let above = path.parent().unwrap_or(Path::new("."));
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let file = Directory::open_to_read(above)?.open_file(name)?;
-            let wrong = |why| FleetError::Table { path: path.clone(), why };
-            // The library panics over some files that were tampered with. What it told until then is not used.
-            let read = catch_unwind(AssertUnwindSafe(|| each(file, &wanted, tell)));
-            match read {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => {
-                    return Err(wrong(format!("it is no table of 'exactop export' ({error})")))
-                }
-                Err(_) => return Err(wrong("it is damaged".into())),
-            }
+            each(file, &wanted, tell).map_err(|error| {
+                let why = format!("it is no table of 'exactop export' ({error})");
+                FleetError::Table { path: path.clone(), why }
+            })?;
         }
         Ok(())
     }
-}
-
-/// A link is none: who links may link in a circle.
-fn is_directory(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 impl Books for Parquet {
@@ -155,6 +151,8 @@ pub(crate) fn account(chunk: &Chunk, row: usize) -> Option<Account<'_>> {
         residual_ns: chunk.number(14, row)?,
         missed_switches: number(15),
         exact: chunk.flag(16, row)?,
+        // Files are written once.
+        is_new: false,
     })
 }
 

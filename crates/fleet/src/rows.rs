@@ -4,7 +4,7 @@ use crate::FleetError;
 use exactop_recording::When;
 
 /// Whose a row is, as the tables have it: escaped. Empty: the recording did not say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Whose<'a> {
     pub host: &'a str,
@@ -12,7 +12,7 @@ pub struct Whose<'a> {
 }
 
 /// A row of `accounts`: a window of a host. Names are those of the columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Account<'a> {
     pub whose: Whose<'a>,
@@ -33,6 +33,8 @@ pub struct Account<'a> {
     pub residual_ns: i64,
     pub exact: bool,
     pub missed_switches: Option<u64>,
+    /// It came while the books were read: its charges may not all have been seen, so it does not count.
+    pub is_new: bool,
 }
 
 impl Account<'_> {
@@ -67,17 +69,18 @@ pub struct Charged<'a> {
 
 /// Where a fleet's books are.
 pub trait Books {
-    /// Tells the rows of `accounts` of a time, in no order.
-    ///
-    /// # Errors
-    /// [`FleetError`]
-    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
-
-    /// Tells what `charges` of that time are, in no order.
+    /// Tells what `charges` of a time are, in no order.
     ///
     /// # Errors
     /// [`FleetError`]
     fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError>;
+
+    /// Tells the rows of `accounts` of that time, in no order. They are asked for after charges, which are sent
+    /// before them: what is there has its charges, unless it is new.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
 }
 
 #[cfg(test)]
@@ -104,6 +107,7 @@ pub(crate) mod tests {
             residual_ns: 0,
             exact: true,
             missed_switches: Some(0),
+            is_new: false,
         }
     }
 

@@ -11,9 +11,13 @@ const ROWS: u64 = 20_000;
 /// Characters of an answer that is none.
 const SHOWN: usize = 100;
 
-/// A store.
+/// A store that goes on taking rows.
 #[derive(Debug)]
-pub struct Store(Client);
+pub struct Store {
+    client: Client,
+    /// When it was asked first, by its own clock, s since the epoch.
+    begun: u64,
+}
 
 /// Hosts next to each other, by name, in an hour: from the first to the last.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +28,14 @@ struct Part {
 }
 
 impl Store {
-    /// The store that it speaks to.
-    pub fn new(client: Client) -> Store {
-        Store(client)
+    /// The store that it speaks to, as it is now.
+    ///
+    /// # Errors
+    /// [`FleetError::Store`]: it does not answer.
+    pub fn open(client: Client) -> Result<Store, FleetError> {
+        let now = client.select("SELECT toUnixTimestamp(now()) FORMAT TSV", &[])?;
+        let begun = now.trim().parse().map_err(|_| no_answer(&now))?;
+        Ok(Store { client, begun })
     }
 
     /// Asks about a time in parts that are no longer than an answer may be.
@@ -41,15 +50,19 @@ impl Store {
         let hours = format!(
             "SELECT DISTINCT {HOUR} AS hour FROM {table} WHERE {of_time} ORDER BY hour FORMAT TSV"
         );
-        for line in self.0.select(&hours, &[])?.lines() {
+        for line in self.client.select(&hours, &[])?.lines() {
             let hour: i128 = line.parse().map_err(|_| no_answer(line))?;
-            let of_hour = format!("{of_time} AND {HOUR} = {hour}");
-            let counts = format!("SELECT host, count() FROM {table} WHERE {of_hour} GROUP BY host ORDER BY host FORMAT TSV");
-            for part in parts(hour, &self.0.select(&counts, &[])?)? {
+            let (from, to) = (hour * SECOND_NS - 1, (hour + 3600) * SECOND_NS - 1);
+            let of_hour = format!("{of_time} AND {}", bounds(Some(from), Some(to)));
+            let counts = format!(
+                "SELECT host, uniqExact(boot_id, t1_ns, window_end) FROM {table} WHERE {of_hour} \
+                 GROUP BY host ORDER BY host FORMAT TSV"
+            );
+            for part in parts(hour, &self.client.select(&counts, &[])?)? {
                 let of_part =
                     format!("{of_hour} AND host >= {{first:String}} AND host <= {{last:String}}");
                 let given = [("first", &*part.first), ("last", &*part.last)];
-                for line in self.0.select(&sql(&of_part), &given)?.lines() {
+                for line in self.client.select(&sql(&of_part), &given)?.lines() {
                     tell(line).ok_or_else(|| no_answer(line))?;
                 }
             }
@@ -58,7 +71,8 @@ impl Store {
     }
 }
 
-/// Of the partition's clock, so that only its parts are read.
+const SECOND_NS: i128 = 1_000_000_000;
+/// Where the hour begins to which a window belongs.
 const HOUR: &str = "toUnixTimestamp(toStartOfHour(toDateTime(window_end, 'UTC')))";
 
 fn bounds(from: Option<i128>, to: Option<i128>) -> String {
@@ -129,7 +143,9 @@ impl Books for Store {
             format!(
                 "SELECT host, boot_id, toUnixTimestamp64Nano(window_end), t1_ns, length_ns, cpus, capacity_ns, \
                  tasks_ns, exited_ns, unnamed_ns, irq_ns, steal_ns, idle_ns, offline_ns, residual_ns, \
-                 missed_switches, toUInt8(exact) FROM accounts WHERE {which} FORMAT TSV"
+                 missed_switches, toUInt8(exact), toUInt8(toUnixTimestamp(received) >= {}) \
+                 FROM accounts WHERE {which} FORMAT TSV",
+                self.begun
             )
         };
         let mut row = |line: &str| account(line, tell);
@@ -151,7 +167,7 @@ impl Books for Store {
 /// A line of an answer; `None`: it is none.
 fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
     let cells: Vec<&str> = line.split('\t').collect();
-    let [host, boot_id, end, t1, length, cpus, capacity, tasks, exited, unnamed, irq, steal, idle, offline, residual, missed, exact] =
+    let [host, boot_id, end, t1, length, cpus, capacity, tasks, exited, unnamed, irq, steal, idle, offline, residual, missed, exact, is_new] =
         cells[..]
     else {
         return None;
@@ -179,6 +195,7 @@ fn account(line: &str, tell: &mut dyn FnMut(Account)) -> Option<()> {
         residual_ns: residual.parse().ok()?,
         missed_switches: perhaps(missed)?,
         exact: number(exact)? != 0,
+        is_new: number(is_new)? != 0,
     });
     Some(())
 }
@@ -208,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_line_is_a_row_or_nothing() {
-        let line = "h\\\\x1b\tb\t-5\t2\t1\t1\t1\t1\t0\t0\t\\N\t0\t0\t0\t-3\t\\N\t1";
+        let line = "h\\\\x1b\tb\t-5\t2\t1\t1\t1\t1\t0\t0\t\\N\t0\t0\t0\t-3\t\\N\t1\t0";
         let mut seen = 0;
         let told = account(line, &mut |row| {
             seen += 1;

@@ -6,6 +6,7 @@ use exactop_fleet::{FleetError, Store};
 use exactop_recording::When;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../export/tests/clickhouse/server.py");
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
@@ -82,14 +83,20 @@ impl Engine {
 
     fn balance(&self, when: When) -> Result<Balance, FleetError> {
         let now_ns = i128::from(begin_ns() + 3600 * SECOND);
-        check(&Store::new(self.client()), when, &Tolerance::default(), now_ns)
+        // What was taken in this second is taken for new.
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        check(&Store::open(self.client())?, when, &Tolerance::default(), now_ns)
     }
 }
 
 /// Some hours ago, on a whole hour: the store keeps no old windows.
 fn begin_ns() -> u64 {
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
-    (now / 3600 - 3) * 3600 * SECOND
+    // The same for all of a test, whichever hour begins meanwhile.
+    static BEGUN: OnceLock<u64> = OnceLock::new();
+    *BEGUN.get_or_init(|| {
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+        (now / 3600 - 3) * 3600 * SECOND
+    })
 }
 
 #[test]
@@ -131,6 +138,7 @@ fn engine_without_the_tables_is_named() {
     let address = Address::read(&engine.url).expect("an address");
     let patience = Patience { all: std::time::Duration::from_millis(1), ..Patience::default() };
     let client = Client::new(address, "exactop", None, None, patience).expect("a client");
-    let done = check(&Store::new(client), When::default(), &Tolerance::default(), 0);
+    let store = Store::open(client).expect("it answers");
+    let done = check(&store, When::default(), &Tolerance::default(), 0);
     assert!(matches!(done, Err(FleetError::Store(_))), "{done:?}");
 }

@@ -60,6 +60,8 @@ impl Plan {
         for pct in [args.doubled, args.late, args.lost] {
             ensure!((0.0..=100.0).contains(&pct), "{pct} is no percentage");
         }
+        let sum = args.doubled + args.late + args.lost;
+        ensure!(sum <= 100.0, "{sum} per cent of batches are more than there are");
         let marked = u64::from(args.skewed) + u64::from(args.dead) + u64::from(args.restarted);
         ensure!(
             marked <= u64::from(args.hosts),

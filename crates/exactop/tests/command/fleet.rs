@@ -85,6 +85,9 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(of(&["--by", "unit", "--format", "html", "-o", text(&page)]).fine(), "");
     let html = std::fs::read_to_string(&page).expect("a page");
     assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 2);
-    of(&["-t", "now+1m"]).refused(1, "no window ends in that time");
+    // What is there stays there.
+    of(&["-t", "now+1m", "-o", text(&page)]).refused(1, "no window ends in that time");
+    assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
+    of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
 }

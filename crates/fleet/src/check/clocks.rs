@@ -1,8 +1,8 @@
 //! Hosts' clocks held against each other: who is ahead of all others, and who has not been heard of.
 //!
-//! Which clock is right is in no table. Most hosts' last windows end at about the same time, that of the fleet; a host
-//! whose windows end after it has a clock that is ahead, and one whose windows end long before is silent, or has
-//! one that is behind.
+//! Which clock is right is in no table, only that nothing ends after now. Most hosts' last windows end at about the same
+//! time, that of the fleet. A host whose windows end after it was exported later, or has a clock that is ahead; one
+//! whose windows end long before is silent, or has one that is behind.
 
 use super::Host;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(super) fn judge(hosts: &mut [Host], tolerance: &Tolerance, now_ns: i128) -> 
         }
         let Some(fleet) = fleet.map(i128::from) else { continue };
         if host.ahead_ns.is_none() && last > fleet + clock {
-            host.ahead_ns = Some(last - fleet);
+            host.later_ns = Some(last - fleet);
         }
         if last < fleet - silent {
             host.silent_ns = Some(fleet - last);

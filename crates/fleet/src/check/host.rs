@@ -2,7 +2,7 @@
 
 use super::{Boot, Gathered, Quality, Seen};
 use crate::sums::Sums;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many of each kind are told one by one; the others are in the sums.
 const TOLD: usize = 16;
@@ -89,8 +89,10 @@ pub struct Host {
     pub uneven_ns: u128,
     /// Windows that have charges and no row of accounts.
     pub stray: u64,
-    /// Its last window ends so long after the fleet's, or after now.
+    /// Its last window ends so long after now.
     pub ahead_ns: Option<i128>,
+    /// So long after the fleet's: it was asked later than the others, or its clock is ahead. That is no finding.
+    pub later_ns: Option<i128>,
     /// So long before the fleet's.
     pub silent_ns: Option<i128>,
 }
@@ -137,10 +139,13 @@ impl Host {
         for seen in &boot.windows {
             *named.entry(seen.t1_ns).or_default() += seen.named_ns;
         }
-        let mut charged: BTreeMap<u64, u128> = BTreeMap::new();
-        for (t1_ns, sum) in std::mem::take(&mut boot.charged) {
-            *charged.entry(t1_ns).or_default() += sum;
-        }
+        boot.merge();
+        let new: BTreeSet<u64> = boot.new.iter().copied().collect();
+        let charged = boot.charged.iter().copied();
+        let charged: BTreeMap<u64, u128> =
+            charged.filter(|(t1_ns, _)| !new.contains(t1_ns)).collect();
+        named.retain(|t1_ns, _| !new.contains(t1_ns));
+        self.sums.charged_ns += charged.values().sum::<u128>();
         self.stray += charged.keys().filter(|t1_ns| !named.contains_key(t1_ns)).count() as u64;
         for (t1_ns, named) in named {
             let apart = named.abs_diff(charged.get(&t1_ns).copied().unwrap_or(0));

@@ -43,8 +43,7 @@ fn sums(sums: &Sums) -> Value {
 fn host(host: &Host) -> Value {
     let quality = &host.quality;
     let seen = host.windows > 0;
-    let jump =
-        |jump: &super::Jump| json!({ "to_wall_ns": jump.to_ns as i64, "by_ns": jump.by_ns as i64 });
+    let jump = |jump: &super::Jump| json!({ "to_wall_ns": i64::try_from(jump.to_ns).ok(), "by_ns": i64::try_from(jump.by_ns).ok() });
     json!({
         "host": host.name,
         "is_well": host.is_well(),
@@ -61,6 +60,7 @@ fn host(host: &Host) -> Value {
         "boots_at_once": stretches(&host.at_once),
         "clock_jumps": { "count": host.jumps, "first": host.first_jumps.iter().map(jump).collect::<Vec<_>>() },
         "clock_ahead_ns": host.ahead_ns.map(|ns| ns as i64),
+        "later_than_most_ns": host.later_ns.map(|ns| ns as i64),
         "silent_ns": host.silent_ns.map(|ns| ns as i64),
         "open_windows": quality.open,
         "uneven_windows": host.uneven,

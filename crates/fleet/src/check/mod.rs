@@ -1,7 +1,7 @@
 //! Whether a fleet's books balance: each window of each host once and all of it, and sums that come out.
 //!
 //! A window is told by host, boot and its end by CLOCK_MONOTONIC, which no clock that is set changes. All of them are
-//! kept until the end, 80 bytes each, because rows come in no order.
+//! kept until the end, 96 bytes each, because rows come in no order.
 
 mod clocks;
 mod host;
@@ -18,7 +18,8 @@ use crate::rows::{Account, Books, Charged};
 use crate::sums::Sums;
 use crate::FleetError;
 use exactop_recording::When;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// A row of `accounts`, as far as it is held against others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +29,46 @@ pub(crate) struct Seen {
     pub end_ns: i64,
     pub capacity_ns: u64,
     pub named_ns: u128,
+    /// Of all figures of the row.
+    pub hash: u64,
 }
 
 /// What is known of a boot of a host.
 #[derive(Debug, Default)]
 pub(crate) struct Boot {
     pub windows: Vec<Seen>,
-    /// By the windows' ends.
+    /// By the windows' ends; one of them may be in it more than once.
     pub charged: Vec<(u64, u128)>,
+    /// As many were left when they were merged last.
+    merged: usize,
+    /// Ends of windows that came while the books were read.
+    pub new: Vec<u64>,
+}
+
+/// More rows of charges than these are merged, once there are twice as many.
+const MANY: usize = 4096;
+
+impl Boot {
+    fn charge(&mut self, t1_ns: u64, run_ns: u128) {
+        match self.charged.last_mut().filter(|(last, _)| *last == t1_ns) {
+            Some((_, sum)) => *sum += run_ns,
+            None => self.charged.push((t1_ns, run_ns)),
+        }
+        if self.charged.len() > MANY.max(2 * self.merged) {
+            self.merge();
+        }
+    }
+
+    /// Leaves each end once, in the order of time.
+    pub fn merge(&mut self) {
+        self.charged.sort_unstable_by_key(|(t1_ns, _)| *t1_ns);
+        self.charged.dedup_by(|next, first| {
+            let same = next.0 == first.0;
+            first.1 += if same { next.1 } else { 0 };
+            same
+        });
+        self.merged = self.charged.len();
+    }
 }
 
 /// What rows say by themselves.
@@ -109,6 +142,10 @@ impl Ledgers {
 
     fn account(&mut self, row: &Account) {
         let host = self.host(row.whose.host);
+        if row.is_new {
+            host.boot(row.whose.boot_id).new.push(row.t1_ns);
+            return;
+        }
         host.sums.add(row);
         host.quality.add(row);
         host.boot(row.whose.boot_id).windows.push(Seen {
@@ -117,17 +154,12 @@ impl Ledgers {
             end_ns: row.end_ns,
             capacity_ns: row.capacity_ns,
             named_ns: row.named_ns(),
+            hash: FxBuildHasher.hash_one(row),
         });
     }
 
     fn charge(&mut self, row: &Charged) {
-        let host = self.host(row.whose.host);
-        host.sums.charged_ns += row.run_ns;
-        let charged = &mut host.boot(row.whose.boot_id).charged;
-        match charged.last_mut().filter(|(t1_ns, _)| *t1_ns == row.t1_ns) {
-            Some((_, sum)) => *sum += row.run_ns,
-            None => charged.push((row.t1_ns, row.run_ns)),
-        }
+        self.host(row.whose.host).boot(row.whose.boot_id).charge(row.t1_ns, row.run_ns);
     }
 }
 
@@ -178,18 +210,21 @@ pub fn check(
     now_ns: i128,
 ) -> Result<Balance, FleetError> {
     let mut ledgers = Ledgers::default();
-    books.accounts(when, &mut |row| ledgers.account(&row))?;
     books.charges(when, &mut |row| ledgers.charge(&row))?;
+    books.accounts(when, &mut |row| ledgers.account(&row))?;
     Ok(balance(ledgers, tolerance, now_ns))
 }
 
 fn balance(ledgers: Ledgers, tolerance: &Tolerance, now_ns: i128) -> Balance {
     let mut balance = Balance::default();
     for gathered in ledgers.hosts {
-        balance.sums.and(&gathered.sums);
-        balance.quality.and(&gathered.quality);
-        balance.hosts.push(Host::of(gathered));
+        let host = Host::of(gathered);
+        balance.sums.and(&host.sums);
+        balance.quality.and(&host.quality);
+        balance.hosts.push(host);
     }
+    // Whoever has nothing but what is new is nobody yet.
+    balance.hosts.retain(|host| host.windows > 0 || host.stray > 0);
     balance.hosts.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     balance.ends_ns = clocks::judge(&mut balance.hosts, tolerance, now_ns);
     balance

@@ -19,8 +19,20 @@ pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {
             format!("... and on {} more (--rows N shows more, --json all)", unwell.len() - most);
         blocks.push(Block::Paragraph("", others));
     }
+    blocks.extend(later(balance, most).map(|text| Block::Paragraph("", text)));
     blocks.push(Block::Paragraph("", verdict(balance, unwell.len())));
     Document(blocks)
+}
+
+/// Who may have a clock that is ahead.
+fn later(balance: &Balance, most: usize) -> Option<String> {
+    let later: Vec<&Host> = balance.hosts.iter().filter(|host| host.later_ns.is_some()).collect();
+    let names: Vec<String> = later.iter().take(most).map(|host| shown(&host.name)).collect();
+    let others = if later.len() > most { ", ..." } else { "" };
+    let why = "exported after the others, or with a clock that is ahead (no finding)";
+    let hosts = counted(later.len() as u64, "host");
+    (!later.is_empty())
+        .then(|| format!("Later than most, {hosts}: {}{others}: {why}.", names.join(", ")))
 }
 
 fn verdict(balance: &Balance, unwell: usize) -> String {

@@ -91,5 +91,15 @@ pub struct Report {
     pub balance: Balance,
 }
 
+impl Report {
+    /// A row's name as it is told; what is in no such thing has none.
+    fn shown(&self, row: &Row) -> String {
+        match &*row.name {
+            "" => format!("(no {})", self.by.name()),
+            name => name.into(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -43,14 +43,6 @@ fn time(ns: u128, all: u128) -> String {
     }
 }
 
-/// A name as it is told; what is in no such thing has none.
-pub(super) fn shown(report: &Report, row: &Row) -> String {
-    match &*row.name {
-        "" => format!("(no {})", report.by.name()),
-        name => name.into(),
-    }
-}
-
 fn in_words(report: &Report) -> String {
     let (sums, all) = (&report.sums, report.sums.cpus_x_time_ns);
     let used = sums.named_ns() + sums.unnamed_ns;
@@ -61,7 +53,7 @@ fn in_words(report: &Report) -> String {
         time(used, all),
         pct(used as i128, all)
     );
-    let share = |row: &Row| format!("{} ({} %)", shown(report, row), pct(row.run_ns as i128, all));
+    let share = |row: &Row| format!("{} ({} %)", report.shown(row), pct(row.run_ns as i128, all));
     let largest: Vec<String> =
         report.rows.iter().take(3).filter(|row| row.run_ns > 0).map(share).collect();
     if !largest.is_empty() {
@@ -94,7 +86,7 @@ fn rows(report: &Report, most: usize) -> Block {
     let known = |ns: Option<u128>| ns.map_or("-".into(), |ns| time(ns, all));
     let line = |row: &Row| {
         vec![
-            shown(report, row),
+            report.shown(row),
             time(row.run_ns, all),
             pct(row.run_ns as i128, all),
             known(row.lat_ns),

@@ -1,6 +1,5 @@
 //! The pictures: where the time went and who used it, over time.
 
-use super::page::shown;
 use super::{Piece, Report};
 use crate::Clock;
 use exactop_plot::page::Block;
@@ -87,7 +86,7 @@ fn rows(report: &Report, clock: Clock) -> Areas {
     };
     let drawn = report.pieces.first().map_or(0, |piece| piece.run_ns.len());
     let top = report.rows.iter().take(drawn).enumerate();
-    let mut names: Vec<(String, usize)> = top.map(|(at, row)| (shown(report, row), at)).collect();
+    let mut names: Vec<(String, usize)> = top.map(|(at, row)| (report.shown(row), at)).collect();
     names.extend(named(&[("all others", OTHERS), ("not used by tasks", PALE)]));
     areas(report, clock, format!("Who used it, by {}", report.by.name()), names, &parts)
 }

@@ -71,6 +71,9 @@ impl Report {
             all
         });
         let sums = Sums { charged_ns: rows.iter().map(|row| row.run_ns).sum(), ..sums };
+        if sums != balance.sums {
+            return Err(FleetError::Changed);
+        }
         Ok(Some(Report { by, from_ns: from, to_ns: to, sums, rows, pieces, balance }))
     }
 }
@@ -125,22 +128,26 @@ fn of_charges(
     let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
     books.each(Which::Charges, &wanted, &mut |chunk| {
         for row in 0..chunk.rows {
-            name.clear();
-            for column in parts.clone() {
-                let part = chunk.text(column, row);
-                // The last one says whether there is such a thing; ~other and ~unknown are so in all.
-                if parts.len() == 1 || !part.starts_with('~') {
-                    name.push_str(if column > parts.start { "/" } else { "" });
-                    name.push_str(part);
-                } else {
-                    name.clear();
-                    name.push_str(part);
-                }
-            }
-            let is_in_none = chunk.text(parts.end - 1, row).is_empty();
-            tell(chunk, row, if is_in_none { "" } else { &name });
+            join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
+            tell(chunk, row, &name);
         }
     })
+}
+
+/// A name of parts; empty where there is no such thing, which the last part says.
+fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &'a str> + Clone) {
+    name.clear();
+    let last = parts.clone().last().unwrap_or_default();
+    // ~other and ~unknown are so in all parts.
+    if parts.len() > 1 && last.starts_with('~') {
+        name.push_str(last);
+        return;
+    }
+    for part in parts.filter(|part| !last.is_empty() && !part.is_empty()) {
+        // Containers of docker are in no pod.
+        name.push_str(if name.is_empty() { "" } else { "/" });
+        name.push_str(part);
+    }
 }
 
 /// Sums by name.
@@ -199,6 +206,22 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_the_parts_that_there_are() {
+        for (parts, expected) in [
+            (&["shop", "cart-1", "app"][..], "shop/cart-1/app"),
+            (&["", "", "web"], "web"),
+            (&["shop", "", ""], ""),
+            (&["~other", "~other"], "~other"),
+            (&["~unknown"], "~unknown"),
+            (&["", ""], ""),
+        ] {
+            let mut name = "before".to_string();
+            join(&mut name, parts.iter().copied());
+            assert_eq!(name, expected, "{parts:?}");
+        }
+    }
 
     #[test]
     fn a_time_is_cut_into_pieces_without_a_gap() {

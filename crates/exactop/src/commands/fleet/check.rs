@@ -1,5 +1,6 @@
 //! `exactop fleet check`: the balance of a fleet.
 
+use super::complain_of;
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse;
@@ -31,7 +32,7 @@ pub struct CheckArgs {
     /// A host is silent whose last window ends so long before the fleet's
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
     silent: Duration,
-    /// A clock is ahead whose last window ends so long after the fleet's, or after now
+    /// A clock is ahead whose last window ends so long after now
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = time::stretch)]
     ahead: Duration,
     /// Hosts whose findings are shown
@@ -48,14 +49,16 @@ impl CheckArgs {
         if !self.from.contains("://") {
             let path = Path::new(&self.from);
             rights::reduce(Role::Text, Origin::None, &[path]);
-            return Ok(Box::new(Parquet::open(path).map_err(Failure::failed)?));
+            let books = Parquet::open(path).map_err(Failure::failed)?;
+            complain_of(&books);
+            return Ok(Box::new(books));
         }
         let address = Address::read(&self.from).map_err(Failure::usage)?;
         let port = address.port();
         let client = self.store.client(address, self.patience)?;
         let beside = Beside { connects: Some(port), ..Beside::default() };
         rights::reduce_beside(Role::Text, Origin::None, &beside);
-        Ok(Box::new(Store::new(client)))
+        Ok(Box::new(Store::open(client).map_err(Failure::failed)?))
     }
 }
 

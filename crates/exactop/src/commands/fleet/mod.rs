@@ -3,8 +3,9 @@
 mod check;
 mod report;
 
-use crate::failure::Failure;
+use crate::failure::{complain, Failure};
 use clap::Subcommand;
+use exactop_fleet::Parquet;
 
 /// What `--help` ends with.
 pub const NOTES: &str = "\
@@ -36,5 +37,15 @@ pub fn run(typed: &FleetArgs) -> Result<(), Failure> {
     match typed {
         FleetArgs::Check(typed) => check::run(typed),
         FleetArgs::Report(typed) => report::run(typed),
+    }
+}
+
+/// Says what is passed by.
+fn complain_of(books: &Parquet) {
+    if books.skipped() > 0 {
+        complain(&format!(
+            "not looked into: {} directories that are links or lie more than 8 deep",
+            books.skipped()
+        ));
     }
 }

@@ -1,16 +1,17 @@
 //! `exactop fleet report`: what happened on all machines in a stretch of time.
 
+use super::complain_of;
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
 use crate::options::time::{now, piece, shown};
 use crate::output::file::Sink;
 use crate::output::{self, Signals};
-use crate::rights::{self, Origin, Role};
+use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
 use exactop_fleet::report::{page, By, Report};
 use exactop_fleet::Parquet;
 use exactop_recording::When;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What rows stand for.
 const BYS: &[Word<By>] = &[
@@ -69,12 +70,12 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
         Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
         None => When::default(),
     };
-    // Names alone are read before there is a file in the place of another.
+    let into = typed.output.as_deref().map(above);
+    let (readable, written) = ([&*typed.from], into.as_deref());
+    let beside = Beside { readable: &readable, written: written.as_slice(), ..Beside::default() };
+    rights::reduce_beside(Role::Text, Origin::None, &beside);
     let books = Parquet::open(&typed.from).map_err(Failure::failed)?;
-    let signals = typed.output.as_ref().map(|_| Signals::new()).transpose()?;
-    let to = typed.output.as_deref().zip(signals.as_ref());
-    let sink = to.map(|(path, signals)| Sink::open(path, signals)).transpose()?;
-    rights::reduce(Role::Text, Origin::None, &[&typed.from]);
+    complain_of(&books);
     let now_ns = now.timestamp().as_nanosecond();
     let report = Report::read(&books, when, typed.by, now_ns).map_err(Failure::failed)?;
     let report =
@@ -87,8 +88,17 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
         Format::Markdown => page.markdown(),
         Format::Html => page.html(),
     };
-    match sink {
-        Some(mut sink) => sink.write(text.as_bytes()),
+    // Only now: what is there is replaced by a report, not by the lack of one.
+    match typed.output.as_deref() {
+        Some(path) => Sink::open(path, &Signals::new()?)?.write(text.as_bytes()),
         None => output::print(text),
+    }
+}
+
+/// The directory in which a file is.
+fn above(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(above) if above != Path::new("") => above.into(),
+        _ => PathBuf::from("."),
     }
 }
