@@ -119,11 +119,17 @@ fn a_batch_that_came_twice_is_told_with_what_it_is_too_much() {
 
 #[test]
 fn the_same_window_with_other_figures_is_told_apart() {
-    let mut made = Made::well();
     let row = account("a", 50);
-    made.window(Account { tasks_ns: row.tasks_ns - 1, idle_ns: row.idle_ns + 1, ..row });
-    let lines = said(&made.balance(), "a");
-    assert!(lines[0].contains("1 of them with other figures"), "{lines:?}");
+    for other in [
+        Account { tasks_ns: row.tasks_ns - 1, idle_ns: row.idle_ns + 1, ..row },
+        Account { irq_ns: None, idle_ns: row.idle_ns + 1, ..row },
+        Account { exact: false, ..row },
+    ] {
+        let mut made = Made::well();
+        made.window(other);
+        let lines = said(&made.balance(), "a");
+        assert!(lines[0].contains("1 of them with other figures"), "{lines:?}");
+    }
 }
 
 #[test]

@@ -82,3 +82,17 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
     let error = Report::read(&books, before, By::Host, 0).expect_err("no Parquet").to_string();
     assert!(error.contains("h0/accounts.parquet: it is no table"), "{error}");
 }
+
+#[test]
+fn links_are_not_followed_and_that_is_known() {
+    let dir = tempfile::tempdir().expect("a directory");
+    exported(dir.path(), &["one", "two"]);
+    let tables = |path: &Path| Parquet::open(path).expect("tables");
+    assert_eq!(tables(dir.path()).skipped(), 0);
+    std::os::unix::fs::symlink(dir.path(), dir.path().join("h0/circle")).expect("a link");
+    std::fs::write(dir.path().join("h0/notes"), "text").expect("a file");
+    let deep = (0..12).fold(dir.path().join("h1"), |path, n| path.join(n.to_string()));
+    std::fs::create_dir_all(&deep).expect("directories");
+    assert_eq!(tables(dir.path()).skipped(), 2);
+    assert_eq!(report(dir.path(), By::Host).rows.len(), 2, "each once");
+}
