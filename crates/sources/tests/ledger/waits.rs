@@ -182,7 +182,8 @@ fn a_sleep_whose_wake_up_was_hidden_is_counted_and_told() {
     let unseen = window.losses.unseen;
     println!("{slept} sleeps, {queued} queued after them, {unseen} wake-ups unseen");
     // Every sleep is there, as one that queued or as one whose queueing nobody knows; four threads
-    // were killed between the two.
-    assert!(slept.abs_diff(queued + unseen) <= 8, "{slept} {queued} {unseen}");
+    // were killed between the two, and a kernel may hide some more switches by itself.
+    let most = 8 + slept / 200;
+    assert!(slept.abs_diff(queued + unseen) <= most, "{slept} {queued} {unseen}");
     assert!(unseen > 0 && (slept / 20..=slept / 5).contains(&unseen), "{unseen} of {slept}");
 }
