@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Pairs when nothing is said.
 const PAIRS: usize = 2;
 
+/// Between two calls of the command, s.
+const PAUSE_S: u64 = 20;
+
 /// What the load is made of, and what it calls.
 const OURS: [&str; 5] = ["worker", "caller", "check", "sleep", "exactop"];
 
@@ -22,8 +25,8 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }
 
-/// A worker with pieces of work of 50 ms, some in every window, so that what a window has of it is
-/// told from noise, and somebody who calls a command now and then.
+/// A worker with pieces of work of 15 ms, some in every window, so that what a window has of it is
+/// told from noise, with a pause of 85 after each, so that longer pieces are more of the CPU; and somebody who calls a command now and then.
 struct Shop {
     /// Ends before its directory goes.
     load: Vec<Load>,
@@ -42,7 +45,7 @@ impl Shop {
             std::fs::set_permissions(path, mode).expect("a program");
         };
         let looped = "i=0; while [ $i -lt $n ]; do i=$((i+1)); done";
-        write("worker", &format!("while :; do read n < piece; {looped}; sleep 0.05; done"));
+        write("worker", &format!("while :; do read n < piece; {looped}; sleep 0.085; done"));
         write("caller", "while :; do ./check; read pause < pause; sleep $pause; done");
         write("check", &format!("read n < check.size; {looped}"));
         let mut shop = Shop { dir, rounds: 0, load: Vec::new() };
@@ -75,19 +78,23 @@ impl Shop {
     }
 
     fn usual(&self) {
-        self.set("piece", self.rounds * 50);
-        self.set("pause", 20);
+        self.set("piece", self.rounds * 15);
+        self.set("pause", PAUSE_S);
     }
 
+    /// Both are slower or more often from now on: whoever calls the command has to wake up first.
     fn planted(&self) {
-        self.set("piece", self.rounds * 60);
+        self.set("piece", self.rounds * 18);
         self.set("pause", 0.1);
+        std::thread::sleep(Duration::from_secs(PAUSE_S + 1));
     }
 
-    /// Records windows of it, under a name.
-    fn record(&self, name: &str) -> String {
+    /// Records so many windows of it, under a name.
+    fn record(&self, name: &str, windows: u32) -> String {
         let path = self.dir.path().join(name);
-        let words = ["--csv", "-n", "40", "-d", "0.25", "--source", "ledger", "--columns", "pid"];
+        let windows = windows.to_string();
+        let words =
+            ["--csv", "-n", &windows, "-d", "0.25", "--source", "ledger", "--columns", "pid"];
         run(&[&words[..], &["--record", text(&path)]].concat()).fine();
         text(&path).into()
     }
@@ -126,12 +133,14 @@ fn what_is_planted_comes_first_and_the_same_differs_in_nothing() {
     }
     let pairs = std::env::var("EXACTOP_PAIRS").map_or(PAIRS, |n| n.parse().expect("a number"));
     let shop = Shop::open();
-    let before = shop.record("before");
+    // A minute each: a virtual CPU is now faster, now slower, by several per cent.
+    let before = shop.record("before", 240);
     shop.planted();
-    let after = shop.record("after");
+    let after = shop.record("after", 240);
     shop.usual();
     let said = compare(&before, &after);
     println!("planted: {}, first {:?}", said.verdict, said.beyond);
+    println!("{}", run(&["diff", &before, &after, "--rows", "6"]).out);
     measured(said.others_pct, || {
         let first: HashSet<&str> = said.beyond.iter().take(2).map(String::as_str).collect();
         assert_eq!(first, HashSet::from(["check", "worker"]), "{:?}", said.beyond);
@@ -139,7 +148,7 @@ fn what_is_planted_comes_first_and_the_same_differs_in_nothing() {
     let mut differ = Vec::new();
     let mut others_pct: f64 = 0.0;
     for pair in 0..pairs {
-        let sides = ["a", "b"].map(|side| shop.record(&format!("{side}{pair}")));
+        let sides = ["a", "b"].map(|side| shop.record(&format!("{side}{pair}"), 40));
         let said = compare(&sides[0], &sides[1]);
         others_pct = others_pct.max(said.others_pct);
         if said.verdict != "nothing_beyond_noise" {
