@@ -270,7 +270,7 @@ fn those_without_a_manager_are_known_by_what_is_kept_of_them() {
             ("/default/job", "containerd job", ""),
             ("/default/fake", "", ""),
             ("/batch-7", "runc batch-7", ""),
-            ("/work/batch-7", "runc batch-7", ""),
+            ("/jobs/batch-7", "runc batch-7", ""),
             ("/batch-8", "", ""),
             ("/system.slice/runc-batch-9.scope", "runc batch-9", "runc-batch-9.scope"),
         ],
