@@ -76,6 +76,11 @@ test-metrics: cargo ## Hold the page of metrics against the strict parser of Ope
 	    target/prometheus/bin/python3 -m pip install --quiet prometheus_client
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/prometheus/bin/python3 $(CARGO) test -p exactop-metrics outside
 
+.PHONY: test-web
+test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless)
+	@command -v chromium >/dev/null || { echo "exactop: no chromium: apt-get install chromium" >&2; exit 1; }
+	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop-page --test browser -- --nocapture
+
 SECONDS ?= 600
 
 .PHONY: test-prometheus

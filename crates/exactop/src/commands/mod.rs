@@ -13,6 +13,7 @@ pub mod lab;
 pub mod load;
 pub mod manual;
 pub mod on_demand;
+pub mod page;
 pub mod played;
 pub mod prstat;
 pub mod record;

@@ -1,6 +1,7 @@
 //! `exactop replay`: a recording in the live view, or its windows, printed as they were when they were
 //! measured.
 
+use super::page;
 use super::played::{opened, too_late, Opened, Windows};
 use super::record::directory;
 use super::watch::{check::Check, live::show};
@@ -21,6 +22,7 @@ Examples:
   exactop replay -b -t 'yesterday 14:00' -n 6
   exactop replay --json incident.rec > incident.json
   exactop replay /var/log/exactop -t '2h ago' --once --preset ptop
+  exactop replay -t '03:05+15m' --html incident.html     one page to look at and to send
 
 The live view has a time line: arrows go by a window, with Shift by ten, [ and ] to the next moment of
 change (a spike: half a CPU more or less in use, and half of the lesser of before and after; a gap; a boot), t to
@@ -34,9 +36,20 @@ pub struct ReplayArgs {
     /// A directory or a file of one [default: where 'exactop record' records]
     #[arg(value_name = "DIR|FILE")]
     path: Option<PathBuf>,
-    /// From the window that holds this time: '14:03', 'yesterday 14:00', '2h ago', RFC 3339
+    /// From the window that holds this time: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; a page can
+    /// be of a stretch, too: '03:05+15m'
     #[arg(short, long, value_name = "TIME")]
     time: Option<String>,
+    /// Write one page for a browser, which needs nothing beside itself
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "batch", "json", "csv", "once", "iterations", "check", "width", "pid", "user", "filter", "by",
+            "hide_idle", "threads", "command_line", "per_cpu", "sort", "columns", "preset", "list_fields"
+        ]
+    )]
+    html: Option<PathBuf>,
     #[command(flatten)]
     watch: WatchArgs,
 }
@@ -46,9 +59,14 @@ pub struct ReplayArgs {
 /// # Errors
 /// What failed, or the signal.
 pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
-    let ReplayArgs { path, time, watch } = typed;
+    let ReplayArgs { path, time, html, mut watch } = typed;
     let path = directory(path.as_ref())?;
+    // A page needs no terminal.
+    watch.batch |= html.is_some();
     let wanted = Wanted::replaying(watch)?;
+    if let Some(file) = html {
+        return page::write(&path, time.as_deref(), &file);
+    }
     let role = match &wanted {
         Replaying::Live(..) => Role::Replay,
         Replaying::Windows(_) => Role::Text,

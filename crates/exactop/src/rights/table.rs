@@ -180,7 +180,7 @@ mod tests {
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",
             Role::Export => "`export`",
-            Role::Text => "`doctor`, `columns`, `man`, `completions`, `replay -b`, `diff`, `report`, `fleet`, `record list`, `record verify`, `record cut`",
+            Role::Text => "`doctor`, `columns`, `man`, `completions`, `replay -b`, `diff`, `report`, `fleet`, `replay --html`, `record list`, `record verify`, `record cut`",
         }
     }
 

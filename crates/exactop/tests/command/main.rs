@@ -21,6 +21,7 @@ mod load;
 mod made_up_proc;
 #[cfg(feature = "bpf")]
 mod on_demand;
+mod page;
 mod poor_machines;
 mod prstat;
 mod record;

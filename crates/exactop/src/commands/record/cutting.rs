@@ -85,13 +85,16 @@ pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
 }
 
 /// A file under its name would take the place of what is to be read.
-fn is_no_part(output: &Path, recording: &Recording) -> Result<(), Failure> {
+///
+/// # Errors
+/// It would.
+pub fn is_no_part(output: &Path, recording: &Recording) -> Result<(), Failure> {
     let Ok(there) = std::fs::metadata(output) else { return Ok(()) };
     if !recording.has_file(&there).map_err(Failure::failed)? {
         return Ok(());
     }
     Err(Failure::usage(format!(
-        "{} is a part of the recording that is cut: give another name with -o",
+        "{} is a part of the recording that is read: give another name",
         output.display()
     )))
 }

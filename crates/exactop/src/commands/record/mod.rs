@@ -1,6 +1,6 @@
 //! `exactop record`: the books kept on disk, window by window; and what is kept, gone through.
 
-mod cutting;
+pub mod cutting;
 pub mod listing;
 
 use crate::failure::Failure;

@@ -1,0 +1,65 @@
+// What is shown is in the page's address, so that back, forward, bookmarks and links work.
+
+const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null };
+
+const stretchOf = text => {
+  const found = /^(\d{1,17})-(\d{1,17})$/.exec(text ?? '');
+  const [from, to] = found ? [Number(found[1]), Number(found[2])] : [0, 0];
+  return to > from ? [from, to] : null;
+};
+
+class Address {
+  constructor(changed) {
+    this.state = this.read();
+    this.changed = changed;
+    addEventListener('hashchange', () => {
+      const state = this.read();
+      if (JSON.stringify(state) === JSON.stringify(this.state)) return;
+      this.state = state;
+      changed(state);
+    });
+  }
+
+  read() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    const word = (name, known) => told.get(name) ?? known;
+    const sort = word('sort', WHOLE.sort);
+    return {
+      v: stretchOf(told.get('v')),
+      a: stretchOf(told.get('a')),
+      b: stretchOf(told.get('b')),
+      by: word('by', WHOLE.by),
+      sort: sort.replace(/^-/, ''),
+      desc: !sort.startsWith('-'),
+      q: word('q', WHOLE.q),
+      cols: told.has('cols') ? told.get('cols').split(',').filter(name => name !== '') : null,
+      unit: word('unit', WHOLE.unit),
+      row: told.get('row'),
+    };
+  }
+
+  text() {
+    const { v, a, b, by, sort, desc, q, cols, unit, row } = this.state;
+    const told = new URLSearchParams();
+    for (const [name, stretch] of [['v', v], ['a', a], ['b', b]]) {
+      if (stretch) told.set(name, `${Math.round(stretch[0])}-${Math.round(stretch[1])}`);
+    }
+    if (by !== WHOLE.by) told.set('by', by);
+    if (sort !== WHOLE.sort || !desc) told.set('sort', `${desc ? '' : '-'}${sort}`);
+    if (q !== '') told.set('q', q);
+    if (cols) told.set('cols', cols.join(','));
+    if (unit !== WHOLE.unit) told.set('unit', unit);
+    if (row) told.set('row', row);
+    return `#${told}`;
+  }
+
+  // Goes on; `typed` is no place to come back to.
+  go(change, typed = false) {
+    this.state = { ...this.state, ...change };
+    const text = this.text();
+    if (text !== location.hash && !(text === '#' && location.hash === '')) {
+      if (typed) location.replace(text); else location.hash = text;
+    }
+    this.changed(this.state);
+  }
+}

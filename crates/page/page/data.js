@@ -1,0 +1,197 @@
+// What the page knows: slots of time, and of each account, CPU and row the figures of each slot.
+
+// Sums of nanoseconds go beyond what a double holds to the last digit: a week of 128 CPUs.
+const exactSum = (list, from, to) => {
+  let sum = 0n;
+  for (let i = from; i < to; i++) if (list[i] !== null) sum += BigInt(list[i]);
+  return sum;
+};
+
+// The first place in an ordered list at which there is no less.
+const placeOf = (list, value) => {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] < value) low = middle + 1; else high = middle;
+  }
+  return low;
+};
+
+class Row {
+  constructor(told, before) {
+    Object.assign(this, told);
+    let slot = before;
+    this.at = told.slots.map(step => (slot += step));
+    this.slots = null;
+  }
+
+  // The sum of a column over some slots; null: not known in one of them, undefined: it was not there.
+  sum(column, from, to) {
+    const begin = placeOf(this.at, from), end = placeOf(this.at, to);
+    if (begin === end) return undefined;
+    const figures = this.figures[column];
+    if (!Array.isArray(figures)) return figures === null ? null : figures * (end - begin);
+    let sum = 0;
+    for (let i = begin; i < end; i++) {
+      if (figures[i] === null) return null;
+      sum += figures[i];
+    }
+    return sum;
+  }
+
+  // More of it, of later slots.
+  append(later) {
+    const [had, more] = [this.at.length, later.at.length];
+    const all = (figures, n) => Array.isArray(figures) ? figures : new Array(n).fill(figures);
+    this.figures = this.figures.map((figures, i) => {
+      const next = later.figures[i];
+      const same = !Array.isArray(figures) && figures === next;
+      return same ? figures : all(figures, had).concat(all(next, more));
+    });
+    this.at = this.at.concat(later.at);
+    for (const word of ['comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace', 'parent']) {
+      this[word] = later[word] ?? this[word];
+    }
+  }
+
+  // Forgets the first slots.
+  forget(slots) {
+    const gone = placeOf(this.at, slots);
+    this.at = this.at.slice(gone).map(at => at - slots);
+    this.figures = this.figures.map(figures => Array.isArray(figures) ? figures.slice(gone) : figures);
+  }
+}
+
+class Model {
+  constructor(told) {
+    this.accounts = told.accounts;
+    this.columns = told.columns;
+    this.about = told.about;
+    this.n = 0;
+    this.slots = null;
+    this.cpus = new Map();
+    this.rows = new Map();
+    this.gaps = [];
+    this.marks = [];
+    this.marksLeftOut = 0;
+    this.append(told);
+  }
+
+  // Takes slots that follow.
+  append(told) {
+    const before = this.n, slots = told.slots;
+    if (this.slots === null) {
+      this.slots = slots;
+    } else {
+      for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns']) {
+        this.slots[name].push(...slots[name]);
+      }
+      slots.parts_ns.forEach((parts, i) => this.slots.parts_ns[i].push(...parts));
+      this.slots.peaks.push(...slots.peaks.map(([slot, peak]) => [slot + before, peak]));
+      for (const name of ['windows', 'repaired', 'inexact']) this.about[name] += told.about[name];
+    }
+    this.n = this.slots.from_us.length;
+    for (const cpu of told.cpus) {
+      const known = this.cpus.get(cpu.cpu) ?? { cpu: cpu.cpu, busy_ns: [], most_permille: [] };
+      for (const name of ['busy_ns', 'most_permille']) {
+        while (known[name].length < before) known[name].push(null);
+        known[name].push(...cpu[name]);
+      }
+      this.cpus.set(cpu.cpu, known);
+    }
+    for (const of of told.rows) {
+      const row = new Row(of, before), known = this.rows.get(row.key);
+      if (known) known.append(row); else this.rows.set(row.key, row);
+    }
+    this.gaps.push(...told.gaps);
+    this.takeMarks(told.marks);
+    this.marksLeftOut += told.marks_left_out;
+    this.peaksOf = null;
+  }
+
+  // A finding that goes on where it ended is one.
+  takeMarks(marks) {
+    for (const mark of marks) {
+      const last = this.marks.findLast(known => known.id === mark.id && known.subject === mark.subject);
+      if (last && last.to_us === mark.from_us && mark.subject) {
+        if (mark.about_ns > last.worst_ns) [last.sentence, last.evidence] = [mark.sentence, mark.evidence];
+        last.to_us = mark.to_us;
+        last.windows += mark.windows;
+        last.worst_ns = Math.max(last.worst_ns, mark.about_ns);
+        last.about_ns += mark.about_ns;
+      } else {
+        this.marks.push({ ...mark, worst_ns: mark.about_ns });
+      }
+    }
+  }
+
+  // Keeps the last slots only.
+  keep(most) {
+    const gone = this.n - most;
+    if (gone <= 0) return;
+    for (const [name, list] of Object.entries(this.slots)) {
+      if (name === 'parts_ns') list.forEach(parts => parts.splice(0, gone));
+      else if (name === 'peaks') this.slots.peaks = list.filter(peak => peak[0] >= gone).map(([slot, peak]) => [slot - gone, peak]);
+      else list.splice(0, gone);
+    }
+    for (const cpu of this.cpus.values()) [cpu.busy_ns, cpu.most_permille].forEach(list => list.splice(0, gone));
+    for (const row of this.rows.values()) {
+      row.forget(gone);
+      if (row.at.length === 0) this.rows.delete(row.key);
+    }
+    this.n = most;
+    const from = this.slots.from_us[0];
+    this.gaps = this.gaps.filter(gap => gap.to_us > from);
+    this.marks = this.marks.filter(mark => mark.to_us > from);
+    this.peaksOf = null;
+  }
+
+  column(name) {
+    return this.columns.findIndex(column => column.name === name);
+  }
+
+  // The windows of a slot in which some account was largest.
+  peaks(slot) {
+    if (this.peaksOf === null) {
+      this.peaksOf = new Map();
+      for (const [of, [from_us, length_ns, capacity_ns, ...parts]] of this.slots.peaks) {
+        if (!this.peaksOf.has(of)) this.peaksOf.set(of, []);
+        this.peaksOf.get(of).push({ from_us, length_ns, capacity_ns, parts });
+      }
+    }
+    return this.peaksOf.get(slot) ?? [];
+  }
+
+  // Slots whose middle lies in a stretch of time: from the first to before the last. At least one.
+  slotsOf([from_us, to_us]) {
+    const middle = i => (this.slots.from_us[i] + this.slots.to_us[i]) / 2;
+    let from = -1, to = 0;
+    for (let i = 0; i < this.n; i++) {
+      if (middle(i) >= from_us && middle(i) < to_us) {
+        if (from < 0) from = i;
+        to = i + 1;
+      }
+    }
+    if (from >= 0) return [from, to];
+    let near = 0;
+    for (let i = 0; i < this.n; i++) if (middle(i) <= (from_us + to_us) / 2) near = i;
+    return [near, Math.min(near + 1, this.n)];
+  }
+
+  timeOf([from, to]) {
+    return [this.slots.from_us[from], this.slots.to_us[to - 1]];
+  }
+
+  lengthNs([from, to]) {
+    return Number(exactSum(this.slots.length_ns, from, to));
+  }
+
+  // The accounts over some slots, to the nanosecond.
+  sums([from, to]) {
+    return {
+      capacity: exactSum(this.slots.capacity_ns, from, to),
+      parts: this.slots.parts_ns.map(parts => exactSum(parts, from, to)),
+      known: this.slots.parts_ns.map(parts => parts.slice(from, to).some(part => part !== null)),
+    };
+  }
+}

@@ -1,0 +1,122 @@
+// The page: parts are made once, and shown anew whenever the address says something else.
+
+class Page {
+  constructor(told) {
+    this.model = new Model(told);
+    this.picked = null;
+    this.address = new Address(() => this.show());
+    const choose = {
+      preview: (range, second) => this.preview(range, second),
+      done: (range, second, typed) => this.pick(this.model.timeOf(range), second, typed),
+      cancel: () => { this.picked = null; this.show(); },
+      clear: () => this.clear(),
+      zoom: () => this.zoom(),
+    };
+    this.balance = new Plot($('balance'), this.model, balancePlot(this.model), choose);
+    this.cpus = new Plot($('cpus'), this.model, cpuPlot(this.model), choose);
+    this.table = new Table(this.model, this.address, key => this.openRow(key));
+    this.row = new RowView(this.model, choose, () => { this.address.go({ row: null }); $('rows-title').focus(); });
+    this.listen();
+    this.headline();
+    this.show();
+  }
+
+  listen() {
+    $('zoom').addEventListener('click', () => this.zoom());
+    $('all').addEventListener('click', () => this.address.go({ v: null }));
+    $('clear').addEventListener('click', () => this.clear());
+    $('second').addEventListener('click', () => this.nextIsSecond(!this.isSecond()));
+    $('skip').addEventListener('click', event => { event.preventDefault(); $('rows-title').focus(); });
+    document.addEventListener('keydown', event => {
+      if (event.key !== '/' || event.target.matches('input, select, textarea')) return;
+      event.preventDefault();
+      $('search').focus();
+    });
+    const again = soon(() => this.show());
+    addEventListener('resize', again);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
+    matchMedia('print').addEventListener('change', () => this.show());
+  }
+
+  isSecond() {
+    return $('second').getAttribute('aria-pressed') === 'true';
+  }
+
+  nextIsSecond(is) {
+    $('second').setAttribute('aria-pressed', String(is));
+  }
+
+  openRow(key) {
+    this.address.go({ row: key });
+    $('row-title').scrollIntoView({ block: 'nearest' });
+    $('row-title').focus();
+  }
+
+  preview(range, second) {
+    this.picked = { range, second: second || this.isSecond() };
+    this.show();
+  }
+
+  pick(stretch, second, typed = false) {
+    this.picked = null;
+    const isSecond = (second || this.isSecond()) && this.address.state.a !== null;
+    this.nextIsSecond(false);
+    this.address.go(isSecond ? { b: stretch } : { a: stretch, b: null }, typed);
+  }
+
+  clear() {
+    this.picked = null;
+    this.nextIsSecond(false);
+    this.address.go({ a: null, b: null });
+  }
+
+  zoom() {
+    const { a } = this.address.state;
+    if (a) this.address.go({ v: a, a: null, b: null });
+  }
+
+  headline() {
+    const about = this.model.about;
+    document.title = `exactop: ${about.host}`;
+    $('title').textContent = `exactop: ${about.host}`;
+    $('about').textContent = `${count(about.cpus)} CPUs, kernel ${about.kernel}, source ${about.source}${about.anonymous ? ', names replaced' : ''}`;
+    $('foot').textContent = `exactop ${about.exactop}. Times of day are those of where this page is read. ${this.model.slots.peaks.length ? 'Where a column stands for many windows, it shows the busiest of them, and the line is their mean; each CPU’s busiest window stands above its mean.' : 'Each column is a window as it was.'}`;
+    const entries = this.model.accounts.map(account => [account.id, account.title, account.help]);
+    showLegend($('legend'), this.model.slots.peaks.length ? [...entries, ['mean', 'mean in use', 'The mean of the windows that a column stands for']] : entries);
+  }
+
+  show() {
+    const { model } = this, { state } = this.address;
+    if (model.n === 0) return;
+    const view = state.v ? model.slotsOf(state.v) : [0, model.n];
+    let [a, b] = [state.a, state.b].map(stretch => stretch && model.slotsOf(stretch));
+    if (this.picked) [a, b] = this.picked.second && a ? [a, this.picked.range] : [this.picked.range, null];
+    const chosen = [[a, 'choose-a'], [b, 'choose-b']].filter(([range]) => range);
+    const one = a ?? view;
+    this.balance.show(view, chosen);
+    this.cpus.show(view, chosen);
+    const go = stretch => this.pick(stretch, false);
+    showMarks(this.balance, model, go);
+    $('sums-of').textContent = `${stretchWords(model.timeOf(one))}${b ? ` and ${stretchWords(model.timeOf(b))}` : a ? '' : view[1] - view[0] < model.n ? '' : ' (all of it)'}`;
+    showSums(model, one, b);
+    // While somebody drags, what takes long waits.
+    if (this.picked) return;
+    showFindings(model, one, go);
+    this.table.show(state, one, b);
+    this.row.show(state.row, view, chosen, one, b);
+    $('zoom').disabled = !a;
+    $('clear').disabled = !a && !b;
+    $('all').disabled = !state.v;
+    this.status();
+  }
+
+  status() {
+    const { about } = this.model, bad = [[about.inexact, 'inexact'], [about.repaired, 'repaired']];
+    const told = bad.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
+    const gaps = this.model.gaps.length ? `; ${count(this.model.gaps.length)} gaps (${[...new Set(this.model.gaps.map(gap => gap.why))].join(', ')})` : '';
+    $('state').textContent = `${stretchWords(this.model.timeOf([0, this.model.n]))}, ${count(about.windows)} windows${told.length ? `, ${told.join(', ')}` : ', all exact'}${gaps}`;
+  }
+}
+
+const told = JSON.parse($('data').textContent);
+if (told) window.exactop = new Page(told);

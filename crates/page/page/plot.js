@@ -1,0 +1,202 @@
+// Pictures over time. A window is a sum over its time, so it is a rectangle: nothing is drawn between
+// two windows that nobody measured, and heights are whole pixels that sum to the picture's height.
+
+class Plot {
+  // `of`: label (for who does not see it), height (css pixels), paint(plot), told(slot) a sentence,
+  // table() rows for the table behind it.
+  constructor(place, model, of, choose) {
+    Object.assign(this, { model, of, choose, cursor: null, chosen: [], dragged: null });
+    this.canvas = part('canvas', { tabindex: '0', role: 'img', 'aria-label': of.label });
+    this.lane = of.lane ? part('div', { class: 'lane', 'aria-hidden': 'true' }) : null;
+    this.below = part('div', { class: 'below', 'aria-hidden': 'true' });
+    this.toldLine = part('div', { class: 'told', role: 'status' });
+    this.frame = part('div', { class: 'plot' }, this.lane, this.canvas, this.below, this.toldLine);
+    this.behind = part('div', { class: 'wide' });
+    const details = part('details', { class: 'behind' }, part('summary', { text: 'As a table' }), this.behind);
+    details.addEventListener('toggle', () => details.open ? this.fillTable() : fill(this.behind));
+    this.details = details;
+    fill(place, this.frame, details);
+    this.listen();
+  }
+
+  listen() {
+    const canvas = this.canvas;
+    const at = event => this.slotAt(event.clientX - canvas.getBoundingClientRect().left);
+    canvas.addEventListener('pointerdown', event => {
+      if (event.button !== 0 || this.model.n === 0) return;
+      canvas.setPointerCapture(event.pointerId);
+      this.dragged = { from: at(event), x: event.clientX, second: event.shiftKey, moved: false };
+    });
+    canvas.addEventListener('pointermove', event => {
+      this.point(at(event));
+      if (!this.dragged) return;
+      this.dragged.moved ||= Math.abs(event.clientX - this.dragged.x) > 3;
+      if (this.dragged.moved) this.choose.preview(this.range(this.dragged.from, at(event)), this.dragged.second);
+    });
+    canvas.addEventListener('pointerup', event => {
+      const dragged = this.dragged;
+      this.dragged = null;
+      if (dragged?.moved) this.choose.done(this.range(dragged.from, at(event)), dragged.second);
+    });
+    canvas.addEventListener('pointercancel', () => { this.dragged = null; this.choose.cancel(); });
+    canvas.addEventListener('pointerleave', () => { if (!this.dragged) this.point(null); });
+    canvas.addEventListener('dblclick', () => this.choose.zoom());
+    canvas.addEventListener('keydown', event => this.key(event));
+  }
+
+  key(event) {
+    const [first, last] = [this.view[0], this.view[1] - 1];
+    const now = this.cursor ?? (event.key === 'ArrowLeft' ? last + 1 : first - 1);
+    const step = event.ctrlKey ? 10 : 1;
+    const to = { ArrowLeft: now - step, ArrowRight: now + step, Home: first, End: last }[event.key];
+    if (to !== undefined) {
+      const there = Math.max(first, Math.min(last, to));
+      if (event.shiftKey) {
+        this.anchor ??= this.cursor ?? there;
+        this.choose.done(this.range(this.anchor, there), false, true);
+      } else {
+        this.anchor = null;
+      }
+      this.point(there);
+    } else if (event.key === 'Enter') {
+      this.choose.zoom();
+    } else if (event.key === 'Escape') {
+      this.anchor = null;
+      this.choose.clear();
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  range(one, other) {
+    return [Math.min(one, other), Math.max(one, other) + 1];
+  }
+
+  // Which slot is under a place; the nearest where there is none.
+  slotAt(css) {
+    const us = this.from_us + (css / Math.max(1, this.canvas.clientWidth)) * (this.to_us - this.from_us);
+    const [first, last] = [this.view[0], this.view[1] - 1];
+    let slot = first;
+    for (let i = first; i <= last; i++) if (this.model.slots.from_us[i] <= us) slot = i;
+    return slot;
+  }
+
+  point(slot) {
+    this.cursor = slot;
+    this.toldLine.textContent = slot === null || slot >= this.model.n ? '' : this.of.told(slot);
+    this.draw();
+  }
+
+  // Shows slots of the model; `chosen` are stretches, in slots, and their colours.
+  show(view, chosen) {
+    this.view = view;
+    this.chosen = chosen;
+    [this.from_us, this.to_us] = this.model.timeOf(view);
+    if (this.details.open) this.fillTable();
+    this.draw();
+  }
+
+  x(us) {
+    return Math.round(((us - this.from_us) / (this.to_us - this.from_us)) * this.canvas.width);
+  }
+
+  // Pixels of a slot, at least one.
+  pixels(from_us, to_us) {
+    const from = Math.max(0, this.x(from_us));
+    return [from, Math.max(from + 1, Math.min(this.canvas.width, this.x(to_us)))];
+  }
+
+  draw() {
+    if (!this.view || this.model.n === 0) return;
+    const scale = window.devicePixelRatio || 1, canvas = this.canvas;
+    const [width, height] = [Math.round(canvas.clientWidth * scale), Math.round(this.of.height() * scale)];
+    if (width === 0) return;
+    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    canvas.style.height = `${this.of.height()}px`;
+    this.scale = scale;
+    this.pen = canvas.getContext('2d', { alpha: false });
+    this.pen.fillStyle = colour('gap');
+    this.pen.fillRect(0, 0, width, height);
+    this.of.paint(this);
+    this.overlay();
+    this.axis();
+  }
+
+  overlay() {
+    const { pen, canvas, model } = this;
+    for (const [range, name] of this.chosen) {
+      const [from, to] = this.pixels(...model.timeOf(range));
+      pen.fillStyle = colour(name);
+      pen.fillRect(from, 0, to - from, canvas.height);
+    }
+    if (this.cursor !== null && this.cursor < model.n) {
+      const [from] = this.pixels(model.slots.from_us[this.cursor], model.slots.to_us[this.cursor]);
+      pen.fillStyle = colour('ink');
+      pen.fillRect(from, 0, Math.max(1, Math.round(this.scale)), canvas.height);
+    }
+  }
+
+  axis() {
+    const wide = this.canvas.clientWidth, many = Math.max(2, Math.min(8, Math.floor(wide / 130)));
+    const span = this.to_us - this.from_us;
+    const text = us => span > 36e8 * 26 ? `${day(us).slice(5)} ${clock(us).slice(0, 5)}` : clock(us, span < 20e6);
+    const labels = Array.from({ length: many }, (_, i) => {
+      const label = part('span', { text: text(this.from_us + (span * i) / (many - 1)) });
+      label.style.left = `${(100 * i) / (many - 1)}%`;
+      return label;
+    });
+    fill(this.below, ...labels);
+    this.frame.querySelectorAll('.left').forEach(label => label.remove());
+    for (const [text, part_of] of this.of.left()) {
+      const label = part('span', { class: 'left', 'aria-hidden': 'true', text });
+      label.style.top = `${this.canvas.offsetTop + part_of * this.of.height()}px`;
+      this.frame.append(label);
+    }
+  }
+
+  fillTable() {
+    const [heads, rows] = this.of.table(this.view);
+    const head = part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })));
+    const body = rows.map(row => part('tr', {}, ...row.map((text, i) => part(i ? 'td' : 'th', i ? { text } : { text, scope: 'row' }))));
+    fill(this.behind, part('table', {}, part('caption', { text: this.of.label }), part('thead', {}, head), part('tbody', {}, ...body)));
+  }
+}
+
+// Rectangles of one pile, whole pixels high: each edge is rounded, not each height.
+const paintPile = (plot, from, to, parts, capacity, colours) => {
+  const height = plot.canvas.height;
+  let sum = 0, below = 0;
+  parts.forEach((part, i) => {
+    sum += part ?? 0;
+    const edge = Math.max(below, Math.min(height, Math.round((sum / capacity) * height)));
+    if (edge > below) {
+      plot.pen.fillStyle = colours[i];
+      plot.pen.fillRect(from, height - edge, to - from, edge - below);
+    }
+    below = edge;
+  });
+};
+
+// A slot of many windows: where there is room the windows in which some account was largest stand where
+// they were, else side by side, the busiest first; what is not idle counts as busy.
+const paintSlot = (plot, span, mean, peaks, colours, busyOf) => {
+  const [from, to] = plot.pixels(...span), room = to - from;
+  if (peaks.length === 0) return paintPile(plot, from, to, mean.parts, mean.capacity_ns, colours);
+  if (room >= 4 * peaks.length) {
+    paintPile(plot, from, to, mean.parts, mean.capacity_ns, colours);
+    for (const peak of peaks) {
+      const [left, right] = plot.pixels(peak.from_us, peak.from_us + peak.length_ns / 1000);
+      paintPile(plot, left, Math.min(right, to), peak.parts, peak.capacity_ns, colours);
+    }
+  } else {
+    const drawn = [...peaks].sort((a, b) => busyOf(b) - busyOf(a)).slice(0, room).sort((a, b) => a.from_us - b.from_us);
+    drawn.forEach((peak, i) => {
+      const [left, right] = [i, i + 1].map(n => from + Math.floor((n * room) / drawn.length));
+      paintPile(plot, left, right, peak.parts, peak.capacity_ns, colours);
+    });
+  }
+  const height = plot.canvas.height, thick = Math.max(1, Math.round(plot.scale));
+  plot.pen.fillStyle = colour('mean');
+  plot.pen.fillRect(from, Math.min(height - thick, Math.round(height * (1 - busyOf(mean)))), room, thick);
+};

@@ -1,0 +1,93 @@
+// One row: who it is, and what it did all the time, state by state.
+
+const STATES = [
+  ['user', 'user mode', ['user_ns']],
+  ['system', 'kernel mode', ['system_ns']],
+  ['steal', 'stolen by the hypervisor', ['steal_ns']],
+  ['irq', 'interrupts', ['irq_ns']],
+  ['lat', 'waiting for a CPU', ['lat_ns']],
+  ['throttle', 'throttled by a quota', ['throttle_ns']],
+  ['lock', 'on a lock', ['lock_ns']],
+  ['fault', 'in a page fault', ['text_fault_ns', 'data_fault_ns']],
+  ['block', 'blocked (disk and other D)', ['block_ns']],
+  ['stop', 'stopped', ['stop_ns']],
+  ['sleep', 'asleep', ['sleep_ns']],
+];
+
+const statesOf = (model, row, from, to) => {
+  const sum = name => row.sum(model.column(name), from, to);
+  const parts = STATES.map(([, , names]) => names.map(sum).reduce((all, ns) => all + (ns ?? 0), 0));
+  // Where user and system time are not told apart, all of it is user time's place.
+  const split = parts[0] + parts[1], run = sum('run_ns');
+  if (run && split === 0) parts[0] = run;
+  return { life: sum('life_ns'), parts };
+};
+
+const statePlot = (model, row) => ({
+  label: `What ${nameOf(row)} did all the time, in per cent of its own time`,
+  height: () => 150,
+  left: () => [['100 %', 0.04], ['0', 0.96]],
+  paint: plot => {
+    const colours = STATES.map(([name]) => colour(name));
+    const [begin, end] = plot.view.map(slot => placeOf(row.at, slot));
+    for (let i = begin; i < end; i++) {
+      const slot = row.at[i], { life, parts } = statesOf(model, row, slot, slot + 1);
+      const all = parts.reduce((sum, ns) => sum + ns, 0);
+      const [from, to] = plot.pixels(model.slots.from_us[slot], model.slots.to_us[slot]);
+      paintPile(plot, from, to, parts, Math.max(life ?? 0, all, 1), colours);
+    }
+  },
+  told: slot => {
+    const { life, parts } = statesOf(model, row, slot, slot + 1);
+    const told = parts.map((ns, i) => ns ? `${STATES[i][1]} ${percent(ns / life)} %` : null).filter(text => text);
+    return `${clock(model.slots.from_us[slot], true)}: ${told.length ? told.join(', ') : 'nothing told'}`;
+  },
+  table: ([from, to]) => {
+    const heads = ['Begins', 'CPU time', ...STATES.map(([, title]) => `${title} %`)];
+    const rows = row.at.filter(slot => slot >= from && slot < to).map(slot => {
+      const { life, parts } = statesOf(model, row, slot, slot + 1);
+      return [clock(model.slots.from_us[slot], true), duration(row.sum(model.column('run_ns'), slot, slot + 1)), ...parts.map(ns => percent(ns / life, 2))];
+    });
+    return [heads, rows];
+  },
+});
+
+class RowView {
+  constructor(model, choose, close) {
+    Object.assign(this, { model, choose, row: null });
+    $('row-close').addEventListener('click', close);
+  }
+
+  show(key, view, chosen, one, other) {
+    const row = key === null ? undefined : this.model.rows.get(key);
+    $('row-section').hidden = !row;
+    if (!row) {
+      this.row = null;
+      return;
+    }
+    if (this.row !== row) {
+      this.row = row;
+      this.plot = new Plot($('row-states'), this.model, statePlot(this.model, row), this.choose);
+    }
+    $('row-title').textContent = row.pid === null ? `${nameOf(row)} (exited)` : `${nameOf(row)} ${row.pid}`;
+    const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
+      ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
+      ['What it is', { kernel: 'A thread of the kernel', exited: 'Processes of one name below one parent that exited' }[row.kind]]];
+    fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(([name, text]) => [part('dt', { text: name }), part('dd', { text })]));
+    showLegend($('row-legend'), STATES);
+    this.sums(row, one, other);
+    this.plot.show(view, chosen);
+  }
+
+  sums(row, one, other) {
+    const heads = ['', 'Time', '% of own time', '% of one CPU', ...(other ? ['Second: % of own time', 'Difference, points'] : [])];
+    const a = statesOf(this.model, row, ...one), b = other ? statesOf(this.model, row, ...other) : null;
+    const length = this.model.lengthNs(one), share = (of, i) => of.life ? of.parts[i] / of.life : null;
+    const body = STATES.map(([, title], i) => {
+      const cells = [duration(a.parts[i]), percent(share(a, i), 2), percent(a.parts[i] / length, 2)];
+      if (b) cells.push(percent(share(b, i), 2), share(a, i) === null || share(b, i) === null ? NONE : signed(share(b, i) - share(a, i)));
+      return part('tr', {}, part('th', { scope: 'row', text: title }), ...cells.map(text => part('td', { text })));
+    });
+    fill($('row-sums'), part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))), part('tbody', {}, ...body));
+  }
+}

@@ -1,0 +1,218 @@
+// Who: rows of processes and what exited, or of all that have something in common. Only the rows that can
+// be seen are in the page, however many there are.
+
+const BY = {
+  process: 'process', command: 'command', user: 'user', unit: 'unit', container: 'container',
+  pod: 'pod', namespace: 'namespace', cgroup: 'control group', parent: 'parent',
+};
+const USUAL = ['run_ns', 'user_ns', 'system_ns', 'lat_ns', 'throttle_ns', 'block_ns', 'steal_ns', 'dispatches', 'icx', 'syscalls', 'exited'];
+const NOBODY = '(none, or not told)';
+
+const nameOf = row => row.kind === 'kernel' ? `[${row.comm}]` : row.comm;
+
+const groupOf = (row, by) => {
+  if (row.kind === 'other') return '~other';
+  if (by === 'command') return row.kind === 'kernel' ? `[${row.comm.replace(/\/.*/, '')}]` : row.comm;
+  if (by === 'parent') return row.parent ? `${row.parent} (${row.ppid})` : NOBODY;
+  return row[by] ?? NOBODY;
+};
+
+const wordsOf = row => [row.comm, row.command, row.user, row.cgroup, row.unit, row.container, row.pod, row.pid, row.parent]
+  .filter(word => word !== null && word !== undefined).join('\n').toLowerCase();
+
+// What is not known of a part is not known of the sum; who was not there adds nothing.
+const together = (members, column, [from, to]) => {
+  let sum;
+  for (const row of members) {
+    const figure = row.sum(column, from, to);
+    if (figure === null) return null;
+    if (figure !== undefined) sum = (sum ?? 0) + figure;
+  }
+  return sum;
+};
+
+class Table {
+  constructor(model, address, open) {
+    Object.assign(this, { model, address, open, lines: [] });
+    this.place = $('rows');
+    this.life = model.column('life_ns');
+    this.place.addEventListener('scroll', soon(() => this.draw()));
+    addEventListener('beforeprint', () => this.draw(300));
+    addEventListener('afterprint', () => this.draw());
+    fill($('by'), ...Object.entries(BY).map(([value, text]) => part('option', { value, text })));
+    $('by').addEventListener('change', event => address.go({ by: event.target.value }));
+    $('unit').addEventListener('change', event => address.go({ unit: event.target.value }));
+    $('search').addEventListener('input', event => address.go({ q: event.target.value }, true));
+    const boxes = model.columns.map(column => {
+      const box = part('input', { type: 'checkbox', value: column.name });
+      box.addEventListener('change', () => address.go({ cols: this.boxes.filter(of => of.checked).map(of => of.value) }));
+      return [box, part('label', { title: column.help }, box, ` ${this.title(column)}`)];
+    });
+    this.boxes = boxes.map(([box]) => box);
+    fill($('columns-list'), ...boxes.map(([, label]) => label));
+  }
+
+  title(column) {
+    return column.title.replace(/_NS$/, '');
+  }
+
+  // Of these columns the figures are shown.
+  columns(state) {
+    if (state.cols) return this.model.columns.map((_, i) => i).filter(i => state.cols.includes(this.model.columns[i].name));
+    // The usual ones, but for those of which nothing is known here.
+    const isKnown = i => [...this.model.rows.values()].some(row => Array.isArray(row.figures[i]) ? row.figures[i].some(figure => figure !== null) : row.figures[i]);
+    return USUAL.map(name => this.model.column(name)).filter(i => i >= 0 && isKnown(i));
+  }
+
+  show(state, one, other) {
+    this.state = state;
+    this.ranges = other ? [one, other] : [one];
+    this.lengths = this.ranges.map(range => this.model.lengthNs(range));
+    this.shown = this.columns(state);
+    this.sortBy = Math.max(0, this.model.column(state.sort));
+    this.boxes.forEach((box, i) => { box.checked = this.shown.includes(i); });
+    [$('by').value, $('unit').value] = [state.by in BY ? state.by : 'process', state.unit];
+    if (document.activeElement !== $('search')) $('search').value = state.q;
+    this.arrange();
+    this.head();
+    this.foot();
+    this.draw();
+  }
+
+  // Which lines there are, in which order.
+  arrange() {
+    const { by, q, sort, desc } = this.state, wanted = q.trim().toLowerCase();
+    const there = [...this.model.rows.values()].filter(row => this.ranges.some(([from, to]) => placeOf(row.at, from) < placeOf(row.at, to)));
+    const found = wanted === '' ? there : there.filter(row => (row.words ??= wordsOf(row)).includes(wanted));
+    if (by === 'process' || !(by in BY)) {
+      this.lines = found.map(row => ({ key: row.key, kind: row.kind, name: nameOf(row), row, members: [row] }));
+    } else {
+      const groups = new Map();
+      for (const row of found) {
+        const name = groupOf(row, by);
+        if (!groups.has(name)) groups.set(name, { key: name, kind: 'group', name, row: null, members: [] });
+        groups.get(name).members.push(row);
+      }
+      this.lines = [...groups.values()];
+    }
+    this.all = there.length;
+    const value = sort === 'name' ? null : line => line.sorted ??= this.figure(line, this.sortBy);
+    const order = value
+      ? (a, b) => (value(b) ?? -Infinity) - (value(a) ?? -Infinity) || a.name.localeCompare(b.name)
+      : (a, b) => b.name.localeCompare(a.name);
+    this.lines.sort(order);
+    if (!desc) this.lines.reverse();
+  }
+
+  // A figure of a line: of one stretch, or what the second one has more, each for its length.
+  figure(line, column) {
+    const [a, b] = this.ranges.map((_, i) => this.rate(line, column, i));
+    if (this.ranges.length === 1) return a;
+    if (a === null || b === null) return null;
+    return a === undefined && b === undefined ? undefined : (b ?? 0) - (a ?? 0);
+  }
+
+  // Time as a share, what is counted as it is; of two stretches by second.
+  rate(line, column, i) {
+    const sum = together(line.members, column, this.ranges[i]);
+    if (sum === null || sum === undefined) return sum;
+    const { unit } = this.state, isTime = this.model.columns[column].unit === 'ns';
+    if (!isTime) return this.ranges.length === 1 ? sum : (sum * 1e9) / this.lengths[i];
+    if (unit === 'time') return sum;
+    if (unit === 'own') {
+      const life = together(line.members, this.life, this.ranges[i]);
+      return life ? sum / life : life === 0 ? 0 : null;
+    }
+    return sum / this.lengths[i];
+  }
+
+  text(value, column) {
+    if (value === undefined || value === null) return value === null ? NONE : '';
+    const { unit } = this.state, isTime = this.model.columns[column].unit === 'ns', sign = this.ranges.length > 1 && value > 0 ? '+' : '';
+    if (!isTime) return sign + (this.ranges.length > 1 ? value.toFixed(1) : count(value));
+    return sign + (unit === 'time' ? duration(value) : value === 0 ? '0' : percent(value, 2));
+  }
+
+  heads() {
+    const two = this.ranges.length > 1, title = i => this.title(this.model.columns[i]);
+    const of = i => ({ name: this.model.columns[i].name, text: title(i), help: this.model.columns[i].help });
+    const pair = two ? ['first', 'second'].map((text, i) => ({ name: null, text: `${title(this.sortBy)} ${text}`, help: '', rate: i })) : [];
+    return [...pair, ...this.shown.map(i => ({ ...of(i), column: i }))];
+  }
+
+  head() {
+    const { sort, desc, by } = this.state;
+    const cell = (name, text, help, word) => {
+      const is = sort === name, order = is ? (desc ? 'descending' : 'ascending') : 'none';
+      const change = () => this.address.go({ sort: name, desc: is ? !desc : true });
+      const button = part('button', { title: help, onclick: name ? change : null, disabled: !name }, text, is ? (desc ? ' ▼' : ' ▲') : '');
+      return part('th', { scope: 'col', 'aria-sort': name ? order : null, class: word ? 'word' : null }, button);
+    };
+    const who = by === 'process' ? ['PID', 'USER', 'UNDER'] : ['ROWS'];
+    this.words = who.length;
+    this.headLine = part('thead', {}, part('tr', {}, cell('name', by === 'process' ? 'COMMAND' : (BY[by] ?? '').toUpperCase(), 'Whose time it is', true),
+      ...who.map(text => part('th', { scope: 'col', text, class: text === 'PID' || text === 'ROWS' ? null : 'word' })),
+      ...this.heads().map(head => cell(head.name, head.text, head.help, false))));
+  }
+
+  cells(line) {
+    return this.heads().map(head => {
+      const column = head.column ?? this.sortBy;
+      const value = head.rate === undefined ? this.figure(line, column) : this.rate(line, column, head.rate);
+      const differs = this.ranges.length > 1 && head.rate === undefined && value;
+      const text = head.rate === undefined ? this.text(value, column) : this.text(value, column).replace(/^\+/, '');
+      return part('td', { text, class: differs ? (value > 0 ? 'up' : 'down') : null });
+    });
+  }
+
+  foot() {
+    const members = this.lines.flatMap(line => line.members);
+    const cells = this.cells({ members });
+    const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
+    this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
+    const left = this.all - members.length;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
+  }
+
+  line(line) {
+    const row = line.row, chosen = row && this.state.row === row.key;
+    const open = () => row ? this.open(row.key) : this.address.go({ by: 'process', q: line.name === NOBODY ? '' : line.name });
+    const exited = row?.kind === 'exited' && this.ranges.length === 1 ? together([row], this.model.column('exited'), this.ranges[0]) : 0;
+    const button = part('button', { title: row?.command ?? line.name, onclick: row?.kind === 'other' ? null : open }, exited ? `${count(exited)} × ${line.name}` : line.name);
+    const who = row
+      ? [part('td', { text: row.pid ?? '' }), part('td', { text: row.user ?? '', class: 'word' }), part('td', { text: row.parent ? `${row.parent} ${row.ppid}` : '', class: 'word' })]
+      : [part('td', { text: count(line.members.length) })];
+    return part('tr', { class: `${line.kind}${chosen ? ' chosen' : ''}` }, part('td', { class: 'word' }, button), ...who, ...this.cells(line));
+  }
+
+  // The rows that can be seen, and space where the others are.
+  draw(all = 0) {
+    if (!this.headLine) return;
+    const height = this.height ?? 25, fits = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height) + 16;
+    const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, Math.floor(this.place.scrollTop / height) - 8));
+    const last = Math.min(this.lines.length, all || first + fits);
+    const space = rows => {
+      const cell = part('td', { colspan: 1 + this.words + this.heads().length });
+      cell.style.height = `${rows * height}px`;
+      return rows > 0 ? part('tr', { class: 'space', 'aria-hidden': 'true' }, cell) : null;
+    };
+    const focused = this.place.contains(document.activeElement) && document.activeElement.closest('tr')?.dataset.key;
+    const lines = this.lines.slice(first, last).map((line, i) => {
+      const made = line.made ??= this.line(line);
+      made.setAttribute('aria-rowindex', first + i + 2);
+      made.dataset.key = line.key;
+      return made;
+    });
+    const body = part('tbody', {}, space(first), ...lines, all ? null : space(this.lines.length - last));
+    const table = part('table', { 'aria-rowcount': this.lines.length + 2, 'aria-labelledby': 'rows-title' }, this.headLine, body, this.footLine);
+    const top = this.place.scrollTop;
+    fill(this.place, table);
+    if (this.place.scrollTop !== top) this.place.scrollTop = top;
+    if (focused) lines.find(line => line.dataset.key === focused)?.querySelector('button')?.focus({ preventScroll: true });
+    const real = lines[0]?.getBoundingClientRect().height;
+    if (real && this.height !== real) {
+      this.height = real;
+      if (!all) this.draw();
+    }
+  }
+}

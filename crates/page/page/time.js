@@ -1,0 +1,169 @@
+// The balance over time, each CPU, the sums over what is chosen, and findings.
+
+const IDLE = ['idle', 'offline'];
+
+const idleOf = accounts => accounts.map((account, i) => IDLE.includes(account.id) ? i : -1).filter(i => i >= 0);
+
+const balancePlot = model => {
+  const idle = idleOf(model.accounts);
+  const busyOf = of => 1 - idle.reduce((sum, i) => sum + (of.parts[i] ?? 0), 0) / of.capacity_ns;
+  const slotOf = i => ({ capacity_ns: model.slots.capacity_ns[i], parts: model.slots.parts_ns.map(parts => parts[i]) });
+  const state = ['exact', 'repaired', 'inexact'];
+  return {
+    label: 'Where the CPUs’ time went, by account, in per cent of all CPUs',
+    lane: true,
+    height: () => innerWidth < 640 ? 170 : 230,
+    left: () => [['100 %', 0.03], ['50', 0.5], ['0', 0.97]],
+    paint: plot => {
+      const colours = model.accounts.map(account => colour(account.id));
+      for (let i = plot.view[0]; i < plot.view[1]; i++) {
+        const span = [model.slots.from_us[i], model.slots.to_us[i]];
+        paintSlot(plot, span, slotOf(i), model.peaks(i), colours, busyOf);
+      }
+    },
+    told: i => {
+      const { capacity_ns, parts } = slotOf(i);
+      const shares = model.accounts.map((account, n) => parts[n] ? `${account.title} ${percent(parts[n] / capacity_ns)} %` : null);
+      const peaks = model.peaks(i), windows = model.slots.windows[i];
+      const most = peaks.length ? `; ${windows} windows, the busiest ${percent(Math.max(...peaks.map(busyOf)))} %` : '';
+      return `${clock(model.slots.from_us[i], true)}: ${shares.filter(share => share).join(', ')}${most}; ${state[model.slots.state[i]]}`;
+    },
+    table: ([from, to]) => {
+      const heads = ['Begins', 'Length', ...model.accounts.map(account => `${account.title} %`), 'Busiest window %', 'State'];
+      const rows = [];
+      for (let i = from; i < to; i++) {
+        const { capacity_ns, parts } = slotOf(i), peaks = model.peaks(i);
+        const busiest = peaks.length ? Math.max(...peaks.map(busyOf)) : busyOf(slotOf(i));
+        rows.push([
+          `${day(model.slots.from_us[i])} ${clock(model.slots.from_us[i], true)}`,
+          duration(model.slots.length_ns[i]),
+          ...parts.map(ns => ns === null ? NONE : percent(ns / capacity_ns, 2)),
+          percent(busiest, 2),
+          state[model.slots.state[i]],
+        ]);
+      }
+      return [heads, rows];
+    },
+  };
+};
+
+// From nothing to all of a CPU.
+const heatColours = () => {
+  const [cold, warm, hot] = ['cold', 'warm', 'hot'].map(name => colour(name).split(',').map(Number));
+  const between = (one, other, part) => one.map((n, i) => Math.round(n + (other[i] - n) * part));
+  return Array.from({ length: 101 }, (_, n) => {
+    const rgb = n <= 50 ? between(cold, warm, n / 50) : between(warm, hot, (n - 50) / 50);
+    return `rgb(${rgb.join(',')})`;
+  });
+};
+
+const cpuPlot = model => {
+  const cpus = () => [...model.cpus.values()].sort((a, b) => a.cpu - b.cpu);
+  const each = () => Math.max(3, Math.min(14, Math.floor(240 / Math.max(1, model.cpus.size))));
+  const mean = (cpu, i) => cpu.busy_ns[i] === null ? null : cpu.busy_ns[i] / model.slots.length_ns[i];
+  return {
+    label: 'How busy each CPU was',
+    height: () => each() * Math.max(1, model.cpus.size),
+    left: () => {
+      const list = cpus(), step = Math.ceil(14 / each());
+      return list.map((cpu, i) => [`CPU ${cpu.cpu}`, (i + 0.5) / list.length]).filter((_, i) => i % step === 0);
+    },
+    paint: plot => {
+      const colours = heatColours(), list = cpus(), height = plot.canvas.height;
+      const shade = share => colours[Math.max(0, Math.min(100, Math.round(100 * share)))];
+      list.forEach((cpu, row) => {
+        const [top, bottom] = [row, row + 1].map(n => Math.round((n * height) / list.length));
+        for (let i = plot.view[0]; i < plot.view[1]; i++) {
+          const share = mean(cpu, i);
+          if (share === null || share === undefined) continue;
+          const [from, to] = plot.pixels(model.slots.from_us[i], model.slots.to_us[i]);
+          // Of many windows the largest stands above the mean.
+          const middle = model.slots.windows[i] > 1 ? Math.round((top + bottom) / 2) : top;
+          plot.pen.fillStyle = shade((cpu.most_permille[i] ?? 0) / 1000);
+          plot.pen.fillRect(from, top, to - from, middle - top);
+          plot.pen.fillStyle = shade(share);
+          plot.pen.fillRect(from, middle, to - from, bottom - middle);
+        }
+      });
+    },
+    told: i => {
+      const list = cpus().filter(cpu => cpu.busy_ns[i] !== null && cpu.busy_ns[i] !== undefined);
+      const busiest = list.reduce((best, cpu) => mean(cpu, i) > mean(best, i) ? cpu : best, list[0]);
+      if (!busiest) return '';
+      const least = list.reduce((best, cpu) => mean(cpu, i) < mean(best, i) ? cpu : best, list[0]);
+      return `${clock(model.slots.from_us[i], true)}: busiest CPU ${busiest.cpu} ${percent(mean(busiest, i))} %, idlest CPU ${least.cpu} ${percent(mean(least, i))} %`;
+    },
+    table: ([from, to]) => {
+      const [heads, rows] = [['CPU', 'Busy %', 'Busiest window %'], []];
+      for (const cpu of cpus()) {
+        let [busy, length, most] = [0, 0, 0];
+        for (let i = from; i < to; i++) {
+          if (cpu.busy_ns[i] === null || cpu.busy_ns[i] === undefined) continue;
+          busy += cpu.busy_ns[i];
+          length += model.slots.length_ns[i];
+          most = Math.max(most, cpu.most_permille[i] ?? 0);
+        }
+        rows.push([`CPU ${cpu.cpu}`, percent(busy / length, 2), percent(most / 1000)]);
+      }
+      return [heads, rows];
+    },
+  };
+};
+
+const showLegend = (place, entries) => fill(place, ...entries.map(([name, title, help]) => {
+  const swatch = part('i', { 'aria-hidden': 'true' });
+  swatch.style.background = `var(--${name})`;
+  return part('li', { title: help }, swatch, title);
+}));
+
+// The sums over the first stretch, and what the second differs by.
+const showSums = (model, one, other) => {
+  const a = model.sums(one), b = other ? model.sums(other) : null;
+  const share = (of, i) => Number(of.parts[i]) / Number(of.capacity);
+  const heads = ['Account', 'Time', '%', 'To the nanosecond', ...(b ? ['Second: time', '%', 'Difference, points'] : [])];
+  const line = (title, help, cells, change) => part('tr', {}, part('th', { scope: 'row', text: title, title: help }),
+    ...cells.map(text => part('td', { text })), change === null ? null : part('td', { text: signed(change), class: change > 0 ? 'up' : change < 0 ? 'down' : null }));
+  const rows = model.accounts.map((account, i) => {
+    const known = a.known[i] || (b && b.known[i]);
+    if (!known) return line(account.title, `${account.help} Not told apart here.`, b ? [NONE, NONE, NONE, NONE, NONE] : [NONE, NONE, NONE], b ? 0 : null);
+    const cells = [duration(a.parts[i]), percent(share(a, i), 2), exactNs(a.parts[i])];
+    if (b) cells.push(duration(b.parts[i]), percent(share(b, i), 2));
+    return line(account.title, account.help, cells, b ? share(b, i) - share(a, i) : null);
+  });
+  const all = [duration(a.capacity), '100', exactNs(a.capacity), ...(b ? [duration(b.capacity), '100'] : [])];
+  fill($('sums'),
+    part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))),
+    part('tbody', {}, ...rows),
+    part('tfoot', {}, line('CPUs × time', 'The sum of all accounts.', all, b ? 0 : null)));
+};
+
+const signed = share => {
+  const text = percent(share, 2);
+  return share > 0 ? `+${text}` : text;
+};
+
+const showFindings = (model, range, choose) => {
+  const [from_us, to_us] = model.timeOf(range);
+  const here = model.marks.filter(mark => mark.to_us > from_us && mark.from_us < to_us);
+  here.sort((a, b) => b.about_ns - a.about_ns);
+  const items = here.slice(0, 100).map(mark => part('li', {},
+    part('button', { onclick: () => choose([mark.from_us, mark.to_us]) }, mark.sentence),
+    ` · ${stretchWords([mark.from_us, mark.to_us])}${mark.windows > 1 ? `, ${count(mark.windows)} windows` : ''}`,
+    part('span', { class: 'evidence', text: mark.evidence })));
+  const more = here.length - items.length + model.marksLeftOut;
+  if (more > 0) items.push(part('li', { text: `and ${count(more)} more, about less` }));
+  $('findings-section').hidden = items.length === 0;
+  fill($('findings'), ...items);
+};
+
+const showMarks = (plot, model, choose) => {
+  const span = plot.to_us - plot.from_us;
+  const marks = model.marks.filter(mark => mark.to_us > plot.from_us && mark.from_us < plot.to_us);
+  fill(plot.lane, ...marks.map(mark => {
+    const made = part('i', { title: `${mark.sentence} · ${stretchWords([mark.from_us, mark.to_us])}`, onclick: () => choose([mark.from_us, mark.to_us]) });
+    const [left, right] = [mark.from_us, mark.to_us].map(us => Math.max(0, Math.min(1, (us - plot.from_us) / span)));
+    made.style.left = `${100 * left}%`;
+    made.style.width = `${100 * (right - left)}%`;
+    return made;
+  }));
+};

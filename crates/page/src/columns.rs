@@ -1,0 +1,67 @@
+//! The columns of the registry that are figures of a window and can be added up.
+
+use exactop_model::columns::{Context, Unit, COLUMNS};
+use exactop_model::window::TaskDelta;
+use exactop_model::{Column, ColumnId, Counter, Datum, Row, Value};
+use serde::Serialize;
+
+/// Shares of time follow from these on the page; what is as of an instant does not add up.
+pub(crate) fn columns() -> Vec<&'static Column> {
+    let is_instant = |id| matches!(id, ColumnId::StartNs | ColumnId::Threads | ColumnId::Repairs);
+    let adds_up = |c: &&Column| matches!(c.unit, Unit::Ns | Unit::Count) && !is_instant(c.id);
+    COLUMNS.iter().filter(adds_up).collect()
+}
+
+/// What a page says of a column.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Told {
+    name: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+impl Told {
+    pub fn of(column: &Column) -> Told {
+        let unit = if column.unit == Unit::Ns { "ns" } else { "count" };
+        Told { name: column.name, title: column.title, unit, help: column.help }
+    }
+}
+
+/// The figures of a row.
+pub(crate) fn of_row(row: &Row, columns: &[&Column], context: &Context) -> Vec<Option<u64>> {
+    let value = |column: &&Column| match (column.value)(row, context) {
+        Value::Known(Datum::Ns(n) | Datum::Count(n)) => Some(n),
+        _ => None,
+    };
+    columns.iter().map(value).collect()
+}
+
+/// The figures of a task to which nothing happened: it did one thing all the time.
+pub(crate) fn of_still(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>> {
+    let value = |column: &&Column| {
+        let counter = Counter::ALL.iter().find(|counter| counter.info().id == column.name);
+        match (column.id, counter) {
+            (ColumnId::LifeNs, _) => Some(task.life_ns),
+            (_, Some(&counter)) => task.delta.get(counter),
+            // Shares of its CPU time, of which there is none, and what exited.
+            (_, None) => Some(0),
+        }
+    };
+    columns.iter().map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_that_is_a_state_is_a_column() {
+        let columns = columns();
+        for counter in Counter::STATES {
+            let id = counter.info().id;
+            assert!(columns.iter().any(|column| column.name == id), "{id}");
+        }
+        assert!(columns.iter().all(|column| column.id != ColumnId::StartNs));
+    }
+}

@@ -1,0 +1,174 @@
+//! What a page shows, as JSON: figures in nanoseconds, times in microseconds since the epoch.
+
+use crate::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
+use crate::cells::Columns;
+use crate::columns::Told;
+use crate::marks::Mark;
+use serde::Serialize;
+
+/// The name of the form.
+const SCHEMA: &str = "exactop.page";
+/// Its version: the page and the document are made together.
+const VERSION: u32 = 1;
+
+/// A stretch of time for the page.
+#[derive(Clone, Debug, Serialize)]
+pub struct Document {
+    schema: Schema,
+    pub(crate) about: About,
+    pub(crate) accounts: &'static [Account],
+    pub(crate) columns: Vec<Told>,
+    pub(crate) slots: Slots,
+    pub(crate) cpus: Vec<Cpu>,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks_left_out: usize,
+    pub(crate) rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Schema {
+    name: &'static str,
+    version: u32,
+}
+
+/// Whose figures they are. All text is escaped.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct About {
+    pub host: String,
+    pub kernel: String,
+    pub exactop: String,
+    pub source: String,
+    pub anonymous: bool,
+    pub cpus: usize,
+    pub windows: u64,
+    pub repaired: u64,
+    pub inexact: u64,
+}
+
+/// By slot.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Slots {
+    pub from_us: Vec<i64>,
+    pub to_us: Vec<i64>,
+    /// Of all its windows, by CLOCK_MONOTONIC.
+    pub length_ns: Vec<u64>,
+    pub windows: Vec<u32>,
+    /// 0 exact, 1 repaired, 2 inexact: the worst of its windows.
+    pub state: Vec<u8>,
+    pub capacity_ns: Vec<u64>,
+    /// A list for each account.
+    pub parts_ns: [Vec<Option<i64>>; COUNT],
+    /// Windows as they were, of slots with more than one: slot, then `Peak`.
+    pub peaks: Vec<(u32, Peak)>,
+}
+
+/// A CPU by slot; null: it was not there.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Cpu {
+    pub cpu: u32,
+    pub busy_ns: Vec<Option<u64>>,
+    /// How busy it was in the window in which it was busiest, per mille.
+    pub most_permille: Vec<Option<u16>>,
+}
+
+/// Time that is not recorded.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Gap {
+    pub from_us: i64,
+    pub to_us: i64,
+    pub why: &'static str,
+}
+
+/// Who has a row of their own, and all others together. All text is escaped.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    /// What it is called in the page's address.
+    pub key: String,
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub words: Words,
+    #[serde(flatten)]
+    pub cells: Columns,
+}
+
+/// Who it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Words {
+    pub pid: Option<u32>,
+    pub ppid: Option<u32>,
+    /// The name of the process with that PID.
+    pub parent: Option<String>,
+    pub comm: String,
+    pub command: Option<String>,
+    pub user: Option<String>,
+    pub cgroup: Option<String>,
+    pub unit: Option<String>,
+    pub container: Option<String>,
+    pub pod: Option<String>,
+    pub namespace: Option<String>,
+}
+
+impl Document {
+    pub(crate) fn new(columns: Vec<Told>) -> Document {
+        Document {
+            schema: Schema { name: SCHEMA, version: VERSION },
+            about: About::default(),
+            accounts: &ACCOUNTS,
+            columns,
+            slots: Slots::default(),
+            cpus: Vec::new(),
+            gaps: Vec::new(),
+            marks: Vec::new(),
+            marks_left_out: 0,
+            rows: Vec::new(),
+        }
+    }
+
+    /// How many windows it is about.
+    pub fn windows(&self) -> u64 {
+        self.about.windows
+    }
+
+    /// Whose figures they are, escaped.
+    pub fn host(&self) -> &str {
+        &self.about.host
+    }
+
+    /// As JSON.
+    ///
+    /// # Errors
+    /// None that is known of: the document has strings for keys.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+}
+
+impl Slots {
+    /// Begins another slot, or goes on with the last.
+    pub fn add(&mut self, begins: bool, span_us: (i64, i64), window: (u64, u8), sums: &Accounts) {
+        if begins {
+            self.from_us.push(span_us.0);
+            self.to_us.push(span_us.1);
+            self.length_ns.push(0);
+            self.windows.push(0);
+            self.state.push(0);
+            self.capacity_ns.push(0);
+            self.parts_ns.iter_mut().for_each(|parts| parts.push(None));
+        }
+        let Some(last) = self.from_us.len().checked_sub(1) else { return };
+        self.to_us[last] = span_us.1;
+        self.length_ns[last] += window.0;
+        self.windows[last] += 1;
+        self.state[last] = self.state[last].max(window.1);
+        let mut all = Accounts { capacity_ns: self.capacity_ns[last], ..Accounts::default() };
+        for (part, parts) in all.parts.iter_mut().zip(&self.parts_ns) {
+            *part = parts[last];
+        }
+        all.add(sums);
+        self.capacity_ns[last] = all.capacity_ns;
+        for (part, parts) in all.parts.iter().zip(&mut self.parts_ns) {
+            parts[last] = *part;
+        }
+    }
+}

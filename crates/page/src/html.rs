@@ -1,0 +1,103 @@
+//! The page as one file that may run its own script and nothing else, and asks nobody for anything.
+
+use base64::engine::general_purpose::STANDARD;
+use base64::Engine;
+use sha2::{Digest, Sha256};
+
+const PAGE: &str = include_str!("../page/page.html");
+const STYLE: &str = include_str!("../page/page.css");
+/// In the order in which they need each other.
+const SCRIPTS: [&str; 8] = [
+    include_str!("../page/data.js"),
+    include_str!("../page/words.js"),
+    include_str!("../page/address.js"),
+    include_str!("../page/plot.js"),
+    include_str!("../page/time.js"),
+    include_str!("../page/table.js"),
+    include_str!("../page/row.js"),
+    include_str!("../page/page.js"),
+];
+
+/// What the page does.
+pub fn script() -> String {
+    let scripts: String = SCRIPTS.into_iter().collect();
+    format!("'use strict';\n(() => {{\n{scripts}}})();\n")
+}
+
+/// How it looks.
+pub fn style() -> &'static str {
+    STYLE
+}
+
+/// What a page may do: run this script, look like this; and, if it is live, ask where it came from.
+pub fn policy(is_live: bool) -> String {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
+    let connect = if is_live { "; connect-src 'self'" } else { "" };
+    format!(
+        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; img-src data:{connect}; \
+         base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",
+        hash(&script()),
+        hash(STYLE),
+    )
+}
+
+/// One file: the page, and the data in it if there are any (a [`crate::Document`] as JSON).
+pub fn html(title: &str, json: Option<&str>) -> String {
+    let data = json.map_or("null".into(), harmless_json);
+    // Data come last: what they hold is no placeholder.
+    PAGE.replace("{{TITLE}}", &harmless_text(title))
+        .replace("{{POLICY}}", &policy(json.is_none()))
+        .replace("{{STYLE}}", STYLE)
+        .replace("{{SCRIPT}}", &script())
+        .replacen("{{DATA}}", &data, 1)
+}
+
+/// JSON that no parser of HTML takes for anything but text.
+fn harmless_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => out += "\\u003c",
+            '>' => out += "\\u003e",
+            '&' => out += "\\u0026",
+            '\u{2028}' => out += "\\u2028",
+            '\u{2029}' => out += "\\u2029",
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn harmless_text(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('{', "&#123;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_data_stay_data() {
+        let hostile = "</script><!--<script>alert(1)</script>\u{2028}{{SCRIPT}}";
+        let json = serde_json::to_string(hostile).expect("JSON");
+        let page = html("</title>{{DATA}}", Some(&json));
+        let begin = "<script type=\"application/json\" id=\"data\">";
+        let (_, data) = page.split_once(begin).expect("where data are");
+        let (data, _) = data.split_once("</script>").expect("their end");
+        let back: String = serde_json::from_str(data).expect("JSON");
+        assert_eq!(back, hostile);
+        assert!(!data.contains(['<', '>', '&', '\u{2028}']), "{data}");
+        assert_eq!(page.matches("</script>").count(), 2, "the data and the script");
+        assert!(page.contains("<title>&lt;/title&gt;&#123;&#123;DATA}}</title>"));
+    }
+
+    #[test]
+    fn the_page_names_nobody_else() {
+        let page = html("a page", Some("null"));
+        for elsewhere in ["http:", "https:", "src=", "@import", "url(", "innerHTML", "eval("] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
+        assert!(page.contains("default-src 'none'") && !page.contains("connect-src"));
+        assert!(!page.contains("unsafe-"), "nothing is allowed that is not known");
+    }
+}

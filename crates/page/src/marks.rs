@@ -1,0 +1,125 @@
+//! Findings, followed from window to window: what is said of ten windows in a row is one mark.
+
+use exactop_model::findings::{Finding, Subject};
+use exactop_model::words::findings::{evidence, sentence};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// Something to say of some windows in a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Mark {
+    id: &'static str,
+    /// Of the window in which it was worst.
+    sentence: String,
+    evidence: String,
+    from_us: i64,
+    to_us: i64,
+    windows: u64,
+    about_ns: u64,
+    #[serde(skip)]
+    worst_ns: u64,
+    #[serde(skip)]
+    subject: Subject,
+}
+
+/// When a window was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Then {
+    pub from_us: i64,
+    pub to_us: i64,
+    pub length_ns: u64,
+    pub goes_on: bool,
+}
+
+/// All marks so far.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    done: Vec<Mark>,
+    /// Those of the window before.
+    open: Vec<Mark>,
+}
+
+impl Marks {
+    /// Takes what a window has to say.
+    pub fn take(&mut self, findings: &[Finding], then: Then) {
+        if !then.goes_on {
+            self.done.append(&mut self.open);
+        }
+        let mut before = std::mem::take(&mut self.open);
+        for finding in findings {
+            let subject = finding.subject();
+            let same = |mark: &Mark| mark.subject == subject && mark.id == finding.id();
+            let mark = before.iter().position(same).map(|at| before.swap_remove(at));
+            let mut mark = mark.unwrap_or_else(|| Mark::new(finding, then));
+            mark.add(finding, then);
+            self.open.push(mark);
+        }
+        self.done.append(&mut before);
+    }
+
+    /// The `most` that are about most, in the order of time, and how many are left out.
+    pub fn finish(mut self, most: usize) -> (Vec<Mark>, usize) {
+        self.done.append(&mut self.open);
+        self.done.sort_by_key(|mark| (Reverse(mark.about_ns), mark.from_us));
+        let left_out = self.done.len().saturating_sub(most);
+        self.done.truncate(most);
+        self.done.sort_by_key(|mark| (mark.from_us, Reverse(mark.about_ns)));
+        (self.done, left_out)
+    }
+}
+
+impl Mark {
+    fn new(finding: &Finding, then: Then) -> Mark {
+        Mark {
+            id: finding.id(),
+            sentence: sentence(finding, then.length_ns),
+            evidence: evidence(finding),
+            from_us: then.from_us,
+            to_us: then.to_us,
+            windows: 0,
+            about_ns: 0,
+            worst_ns: finding.about_ns,
+            subject: finding.subject(),
+        }
+    }
+
+    fn add(&mut self, finding: &Finding, then: Then) {
+        self.to_us = then.to_us;
+        self.windows += 1;
+        self.about_ns = self.about_ns.saturating_add(finding.about_ns);
+        if finding.about_ns > self.worst_ns {
+            self.worst_ns = finding.about_ns;
+            self.sentence = sentence(finding, then.length_ns);
+            self.evidence = evidence(finding);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::findings::What;
+
+    fn stolen(ns: u64) -> Finding {
+        let what = What::Stolen { steal_ns: ns, busy_ns: 1000 };
+        Finding { what, about_ns: ns }
+    }
+
+    fn then(from_us: i64, goes_on: bool) -> Then {
+        Then { from_us, to_us: from_us + 10, length_ns: 10_000, goes_on }
+    }
+
+    #[test]
+    fn windows_in_a_row_are_one_mark_and_a_gap_ends_it() {
+        let mut marks = Marks::default();
+        marks.take(&[stolen(100)], then(0, false));
+        marks.take(&[stolen(700)], then(10, true));
+        marks.take(&[], then(20, true));
+        marks.take(&[stolen(50)], then(30, true));
+        marks.take(&[stolen(60)], then(90, false));
+        let (marks, left_out) = marks.finish(2);
+        let told: Vec<_> = marks.iter().map(|m| (m.from_us, m.to_us, m.windows)).collect();
+        assert_eq!((told, left_out), (vec![(0, 20, 2), (90, 100, 1)], 1));
+        assert!(marks[0].sentence.contains("70 %"), "{}", marks[0].sentence);
+    }
+}

@@ -1,0 +1,283 @@
+//! The second reading: figures into slots.
+
+use super::names::{update, words};
+use super::Boots;
+use crate::accounts::{Accounts, Peak, Peaks};
+use crate::cells::Cells;
+use crate::columns::{of_row, of_still, Told};
+use crate::document::{self, Cpu, Document, Words};
+use crate::entities::{Place, Who};
+use crate::marks::{Marks, Then};
+use crate::slots::Limits;
+use exactop_model::columns::{Context, Kind};
+use exactop_model::escape::escape_str;
+use exactop_model::exactness::WindowState;
+use exactop_model::{findings, Books, Column, Frame, FrameOptions, Window};
+use exactop_recording::{Gap, Replay, Span, Windows};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+
+/// A row of the page as far as it is read.
+#[derive(Debug, Default)]
+struct Line {
+    words: Words,
+    is_kernel: bool,
+    cells: Cells,
+}
+
+/// A document that is being filled.
+pub(super) struct Filling {
+    columns: Vec<&'static Column>,
+    /// The slot of each window.
+    layout: Vec<u32>,
+    chosen: FxHashMap<Who, Place>,
+    lines: Vec<Line>,
+    others: Cells,
+    boots: Boots,
+    at: usize,
+    peaks: Peaks,
+    cpus: BTreeMap<u32, Cpu>,
+    marks: Marks,
+    document: Document,
+}
+
+impl Filling {
+    pub fn new(
+        columns: Vec<&'static Column>,
+        layout: Vec<u32>,
+        chosen: FxHashMap<Who, Place>,
+    ) -> Filling {
+        let told = columns.iter().map(|column| Told::of(column)).collect();
+        let lines = chosen.iter().map(|_| Line::default()).collect();
+        Filling {
+            columns,
+            layout,
+            chosen,
+            lines,
+            others: Cells::default(),
+            boots: Boots::default(),
+            at: 0,
+            peaks: Peaks::default(),
+            cpus: BTreeMap::new(),
+            marks: Marks::default(),
+            document: Document::new(told),
+        }
+    }
+
+    /// Whether there was another window when the first reading was done.
+    pub fn wants_more(&self) -> bool {
+        self.at < self.layout.len()
+    }
+
+    pub fn gaps(&mut self, gaps: &[Gap]) {
+        self.document.gaps.extend(gaps.iter().map(|gap| document::Gap {
+            from_us: us(gap.from_wall_ns),
+            to_us: us(gap.to_wall_ns),
+            why: gap.why.text(),
+        }));
+    }
+
+    /// Takes a window.
+    pub fn window(&mut self, windows: &Windows) {
+        self.gaps(windows.gaps());
+        let replay = windows.replay();
+        let Some((window, span)) = replay.window().zip(replay.span()) else { return };
+        let (boot, goes_on) = self.boots.enter(replay);
+        let slot = self.layout[self.at];
+        let begins = self.at == 0 || self.layout[self.at - 1] != slot;
+        if begins {
+            self.end_slot();
+        }
+        self.about(window, replay);
+        self.accounts(window, span, begins);
+        self.cpus(window, slot as usize);
+        let then = Then {
+            from_us: us(span.wall_t0_ns()),
+            to_us: us(span.wall_t1_ns()),
+            length_ns: window.length_ns(),
+            goes_on,
+        };
+        self.marks.take(&findings::of(window, replay.book()), then);
+        self.rows(window, replay, boot, slot);
+        self.at += 1;
+    }
+
+    fn about(&mut self, window: &Window, replay: &Replay) {
+        let about = &mut self.document.about;
+        if let Some(machine) = replay.reader().machine() {
+            about.host = escape_str(&machine.host);
+            about.kernel = escape_str(&machine.kernel);
+            about.exactop = escape_str(&machine.exactop);
+        }
+        about.source = window.end.provenance.source.name().into();
+        about.anonymous |= replay.reader().is_anonymous();
+        about.cpus = about.cpus.max(window.cpus.len());
+        about.windows += 1;
+        match window.state() {
+            WindowState::Exact => {}
+            WindowState::Repaired => about.repaired += 1,
+            WindowState::Inexact => about.inexact += 1,
+        }
+    }
+
+    fn accounts(&mut self, window: &Window, span: Span, begins: bool) {
+        let accounts = Accounts::of(&Books::of(window));
+        let slots = &mut self.document.slots;
+        let span_us = (us(span.wall_t0_ns()), us(span.wall_t1_ns()));
+        slots.add(begins, span_us, (window.length_ns(), window.state() as u8), &accounts);
+        let at = slots.windows.last().map_or(0, |windows| windows - 1);
+        let length_ns = window.length_ns();
+        self.peaks.take(Peak { at, from_us: span_us.0, length_ns, accounts });
+    }
+
+    fn end_slot(&mut self) {
+        let slots = &mut self.document.slots;
+        let peaks = std::mem::take(&mut self.peaks);
+        if slots.windows.last().is_some_and(|&windows| windows > 1) {
+            let slot = slots.windows.len() as u32 - 1;
+            slots.peaks.extend(peaks.windows().into_iter().map(|peak| (slot, peak)));
+        }
+    }
+
+    fn cpus(&mut self, window: &Window, slot: usize) {
+        for delta in &window.cpus {
+            let number = delta.time.cpu;
+            let cpu = self.cpus.entry(number).or_default();
+            cpu.cpu = number;
+            cpu.busy_ns.resize(slot + 1, None);
+            cpu.most_permille.resize(slot + 1, None);
+            let busy_ns = delta.time.task_ns.saturating_add(delta.time.unnamed_ns);
+            let permille = u128::from(busy_ns) * 1000 / u128::from(window.length_ns().max(1));
+            let permille = u16::try_from(permille).unwrap_or(u16::MAX);
+            let sum = &mut cpu.busy_ns[slot];
+            *sum = Some(sum.unwrap_or(0).saturating_add(busy_ns));
+            let most = &mut cpu.most_permille[slot];
+            *most = Some(most.unwrap_or(0).max(permille));
+        }
+    }
+
+    fn rows(&mut self, window: &Window, replay: &Replay, boot: u32, slot: u32) {
+        let book = replay.book();
+        let frame = Frame::new(window, book, &FrameOptions::default());
+        let context = context(window);
+        let mut seen = FxHashSet::default();
+        for row in frame.rows.iter().chain(&frame.exited) {
+            let figures = of_row(row, &self.columns, &context);
+            let who = Who::of(row, boot, book);
+            let Some(&Place { number, .. }) = self.chosen.get(&who) else {
+                self.add_to_others(slot, figures);
+                continue;
+            };
+            let line = &mut self.lines[number as usize];
+            line.cells.add(slot, &figures);
+            line.is_kernel = row.ident.kthread;
+            update(&mut line.words, words(&who, &row.ident, row.account, replay));
+            seen.insert(number);
+        }
+        self.still(window, replay, &seen, (boot, slot));
+    }
+
+    /// Of all others it is not known how long they slept: nobody looks at who does nothing.
+    fn add_to_others(&mut self, slot: u32, mut figures: Vec<Option<u64>>) {
+        for (figure, column) in figures.iter_mut().zip(&self.columns) {
+            let is_known = !matches!(column.kind, Kind::Sleep | Kind::Lock | Kind::Identity);
+            *figure = figure.filter(|_| is_known);
+        }
+        self.others.add(slot, &figures);
+    }
+
+    /// Those who have a row, live and did nothing all through the window.
+    fn still(
+        &mut self,
+        window: &Window,
+        replay: &Replay,
+        seen: &FxHashSet<u32>,
+        (of_boot, slot): (u32, u32),
+    ) {
+        let book = replay.book();
+        let at = self.at as u32;
+        for (who, place) in &self.chosen {
+            let Who::Process { boot, tgid, start_ns } = *who else { continue };
+            let is_of_now = boot == of_boot && (place.first..=place.last).contains(&at);
+            if !is_of_now || seen.contains(&place.number) {
+                continue;
+            }
+            let Some(process) = book.process(tgid) else { continue };
+            let Some(leader) = process.leader.and_then(|leader| book.task(leader)) else {
+                continue;
+            };
+            if leader.key.start_ns != start_ns {
+                continue;
+            }
+            let line = &mut self.lines[place.number as usize];
+            if line.cells.is_empty() {
+                line.is_kernel = leader.ident.kthread;
+                line.words = words(who, &leader.ident, Some(leader.account), replay);
+            }
+            for task in process.tasks.iter().filter_map(|&task| book.still(task, window.t0_ns)) {
+                let figures = of_still(&task, &self.columns);
+                line.cells.add(slot, &figures);
+            }
+        }
+    }
+
+    /// All is read.
+    pub fn finish(mut self, limits: &Limits) -> Document {
+        self.end_slot();
+        let slots = self.document.slots.from_us.len();
+        let columns = self.columns.len();
+        let mut cpus: Vec<Cpu> = self.cpus.into_values().collect();
+        for cpu in &mut cpus {
+            cpu.busy_ns.resize(slots, None);
+            cpu.most_permille.resize(slots, None);
+        }
+        let mut of: Vec<(Who, Place)> = self.chosen.into_iter().collect();
+        of.sort_by_key(|(_, place)| place.number);
+        let mut rows: Vec<document::Row> = Vec::with_capacity(of.len() + 1);
+        for ((who, _), line) in of.into_iter().zip(self.lines) {
+            let kind = match who {
+                Who::Exited { .. } => "exited",
+                Who::Process { .. } if line.is_kernel => "kernel",
+                Who::Process { .. } => "process",
+            };
+            let cells = line.cells.columns(columns);
+            rows.push(document::Row { key: key(&who), kind, words: line.words, cells });
+        }
+        if !self.others.is_empty() {
+            let words = Words { comm: "~other".into(), ..Words::default() };
+            let cells = self.others.columns(columns);
+            rows.push(document::Row { key: "other".into(), kind: "other", words, cells });
+        }
+        let mut document = self.document;
+        (document.marks, document.marks_left_out) = self.marks.finish(limits.marks);
+        (document.cpus, document.rows) = (cpus, rows);
+        document
+    }
+}
+
+/// What a row is called in an address. The same process is called so in every page of its boot.
+fn key(who: &Who) -> String {
+    match who {
+        Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
+        Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id } => {
+            let comm: String = comm.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            let cgroup_id = cgroup_id.map_or(0, |id| id);
+            format!("x{boot}.{parent}.{parent_start_ns}.{comm}.{cgroup_id}")
+        }
+    }
+}
+
+fn context(window: &Window) -> Context {
+    Context {
+        window_ns: window.length_ns(),
+        cpus: window.cpus.len() as u32,
+        of_machine: false,
+        command_line: false,
+        memory_total: None,
+        boottime_ns: None,
+    }
+}
+
+fn us(ns: i128) -> i64 {
+    i64::try_from(ns / 1000).unwrap_or(i64::MAX)
+}

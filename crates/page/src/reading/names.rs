@@ -1,0 +1,77 @@
+//! Who a row is, in words that are harmless.
+
+use crate::document::Words;
+use crate::entities::Who;
+use exactop_model::escape::{escape, escape_str};
+use exactop_model::{AccountId, Book, Detail, Ident};
+use exactop_recording::Replay;
+
+/// What is known of a row by now; the account is that of a process's leader.
+pub(super) fn words(
+    who: &Who,
+    ident: &Ident,
+    account: Option<AccountId>,
+    replay: &Replay,
+) -> Words {
+    let book = replay.book();
+    let mut words = match who {
+        Who::Process { tgid, .. } => process(*tgid, ident, account, replay),
+        Who::Exited { parent, .. } => Words {
+            ppid: Some(*parent).filter(|&parent| parent != 0),
+            comm: ident.comm.to_string(),
+            ..Words::default()
+        },
+    };
+    words.parent = words.ppid.and_then(|ppid| name(ppid, book));
+    if let Some(id) = ident.cgroup_id {
+        if let Some(group) = book.group(id) {
+            words.cgroup = Some(escape(&group.path));
+        }
+        if let Some(named) = book.named(Some(id)) {
+            let text = |name: &Option<String>| name.as_deref().map(escape_str);
+            words.unit = text(&named.unit);
+            words.container = text(&named.container);
+            words.pod = text(&named.pod);
+            words.namespace = text(&named.namespace);
+        }
+    }
+    words
+}
+
+fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, replay: &Replay) -> Words {
+    let detail = account.and_then(|account| replay.known(account)).unwrap_or_default();
+    let Detail { cmdline, user, cgroup, .. } = detail;
+    let command = cmdline.ok().filter(|line| !line.is_empty()).map(|line| escape(&line));
+    Words {
+        pid: Some(tgid),
+        ppid: Some(ident.ppid).filter(|&ppid| ppid != 0),
+        comm: ident.comm.to_string(),
+        command,
+        user: Some(user.map_or_else(|_| ident.uid.to_string(), |user| escape_str(&user))),
+        cgroup: cgroup.ok().map(|path| escape(&path)),
+        ..Words::default()
+    }
+}
+
+fn name(pid: u32, book: &Book) -> Option<String> {
+    let leader = book.process(pid)?.leader?;
+    Some(book.task(leader)?.ident.comm.to_string())
+}
+
+/// What was known stays known.
+pub(super) fn update(known: &mut Words, now: Words) {
+    let before = std::mem::take(known);
+    *known = Words {
+        pid: now.pid.or(before.pid),
+        ppid: now.ppid.or(before.ppid),
+        parent: now.parent.or(before.parent),
+        comm: now.comm,
+        command: now.command.or(before.command),
+        user: now.user.or(before.user),
+        cgroup: now.cgroup.or(before.cgroup),
+        unit: now.unit.or(before.unit),
+        container: now.container.or(before.container),
+        pod: now.pod.or(before.pod),
+        namespace: now.namespace.or(before.namespace),
+    };
+}

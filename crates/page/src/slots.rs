@@ -1,0 +1,102 @@
+//! Which windows are shown together: pure.
+
+/// How much a page may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Slots along the time line, beside those that gaps add, half as many at most.
+    pub slots: usize,
+    /// Slots times CPUs.
+    pub cpu_cells: usize,
+    /// Figures of rows: each row has one for each slot in which it lived, in every column.
+    pub row_cells: usize,
+    /// Findings.
+    pub marks: usize,
+}
+
+impl Default for Limits {
+    /// A page of some 8 MB at most: a column has three bytes for most figures.
+    fn default() -> Limits {
+        Limits { slots: 720, cpu_cells: 120_000, row_cells: 60_000, marks: 400 }
+    }
+}
+
+/// A window, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// It begins where the one before ended, on the same machine and boot.
+    pub goes_on: bool,
+    /// CPUs it is about.
+    pub cpus: usize,
+}
+
+/// The slot of each window. Every slot has as many windows as the others, but that none goes over a gap
+/// or a change of the number of CPUs, unless there are hundreds of those.
+pub(crate) fn layout(pieces: &[Piece], limits: &Limits) -> Vec<u32> {
+    let cpus = pieces.iter().map(|piece| piece.cpus).max().map_or(1, |n| n.max(1));
+    let most = limits.slots.min(limits.cpu_cells / cpus).max(1);
+    let together = pieces.len().div_ceil(most).max(1);
+    let breaks: Vec<bool> = pieces
+        .iter()
+        .enumerate()
+        .map(|(at, piece)| at > 0 && (!piece.goes_on || pieces[at - 1].cpus != piece.cpus))
+        .collect();
+    let keeps_breaks = breaks.iter().filter(|&&is_break| is_break).count() <= most / 2;
+    let (mut slot, mut filled) = (0, 0);
+    let mut layout = Vec::with_capacity(pieces.len());
+    for is_break in breaks {
+        if filled == together || filled > 0 && is_break && keeps_breaks {
+            slot += 1;
+            filled = 0;
+        }
+        filled += 1;
+        layout.push(slot);
+    }
+    layout
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pieces(n: usize) -> Vec<Piece> {
+        vec![Piece { goes_on: true, cpus: 2 }; n]
+    }
+
+    fn limits(slots: usize) -> Limits {
+        Limits { slots, ..Limits::default() }
+    }
+
+    #[test]
+    fn each_window_is_alone_where_there_is_room() {
+        assert_eq!(layout(&pieces(4), &limits(4)), [0, 1, 2, 3]);
+        assert_eq!(layout(&[], &limits(4)), [0; 0]);
+    }
+
+    #[test]
+    fn a_slot_does_not_go_over_a_gap_or_another_number_of_cpus() {
+        let mut of = pieces(8);
+        of[3].goes_on = false;
+        of[6].cpus = 3;
+        of[7].cpus = 3;
+        assert_eq!(layout(&of, &limits(4)), [0, 0, 1, 2, 2, 3, 4, 4]);
+    }
+
+    #[test]
+    fn there_are_never_more_slots_than_allowed() {
+        for n in [0, 1, 7, 100, 1001] {
+            for gaps in [1, 2, 3, 50] {
+                let mut of = pieces(n);
+                of.iter_mut().step_by(gaps).for_each(|piece| piece.goes_on = false);
+                let last = layout(&of, &limits(20)).last().map_or(0, |&slot| slot + 1);
+                assert!(last <= 31, "{n} windows, a gap each {gaps}: {last} slots");
+            }
+        }
+    }
+
+    #[test]
+    fn many_cpus_take_room() {
+        let of = vec![Piece { goes_on: true, cpus: 100 }; 1000];
+        let limits = Limits { slots: 1000, cpu_cells: 5000, ..Limits::default() };
+        assert_eq!(layout(&of, &limits).last(), Some(&49));
+    }
+}

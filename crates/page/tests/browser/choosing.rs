@@ -1,0 +1,100 @@
+//! What is chosen: its sums are the ledger's, and it is in the address.
+
+use super::drawn::{Planted, CPUS, SECOND};
+use super::{shown, Shown};
+use exactop_page::Limits;
+
+/// Where the middle of a slot is on the screen.
+fn place(page: &mut Shown, slot: usize) -> (f64, f64) {
+    let told = page.browser.ask(&format!(
+        "(() => {{ scrollTo(0, 0); const box = exactop.balance.canvas.getBoundingClientRect(); \
+         const [left, right] = exactop.balance.pixels(exactop.model.slots.from_us[{slot}], exactop.model.slots.to_us[{slot}]); \
+         return [box.left + (left + right) / 2 / exactop.balance.scale, box.top + box.height / 2]; }})()"
+    ));
+    (told[0].as_f64().expect("x"), told[1].as_f64().expect("y"))
+}
+
+/// The accounts' sums, ns, as they are written; the last is of all.
+fn sums(page: &mut Shown) -> Vec<u64> {
+    let words = page.words(
+        "[...document.querySelectorAll('#sums tbody tr, #sums tfoot tr')].map(tr => tr.children[3].textContent).join('|')",
+    );
+    let digits = |cell: &str| cell.chars().filter(char::is_ascii_digit).collect::<String>();
+    words.split('|').map(|cell| digits(cell).parse().unwrap_or(0)).collect()
+}
+
+#[test]
+fn a_stretch_that_is_drawn_over_has_the_ledgers_sums() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let all = sums(&mut page);
+    assert_eq!(all.last(), Some(&(CPUS * 120 * SECOND)));
+    let [from, to] = [10, 29].map(|slot| place(&mut page, slot));
+    page.browser.drag(from, to, false);
+    let of_stretch = sums(&mut page);
+    let (whole, parts) = of_stretch.split_last().expect("sums");
+    assert_eq!((*whole, parts.iter().sum::<u64>()), (CPUS * 20 * SECOND, CPUS * 20 * SECOND));
+    let slots = &page.json["slots"]["parts_ns"];
+    for (account, &sum) in parts.iter().enumerate() {
+        let of_slots: i64 =
+            (10..30).map(|slot| slots[account][slot].as_i64().map_or(0, |ns| ns)).sum();
+        assert_eq!(sum as i64, of_slots, "account {account}");
+    }
+    // All rows together are the tasks and what exited.
+    let run = page.number(
+        "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 10, 30) ?? 0), 0)",
+    );
+    assert_eq!(run as u64, parts[0] + parts[1]);
+    page.is_quiet();
+}
+
+#[test]
+fn two_stretches_are_compared_and_back_leads_back() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    let at = [10, 19, 70, 79].map(|slot| place(&mut page, slot));
+    page.browser.drag(at[0], at[1], false);
+    page.browser.drag(at[2], at[3], true);
+    let first = page.words("document.querySelector('#rows tbody tr[data-key] td').textContent");
+    assert_eq!(first, "spiky", "what the second has more comes first");
+    let difference = page.words("document.querySelector('#rows tbody tr[data-key]').textContent");
+    assert!(difference.contains("+30.00"), "3 s in 10 s: {difference}");
+    page.browser.picture("compared");
+    let address = page.words("location.hash");
+    assert!(address.contains("a=") && address.contains("b="), "{address}");
+    page.browser.ask("new Promise(done => { addEventListener('hashchange', () => done(1), { once: true }); history.back(); })");
+    let back = page.words("location.hash");
+    assert!(back.contains("a=") && !back.contains("b="), "{back}");
+    // A link leads to the same.
+    let link = format!("{}{address}", page.url);
+    page.browser.open(&link);
+    let first = page.words("document.querySelector('#rows tbody tr[data-key] td').textContent");
+    assert_eq!(first, "spiky");
+    page.is_quiet();
+}
+
+#[test]
+fn keys_choose_search_and_open_rows() {
+    let Some(mut page) = shown(&Planted::default(), &Limits::default()) else { return };
+    page.browser.ask("exactop.balance.canvas.focus()");
+    for key in ["Home", "ArrowRight", "ArrowRight"] {
+        page.browser.key(key);
+    }
+    let told = page.words("document.querySelector('#balance .told').textContent");
+    assert!(told.contains("tasks") && told.contains("exact"), "{told}");
+    page.browser.ask("document.getElementById('search').value = 'starv'; document.getElementById('search').dispatchEvent(new Event('input'))");
+    assert_eq!(page.number("document.querySelectorAll('#rows tbody tr[data-key]').length"), 1.0);
+    page.browser.ask("document.querySelector('#rows tbody tr[data-key] button').click()");
+    let states = page.words("document.getElementById('row-sums').textContent");
+    assert!(states.contains("waiting for a CPU2 min 0 s100.00"), "{states}");
+    assert_eq!(page.words("document.activeElement.id"), "row-title");
+    page.browser.ask("document.querySelector('#row-states details').open = true");
+    page.browser.ask("document.querySelector('#balance details').open = true");
+    page.browser.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done)))");
+    // Who does not see a picture has a table of it.
+    let rows = page.number("document.querySelectorAll('#balance .behind tbody tr').length");
+    assert_eq!(rows, 120.0);
+    assert_eq!(
+        page.number("document.querySelectorAll('#row-states .behind tbody tr').length"),
+        120.0
+    );
+    page.is_quiet();
+}

@@ -1,0 +1,103 @@
+//! Pixels: each account is as high as its share, and together they are all of the picture.
+
+use super::drawn::Planted;
+use super::{shown, Shown};
+use exactop_page::Limits;
+use serde_json::Value;
+
+/// For the column in the middle of each slot how many of its pixels have each account's colour, and how
+/// many have none of them.
+const HEIGHTS: &str = r"(() => {
+  const canvas = document.querySelector('#balance canvas'), pen = canvas.getContext('2d');
+  const model = exactop.model, plot = exactop.balance;
+  const rgb = name => {
+    pen.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim();
+    return pen.fillStyle;
+  };
+  const colours = model.accounts.map(account => rgb(account.id));
+  const all = pen.getImageData(0, 0, canvas.width, canvas.height).data;
+  return JSON.stringify(model.slots.from_us.map((from, i) => {
+    const [left, right] = plot.pixels(from, model.slots.to_us[i]);
+    const x = (left + right) >> 1;
+    const counts = new Array(colours.length + 1).fill(0);
+    for (let y = 0; y < canvas.height; y++) {
+      const colour = '#' + [0, 1, 2].map(n => all[4 * (y * canvas.width + x) + n].toString(16).padStart(2, '0')).join('');
+      const at = colours.indexOf(colour);
+      counts[at < 0 ? colours.length : at]++;
+    }
+    return counts;
+  }));
+})()";
+
+fn heights(page: &mut Shown) -> Vec<Vec<f64>> {
+    serde_json::from_str(&page.words(HEIGHTS)).expect("numbers")
+}
+
+#[test]
+fn areas_are_as_high_as_their_shares_and_fill_the_picture() {
+    let planted = Planted { gap: Some(50), ..Planted::default() };
+    let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+    let height = page.number("exactop.balance.canvas.height");
+    let slots = page.json["slots"].clone();
+    let share = |account: usize, slot: usize| {
+        let ns = |of: &Value| of[slot].as_f64().map_or(0.0, |ns| ns);
+        ns(&slots["parts_ns"][account]) / ns(&slots["capacity_ns"])
+    };
+    for (slot, counts) in heights(&mut page).into_iter().enumerate() {
+        let (other, accounts) = counts.split_last().expect("counts");
+        assert_eq!((*other, accounts.iter().sum::<f64>()), (0.0, height), "slot {slot}");
+        for (account, &pixels) in accounts.iter().enumerate() {
+            let expected = share(account, slot) * height;
+            assert!(
+                (pixels - expected).abs() <= 1.0,
+                "slot {slot}, {account}: {pixels} of {expected}"
+            );
+        }
+    }
+    page.browser.picture("areas");
+    page.is_quiet();
+}
+
+#[test]
+fn a_spike_of_one_window_is_as_high_as_it_was() {
+    let limits = Limits { slots: 20, ..Limits::default() };
+    let Some(mut page) = shown(&Planted::default(), &limits) else { return };
+    let height = page.number("exactop.balance.canvas.height");
+    // Wherever it is drawn: not only in the middle of its slot.
+    let highest = page.number(
+        "(() => { const c = exactop.balance.canvas, p = c.getContext('2d'); \
+         const d = p.getImageData(0, 0, c.width, c.height).data; \
+         p.fillStyle = getComputedStyle(document.documentElement).getPropertyValue('--tasks').trim(); \
+         const t = [1, 3, 5].map(n => parseInt(p.fillStyle.slice(n, n + 2), 16)); let most = 0; \
+         for (let x = 0; x < c.width; x++) { let n = 0; for (let y = 0; y < c.height; y++) { \
+         const i = 4 * (y * c.width + x); if (d[i] === t[0] && d[i + 1] === t[1] && d[i + 2] === t[2]) n++; } \
+         most = Math.max(most, n); } return most; })()",
+    );
+    // 3.52 of 4 CPUs, but for the line that is the mean; the mean of its slot is 1.02.
+    assert!(highest > 0.85 * height && highest < 0.9 * height, "{highest} of {height}");
+    page.browser.picture("spike");
+    page.is_quiet();
+}
+
+#[test]
+fn ten_thousand_rows_are_a_hundred_in_the_page() {
+    let planted = Planted { windows: 3, crowd: 10_000, ..Planted::default() };
+    let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+    assert_eq!(page.number("exactop.table.lines.length"), 10_005.0);
+    let scroll = "new Promise(done => { const place = document.getElementById('rows'); \
+        let n = 0, last = performance.now(), worst = 0, most = 0; \
+        const step = now => { worst = Math.max(worst, now - last); last = now; \
+          most = Math.max(most, place.querySelectorAll('tbody tr').length); \
+          place.scrollTop = place.scrollHeight * n / 60; \
+          if (n++ < 60) requestAnimationFrame(step); else done([worst, most]); }; \
+        requestAnimationFrame(step); })";
+    let told = page.browser.ask(scroll);
+    let [worst_ms, most] = [0, 1].map(|n| told[n].as_f64().expect("a number"));
+    println!("the longest frame: {worst_ms:.0} ms");
+    assert!(most < 200.0, "{most} rows at once");
+    let last = "new Promise(done => { const place = document.getElementById('rows'); \
+        place.scrollTop = place.scrollHeight; requestAnimationFrame(() => requestAnimationFrame(() => \
+        done([...place.querySelectorAll('tbody tr[data-key]')].at(-1).getAttribute('aria-rowindex')))); })";
+    assert_eq!(page.words(last), "10006");
+    page.is_quiet();
+}

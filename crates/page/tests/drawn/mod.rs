@@ -1,0 +1,167 @@
+//! A drawn machine with four CPUs, whose every nanosecond is known, and pages of it.
+
+#![allow(dead_code)] // Each test uses a part of it.
+
+use exactop_model::named::{GroupName, Named};
+use exactop_model::snapshot::ProcessRef;
+use exactop_model::{
+    Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
+    TaskKey, TaskSample,
+};
+use exactop_page::{read, Document, Limits};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
+use exactop_testkit::samples;
+use std::path::Path;
+use std::sync::Arc;
+
+pub const SECOND: u64 = 1_000_000_000;
+pub const CPUS: u64 = 4;
+/// Wall clock minus CLOCK_MONOTONIC.
+pub const OFFSET: i64 = 1_760_000_000_000_000_000;
+/// What the spike uses in its one window.
+pub const SPIKE_NS: u64 = 3 * SECOND;
+/// What nobody may take for markup.
+pub const HOSTILE: &str = "<img src=x>";
+pub const HOSTILE_PATH: &str = "/</script><script>window.bad=1</script>\u{2028}";
+
+/// What is planted.
+#[derive(Clone, Copy, Debug)]
+pub struct Planted {
+    pub windows: u64,
+    /// In which window somebody uses three CPUs, and in no other.
+    pub spike: u64,
+    /// How many do a little each.
+    pub crowd: u64,
+    /// Nobody recorded before this window.
+    pub gap: Option<u64>,
+}
+
+impl Default for Planted {
+    fn default() -> Planted {
+        Planted { windows: 120, spike: 77, crowd: 12, gap: None }
+    }
+}
+
+pub fn machine() -> Machine {
+    Machine {
+        host: "made-up <b>host</b>".into(),
+        boot_id: "boot".into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        exactop: "0.2.0".into(),
+    }
+}
+
+/// A task that ran so long until the n-th window's end, and did something else the rest of the time.
+fn task(pid: u32, comm: &str, n: u64, run_ns: u64, rest: Counter) -> TaskSample {
+    let key = TaskKey { tgid: pid, tid: pid, start_ns: SECOND };
+    let ident =
+        Ident { ppid: 1, comm: Comm::new(comm.as_bytes()), cgroup_id: Some(7), ..Ident::default() };
+    let mut counters = Counters::zero();
+    counters.set(Counter::RunNs, run_ns);
+    counters.set(Counter::UserNs, run_ns - run_ns / 4);
+    counters.set(Counter::SystemNs, run_ns / 4);
+    counters.set(rest, n * SECOND - run_ns);
+    counters.set(Counter::Dispatches, 10 * n);
+    let state = if rest == Counter::LatNs { MicroState::Lat } else { MicroState::Sleep };
+    TaskSample { state, threads: Some(1), counters, ..samples::task(pid.into(), key, ident) }
+}
+
+/// The machine at the n-th window's end.
+pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
+    let spiked = if n > planted.spike { SPIKE_NS } else { 0 };
+    let mut tasks = vec![
+        task(1, "init", n, 0, Counter::SleepNs),
+        task(10, "steady", n, n * SECOND / 2, Counter::SleepNs),
+        task(12, "starved", n, 0, Counter::LatNs),
+        task(13, HOSTILE, n, n * SECOND / 50, Counter::BlockNs),
+    ];
+    // Three threads' worth: its states are more than one second a second only in that window.
+    let mut spiky = task(11, "spiky", n, 0, Counter::SleepNs);
+    spiky.counters.set(Counter::RunNs, spiked);
+    spiky.counters.set(Counter::UserNs, spiked);
+    tasks.push(spiky);
+    for number in 0..planted.crowd {
+        let comm = format!("crowd{number}");
+        tasks.push(task(
+            100 + number as u32,
+            &comm,
+            n,
+            n * 1000 * (number % 100 + 1),
+            Counter::SleepNs,
+        ));
+    }
+    let mut brief = samples::exited(9000, ancestors(), Comm::new(b"true"));
+    brief.cgroup_id = Some(7);
+    (brief.processes, brief.tasks, brief.life_ns) = (100 * n, 100 * n, 150 * n * 1_000_000);
+    brief.counters.set(Counter::RunNs, 100 * n * 1_000_000);
+    let used: u64 = tasks.iter().filter_map(|task| task.counters.get(Counter::RunNs)).sum();
+    let used = used + 100 * n * 1_000_000;
+    let mut now = samples::snapshot(SourceKind::Ledger, (100 + n) * SECOND);
+    now.provenance = Provenance {
+        irq: Quality::Exact,
+        steal: Quality::Exact,
+        counters: [Quality::Exact; Counter::COUNT],
+        ..Provenance::new(SourceKind::Ledger)
+    };
+    now.cpus = (0..CPUS).map(|cpu| of_cpu(cpu, n, used)).collect();
+    now.groups = vec![Arc::new(GroupName {
+        id: 7,
+        path: HOSTILE_PATH.into(),
+        named: Arc::new(Named { unit: Some("web.service".into()), ..Named::default() }),
+    })];
+    now.tasks = tasks;
+    now.exited = vec![brief];
+    now
+}
+
+fn of_cpu(cpu: u64, n: u64, used: u64) -> exactop_model::CpuSample {
+    let mut sample = samples::cpu(cpu as u32);
+    let part = used / CPUS + if cpu == 0 { used % CPUS } else { 0 };
+    (sample.task_ns, sample.idle_ns) = (part, n * SECOND - part);
+    (sample.irq_ns, sample.irq_idle_ns) = (Some(0), Some(0));
+    sample
+}
+
+fn ancestors() -> [ProcessRef; 8] {
+    let mut ancestors = [ProcessRef::default(); 8];
+    ancestors[0] = ProcessRef { tgid: 10, start_ns: SECOND };
+    ancestors
+}
+
+/// Records it. Who does the same all the time is told once, init three times.
+pub fn record(path: &Path, planted: &Planted) {
+    let options = Options { sync: Sync::Never, ..Options::default() };
+    let open = || Recorder::open(path, machine(), options.clone()).expect("a recorder");
+    let (mut recorder, mut book) = (open(), Book::new());
+    for n in 0..=planted.windows {
+        if planted.gap == Some(n) {
+            drop(recorder);
+            (recorder, book) = (open(), Book::new());
+        }
+        let mut now = snapshot(n, planted);
+        if n > 0 && planted.gap != Some(n) {
+            now.complete = false;
+            let happened = |pid| pid != 12 && (pid != 1 || [31, 91].contains(&n));
+            now.tasks.retain(|task| happened(task.key.tgid));
+        }
+        recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
+        book.advance(now);
+    }
+    assert_eq!(recorder.notices(), []);
+}
+
+/// The page's document.
+pub fn document(planted: &Planted, limits: &Limits) -> Document {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    record(&path, planted);
+    let open = || Recording::open(&path).expect("the recording");
+    read([open(), open()], When::default(), limits).expect("it")
+}
+
+/// The same as whoever reads it has it.
+pub fn json(planted: &Planted, limits: &Limits) -> serde_json::Value {
+    let json = document(planted, limits).json().expect("JSON");
+    serde_json::from_str(&json).expect("JSON")
+}

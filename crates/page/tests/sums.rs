@@ -1,0 +1,133 @@
+//! Nothing is lost on the way to the page: areas are all of the time, rows are all of the tasks' time,
+//! and what lasted for one window is there as it was.
+
+mod drawn;
+
+use drawn::{json, Planted, CPUS, SECOND, SPIKE_NS};
+use exactop_page::Limits;
+use serde_json::Value;
+
+const FEW: Limits = Limits { slots: 20, cpu_cells: 10_000, row_cells: 160, marks: 400 };
+
+fn list(value: &Value) -> Vec<i64> {
+    let list = value.as_array().expect("a list");
+    list.iter().map(|n| n.as_i64().map_or(0, |n| n)).collect()
+}
+
+/// Accounts of each slot, with their sum.
+fn of_slots(page: &Value) -> (Vec<Vec<i64>>, Vec<i64>) {
+    let parts = page["slots"]["parts_ns"].as_array().expect("accounts");
+    let parts: Vec<Vec<i64>> = parts.iter().map(list).collect();
+    let slots = list(&page["slots"]["capacity_ns"]);
+    let sums = (0..slots.len()).map(|slot| parts.iter().map(|part| part[slot]).sum()).collect();
+    (parts, sums)
+}
+
+/// A column of a row by slot.
+fn figures(page: &Value, row: &Value, column: &str) -> Vec<Option<i64>> {
+    let columns = page["columns"].as_array().expect("columns");
+    let at = columns.iter().position(|c| c["name"] == column).expect("the column");
+    let mut by_slot = vec![None; list(&page["slots"]["capacity_ns"]).len()];
+    let mut slot = 0;
+    for (i, step) in list(&row["slots"]).into_iter().enumerate() {
+        slot += step as usize;
+        let figure = &row["figures"][at];
+        by_slot[slot] = figure.get(i).map_or(figure, |figure| figure).as_i64();
+    }
+    by_slot
+}
+
+fn row<'a>(page: &'a Value, comm: &str) -> &'a Value {
+    let rows = page["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["comm"] == comm).expect("it has a row")
+}
+
+#[test]
+fn areas_are_all_of_the_time() {
+    for limits in [FEW, Limits::default()] {
+        let planted = Planted { gap: Some(50), ..Planted::default() };
+        let page = json(&planted, &limits);
+        let (_, sums) = of_slots(&page);
+        assert_eq!(sums, list(&page["slots"]["capacity_ns"]));
+        // A second was recorded by nobody.
+        assert_eq!(sums.iter().sum::<i64>() as u64, CPUS * (planted.windows - 1) * SECOND);
+        assert_eq!(list(&page["slots"]["windows"]).iter().sum::<i64>(), 119);
+        assert_eq!(page["gaps"][0]["why"], "nobody recorded");
+        assert_eq!(page["gaps"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn what_lasted_for_one_window_is_there_as_it_was() {
+    let page = json(&Planted::default(), &FEW);
+    assert!(list(&page["slots"]["windows"]).iter().all(|&windows| windows == 6));
+    let peaks = page["slots"]["peaks"].as_array().expect("peaks");
+    let most = peaks.iter().map(|peak| list(&peak[1])).max_by_key(|peak| peak[3]).expect("one");
+    assert!(most[3] as u64 > SPIKE_NS, "tasks of {most:?}");
+    for peak in peaks {
+        let peak = list(&peak[1]);
+        assert_eq!(peak[3..].iter().sum::<i64>(), peak[2], "{peak:?}");
+    }
+    let busiest = page["cpus"].as_array().expect("CPUs").iter();
+    let busiest: Vec<i64> =
+        busiest.map(|cpu| list(&cpu["most_permille"]).into_iter().fold(0, i64::max)).collect();
+    assert!(busiest.iter().all(|&permille| permille > 900), "{busiest:?}");
+    let spiky = figures(&page, row(&page, "spiky"), "run_ns");
+    assert_eq!(spiky.into_iter().flatten().sum::<i64>() as u64, SPIKE_NS);
+}
+
+#[test]
+fn rows_are_all_of_the_tasks_time() {
+    for limits in [FEW, Limits::default()] {
+        let page = json(&Planted::default(), &limits);
+        let rows = page["rows"].as_array().expect("rows");
+        let has_others = rows.iter().any(|row| row["key"] == "other");
+        assert_eq!(has_others, limits == FEW);
+        let (parts, _) = of_slots(&page);
+        for (slot, (tasks, exited)) in parts[0].iter().zip(&parts[1]).enumerate() {
+            let run_ns = rows.iter().map(|row| figures(&page, row, "run_ns")[slot]);
+            assert_eq!(run_ns.flatten().sum::<i64>(), tasks + exited);
+        }
+        let busy = page["cpus"].as_array().expect("CPUs").iter();
+        let busy: i64 = busy.map(|cpu| list(&cpu["busy_ns"]).iter().sum::<i64>()).sum();
+        assert_eq!(busy, parts[..3].iter().flatten().sum::<i64>());
+    }
+}
+
+#[test]
+fn who_does_nothing_sleeps_all_the_time() {
+    let page = json(&Planted::default(), &Limits::default());
+    for (comm, state) in [("init", "sleep_ns"), ("starved", "lat_ns"), ("steady", "sleep_ns")] {
+        let row = row(&page, comm);
+        let [run, rest, life] = ["run_ns", state, "life_ns"].map(|name| figures(&page, row, name));
+        let lived = if comm == "init" { 30..=90 } else { 0..=119 };
+        for slot in lived {
+            let sum = run[slot].zip(rest[slot]).map(|(run, rest)| run + rest);
+            assert_eq!((sum, life[slot]), (Some(SECOND as i64), Some(SECOND as i64)), "{comm}");
+        }
+    }
+}
+
+#[test]
+fn what_is_found_is_marked_once_and_names_are_harmless() {
+    let page = json(&Planted::default(), &FEW);
+    let marks = page["marks"].as_array().expect("marks");
+    let waiting: Vec<&Value> = marks.iter().filter(|mark| mark["id"] == "waiting").collect();
+    assert_eq!(waiting.len(), 1, "{marks:?}");
+    assert_eq!(waiting[0]["windows"], 120);
+    let true_ = row(&page, "true");
+    assert_eq!((&true_["kind"], &true_["parent"]), (&"exited".into(), &"steady".into()));
+    let cgroup = true_["cgroup"].as_str().expect("a path");
+    assert!(cgroup.ends_with("\\u{2028}") && !cgroup.contains('\u{2028}'), "{cgroup}");
+}
+
+#[test]
+fn a_page_does_not_grow_with_time() {
+    let limits = Limits { slots: 30, cpu_cells: 1000, row_cells: 600, marks: 40 };
+    let bytes = |windows| {
+        let planted = Planted { windows, crowd: 60, ..Planted::default() };
+        json(&planted, &limits).to_string().len()
+    };
+    let (short, long) = (bytes(150), bytes(600));
+    assert!(long < 2 * short && long < 200_000, "{short} bytes, then {long}");
+}
