@@ -1,6 +1,8 @@
 //! The command line: watching, or one of the subcommands.
 
-use crate::commands::{cgroups, daemon, diff, export, fleet, load, prstat, record, replay, report};
+use crate::commands::{
+    cgroups, daemon, diff, export, fleet, load, prstat, record, replay, report, web,
+};
 #[cfg(feature = "bpf")]
 use crate::commands::{lab, on_demand, run, trace};
 use crate::options::parse::{self, Word};
@@ -117,6 +119,9 @@ pub enum Subcommands {
     /// Show a recording in the live view, to and fro; or print its windows as they were
     #[command(after_help = replay::NOTES)]
     Replay(Box<replay::ReplayArgs>),
+    /// Serve a page for browsers of this machine: live, or of a recording
+    #[command(after_help = web::NOTES)]
+    Web(Box<web::WebArgs>),
     /// Say where the difference between two stretches of recorded time went, to the nanosecond
     #[command(after_help = diff::NOTES)]
     Diff(Box<diff::DiffArgs>),

@@ -18,7 +18,7 @@ use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};
 use commands::{
     cgroups, completions, daemon, diff, doctor, export, fleet, load, manual, prstat, record,
-    replay, report, watch,
+    replay, report, watch, web,
 };
 #[cfg(feature = "bpf")]
 use commands::{lab, on_demand, run, trace};
@@ -79,6 +79,7 @@ fn run() -> Result<(), Failure> {
         Some(Subcommands::Daemon(command)) => daemon::run(&command),
         Some(Subcommands::Replay(command)) => replay::run(*command),
         Some(Subcommands::Diff(command)) => diff::run(&command),
+        Some(Subcommands::Web(command)) => web::run(&command),
         Some(Subcommands::Report(command)) => report::run(&command),
         Some(Subcommands::Export { export }) => export::run(&export),
         Some(Subcommands::Fleet { fleet }) => fleet::run(&fleet),

@@ -49,6 +49,7 @@ class Row {
       return same ? figures : all(figures, had).concat(all(next, more));
     });
     this.at = this.at.concat(later.at);
+    this.words = null;
     for (const word of ['comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace', 'parent']) {
       this[word] = later[word] ?? this[word];
     }
@@ -89,6 +90,8 @@ class Model {
       slots.parts_ns.forEach((parts, i) => this.slots.parts_ns[i].push(...parts));
       this.slots.peaks.push(...slots.peaks.map(([slot, peak]) => [slot + before, peak]));
       for (const name of ['windows', 'repaired', 'inexact']) this.about[name] += told.about[name];
+      this.about.cpus = Math.max(this.about.cpus, told.about.cpus);
+      this.about.source = told.about.source;
     }
     this.n = this.slots.from_us.length;
     for (const cpu of told.cpus) {
@@ -104,16 +107,17 @@ class Model {
       if (known) known.append(row); else this.rows.set(row.key, row);
     }
     this.gaps.push(...told.gaps);
-    this.takeMarks(told.marks);
+    this.takeMarks(told.marks, before);
     this.marksLeftOut += told.marks_left_out;
     this.peaksOf = null;
   }
 
   // A finding that goes on where it ended is one.
-  takeMarks(marks) {
+  takeMarks(marks, before) {
     for (const mark of marks) {
       const last = this.marks.findLast(known => known.id === mark.id && known.subject === mark.subject);
-      if (last && last.to_us === mark.from_us && mark.subject) {
+      // The wall clock is slewed now and then.
+      if (before > 0 && last && Math.abs(last.to_us - mark.from_us) < 50e3) {
         if (mark.about_ns > last.worst_ns) [last.sentence, last.evidence] = [mark.sentence, mark.evidence];
         last.to_us = mark.to_us;
         last.windows += mark.windows;

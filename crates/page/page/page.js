@@ -1,7 +1,14 @@
 // The page: parts are made once, and shown anew whenever the address says something else.
 
+// So many windows of a live page are kept.
+const LIVE = 1800;
+// So many of them lists are of, unless something is chosen.
+const LATEST = 10;
+
 class Page {
-  constructor(told) {
+  constructor(told, isLive = false) {
+    this.isLive = isLive;
+    this.held = [];
     this.model = new Model(told);
     this.picked = null;
     this.address = new Address(() => this.show());
@@ -33,6 +40,9 @@ class Page {
       $('search').focus();
     });
     const again = soon(() => this.show());
+    this.showSoon = soon(() => { this.headline(); this.show(); });
+    $('pause').hidden = !this.isLive;
+    $('pause').addEventListener('click', () => this.hold(!this.isHeld()));
     addEventListener('resize', again);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', again);
     matchMedia('print').addEventListener('change', () => this.show());
@@ -44,6 +54,28 @@ class Page {
 
   nextIsSecond(is) {
     $('second').setAttribute('aria-pressed', String(is));
+  }
+
+  isHeld() {
+    return $('pause').getAttribute('aria-pressed') === 'true';
+  }
+
+  // What comes meanwhile is shown afterwards.
+  hold(is) {
+    $('pause').setAttribute('aria-pressed', String(is));
+    if (!is) this.held.splice(0).forEach(told => this.take(told));
+  }
+
+  // Another window.
+  take(told) {
+    if (this.isHeld() || this.picked) {
+      this.held.push(told);
+      this.held.splice(0, Math.max(0, this.held.length - LIVE));
+      return;
+    }
+    for (const next of [...this.held.splice(0), told]) this.model.append(next);
+    this.model.keep(LIVE);
+    this.showSoon();
   }
 
   openRow(key) {
@@ -79,7 +111,7 @@ class Page {
     const about = this.model.about;
     document.title = `exactop: ${about.host}`;
     $('title').textContent = `exactop: ${about.host}`;
-    $('about').textContent = `${count(about.cpus)} CPUs, kernel ${about.kernel}, source ${about.source}${about.anonymous ? ', names replaced' : ''}`;
+    $('about').textContent = `${count(about.cpus)} CPUs, kernel ${about.kernel}, source ${about.source || NONE}${this.isLive ? ', live' : ''}${about.anonymous ? ', names replaced' : ''}`;
     $('foot').textContent = `exactop ${about.exactop}. Times of day are those of where this page is read. ${this.model.slots.peaks.length ? 'Where a column stands for many windows, it shows the busiest of them, and the line is their mean; each CPU’s busiest window stands above its mean.' : 'Each column is a window as it was.'}`;
     const entries = this.model.accounts.map(account => [account.id, account.title, account.help]);
     showLegend($('legend'), this.model.slots.peaks.length ? [...entries, ['mean', 'mean in use', 'The mean of the windows that a column stands for']] : entries);
@@ -92,12 +124,13 @@ class Page {
     let [a, b] = [state.a, state.b].map(stretch => stretch && model.slotsOf(stretch));
     if (this.picked) [a, b] = this.picked.second && a ? [a, this.picked.range] : [this.picked.range, null];
     const chosen = [[a, 'choose-a'], [b, 'choose-b']].filter(([range]) => range);
-    const one = a ?? view;
+    const latest = this.isLive && !state.v ? [Math.max(0, model.n - LATEST), model.n] : view;
+    const one = a ?? latest;
     this.balance.show(view, chosen);
     this.cpus.show(view, chosen);
     const go = stretch => this.pick(stretch, false);
     showMarks(this.balance, model, go);
-    $('sums-of').textContent = `${stretchWords(model.timeOf(one))}${b ? ` and ${stretchWords(model.timeOf(b))}` : a ? '' : view[1] - view[0] < model.n ? '' : ' (all of it)'}`;
+    $('sums-of').textContent = `${stretchWords(model.timeOf(one))}${b ? ` and ${stretchWords(model.timeOf(b))}` : a ? '' : this.isLive ? ' (the latest)' : view[1] - view[0] < model.n ? '' : ' (all of it)'}`;
     showSums(model, one, b);
     // While somebody drags, what takes long waits.
     if (this.picked) return;
@@ -118,5 +151,20 @@ class Page {
   }
 }
 
+// Without data in it, a page has them from where it came from, as they are measured.
+const live = () => {
+  const source = new EventSource(`events${location.search}`);
+  source.addEventListener('begin', event => {
+    // A server that was away tells everything anew.
+    if (window.exactop) location.reload(); else window.exactop = new Page(JSON.parse(event.data), true);
+  });
+  source.addEventListener('window', event => window.exactop.take(JSON.parse(event.data)));
+  source.addEventListener('open', () => document.body.classList.remove('lost'));
+  source.addEventListener('error', () => {
+    document.body.classList.add('lost');
+    $('state').textContent = 'No connection to exactop: what is shown is old. Trying again.';
+  });
+};
+
 const told = JSON.parse($('data').textContent);
-if (told) window.exactop = new Page(told);
+if (told) window.exactop = new Page(told); else live();

@@ -16,7 +16,9 @@ const VERSION: u32 = 1;
 pub struct Document {
     schema: Schema,
     pub(crate) about: About,
+    #[serde(skip_serializing_if = "<[Account]>::is_empty")]
     pub(crate) accounts: &'static [Account],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) columns: Vec<Told>,
     pub(crate) slots: Slots,
     pub(crate) cpus: Vec<Cpu>,

@@ -12,11 +12,14 @@ mod columns;
 mod document;
 mod entities;
 mod html;
+mod live;
 mod marks;
+mod moment;
 mod reading;
 mod slots;
 
 pub use document::Document;
 pub use html::{html, policy, script, style};
+pub use live::{beginning, measured, Measured};
 pub use reading::read;
 pub use slots::Limits;

@@ -2,7 +2,7 @@
 
 use exactop_model::findings::{Finding, Subject};
 use exactop_model::words::findings::{evidence, sentence};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 
 /// Something to say of some windows in a row.
@@ -18,8 +18,17 @@ pub(crate) struct Mark {
     about_ns: u64,
     #[serde(skip)]
     worst_ns: u64,
-    #[serde(skip)]
+    /// What it is about, so that one window's is told to go on in the next.
+    #[serde(serialize_with = "in_short")]
     subject: Subject,
+}
+
+fn in_short<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S::Error> {
+    match subject {
+        Subject::Group(id) => serializer.collect_str(&format_args!("group {id}")),
+        Subject::Program(comm) => serializer.collect_str(comm),
+        Subject::Machine(_) => serializer.serialize_str(""),
+    }
 }
 
 /// When a window was.

@@ -7,10 +7,11 @@ mod names;
 use crate::columns::columns;
 use crate::document::Document;
 use crate::entities::{choose, Weight, Who};
+use crate::moment::{Moment, Recorded};
 use crate::slots::{layout, Limits, Piece};
 use exactop_model::{Counters, Frame, FrameOptions};
-use exactop_recording::{Recording, RecordingError, Replay, When, Windows};
-use filling::Filling;
+use exactop_recording::{Recording, RecordingError, When, Windows};
+pub(crate) use filling::Filling;
 use rustc_hash::FxHashMap;
 
 /// Reads a stretch of a recording, which is given twice, opened at the same time.
@@ -23,20 +24,28 @@ pub fn read(
     limits: &Limits,
 ) -> Result<Document, RecordingError> {
     let [first, second] = recordings;
-    let mut survey = Survey::default();
+    let (mut boots, mut pieces) = (Boots::default(), Vec::new());
+    let mut weights = FxHashMap::default();
     let mut windows = Windows::of(first, when)?;
     while windows.advance()? {
-        survey.window(&windows);
+        let Some(moment) = Recorded::at(windows.replay()) else { continue };
+        let (boot, goes_on) = boots.enter(&moment);
+        survey(&mut weights, &moment, boot, pieces.len() as u32);
+        pieces.push(Piece { goes_on, cpus: moment.window().cpus.len() });
     }
-    let slots = layout(&survey.pieces, limits);
+    let slots = layout(&pieces, limits);
     // All others together are a row that lives all the time.
     let others = slots.last().map_or(1, |&slot| slot as usize + 1);
     let room = limits.row_cells.saturating_sub(others);
-    let chosen = choose(&survey.weights, &slots, room);
+    let chosen = choose(&weights, &slots, room);
     let mut filling = Filling::new(columns(), slots, chosen);
+    let mut boots = Boots::default();
     let mut windows = Windows::of(second, when)?;
     while filling.wants_more() && windows.advance()? {
-        filling.window(&windows);
+        filling.gaps(windows.gaps());
+        let Some(moment) = Recorded::at(windows.replay()) else { continue };
+        let (boot, goes_on) = boots.enter(&moment);
+        filling.take(&moment, boot, goes_on);
     }
     if !filling.wants_more() {
         // What lies behind the last window.
@@ -56,49 +65,37 @@ struct Boots {
 
 impl Boots {
     /// Goes on to a window: which boot it is of, and whether it goes on where the last one ended.
-    fn enter(&mut self, replay: &Replay) -> (u32, bool) {
-        let boot_id = replay.reader().machine().map(|machine| &machine.boot_id);
+    fn enter(&mut self, moment: &dyn Moment) -> (u32, bool) {
+        let boot_id = moment.machine().map(|machine| &machine.boot_id);
         if boot_id != self.last.as_ref() {
             self.number += u32::from(self.last.is_some());
             self.last = boot_id.cloned();
             self.until_ns = None;
         }
-        let window = replay.window();
-        let goes_on = self.until_ns.is_some() && self.until_ns == window.map(|window| window.t0_ns);
-        self.until_ns = window.map(|window| window.t1_ns);
+        let window = moment.window();
+        let goes_on = self.until_ns == Some(window.t0_ns);
+        self.until_ns = Some(window.t1_ns);
         (self.number, goes_on)
     }
 }
 
-/// What is known after the first reading.
-#[derive(Default)]
-struct Survey {
-    boots: Boots,
-    pieces: Vec<Piece>,
-    weights: FxHashMap<Who, Weight>,
-}
-
-impl Survey {
-    fn window(&mut self, windows: &Windows) {
-        let replay = windows.replay();
-        let Some(window) = replay.window() else { return };
-        let (boot, goes_on) = self.boots.enter(replay);
-        let at = self.pieces.len() as u32;
-        let options = FrameOptions::default();
-        let frame = Frame::new(window, replay.book(), &options);
-        for row in frame.rows.iter().chain(&frame.exited) {
-            let who = Who::of(row, boot, replay.book());
-            self.add(who, &row.delta, at, window.length_ns());
-        }
-        for task in replay.book().waited_throughout(window) {
-            let who = Who::of_task(&task.sample, boot, replay.book());
-            self.add(who, &task.delta, at, window.length_ns());
-        }
-        self.pieces.push(Piece { goes_on, cpus: window.cpus.len() });
+/// Adds what speaks for everyone in a window, of which this is the number.
+pub(crate) fn survey(
+    weights: &mut FxHashMap<Who, Weight>,
+    moment: &dyn Moment,
+    boot: u32,
+    at: u32,
+) {
+    let (window, book) = (moment.window(), moment.book());
+    let mut add = |who: Who, delta: &Counters| {
+        let weight = weights.entry(who).or_insert_with(|| Weight::from(at));
+        weight.add(delta, at, window.length_ns());
+    };
+    let frame = Frame::new(window, book, &FrameOptions::default());
+    for row in frame.rows.iter().chain(&frame.exited) {
+        add(Who::of(row, boot, book), &row.delta);
     }
-
-    fn add(&mut self, who: Who, delta: &Counters, at: u32, length_ns: u64) {
-        let weight = self.weights.entry(who).or_insert_with(|| Weight::from(at));
-        weight.add(delta, at, length_ns);
+    for task in book.waited_throughout(window) {
+        add(Who::of_task(&task.sample, boot, book), &task.delta);
     }
 }

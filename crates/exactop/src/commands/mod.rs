@@ -25,3 +25,4 @@ mod stretch;
 #[cfg(feature = "bpf")]
 pub mod trace;
 pub mod watch;
+pub mod web;

@@ -22,6 +22,8 @@ pub enum Role {
     OnDemand,
     /// Sets what a control group may use.
     Limit,
+    /// Serves a page.
+    Web,
     /// Writes what is recorded into a directory.
     Export,
     /// Records into a file.
@@ -101,6 +103,7 @@ impl Role {
             Role::Windows => Rights { by_source: true, ..NOTHING },
             Role::Record => Rights { by_source: true, writes: Writes::Recording, ..NOTHING },
             Role::Daemon => Rights { by_source: true, writes: Writes::Recording, ..NOTHING },
+            Role::Web => Rights { by_source: true, ..NOTHING },
             Role::Export => Rights { writes: Writes::Output, ..NOTHING },
             Role::Live => Rights {
                 // A process's page attaches programs for it, whatever the source.
@@ -155,7 +158,7 @@ mod tests {
         }
     }
 
-    const ROLES: [Role; 10] = [
+    const ROLES: [Role; 11] = [
         Role::Windows,
         Role::Record,
         Role::Daemon,
@@ -164,6 +167,7 @@ mod tests {
         Role::OnDemand,
         Role::Limit,
         Role::Trace,
+        Role::Web,
         Role::Export,
         Role::Text,
     ];
@@ -179,6 +183,7 @@ mod tests {
             Role::OnDemand => "`syscalls`, `wakeups`, `waits`, `cgroups`",
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",
+            Role::Web => "`web`",
             Role::Export => "`export`",
             Role::Text => "`doctor`, `columns`, `man`, `completions`, `replay -b`, `diff`, `report`, `fleet`, `replay --html`, `record list`, `record verify`, `record cut`",
         }

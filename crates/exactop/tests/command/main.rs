@@ -38,4 +38,5 @@ mod second_signal;
 mod signals;
 #[cfg(feature = "bpf")]
 mod user;
+mod web;
 mod windows;

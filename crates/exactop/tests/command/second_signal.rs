@@ -23,6 +23,7 @@ const LASTING: &[&[&str]] = &[
     &["-b", "-d", "0.1", "--source", "taskstats"],
     &["ptop", "0.1"],
     &["prstat", "-mL", "1"],
+    &["web", "--listen", "127.0.0.1:0", "-d", "0.1"],
     &["syscalls", "0.2"],
     &["wakeups", "0.2"],
     &["waits", "0.2"],

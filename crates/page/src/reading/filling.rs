@@ -1,19 +1,19 @@
 //! The second reading: figures into slots.
 
 use super::names::{update, words};
-use super::Boots;
 use crate::accounts::{Accounts, Peak, Peaks};
 use crate::cells::Cells;
 use crate::columns::{of_row, of_still, Told};
 use crate::document::{self, Cpu, Document, Words};
 use crate::entities::{Place, Who};
 use crate::marks::{Marks, Then};
+use crate::moment::Moment;
 use crate::slots::Limits;
 use exactop_model::columns::{Context, Kind};
 use exactop_model::escape::escape_str;
 use exactop_model::exactness::WindowState;
 use exactop_model::{findings, Books, Column, Frame, FrameOptions, Window};
-use exactop_recording::{Gap, Replay, Span, Windows};
+use exactop_recording::{Gap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
@@ -26,14 +26,13 @@ struct Line {
 }
 
 /// A document that is being filled.
-pub(super) struct Filling {
+pub(crate) struct Filling {
     columns: Vec<&'static Column>,
     /// The slot of each window.
     layout: Vec<u32>,
     chosen: FxHashMap<Who, Place>,
     lines: Vec<Line>,
     others: Cells,
-    boots: Boots,
     at: usize,
     peaks: Peaks,
     cpus: BTreeMap<u32, Cpu>,
@@ -55,7 +54,6 @@ impl Filling {
             chosen,
             lines,
             others: Cells::default(),
-            boots: Boots::default(),
             at: 0,
             peaks: Peaks::default(),
             cpus: BTreeMap::new(),
@@ -77,18 +75,15 @@ impl Filling {
         }));
     }
 
-    /// Takes a window.
-    pub fn window(&mut self, windows: &Windows) {
-        self.gaps(windows.gaps());
-        let replay = windows.replay();
-        let Some((window, span)) = replay.window().zip(replay.span()) else { return };
-        let (boot, goes_on) = self.boots.enter(replay);
+    /// Takes a window, of which boot, and whether it goes on where the one before ended.
+    pub fn take(&mut self, moment: &dyn Moment, boot: u32, goes_on: bool) {
+        let (window, span) = (moment.window(), moment.span());
         let slot = self.layout[self.at];
         let begins = self.at == 0 || self.layout[self.at - 1] != slot;
         if begins {
             self.end_slot();
         }
-        self.about(window, replay);
+        self.about(moment);
         self.accounts(window, span, begins);
         self.cpus(window, slot as usize);
         let then = Then {
@@ -97,20 +92,21 @@ impl Filling {
             length_ns: window.length_ns(),
             goes_on,
         };
-        self.marks.take(&findings::of(window, replay.book()), then);
-        self.rows(window, replay, boot, slot);
+        self.marks.take(&findings::of(window, moment.book()), then);
+        self.rows(moment, boot, slot);
         self.at += 1;
     }
 
-    fn about(&mut self, window: &Window, replay: &Replay) {
+    fn about(&mut self, moment: &dyn Moment) {
+        let window = moment.window();
         let about = &mut self.document.about;
-        if let Some(machine) = replay.reader().machine() {
+        if let Some(machine) = moment.machine() {
             about.host = escape_str(&machine.host);
             about.kernel = escape_str(&machine.kernel);
             about.exactop = escape_str(&machine.exactop);
         }
         about.source = window.end.provenance.source.name().into();
-        about.anonymous |= replay.reader().is_anonymous();
+        about.anonymous |= moment.is_anonymous();
         about.cpus = about.cpus.max(window.cpus.len());
         about.windows += 1;
         match window.state() {
@@ -156,8 +152,8 @@ impl Filling {
         }
     }
 
-    fn rows(&mut self, window: &Window, replay: &Replay, boot: u32, slot: u32) {
-        let book = replay.book();
+    fn rows(&mut self, moment: &dyn Moment, boot: u32, slot: u32) {
+        let (window, book) = (moment.window(), moment.book());
         let frame = Frame::new(window, book, &FrameOptions::default());
         let context = context(window);
         let mut seen = FxHashSet::default();
@@ -171,10 +167,10 @@ impl Filling {
             let line = &mut self.lines[number as usize];
             line.cells.add(slot, &figures);
             line.is_kernel = row.ident.kthread;
-            update(&mut line.words, words(&who, &row.ident, row.account, replay));
+            update(&mut line.words, words(&who, &row.ident, row.account, moment));
             seen.insert(number);
         }
-        self.still(window, replay, &seen, (boot, slot));
+        self.still(moment, &seen, (boot, slot));
     }
 
     /// Of all others it is not known how long they slept: nobody looks at who does nothing.
@@ -187,14 +183,8 @@ impl Filling {
     }
 
     /// Those who have a row, live and did nothing all through the window.
-    fn still(
-        &mut self,
-        window: &Window,
-        replay: &Replay,
-        seen: &FxHashSet<u32>,
-        (of_boot, slot): (u32, u32),
-    ) {
-        let book = replay.book();
+    fn still(&mut self, moment: &dyn Moment, seen: &FxHashSet<u32>, (of_boot, slot): (u32, u32)) {
+        let (window, book) = (moment.window(), moment.book());
         let at = self.at as u32;
         for (who, place) in &self.chosen {
             let Who::Process { boot, tgid, start_ns } = *who else { continue };
@@ -212,7 +202,7 @@ impl Filling {
             let line = &mut self.lines[place.number as usize];
             if line.cells.is_empty() {
                 line.is_kernel = leader.ident.kthread;
-                line.words = words(who, &leader.ident, Some(leader.account), replay);
+                line.words = words(who, &leader.ident, Some(leader.account), moment);
             }
             for task in process.tasks.iter().filter_map(|&task| book.still(task, window.t0_ns)) {
                 let figures = of_still(&task, &self.columns);

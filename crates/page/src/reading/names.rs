@@ -2,20 +2,23 @@
 
 use crate::document::Words;
 use crate::entities::Who;
+use crate::moment::Moment;
 use exactop_model::escape::{escape, escape_str};
 use exactop_model::{AccountId, Book, Detail, Ident};
-use exactop_recording::Replay;
+
+/// Bytes of a command line that are shown.
+const COMMAND_LINE: usize = 400;
 
 /// What is known of a row by now; the account is that of a process's leader.
 pub(super) fn words(
     who: &Who,
     ident: &Ident,
     account: Option<AccountId>,
-    replay: &Replay,
+    moment: &dyn Moment,
 ) -> Words {
-    let book = replay.book();
+    let book = moment.book();
     let mut words = match who {
-        Who::Process { tgid, .. } => process(*tgid, ident, account, replay),
+        Who::Process { tgid, .. } => process(*tgid, ident, account, moment),
         Who::Exited { parent, .. } => Words {
             ppid: Some(*parent).filter(|&parent| parent != 0),
             comm: ident.comm.to_string(),
@@ -38,10 +41,10 @@ pub(super) fn words(
     words
 }
 
-fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, replay: &Replay) -> Words {
-    let detail = account.and_then(|account| replay.known(account)).unwrap_or_default();
+fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Moment) -> Words {
+    let detail = account.and_then(|account| moment.known(account)).unwrap_or_default();
     let Detail { cmdline, user, cgroup, .. } = detail;
-    let command = cmdline.ok().filter(|line| !line.is_empty()).map(|line| escape(&line));
+    let command = cmdline.ok().filter(|line| !line.is_empty()).map(|line| shortened(&line));
     Words {
         pid: Some(tgid),
         ppid: Some(ident.ppid).filter(|&ppid| ppid != 0),
@@ -50,6 +53,14 @@ fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, replay: &Replay
         user: Some(user.map_or_else(|_| ident.uid.to_string(), |user| escape_str(&user))),
         cgroup: cgroup.ok().map(|path| escape(&path)),
         ..Words::default()
+    }
+}
+
+/// So much of a command line as tells it from others: some are kilobytes long.
+fn shortened(line: &[u8]) -> String {
+    match line.get(..COMMAND_LINE) {
+        None => escape(line),
+        Some(begin) => format!("{} …", escape(begin)),
     }
 }
 

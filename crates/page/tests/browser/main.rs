@@ -10,6 +10,7 @@ mod driver;
 
 mod choosing;
 mod drawing;
+mod live;
 mod looks;
 
 use drawn::{document, Planted};

@@ -1,0 +1,57 @@
+//! A window and what is known at its end, be it recorded or just measured.
+
+use exactop_model::{AccountId, Book, Detail, Window};
+use exactop_recording::{Machine, Replay, Span};
+
+/// A window that a page takes.
+pub(crate) trait Moment {
+    fn window(&self) -> &Window;
+    /// The one that yielded it, not advanced since.
+    fn book(&self) -> &Book;
+    fn span(&self) -> Span;
+    fn machine(&self) -> Option<&Machine>;
+    /// Names were replaced.
+    fn is_anonymous(&self) -> bool;
+    /// What was read of the process whose leader has this account.
+    fn known(&self, leader: AccountId) -> Option<Detail>;
+}
+
+/// One that was recorded.
+pub(crate) struct Recorded<'a> {
+    replay: &'a Replay,
+    window: &'a Window,
+    span: Span,
+}
+
+impl Recorded<'_> {
+    /// Where a replay is.
+    pub fn at(replay: &Replay) -> Option<Recorded<'_>> {
+        Some(Recorded { replay, window: replay.window()?, span: replay.span()? })
+    }
+}
+
+impl Moment for Recorded<'_> {
+    fn window(&self) -> &Window {
+        self.window
+    }
+
+    fn book(&self) -> &Book {
+        self.replay.book()
+    }
+
+    fn span(&self) -> Span {
+        self.span
+    }
+
+    fn machine(&self) -> Option<&Machine> {
+        self.replay.reader().machine()
+    }
+
+    fn is_anonymous(&self) -> bool {
+        self.replay.reader().is_anonymous()
+    }
+
+    fn known(&self, leader: AccountId) -> Option<Detail> {
+        self.replay.known(leader)
+    }
+}

@@ -1,0 +1,74 @@
+//! A page that windows come to as they are measured.
+
+use super::drawn::{machine, snapshot, Planted, CPUS, OFFSET, SECOND};
+use super::driver::Browser;
+use exactop_model::Book;
+use exactop_page::{beginning, html, measured, policy, Measured};
+use exactop_web::{Content, Door, Hub, Server};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Publishes windows of the drawn machine, one after the other.
+struct Machine {
+    hub: Arc<Hub>,
+    book: Book,
+    at: u64,
+}
+
+impl Machine {
+    fn measure(&mut self, windows: u64) {
+        for _ in 0..windows {
+            self.at += 1;
+            let window = self.book.advance(snapshot(self.at, &Planted::default()));
+            let (window, machine, details) = (window.expect("a window"), machine(), HashMap::new());
+            let of = Measured {
+                window: &window,
+                book: &self.book,
+                wall_offset_ns: OFFSET,
+                machine: &machine,
+                details: &details,
+            };
+            self.hub.publish(&measured(&of).json().expect("JSON"));
+        }
+    }
+}
+
+const UNTIL: &str = "new Promise(done => { const look = () => window.exactop?.model.n === WANTED \
+    && !document.getElementById('balance').hidden ? done(exactop.model.n) : setTimeout(look, 20); look(); })";
+
+#[test]
+fn windows_come_to_the_page_and_nothing_else_does() {
+    let Some(mut browser) = Browser::start() else { return };
+    let hub = Arc::new(Hub::new(&beginning(&machine()).json().expect("JSON")));
+    let mut book = Book::new();
+    assert!(book.advance(snapshot(0, &Planted::default())).is_none());
+    let mut machine = Machine { hub: Arc::clone(&hub), book, at: 0 };
+    let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
+    let content = Content { page: html("live", None), policy: policy(true), hub: Some(hub) };
+    let token = Some("0123".to_string());
+    let _server = Server::start(listener, Door { address, token }, content).expect("a server");
+    machine.measure(5);
+    browser.look(1200, 900, false);
+    let own = format!("http://{address}/");
+    browser.open(&format!("{own}?token=0123"));
+    assert_eq!(browser.ask(&UNTIL.replace("WANTED", "5")), 5);
+    machine.measure(20);
+    assert_eq!(browser.ask(&UNTIL.replace("WANTED", "25")), 25);
+    let whole = "String(exactop.model.sums([0, 25]).parts.reduce((sum, ns) => sum + ns, 0n))";
+    assert_eq!(browser.ask(whole), (25 * CPUS * SECOND).to_string());
+    let run = "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 0, 25) ?? 0), 0) \
+        === Number(exactop.model.sums([0, 25]).parts.slice(0, 2).reduce((sum, ns) => sum + ns, 0n))";
+    assert_eq!(browser.ask(run), true, "rows are all of the tasks' time");
+    // One finding that goes on is one mark, whichever window told of it.
+    let marks = "exactop.model.marks.filter(mark => mark.id === 'waiting').map(mark => mark.windows).join()";
+    assert_eq!(browser.ask(marks), "25");
+    browser.ask("document.getElementById('pause').click()");
+    machine.measure(3);
+    let held = UNTIL.replace("exactop?.model.n", "exactop?.held.length").replace("WANTED", "3");
+    assert_eq!(browser.ask(&held), 25, "what comes meanwhile waits");
+    browser.ask("document.getElementById('pause').click()");
+    assert_eq!(browser.ask(&UNTIL.replace("WANTED", "28")), 28);
+    browser.picture("live");
+    let complaints = browser.complaints(&own);
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}

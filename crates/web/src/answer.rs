@@ -1,0 +1,128 @@
+//! From a request to its answer.
+
+use crate::door::{Door, Said};
+use crate::hub::Hub;
+use http_body_util::Full;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{HeaderName, HeaderValue, ALLOW, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, Response, StatusCode};
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::Receiver;
+
+/// What browsers are told beside each answer.
+const STRICT: [(&str, &str); 6] = [
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-store"),
+];
+
+/// What is sent: all of it, or windows as they come.
+pub(crate) enum Sent {
+    Whole(Full<Bytes>),
+    Windows(Receiver<Bytes>),
+}
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Sent::Whole(whole) => Pin::new(whole).poll_frame(context),
+            Sent::Windows(windows) => {
+                windows.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Sent::Whole(whole) => whole.is_end_stream(),
+            Sent::Windows(_) => false,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Sent::Whole(whole) => whole.size_hint(),
+            Sent::Windows(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// Where answers are had.
+pub(crate) struct Desk {
+    pub door: Door,
+    pub page: Bytes,
+    pub policy: HeaderValue,
+    /// Windows as they come, if they do.
+    pub hub: Option<Arc<Hub>>,
+}
+
+impl Desk {
+    /// The answer to a request.
+    pub fn answer(&self, request: &Request<Incoming>) -> Response<Sent> {
+        let mut answer = self.choose(request);
+        let headers = answer.headers_mut();
+        for (name, value) in STRICT {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        headers.insert(HeaderName::from_static("content-security-policy"), self.policy.clone());
+        answer
+    }
+
+    fn choose(&self, request: &Request<Incoming>) -> Response<Sent> {
+        let one = |name: HeaderName| {
+            let mut values = request.headers().get_all(name).into_iter();
+            let first = values.next().and_then(|value| value.to_str().ok());
+            // Two of them are of two minds.
+            first.filter(|_| values.next().is_none())
+        };
+        let said = Said {
+            host: one(HOST),
+            query: request.uri().query(),
+            site: one(HeaderName::from_static("sec-fetch-site")),
+        };
+        if let Err(why) = self.door.opens(&said) {
+            return words(StatusCode::FORBIDDEN, why);
+        }
+        if request.method() != Method::GET {
+            let mut answer = words(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+            answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+            return answer;
+        }
+        match (request.uri().path(), &self.hub) {
+            ("/", _) => told("text/html; charset=utf-8", Sent::Whole(self.page.clone().into())),
+            ("/events", Some(_)) if !self.door.is_own_page(&said) => {
+                words(StatusCode::FORBIDDEN, "windows are for the page itself\n")
+            }
+            ("/events", Some(hub)) => match hub.join() {
+                Some(windows) => told("text/event-stream", Sent::Windows(windows)),
+                None => words(StatusCode::SERVICE_UNAVAILABLE, "too many read: close a page\n"),
+            },
+            _ => words(StatusCode::NOT_FOUND, "not found: the page is at /\n"),
+        }
+    }
+}
+
+fn told(what: &'static str, sent: Sent) -> Response<Sent> {
+    let mut answer = Response::new(sent);
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(what));
+    answer
+}
+
+fn words(status: StatusCode, words: &'static str) -> Response<Sent> {
+    let whole = Sent::Whole(Full::new(Bytes::from_static(words.as_bytes())));
+    let mut answer = told("text/plain; charset=utf-8", whole);
+    *answer.status_mut() = status;
+    answer
+}

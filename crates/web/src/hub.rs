@@ -1,0 +1,119 @@
+//! The last windows, for whoever comes, and the next ones for all who stay.
+
+use hyper::body::Bytes;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::mpsc::{channel, Receiver, Sender};
+
+/// So many windows are kept at most,
+const WINDOWS: usize = 300;
+/// and so many bytes of them.
+const BYTES: usize = 16 << 20;
+/// So many read at once.
+const READERS: usize = 16;
+/// So many windows one may be behind before it is let go.
+const BEHIND: usize = 64;
+
+/// Who reads, and what.
+#[derive(Debug, Default)]
+struct Inner {
+    kept: VecDeque<Bytes>,
+    bytes: usize,
+    readers: Vec<Sender<Bytes>>,
+}
+
+/// Windows as they come.
+#[derive(Debug)]
+pub struct Hub {
+    begin: Bytes,
+    inner: Mutex<Inner>,
+}
+
+impl Hub {
+    /// Of a document to which windows are added: both as JSON on one line.
+    pub fn new(begin: &str) -> Hub {
+        Hub { begin: event("begin", begin), inner: Mutex::default() }
+    }
+
+    /// Whoever had it panicked between two whole states, or not at all.
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a window to all. Who is too far behind is let go, and has what is kept when it comes again.
+    pub fn publish(&self, window: &str) {
+        let event = event("window", window);
+        let mut inner = self.inner();
+        inner.readers.retain(|reader| reader.try_send(event.clone()).is_ok());
+        inner.bytes += event.len();
+        inner.kept.push_back(event);
+        while inner.kept.len() > WINDOWS || inner.bytes > BYTES && inner.kept.len() > 1 {
+            let gone = inner.kept.pop_front().map_or(0, |gone| gone.len());
+            inner.bytes -= gone;
+        }
+    }
+
+    /// One more reads: what is kept, then what comes. `None`: too many do.
+    pub(crate) fn join(&self) -> Option<Receiver<Bytes>> {
+        let mut inner = self.inner();
+        inner.readers.retain(|reader| !reader.is_closed());
+        if inner.readers.len() >= READERS {
+            return None;
+        }
+        let (sender, receiver) = channel(1 + inner.kept.len() + BEHIND);
+        for event in std::iter::once(&self.begin).chain(&inner.kept) {
+            // There is room for all of them.
+            sender.try_send(event.clone()).ok()?;
+        }
+        inner.readers.push(sender);
+        Some(receiver)
+    }
+}
+
+/// As browsers read it; JSON is on one line.
+fn event(name: &str, data: &str) -> Bytes {
+    Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(receiver: &mut Receiver<Bytes>) -> Vec<Bytes> {
+        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
+    }
+
+    #[test]
+    fn who_comes_late_has_the_last_windows_and_who_stays_the_next() {
+        let hub = Hub::new("{}");
+        (0..WINDOWS + 5).for_each(|n| hub.publish(&n.to_string()));
+        let mut reader = hub.join().expect("room");
+        let kept = all(&mut reader);
+        assert_eq!(kept.len(), 1 + WINDOWS);
+        assert_eq!(kept[0], "event: begin\ndata: {}\n\n");
+        assert_eq!(kept[1], "event: window\ndata: 5\n\n");
+        hub.publish("next");
+        assert_eq!(all(&mut reader), ["event: window\ndata: next\n\n"]);
+    }
+
+    #[test]
+    fn who_does_not_read_is_let_go_and_bytes_are_bounded() {
+        let hub = Hub::new("{}");
+        let mut reader = hub.join().expect("room");
+        let window = "x".repeat(BYTES / 8);
+        (0..BEHIND + 9).for_each(|_| hub.publish(&window));
+        assert_eq!(hub.inner().readers.len(), 0);
+        assert!(hub.inner().bytes <= BYTES);
+        assert!(!all(&mut reader).is_empty());
+        assert!(reader.is_closed(), "its connection ends");
+    }
+
+    #[test]
+    fn there_is_room_for_some() {
+        let hub = Hub::new("{}");
+        let readers: Vec<_> = (0..READERS).filter_map(|_| hub.join()).collect();
+        assert!(readers.len() == READERS && hub.join().is_none());
+        drop(readers);
+        assert!(hub.join().is_some());
+    }
+}

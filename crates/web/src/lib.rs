@@ -1,0 +1,16 @@
+//! The page over HTTP, for browsers of this machine, or of others that were told a token.
+//!
+//! `door` decides who may come in, by what a request says (pure); `answer` answers: the page at `/`, windows at
+//! `/events` as they come, and nothing else; `hub` keeps the last windows and hands each to all who read.
+//! Nobody can hold it: requests have seconds to arrive, connections and readers a number, and who does not
+//! read what comes is let go.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod door;
+mod hub;
+mod server;
+
+pub use door::Door;
+pub use hub::Hub;
+pub use server::{Content, Server, WebError};

@@ -1,0 +1,98 @@
+//! What is answered, and what is not.
+
+use exactop_web::{Content, Door, Hub, Server};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+
+struct Served {
+    address: SocketAddr,
+    hub: Arc<Hub>,
+    _server: Server,
+}
+
+fn served(token: Option<&str>) -> Served {
+    let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
+    let hub = Arc::new(Hub::new("{}"));
+    let door = Door { address, token: token.map(String::from) };
+    let content = Content {
+        page: "<p>the page</p>".into(),
+        policy: "default-src 'none'".into(),
+        hub: Some(Arc::clone(&hub)),
+    };
+    Served { address, hub, _server: Server::start(listener, door, content).expect("a server") }
+}
+
+impl Served {
+    fn ask(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        let request = request.replace("HERE", &self.address.to_string());
+        stream.write_all(request.replace('\n', "\r\n").as_bytes()).expect("a request");
+        stream
+    }
+
+    fn told(&self, request: &str) -> String {
+        let mut told = String::new();
+        self.ask(request).read_to_string(&mut told).expect("an answer");
+        told
+    }
+}
+
+#[test]
+fn the_page_comes_with_strict_headers_and_nothing_else_is_there() {
+    let served = served(None);
+    let page = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
+    assert!(page.starts_with("HTTP/1.1 200") && page.ends_with("<p>the page</p>"), "{page}");
+    for header in [
+        "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+        "x-content-type-options: nosniff",
+        "x-frame-options: DENY",
+        "referrer-policy: no-referrer",
+        "cross-origin-resource-policy: same-origin",
+        "cache-control: no-store",
+    ] {
+        assert!(page.contains(&format!("{header}\r\n")), "{header}: {page}");
+    }
+    for (request, status) in [
+        ("GET /../etc/passwd HTTP/1.1\nHost: HERE\n\n", "404"),
+        ("GET /metrics HTTP/1.1\nHost: HERE\n\n", "404"),
+        ("POST / HTTP/1.1\nHost: HERE\nContent-Length: 0\n\n", "405"),
+        ("DELETE /events HTTP/1.1\nHost: HERE\n\n", "405"),
+        ("GET / HTTP/1.1\nHost: evil.example\n\n", "403"),
+        ("GET / HTTP/1.1\nHost: HERE\nHost: evil.example\n\n", "403"),
+        ("GET / HTTP/1.0\n\n", "403"),
+        ("GET /events HTTP/1.1\nHost: HERE\nSec-Fetch-Site: cross-site\n\n", "403"),
+    ] {
+        let told = served.told(request);
+        assert!(
+            told.starts_with(&format!("HTTP/1.1 {status}"))
+                || told.starts_with(&format!("HTTP/1.0 {status}")),
+            "{request}: {told}"
+        );
+        assert!(!told.contains("access-control-allow"), "{told}");
+    }
+}
+
+#[test]
+fn who_does_not_know_the_token_gets_nothing() {
+    let served = served(Some("secret"));
+    for path in ["/", "/?token=", "/?token=secres", "/events", "/events?token=x"] {
+        let told = served.told(&format!("GET {path} HTTP/1.1\nHost: HERE\n\n"));
+        assert!(told.starts_with("HTTP/1.1 403") && !told.contains("the page<"), "{told}");
+        assert!(!told.contains("secret"), "{told}");
+    }
+    let told = served.told("GET /?token=secret HTTP/1.1\nHost: HERE\n\n");
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+}
+
+#[test]
+fn windows_come_as_they_are_measured() {
+    let served = served(None);
+    served.hub.publish("1");
+    let stream = served.ask("GET /events HTTP/1.1\nHost: HERE\nSec-Fetch-Site: same-origin\n\n");
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let mut until = |wanted: &str| lines.by_ref().find(|line| line == wanted).is_some();
+    assert!(until("content-type: text/event-stream") && until("data: {}") && until("data: 1"));
+    served.hub.publish("2");
+    assert!(until("event: window") && until("data: 2"));
+}
