@@ -101,3 +101,17 @@ fn ten_thousand_rows_are_a_hundred_in_the_page() {
     assert_eq!(page.words(last), "10006");
     page.is_quiet();
 }
+
+#[test]
+#[ignore = "a measurement: cargo test -p exactop-page --test browser -- --ignored --nocapture"]
+fn an_hour_and_a_week_are_drawn_at_once() {
+    for (name, windows) in [("an hour of seconds", 3600), ("a week of ten seconds", 60_480)] {
+        let planted = Planted { windows, crowd: 150, ..Planted::default() };
+        let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+        let told = page.browser.ask(
+            "[performance.getEntriesByType('navigation')[0].loadEventEnd, document.getElementById('data').textContent.length]",
+        );
+        println!("{name}: drawn after (ms), bytes of data: {told}");
+        page.is_quiet();
+    }
+}
