@@ -92,7 +92,10 @@ class Plot {
   show(view, chosen) {
     this.view = view;
     this.chosen = chosen;
-    [this.from_us, this.to_us] = this.model.timeOf(view);
+    // A clock may have been set back meanwhile.
+    const { from_us, to_us } = this.model.slots;
+    this.from_us = from_us.slice(...view).reduce((least, us) => Math.min(least, us), Infinity);
+    this.to_us = to_us.slice(...view).reduce((most, us) => Math.max(most, us), -Infinity);
     if (this.details.open) this.fillTable();
     this.draw();
   }

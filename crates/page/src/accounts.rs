@@ -64,7 +64,7 @@ impl Accounts {
 
     /// Adds those of another window. What was told apart in some windows only is the sum of these.
     pub fn add(&mut self, other: &Accounts) {
-        self.capacity_ns += other.capacity_ns;
+        self.capacity_ns = self.capacity_ns.saturating_add(other.capacity_ns);
         for (sum, part) in self.parts.iter_mut().zip(other.parts) {
             *sum = match (*sum, part) {
                 (None, part) => part,

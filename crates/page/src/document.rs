@@ -160,7 +160,7 @@ impl Slots {
         }
         let Some(last) = self.from_us.len().checked_sub(1) else { return };
         self.to_us[last] = span_us.1;
-        self.length_ns[last] += window.0;
+        self.length_ns[last] = self.length_ns[last].saturating_add(window.0);
         self.windows[last] += 1;
         self.state[last] = self.state[last].max(window.1);
         let mut all = Accounts { capacity_ns: self.capacity_ns[last], ..Accounts::default() };

@@ -66,8 +66,10 @@ impl Weight {
     /// Takes what it did in a window.
     pub fn add(&mut self, delta: &Counters, at: u32, length_ns: u64) {
         let wanted = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
-        let ns: u64 = wanted.iter().filter_map(|&counter| delta.get(counter)).sum();
-        self.total_ns += ns;
+        let parts = wanted.iter().filter_map(|&counter| delta.get(counter));
+        // A recording says what it likes.
+        let ns = parts.fold(0u64, u64::saturating_add);
+        self.total_ns = self.total_ns.saturating_add(ns);
         self.last = at;
         self.most = self.most.max(ns as f64 / length_ns.max(1) as f64);
     }
