@@ -7,8 +7,9 @@ mod seen;
 mod socket;
 
 use crate::ask::{Look, Window};
+use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
-use crate::schedule::Schedule;
+use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
 use exactop_recording::stream::{word, Outgoing};
 use exactop_recording::{Bad, Machine};
@@ -163,15 +164,7 @@ impl Server {
             }
             for spoke in reader.read() {
                 match spoke {
-                    Spoke::Window(Window { interval_ns, after_ns, .. }) => {
-                        // Nobody waits for what is far off.
-                        let after_ns = after_ns.unwrap_or(now_ns).min(now_ns);
-                        // What was told before somebody came they do not have.
-                        let follows = reader.place == Place::Follows;
-                        let after_ns = if follows { after_ns } else { now_ns };
-                        self.schedule.ask(reader.number, interval_ns, after_ns, now_ns);
-                        reader.ask(after_ns, self.schedule.last_ns());
-                    }
+                    Spoke::Window(window) => ask(&mut self.schedule, reader, &window, now_ns),
                     Spoke::Look(look) => {
                         let looked = looked(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
@@ -235,7 +228,9 @@ impl Server {
 
     /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.
     pub fn tell(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) {
-        self.schedule.ended(now.at_ns);
+        let served = self.schedule.ended(now.at_ns);
+        let served = self.readers.iter_mut().filter(|reader| served.contains(&reader.number));
+        served.for_each(Reader::awaits_next);
         if let Err(bad) = self.send(t0_ns, now, book) {
             // What they have does not go on.
             debug_assert_eq!(bad, Bad::TooMuch);
@@ -258,7 +253,7 @@ impl Server {
         };
         if self.readers.iter().any(|reader| reader.place == Place::Follows) {
             let window: Arc<[u8]> = outgoing.window(t0_ns, now, wall_offset_ns)?.into();
-            self.tell_all(&window, now.at_ns);
+            self.tell_all(&window);
         }
         // Those who asked, and were not there when it began.
         let come = self.readers.iter().any(Reader::is_due);
@@ -270,16 +265,32 @@ impl Server {
         if come || outgoing.is_long() {
             if let Some(whole) = book.whole() {
                 let whole: Arc<[u8]> = outgoing.keyframe(&whole, wall_offset_ns)?.into();
-                self.tell_all(&whole, now.at_ns);
+                self.tell_all(&whole);
             }
         }
         self.outgoing = Some(outgoing);
         Ok(())
     }
 
-    fn tell_all(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
+    fn tell_all(&mut self, bytes: &Arc<[u8]>) {
         let follow = self.readers.iter_mut().filter(|reader| reader.place == Place::Follows);
-        follow.for_each(|reader| reader.tell(bytes, at_ns));
+        follow.for_each(|reader| reader.tell(bytes));
+    }
+}
+
+/// Somebody asks for ends of windows.
+fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
+    // Nobody waits for what is far off, and what was told before somebody came they do not have.
+    let after_ns = match reader.place {
+        Place::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
+        _ => now_ns,
+    };
+    let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
+    let asked = Asked { interval_ns: window.interval_ns, after_ns, ends };
+    schedule.ask(reader.number, asked, now_ns);
+    // They were sent what goes up to the last end, or it is held for them.
+    if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
+        reader.write();
     }
 }
 

@@ -65,8 +65,8 @@ pub struct Reader {
     unread_bytes: usize,
     /// What is unread is to be read now, and was not all written for want of room.
     is_full: bool,
-    /// They wait for an end that is not before this.
-    awaits_ns: Option<u64>,
+    /// They wait for what is told next.
+    is_awaited: bool,
     over: Over,
 }
 
@@ -83,7 +83,7 @@ impl Reader {
             written: 0,
             unread_bytes: 0,
             is_full: false,
-            awaits_ns: None,
+            is_awaited: false,
             over: Over::No,
         }
     }
@@ -167,26 +167,22 @@ impl Reader {
         }
     }
 
-    /// They ask for an end that is not before `after_ns`; the last one was at `last_ns`, and they have
-    /// been sent what goes up to it, or it is held for them.
-    pub fn ask(&mut self, after_ns: u64, last_ns: Option<u64>) {
-        match last_ns.is_some_and(|last_ns| last_ns >= after_ns) {
-            true => self.write(),
-            false => self.awaits_ns = Some(after_ns),
-        }
+    /// A window is told next that they asked for.
+    pub fn awaits_next(&mut self) {
+        self.is_awaited = true;
     }
 
     /// They get all that is sent from here on, the next piece at once.
     pub fn follow(&mut self, beginning: &Arc<[u8]>) {
         self.place = Place::Follows;
-        self.awaits_ns = Some(0);
+        self.is_awaited = true;
         self.keep(beginning);
     }
 
-    /// Tells what goes up to an instant: now if they wait for that, else with what they wait for.
-    pub fn tell(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
+    /// Tells it: now if they wait for that, else with what they wait for.
+    pub fn tell(&mut self, bytes: &Arc<[u8]>) {
         self.keep(bytes);
-        let is_awaited = self.awaits_ns.take_if(|after_ns| *after_ns <= at_ns).is_some();
+        let is_awaited = std::mem::take(&mut self.is_awaited);
         // Where there was no room, whoever reads makes some.
         if !self.is_full && (is_awaited || self.unread_bytes > HELD) {
             self.write();
