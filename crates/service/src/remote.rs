@@ -12,10 +12,13 @@ use exactop_model::merged::Merged;
 use exactop_model::{Provenance, Snapshot};
 use exactop_recording::stream::{Heard, Incoming, StreamError};
 use exactop_recording::{About, FORMAT};
-use exactop_sources::{Request, Source, SourceError};
+use exactop_sources::{pid_namespace, Request, Source, SourceError};
+use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::time::{clock_gettime, ClockId};
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -34,6 +37,8 @@ const CHUNK: usize = 1 << 16;
 struct Came {
     merged: Merged,
     about: Option<Box<About>>,
+    /// Others are told of as one sum.
+    is_inside: bool,
     ended: Option<Ended>,
 }
 
@@ -86,9 +91,23 @@ impl Connection {
     }
 
     fn say(&mut self, said: &Said) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(said)?;
-        line.push(b'\n');
-        self.stream.write_all(&line)
+        self.stream.write_all(&line(said)?)
+    }
+
+    /// Says who reads, and shows by which numbers they call processes: who is in a PID namespace of their
+    /// own is told of those in it.
+    fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
+        let line = line(hello)?;
+        let namespace = pid_namespace::own().ok();
+        let files: Vec<BorrowedFd> = namespace.iter().map(AsFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(&files));
+        }
+        let flags = SendFlags::NOSIGNAL;
+        let sent = sendmsg(&self.stream, &[IoSlice::new(&line)], &mut beside, flags)?;
+        self.stream.write_all(&line[sent..])
     }
 }
 
@@ -129,7 +148,7 @@ impl Remote {
         let mut connection = Connection::open(path, &shared)?;
         let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
         let first = Said::Window(Window::default());
-        let asked = connection.say(&hello).and_then(|()| connection.say(&first));
+        let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
         let (about, provenance) = {
             let came = awaited(path, &shared, 1, asked.is_err())?;
             let about = came.about.clone();
@@ -143,6 +162,11 @@ impl Remote {
     /// Who serves, of which machine.
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
+    pub fn is_inside(&self) -> bool {
+        self.shared.came().is_inside
     }
 
     /// A window that ends now, or did so just before.
@@ -298,7 +322,10 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
             Heard::Machine(about) => came.about = Some(about),
             // For others who came later.
             Heard::Whole(_) if came.merged.at_ns().is_some() => {}
-            Heard::Whole(whole) => came.merged.add(*whole),
+            Heard::Whole(whole) => {
+                came.is_inside = whole.outside.is_some();
+                came.merged.add(*whole);
+            }
             Heard::Window(_, now) => came.merged.add(*now),
             // Nothing was asked for beside.
             Heard::Answer(_) => {}
@@ -308,6 +335,12 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
         shared.something.notify_all();
     }
     Ok(())
+}
+
+fn line(said: &Said) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn now_ns() -> u64 {

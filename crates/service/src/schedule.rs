@@ -49,7 +49,11 @@ struct Waiting {
 enum Then {
     Nothing,
     /// So many more at a pace.
-    Pace { interval_ns: u64, grid_ns: u64, ends: u32 },
+    Pace {
+        interval_ns: u64,
+        grid_ns: u64,
+        ends: u32,
+    },
     Beat(Beat),
 }
 

@@ -1,20 +1,24 @@
 //! The socket: who reads, what they ask for, and the same bytes for all of them.
 
+mod inside;
 mod looking;
 mod pids;
 mod readers;
 mod seen;
 mod socket;
+mod telling;
 
 use crate::ask::{Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
 use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
-use exactop_recording::stream::{word, Outgoing};
+use exactop_recording::stream::word;
 use exactop_recording::{Bad, Machine};
+use inside::{Insides, NAMESPACES};
 pub use looking::{Attach, Programs};
 use looking::{Looking, Reply};
+use pids::Whose;
 use readers::{Place, Reader, Spoke};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
@@ -23,8 +27,8 @@ use socket::Socket;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
+use telling::{Telling, Told};
 
 /// So many read at most.
 const READERS: usize = 128;
@@ -54,7 +58,8 @@ pub struct Wanted {
 pub struct Server {
     socket: Socket,
     machine: Machine,
-    outgoing: Option<Outgoing>,
+    telling: Telling,
+    insides: Insides,
     readers: Vec<Reader>,
     schedule: Schedule,
     looking: Looking,
@@ -75,7 +80,8 @@ impl Server {
         Ok(Server {
             socket: Socket::listen(path, group)?,
             machine,
-            outgoing: None,
+            telling: Telling::default(),
+            insides: Insides::default(),
             readers: Vec::new(),
             schedule: Schedule::default(),
             looking: Looking::new()
@@ -103,9 +109,11 @@ impl Server {
     /// What the next window is to have.
     pub fn wanted(&self) -> Wanted {
         let asks = self.readers.iter().filter_map(|reader| reader.wants.as_ref());
+        // Who has other numbers means another process by this one.
+        let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
         Wanted {
-            needs: asks.clone().fold(Needs::NONE, |needs, ask| needs | ask.needs()),
-            watch: asks.clone().find_map(|ask| ask.watch),
+            needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
+            watch: of_all.filter_map(|reader| reader.wants.as_ref()?.watch).next(),
         }
     }
 
@@ -176,7 +184,28 @@ impl Server {
                 }
             }
         }
+        self.refuse_namespaces();
         self.let_go();
+    }
+
+    /// Those of more PID namespaces than are told something.
+    fn refuse_namespaces(&mut self) {
+        let mut told: Vec<(u64, u64)> = Vec::new();
+        for reader in &mut self.readers {
+            let Some(id) = reader.namespace.as_ref().map(|namespace| namespace.id()) else {
+                continue;
+            };
+            if told.contains(&id) {
+                continue;
+            }
+            if told.len() < NAMESPACES {
+                told.push(id);
+                continue;
+            }
+            let why = format!("{NAMESPACES} PID namespaces are told something already");
+            self.notices.push(Notice::Refused(why.clone()));
+            reader.refuse(&why);
+        }
     }
 
     /// What programs on demand told, and windows of theirs that are to end.
@@ -202,17 +231,20 @@ impl Server {
 
     fn accept(&mut self) {
         for stream in self.socket.accept() {
-            if let Err(why) = self.admit(&stream) {
-                self.notices.push(Notice::Refused(why.clone()));
-                refuse(&stream, &why);
-                continue;
-            }
+            let whose = match self.admit(&stream) {
+                Ok(whose) => whose,
+                Err(why) => {
+                    self.notices.push(Notice::Refused(why.clone()));
+                    refuse(&stream, &why);
+                    continue;
+                }
+            };
             self.numbers += 1;
-            self.readers.push(Reader::new(self.numbers, stream));
+            self.readers.push(Reader::new(self.numbers, stream, whose));
         }
     }
 
-    fn admit(&mut self, stream: &UnixStream) -> Result<(), String> {
+    fn admit(&mut self, stream: &UnixStream) -> Result<Whose, String> {
         if self.readers.len() >= READERS {
             // Whoever has said nothing yet goes first.
             if let Some(silent) = self.readers.iter().position(|r| r.place == Place::New) {
@@ -223,7 +255,7 @@ impl Server {
             return Err(format!("{READERS} readers are served already"));
         }
         socket::may_read(stream)?;
-        pids::are_theirs(stream)
+        pids::whose(stream)
     }
 
     /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.
@@ -235,46 +267,19 @@ impl Server {
             // What they have does not go on.
             debug_assert_eq!(bad, Bad::TooMuch);
             self.notices.push(Notice::TooLarge);
-            self.outgoing = None;
+            self.telling = Telling::default();
+            self.insides.forget();
             self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
         }
         self.let_go();
     }
 
     fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), Bad> {
-        if self.readers.is_empty() {
-            self.outgoing = None;
-            return Ok(());
-        }
-        let wall_offset_ns = wall_offset_ns();
-        let mut outgoing = match self.outgoing.take() {
-            Some(outgoing) => outgoing,
-            None => Outgoing::begin(&self.machine, now.at_ns)?,
-        };
-        if self.readers.iter().any(|reader| reader.place == Place::Follows) {
-            let window: Arc<[u8]> = outgoing.window(t0_ns, now, wall_offset_ns)?.into();
-            self.tell_all(&window);
-        }
-        // Those who asked, and were not there when it began.
-        let come = self.readers.iter().any(Reader::is_due);
-        if come {
-            let beginning: Arc<[u8]> = outgoing.beginning().into();
-            let come = self.readers.iter_mut().filter(|reader| reader.is_due());
-            come.for_each(|reader| reader.follow(&beginning));
-        }
-        if come || outgoing.is_long() {
-            if let Some(whole) = book.whole() {
-                let whole: Arc<[u8]> = outgoing.keyframe(&whole, wall_offset_ns)?.into();
-                self.tell_all(&whole);
-            }
-        }
-        self.outgoing = Some(outgoing);
-        Ok(())
-    }
-
-    fn tell_all(&mut self, bytes: &Arc<[u8]>) {
-        let follow = self.readers.iter_mut().filter(|reader| reader.place == Place::Follows);
-        follow.for_each(|reader| reader.tell(bytes));
+        let of_all = self.readers.iter_mut().filter(|reader| reader.namespace.is_none());
+        let mut of_all: Vec<&mut Reader> = of_all.collect();
+        let told = Told { t0_ns, now, whole: &|| book.whole() };
+        self.telling.tell(&self.machine, &told, &mut of_all)?;
+        self.insides.tell(&self.machine, t0_ns, now, book, &mut self.readers)
     }
 }
 
@@ -296,6 +301,9 @@ fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u6
 
 /// Somebody looks at what programs on demand count.
 fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
+    if reader.namespace.is_some() {
+        return Some(Reply::Refusal(pids::NOT_LOOKED_AT.into()));
+    }
     let seen = || socket::user(reader.stream()).map(Seen::by);
     looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
 }
@@ -323,11 +331,4 @@ fn refuse(mut stream: &UnixStream, why: &str) {
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// What the wall clock is ahead of CLOCK_MONOTONIC.
-fn wall_offset_ns() -> i64 {
-    let wall = clock_gettime(ClockId::Realtime);
-    let wall_ns = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);
-    i64::try_from(wall_ns - i128::from(now_ns())).unwrap_or(i64::MAX)
 }

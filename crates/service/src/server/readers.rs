@@ -4,12 +4,17 @@
 //! and of the pieces between two of their own windows nobody makes anything alone. So what many cost
 //! goes by how often they ask, not by how often the fastest of them does.
 
+use super::pids::{self, Whose};
 use crate::ask::{Look, Said, Window, LONGEST};
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
+use exactop_sources::pid_namespace::PidNamespace;
 use rustix::event::PollFlags;
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -57,6 +62,11 @@ pub struct Reader {
     pub place: Place,
     /// What they asked for last.
     pub wants: Option<Window>,
+    /// The PID namespace that they are told of; `None`: everyone.
+    pub namespace: Option<Arc<PidNamespace>>,
+    whose: Whose,
+    /// A file that came with what they said.
+    shown: Option<OwnedFd>,
     stream: UnixStream,
     said: Vec<u8>,
     unread: VecDeque<Arc<[u8]>>,
@@ -72,11 +82,14 @@ pub struct Reader {
 
 impl Reader {
     /// Who just came; `stream` does not block.
-    pub fn new(number: u64, stream: UnixStream) -> Reader {
+    pub fn new(number: u64, stream: UnixStream, whose: Whose) -> Reader {
         Reader {
             number,
             place: Place::New,
             wants: None,
+            namespace: None,
+            whose,
+            shown: None,
             stream,
             said: Vec::new(),
             unread: VecDeque::new(),
@@ -124,7 +137,7 @@ impl Reader {
     /// What they said.
     pub fn read(&mut self) -> Vec<Spoke> {
         let mut bytes = [0; LONGEST];
-        match self.stream.read(&mut bytes) {
+        match self.receive(&mut bytes) {
             Ok(0) => self.over = Over::Gone,
             Ok(n) => self.said.extend_from_slice(&bytes[..n]),
             Err(error) if is_for_later(&error) => {}
@@ -145,16 +158,46 @@ impl Reader {
         spoke
     }
 
+    /// Reads; with the first words a file may come.
+    fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if self.place != Place::New {
+            return self.stream.read(bytes);
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(&self.stream, &mut [IoSliceMut::new(bytes)], &mut beside, flags)?;
+        for message in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = message {
+                files.for_each(|file| self.shown = Some(file));
+            }
+        }
+        Ok(received.bytes)
+    }
+
+    /// Whether they are told of this namespace.
+    pub fn is_in(&self, namespace: &PidNamespace) -> bool {
+        self.namespace.as_ref().is_some_and(|own| own.id() == namespace.id())
+    }
+
+    /// They said who they are.
+    fn greet(&mut self) -> Result<(), String> {
+        let shown = self.shown.take();
+        self.namespace = match self.whose {
+            Whose::Hosts => None,
+            Whose::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
+        };
+        self.place = Place::Greeted;
+        Ok(())
+    }
+
     fn line(&mut self, line: &[u8]) -> Option<Spoke> {
         let said = match serde_json::from_slice(line) {
             Ok(said) => said,
             Err(error) => return Some(Spoke::Wrong(wrong(line, &error))),
         };
         match said {
-            Said::Hello(_) if self.place == Place::New => {
-                self.place = Place::Greeted;
-                None
-            }
+            Said::Hello(_) if self.place == Place::New => self.greet().err().map(Spoke::Wrong),
             Said::Window(window) if self.place != Place::New => {
                 self.wants = Some(window.clone());
                 Some(Spoke::Window(window))
