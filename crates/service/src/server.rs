@@ -4,6 +4,7 @@ mod inside;
 mod looking;
 mod pids;
 mod readers;
+mod ready;
 mod seen;
 mod socket;
 mod telling;
@@ -20,6 +21,7 @@ pub use looking::{Attach, Programs};
 use looking::{Looking, Reply};
 use pids::Whose;
 use readers::{Place, Reader, Spoke};
+use ready::{For, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
 use seen::Seen;
@@ -61,6 +63,7 @@ pub struct Server {
     telling: Telling,
     insides: Insides,
     readers: Vec<Reader>,
+    ready: Ready,
     schedule: Schedule,
     looking: Looking,
     numbers: u64,
@@ -83,6 +86,7 @@ impl Server {
             telling: Telling::default(),
             insides: Insides::default(),
             readers: Vec::new(),
+            ready: Ready::new().map_err(|error| ServiceError::Io { what: "wait", error })?,
             schedule: Schedule::default(),
             looking: Looking::new()
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
@@ -141,7 +145,8 @@ impl Server {
             others.iter().map(|&other| PollFd::from_borrowed_fd(other, PollFlags::IN)).collect();
         files.push(PollFd::new(self.socket.listener(), PollFlags::IN));
         files.push(PollFd::from_borrowed_fd(self.looking.file(), PollFlags::IN));
-        files.extend(self.readers.iter().map(|r| PollFd::new(r.stream(), r.awaits())));
+        self.ready.update(&mut self.readers);
+        files.push(PollFd::from_borrowed_fd(self.ready.file(), PollFlags::IN));
         let due = [self.due_ns(), self.looking.due_ns()].into_iter().flatten().min();
         let due = due.map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns())));
         let most = due.map_or(most, |due| due.min(most));
@@ -153,7 +158,9 @@ impl Server {
         let ready: Vec<PollFlags> = files.iter().map(PollFd::revents).collect();
         drop(files);
         let (others, own) = ready.split_at(others.len());
-        self.attend(&own[2..]);
+        if own[2].contains(PollFlags::IN) {
+            self.attend(&self.ready.all());
+        }
         self.look();
         if own[0].contains(PollFlags::IN) {
             self.accept();
@@ -161,13 +168,15 @@ impl Server {
         Ok(others.iter().map(|ready| !ready.is_empty()).collect())
     }
 
-    fn attend(&mut self, ready: &[PollFlags]) {
+    fn attend(&mut self, ready: &[For]) {
         let now_ns = now_ns();
-        for (reader, ready) in self.readers.iter_mut().zip(ready) {
-            if ready.contains(PollFlags::OUT) {
+        for ready in ready {
+            let reader = self.readers.iter_mut().find(|reader| reader.number == ready.number);
+            let Some(reader) = reader else { continue };
+            if ready.written {
                 reader.write();
             }
-            if !ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+            if !ready.read {
                 continue;
             }
             for spoke in reader.read() {
@@ -240,7 +249,11 @@ impl Server {
                 }
             };
             self.numbers += 1;
-            self.readers.push(Reader::new(self.numbers, stream, whose));
+            let mut reader = Reader::new(self.numbers, stream, whose);
+            match self.ready.add(&reader) {
+                Ok(()) => self.readers.push(reader),
+                Err(error) => reader.refuse(&format!("nobody would hear you: {error}")),
+            }
         }
     }
 

@@ -9,7 +9,6 @@ use crate::ask::{Look, Said, Window, LONGEST};
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
 use exactop_sources::pid_namespace::PidNamespace;
-use rustix::event::PollFlags;
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -75,6 +74,8 @@ pub struct Reader {
     unread_bytes: usize,
     /// What is unread is to be read now, and was not all written for want of room.
     is_full: bool,
+    /// As was said last.
+    was_full: bool,
     /// They wait for what is told next.
     is_awaited: bool,
     over: Over,
@@ -96,6 +97,7 @@ impl Reader {
             written: 0,
             unread_bytes: 0,
             is_full: false,
+            was_full: false,
             is_awaited: false,
             over: Over::No,
         }
@@ -105,12 +107,11 @@ impl Reader {
         &self.stream
     }
 
-    /// What to wait for.
-    pub fn awaits(&self) -> PollFlags {
-        match self.is_full {
-            true => PollFlags::IN | PollFlags::OUT,
-            false => PollFlags::IN,
-        }
+    /// Whether they wait for room, if that is news since the last call.
+    pub fn fullness(&mut self) -> Option<bool> {
+        let is_news = self.is_full != self.was_full;
+        self.was_full = self.is_full;
+        is_news.then_some(self.is_full)
     }
 
     /// Waits for the beginning.
