@@ -215,6 +215,10 @@ typedef struct exactop_books {
    * the source does not sample.
    */
   uint32_t exact;
+  /**
+   * Tasks outside of the PID namespace that a daemon tells of; EXACTOP_MISSING: it tells of everyone.
+   */
+  uint64_t outside_ns;
 } exactop_books;
 
 #ifdef __cplusplus

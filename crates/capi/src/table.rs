@@ -91,6 +91,8 @@ pub struct exactop_books {
     /// 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
     /// the source does not sample.
     pub exact: u32,
+    /// Tasks outside of the PID namespace that a daemon tells of; EXACTOP_MISSING: it tells of everyone.
+    pub outside_ns: u64,
 }
 
 impl exactop_table {
@@ -167,6 +169,7 @@ fn of_frame(frame: &Frame) -> exactop_books {
         residual_ns: frame.books.residual_ns,
         cpus: frame.cpus.len() as u32,
         exact: u32::from(frame.exact),
+        outside_ns: frame.books.outside_ns.unwrap_or(EXACTOP_MISSING),
     }
 }
 

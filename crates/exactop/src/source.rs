@@ -57,19 +57,26 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     }
     let socket = wanted.socket.as_deref().unwrap_or(SOCKET.as_ref());
     match wanted.whose {
-        Whose::Daemon => on_socket(socket),
-        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket),
+        Whose::Daemon => on_socket(socket, wanted),
+        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted),
         // What a daemon measures all the time; a split of one's own it cannot be told.
         AUTO if wanted.split == SplitOptions::default() && socket.exists() => {
-            on_socket(socket).or_else(|_| own(Choice::Auto, wanted))
+            on_socket(socket, wanted).or_else(|_| own(Choice::Auto, wanted))
         }
         Whose::Own(choice) => own(choice, wanted),
     }
 }
 
-fn on_socket(socket: &Path) -> Result<(Session, Origin), Failure> {
+fn on_socket(socket: &Path, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
     let remote = Box::new(remote.map_err(Failure::failed)?);
+    // Whoever sums what was recorded takes it for all that ran.
+    if wanted.record.is_some() && remote.is_inside() {
+        return Err(Failure::failed(
+            "what the daemon tells in a PID namespace is no recording of a machine: \
+             record outside of it, or by --source procfs",
+        ));
+    }
     let mut session = Session::new(remote, Path::new("/proc")).map_err(Failure::failed)?;
     session.names_are_told();
     Ok((session, Origin::Procfs))

@@ -14,6 +14,8 @@ pub struct Books {
     pub tasks_ns: u64,
     /// Tasks that exited in the window.
     pub exited_ns: u64,
+    /// Tasks outside of the PID namespace that is told of; `None`: everyone is told of.
+    pub outside_ns: Option<u64>,
     /// Executing, but nobody knows who.
     pub unnamed_ns: u64,
     /// Interrupts, where measured; else part of the task or idle time they hit.
@@ -34,19 +36,23 @@ impl Books {
         let of_exited =
             |c: Counter| window.exited.iter().filter_map(|e| e.delta.get(c)).sum::<u64>();
         let cpus = || window.cpus.iter().map(|c| &c.time);
+        let outside = window.outside.unwrap_or_default();
         let mut books = Books {
             total_ns: window.length_ns() * window.cpus.len() as u64,
             tasks_ns: of_tasks(Counter::RunNs),
             exited_ns: of_exited(Counter::RunNs),
+            outside_ns: window.outside.map(|outside| outside.run_ns),
             unnamed_ns: cpus().map(|c| c.unnamed_ns + c.no_name_ns).fold(0, u64::wrapping_add),
             irq_ns: cpus()
                 .map(|c| c.irq_idle_ns)
                 .sum::<Option<u64>>()
-                .map(|cpu| cpu + of_tasks(Counter::IrqNs) + of_exited(Counter::IrqNs)),
+                .map(|cpu| cpu + of_tasks(Counter::IrqNs) + of_exited(Counter::IrqNs))
+                .map(|ns| ns.wrapping_add(outside.irq_ns)),
             steal_ns: cpus()
                 .map(|c| c.steal_idle_ns)
                 .sum::<Option<u64>>()
-                .map(|cpu| cpu + of_tasks(Counter::StealNs) + of_exited(Counter::StealNs)),
+                .map(|cpu| cpu + of_tasks(Counter::StealNs) + of_exited(Counter::StealNs))
+                .map(|ns| ns.wrapping_add(outside.steal_ns)),
             idle_ns: cpus().map(|c| c.idle_ns).fold(0, u64::wrapping_add),
             offline_ns: cpus().map(|c| c.offline_ns).fold(0, u64::wrapping_add),
             residual_ns: 0,
@@ -59,7 +65,8 @@ impl Books {
         }
         let tasks = [books.tasks_ns, books.exited_ns, books.unnamed_ns];
         let others = [books.idle_ns, books.offline_ns].into_iter().chain(books.irq_ns);
-        let sum = tasks.into_iter().chain(others).chain(books.steal_ns).fold(0, u64::wrapping_add);
+        let others = others.chain(books.steal_ns).chain(books.outside_ns);
+        let sum = tasks.into_iter().chain(others).fold(0, u64::wrapping_add);
         books.residual_ns = books.total_ns.wrapping_sub(sum) as i64;
         books
     }

@@ -4,7 +4,7 @@ use crate::audit::Audit;
 use crate::audited::repaired_tasks;
 use crate::counters::{Counter, Counters};
 use crate::provenance::Quality;
-use crate::snapshot::{CostSample, CpuSample, GroupMove, Snapshot};
+use crate::snapshot::{CostSample, CpuSample, GroupMove, Outside, Snapshot};
 use crate::system::StatTicks;
 use crate::window::{CpuDelta, ExitDelta, TaskDelta, Window};
 
@@ -37,10 +37,13 @@ pub(crate) fn difference(
 ) -> Window {
     let (t0_ns, t1_ns) = (last.at_ns, now.at_ns);
     let mut cpus = cpu_differences(last, now);
+    let outside = now.outside.zip(last.outside);
+    let mut outside = outside.map(|(now, then)| now.since(&then));
     if !interrupts_are_measured(last, now) {
         let tasks = tasks.iter_mut().map(|t| &mut t.delta);
         let exited = exited.iter_mut().map(|e| &mut e.delta);
         fold_interrupts(tasks.chain(exited), cpus.iter_mut());
+        outside.iter_mut().for_each(Outside::fold_interrupts);
     }
     let ticks_of = |now: Option<StatTicks>, then: Option<StatTicks>| {
         now.zip(then).map(|(now, then)| now.since(&then))
@@ -74,6 +77,7 @@ pub(crate) fn difference(
             bpf_ns: minus(now.cost.bpf_ns, last.cost.bpf_ns),
             bpf_events: minus(now.cost.bpf_events, last.cost.bpf_events),
         },
+        outside,
         end: now.clone(),
     }
 }

@@ -207,7 +207,10 @@ pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     let looking = Looking {
         window,
         book,
-        used_ns: books.tasks_ns + books.exited_ns + books.unnamed_ns,
+        used_ns: books.tasks_ns
+            + books.exited_ns
+            + books.outside_ns.unwrap_or(0)
+            + books.unnamed_ns,
         still: book.waited_throughout(window),
     };
     let mut found = looking.throttled();

@@ -10,7 +10,7 @@ use crate::difference::fold_interrupts;
 use crate::errors::ErrorKind;
 use crate::exactness::RepairedTasks;
 use crate::key::AccountId;
-use crate::snapshot::{ExitSample, GroupMove, ProcessRef, Snapshot, TaskSample};
+use crate::snapshot::{ExitSample, GroupMove, Outside, ProcessRef, Snapshot, TaskSample};
 use crate::system::StatTicks;
 use crate::window::{CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -81,6 +81,8 @@ impl Joined {
             let exited = self.exited.values_mut().chain(&mut self.ended).map(|e| &mut e.delta);
             let cpus = sum.cpus.iter_mut().chain(&mut window.cpus);
             fold_interrupts(tasks.chain(exited), cpus);
+            let outside = sum.outside.iter_mut().chain(&mut window.outside);
+            outside.for_each(Outside::fold_interrupts);
         }
         let (before_ns, length_ns) = (sum.length_ns(), window.length_ns());
         add_cpus(&mut sum.cpus, &window.cpus, before_ns, length_ns);
@@ -109,6 +111,7 @@ impl Joined {
             errors: sum.errors,
             moves: sum.moves,
             cost: sum.cost,
+            outside: sum.outside.zip(window.outside).map(|(then, now)| then.and(&now)),
             ..window
         }
     }

@@ -55,7 +55,7 @@ pub use key::{AccountId, Comm, Ident, TaskKey, Who};
 pub use needs::Needs;
 pub use on_demand::SyscallNr;
 pub use provenance::{Provenance, Quality, SourceKind};
-pub use snapshot::{CpuSample, ExitSample, MicroState, Snapshot, TaskSample};
+pub use snapshot::{CpuSample, ExitSample, MicroState, Outside, Snapshot, TaskSample};
 pub use tap::Tap;
 pub use value::{Datum, Missing, Value};
 pub use window::Window;

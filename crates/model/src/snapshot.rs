@@ -186,6 +186,45 @@ pub struct CpuSample {
     pub watched_dispatches: Option<u64>,
 }
 
+/// What ran and is told of as one sum: who is in a PID namespace is told of those in it, and so much of
+/// all others. Cumulative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Outside {
+    /// Executing.
+    pub run_ns: u64,
+    /// Interrupts that hit them, where measured.
+    pub irq_ns: u64,
+    /// Stolen from them, where measured.
+    pub steal_ns: u64,
+}
+
+impl Outside {
+    /// What came on top of `earlier`.
+    pub fn since(&self, earlier: &Outside) -> Outside {
+        Outside {
+            // Wrapping: a step back shows as an absurd residual instead of being hidden.
+            run_ns: self.run_ns.wrapping_sub(earlier.run_ns),
+            irq_ns: self.irq_ns.wrapping_sub(earlier.irq_ns),
+            steal_ns: self.steal_ns.wrapping_sub(earlier.steal_ns),
+        }
+    }
+
+    /// The sum.
+    pub fn and(&self, other: &Outside) -> Outside {
+        Outside {
+            run_ns: self.run_ns.wrapping_add(other.run_ns),
+            irq_ns: self.irq_ns.wrapping_add(other.irq_ns),
+            steal_ns: self.steal_ns.wrapping_add(other.steal_ns),
+        }
+    }
+
+    /// Interrupts that are not told apart are part of what they hit.
+    pub(crate) fn fold_interrupts(&mut self) {
+        self.run_ns = self.run_ns.wrapping_add(std::mem::take(&mut self.irq_ns));
+    }
+}
+
 /// What looking cost, cumulative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
@@ -235,4 +274,6 @@ pub struct Snapshot {
     pub system: System,
     /// What looking cost so far.
     pub cost: CostSample,
+    /// Those who are told of as one sum; `None`: everyone is told of.
+    pub outside: Option<Outside>,
 }

@@ -3,7 +3,9 @@
 use crate::audit::{Audit, ExitAudit, TaskAudit};
 use crate::counters::Counters;
 use crate::errors::ErrorCounts;
-use crate::snapshot::{CostSample, CpuSample, ExitSample, GroupMove, Snapshot, TaskSample};
+use crate::snapshot::{
+    CostSample, CpuSample, ExitSample, GroupMove, Outside, Snapshot, TaskSample,
+};
 use crate::system::StatTicks;
 
 /// One task in one window.
@@ -78,6 +80,8 @@ pub struct Window {
     pub cpu_ticks: Vec<(u32, StatTicks)>,
     /// What looking cost in the window.
     pub cost: CostSample,
+    /// What those did who are told of as one sum; `None`: everyone is told of.
+    pub outside: Option<Outside>,
     /// The snapshot at the end, without its tasks and exited groups.
     pub end: Snapshot,
 }

@@ -155,6 +155,7 @@ impl Masks {
             repaired_wait_ns,
             system,
             cost,
+            outside,
         } = now;
         Snapshot {
             at_ns,
@@ -173,6 +174,7 @@ impl Masks {
             repaired_wait_ns,
             system,
             cost,
+            outside,
         }
     }
 

@@ -157,6 +157,7 @@ fn machine() -> Columns {
         .chain(of(Type::Text, "source reason irq steal unthrottle audit_run audit_lat"))
         .chain(errors)
         .chain(quality)
+        .chain(of(Type::Uint, "outside_ns outside_irq_ns outside_steal_ns"))
         .collect()
 }
 

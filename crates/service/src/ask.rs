@@ -47,6 +47,10 @@ pub struct Window {
     /// An end before this instant (CLOCK_MONOTONIC ns) does not serve; without it now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_ns: Option<u64>,
+    /// So many ends are wanted, each `interval_ns` after the one before, of which only the first is asked
+    /// for; 1 where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<u32>,
     /// What costs extra and is wanted all the same, by the names of [`NEEDS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
@@ -138,9 +142,16 @@ impl Window {
         Window {
             interval_ns,
             after_ns,
+            ends: None,
             needs: wanted.map(|(name, _)| name.into()).collect(),
             watch,
         }
+    }
+
+    /// Whether it wants the same as another, at another instant.
+    pub fn is_for_the_same(&self, other: &Window) -> bool {
+        let same_pace = (self.interval_ns, self.ends) == (other.interval_ns, other.ends);
+        same_pace && (&self.needs, self.watch) == (&other.needs, other.watch)
     }
 
     /// What it needs, as far as this version knows it.

@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+pub mod beat;
 mod error;
 mod looker;
 mod remote;

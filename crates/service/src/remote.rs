@@ -4,6 +4,7 @@
 //! it likes. What is counted only while somebody asks is asked for with every window.
 
 use crate::ask::{Hello, Said, Window};
+use crate::beat::{Beat, MOST_ENDS};
 use crate::error::ServiceError;
 use crate::schedule;
 use exactop_model::escape::harmless;
@@ -11,10 +12,13 @@ use exactop_model::merged::Merged;
 use exactop_model::{Provenance, Snapshot};
 use exactop_recording::stream::{Heard, Incoming, StreamError};
 use exactop_recording::{About, FORMAT};
-use exactop_sources::{Request, Source, SourceError};
+use exactop_sources::{pid_namespace, Request, Source, SourceError};
+use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::time::{clock_gettime, ClockId};
-use std::io::{Read, Write};
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,6 +27,8 @@ use std::time::{Duration, Instant};
 
 /// How long an answer may take beyond what the grid of window ends makes of it.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an end may be overdue that comes by itself, before it is asked for.
+const OVERDUE_NS: u64 = 100_000_000;
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
@@ -31,6 +37,8 @@ const CHUNK: usize = 1 << 16;
 struct Came {
     merged: Merged,
     about: Option<Box<About>>,
+    /// Others are told of as one sum.
+    is_inside: bool,
     ended: Option<Ended>,
 }
 
@@ -83,9 +91,23 @@ impl Connection {
     }
 
     fn say(&mut self, said: &Said) -> std::io::Result<()> {
-        let mut line = serde_json::to_vec(said)?;
-        line.push(b'\n');
-        self.stream.write_all(&line)
+        self.stream.write_all(&line(said)?)
+    }
+
+    /// Says who reads, and shows by which numbers they call processes: who is in a PID namespace of their
+    /// own is told of those in it.
+    fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
+        let line = line(hello)?;
+        let namespace = pid_namespace::own().ok();
+        let files: Vec<BorrowedFd> = namespace.iter().map(AsFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(&files));
+        }
+        let flags = SendFlags::NOSIGNAL;
+        let sent = sendmsg(&self.stream, &[IoSlice::new(&line)], &mut beside, flags)?;
+        self.stream.write_all(&line[sent..])
     }
 }
 
@@ -112,6 +134,8 @@ pub struct Remote {
     about: Box<About>,
     provenance: Provenance,
     taken_ns: Option<u64>,
+    /// What was asked for last, and what comes by itself because of it.
+    asked: Option<(Window, Beat)>,
 }
 
 impl Remote {
@@ -124,19 +148,25 @@ impl Remote {
         let mut connection = Connection::open(path, &shared)?;
         let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
         let first = Said::Window(Window::default());
-        let asked = connection.say(&hello).and_then(|()| connection.say(&first));
+        let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
         let (about, provenance) = {
             let came = awaited(path, &shared, 1, asked.is_err())?;
             let about = came.about.clone();
             let provenance = came.merged.provenance().cloned();
             about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
         };
-        Ok(Remote { path: path.into(), connection, shared, about, provenance, taken_ns: None })
+        let path = path.into();
+        Ok(Remote { path, connection, shared, about, provenance, taken_ns: None, asked: None })
     }
 
     /// Who serves, of which machine.
     pub fn about(&self) -> &About {
         &self.about
+    }
+
+    /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
+    pub fn is_inside(&self) -> bool {
+        self.shared.came().is_inside
     }
 
     /// A window that ends now, or did so just before.
@@ -145,17 +175,60 @@ impl Remote {
             let opened_by = self.connection.opened_by;
             return Err(ServiceError::Forked { path: self.path.clone(), opened_by });
         }
+        let now_ns = now_ns();
         let interval_ns = request.interval_ns;
-        let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns());
-        let ask = Said::Window(Window::of(interval_ns, after_ns, request.needs, request.watch));
-        let asked = self.connection.say(&ask);
-        let mut came = awaited(&self.path, &self.shared, after_ns, asked.is_err())?;
-        let taken = came.merged.take();
-        let snapshot = taken.ok_or_else(|| ServiceError::Closed(self.path.clone()))?;
-        drop(came);
+        let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns);
+        let ends = interval_ns.map(|_| MOST_ENDS);
+        let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
+        let window = Window { ends, ..window };
+        let by_itself = match self.comes(&window, after_ns, now_ns) {
+            Some(patience) => self.came(after_ns, patience)?,
+            None => None,
+        };
+        let snapshot = match by_itself {
+            Some(snapshot) => snapshot,
+            None => self.ask(window, after_ns)?,
+        };
         self.taken_ns = Some(snapshot.at_ns);
         self.provenance = snapshot.provenance.clone();
         Ok(snapshot)
+    }
+}
+
+impl Remote {
+    /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
+    fn comes(&self, window: &Window, after_ns: u64, now_ns: u64) -> Option<Duration> {
+        let (asked, beat) = self.asked.as_ref()?;
+        if !asked.is_for_the_same(window) {
+            return None;
+        }
+        let next_ns = beat.next_ns(after_ns.saturating_sub(1))?;
+        let is_soon = next_ns <= schedule::point_ns(window.interval_ns, now_ns);
+        let until_ns = next_ns.saturating_add(OVERDUE_NS);
+        is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(now_ns)))
+    }
+
+    /// What comes up to an instant within a time; `None`: it did not.
+    fn came(&self, after_ns: u64, most: Duration) -> Result<Option<Snapshot>, ServiceError> {
+        let came = came_within(&self.path, &self.shared, after_ns, most)?;
+        came.map(|came| self.take(came)).transpose()
+    }
+
+    /// Asks for a window, and for those after it.
+    fn ask(&mut self, window: Window, after_ns: u64) -> Result<Snapshot, ServiceError> {
+        let asked = self.connection.say(&Said::Window(window.clone()));
+        let came = awaited(&self.path, &self.shared, after_ns, asked.is_err())?;
+        let snapshot = self.take(came)?;
+        let grid_ns = schedule::grid_ns(window.interval_ns);
+        self.asked = window.interval_ns.map(|interval_ns| {
+            let beat = Beat::after(snapshot.at_ns, interval_ns, grid_ns, MOST_ENDS - 1);
+            (window, beat)
+        });
+        Ok(snapshot)
+    }
+
+    fn take(&self, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
+        came.merged.take().ok_or_else(|| ServiceError::Closed(self.path.clone()))
     }
 }
 
@@ -186,10 +259,26 @@ fn awaited<'a>(
     refused: bool,
 ) -> Result<MutexGuard<'a, Came>, ServiceError> {
     let begun = Instant::now();
+    // Whoever could not ask is told why by what was sent before the connection ended.
+    let most = if refused { PATIENCE / 10 } else { PATIENCE };
+    came_within(path, shared, after_ns, most)?.ok_or_else(|| ServiceError::Silent {
+        path: path.to_path_buf(),
+        seconds: begun.elapsed().as_secs(),
+    })
+}
+
+/// The same; `None`: it did not within this time.
+fn came_within<'a>(
+    path: &Path,
+    shared: &'a Shared,
+    after_ns: u64,
+    most: Duration,
+) -> Result<Option<MutexGuard<'a, Came>>, ServiceError> {
+    let begun = Instant::now();
     let mut came = shared.came();
     loop {
         if came.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns) {
-            return Ok(came);
+            return Ok(Some(came));
         }
         let path = || path.to_path_buf();
         match came.ended.clone() {
@@ -200,12 +289,8 @@ fn awaited<'a>(
             }
             None => {}
         }
-        let left = PATIENCE.checked_sub(begun.elapsed());
-        // Whoever could not ask is told why by what was sent before the connection ended.
-        let left = if refused { left.map(|left| left.min(PATIENCE / 10)) } else { left };
-        let Some(left) = left.filter(|left| !left.is_zero()) else {
-            return Err(ServiceError::Silent { path: path(), seconds: begun.elapsed().as_secs() });
-        };
+        let left = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+        let Some(left) = left else { return Ok(None) };
         let waited = shared.something.wait_timeout(came, left);
         came = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
@@ -237,7 +322,10 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
             Heard::Machine(about) => came.about = Some(about),
             // For others who came later.
             Heard::Whole(_) if came.merged.at_ns().is_some() => {}
-            Heard::Whole(whole) => came.merged.add(*whole),
+            Heard::Whole(whole) => {
+                came.is_inside = whole.outside.is_some();
+                came.merged.add(*whole);
+            }
             Heard::Window(_, now) => came.merged.add(*now),
             // Nothing was asked for beside.
             Heard::Answer(_) => {}
@@ -247,6 +335,12 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
         shared.something.notify_all();
     }
     Ok(())
+}
+
+fn line(said: &Said) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn now_ns() -> u64 {

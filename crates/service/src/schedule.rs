@@ -5,6 +5,11 @@
 //! of all paces share their points, and there are never more than ten ends a second. Whoever looks
 //! every second waits up to a second for the first end; from then on they ask right after a point,
 //! and the end is there at once.
+//!
+//! One question may be for several ends, each a pace after the one before ([`Beat`]): those come without
+//! being asked for, so that who looks regularly wakes nobody by asking.
+
+use crate::beat::Beat;
 
 /// Two ends are at least so far apart, ns.
 pub const SHORTEST_NS: u64 = 100_000_000;
@@ -19,12 +24,63 @@ const GRIDS: [u64; 4] = [COARSEST_NS, 500_000_000, 200_000_000, SHORTEST_NS];
 /// Who asks.
 pub type Asker = u64;
 
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// How often they look; `None`: nobody knows.
+    pub interval_ns: Option<u64>,
+    /// An end before this does not serve ([`after_ns`]).
+    pub after_ns: u64,
+    /// How many ends: the others each an interval after the one before.
+    pub ends: u32,
+}
+
 /// One who waits for an end.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     asker: Asker,
     after_ns: u64,
     due_ns: u64,
+    then: Then,
+}
+
+/// What comes after that end.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Nothing,
+    /// So many more at a pace.
+    Pace {
+        interval_ns: u64,
+        grid_ns: u64,
+        ends: u32,
+    },
+    Beat(Beat),
+}
+
+impl Asked {
+    fn then(&self) -> Then {
+        match (self.interval_ns, self.ends.saturating_sub(1)) {
+            (None, _) | (_, 0) => Then::Nothing,
+            (Some(interval_ns), ends) => {
+                Then::Pace { interval_ns, grid_ns: grid_ns(self.interval_ns), ends }
+            }
+        }
+    }
+}
+
+impl Waiting {
+    /// What they wait for once a window ended that serves; `None`: nothing.
+    fn served(self, at_ns: u64) -> Option<Waiting> {
+        let beat = match self.then {
+            Then::Nothing => return None,
+            Then::Pace { interval_ns, grid_ns, ends } => {
+                Beat::after(at_ns, interval_ns, grid_ns, ends)
+            }
+            Then::Beat(beat) => beat,
+        };
+        let due_ns = beat.next_ns(at_ns)?;
+        Some(Waiting { after_ns: due_ns, due_ns, then: Then::Beat(beat), ..self })
+    }
 }
 
 /// Who waits for what.
@@ -35,7 +91,7 @@ pub struct Schedule {
 }
 
 /// The distance of points for somebody who looks so often.
-fn grid_ns(interval_ns: Option<u64>) -> u64 {
+pub fn grid_ns(interval_ns: Option<u64>) -> u64 {
     let interval_ns = interval_ns.unwrap_or(SHORTEST_NS);
     GRIDS.into_iter().find(|&grid| grid <= interval_ns).unwrap_or(SHORTEST_NS)
 }
@@ -52,20 +108,25 @@ pub fn after_ns(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> u
     has_ns.map_or(after_ns, |has_ns| after_ns.max(has_ns + 1))
 }
 
+/// When an end is due for somebody who looks so often and asks now.
+pub fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
+    let grid_ns = grid_ns(interval_ns);
+    let point_ns = now_ns - now_ns % grid_ns;
+    match now_ns - point_ns <= late_ns(grid_ns) {
+        true => now_ns,
+        false => point_ns + grid_ns,
+    }
+}
+
 impl Schedule {
-    /// Somebody asks now for an end that is not before `after_ns` ([`after_ns`]).
-    pub fn ask(&mut self, asker: Asker, interval_ns: Option<u64>, after_ns: u64, now_ns: u64) {
-        let grid_ns = grid_ns(interval_ns);
-        let late_ns = late_ns(grid_ns);
-        let point_ns = now_ns - now_ns % grid_ns;
-        let due_ns = match now_ns - point_ns <= late_ns {
-            true => now_ns,
-            false => point_ns + grid_ns,
-        };
-        let due_ns = due_ns.max(self.last_ns.map_or(0, |last_ns| last_ns + SHORTEST_NS));
+    /// Somebody asks now, and no longer for what they asked for before.
+    pub fn ask(&mut self, asker: Asker, asked: Asked, now_ns: u64) {
+        let due_ns = point_ns(asked.interval_ns, now_ns);
+        let waiting = Waiting { asker, after_ns: asked.after_ns, due_ns, then: asked.then() };
         self.leave(asker);
-        if self.last_ns.is_none_or(|last_ns| last_ns < after_ns) {
-            self.waiting.push(Waiting { asker, after_ns, due_ns });
+        match self.last_ns.filter(|&last_ns| last_ns >= asked.after_ns) {
+            Some(last_ns) => self.waiting.extend(waiting.served(last_ns)),
+            None => self.waiting.push(waiting),
         }
     }
 
@@ -74,10 +135,14 @@ impl Schedule {
         self.waiting.retain(|waiting| waiting.asker != asker);
     }
 
-    /// A window ended then.
-    pub fn ended(&mut self, at_ns: u64) {
+    /// A window ended then: who waited for it.
+    pub fn ended(&mut self, at_ns: u64) -> Vec<Asker> {
         self.last_ns = Some(at_ns);
-        self.waiting.retain(|waiting| waiting.after_ns > at_ns);
+        let (served, waiting): (Vec<_>, Vec<_>) =
+            self.waiting.drain(..).partition(|waiting| waiting.after_ns <= at_ns);
+        self.waiting = waiting;
+        self.waiting.extend(served.iter().filter_map(|waiting| waiting.served(at_ns)));
+        served.iter().map(|waiting| waiting.asker).collect()
     }
 
     /// When the last one ended; `None`: none has.
@@ -87,7 +152,8 @@ impl Schedule {
 
     /// When the next is to end; `None`: nobody waits.
     pub fn due_ns(&self) -> Option<u64> {
-        self.waiting.iter().map(|waiting| waiting.due_ns).min()
+        let due_ns = self.waiting.iter().map(|waiting| waiting.due_ns).min()?;
+        Some(due_ns.max(self.last_ns.map_or(0, |last_ns| last_ns + SHORTEST_NS)))
     }
 }
 
@@ -123,7 +189,7 @@ mod tests {
                 Some(n) => {
                     let interval_ns = Some(lookers[n].0);
                     let after_ns = after_ns(interval_ns, theirs[n].last().copied(), due_ns);
-                    schedule.ask(n as u64, interval_ns, after_ns, due_ns);
+                    schedule.ask(n as u64, Asked { interval_ns, after_ns, ends: 1 }, due_ns);
                     after[n] = Some(after_ns);
                 }
                 None => {
@@ -177,7 +243,8 @@ mod tests {
     fn an_end_that_was_there_just_before_serves_too() {
         let mut schedule = Schedule::default();
         let ask = |schedule: &mut Schedule, asker, has_ns, now_ns| {
-            schedule.ask(asker, Some(S), after_ns(Some(S), has_ns, now_ns), now_ns);
+            let after_ns = after_ns(Some(S), has_ns, now_ns);
+            schedule.ask(asker, Asked { interval_ns: Some(S), after_ns, ends: 1 }, now_ns);
         };
         ask(&mut schedule, 1, None, 10 * S);
         assert_eq!(schedule.due_ns(), Some(10 * S));
@@ -190,6 +257,34 @@ mod tests {
         assert_eq!(schedule.due_ns(), None);
         ask(&mut schedule, 1, Some(10 * S), 10 * S + 20 * MS);
         assert_eq!(schedule.due_ns(), Some(10 * S + SHORTEST_NS), "that one they have");
+    }
+
+    #[test]
+    fn ends_that_were_asked_for_together_come_by_themselves() {
+        let mut schedule = Schedule::default();
+        let asked = |interval_ms, after_ns, ends| Asked {
+            interval_ns: Some(interval_ms * MS),
+            after_ns,
+            ends,
+        };
+        schedule.ask(1, asked(500, 10 * S, 3), 10 * S);
+        schedule.ask(2, asked(1000, 10 * S, 2), 10 * S);
+        let mut told = Vec::new();
+        while let Some(due_ns) = schedule.due_ns() {
+            told.push((due_ns / MS, schedule.ended(due_ns + 200_000)));
+        }
+        for (_, askers) in &mut told {
+            askers.sort_unstable();
+        }
+        assert_eq!(told, [(10_000, vec![1, 2]), (10_500, vec![1]), (11_000, vec![1, 2])]);
+        // What is there already is the first of them; a new question is instead of the one before.
+        schedule.ask(1, asked(500, 11 * S, 9), 11 * S + 10 * MS);
+        schedule.ask(1, asked(1000, 11 * S, 2), 11 * S + 20 * MS);
+        assert_eq!(schedule.due_ns(), Some(12 * S));
+        assert_eq!(schedule.ended(12 * S - 10 * MS), [0; 0], "that is not their point");
+        assert_eq!(schedule.due_ns(), Some(12 * S + 90 * MS), "so soon after another none ends");
+        assert_eq!(schedule.ended(12 * S + 90 * MS), [1]);
+        assert_eq!(schedule.due_ns(), None);
     }
 
     proptest! {

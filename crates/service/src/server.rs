@@ -1,20 +1,27 @@
 //! The socket: who reads, what they ask for, and the same bytes for all of them.
 
+mod inside;
 mod looking;
 mod pids;
 mod readers;
+mod ready;
 mod seen;
 mod socket;
+mod telling;
 
 use crate::ask::{Look, Window};
+use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
-use crate::schedule::Schedule;
+use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
-use exactop_recording::stream::{word, Outgoing};
+use exactop_recording::stream::word;
 use exactop_recording::{Bad, Machine};
+use inside::{Insides, NAMESPACES};
 pub use looking::{Attach, Programs};
 use looking::{Looking, Reply};
+use pids::Whose;
 use readers::{Place, Reader, Spoke};
+use ready::{For, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
 use seen::Seen;
@@ -22,8 +29,8 @@ use socket::Socket;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
+use telling::{Telling, Told};
 
 /// So many read at most.
 const READERS: usize = 128;
@@ -53,8 +60,10 @@ pub struct Wanted {
 pub struct Server {
     socket: Socket,
     machine: Machine,
-    outgoing: Option<Outgoing>,
+    telling: Telling,
+    insides: Insides,
     readers: Vec<Reader>,
+    ready: Ready,
     schedule: Schedule,
     looking: Looking,
     numbers: u64,
@@ -74,8 +83,10 @@ impl Server {
         Ok(Server {
             socket: Socket::listen(path, group)?,
             machine,
-            outgoing: None,
+            telling: Telling::default(),
+            insides: Insides::default(),
             readers: Vec::new(),
+            ready: Ready::new().map_err(|error| ServiceError::Io { what: "wait", error })?,
             schedule: Schedule::default(),
             looking: Looking::new()
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
@@ -102,9 +113,11 @@ impl Server {
     /// What the next window is to have.
     pub fn wanted(&self) -> Wanted {
         let asks = self.readers.iter().filter_map(|reader| reader.wants.as_ref());
+        // Who has other numbers means another process by this one.
+        let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
         Wanted {
-            needs: asks.clone().fold(Needs::NONE, |needs, ask| needs | ask.needs()),
-            watch: asks.clone().find_map(|ask| ask.watch),
+            needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
+            watch: of_all.filter_map(|reader| reader.wants.as_ref()?.watch).next(),
         }
     }
 
@@ -132,7 +145,8 @@ impl Server {
             others.iter().map(|&other| PollFd::from_borrowed_fd(other, PollFlags::IN)).collect();
         files.push(PollFd::new(self.socket.listener(), PollFlags::IN));
         files.push(PollFd::from_borrowed_fd(self.looking.file(), PollFlags::IN));
-        files.extend(self.readers.iter().map(|r| PollFd::new(r.stream(), r.awaits())));
+        self.ready.update(&mut self.readers);
+        files.push(PollFd::from_borrowed_fd(self.ready.file(), PollFlags::IN));
         let due = [self.due_ns(), self.looking.due_ns()].into_iter().flatten().min();
         let due = due.map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns())));
         let most = due.map_or(most, |due| due.min(most));
@@ -144,7 +158,9 @@ impl Server {
         let ready: Vec<PollFlags> = files.iter().map(PollFd::revents).collect();
         drop(files);
         let (others, own) = ready.split_at(others.len());
-        self.attend(&own[2..]);
+        if own[2].contains(PollFlags::IN) {
+            self.attend(&self.ready.all());
+        }
         self.look();
         if own[0].contains(PollFlags::IN) {
             self.accept();
@@ -152,26 +168,20 @@ impl Server {
         Ok(others.iter().map(|ready| !ready.is_empty()).collect())
     }
 
-    fn attend(&mut self, ready: &[PollFlags]) {
+    fn attend(&mut self, ready: &[For]) {
         let now_ns = now_ns();
-        for (reader, ready) in self.readers.iter_mut().zip(ready) {
-            if ready.contains(PollFlags::OUT) {
+        for ready in ready {
+            let reader = self.readers.iter_mut().find(|reader| reader.number == ready.number);
+            let Some(reader) = reader else { continue };
+            if ready.written {
                 reader.write();
             }
-            if !ready.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+            if !ready.read {
                 continue;
             }
             for spoke in reader.read() {
                 match spoke {
-                    Spoke::Window(Window { interval_ns, after_ns, .. }) => {
-                        // Nobody waits for what is far off.
-                        let after_ns = after_ns.unwrap_or(now_ns).min(now_ns);
-                        // What was told before somebody came they do not have.
-                        let follows = reader.place == Place::Follows;
-                        let after_ns = if follows { after_ns } else { now_ns };
-                        self.schedule.ask(reader.number, interval_ns, after_ns, now_ns);
-                        reader.ask(after_ns, self.schedule.last_ns());
-                    }
+                    Spoke::Window(window) => ask(&mut self.schedule, reader, &window, now_ns),
                     Spoke::Look(look) => {
                         let looked = looked(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
@@ -183,7 +193,28 @@ impl Server {
                 }
             }
         }
+        self.refuse_namespaces();
         self.let_go();
+    }
+
+    /// Those of more PID namespaces than are told something.
+    fn refuse_namespaces(&mut self) {
+        let mut told: Vec<(u64, u64)> = Vec::new();
+        for reader in &mut self.readers {
+            let Some(id) = reader.namespace.as_ref().map(|namespace| namespace.id()) else {
+                continue;
+            };
+            if told.contains(&id) {
+                continue;
+            }
+            if told.len() < NAMESPACES {
+                told.push(id);
+                continue;
+            }
+            let why = format!("{NAMESPACES} PID namespaces are told something already");
+            self.notices.push(Notice::Refused(why.clone()));
+            reader.refuse(&why);
+        }
     }
 
     /// What programs on demand told, and windows of theirs that are to end.
@@ -209,17 +240,24 @@ impl Server {
 
     fn accept(&mut self) {
         for stream in self.socket.accept() {
-            if let Err(why) = self.admit(&stream) {
-                self.notices.push(Notice::Refused(why.clone()));
-                refuse(&stream, &why);
-                continue;
-            }
+            let whose = match self.admit(&stream) {
+                Ok(whose) => whose,
+                Err(why) => {
+                    self.notices.push(Notice::Refused(why.clone()));
+                    refuse(&stream, &why);
+                    continue;
+                }
+            };
             self.numbers += 1;
-            self.readers.push(Reader::new(self.numbers, stream));
+            let mut reader = Reader::new(self.numbers, stream, whose);
+            match self.ready.add(&reader) {
+                Ok(()) => self.readers.push(reader),
+                Err(error) => reader.refuse(&format!("nobody would hear you: {error}")),
+            }
         }
     }
 
-    fn admit(&mut self, stream: &UnixStream) -> Result<(), String> {
+    fn admit(&mut self, stream: &UnixStream) -> Result<Whose, String> {
         if self.readers.len() >= READERS {
             // Whoever has said nothing yet goes first.
             if let Some(silent) = self.readers.iter().position(|r| r.place == Place::New) {
@@ -230,61 +268,55 @@ impl Server {
             return Err(format!("{READERS} readers are served already"));
         }
         socket::may_read(stream)?;
-        pids::are_theirs(stream)
+        pids::whose(stream)
     }
 
     /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.
     pub fn tell(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) {
-        self.schedule.ended(now.at_ns);
+        let served = self.schedule.ended(now.at_ns);
+        let served = self.readers.iter_mut().filter(|reader| served.contains(&reader.number));
+        served.for_each(Reader::awaits_next);
         if let Err(bad) = self.send(t0_ns, now, book) {
             // What they have does not go on.
             debug_assert_eq!(bad, Bad::TooMuch);
             self.notices.push(Notice::TooLarge);
-            self.outgoing = None;
+            self.telling = Telling::default();
+            self.insides.forget();
             self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
         }
         self.let_go();
     }
 
     fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), Bad> {
-        if self.readers.is_empty() {
-            self.outgoing = None;
-            return Ok(());
-        }
-        let wall_offset_ns = wall_offset_ns();
-        let mut outgoing = match self.outgoing.take() {
-            Some(outgoing) => outgoing,
-            None => Outgoing::begin(&self.machine, now.at_ns)?,
-        };
-        if self.readers.iter().any(|reader| reader.place == Place::Follows) {
-            let window: Arc<[u8]> = outgoing.window(t0_ns, now, wall_offset_ns)?.into();
-            self.tell_all(&window, now.at_ns);
-        }
-        // Those who asked, and were not there when it began.
-        let come = self.readers.iter().any(Reader::is_due);
-        if come {
-            let beginning: Arc<[u8]> = outgoing.beginning().into();
-            let come = self.readers.iter_mut().filter(|reader| reader.is_due());
-            come.for_each(|reader| reader.follow(&beginning));
-        }
-        if come || outgoing.is_long() {
-            if let Some(whole) = book.whole() {
-                let whole: Arc<[u8]> = outgoing.keyframe(&whole, wall_offset_ns)?.into();
-                self.tell_all(&whole, now.at_ns);
-            }
-        }
-        self.outgoing = Some(outgoing);
-        Ok(())
+        let of_all = self.readers.iter_mut().filter(|reader| reader.namespace.is_none());
+        let mut of_all: Vec<&mut Reader> = of_all.collect();
+        let told = Told { t0_ns, now, whole: &|| book.whole() };
+        self.telling.tell(&self.machine, &told, &mut of_all)?;
+        self.insides.tell(&self.machine, t0_ns, now, book, &mut self.readers)
     }
+}
 
-    fn tell_all(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
-        let follow = self.readers.iter_mut().filter(|reader| reader.place == Place::Follows);
-        follow.for_each(|reader| reader.tell(bytes, at_ns));
+/// Somebody asks for ends of windows.
+fn ask(schedule: &mut Schedule, reader: &mut Reader, window: &Window, now_ns: u64) {
+    // Nobody waits for what is far off, and what was told before somebody came they do not have.
+    let after_ns = match reader.place {
+        Place::Follows => window.after_ns.unwrap_or(now_ns).min(now_ns),
+        _ => now_ns,
+    };
+    let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
+    let asked = Asked { interval_ns: window.interval_ns, after_ns, ends };
+    schedule.ask(reader.number, asked, now_ns);
+    // They were sent what goes up to the last end, or it is held for them.
+    if schedule.last_ns().is_some_and(|last_ns| last_ns >= after_ns) {
+        reader.write();
     }
 }
 
 /// Somebody looks at what programs on demand count.
 fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> Option<Reply> {
+    if reader.namespace.is_some() {
+        return Some(Reply::Refusal(pids::NOT_LOOKED_AT.into()));
+    }
     let seen = || socket::user(reader.stream()).map(Seen::by);
     looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
 }
@@ -312,11 +344,4 @@ fn refuse(mut stream: &UnixStream, why: &str) {
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// What the wall clock is ahead of CLOCK_MONOTONIC.
-fn wall_offset_ns() -> i64 {
-    let wall = clock_gettime(ClockId::Realtime);
-    let wall_ns = i128::from(wall.tv_sec) * 1_000_000_000 + i128::from(wall.tv_nsec);
-    i64::try_from(wall_ns - i128::from(now_ns())).unwrap_or(i64::MAX)
 }

@@ -219,6 +219,33 @@ fn what_is_told_comes_when_it_was_asked_for_and_not_before() {
 }
 
 #[test]
+fn ends_asked_for_together_come_unasked_and_then_no_more() {
+    let daemon = Daemon::start();
+    let mut reader = UnixStream::connect(&daemon.path).unwrap();
+    let ask = b"{\"window\":{\"interval_ns\":100000000,\"ends\":4}}\n";
+    reader.write_all(b"{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n").unwrap();
+    reader.write_all(ask).unwrap();
+    reader.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let mut incoming = Incoming::new();
+    let mut ends = Vec::new();
+    let mut bytes = [0; 1 << 16];
+    while ends.len() < 4 {
+        let n = reader.read(&mut bytes).unwrap();
+        assert!(n > 0, "it was let go: {:?}", daemon.said());
+        incoming.push(&bytes[..n]);
+        let heard = std::iter::from_fn(|| incoming.next_heard().unwrap());
+        ends.extend(heard.filter_map(|heard| match heard {
+            Heard::Whole(now) | Heard::Window(_, now) => Some(now.at_ns),
+            _ => None,
+        }));
+    }
+    assert!(ends.windows(2).all(|pair| pair[1] - pair[0] >= 100_000_000), "{ends:?}");
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(daemon.windows.load(Ordering::SeqCst), 4, "nobody wants a fifth");
+    look(&daemon.path, 100, 1);
+}
+
+#[test]
 fn who_is_not_there_or_there_twice_is_named() {
     let mut daemon = Daemon::start();
     let twice = Server::listen(&daemon.path, None, machine()).unwrap_err();

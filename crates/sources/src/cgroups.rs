@@ -97,6 +97,9 @@ impl GroupWindows {
     }
 }
 
+/// Why there are no charges where a daemon tells of some tasks only.
+const INSIDE: &str = "a PID namespace is not told of control groups";
+
 /// A ledger whose tasks are summed by group.
 struct Sums {
     ledger: Box<dyn Source>,
@@ -117,6 +120,10 @@ impl Sums {
 
     fn window(&mut self) -> Result<Uses, SourceError> {
         let snapshot = self.ledger.snapshot(&self.request)?;
+        if snapshot.outside.is_some() {
+            let advice = "look outside of it".into();
+            return Err(SourceError::Unavailable { what: INSIDE.into(), advice });
+        }
         let window = self.book.advance(snapshot);
         Ok(window.map_or_else(Uses::default, |window| cgroups::uses(&window, &self.book)))
     }
@@ -150,7 +157,8 @@ impl GroupsBeside {
             self.files = opened.ok();
             return;
         };
-        let no_ledger = no_ledger(source);
+        let is_inside = window.end.outside.is_some();
+        let no_ledger = no_ledger(source).or_else(|| is_inside.then(|| INSIDE.to_string()));
         let uses = no_ledger.is_none().then(|| cgroups::uses(window, book));
         self.groups = Some(Ok(Groups {
             t0_ns: window.t0_ns,

@@ -23,6 +23,7 @@ pub mod ledger;
 #[cfg(feature = "bpf")]
 pub mod on_demand;
 pub mod passwd;
+pub mod pid_namespace;
 pub mod probe;
 pub mod procfs;
 pub mod session;

@@ -69,5 +69,6 @@ pub fn snapshot(source: SourceKind, at_ns: u64) -> Snapshot {
         repaired_wait_ns: None,
         system: System::default(),
         cost: CostSample::default(),
+        outside: None,
     }
 }

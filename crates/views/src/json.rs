@@ -173,7 +173,7 @@ pub(crate) fn books(frame: &Frame) -> Json {
     let books = &frame.books;
     // A source that cannot see exits does not know that there were none.
     let exited_ns = frame.died.map(|_| books.exited_ns);
-    json!({
+    let mut json = json!({
         "total_ns": books.total_ns,
         "tasks_ns": books.tasks_ns,
         "exited_ns": exited_ns,
@@ -182,7 +182,12 @@ pub(crate) fn books(frame: &Frame) -> Json {
         "steal_ns": books.steal_ns,
         "idle_ns": books.idle_ns,
         "offline_ns": books.offline_ns,
-    })
+    });
+    // Only where not everyone is told of.
+    if let Some(outside_ns) = books.outside_ns {
+        json["outside_ns"] = outside_ns.into();
+    }
+    json
 }
 
 fn cost(frame: &Frame) -> Json {

@@ -6,6 +6,7 @@ mod ends;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
+mod inside;
 mod looking;
 mod metrics;
 mod readers;

@@ -5,7 +5,7 @@ use crate::helpers::processes::{state, wait_until, Load, STOP};
 use crate::helpers::run::{alone, done, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 #[test]
 fn readers_with_intervals_of_their_own_share_one_ledger() {
@@ -89,33 +89,6 @@ fn where_no_daemon_is_that_is_said_in_one_line() {
     let nowhere = ["--source", "daemon", "--socket", "/nonexistent/socket"];
     run(&[&["--json", "-n", "1"], &nowhere[..]].concat())
         .refused(1, "no exactop daemon at /nonexistent/socket");
-}
-
-/// In a PID namespace of its own, whose /proc has other processes under the same numbers.
-const CONTAINED: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
-
-#[test]
-fn whose_processes_have_other_numbers_reads_procfs_and_is_told_why() {
-    let Some(_alone) = alone() else { return };
-    if !rustix::process::geteuid().is_root() {
-        return eprintln!("left out: only root makes namespaces");
-    }
-    let daemon = Daemon::start(&[]);
-    let program = crate::helpers::run::program();
-    let contained = |source: &str| {
-        let mut reader = Command::new(CONTAINED[0]);
-        reader.args(&CONTAINED[1..]).arg(&program).args(["--once", "--json", "-d", "0.2"]);
-        if !source.is_empty() {
-            reader.args(["--source", source]).arg("--socket").arg(daemon.socket());
-        }
-        done(reader)
-    };
-    contained("daemon").refused(1, "your processes have numbers of their own (a PID namespace)");
-    let windows = parsed(&contained("").fine());
-    assert_eq!(windows[0]["source"]["name"], "procfs");
-    assert!(windows[0]["source"]["reason"].is_string(), "{}", windows[0]["source"]);
-    let rows = windows[0]["tasks"].as_array().expect("rows");
-    assert!(rows.iter().any(|row| row["pid"] == 1 && row["comm"] == "exactop"), "{rows:?}");
 }
 
 #[test]

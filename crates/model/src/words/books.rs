@@ -10,6 +10,8 @@ pub enum Account {
     Tasks,
     /// Tasks that exited in the window.
     Exited,
+    /// Tasks outside of the PID namespace that is told of.
+    Outside,
     /// Executing, but nobody knows who.
     Unnamed,
     /// Interrupts.
@@ -29,6 +31,7 @@ impl Account {
         match self {
             Account::Tasks => "tasks",
             Account::Exited => "exited",
+            Account::Outside => "outside",
             Account::Unnamed => "unnamed",
             Account::Irq => "irq",
             Account::Steal => "steal",
@@ -86,6 +89,7 @@ fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
     [
         (Account::Tasks, Some(Some(i128::from(books.tasks_ns) + in_rows))),
         (Account::Exited, Some(frame.died.map(|_| exited))),
+        (Account::Outside, books.outside_ns.map(|ns| Some(ns.into()))),
         (Account::Unnamed, something(books.unnamed_ns.into())),
         (Account::Irq, Some(books.irq_ns.map(i128::from))),
         (Account::Steal, Some(books.steal_ns.map(i128::from))),

@@ -104,6 +104,9 @@ pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
 /// Why nobody has a name, if so: the source tells no control groups.
 pub fn without_groups(sums: &NamedSums, frame: &Frame) -> Option<String> {
     let nobody = sums.rows.iter().all(|row| row.name == crate::named::UNKNOWN);
+    if nobody && frame.books.outside_ns.is_some() && !sums.rows.is_empty() {
+        return Some("a PID namespace is not told of control groups".into());
+    }
     let source = frame.provenance.source;
     (nobody && !sums.rows.is_empty() && !source.sees_groups()).then(|| {
         format!(

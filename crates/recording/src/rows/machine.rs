@@ -7,7 +7,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::snapshot::CostSample;
+use exactop_model::snapshot::{CostSample, Outside};
 use exactop_model::system::{Memory, System};
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Snapshot};
 
@@ -25,6 +25,11 @@ pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {
         .uint(now.cost.bpf_events);
     put_system(&mut cells, &now.system);
     put_provenance(&mut cells, now);
+    let outside = now.outside.as_ref();
+    cells
+        .uint(outside.map(|outside| outside.run_ns))
+        .uint(outside.map(|outside| outside.irq_ns))
+        .uint(outside.map(|outside| outside.steal_ns));
     cells.row(0)
 }
 
@@ -73,6 +78,7 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> 
     let cost = CostSample { user_ns: f.known()?, bpf_ns: f.uint(), bpf_events: f.uint() };
     let system = get_system(f)?;
     let (provenance, errors) = get_provenance(f)?;
+    let outside = [f.uint(), f.uint(), f.uint()];
     Ok(Snapshot {
         at_ns,
         provenance,
@@ -90,6 +96,11 @@ pub(crate) fn machine_of(row: &Row, strings: &Strings) -> Result<Snapshot, Bad> 
         repaired_wait_ns,
         system,
         cost,
+        outside: all(outside).map(|[run_ns, irq_ns, steal_ns]| Outside {
+            run_ns,
+            irq_ns,
+            steal_ns,
+        }),
     })
 }
 

@@ -4,7 +4,7 @@
 #![allow(dead_code)] // Each test uses a part of it.
 
 use exactop_model::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
-use exactop_model::snapshot::{CostSample, GroupMove, ProcessRef};
+use exactop_model::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
 use exactop_model::system::{Memory, StatTicks, System};
 use exactop_model::{
     AccountId, Book, Comm, Counter, Counters, CpuSample, Detail, ErrorCounts, ErrorKind,
@@ -227,6 +227,7 @@ impl World {
                 forks: Some(self.accounts),
             },
             cost: CostSample { user_ns: n, bpf_ns: None, bpf_events: Some(n) },
+            outside: self.complete.then_some(Outside { run_ns: n, irq_ns: 3 * n, steal_ns: 1 }),
         }
     }
 

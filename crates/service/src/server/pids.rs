@@ -1,30 +1,94 @@
-//! Whether who asks calls processes by the numbers that the daemon's snapshots have.
+//! By which numbers who asks calls processes: those that the daemon's snapshots have, or those of a PID
+//! namespace of their own (a container), where other processes have the daemon's numbers: rows would be
+//! of the wrong ones, and a signal would reach them. Such readers are told of their own, by their own.
 
+use exactop_sources::pid_namespace::{peer, PidNamespace};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::sockopt::socket_peercred;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
-/// How many PID namespaces below this /proc's a process is: it has a number in each (NSpid of
+/// Why programs on demand tell nothing in a namespace.
+pub const NOT_LOOKED_AT: &str =
+    "your processes have numbers of their own (a PID namespace), of which \
+     only windows are told; or start the container with the host's PIDs";
+
+/// Whose numbers somebody means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// Those that the daemon's snapshots have.
+    Hosts,
+    /// Those of a PID namespace below.
+    Theirs,
+}
+
+/// Which numbers a process has, from this /proc's namespace down to its own (NSpid of
 /// proc_pid_status(5)). Unlike its links in /proc/PID/ns, that takes no right to trace it.
-fn depth(pid: i32) -> Result<usize, String> {
+fn numbers(pid: u32) -> Result<Vec<u32>, String> {
     let path = format!("/proc/{pid}/status");
-    let status = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let status = std::fs::read(&path).map_err(|error| format!("{path}: {error}"))?;
+    let status = String::from_utf8_lossy(&status);
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
-    match numbers.map(|numbers| numbers.split_whitespace().count()) {
-        Some(count) if count > 0 => Ok(count - 1),
+    let numbers = numbers.map(|numbers| numbers.split_whitespace().map(str::parse).collect());
+    match numbers {
+        Some(Ok(numbers)) => Ok(numbers),
         _ => Err(format!("{path} has no NSpid")),
     }
 }
 
-/// In a PID namespace of its own (a container), a reader has other processes under the daemon's numbers:
-/// rows would be of the wrong ones, and a signal would reach them.
-pub fn are_theirs(stream: &UnixStream) -> Result<(), String> {
-    let peer =
-        socket_peercred(stream).map_err(|errno| format!("nobody knows who asks: {errno}"))?;
-    match depth(peer.pid.as_raw_pid()) {
-        Ok(0) => Ok(()),
-        Ok(_) => Err("your processes have numbers of their own (a PID namespace): \
+/// Who asks, and which numbers they have: those of who connected, who still lives.
+fn asker(stream: &UnixStream) -> Result<(u32, Vec<u32>), String> {
+    let unknown = |why: String| format!("nobody knows whose PIDs you mean: {why}");
+    let credentials = socket_peercred(stream).map_err(|errno| unknown(errno.to_string()))?;
+    let pid = credentials.pid.as_raw_pid().unsigned_abs();
+    // Before Linux 6.5 there is none.
+    let process = peer(stream.as_fd()).map_err(|error| unknown(error.to_string()))?;
+    let numbers = numbers(pid).map_err(unknown)?;
+    // Their number may have been given to another only after that.
+    match process.is_none_or(|process| lives(&process)) {
+        true => Ok((pid, numbers)),
+        false => Err(unknown("whoever connected has ended".into())),
+    }
+}
+
+/// Whether a process has not ended.
+fn lives(process: &OwnedFd) -> bool {
+    let mut files = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut files, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
+}
+
+/// Whose numbers somebody means who has just connected.
+///
+/// # Errors
+/// Nobody knows.
+pub fn whose(stream: &UnixStream) -> Result<Whose, String> {
+    match asker(stream)?.1.len() {
+        0 => Err("nobody knows whose PIDs you mean: you have none".into()),
+        1 => Ok(Whose::Hosts),
+        _ => Ok(Whose::Theirs),
+    }
+}
+
+/// The namespace of somebody who has numbers of their own, which they show by its file. That it is theirs
+/// is seen by the kernel: they have in it the number that they have in their own.
+///
+/// # Errors
+/// They showed none, another's, or the kernel does not tell numbers in it.
+pub fn shown(stream: &UnixStream, file: Option<OwnedFd>) -> Result<PidNamespace, String> {
+    let why = |what: &str| {
+        format!(
+            "your processes have numbers of their own (a PID namespace), and {what}: \
              look by --source procfs, or start the container with the host's PIDs"
-            .into()),
-        Err(error) => Err(format!("nobody knows whose PIDs you mean: {error}")),
+        )
+    };
+    let (pid, numbers) = asker(stream)?;
+    let namespace = file.and_then(PidNamespace::of);
+    let namespace = namespace.ok_or_else(|| why("you did not show which"))?;
+    let number = namespace.number(pid);
+    let number = number.map_err(|_| why("this kernel does not tell them (Linux 6.11 does)"))?;
+    // That it is not one above theirs, in which they have a number, too.
+    match number.is_some() && number == numbers.last().copied() {
+        true => Ok(namespace),
+        false => Err(why("the one that you showed is not it")),
     }
 }

@@ -4,12 +4,16 @@
 //! and of the pieces between two of their own windows nobody makes anything alone. So what many cost
 //! goes by how often they ask, not by how often the fastest of them does.
 
+use super::pids::{self, Whose};
 use crate::ask::{Look, Said, Window, LONGEST};
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
-use rustix::event::PollFlags;
+use exactop_sources::pid_namespace::PidNamespace;
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IoSlice, Read, Write};
+use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -57,6 +61,11 @@ pub struct Reader {
     pub place: Place,
     /// What they asked for last.
     pub wants: Option<Window>,
+    /// The PID namespace that they are told of; `None`: everyone.
+    pub namespace: Option<Arc<PidNamespace>>,
+    whose: Whose,
+    /// A file that came with what they said.
+    shown: Option<OwnedFd>,
     stream: UnixStream,
     said: Vec<u8>,
     unread: VecDeque<Arc<[u8]>>,
@@ -65,25 +74,31 @@ pub struct Reader {
     unread_bytes: usize,
     /// What is unread is to be read now, and was not all written for want of room.
     is_full: bool,
-    /// They wait for an end that is not before this.
-    awaits_ns: Option<u64>,
+    /// As was said last.
+    was_full: bool,
+    /// They wait for what is told next.
+    is_awaited: bool,
     over: Over,
 }
 
 impl Reader {
     /// Who just came; `stream` does not block.
-    pub fn new(number: u64, stream: UnixStream) -> Reader {
+    pub fn new(number: u64, stream: UnixStream, whose: Whose) -> Reader {
         Reader {
             number,
             place: Place::New,
             wants: None,
+            namespace: None,
+            whose,
+            shown: None,
             stream,
             said: Vec::new(),
             unread: VecDeque::new(),
             written: 0,
             unread_bytes: 0,
             is_full: false,
-            awaits_ns: None,
+            was_full: false,
+            is_awaited: false,
             over: Over::No,
         }
     }
@@ -92,12 +107,11 @@ impl Reader {
         &self.stream
     }
 
-    /// What to wait for.
-    pub fn awaits(&self) -> PollFlags {
-        match self.is_full {
-            true => PollFlags::IN | PollFlags::OUT,
-            false => PollFlags::IN,
-        }
+    /// Whether they wait for room, if that is news since the last call.
+    pub fn fullness(&mut self) -> Option<bool> {
+        let is_news = self.is_full != self.was_full;
+        self.was_full = self.is_full;
+        is_news.then_some(self.is_full)
     }
 
     /// Waits for the beginning.
@@ -124,7 +138,7 @@ impl Reader {
     /// What they said.
     pub fn read(&mut self) -> Vec<Spoke> {
         let mut bytes = [0; LONGEST];
-        match self.stream.read(&mut bytes) {
+        match self.receive(&mut bytes) {
             Ok(0) => self.over = Over::Gone,
             Ok(n) => self.said.extend_from_slice(&bytes[..n]),
             Err(error) if is_for_later(&error) => {}
@@ -145,16 +159,46 @@ impl Reader {
         spoke
     }
 
+    /// Reads; with the first words a file may come.
+    fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        if self.place != Place::New {
+            return self.stream.read(bytes);
+        }
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        let received = recvmsg(&self.stream, &mut [IoSliceMut::new(bytes)], &mut beside, flags)?;
+        for message in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = message {
+                files.for_each(|file| self.shown = Some(file));
+            }
+        }
+        Ok(received.bytes)
+    }
+
+    /// Whether they are told of this namespace.
+    pub fn is_in(&self, namespace: &PidNamespace) -> bool {
+        self.namespace.as_ref().is_some_and(|own| own.id() == namespace.id())
+    }
+
+    /// They said who they are.
+    fn greet(&mut self) -> Result<(), String> {
+        let shown = self.shown.take();
+        self.namespace = match self.whose {
+            Whose::Hosts => None,
+            Whose::Theirs => Some(Arc::new(pids::shown(&self.stream, shown)?)),
+        };
+        self.place = Place::Greeted;
+        Ok(())
+    }
+
     fn line(&mut self, line: &[u8]) -> Option<Spoke> {
         let said = match serde_json::from_slice(line) {
             Ok(said) => said,
             Err(error) => return Some(Spoke::Wrong(wrong(line, &error))),
         };
         match said {
-            Said::Hello(_) if self.place == Place::New => {
-                self.place = Place::Greeted;
-                None
-            }
+            Said::Hello(_) if self.place == Place::New => self.greet().err().map(Spoke::Wrong),
             Said::Window(window) if self.place != Place::New => {
                 self.wants = Some(window.clone());
                 Some(Spoke::Window(window))
@@ -167,26 +211,22 @@ impl Reader {
         }
     }
 
-    /// They ask for an end that is not before `after_ns`; the last one was at `last_ns`, and they have
-    /// been sent what goes up to it, or it is held for them.
-    pub fn ask(&mut self, after_ns: u64, last_ns: Option<u64>) {
-        match last_ns.is_some_and(|last_ns| last_ns >= after_ns) {
-            true => self.write(),
-            false => self.awaits_ns = Some(after_ns),
-        }
+    /// A window is told next that they asked for.
+    pub fn awaits_next(&mut self) {
+        self.is_awaited = true;
     }
 
     /// They get all that is sent from here on, the next piece at once.
     pub fn follow(&mut self, beginning: &Arc<[u8]>) {
         self.place = Place::Follows;
-        self.awaits_ns = Some(0);
+        self.is_awaited = true;
         self.keep(beginning);
     }
 
-    /// Tells what goes up to an instant: now if they wait for that, else with what they wait for.
-    pub fn tell(&mut self, bytes: &Arc<[u8]>, at_ns: u64) {
+    /// Tells it: now if they wait for that, else with what they wait for.
+    pub fn tell(&mut self, bytes: &Arc<[u8]>) {
         self.keep(bytes);
-        let is_awaited = self.awaits_ns.take_if(|after_ns| *after_ns <= at_ns).is_some();
+        let is_awaited = std::mem::take(&mut self.is_awaited);
         // Where there was no room, whoever reads makes some.
         if !self.is_full && (is_awaited || self.unread_bytes > HELD) {
             self.write();

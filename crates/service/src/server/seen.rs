@@ -63,13 +63,18 @@ fn is_of(tgid: u32, uid: u32) -> bool {
     uids.is_some_and(|uids| uids.split_whitespace().all(|one| one.parse() == Ok(uid)))
 }
 
+/// When a task began, in ticks since the boot (starttime of proc_pid_stat(5)).
+pub fn start_ticks(tid: u32) -> Option<u64> {
+    let stat = std::fs::read(format!("/proc/{tid}/stat")).ok()?;
+    let end = stat.iter().rposition(|&byte| byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(end + 2..)?).ok()?;
+    rest.split(' ').nth(19)?.parse().ok()
+}
+
 /// When a process began, at the latest, CLOCK_MONOTONIC (starttime of proc_pid_stat(5), which counts from
 /// the boot on, suspended time included).
 fn began_ns(tgid: u32) -> Option<u64> {
-    let stat = std::fs::read(format!("/proc/{tgid}/stat")).ok()?;
-    let end = stat.iter().rposition(|&byte| byte == b')')?;
-    let rest = std::str::from_utf8(stat.get(end + 2..)?).ok()?;
-    let ticks: u64 = rest.split(' ').nth(19)?.parse().ok()?;
+    let ticks = start_ticks(tgid)?;
     let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
     let of = |clock| {
         let time = clock_gettime(clock);

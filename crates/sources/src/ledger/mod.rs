@@ -339,6 +339,7 @@ impl Source for Ledger {
             repaired_wait_ns: Some(self.kernel.globals.repaired_wait_ns()),
             system: System::default(),
             cost: CostSample { user_ns: 0, bpf_ns, bpf_events: Some(events) },
+            outside: None,
         })
     }
 

@@ -66,6 +66,7 @@ impl CpuReader {
             errors: *errors,
             system: System::default(),
             cost: CostSample::default(),
+            outside: None,
         };
         Ok((snapshot, now))
     }

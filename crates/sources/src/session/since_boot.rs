@@ -61,6 +61,7 @@ fn boot(source: &dyn Source, now: &System) -> Snapshot {
             ..System::default()
         },
         cost: CostSample::default(),
+        outside: None,
     }
 }
 

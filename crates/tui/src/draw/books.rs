@@ -39,7 +39,7 @@ fn ink(account: Account) -> Ink {
         Account::Irq => Ink::Irq,
         Account::Steal => Ink::Steal,
         Account::Idle | Account::Offline => Ink::Idle,
-        Account::Unnamed => Ink::Strong,
+        Account::Outside | Account::Unnamed => Ink::Strong,
         Account::Residual => Ink::Alarm,
     }
 }

@@ -159,7 +159,7 @@ fn record(how: &How) -> Result<(), Failure> {
         socket: how.socket.clone(),
         split: SplitOptions::default(),
         root: None,
-        record: None,
+        record: Some(path.clone()),
         names: true,
     };
     let (session, origin) = source::session(&wanted)?;

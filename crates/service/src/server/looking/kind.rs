@@ -3,7 +3,7 @@
 use super::view::{Looker, Reply, View};
 use super::Progress;
 use crate::ask::{Look, What};
-use crate::schedule::Schedule;
+use crate::schedule::{Asked, Schedule};
 use crate::server::seen::Seen;
 use exactop_model::on_demand::Choice;
 use std::sync::mpsc::Sender;
@@ -93,7 +93,8 @@ impl Kind {
         // Nobody waits for what is far off.
         let after_ns = look.after_ns.unwrap_or(now_ns).min(now_ns);
         let (after_ns, reply) = view.ask(number, after_ns, now_ns);
-        self.schedule.ask(number, look.interval_ns, after_ns, now_ns);
+        let asked = Asked { interval_ns: look.interval_ns, after_ns, ends: 1 };
+        self.schedule.ask(number, asked, now_ns);
         reply
     }
 

@@ -1,0 +1,150 @@
+//! Readers in a PID namespace of their own: they are told of their tasks, by their numbers.
+
+use crate::daemon::{parsed, Daemon};
+use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::run::{alone, done, program};
+use exactop_sources::pid_namespace::{self, PidNamespace};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// In a PID namespace of its own, whose /proc has other processes under the same numbers.
+const CONTAINED: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+
+/// In it: one who works and says by which number, one whose children exit at once, and a reader.
+const STORY: &str = "
+    $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
+    $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
+    while ! [ -e $DIR/go ]; do sleep 0.01; done
+    $EXACTOP --json -n 6 -d 0.5 --source daemon --socket $DIR/socket
+";
+
+/// Everyone of a name has a shell of that name.
+fn shells(dir: &Path) {
+    for name in ["insider", "parent", "brief", "outsider", "passing"] {
+        fs::copy("/bin/sh", dir.join(name)).expect("a copy");
+    }
+}
+
+fn ns(window: &Value, name: &str) -> u64 {
+    window["books"][name].as_u64().unwrap_or_else(|| panic!("{name} of {}", window["books"]))
+}
+
+fn rows<'a>(window: &'a Value, list: &str) -> &'a [Value] {
+    window[list].as_array().expect("rows")
+}
+
+/// The story, told inside and, at the same time, outside.
+fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
+    let mut story = Command::new(CONTAINED[0]);
+    story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
+    story.env("DIR", daemon.path()).env("EXACTOP", program());
+    let story = story.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a story");
+    wait_until("who works inside", || daemon.path().join("pid").exists());
+    fs::write(daemon.path().join("go"), "").expect("a sign");
+    let everyone = daemon.windows(&["-n", "8", "-d", "0.5"]);
+    let inside = story.wait_with_output().expect("an end");
+    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
+    [parsed(&String::from_utf8(inside.stdout).expect("UTF-8")), everyone]
+}
+
+#[test]
+fn who_is_in_a_pid_namespace_is_told_of_its_tasks_and_the_books_close() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root makes namespaces");
+    }
+    if !numbers_are_told() {
+        return eprintln!("left out: before Linux 6.11 no numbers are told");
+    }
+    let daemon = Daemon::start(&[]);
+    shells(daemon.path());
+    let outside = daemon.path().join("outsider");
+    let script = format!("while :; do {}/passing -c :; done", daemon.path().display());
+    let _outsider = Load::start(Command::new(outside).args(["-c", &script]));
+    let [inside, everyone] = told(&daemon);
+    assert_eq!(inside.len(), 6);
+    let number: u64 = fs::read_to_string(daemon.path().join("pid"))
+        .expect("a number")
+        .trim()
+        .parse()
+        .expect("one");
+    let span =
+        |window: &Value| (window["window"]["t0_ns"].as_u64(), window["window"]["t1_ns"].as_u64());
+    let everyones: HashMap<_, _> = everyone.iter().map(|window| (span(window), window)).collect();
+    let mut shared = 0;
+    for window in &inside {
+        closes(window);
+        let worker = |rows: &[Value], comm: &str| {
+            let of_it: Vec<&Value> = rows.iter().filter(|row| row["comm"] == comm).collect();
+            assert_eq!(of_it.len(), 1, "{comm}: {rows:?}");
+            (of_it[0]["pid"].as_u64(), of_it[0]["run_ns"].as_u64())
+        };
+        let (pid, run_ns) = worker(rows(window, "tasks"), "insider");
+        assert_eq!(pid, Some(number), "by the number that it has there");
+        let Some(all) = everyones.get(&span(window)) else { continue };
+        // What the host is told of the same stretch of time is the witness.
+        assert_eq!(worker(rows(all, "tasks"), "insider").1, run_ns);
+        let told = ns(window, "tasks_ns") + ns(window, "exited_ns") + ns(window, "outside_ns");
+        assert_eq!(told, ns(all, "tasks_ns") + ns(all, "exited_ns"));
+        shared += 1;
+    }
+    assert!(shared >= 2, "windows that both were told: {shared}");
+    let brief = |window: &Value| {
+        rows(window, "exited").iter().any(|row| row["comm"] == "brief" && row["run_ns"] != 0)
+    };
+    assert!(inside.iter().any(brief), "those who exit are told of, too");
+}
+
+/// Whether this kernel tells which number a task has in a PID namespace.
+fn numbers_are_told() -> bool {
+    let own = PidNamespace::of(pid_namespace::own().expect("a file")).expect("a namespace");
+    own.number(std::process::id()).is_ok()
+}
+
+/// The books, and that nobody else shows.
+fn closes(window: &Value) {
+    assert_eq!(window["window"]["residual_ns"], 0, "{}", window["books"]);
+    assert_eq!(window["source"]["name"], "ledger");
+    let accounts = ["tasks_ns", "exited_ns", "outside_ns", "unnamed_ns", "idle_ns", "offline_ns"];
+    let known: u64 = accounts.iter().map(|name| ns(window, name)).sum();
+    let perhaps = |name: &str| window["books"][name].as_u64().unwrap_or(0);
+    assert_eq!(known + perhaps("irq_ns") + perhaps("steal_ns"), ns(window, "total_ns"));
+    assert!(ns(window, "outside_ns") > 0, "somebody is busy there");
+    let of = |list: &str| -> u64 {
+        rows(window, list).iter().filter_map(|row| row["run_ns"].as_u64()).sum()
+    };
+    assert_eq!(of("tasks") + of("exited"), ns(window, "tasks_ns") + ns(window, "exited_ns"));
+    let text = window.to_string();
+    for name in ["outsider", "passing", "kworker", "cargo"] {
+        assert!(!text.contains(name), "{name} is told: {text}");
+    }
+}
+
+#[test]
+fn what_a_namespace_is_not_told_is_refused_in_one_line() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root makes namespaces");
+    }
+    if !numbers_are_told() {
+        return eprintln!("left out: before Linux 6.11 no numbers are told");
+    }
+    let daemon = Daemon::start(&[]);
+    let socket = daemon.socket();
+    let contained = |words: &[&str]| {
+        let mut reader = Command::new(CONTAINED[0]);
+        reader.args(&CONTAINED[1..]).arg(program()).args(words);
+        done({
+            reader.args(["--source", "daemon", "--socket"]).arg(&socket);
+            reader
+        })
+    };
+    let looks = contained(&["syscalls", "0.2", "-n", "1"]);
+    looks.refused(1, "your processes have numbers of their own (a PID namespace)");
+    let log = daemon.path().join("theirs");
+    let records = contained(&["record", "--dir", log.to_str().expect("UTF-8")]);
+    records.refused(1, "is no recording of a machine");
+}
