@@ -2,14 +2,15 @@
 # Packages that building and testing need, on Debian and its relatives. As root it installs what
 # is missing; else it prints the one line to run and fails.
 #
-#   deps.sh [build|test|truth|deb|packages]    what a build needs, what the tests need too (the
-#                                 default), or what bench-truth, deb or test-packages run
+#   deps.sh [build|test|truth|deb|packages|fleet]    what a build needs, what the tests need too (the
+#                                 default), or what bench-truth, deb, test-packages or test-fleet run
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
 test=(procps tmux valgrind stress-ng prometheus runc containerd podman systemd-container)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
+fleet=(default-jre-headless)
 truth=(stress-ng rt-tests postgresql nginx-light wrk)
 
 missing() {
@@ -28,6 +29,7 @@ case ${1:-test} in
 test) wanted+=("${test[@]}") ;;
 truth) wanted+=("${truth[@]}") ;;
 deb) wanted+=("${deb[@]}") ;;
+fleet) wanted+=("${fleet[@]}") ;;
 packages) wanted+=("${deb[@]}" "${packages[@]}") ;;
 esac
 mapfile -t lacking < <(missing "${wanted[@]}")

@@ -2,7 +2,6 @@
 
 use super::machine::Machine;
 use super::plan::{Host, Plan};
-use super::{BATCH, WINDOW};
 use anyhow::Result;
 use exactop_export::{FleetTables, Had};
 use exactop_files::Directory;
@@ -10,6 +9,9 @@ use exactop_model::Book;
 use exactop_recording::Span;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+
+/// 60 s in ns.
+const MINUTE: u64 = 60_000_000_000;
 
 /// What became of a host's windows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,12 +65,12 @@ struct Deliveries {
 pub fn host(plan: &Plan, host: &Host, into: &Directory) -> Result<Delivered> {
     let mut draw = StdRng::seed_from_u64(host.seed ^ 0x5851_f42d_4c95_7f2d);
     let fates: Vec<Fate> =
-        (0..=plan.windows / BATCH).map(|_| Fate::drawn(plan, &mut draw)).collect();
+        (0..=plan.windows / plan.batch).map(|_| Fate::drawn(plan, &mut draw)).collect();
     let (mut out, mut told) = (Deliveries::default(), Delivered::default());
     for (number, life) in lives(plan, host).into_iter().enumerate() {
         let mut boot = Boot::new(plan, host, number as u64, life.0);
         for n in life.0..life.1 {
-            let fate = fates[(n / BATCH) as usize];
+            let fate = fates[(n / plan.batch) as usize];
             boot.window(n, fate, &mut out, &mut told)?;
         }
         told.boots += u64::from(boot.reach_ns.is_some());
@@ -111,10 +113,11 @@ struct Boot<'a> {
 impl<'a> Boot<'a> {
     fn new(plan: &'a Plan, host: &'a Host, number: u64, from: u64) -> Boot<'a> {
         // The first boot began long ago, the next one a minute before its first window.
-        let t0_ns = if number == 0 { host.uptime_ns } else { 6 * WINDOW };
-        let begins =
-            plan.begin_ns + i128::from(from * WINDOW + host.phase_ns) + i128::from(host.skew_ns);
-        let mut machine = Machine::new(host, number, t0_ns);
+        let t0_ns = if number == 0 { host.uptime_ns } else { MINUTE };
+        let begins = plan.begin_ns
+            + i128::from(from * plan.window_ns + host.phase_ns)
+            + i128::from(host.skew_ns);
+        let mut machine = Machine::new(host, number, t0_ns, plan.window_ns);
         let mut book = Book::new();
         book.advance(machine.snapshot(0.0));
         Boot {

@@ -2,7 +2,6 @@
 
 use super::mixes::Service;
 use super::plan::Host;
-use super::WINDOW;
 use exactop_model::named::GroupName;
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
@@ -18,8 +17,9 @@ use std::sync::Arc;
 const MOST: u64 = 920;
 /// A thread uses no more of a CPU, in 1000.
 const THREAD: u64 = 600;
-/// Interrupts on each CPU in a window, ns.
-const IRQ: u64 = 12_000_000;
+/// Interrupts on each CPU in a second, ns.
+const IRQ: u64 = 1_200_000;
+const SECOND: u64 = 1_000_000_000;
 /// What a wait is, in the order of [`Service::waits`].
 const WAITS: [Counter; 4] =
     [Counter::LatNs, Counter::ThrottleNs, Counter::LockNs, Counter::BlockNs];
@@ -39,16 +39,17 @@ pub struct Machine {
     steal: u64,
     draw: StdRng,
     provenance: Provenance,
-    /// When it was looked at first, and how many windows ago.
+    /// When it was looked at first, and how many windows of which length ago.
     t0_ns: u64,
     windows: u64,
+    window_ns: u64,
     run_ns: u64,
     steal_ns: u64,
 }
 
 impl Machine {
     /// One that is looked at from an instant on.
-    pub fn new(host: &Host, boot: u64, t0_ns: u64) -> Machine {
+    pub fn new(host: &Host, boot: u64, t0_ns: u64, window_ns: u64) -> Machine {
         let mut draw = StdRng::seed_from_u64(host.seed);
         let services = host.mix.services(&mut draw);
         // What is drawn from here on is of this boot.
@@ -64,6 +65,7 @@ impl Machine {
             provenance: exact(),
             t0_ns,
             windows: 0,
+            window_ns,
             run_ns: 0,
             steal_ns: 0,
         };
@@ -107,7 +109,8 @@ impl Machine {
 
     /// What it tells now; the agent uses so many per cent more.
     pub fn snapshot(&mut self, slower: f64) -> Snapshot {
-        let mut now = samples::snapshot(SourceKind::Ledger, self.t0_ns + self.windows * WINDOW);
+        let mut now =
+            samples::snapshot(SourceKind::Ledger, self.t0_ns + self.windows * self.window_ns);
         now.provenance = self.provenance.clone();
         for (_, running) in &self.services {
             match running {
@@ -127,14 +130,15 @@ impl Machine {
     fn cpu(&self, cpu: u32) -> CpuSample {
         let part = |all: u64| (all + u64::from(cpu)) / u64::from(self.cpus);
         let (task_ns, steal_ns) = (part(self.run_ns), part(self.steal_ns));
-        let irq_ns = IRQ * self.windows;
+        let seconds = self.windows * self.window_ns / SECOND;
+        let irq_ns = IRQ * seconds;
         CpuSample {
             task_ns,
             steal_ns: Some(steal_ns),
             irq_ns: Some(irq_ns),
             irq_idle_ns: Some(irq_ns),
-            idle_ns: WINDOW * self.windows - task_ns - steal_ns - irq_ns,
-            switches: Some(4000 * self.windows),
+            idle_ns: self.window_ns * self.windows - task_ns - steal_ns - irq_ns,
+            switches: Some(400 * seconds),
             missed_switches: Some(0),
             ..samples::cpu(cpu)
         }
@@ -142,9 +146,9 @@ impl Machine {
 
     /// A window goes by.
     fn work(&mut self, slower: f64) {
-        let all = u64::from(self.cpus) * WINDOW;
+        let all = u64::from(self.cpus) * self.window_ns;
         // Load comes and goes by the hour, and each service has its own.
-        let hour = (self.t0_ns / WINDOW + self.windows) as f64 / 360.0;
+        let hour = (self.t0_ns + self.windows * self.window_ns) as f64 / 3.6e12;
         let tide = 1.0 + 0.25 * (hour * std::f64::consts::TAU / 24.0).sin();
         let draw = &mut self.draw;
         let mut wanted = |service: &Service| {
@@ -160,7 +164,7 @@ impl Machine {
             } else {
                 wanted
             };
-            let (run, steal) = running.work(service, fits, self.steal, self.cpus);
+            let (run, steal) = running.work(service, fits, self.steal, (self.cpus, self.window_ns));
             self.run_ns += run;
             self.steal_ns += steal;
         }
@@ -169,19 +173,25 @@ impl Machine {
 }
 
 impl Running {
-    /// What it ran, and what was stolen from it.
-    fn work(&mut self, service: &Service, wanted: u64, steal: u64, cpus: u32) -> (u64, u64) {
+    /// What it ran, and what was stolen from it, in a window of so many CPUs.
+    fn work(
+        &mut self,
+        service: &Service,
+        wanted: u64,
+        steal: u64,
+        (cpus, window_ns): (u32, u64),
+    ) -> (u64, u64) {
         match self {
             Running::Lives(tasks) => {
-                let each = (wanted / tasks.len().max(1) as u64).min(WINDOW * 95 / 100);
+                let each = (wanted / tasks.len().max(1) as u64).min(window_ns / 100 * 95);
                 let stolen = each * steal / 1000;
                 for task in tasks.iter_mut() {
-                    task.state_times(service, each, stolen, WINDOW);
+                    task.state_times(service, each, stolen, window_ns);
                 }
                 (each * tasks.len() as u64, stolen * tasks.len() as u64)
             }
             Running::Ends(sample) => {
-                let exits = u64::from(service.exits) * u64::from(cpus);
+                let exits = u64::from(service.exits) * u64::from(cpus) * (window_ns / SECOND) / 10;
                 let stolen = wanted * steal / 1000;
                 sample.processes += exits;
                 sample.tasks += exits;

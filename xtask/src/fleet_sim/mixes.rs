@@ -26,7 +26,7 @@ pub struct Service {
     pub share: u32,
     /// So much of each for 1000 of what it runs: waiting for a CPU, throttled, for locks, for disks.
     pub waits: [u32; 4],
-    /// Processes that end in a window, on each CPU; 0: it lives.
+    /// Processes that end in 10 s, on each CPU; 0: it lives.
     pub exits: u32,
     /// Whether it is what was rolled out.
     pub is_new: bool,

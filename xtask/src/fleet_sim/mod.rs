@@ -21,10 +21,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Length of a window, ns.
-const WINDOW: u64 = 10_000_000_000;
-/// Windows that are delivered together: 10 minutes, as by the export.
-const BATCH: u64 = 60;
+/// What is delivered together: 10 minutes, as by the export.
+const BATCH_S: u64 = 600;
 
 /// Make the books of a fleet that does not exist, as Parquet (docs/fleet.md)
 #[derive(clap::Args, Clone, Debug)]
@@ -32,18 +30,21 @@ pub struct Args {
     /// Hosts
     #[arg(long, default_value_t = 100)]
     hosts: u32,
-    /// How long, in windows of 10 s
+    /// How long
     #[arg(long, default_value_t = 1.0)]
     hours: f64,
+    /// Length of a window
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    window: u64,
     /// Same seed, same figures
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Where to: a directory that is empty or not there
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// When it begins, RFC 3339
-    #[arg(long, value_name = "TIME", default_value = "2026-11-22T00:00:00Z")]
-    begin: Timestamp,
+    /// When it begins, RFC 3339 [default: the last midnight, UTC, since which all of it and an hour went by]
+    #[arg(long, value_name = "TIME")]
+    begin: Option<Timestamp>,
     /// Per cent of batches (10 minutes of a host) that come twice
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
     doubled: f64,
@@ -65,6 +66,15 @@ pub struct Args {
     /// Per cent of hosts (named *-next) on which, from half of the time on, agent.service uses so many per cent more
     #[arg(long, value_name = "PCT_HOSTS,PCT_SLOWER", value_parser = plan::regression)]
     regression: Option<(f64, f64)>,
+}
+
+/// When it begins: of late, since a store keeps windows of the last days only, and not in hours to come, where a host
+/// whose clock is ahead would be alone. A midnight, since some questions are about whole hours.
+fn begins(args: &Args) -> Timestamp {
+    const DAY_S: i64 = 86_400;
+    let ended = Timestamp::now().as_second() - ((args.hours + 1.0) * 3600.0) as i64;
+    let midnight = Timestamp::from_second(ended.div_euclid(DAY_S) * DAY_S);
+    args.begin.or(midnight.ok()).unwrap_or_default()
 }
 
 pub fn run(args: &Args) -> Result<ExitCode> {
@@ -131,9 +141,10 @@ fn truth(args: &Args, plan: &Plan, delivered: &[Delivered]) -> String {
     };
     let value = json!({
         "seed": args.seed,
+        "window_ns": plan.window_ns,
         "begins": instant(plan.begin_ns),
-        "rolled_out": instant(plan.begin_ns + i128::from(plan.windows / 2 * WINDOW)),
-        "ends": instant(plan.begin_ns + i128::from(plan.windows * WINDOW)),
+        "rolled_out": instant(plan.begin_ns + i128::from(plan.windows / 2 * plan.window_ns)),
+        "ends": instant(plan.begin_ns + i128::from(plan.windows * plan.window_ns)),
         "changed": "-next$",
         "hosts": plan.hosts.iter().zip(delivered).map(host).collect::<Vec<_>>(),
     });

@@ -1,7 +1,7 @@
 //! What hosts there are, and what happens to each: drawn once, by the seed.
 
 use super::mixes::Mix;
-use super::{Args, WINDOW};
+use super::{begins, Args, BATCH_S};
 use anyhow::{ensure, Result};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -11,10 +11,13 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A fleet.
 pub struct Plan {
-    /// The first window begins then or up to 10 s later, ns since the epoch.
+    /// The first window begins then or less than a window later, ns since the epoch.
     pub begin_ns: i128,
     /// Of each host, if nothing happens to it.
     pub windows: u64,
+    pub window_ns: u64,
+    /// Windows that are delivered together.
+    pub batch: u64,
     /// Per cent of batches.
     pub doubled: f64,
     pub late: f64,
@@ -55,8 +58,10 @@ pub fn regression(text: &str) -> Result<(f64, f64), String> {
 
 impl Plan {
     pub fn of(args: &Args) -> Result<Plan> {
-        let windows = (args.hours * 3600.0 * SECOND as f64 / WINDOW as f64).round() as u64;
-        ensure!((1..=10_000_000).contains(&windows), "--hours: a window is 10 s");
+        ensure!((1..=BATCH_S).contains(&args.window), "--window: 1 to {BATCH_S} s");
+        let window_ns = args.window * SECOND;
+        let windows = (args.hours * 3600.0 / args.window as f64).round() as u64;
+        ensure!((1..=10_000_000).contains(&windows), "--hours: a window is {} s", args.window);
         for pct in [args.doubled, args.late, args.lost] {
             ensure!((0.0..=100.0).contains(&pct), "{pct} is no percentage");
         }
@@ -70,7 +75,8 @@ impl Plan {
         );
         let mut draw = StdRng::seed_from_u64(args.seed);
         let (share, slower) = args.regression.unwrap_or((0.0, 0.0));
-        let mut hosts: Vec<Host> = (0..args.hosts).map(|n| Host::drawn(n, &mut draw)).collect();
+        let mut hosts: Vec<Host> =
+            (0..args.hosts).map(|n| Host::drawn(n, window_ns, &mut draw)).collect();
         let mut order: Vec<usize> = (0..hosts.len()).collect();
         order.shuffle(&mut draw);
         let changed = (share / 100.0 * hosts.len() as f64).round() as usize;
@@ -91,14 +97,15 @@ impl Plan {
             let (after, long) = (draw.random_range(1..windows.max(2)), draw.random_range(2..12));
             hosts[at].away = Some((after, long));
         }
-        let begin_ns = args.begin.as_nanosecond();
+        let begin_ns = begins(args).as_nanosecond();
+        let batch = BATCH_S / args.window;
         let (doubled, late, lost) = (args.doubled, args.late, args.lost);
-        Ok(Plan { begin_ns, windows, doubled, late, lost, slower, hosts })
+        Ok(Plan { begin_ns, windows, window_ns, batch, doubled, late, lost, slower, hosts })
     }
 }
 
 impl Host {
-    fn drawn(n: u32, draw: &mut StdRng) -> Host {
+    fn drawn(n: u32, window_ns: u64, draw: &mut StdRng) -> Host {
         let mix = Mix::drawn(draw);
         Host {
             name: format!("{}-{n:05}", mix.name()),
@@ -106,7 +113,7 @@ impl Host {
             cpus: [4, 4, 8, 8, 16, 64][draw.random_range(0..6)],
             seed: draw.random(),
             uptime_ns: draw.random_range(3600..8_640_000) * SECOND,
-            phase_ns: draw.random_range(0..WINDOW),
+            phase_ns: draw.random_range(0..window_ns),
             skew_ns: 0,
             dead_at: None,
             away: None,

@@ -10,9 +10,10 @@ fn args(output: &Path, hosts: u32, hours: f64) -> Args {
     Args {
         hosts,
         hours,
+        window: 10,
         seed: 7,
         output: output.into(),
-        begin: "2026-11-22T00:00:00Z".parse().expect("a time"),
+        begin: Some("2026-11-22T00:00:00Z".parse().expect("a time")),
         doubled: 0.0,
         late: 0.0,
         lost: 0.0,
@@ -25,7 +26,7 @@ fn args(output: &Path, hosts: u32, hours: f64) -> Args {
 
 fn balance(args: &Args) -> Balance {
     let books = Parquet::open(&args.output).expect("tables");
-    let now_ns = args.begin.as_nanosecond() + 86_400_000_000_000;
+    let now_ns = begins(args).as_nanosecond() + 86_400_000_000_000;
     check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable")
 }
 
@@ -46,6 +47,23 @@ fn a_fleet_to_which_nothing_happens_balances() {
     assert!(balance.sums.exited_ns > 0 && balance.sums.tasks_ns > 0 && balance.sums.idle_ns > 0);
     assert!(balance.sums.irq_ns > 0 && balance.sums.steal_ns > 0);
     assert_eq!(balance.hosts.iter().filter(|host| host.name.ends_with("-next")).count(), 6);
+}
+
+#[test]
+fn windows_are_as_long_as_is_said_and_of_late() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let args = Args { window: 60, begin: None, ..args(&dir.path().join("books"), 4, 0.5) };
+    simulate(&args).expect("made");
+    let books = Parquet::open(&args.output).expect("tables");
+    let now_ns = Timestamp::now().as_nanosecond();
+    let balance = check(&books, When::default(), &Tolerance::default(), now_ns).expect("readable");
+    // None is ahead of now.
+    assert!(balance.holds(), "{:?}", balance.hosts.iter().find(|host| !host.is_well()));
+    assert_eq!(balance.windows(), 4 * 30);
+    let (first, last) = (balance.hosts.iter().map(|host| host.first_ns), 2 * 86_400_000_000_000);
+    assert!(first.min().is_some_and(|first_ns| now_ns - i128::from(first_ns) < last));
+    assert!(Plan::of(&Args { window: 0, ..args.clone() }).is_err());
+    assert!(Plan::of(&Args { window: 601, ..args }).is_err());
 }
 
 #[test]
@@ -111,10 +129,10 @@ fn what_goes_wrong_is_what_is_found() {
 /// All that was lost is a gap or lies at an end.
 fn lost(plan: &Plan, host: &plan::Host, told: &Delivered, found: &Host) {
     let begins = plan.begin_ns + i128::from(host.phase_ns) + i128::from(host.skew_ns);
-    let ends = begins + i128::from(plan.windows * WINDOW);
+    let ends = begins + i128::from(plan.windows * plan.window_ns);
     let edges = i128::from(found.first_ns) - begins + ends - i128::from(found.last_ns);
     let gaps = i128::try_from(found.gaps.length_ns).expect("a length");
-    assert_eq!(edges + gaps, i128::from(told.lost * WINDOW), "{}", host.name);
+    assert_eq!(edges + gaps, i128::from(told.lost * plan.window_ns), "{}", host.name);
 }
 
 #[test]

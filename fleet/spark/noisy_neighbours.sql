@@ -1,0 +1,41 @@
+-- Noisy neighbours: hosts and minutes in which the hypervisor gave most of their CPUs' time to somebody else, and who
+-- ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal are in
+-- doubtful_hosts.sql.
+-- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
+WITH minutes AS
+(
+    SELECT
+        end_ns DIV 60000000000 * 60 AS second, host,
+        sum(CAST(steal_ns AS DECIMAL(38, 0))) AS steal, sum(CAST(capacity_ns AS DECIMAL(38, 0))) AS capacity
+    FROM accounts
+    WHERE end_ns >= :since_ns AND end_ns < :until_ns
+    GROUP BY 1, 2
+),
+stolen AS
+(
+    SELECT * FROM minutes
+    WHERE steal > 0 AND 100 * CAST(steal AS DOUBLE) / CAST(capacity AS DOUBLE) >= :least_pct
+),
+groups AS
+(
+    SELECT
+        end_ns DIV 60000000000 * 60 AS second, host, unit, command,
+        sum(CAST(run_ns AS DECIMAL(38, 0))) AS ran,
+        coalesce(sum(CAST(lat_ns AS DECIMAL(38, 0))), 0) AS waited
+    FROM charges
+    WHERE end_ns >= :since_ns AND end_ns < :until_ns
+    GROUP BY 1, 2, 3, 4
+),
+largest AS
+(
+    SELECT *, row_number() OVER (PARTITION BY second, host ORDER BY ran DESC, unit, command) AS place FROM groups
+)
+SELECT
+    s.second AS second, s.host AS on_host, s.steal AS steal_ns,
+    100 * CAST(s.steal AS DOUBLE) / CAST(s.capacity AS DOUBLE) AS steal_pct,
+    l.unit AS of_unit, l.command AS of_command, l.ran AS ran_ns, l.waited AS waited_ns
+FROM stolen AS s
+INNER JOIN largest AS l ON l.second = s.second AND l.host = s.host
+WHERE l.place = 1
+ORDER BY steal_ns DESC, second, on_host
+LIMIT :most
