@@ -52,7 +52,7 @@ fn a_recording_is_not_cut_into_itself() {
     for from in [&path, &file] {
         for onto in [&file, &link, &hard] {
             let words = ["record", "cut", "-t", "1h ago+1h", text(from), "-o", text(onto)];
-            run(&words).refused(2, "is a part of the recording that is cut");
+            run(&words).refused(2, "is a part of the recording that is read");
             assert_eq!(std::fs::read(&file).expect("it"), before, "{onto:?}");
         }
     }
