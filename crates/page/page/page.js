@@ -163,6 +163,8 @@ const live = () => {
   source.addEventListener('error', () => {
     document.body.classList.add('lost');
     $('state').textContent = 'No connection to exactop: what is shown is old. Trying again.';
+    // An answer that is none, such as that too many read, ends a source for good.
+    if (source.readyState === EventSource.CLOSED) setTimeout(live, 5000);
   });
 };
 

@@ -3,6 +3,7 @@
 const STATES = [
   ['user', 'user mode', ['user_ns']],
   ['system', 'kernel mode', ['system_ns']],
+  ['tasks', 'on a CPU', []],
   ['steal', 'stolen by the hypervisor', ['steal_ns']],
   ['irq', 'interrupts', ['irq_ns']],
   ['lat', 'waiting for a CPU', ['lat_ns']],
@@ -17,9 +18,10 @@ const STATES = [
 const statesOf = (model, row, from, to) => {
   const sum = name => row.sum(model.column(name), from, to);
   const parts = STATES.map(([, , names]) => names.map(sum).reduce((all, ns) => all + (ns ?? 0), 0));
-  // Where user and system time are not told apart, all of it is user time's place.
-  const split = parts[0] + parts[1], run = sum('run_ns');
-  if (run && split === 0) parts[0] = run;
+  // Where user and system time are not told apart, all of it has a place of its own.
+  const run = sum('run_ns'), user = sum('user_ns'), system = sum('system_ns');
+  const apart = user !== null && system !== null && user + system > 0;
+  if (run && !apart) parts.splice(0, 3, 0, 0, run);
   return { life: sum('life_ns'), parts };
 };
 

@@ -5,7 +5,9 @@ use serde::ser::{SerializeSeq, Serializer};
 use serde::Serialize;
 
 /// How many accounts there are.
-pub(crate) const COUNT: usize = 8;
+pub(crate) const COUNT: usize = 9;
+/// Where those are that nobody uses.
+const UNUSED: [usize; 2] = [6, 7];
 
 /// What an account is called, and what it means.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -23,6 +25,7 @@ const fn account(id: &'static str, title: &'static str, help: &'static str) -> A
 pub(crate) const ACCOUNTS: [Account; COUNT] = [
     account("tasks", "tasks", "Tasks that lived at the window's end."),
     account("exited", "exited", "Tasks that exited in the window."),
+    account("outside", "outside", "Tasks outside of the PID namespace that is told of."),
     account("unnamed", "unnamed", "Executing, but nobody knows who."),
     account("irq", "interrupts", "Interrupts, where they are told from whom they hit."),
     account("steal", "steal", "The hypervisor ran others."),
@@ -52,6 +55,7 @@ impl Accounts {
             parts: [
                 part(books.tasks_ns),
                 part(books.exited_ns),
+                books.outside_ns.and_then(part),
                 part(books.unnamed_ns),
                 books.irq_ns.and_then(part),
                 books.steal_ns.and_then(part),
@@ -79,6 +83,11 @@ impl Accounts {
         self.parts[account].map_or(0.0, |ns| ns.unsigned_abs() as f64)
             / self.capacity_ns.max(1) as f64
     }
+
+    /// What part of all was in use, whoever used it.
+    fn used(&self) -> f64 {
+        1.0 - UNUSED.iter().map(|&account| self.share(account)).sum::<f64>()
+    }
 }
 
 /// A window as it was.
@@ -104,20 +113,20 @@ impl Serialize for Peak {
     }
 }
 
-/// The windows of a slot in which some account was largest. Where idle was, use was smallest.
+/// The windows of a slot in which some account was largest, and the one in which all that was used was. Where
+/// idle was, use was smallest.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Peaks {
-    largest: [Option<Peak>; COUNT],
+    largest: [Option<Peak>; COUNT + 1],
 }
 
 impl Peaks {
     pub fn take(&mut self, peak: Peak) {
-        for account in 0..COUNT {
-            let share = peak.accounts.share(account);
-            let largest = &mut self.largest[account];
+        for (account, largest) in self.largest.iter_mut().enumerate() {
+            let share = |of: &Accounts| if account == COUNT { of.used() } else { of.share(account) };
             let is_more = match largest {
-                None => share > 0.0,
-                Some(largest) => share > largest.accounts.share(account),
+                None => share(&peak.accounts) > 0.0,
+                Some(largest) => share(&peak.accounts) > share(&largest.accounts),
             };
             if is_more {
                 *largest = Some(peak);
@@ -141,8 +150,8 @@ mod tests {
     fn peak(at: u32, tasks: i64, steal: i64) -> Peak {
         let mut accounts = Accounts { capacity_ns: 100, parts: [Some(0); COUNT] };
         accounts.parts[0] = Some(tasks);
-        accounts.parts[4] = Some(steal);
-        accounts.parts[5] = Some(100 - tasks - steal);
+        accounts.parts[5] = Some(steal);
+        accounts.parts[6] = Some(100 - tasks - steal);
         Peak { at, from_us: i64::from(at), length_ns: 50, accounts }
     }
 
@@ -158,13 +167,31 @@ mod tests {
     }
 
     #[test]
+    fn the_busiest_window_is_kept_though_no_account_was_largest_in_it() {
+        let (mut peaks, both) = (Peaks::default(), [(60, 0), (0, 60), (50, 50), (10, 0)]);
+        for (at, (tasks, exited)) in (0..).zip(both) {
+            let mut window = peak(at, tasks, 0);
+            window.accounts.parts[1] = Some(exited);
+            window.accounts.parts[6] = Some(100 - tasks - exited);
+            peaks.take(window);
+        }
+        let kept: Vec<u32> = peaks.windows().iter().map(|peak| peak.at).collect();
+        assert_eq!(kept, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn unused_are_idle_and_offline() {
+        assert_eq!(UNUSED.map(|at| ACCOUNTS[at].id), ["idle", "offline"]);
+    }
+
+    #[test]
     fn what_was_told_apart_once_is_in_the_sum() {
         let mut sum = Accounts::default();
         sum.add(&Accounts {
             capacity_ns: 10,
-            parts: [Some(10), None, None, None, None, None, None, None],
+            parts: std::array::from_fn(|at| (at == 0).then_some(10)),
         });
         sum.add(&peak(0, 40, 5).accounts);
-        assert_eq!((sum.capacity_ns, sum.parts[0], sum.parts[4]), (110, Some(50), Some(5)));
+        assert_eq!((sum.capacity_ns, sum.parts[0], sum.parts[5]), (110, Some(50), Some(5)));
     }
 }

@@ -43,6 +43,12 @@ pub(crate) fn of_still(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>
         let counter = Counter::ALL.iter().find(|counter| counter.info().id == column.name);
         match (column.id, counter) {
             (ColumnId::LifeNs, _) => Some(task.life_ns),
+            // Where they are not told apart: of what did not run both are nothing.
+            (ColumnId::UserNs | ColumnId::SystemNs, _)
+                if task.delta.get(Counter::RunNs) == Some(0) =>
+            {
+                Some(0)
+            }
             (_, Some(&counter)) => task.delta.get(counter),
             // Shares of its CPU time, of which there is none, and what exited.
             (_, None) => Some(0),

@@ -142,7 +142,10 @@ impl Filling {
             cpu.cpu = number;
             cpu.busy_ns.resize(slot + 1, None);
             cpu.most_permille.resize(slot + 1, None);
-            let busy_ns = delta.time.task_ns.saturating_add(delta.time.unnamed_ns);
+            let time = &delta.time;
+            let taken = [time.irq_ns, time.steal_ns].map(|ns| ns.unwrap_or(0));
+            let used = [time.task_ns, time.unnamed_ns].into_iter().chain(taken);
+            let busy_ns = used.fold(0, u64::saturating_add);
             let permille = u128::from(busy_ns) * 1000 / u128::from(window.length_ns().max(1));
             let permille = u16::try_from(permille).unwrap_or(u16::MAX);
             let sum = &mut cpu.busy_ns[slot];
