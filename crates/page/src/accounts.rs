@@ -123,7 +123,8 @@ pub(crate) struct Peaks {
 impl Peaks {
     pub fn take(&mut self, peak: Peak) {
         for (account, largest) in self.largest.iter_mut().enumerate() {
-            let share = |of: &Accounts| if account == COUNT { of.used() } else { of.share(account) };
+            let share =
+                |of: &Accounts| if account == COUNT { of.used() } else { of.share(account) };
             let is_more = match largest {
                 None => share(&peak.accounts) > 0.0,
                 Some(largest) => share(&peak.accounts) > share(&largest.accounts),

@@ -5,6 +5,7 @@ mod looking;
 mod pids;
 mod readers;
 mod ready;
+mod refused_file;
 mod seen;
 mod socket;
 mod telling;

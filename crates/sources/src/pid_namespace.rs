@@ -9,7 +9,8 @@ use rustix::fs::{fstat, fstatfs, Mode, OFlags, CWD};
 use rustix::io::Errno;
 use std::io;
 
-/// NS_GET_NSTYPE, NS_GET_PID_IN_PIDNS, NS_GET_TGID_IN_PIDNS of linux/nsfs.h.
+/// NS_GET_PARENT, NS_GET_NSTYPE, NS_GET_PID_IN_PIDNS, NS_GET_TGID_IN_PIDNS of linux/nsfs.h.
+const GET_PARENT: u64 = 0xb702;
 const GET_TYPE: u64 = 0xb703;
 const PID_IN: u64 = 0x8004_b708;
 const TGID_IN: u64 = 0x8004_b709;
@@ -27,8 +28,13 @@ pub struct PidNamespace {
 /// The file of the caller's own one, to be given to somebody who asks for numbers in it.
 ///
 /// # Errors
-/// There is no /proc, or not of this namespace.
+/// There is no /proc, or not of this namespace: then the caller has more than one number there.
 pub fn own() -> io::Result<OwnedFd> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
+    if numbers.is_none_or(|numbers| numbers.split_whitespace().count() != 1) {
+        return Err(io::Error::other("/proc is of another PID namespace"));
+    }
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(CWD, "/proc/self/ns/pid", flags, Mode::empty())?)
 }
@@ -36,6 +42,9 @@ pub fn own() -> io::Result<OwnedFd> {
 impl PidNamespace {
     /// The one that somebody's file is of; `None`: it is something else.
     pub fn of(file: OwnedFd) -> Option<PidNamespace> {
+        if !looks_like_one(&file) {
+            return None;
+        }
         // Of another kind of file the same request may mean anything.
         let is_namespace = fstatfs(&file).is_ok_and(|of| of.f_type as u64 == FILES);
         let kind = is_namespace.then(|| ask(&file, GET_TYPE, 0).ok()).flatten()?;
@@ -47,6 +56,24 @@ impl PidNamespace {
     /// Which one it is: the same for all files of it, as long as one of them is open.
     pub fn id(&self) -> (u64, u64) {
         self.id
+    }
+
+    /// How many levels it is below the caller's own.
+    ///
+    /// # Errors
+    /// It is neither that nor below it.
+    pub fn depth(&self) -> io::Result<usize> {
+        let (mut above, mut depth) = (None::<OwnedFd>, 0);
+        loop {
+            match ask(above.as_ref().unwrap_or(&self.file), GET_PARENT, 0) {
+                // SAFETY: it was made for this call, and nobody else has it.
+                Ok(file) => above = Some(unsafe { OwnedFd::from_raw_fd(file) }),
+                // What is above the caller's own is not shown.
+                Err(Errno::PERM) => return Ok(depth),
+                Err(errno) => return Err(errno.into()),
+            }
+            depth += 1;
+        }
     }
 
     /// The number in it of a task that the caller calls `tid`; `None`: it is not in it, or nowhere.
@@ -72,6 +99,14 @@ impl PidNamespace {
             Err(errno) => Err(errno.into()),
         }
     }
+}
+
+/// Whether somebody's file may be a PID namespace's, by its name, for which nobody is asked: any other request,
+/// and closing it, may wait for whoever serves that file (fuse(4)), for ever.
+pub fn looks_like_one(file: &OwnedFd) -> bool {
+    let name = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new());
+    // The path of a file that has one begins with a slash.
+    name.is_ok_and(|name| name.as_bytes().starts_with(b"pid:["))
 }
 
 /// The process that connected at the other end of a socket, told from those who may have its number
@@ -117,6 +152,7 @@ mod tests {
         let namespace = PidNamespace::of(own().unwrap()).unwrap();
         let again = PidNamespace::of(own().unwrap()).unwrap();
         assert_eq!(namespace.id(), again.id());
+        assert_eq!(namespace.depth().unwrap(), 0);
         let me = std::process::id();
         match namespace.number(me) {
             Ok(number) => assert_eq!(number, Some(me)),

@@ -70,7 +70,7 @@ pub fn whose(stream: &UnixStream) -> Result<Whose, String> {
 }
 
 /// The namespace of somebody who has numbers of their own, which they show by its file. That it is theirs
-/// is seen by the kernel: they have in it the number that they have in their own.
+/// is seen by the kernel: it is as far below ours as they have numbers, and the last of these is theirs in it.
 ///
 /// # Errors
 /// They showed none, another's, or the kernel does not tell numbers in it.
@@ -86,8 +86,9 @@ pub fn shown(stream: &UnixStream, file: Option<OwnedFd>) -> Result<PidNamespace,
     let namespace = namespace.ok_or_else(|| why("you did not show which"))?;
     let number = namespace.number(pid);
     let number = number.map_err(|_| why("this kernel does not tell them (Linux 6.11 does)"))?;
-    // That it is not one above theirs, in which they have a number, too.
-    match number.is_some() && number == numbers.last().copied() {
+    // That it is not one above theirs, in which they have a number, too, maybe the same.
+    let is_deep_enough = namespace.depth().is_ok_and(|depth| depth + 1 == numbers.len());
+    match number.is_some() && number == numbers.last().copied() && is_deep_enough {
         true => Ok(namespace),
         false => Err(why("the one that you showed is not it")),
     }

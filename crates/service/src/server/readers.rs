@@ -5,10 +5,11 @@
 //! goes by how often they ask, not by how often the fastest of them does.
 
 use super::pids::{self, Whose};
+use super::refused_file;
 use crate::ask::{Look, Said, Window, LONGEST};
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
-use exactop_sources::pid_namespace::PidNamespace;
+use exactop_sources::pid_namespace::{self, PidNamespace};
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
@@ -159,9 +160,10 @@ impl Reader {
         spoke
     }
 
-    /// Reads; with the first words a file may come.
+    /// Reads; with the first words of somebody whose numbers are not the machine's a file may come.
     fn receive(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        if self.place != Place::New {
+        let may_show = self.place == Place::New && matches!(self.whose, Whose::Theirs);
+        if !may_show || refused_file::are_many() {
             return self.stream.read(bytes);
         }
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -170,7 +172,12 @@ impl Reader {
         let received = recvmsg(&self.stream, &mut [IoSliceMut::new(bytes)], &mut beside, flags)?;
         for message in beside.drain() {
             if let RecvAncillaryMessage::ScmRights(files) = message {
-                files.for_each(|file| self.shown = Some(file));
+                for file in files {
+                    match pid_namespace::looks_like_one(&file) {
+                        true => self.shown = Some(file),
+                        false => refused_file::close(file),
+                    }
+                }
             }
         }
         Ok(received.bytes)
