@@ -37,10 +37,10 @@ fn a_page_holds_what_was_recorded_and_nothing_from_elsewhere() {
     let of = |name: &str| books.iter().filter_map(|books| books[name].as_i64()).sum::<i64>();
     let slots = &data["slots"];
     assert_eq!(sum(&slots["capacity_ns"]), of("total_ns"));
-    for (account, name) in [(0, "tasks_ns"), (2, "unnamed_ns"), (5, "idle_ns")] {
+    for (account, name) in [(0, "tasks_ns"), (3, "unnamed_ns"), (6, "idle_ns")] {
         assert_eq!(sum(&slots["parts_ns"][account]), of(name), "{name}");
     }
-    let all: i64 = (0..8).map(|account| sum(&slots["parts_ns"][account])).sum();
+    let all: i64 = (0..9).map(|account| sum(&slots["parts_ns"][account])).sum();
     assert_eq!(all, of("total_ns"));
 }
 

@@ -72,7 +72,7 @@ fn windows_are_served_to_this_machine_until_a_signal_comes() {
     );
     for window in &told[1..] {
         let slots = &window["slots"];
-        let sum: i64 = (0..8).filter_map(|n| slots["parts_ns"][n][0].as_i64()).sum();
+        let sum: i64 = (0..9).filter_map(|n| slots["parts_ns"][n][0].as_i64()).sum();
         assert_eq!(Some(sum), slots["capacity_ns"][0].as_i64(), "{slots}");
     }
     send(web.child.id(), TERM);
