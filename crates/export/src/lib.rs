@@ -46,6 +46,9 @@ pub enum ExportError {
         "the recording does not say whose windows these are: no store can tell them from others'"
     )]
     Nameless,
+    /// There can be no thread.
+    #[error("cannot start the exporter: {0}: raise the limit of processes")]
+    Start(#[source] std::io::Error),
     /// A sum of a window outgrew its column.
     #[error("a sum of one window is {sum} ns, more than 64 bits hold: 'exactop record verify' checks the recording")]
     TooLarge {

@@ -18,6 +18,7 @@ pub enum Unit {
     Windows,
     Events,
     Cpus,
+    Bytes,
 }
 
 impl Unit {
@@ -29,6 +30,7 @@ impl Unit {
             Unit::Windows => "{window}",
             Unit::Events => "{event}",
             Unit::Cpus => "{cpu}",
+            Unit::Bytes => "By",
         }
     }
 }

@@ -13,6 +13,7 @@ mod accounts;
 mod candidates;
 mod charge;
 mod clock;
+mod exporting;
 mod family;
 pub mod http;
 mod labels;
@@ -24,6 +25,7 @@ mod text;
 
 pub use charge::{charges, Charge, Raw, WAITS};
 pub use clock::Clock;
+pub use exporting::Exporting;
 pub use family::{Family, Kind, Point, Unit, Value};
 pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN};
 pub use metrics::Metrics;

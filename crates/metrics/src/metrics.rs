@@ -3,6 +3,7 @@
 use crate::accounts::{Accounts, Since};
 use crate::charge::{charges, Charge, WAITS};
 use crate::clock::Clock;
+use crate::exporting::Exporting;
 use crate::family::{Family, Kind, Point, Unit, Value};
 use crate::labels::{Labels, Names, Naming};
 use crate::places::Places;
@@ -20,6 +21,7 @@ pub struct Metrics {
     span: Option<(u64, u64)>,
     accounts: Accounts,
     places: Places,
+    exporting: Option<Exporting>,
 }
 
 /// A series of the groups.
@@ -38,7 +40,19 @@ impl Metrics {
             new
         });
         let places = Places::new(settings.clone());
-        Metrics { settings, clock, span: None, accounts: Accounts::default(), places }
+        Metrics {
+            settings,
+            clock,
+            span: None,
+            accounts: Accounts::default(),
+            places,
+            exporting: None,
+        }
+    }
+
+    /// What is told of an exporter from now on; `None`: there is none.
+    pub fn set_exporting(&mut self, exporting: Option<Exporting>) {
+        self.exporting = exporting;
     }
 
     /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
@@ -91,6 +105,7 @@ impl Metrics {
         families.extend(self.groups(start_ns));
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
+        families.extend(self.exporting.iter().flat_map(Exporting::families));
         families
     }
 

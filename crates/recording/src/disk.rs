@@ -17,6 +17,8 @@ use std::time::UNIX_EPOCH;
 
 /// Who records writes its PID here.
 const LOCK: &str = "writer.lock";
+/// The directory of who sends what is recorded on to others: none of ours to count or to remove, and known.
+pub const SENDERS: &str = "sent";
 
 /// A directory that is ours to record into.
 #[derive(Debug)]
@@ -81,7 +83,9 @@ impl Disk {
         numbers.sort_unstable();
         let next = numbers.last().map_or(1, |last| last + 1);
         let cut = numbers.last().map_or(Ok(0), |&last| close_in_order(&directory, last))?;
-        let strange = names.into_iter().filter(|name| name != LOCK && number(name).is_none());
+        let strange = names
+            .into_iter()
+            .filter(|name| ![LOCK, SENDERS].contains(&&**name) && number(name).is_none());
         let mut found = Found { cut, foreign: strange.collect(), ..Found::default() };
         let mut parts = BTreeMap::new();
         if let Ok(recording) = Recording::within(directory.try_clone()?) {

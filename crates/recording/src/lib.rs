@@ -65,6 +65,7 @@ mod windows;
 pub use about::{About, Machine, FORMAT};
 pub use clocks::Clocks;
 pub use cut::{cut, Cut, CutError};
+pub use disk::SENDERS;
 pub use error::{Bad, RecordingError};
 pub use frame::{FrameHeader, Kind, Span};
 pub use gap::{Gap, Why};

@@ -51,6 +51,13 @@ pub struct Part {
     pub sealed: bool,
 }
 
+impl Part {
+    /// Its number: files of a directory are written in this order, and no number comes twice.
+    pub fn number(&self) -> Option<u64> {
+        number(&self.name)
+    }
+}
+
 /// What a recording consists of.
 #[derive(Debug)]
 pub struct Recording {
@@ -165,6 +172,12 @@ impl Recording {
             let before = self.parts.iter().rposition(|part| part.boot_id != last);
             self.parts.drain(..before.map_or(0, |at| at + 1));
         }
+        self
+    }
+
+    /// What is in the file with this number and those that were begun after it.
+    pub fn from_file(mut self, first: u64) -> Recording {
+        self.parts.retain(|part| part.number().is_none_or(|number| number >= first));
         self
     }
 

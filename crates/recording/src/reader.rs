@@ -79,6 +79,8 @@ pub struct Reader {
     /// What the file says of the time before its next keyframe, and each from when on.
     stated: Vec<(Span, Stated)>,
     ready: VecDeque<Step>,
+    /// Somebody is writing: a frame that is not whole at the very end will be.
+    follows: bool,
     /// Bytes that could not be read so far.
     damaged: u64,
 }
@@ -100,8 +102,14 @@ impl Reader {
             known_ns: None,
             stated: Vec::new(),
             ready: VecDeque::new(),
+            follows: false,
             damaged: 0,
         }
+    }
+
+    /// From the beginning, while somebody records: what is not whole at the end is waited for.
+    pub fn following(recording: Recording) -> Reader {
+        Reader { follows: true, ..Reader::new(recording) }
     }
 
     /// What is read.
@@ -135,6 +143,10 @@ impl Reader {
             }
             let has_more = self.current()?.is_some();
             let more = self.part + 1 < self.recording.parts().len();
+            // All that were known were removed, and there are others by now.
+            if !has_more && self.recording.follow()? {
+                continue;
+            }
             let Some(open) = self.open.as_mut().filter(|_| has_more) else {
                 self.tell_lost(None);
                 return Ok(self.ready.pop_front());
@@ -150,6 +162,14 @@ impl Reader {
                 Found::End => {
                     self.tell_lost(None);
                     return Ok(self.ready.pop_front());
+                }
+                Found::Damaged(next)
+                    if self.follows && !more && next >= open.segment.length()? =>
+                {
+                    // Who writes next in this directory cuts it off, if nobody ends it.
+                    if !self.recording.follow()? {
+                        return Ok(self.ready.pop_front());
+                    }
                 }
                 Found::Damaged(next) => {
                     open.at = next;

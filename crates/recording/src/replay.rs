@@ -192,6 +192,11 @@ impl Replay {
         self.at
     }
 
+    /// The number of the file that window is in; `None`: it has none.
+    pub fn file(&self) -> Option<u64> {
+        self.reader.recording().parts().get(self.at?.part)?.number()
+    }
+
     /// When that window ended, ns since the epoch.
     pub fn ends_wall_ns(&self) -> Option<i128> {
         self.span.map(|span| span.wall_t1_ns())

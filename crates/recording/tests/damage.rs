@@ -4,7 +4,7 @@
 mod world;
 
 use exactop_fuzzing::{corpus, Target};
-use exactop_recording::{verify, Moved, Options, Recorder, Sync};
+use exactop_recording::{verify, Moved, Options, Reader, Recorder, Replay, Sync};
 use std::path::{Path, PathBuf};
 use world::{machine, Live, Shown};
 
@@ -155,4 +155,43 @@ fn fuzz_recording() {
         put(&copy, bytes);
         check(&copy, &shown);
     });
+}
+
+/// Whoever follows a recorder sees a frame in the middle of its being written, and all files that it knew removed.
+#[test]
+fn who_follows_waits_for_what_is_not_whole_and_goes_on_behind_what_was_removed() {
+    let (_dir, file, shown) = small();
+    let whole = std::fs::read(&file).expect("a file");
+    // Behind the header, which is most of a small one.
+    let cut = whole.len() * 9 / 10;
+    put(&file, &whole[..cut]);
+    let above = file.parent().expect("a directory");
+    let recording = exactop_recording::Recording::open(above).expect("a recording");
+    let mut replay = Replay::new(Reader::following(recording));
+    let mut windows = 0;
+    let mut read = |replay: &mut Replay| loop {
+        match replay.forward().expect("readable") {
+            Moved::Window => windows += 1,
+            Moved::End => return windows,
+            Moved::Gap(gap) => panic!("{gap:?}"),
+        }
+    };
+    let before = read(&mut replay);
+    for length in [cut + 3, whole.len() - 1, whole.len()] {
+        let more = std::fs::OpenOptions::new().append(true).open(&file).expect("a file");
+        let there = more.metadata().expect("a length").len() as usize;
+        std::io::Write::write_all(&mut &more, &whole[there..length]).expect("written");
+        read(&mut replay);
+    }
+    assert!(before < shown.len());
+    assert_eq!(read(&mut replay), shown.len());
+    // Another reader knows a file that is not there any more by the time it is opened.
+    let recording = exactop_recording::Recording::open(above).expect("a recording");
+    std::fs::rename(&file, above.join("exactop-00000002.rec")).expect("renamed");
+    let mut replay = Replay::new(Reader::following(recording));
+    let mut windows = 0;
+    while replay.forward().expect("readable") == Moved::Window {
+        windows += 1;
+    }
+    assert_eq!(windows, shown.len());
 }

@@ -85,7 +85,7 @@ pub fn fence(writes: Writes, beside: &Beside) -> Fenced {
         read: owned(beside.readable),
         write: written(writes).into_iter().chain(owned(beside.written)).collect(),
         listens: beside.listens,
-        connects: beside.connects,
+        connects: beside.connects.to_vec(),
     };
     match rules.apply() {
         Ok(status) => result(&status),
@@ -122,15 +122,15 @@ struct Rules {
     write: Vec<PathBuf>,
     /// TCP ports.
     listens: Option<u16>,
-    connects: Option<u16>,
+    connects: Vec<u16>,
 }
 
-/// A port that may be used so.
+/// Ports that may be used so.
 fn ports(
-    port: Option<u16>,
+    ports: impl IntoIterator<Item = u16>,
     access: AccessNet,
 ) -> impl Iterator<Item = Result<NetPort, RulesetError>> {
-    port.into_iter().map(move |port| Ok(NetPort::new(port, access)))
+    ports.into_iter().map(move |port| Ok(NetPort::new(port, access)))
 }
 
 impl Rules {
@@ -154,7 +154,7 @@ impl Rules {
             .add_rules(path_beneath_rules(DEVICES, device))?
             .add_rules(path_beneath_rules(&self.write, write))?
             .add_rules(ports(self.listens, AccessNet::BindTcp))?
-            .add_rules(ports(self.connects, AccessNet::ConnectTcp))?
+            .add_rules(ports(self.connects.iter().copied(), AccessNet::ConnectTcp))?
             .restrict_self()
     }
 }

@@ -52,8 +52,8 @@ pub struct Beside<'a> {
     pub written: &'a [&'a Path],
     /// The TCP port on which it listens.
     pub listens: Option<u16>,
-    /// The TCP port to which it connects.
-    pub connects: Option<u16>,
+    /// The TCP ports to which it connects.
+    pub connects: &'a [u16],
 }
 
 /// The same for a command that goes on using these.
@@ -63,7 +63,7 @@ pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
     let no_new_privs = no_new_privs();
     let files = files::fence(rights.writes, beside);
     let capabilities = capabilities::keep(rights.kept(source), rights.asked);
-    let calls = calls::fence(beside.listens.or(beside.connects).is_some());
+    let calls = calls::fence(beside.listens.is_some() || !beside.connects.is_empty());
     Reduced { no_new_privs, capabilities, files, calls }
 }
 

@@ -3,6 +3,7 @@
 
 mod daemon;
 mod ends;
+mod exported;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
@@ -14,3 +15,5 @@ mod rights;
 mod scraped;
 mod settings;
 mod soak;
+#[path = "../../../fleet/tests/stand_in/mod.rs"]
+mod stand_in;

@@ -43,6 +43,15 @@ pub struct Patience {
     pub all: Duration,
 }
 
+impl Patience {
+    /// It is asked once: whoever asks again comes back later.
+    pub const ONCE: Patience = Patience {
+        first: Duration::from_secs(1),
+        longest: Duration::from_secs(1),
+        all: Duration::ZERO,
+    };
+}
+
 impl Default for Patience {
     fn default() -> Patience {
         let [first, longest, all] = [1, 30, 300].map(Duration::from_secs);
@@ -97,6 +106,11 @@ impl Client {
         }
         let agent = config.build().new_agent();
         Ok(Client { agent, address, database: database.into(), login, patience })
+    }
+
+    /// Which store that is, in one line without a login.
+    pub(super) fn told(&self) -> String {
+        format!("{} {}", self.address.uri(), self.database)
     }
 
     /// What the store answers to a question; `given` are the values of its `{name:Type}`.

@@ -46,6 +46,7 @@ pub struct Fake {
     asked: Arc<Mutex<Vec<Request>>>,
 }
 
+#[allow(dead_code)] // Who remembers for themselves asks for nothing.
 impl Fake {
     /// Serves until the test ends.
     pub fn start(mut answer: impl FnMut(&Request) -> Reply + Send + 'static) -> Fake {

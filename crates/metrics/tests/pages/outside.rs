@@ -2,7 +2,7 @@
 //! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{CgroupNames, Format, Settings};
+use exactop_metrics::{CgroupNames, Exporting, Format, Settings};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -20,6 +20,7 @@ fn made() -> Made {
         made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
         made.metrics.look();
     }
+    made.metrics.set_exporting(Some(Exporting { behind_ns: Some(1), ..Exporting::default() }));
     made
 }
 

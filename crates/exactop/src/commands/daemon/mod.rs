@@ -2,8 +2,9 @@
 //! them on a socket and as metrics, and records.
 //!
 //! `settings` is what is set, `serving` the loop, `on_demand` what is attached while somebody looks,
-//! `kept` what is recorded, `published` what metrics count, `supervisor` what systemd is told.
+//! `kept` what is recorded, `exporting` what goes on to a store, `published` what metrics count, `supervisor` what systemd is told.
 
+mod exporting;
 mod kept;
 #[cfg(feature = "bpf")]
 mod on_demand;
@@ -25,6 +26,7 @@ use exactop_recording::{Machine, Recorder};
 use exactop_service::Server;
 use exactop_sources::session::Choice;
 use exactop_sources::{passwd, SplitOptions};
+use exporting::Exported;
 use kept::Kept;
 use published::Published;
 use serving::{Latest, Serving, Told};
@@ -38,6 +40,7 @@ pub const NOTES: &str = "\
 Examples:
   exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
   exactop daemon --metrics 127.0.0.1:9464    and a page for Prometheus
+  exactop daemon --export https://store:8443 and send what is recorded to ClickHouse (docs/fleet.md)
   exactop daemon --check                     say what is set, and start nothing
   exactop --source daemon                    the live view on it, for the group 'exactop'
 
@@ -62,6 +65,9 @@ pub struct DaemonArgs {
     /// Send metrics there, as OTLP over HTTP [default: nowhere]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
+    /// Send what is recorded there as windows close: a ClickHouse, https://HOST:8443 [default: nowhere]
+    #[arg(long, value_name = "URL")]
+    export: Option<String>,
     /// The settings [default: /etc/exactop/config.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -89,7 +95,11 @@ impl DaemonArgs {
         if let Some(url) = &self.otlp {
             settings.otlp.url = Some(url.clone());
         }
+        if let Some(url) = &self.export {
+            settings.export.to = Some(url.clone());
+        }
         settings.otlp.check().map_err(Failure::usage)?;
+        settings.export.check(&settings.record).map_err(Failure::usage)?;
         Ok(settings)
     }
 }
@@ -100,6 +110,8 @@ impl DaemonArgs {
 /// What failed.
 pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let settings = typed.settings()?;
+    // With the rights it has now: a password is in a file that others cannot read.
+    let store = settings.export.client()?;
     if typed.check {
         return print(settings.told());
     }
@@ -119,14 +131,16 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
         names: true,
     })?;
     give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
+    let dir = recorder.as_ref().map(|(_, dir)| dir.clone());
     let recorder = recorder.map(|(recorder, _)| recorder);
     let published = Published::start(&settings)?;
+    let exported = Exported::start(store, dir.as_deref(), &settings.export)?;
     let latest = Latest::default();
     let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
     let session = session.tapped(Box::new(tap));
     let kept = Kept::new(recorder, settings.record.interval);
     supervisor.ready();
-    let mut serving = Serving::new(session, latest, server, kept, published, settings);
+    let mut serving = Serving::new(session, latest, server, kept, (published, exported), settings);
     let ended = serving.until_a_signal(&signals, &mut supervisor, || typed.settings());
     supervisor.ends();
     serving.finish();
@@ -160,6 +174,7 @@ fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: 
     let real = std::fs::canonicalize(config).ok();
     let readable: Vec<&Path> = [Some(config), real.as_deref()].into_iter().flatten().collect();
     let readable: Vec<&Path> = readable.into_iter().filter_map(above).collect();
+    let ports: Vec<u16> = settings.otlp.port().into_iter().chain(settings.export.port()).collect();
     rights::reduce_beside(
         Role::Daemon,
         origin,
@@ -167,7 +182,7 @@ fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: 
             readable: &readable,
             written: &written,
             listens: settings.metrics.listen.map(|address| address.port()),
-            connects: settings.otlp.port(),
+            connects: &ports,
         },
     );
 }

@@ -1,6 +1,7 @@
 //! What metrics count, and who asks for them: a page over HTTP, reports to a collector. Both have a
 //! thread of their own, which asks the one that owns the ledger; each answer is of one instant.
 
+use super::exporting::Exported;
 use super::settings::Settings;
 use crate::failure::{complain, Failure};
 use exactop_metrics::http::Server;
@@ -81,6 +82,8 @@ struct Counting {
     asked: Receiver<Asked>,
     woken: UnixStream,
     host: Host,
+    /// When the daemon began, on the monotonic clock.
+    begun_ns: u64,
     sender: Option<Sender>,
     /// The last error that was told of it.
     told: Option<String>,
@@ -117,6 +120,7 @@ impl Published {
             asked,
             woken,
             host: host(),
+            begun_ns: exactop_service::now_ns(),
             told: None,
             sender: sender.transpose().map_err(Failure::failed)?,
             _server: server.transpose().map_err(Failure::failed)?,
@@ -149,7 +153,7 @@ impl Published {
     }
 
     /// Answers all who ask, as of the last snapshot.
-    pub fn answer(&mut self) {
+    pub fn answer(&mut self, exported: &Exported) {
         let Some(counting) = &mut self.0 else { return };
         let mut bytes = [0; 64];
         while (&counting.woken).read(&mut bytes).is_ok_and(|n| n > 0) {}
@@ -158,6 +162,7 @@ impl Published {
             return;
         }
         counting.count();
+        counting.metrics.set_exporting(exported.told(counting.begun_ns));
         for Asked { what, answer } in asked {
             // Whoever has gone does not hear it.
             let _ = answer.send(counting.told(&what));

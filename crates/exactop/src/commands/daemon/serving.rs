@@ -1,5 +1,6 @@
 //! The loop: waits until somebody wants a window to end, ends it, and gives it to everyone.
 
+use super::exporting::Exported;
 use super::kept::Kept;
 use super::published::Published;
 use super::settings::Settings;
@@ -47,6 +48,7 @@ pub struct Serving {
     server: Server,
     kept: Kept,
     published: Published,
+    exported: Exported,
     in_force: Settings,
 }
 
@@ -57,10 +59,10 @@ impl Serving {
         latest: Latest,
         server: Server,
         kept: Kept,
-        published: Published,
+        (published, exported): (Published, Exported),
         in_force: Settings,
     ) -> Serving {
-        Serving { session, latest, server, kept, published, in_force }
+        Serving { session, latest, server, kept, published, exported, in_force }
     }
 
     /// Serves until a signal ends it; SIGHUP has `settings` read anew.
@@ -96,7 +98,7 @@ impl Serving {
                 self.end_window()?;
             }
             if is_asked {
-                self.published.answer();
+                self.published.answer(&self.exported);
             }
         }
     }
@@ -118,6 +120,7 @@ impl Serving {
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());
         self.published.take(&now);
         self.published.tell();
+        self.exported.tell();
         self.kept.take(&now, &mut self.session);
         Ok(())
     }
@@ -151,6 +154,7 @@ impl Serving {
             complain(&words_of("cannot end the last window", &failure));
         }
         self.kept.finish(&mut self.session);
+        self.exported.finish();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is set, in a file of TOML. docs/service.md has every key.
 
+use super::exporting::Export;
 use crate::failure::Failure;
 use crate::options::config::{parsed, Parsed};
 use crate::options::time::{size, stretch};
@@ -26,6 +27,7 @@ pub struct Settings {
     pub record: Record,
     pub metrics: Metrics,
     pub otlp: Otlp,
+    pub export: Export,
 }
 
 impl Default for Settings {
@@ -36,6 +38,7 @@ impl Default for Settings {
             record: Record::default(),
             metrics: Metrics::default(),
             otlp: Otlp::default(),
+            export: Export::default(),
         }
     }
 }
@@ -177,6 +180,7 @@ impl Settings {
             ("[record] but its interval", record(was) != record(is)),
             ("metrics.listen", was.metrics.listen != is.metrics.listen),
             ("[otlp]", was.otlp != is.otlp),
+            ("[export]", was.export != is.export),
         ]
         .into_iter()
         .filter_map(|(what, differs)| differs.then_some(what))
@@ -201,6 +205,7 @@ pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
 fn read(bytes: &[u8]) -> Parsed<Settings> {
     let settings: Settings = parsed(bytes)?;
     settings.otlp.check().map_err(|what| (1, format!("otlp.url: {what}")))?;
+    settings.export.check(&settings.record).map_err(|what| (1, what))?;
     match settings.metrics.groups {
         1..=100_000 => Ok(settings),
         n => Err((1, format!("metrics.groups is {n}: 1 to 100000 groups can have series"))),
@@ -224,7 +229,7 @@ fn in_units(amount: u64, units: &[(&str, u64)]) -> String {
     })
 }
 
-mod length {
+pub(super) mod length {
     use super::*;
 
     const UNITS: [(&str, u64); 5] =
@@ -340,7 +345,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 17, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 23, "keys that have no default are set, too");
     }
 
     #[test]
@@ -353,6 +358,8 @@ mod tests {
         settings.metrics.by = vec![Dimension::User];
         settings.metrics.zero_for = Duration::from_secs(60);
         settings.otlp.url = Some("http://here:4318".into());
+        settings.export.to = Some("https://store:8443".into());
+        settings.export.every = Duration::from_secs(120);
         assert_eq!(read(settings.told().as_bytes()), Ok(settings));
     }
 
@@ -371,6 +378,9 @@ mod tests {
             ("socket = 1\n", 1),
             ("[metrics]\ngroups = 0\n", 1),
             ("[otlp]\nurl = \"https://c\"\n", 1),
+            ("[export]\nto = \"store\"\n", 1),
+            ("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", 1),
+            ("[export]\nevery = \"never\"\n", 2),
             ("[metrics]\n\nlisten = \"here\"\n", 3),
         ] {
             assert_eq!(refused(text).0, at, "{text}");

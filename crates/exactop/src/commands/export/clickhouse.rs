@@ -74,7 +74,7 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     let address = Address::read(&typed.to).map_err(Failure::usage)?;
     let port = address.port();
     let client = typed.store.client(address, typed.patience)?;
-    let beside = Beside { readable: &[&path], connects: Some(port), ..Beside::default() };
+    let beside = Beside { readable: &[&path], connects: &[port], ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
     let when = stretch::of(typed.time.as_deref(), &now, &recording)?;

@@ -56,7 +56,7 @@ impl CheckArgs {
         let address = Address::read(&self.from).map_err(Failure::usage)?;
         let port = address.port();
         let client = self.store.client(address, self.patience)?;
-        let beside = Beside { connects: Some(port), ..Beside::default() };
+        let beside = Beside { connects: &[port], ..Beside::default() };
         rights::reduce_beside(Role::Text, Origin::None, &beside);
         Ok(Box::new(Store::open(client).map_err(Failure::failed)?))
     }

@@ -1,0 +1,96 @@
+//! What is recorded goes on to a store as windows close: each once, whatever is killed.
+
+use crate::daemon::{parsed, Daemon};
+use crate::helpers::processes::{wait_until, KILL, TERM};
+use crate::helpers::run::{alone, run};
+use crate::metrics::{page, port};
+use crate::stand_in::{Mood, StandIn};
+use serde_json::Value;
+use std::fs;
+
+/// The windows of its log.
+fn recorded(daemon: &Daemon) -> Vec<(u64, u64)> {
+    let replayed = run(&["replay", daemon.log().to_str().expect("UTF-8"), "--json"]).out;
+    let at = |window: &Value, name: &str| window["window"][name].as_u64().expect("a time");
+    parsed(&replayed).iter().map(|window| (at(window, "t0_ns"), at(window, "t1_ns"))).collect()
+}
+
+#[test]
+fn killed_again_and_again_it_sends_each_window_once() {
+    let Some(_alone) = alone() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Away);
+    let config = dir.path().join("config.toml");
+    let settings = "[record]\ninterval = \"1s\"\n[export]\nevery = \"1s\"\n";
+    fs::write(&config, settings).expect("settings");
+    let port = port();
+    let options = [
+        ("--config", config.to_str().expect("UTF-8").to_string()),
+        ("--export", store.url.clone()),
+        ("--metrics", format!("127.0.0.1:{port}")),
+    ];
+    let options: Vec<&str> = options.iter().flat_map(|(name, value)| [*name, &**value]).collect();
+    let mut daemon = Daemon::start_in(dir, &options, None);
+    wait_until("a failure", || {
+        page(port)["exactop_export_events_total{kind=\"failure\"}"] > 0
+            && recorded(&daemon).len() > 2
+    });
+    store.fares(Mood::Moody);
+    for _ in 0..3 {
+        let asked = store.asked();
+        wait_until("some of it is there", || store.asked() > asked + 4);
+        daemon.end(KILL);
+        daemon.start_again();
+    }
+    let there = || store.windows().len();
+    let before = there();
+    wait_until("more of it is there", || there() > before);
+    store.fares(Mood::Well);
+    wait_until("all was sent", || {
+        let page = page(port);
+        let sent = page["exactop_export_windows_total{outcome=\"sent\"}"];
+        sent > 0 && page["exactop_export_pending_bytes"] == 0
+    });
+    assert!(page(port)["exactop_export_behind_seconds"] >= 0);
+    assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
+    // Where this machine is slow, the last of them go with the next daemon.
+    let (there, all) = (store.windows(), recorded(&daemon));
+    assert!(all.starts_with(&there) && there.len() + 3 > all.len(), "{there:?}\n{all:?}");
+    assert!(daemon.said().contains("windows wait in the log"), "{}", daemon.said());
+    let balance = run(&["fleet", "check", "--from", kept.to_str().expect("UTF-8"), "--json"]);
+    let told: Value = serde_json::from_str(&balance.out).expect("JSON");
+    let host = &told["hosts"][0];
+    for what in ["doubled_rows", "uneven_windows", "stray_windows", "open_windows"] {
+        assert_eq!(host[what], 0, "{what}: {host}");
+    }
+    assert_eq!(host["gaps"]["count"], 3, "the kills: {host}");
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("config.toml");
+    let config = path.to_str().expect("UTF-8");
+    let check = |text: &str, words: &str| {
+        fs::write(&path, text).expect("settings");
+        run(&["daemon", "--check", "--config", config]).refused(2, words);
+    };
+    check("[export]\nto = \"store:8443\"\n", "no address of a store");
+    check("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", "it takes record.enabled");
+    check("[export]\nto = \"https://s\"\nlogin = \"/nonexistent\"\n", "/nonexistent");
+    check("[export]\nto = \"https://s\"\nca = \"/dev/null\"\n", "/dev/null");
+    let login = dir.path().join("login");
+    fs::write(&login, "jo:secret\n").expect("a file");
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(&login, fs::Permissions::from_mode(0o600)).expect("rights");
+    let with = format!("login = \"{}\"\n", login.display());
+    check(&format!("[export]\nto = \"http://store:8123\"\n{with}"), "in the clear");
+    fs::write(&path, format!("[export]\nto = \"http://localhost:8123\"\n{with}")).expect("it");
+    let told = run(&["daemon", "--check", "--config", config]).fine();
+    assert!(told.contains("[export]\nto = \"http://localhost:8123\"\n"), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+    fs::write(&path, "").expect("settings");
+    let told = run(&["daemon", "--check", "--config", config, "--export", "https://store"]).fine();
+    assert!(told.contains("to = \"https://store\"\n"), "{told}");
+}

@@ -1,0 +1,106 @@
+//! Windows on their way: gathered into batches, each held against what the store has before it is sent.
+
+use super::batch::{Batch, Whose};
+use super::stock::{Place, Stock};
+use super::{Sending, Sent};
+use crate::charges::groups;
+use crate::names::Names;
+use crate::tables::Told;
+use crate::ExportError;
+use exactop_model::escape::escape_str;
+use exactop_recording::Replay;
+
+/// How long the store keeps what the stock is asked of: a window that is older would be taken for one that never
+/// came, and be in the sums by minute and hour twice. An hour less than the tables' seven days.
+const KEPT_NS: i128 = (7 * 24 - 1) * 3_600_000_000_000;
+/// Windows of as much of CLOCK_MONOTONIC are a batch.
+const BATCH_NS: u64 = 600_000_000_000;
+
+/// Gathers windows and sends them.
+pub(super) struct Courier<'a> {
+    sending: Sending<'a>,
+    names: Names,
+    under_way: Option<(Batch, Stock)>,
+    /// What became of those that were delivered or left out.
+    pub sent: Sent,
+    /// Batches that are in the store.
+    pub batches: u64,
+}
+
+impl<'a> Courier<'a> {
+    pub fn new(sending: Sending<'a>) -> Courier<'a> {
+        let (names, sent) = (Names::default(), Sent::default());
+        Courier { sending, names, under_way: None, sent, batches: 0 }
+    }
+
+    /// What the time is by now.
+    pub fn set_now(&mut self, now_ns: i128) {
+        self.sending.now_ns = now_ns;
+    }
+
+    /// Whose the window is at which a replay is; `None`: there is none, or it is too old to be sent.
+    fn whose(&self, replay: &Replay) -> Result<Option<Whose>, ExportError> {
+        let Some(ends_wall_ns) = replay.ends_wall_ns() else { return Ok(None) };
+        let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
+        let whose =
+            Whose { host: escape_str(&machine.host), boot_id: escape_str(&machine.boot_id) };
+        Ok((self.sending.now_ns - ends_wall_ns <= KEPT_NS).then_some(whose))
+    }
+
+    /// Delivers those that are under way where the next window cannot go with them; `true`: all that it was given
+    /// before are delivered.
+    pub fn make_way(&mut self, replay: &Replay) -> Result<bool, ExportError> {
+        let (Some(window), Some(whose)) = (replay.window(), self.whose(replay)?) else {
+            return Ok(false);
+        };
+        let slot = window.t1_ns / BATCH_NS;
+        let goes_on = |(batch, stock): &(Batch, Stock)| {
+            batch.goes_on(&whose, slot) && stock.knows(window.t0_ns)
+        };
+        if self.under_way.as_ref().is_some_and(goes_on) {
+            return Ok(false);
+        }
+        self.deliver()?;
+        Ok(true)
+    }
+
+    /// Takes the window at which a replay is, for which there is room by now.
+    pub fn put(&mut self, replay: &Replay) -> Result<(), ExportError> {
+        let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
+        let Some(whose) = self.whose(replay)? else {
+            self.sent.old += 1;
+            return Ok(());
+        };
+        let (t0_ns, t1_ns) = (window.t0_ns, window.t1_ns);
+        if self.under_way.is_none() {
+            let slot = t1_ns / BATCH_NS;
+            let (from, to) = (t0_ns.min(slot * BATCH_NS), (slot + 1) * BATCH_NS);
+            let stock = Stock::ask(self.sending.client, &whose, from, to)?;
+            self.under_way = Some((Batch::new(whose, slot)?, stock));
+        }
+        let Some((batch, stock)) = &mut self.under_way else { return Ok(()) };
+        match stock.place(t0_ns, t1_ns) {
+            Place::Taken => self.sent.there += 1,
+            Place::Overlaps => self.sent.overlapping += 1,
+            Place::Free { charged } => {
+                let named = groups(window, replay.book(), self.sending.groups);
+                let (host, boot_id) =
+                    (Some(batch.whose.host.clone()), Some(batch.whose.boot_id.clone()));
+                let (names, waiting, named) = (&self.names, &[][..], &named[..]);
+                batch
+                    .put(&Told { window, span, host, boot_id, names, waiting, named }, !charged)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what is under way.
+    pub fn deliver(&mut self) -> Result<(), ExportError> {
+        if let Some((batch, _)) = self.under_way.take() {
+            let windows = batch.send(self.sending.client)?;
+            self.sent.windows += windows;
+            self.batches += u64::from(windows > 0);
+        }
+        Ok(())
+    }
+}
