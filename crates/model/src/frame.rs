@@ -282,6 +282,8 @@ impl Builder<'_> {
         for task in &self.window.tasks {
             changed.entry(task.sample.key.tgid).or_default().push(task);
         }
+        // A row is large, and a table that grows by half is there twice meanwhile.
+        self.rows.reserve(changed.len());
         for (tgid, tasks) in &changed {
             self.process_row(*tgid, tasks);
         }

@@ -71,7 +71,7 @@ impl Encoder {
 
     fn snapshot_rows(&mut self, now: &Snapshot) -> Vec<(Which, Vec<Row>)> {
         let s = &mut self.state.strings;
-        let gone = now.gone.iter().map(|account| Row { key: account.0, values: Vec::new() });
+        let gone = now.gone.iter().map(|account| Row::new(account.0, &[]));
         vec![
             (Which::Machine, vec![machine(now, s)]),
             (Which::Cpu, now.cpus.iter().map(|c| cpu(c, s)).collect()),

@@ -44,6 +44,7 @@ mod index;
 mod kept;
 mod lost;
 mod options;
+mod packed;
 mod parts;
 mod playback;
 mod reader;

@@ -74,10 +74,10 @@ fn columns_are_taken_by_name() {
         put(&mut out, 0);
         put(&mut out, 1);
         put_bytes(&mut out, b"ledger");
-        let later = Row { key: 3, values: vec![Some(4)] };
+        let later = Row::new(3, &[Some(4)]);
         put_table(&mut out, 0, &[later], &mut Before::default());
         let values = [Some(5), Some(0), Some(6), Some(1), Some(at_ns), Some(8)];
-        let row = Row { key: 0, values: values.to_vec() };
+        let row = Row::new(0, &values);
         put_table(&mut out, 1, &[row], &mut Before::default());
         out
     };

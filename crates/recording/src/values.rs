@@ -10,6 +10,7 @@
 
 use crate::bounds::{cells, Room};
 use crate::error::Bad;
+use crate::packed::{Packed, Values};
 use integer_encoding::VarInt;
 use rustc_hash::FxHashMap;
 
@@ -22,7 +23,14 @@ const DIFFERENCE: u64 = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
     pub key: u64,
-    pub values: Vec<Option<u64>>,
+    pub values: Packed,
+}
+
+impl Row {
+    /// A row with these values.
+    pub fn new(key: u64, values: &[Option<u64>]) -> Row {
+        Row { key, values: values.iter().copied().collect() }
+    }
 }
 
 /// What the next list of a table is predicted from.
@@ -50,8 +58,9 @@ impl Before {
         cells(self.rows.len(), self.columns)
     }
 
-    fn value(&self, key: u64, column: usize) -> Option<u64> {
-        self.row(key).and_then(|row| row.values[column])
+    /// What a row's values are predicted to be, from the first column on.
+    fn predicted(&self, key: u64) -> Option<Values<'_>> {
+        self.row(key).map(|row| row.values.iter())
     }
 
     /// Forgets a key.
@@ -73,7 +82,7 @@ impl Before {
     fn take(&mut self, rows: &[Row]) {
         self.rows.extend(rows.iter().map(|row| (row.key, row.clone())));
         self.order = rows.iter().map(|row| row.key).collect();
-        self.columns = rows.first().map_or(self.columns, |row| row.values.len());
+        self.columns = rows.first().map_or(self.columns, |row| row.values.columns());
     }
 }
 
@@ -204,17 +213,26 @@ pub(crate) fn put_table(out: &mut Vec<u8>, number: usize, rows: &[Row], before: 
     put(&mut table, rows.len() as u64);
     let mut keys = Keys::new(&before.order);
     rows.iter().for_each(|row| keys.put(&mut table, row.key));
-    let columns = rows.first().map_or(0, |row| row.values.len());
+    let columns = rows.first().map_or(0, |row| row.values.columns());
+    // Column by column, and of each row where the next value is.
+    let mut left: Vec<_> =
+        rows.iter().map(|row| (row.values.iter(), before.predicted(row.key))).collect();
+    let mut pairs = Vec::with_capacity(rows.len());
     for column in 0..columns {
-        let pairs = || rows.iter().map(|row| (row.values[column], before.value(row.key, column)));
-        if pairs().all(|(value, predicted)| value == predicted) {
+        pairs.clear();
+        pairs.extend(left.iter_mut().map(|(values, predicted)| {
+            let predicted = predicted.as_mut().and_then(Iterator::next);
+            (values.next().flatten(), predicted.flatten())
+        }));
+        if pairs.iter().all(|(value, predicted)| value == predicted) {
             continue;
         }
         let mut values = Vec::new();
-        pairs().for_each(|(value, predicted)| put_value(&mut values, value, predicted));
+        pairs.iter().for_each(|&(value, predicted)| put_value(&mut values, value, predicted));
         put(&mut table, column as u64);
         put_bytes(&mut table, &values);
     }
+    drop(left);
     put(out, number as u64);
     put_bytes(out, &table);
     before.take(rows);
@@ -240,17 +258,19 @@ pub(crate) fn get_table(
     let mut rows = Vec::new();
     for _ in 0..count {
         let key = keys.get(&mut bytes)?;
-        let values = before.row(key).map_or_else(|| vec![None; columns], |row| row.values.clone());
-        rows.push(Row { key, values });
+        let values = before.predicted(key);
+        let values: Vec<_> = values.map_or_else(|| vec![None; columns], Iterator::collect);
+        rows.push((key, values));
     }
     while !bytes.is_empty() {
         let number = usize::try_from(bytes.number()?).map_err(|_| Bad::Number)?;
         let mut values = Bytes(bytes.bytes()?);
         let Some(&Some(column)) = places.get(number) else { continue };
-        for row in &mut rows {
-            row.values[column] = values.value(row.values[column])?;
+        for (_, row) in &mut rows {
+            row[column] = values.value(row[column])?;
         }
     }
+    let rows: Vec<_> = rows.into_iter().map(|(key, values)| Row::new(key, &values)).collect();
     before.take(&rows);
     Ok(rows)
 }
@@ -261,7 +281,7 @@ mod tests {
     use crate::bounds::CELLS;
 
     fn row(key: u64, values: &[Option<u64>]) -> Row {
-        Row { key, values: values.to_vec() }
+        Row::new(key, values)
     }
 
     fn read(
@@ -285,7 +305,7 @@ mod tests {
             let mut bytes = Bytes(&out);
             assert_eq!(bytes.number(), Ok(0));
             let table = bytes.bytes().unwrap();
-            let columns = list.first().map_or(0, |row| row.values.len());
+            let columns = list.first().map_or(0, |row| row.values.columns());
             let places: Vec<_> = (0..columns).map(Some).collect();
             assert_eq!(read(table, &places, columns, &mut theirs).as_ref(), Ok(list));
         }

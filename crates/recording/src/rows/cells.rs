@@ -1,6 +1,7 @@
 //! The values of a row, one after the other, in the order of the schema.
 
 use crate::error::Bad;
+use crate::packed::{Packer, Values};
 use crate::schema::{Table, Type};
 use crate::strings::Strings;
 use crate::values::Row;
@@ -10,16 +11,16 @@ use exactop_model::{Counter, Counters};
 pub(crate) struct Cells<'a> {
     table: &'static Table,
     strings: &'a mut Strings,
-    values: Vec<Option<u64>>,
+    values: Packer,
 }
 
 impl<'a> Cells<'a> {
     pub fn new(table: &'static Table, strings: &'a mut Strings) -> Cells<'a> {
-        Cells { table, strings, values: Vec::with_capacity(table.columns.len()) }
+        Cells { table, strings, values: Packer::with_columns(table.columns.len()) }
     }
 
     fn push(&mut self, kind: Type, value: Option<u64>) {
-        debug_assert_eq!(self.table.columns[self.values.len()].1, kind);
+        debug_assert_eq!(self.table.columns[self.values.columns()].1, kind);
         self.values.push(value);
     }
 
@@ -57,14 +58,14 @@ impl<'a> Cells<'a> {
     }
 
     pub fn row(self, key: u64) -> Row {
-        debug_assert_eq!(self.values.len(), self.table.columns.len(), "{}", self.table.table);
-        Row { key, values: self.values }
+        debug_assert_eq!(self.values.columns(), self.table.columns.len(), "{}", self.table.table);
+        Row { key, values: self.values.packed() }
     }
 }
 
 /// A row that is being read.
 pub(crate) struct Fields<'a> {
-    values: std::slice::Iter<'a, Option<u64>>,
+    values: Values<'a>,
     strings: &'a Strings,
 }
 
@@ -74,7 +75,7 @@ impl<'a> Fields<'a> {
     }
 
     pub fn uint(&mut self) -> Option<u64> {
-        self.values.next().copied().flatten()
+        self.values.next().flatten()
     }
 
     /// One that every row has.

@@ -1,4 +1,7 @@
-//! Memory that is used once: the allocator keeps what is freed, for more of the same.
+//! Memory that is used once: the allocator keeps what is freed, for more of the same, and the kernel keeps
+//! what of the program was read for the start.
+
+mod own_file;
 
 /// Looks that pass before what is kept is looked at: that is not for nothing.
 const LOOKS: u32 = 64;
@@ -15,6 +18,9 @@ impl Spare {
     pub fn looked(&mut self) {
         if self.looks == 1 || (self.looks.is_multiple_of(LOOKS) && is_much(kept_bytes())) {
             give_back();
+        }
+        if self.looks == 1 {
+            own_file::give_back();
         }
         self.looks = self.looks.wrapping_add(1);
     }
