@@ -140,8 +140,9 @@ impl Frame {
     pub fn new(window: &Window, book: &Book, options: &FrameOptions) -> Frame {
         let source = window.end.provenance.source;
         let sees_exits = source.sees_exits();
+        let childless = sees_exits.then(|| nothing_yet(&window.end.provenance));
         let mut builder =
-            Builder { window, book, sees_exits, rows: Vec::new(), at: FxHashMap::default() };
+            Builder { window, book, childless, rows: Vec::new(), at: FxHashMap::default() };
         let exited = builder.exited_rows(options.threads);
         if options.threads {
             builder.thread_rows(&options.still);
@@ -187,26 +188,26 @@ impl Frame {
 struct Builder<'a> {
     window: &'a Window,
     book: &'a Book,
-    sees_exits: bool,
+    /// What children that exited did in who has none, where the source sees exits.
+    childless: Option<Counters>,
     rows: Vec<Row>,
     /// Index into `rows` of a process's row (of its leader's in the threads view).
     at: FxHashMap<u32, usize>,
 }
 
-impl Builder<'_> {
-    /// Zero of what the source measures.
-    fn nothing_yet(&self) -> Counters {
-        let provenance = &self.window.end.provenance;
-        let mut zero = Counters::zero();
-        for &counter in Counter::ALL {
-            let measured = provenance.of(counter) != Quality::Missing;
-            if !measured && !provenance.source.keeps_books() {
-                zero.forget(counter);
-            }
+/// Zero of what the source measures.
+fn nothing_yet(provenance: &Provenance) -> Counters {
+    let mut zero = Counters::zero();
+    for &counter in Counter::ALL {
+        let measured = provenance.of(counter) != Quality::Missing;
+        if !measured && !provenance.source.keeps_books() {
+            zero.forget(counter);
         }
-        zero
     }
+    zero
+}
 
+impl Builder<'_> {
     fn keeps_books(&self) -> bool {
         self.window.end.provenance.source.keeps_books()
     }
@@ -227,7 +228,7 @@ impl Builder<'_> {
             life_ns: task.life_ns,
             delta: task.delta,
             total: task.sample.counters,
-            children: self.sees_exits.then(|| self.nothing_yet()),
+            children: self.childless,
             detail: Detail::default(),
         }
     }

@@ -52,31 +52,31 @@ fn in_order(page: &Page) -> Vec<&Row> {
 }
 
 fn heading(columns: &[&Column]) -> String {
-    join(columns, |column| column.title.into())
+    join(columns, |column, cell| cell.push_str(column.title))
 }
 
 fn line(page: &Page, row: &Row) -> String {
-    join(&page.columns, |column| {
-        let text = units::cell(&(column.value)(row, &page.context), column.unit);
-        match (column.id, row.kind, row.ident.ppid) {
-            (ColumnId::Command, RowKind::Exited, ppid) if ppid != 0 => {
-                format!("{text} (child of {ppid})")
-            }
-            _ => text,
+    join(&page.columns, |column, cell| {
+        units::push_cell(cell, &(column.value)(row, &page.context), column.unit);
+        if let (ColumnId::Command, RowKind::Exited, 1..) = (column.id, row.kind, row.ident.ppid) {
+            *cell += &format!(" (child of {})", row.ident.ppid);
         }
     })
 }
 
-/// One blank between cells; the last takes what it needs.
-fn join(columns: &[&Column], cell: impl Fn(&Column) -> String) -> String {
-    let mut line = String::new();
+/// One blank between cells; the last takes what it needs. `write` appends a cell's text: there may be
+/// ten thousand lines a window, so that no cell has memory of its own.
+fn join(columns: &[&Column], write: impl Fn(&Column, &mut String)) -> String {
+    let mut line = String::with_capacity(128);
+    let mut cell = String::with_capacity(32);
     for (i, column) in columns.iter().enumerate() {
         let last = i + 1 == columns.len();
-        let text = cell(column);
+        cell.clear();
+        write(column, &mut cell);
         match (last && column.left_aligned(), column.left_aligned()) {
-            (true, _) => line.push_str(&text),
-            (_, true) => line.push_str(&left(&text, column.width())),
-            (_, false) => line.push_str(&right(&text, column.width())),
+            (true, _) => line.push_str(&cell),
+            (_, true) => left(&mut line, &cell, column.width()),
+            (_, false) => right(&mut line, &cell, column.width()),
         }
         if !last {
             line.push(' ');
@@ -86,32 +86,53 @@ fn join(columns: &[&Column], cell: impl Fn(&Column) -> String) -> String {
 }
 
 /// Pads to a width; text too long ends in `+`, as top does it.
-fn left(text: &str, width: usize) -> String {
-    let text = shorten(text, width);
-    let blanks = width.saturating_sub(text.width());
-    text + &" ".repeat(blanks)
+fn left(line: &mut String, text: &str, width: usize) {
+    let takes = columns_of(text);
+    if takes > width {
+        let short = cut(text, width.saturating_sub(1));
+        line.push_str(short);
+        line.push('+');
+        blanks(line, width.saturating_sub(columns_of(short) + 1));
+    } else {
+        line.push_str(text);
+        blanks(line, width - takes);
+    }
 }
 
 /// Aligns figures to the right. A figure is never cut: a wrong one is worse than a crooked line.
-fn right(text: &str, width: usize) -> String {
-    " ".repeat(width.saturating_sub(text.width())) + text
+fn right(line: &mut String, text: &str, width: usize) {
+    blanks(line, width.saturating_sub(columns_of(text)));
+    line.push_str(text);
 }
 
-fn shorten(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.into();
+fn blanks(line: &mut String, n: usize) {
+    line.extend(std::iter::repeat_n(' ', n));
+}
+
+/// How many display columns a text takes. Most are letters and digits: one each.
+fn columns_of(text: &str) -> usize {
+    if is_plain(text) {
+        text.len()
+    } else {
+        text.width()
     }
-    cut(text, width.saturating_sub(1)) + "+"
+}
+
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// The first `width` display columns of a line.
-fn cut(line: &str, width: usize) -> String {
+fn cut(line: &str, width: usize) -> &str {
+    if is_plain(line) {
+        return &line[..line.len().min(width)];
+    }
     let mut used = 0;
-    let fits = |c: &char| {
+    let too_far = |&(_, c): &(usize, char)| {
         used += c.width().unwrap_or(0);
-        used <= width
+        used > width
     };
-    line.chars().take_while(fits).collect()
+    line.char_indices().find(too_far).map_or(line, |(at, _)| &line[..at])
 }
 
 #[cfg(test)]
@@ -120,9 +141,17 @@ mod tests {
 
     #[test]
     fn wide_characters_count_twice() {
+        let put = |put: fn(&mut String, &str, usize), text, width| {
+            let mut line = String::from("|");
+            put(&mut line, text, width);
+            line
+        };
         assert_eq!(cut("日本語", 5), "日本");
-        assert_eq!(left("日本語", 5), "日本+");
-        assert_eq!(left("ab", 4), "ab  ");
-        assert_eq!(right("123456", 4), "123456");
+        assert_eq!(put(left, "日本語", 5), "|日本+");
+        assert_eq!(put(left, "日本語", 4), "|日+ ");
+        assert_eq!(put(left, "ab", 4), "|ab  ");
+        assert_eq!(put(left, "abcdef", 4), "|abc+");
+        assert_eq!(put(right, "ab", 4), "|  ab");
+        assert_eq!(put(right, "123456", 4), "|123456");
     }
 }

@@ -5,15 +5,24 @@ use crate::value::{Datum, Value};
 
 /// The text of a table cell.
 pub fn cell(value: &Value, unit: Unit) -> String {
+    let mut out = String::new();
+    push_cell(&mut out, value, unit);
+    out
+}
+
+/// Appends what [`cell`] returns.
+pub fn push_cell(out: &mut String, value: &Value, unit: Unit) {
     match value {
-        Value::Missing(_) => "-".into(),
-        Value::Known(Datum::Text(text)) => text.clone(),
-        Value::Known(Datum::Pct(n) | Datum::Real(n)) => percent(*n),
-        Value::Known(Datum::Ns(ns)) if unit == Unit::Time => cpu_time(*ns),
-        Value::Known(Datum::Bytes(bytes)) => size(*bytes),
-        Value::Known(Datum::Count(n)) if unit == Unit::Count => count(*n),
-        Value::Known(Datum::Ns(n) | Datum::Count(n)) => n.to_string(),
-        Value::Known(Datum::Int(i)) => i.to_string(),
+        Value::Missing(_) => out.push('-'),
+        Value::Known(Datum::Text(text)) => out.push_str(text),
+        // Of who did nothing: most of a long table.
+        Value::Known(Datum::Pct(0.0) | Datum::Real(0.0)) => out.push_str("0.0"),
+        Value::Known(Datum::Pct(n) | Datum::Real(n)) => out.push_str(&percent(*n)),
+        Value::Known(Datum::Ns(ns)) if unit == Unit::Time => out.push_str(&cpu_time(*ns)),
+        Value::Known(Datum::Bytes(bytes)) => out.push_str(&size(*bytes)),
+        Value::Known(Datum::Count(n)) if unit == Unit::Count => out.push_str(&count(*n)),
+        Value::Known(Datum::Ns(n) | Datum::Count(n)) => out.push_str(&n.to_string()),
+        Value::Known(Datum::Int(i)) => out.push_str(&i.to_string()),
     }
 }
 
