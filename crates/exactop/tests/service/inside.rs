@@ -8,10 +8,11 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// In a PID namespace of its own, whose /proc has other processes under the same numbers.
-const CONTAINED: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+/// All in it ends with it.
+const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 /// In it: one who works and says by which number, one whose children exit at once, and a reader.
 const STORY: &str = "
@@ -41,13 +42,16 @@ fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
     let mut story = Command::new(CONTAINED[0]);
     story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
     story.env("DIR", daemon.path()).env("EXACTOP", program());
-    let story = story.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a story");
+    let (out, err) = (daemon.path().join("inside"), daemon.path().join("complaints-inside"));
+    let file = |path| fs::File::create(path).expect("a file");
+    let mut story = story.stdout(file(&out)).stderr(file(&err)).spawn().map(Load).expect("a story");
     wait_until("who works inside", || daemon.path().join("pid").exists());
     fs::write(daemon.path().join("go"), "").expect("a sign");
     let everyone = daemon.windows(&["-n", "8", "-d", "0.5"]);
-    let inside = story.wait_with_output().expect("an end");
-    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
-    [parsed(&String::from_utf8(inside.stdout).expect("UTF-8")), everyone]
+    let ended = story.0.wait().expect("an end");
+    let read = |path| fs::read_to_string(path).expect("UTF-8");
+    assert!(ended.success(), "{}", read(&err));
+    [parsed(&read(&out)), everyone]
 }
 
 #[test]
