@@ -215,10 +215,6 @@ typedef struct exactop_books {
    * the source does not sample.
    */
   uint32_t exact;
-  /**
-   * Tasks outside of the PID namespace that a daemon tells of; EXACTOP_MISSING: it tells of everyone.
-   */
-  uint64_t outside_ns;
 } exactop_books;
 
 #ifdef __cplusplus
@@ -377,6 +373,16 @@ enum exactop_status exactop_table_counter(const struct exactop_table *table,
  */
 enum exactop_status exactop_table_books(const struct exactop_table *table,
                                         struct exactop_books *out);
+
+/**
+ * One more account of the balance of a window, ns: tasks outside of the PID namespace of which a daemon
+ * tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
+ *
+ * # Safety
+ * `table` is null or comes from this library; `out` is a place for a number.
+ */
+enum exactop_status exactop_table_outside(const struct exactop_table *table,
+                                          uint64_t *out);
 
 /**
  * Frees a table; null is nothing.

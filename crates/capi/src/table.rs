@@ -12,7 +12,7 @@ use std::ffi::c_char;
 #[allow(non_camel_case_types)]
 pub struct exactop_table {
     rows: Vec<(exactop_row, Counters)>,
-    books: Option<exactop_books>,
+    books: Option<(exactop_books, Option<u64>)>,
 }
 
 /// What a row stands for.
@@ -91,9 +91,10 @@ pub struct exactop_books {
     /// 1 if the window is exact or repaired: the residual is 0, what was missed was set right, and
     /// the source does not sample.
     pub exact: u32,
-    /// Tasks outside of the PID namespace that a daemon tells of; EXACTOP_MISSING: it tells of everyone.
-    pub outside_ns: u64,
 }
+
+// Callers have the places for these: in what is called libexactop.so.0 they never grow.
+const _: () = assert!(size_of::<exactop_books>() == 96 && size_of::<exactop_row>() == 64);
 
 impl exactop_table {
     /// Everyone in the book.
@@ -108,7 +109,7 @@ impl exactop_table {
         let frame = Frame::new(window, book, options);
         let all = frame.rows.iter().chain(&frame.exited);
         let rows = all.map(|row| (of_row(row), row.delta)).collect();
-        exactop_table { rows, books: Some(of_frame(&frame)) }
+        exactop_table { rows, books: Some((of_frame(&frame), frame.books.outside_ns)) }
     }
 }
 
@@ -169,7 +170,6 @@ fn of_frame(frame: &Frame) -> exactop_books {
         residual_ns: frame.books.residual_ns,
         cpus: frame.cpus.len() as u32,
         exact: u32::from(frame.exact),
-        outside_ns: frame.books.outside_ns.unwrap_or(EXACTOP_MISSING),
     }
 }
 
@@ -251,13 +251,42 @@ pub unsafe extern "C" fn exactop_table_books(
         let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
             return null();
         };
-        let Some(books) = table.books else {
-            return fail(EXACTOP_NO_WINDOW, "a snapshot has no balance: ask a window");
-        };
+        let Some((books, _)) = table.books else { return no_balance() };
         // SAFETY: not null, and the caller's word.
         unsafe { out.write(books) };
         EXACTOP_OK
     })
+}
+
+/// One more account of the balance of a window, ns: tasks outside of the PID namespace of which a daemon
+/// tells. EXACTOP_UNKNOWN: it is told of everyone, and there is no such account.
+///
+/// # Safety
+/// `table` is null or comes from this library; `out` is a place for a number.
+#[no_mangle]
+pub unsafe extern "C" fn exactop_table_outside(
+    table: *const exactop_table,
+    out: *mut u64,
+) -> exactop_status {
+    guarded(|| {
+        // SAFETY: null or ours.
+        let Some(table) = (unsafe { table.as_ref() }).filter(|_| !out.is_null()) else {
+            return null();
+        };
+        match table.books {
+            None => no_balance(),
+            Some((_, None)) => fail(EXACTOP_UNKNOWN, "nobody is outside: it is told of everyone"),
+            Some((_, Some(outside_ns))) => {
+                // SAFETY: not null, and the caller's word.
+                unsafe { out.write(outside_ns) };
+                EXACTOP_OK
+            }
+        }
+    })
+}
+
+fn no_balance() -> exactop_status {
+    fail(EXACTOP_NO_WINDOW, "a snapshot has no balance: ask a window")
 }
 
 /// Frees a table; null is nothing.

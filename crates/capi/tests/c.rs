@@ -1,6 +1,7 @@
 //! The header is what the sources say, and a C program works with the library, shared and static,
 //! under valgrind too, where that is installed.
 
+mod released;
 mod served;
 
 use exactop_model::{Ask, Book, Feed, FrameOptions, SourceKind, Still};

@@ -366,7 +366,7 @@ impl Looking<'_> {
 
     /// The nearest ancestor that lives.
     fn under(&self, exit: &ExitSample) -> Option<Comm> {
-        let above = exit.ancestors.iter().take_while(|ancestor| ancestor.tgid != 0);
+        let above = exit.ancestors.iter().filter(|ancestor| ancestor.tgid != 0);
         let mut living = above.filter_map(|&ancestor| self.book.living(ancestor));
         living.next().map(|leader| leader.ident.comm)
     }

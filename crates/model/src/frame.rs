@@ -374,11 +374,7 @@ impl Builder<'_> {
 
     /// The nearest ancestor that still lives, if any does.
     fn living_ancestor(&self, exit: &ExitSample) -> u32 {
-        exit.ancestors
-            .iter()
-            .take_while(|a| a.tgid != 0)
-            .find(|a| self.lives(**a))
-            .map_or(0, |a| a.tgid)
+        exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
     }
 
     /// Exited groups merged by (nearest living ancestor, comm, cgroup). Exited threads of a

@@ -103,7 +103,8 @@ pub struct ExitSample {
     /// The process whose threads these were, where only threads of a living process exited;
     /// tgid 0: whole processes.
     pub of: ProcessRef,
-    /// The parent process and its ancestors, nearest first, as of the group's first exit.
+    /// The parent process and its ancestors, nearest first, as of the group's first exit; tgid 0: there is
+    /// none, or nobody is told who it is.
     pub ancestors: [ProcessRef; 8],
     /// Command name.
     pub comm: Comm,

@@ -119,9 +119,14 @@ pub fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
 }
 
 impl Schedule {
-    /// Somebody asks now, and no longer for what they asked for before.
+    /// Somebody asks now, and no longer for what they asked for before. An end that is overdue to them is
+    /// so still: who is late must not be later for being asked.
     pub fn ask(&mut self, asker: Asker, asked: Asked, now_ns: u64) {
-        let due_ns = point_ns(asked.interval_ns, now_ns);
+        let is_overdue = |waiting: &Waiting| {
+            waiting.asker == asker && (asked.after_ns..=now_ns).contains(&waiting.due_ns)
+        };
+        let overdue_ns = self.waiting.iter().find(|one| is_overdue(one)).map(|one| one.due_ns);
+        let due_ns = overdue_ns.unwrap_or_else(|| point_ns(asked.interval_ns, now_ns));
         let waiting = Waiting { asker, after_ns: asked.after_ns, due_ns, then: asked.then() };
         self.leave(asker);
         match self.last_ns.filter(|&last_ns| last_ns >= asked.after_ns) {
@@ -257,6 +262,25 @@ mod tests {
         assert_eq!(schedule.due_ns(), None);
         ask(&mut schedule, 1, Some(10 * S), 10 * S + 20 * MS);
         assert_eq!(schedule.due_ns(), Some(10 * S + SHORTEST_NS), "that one they have");
+    }
+
+    #[test]
+    fn an_end_that_is_late_is_not_put_off_for_whoever_asks_for_it_meanwhile() {
+        let mut schedule = Schedule::default();
+        let asked = |after_ns| Asked { interval_ns: Some(S), after_ns, ends: 32 };
+        schedule.ask(1, asked(10 * S), 10 * S);
+        schedule.ended(10 * S);
+        assert_eq!(schedule.due_ns(), Some(11 * S));
+        // Nothing came; whoever waits for it asks after a while, and is served as soon as can be.
+        schedule.ask(1, asked(11 * S - 50 * MS), 11 * S + 100 * MS);
+        assert_eq!(schedule.due_ns(), Some(11 * S));
+        assert_eq!(schedule.ended(11 * S + 150 * MS), [1]);
+        assert_eq!(schedule.due_ns(), Some(12 * S), "and the pace is as it was");
+        // Whoever wants a later one waits for that.
+        schedule.ask(1, asked(12 * S + 80 * MS), 12 * S + 100 * MS);
+        assert_eq!(schedule.due_ns(), Some(13 * S));
+        schedule.ask(2, asked(12 * S + 80 * MS), 12 * S + 120 * MS);
+        assert_eq!(schedule.due_ns(), Some(13 * S), "others have nothing overdue");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
 use exactop_recording::stream::word;
 use exactop_recording::{Bad, Machine};
-use inside::{Insides, NAMESPACES};
+use inside::{too_many, Insides};
 pub use looking::{Attach, Programs};
 use looking::{Looking, Reply};
 use pids::Whose;
@@ -200,19 +200,16 @@ impl Server {
 
     /// Those of more PID namespaces than are told something.
     fn refuse_namespaces(&mut self) {
-        let mut told: Vec<(u64, u64)> = Vec::new();
-        for reader in &mut self.readers {
-            let Some(id) = reader.namespace.as_ref().map(|namespace| namespace.id()) else {
-                continue;
-            };
-            if told.contains(&id) {
-                continue;
-            }
-            if told.len() < NAMESPACES {
-                told.push(id);
-                continue;
-            }
-            let why = format!("{NAMESPACES} PID namespaces are told something already");
+        let told = self.readers.iter_mut().filter(|reader| reader.is_told() && !reader.is_over());
+        let mut told: Vec<&mut Reader> = told.filter(|reader| reader.namespace.is_some()).collect();
+        // Whoever nobody knows is counted as one.
+        let user = |reader: &Reader| socket::user(reader.stream()).unwrap_or(u32::MAX);
+        let ids = told.iter().filter_map(|reader| {
+            reader.namespace.as_ref().map(|namespace| (namespace.id(), user(reader)))
+        });
+        let whys = too_many(ids);
+        for (reader, why) in told.iter_mut().zip(whys) {
+            let Some(why) = why else { continue };
             self.notices.push(Notice::Refused(why.clone()));
             reader.refuse(&why);
         }

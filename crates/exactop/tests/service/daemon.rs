@@ -1,6 +1,6 @@
 //! A daemon in a directory of its own.
 
-use crate::helpers::processes::{send, wait_until, Load};
+use crate::helpers::processes::{send, wait_until, Load, INT};
 use crate::helpers::run::{command, run, Done};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -119,6 +119,54 @@ impl Daemon {
     pub fn verified(&self) -> Done {
         run(&["record", "verify", self.log().to_str().expect("UTF-8")])
     }
+}
+
+/// A reader that prints windows into a file until it is stopped.
+pub struct Looking {
+    child: Load,
+    out: PathBuf,
+    complaints: PathBuf,
+}
+
+impl Looking {
+    /// With these words, under a name of its own among those of this daemon.
+    pub fn start(daemon: &Daemon, name: &str, words: &[&str]) -> Looking {
+        let out = daemon.path().join(format!("windows-{name}"));
+        let complaints = daemon.path().join(format!("said-{name}"));
+        let file = |path| File::create(path).expect("a file");
+        let mut reader = daemon.reader(&[&["--json"], words].concat());
+        let child = reader.stdout(file(&out)).stderr(file(&complaints)).spawn();
+        Looking { child: Load(child.expect("a reader")), out, complaints }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+
+    /// How many windows there are so far.
+    pub fn count(&self) -> usize {
+        let written = fs::read(&self.out).expect("a file");
+        written.iter().filter(|&&byte| byte == b'\n').count()
+    }
+
+    /// Those that are whole so far.
+    pub fn windows(&self) -> Vec<Value> {
+        whole(&self.out)
+    }
+
+    pub fn stop(mut self) -> Vec<Value> {
+        send(self.child.pid(), INT);
+        let ended = self.child.0.wait().expect("an end");
+        let said = fs::read_to_string(&self.complaints).expect("UTF-8");
+        assert_eq!((ended.code(), said.as_str()), (Some(130), ""));
+        parsed(&fs::read_to_string(&self.out).expect("UTF-8"))
+    }
+}
+
+/// Windows in a file to which somebody writes: the last line may not be whole.
+pub fn whole(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    parsed(text.rsplit_once('\n').map_or("", |(whole, _)| whole))
 }
 
 /// Open BPF programs of a process; maps and iterators come and go with each window.

@@ -1,6 +1,6 @@
 //! Readers in a PID namespace of their own: they are told of their tasks, by their numbers.
 
-use crate::daemon::{parsed, Daemon};
+use crate::daemon::{whole, Daemon, Looking};
 use crate::helpers::processes::{wait_until, Load};
 use crate::helpers::run::{alone, done, program};
 use exactop_sources::pid_namespace::{self, PidNamespace};
@@ -8,17 +8,18 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 /// In a PID namespace of its own, whose /proc has other processes under the same numbers.
-const CONTAINED: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+/// All in it ends with it.
+const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 /// In it: one who works and says by which number, one whose children exit at once, and a reader.
 const STORY: &str = "
     $DIR/insider -c 'while :; do :; done' & echo $! >$DIR/pid.new; mv $DIR/pid.new $DIR/pid
     $DIR/parent -c 'while :; do $DIR/brief -c :; done' &
-    while ! [ -e $DIR/go ]; do sleep 0.01; done
-    $EXACTOP --json -n 6 -d 0.5 --source daemon --socket $DIR/socket
+    $EXACTOP --json -d 0.5 --source daemon --socket $DIR/socket
 ";
 
 /// Everyone of a name has a shell of that name.
@@ -36,18 +37,37 @@ fn rows<'a>(window: &'a Value, list: &str) -> &'a [Value] {
     window[list].as_array().expect("rows")
 }
 
-/// The story, told inside and, at the same time, outside.
+/// What both were told of, inside and outside: windows of the same stretch of time.
+fn shared<'a>(inside: &'a [Value], outside: &'a [Value]) -> Vec<(&'a Value, &'a Value)> {
+    let span =
+        |window: &Value| (window["window"]["t0_ns"].as_u64(), window["window"]["t1_ns"].as_u64());
+    let outside: HashMap<_, _> = outside.iter().map(|window| (span(window), window)).collect();
+    inside.iter().filter_map(|window| Some((window, *outside.get(&span(window))?))).collect()
+}
+
+/// Whether a window tells of who exited inside.
+fn has_brief(window: &Value) -> bool {
+    rows(window, "exited").iter().any(|row| row["comm"] == "brief" && row["run_ns"] != 0)
+}
+
+/// The story, told inside and, at the same time, outside, until both were told enough of the same.
 fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
+    let outside = Looking::start(daemon, "outside", &["-d", "0.5"]);
     let mut story = Command::new(CONTAINED[0]);
     story.args(&CONTAINED[1..]).args(["/bin/sh", "-c", STORY]);
     story.env("DIR", daemon.path()).env("EXACTOP", program());
-    let story = story.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a story");
-    wait_until("who works inside", || daemon.path().join("pid").exists());
-    fs::write(daemon.path().join("go"), "").expect("a sign");
-    let everyone = daemon.windows(&["-n", "8", "-d", "0.5"]);
-    let inside = story.wait_with_output().expect("an end");
-    assert!(inside.status.success(), "{}", String::from_utf8_lossy(&inside.stderr));
-    [parsed(&String::from_utf8(inside.stdout).expect("UTF-8")), everyone]
+    let (out, err) = (daemon.path().join("inside"), daemon.path().join("complaints-inside"));
+    let file = |path| fs::File::create(path).expect("a file");
+    let mut story = story.stdout(file(&out)).stderr(file(&err)).spawn().map(Load).expect("a story");
+    wait_until("the same stretches of time, told twice", || {
+        let said = || fs::read_to_string(&err).expect("UTF-8");
+        assert!(story.0.try_wait().expect("a child").is_none(), "{}", said());
+        let (inside, outside) = (whole(&out), outside.windows());
+        std::thread::sleep(Duration::from_millis(200));
+        shared(&inside, &outside).len() >= 3 && inside.iter().any(has_brief)
+    });
+    drop(story);
+    [whole(&out), outside.stop()]
 }
 
 #[test]
@@ -65,37 +85,25 @@ fn who_is_in_a_pid_namespace_is_told_of_its_tasks_and_the_books_close() {
     let script = format!("while :; do {}/passing -c :; done", daemon.path().display());
     let _outsider = Load::start(Command::new(outside).args(["-c", &script]));
     let [inside, everyone] = told(&daemon);
-    assert_eq!(inside.len(), 6);
-    let number: u64 = fs::read_to_string(daemon.path().join("pid"))
-        .expect("a number")
-        .trim()
-        .parse()
-        .expect("one");
-    let span =
-        |window: &Value| (window["window"]["t0_ns"].as_u64(), window["window"]["t1_ns"].as_u64());
-    let everyones: HashMap<_, _> = everyone.iter().map(|window| (span(window), window)).collect();
-    let mut shared = 0;
+    let number = fs::read_to_string(daemon.path().join("pid")).expect("a number");
+    let number: u64 = number.trim().parse().expect("one");
+    let worker = |window: &Value, comm: &str| {
+        let of_it = rows(window, "tasks").iter().filter(|row| row["comm"] == comm);
+        let of_it: Vec<&Value> = of_it.collect();
+        assert_eq!(of_it.len(), 1, "{comm}: {window}");
+        (of_it[0]["pid"].as_u64(), of_it[0]["run_ns"].as_u64())
+    };
     for window in &inside {
         closes(window);
-        let worker = |rows: &[Value], comm: &str| {
-            let of_it: Vec<&Value> = rows.iter().filter(|row| row["comm"] == comm).collect();
-            assert_eq!(of_it.len(), 1, "{comm}: {rows:?}");
-            (of_it[0]["pid"].as_u64(), of_it[0]["run_ns"].as_u64())
-        };
-        let (pid, run_ns) = worker(rows(window, "tasks"), "insider");
+        let pid = worker(window, "insider").0;
         assert_eq!(pid, Some(number), "by the number that it has there");
-        let Some(all) = everyones.get(&span(window)) else { continue };
+    }
+    for (window, all) in shared(&inside, &everyone) {
         // What the host is told of the same stretch of time is the witness.
-        assert_eq!(worker(rows(all, "tasks"), "insider").1, run_ns);
+        assert_eq!(worker(all, "insider").1, worker(window, "insider").1);
         let told = ns(window, "tasks_ns") + ns(window, "exited_ns") + ns(window, "outside_ns");
         assert_eq!(told, ns(all, "tasks_ns") + ns(all, "exited_ns"));
-        shared += 1;
     }
-    assert!(shared >= 2, "windows that both were told: {shared}");
-    let brief = |window: &Value| {
-        rows(window, "exited").iter().any(|row| row["comm"] == "brief" && row["run_ns"] != 0)
-    };
-    assert!(inside.iter().any(brief), "those who exit are told of, too");
 }
 
 /// Whether this kernel tells which number a task has in a PID namespace.

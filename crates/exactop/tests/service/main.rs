@@ -8,11 +8,14 @@ mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
 mod inside;
+mod live;
 mod looking;
 mod metrics;
 mod readers;
 mod rights;
 mod scraped;
+#[path = "../live/screen.rs"]
+mod screen;
 mod settings;
 mod soak;
 #[path = "../../../fleet/tests/stand_in/mod.rs"]

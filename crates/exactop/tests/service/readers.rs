@@ -1,61 +1,92 @@
 //! One ledger, whoever looks.
 
-use crate::daemon::{bpf_files, parsed, Daemon};
-use crate::helpers::processes::{state, wait_until, Load, STOP};
+use crate::daemon::{parsed, Daemon, Looking};
+use crate::helpers::processes::{send, state, wait_until, Load, STOP};
 use crate::helpers::run::{alone, done, run};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::process::Stdio;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+/// Programs that a process holds, in files of their own and in links, by the kernel's numbers.
+fn programs(pid: u32) -> BTreeSet<u32> {
+    let files = fs::read_dir(format!("/proc/{pid}/fdinfo")).expect("descriptors").flatten();
+    // A descriptor may be closed meanwhile.
+    let told = files.filter_map(|file| fs::read_to_string(file.path()).ok());
+    let number = |told: String| {
+        let line = told.lines().find_map(|line| line.strip_prefix("prog_id:"))?;
+        line.trim().parse().ok()
+    };
+    told.filter_map(number).collect()
+}
+
+/// All programs that the kernel has, as bpftool(8) lists them; `None`: there is no bpftool.
+fn all_programs() -> Option<BTreeSet<u32>> {
+    let listed = Command::new("bpftool").args(["--json", "prog", "show"]).output();
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
+        eprintln!("left out: no bpftool (apt-get install bpftool)");
+        return None;
+    };
+    let listed: Value = serde_json::from_slice(&listed.stdout).expect("JSON");
+    let ids = listed.as_array().expect("programs").iter().map(|program| &program["id"]);
+    Some(ids.map(|id| id.as_u64().expect("a number") as u32).collect())
+}
+
+/// What one and the same stretch of time was told as: its balance, and of each process the time.
+fn told(window: &Value) -> (Value, BTreeSet<(u64, u64, u64)>) {
+    let ns = |row: &Value, name: &str| row[name].as_u64().unwrap_or(u64::MAX);
+    let rows = ["tasks", "exited"].into_iter().flat_map(|list| window[list].as_array());
+    let rows = rows.flatten().filter(|row| row["run_ns"] != 0);
+    let rows = rows.map(|row| (ns(row, "pid"), ns(row, "run_ns"), ns(row, "lat_ns")));
+    (window["books"].clone(), rows.collect())
+}
 
 #[test]
-fn readers_with_intervals_of_their_own_share_one_ledger() {
+fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     let Some(_alone) = alone() else { return };
-    let _storm = Load::shell("while :; do /bin/true; done");
+    let storm = Load::shell("while :; do /bin/true; done");
     let daemon = Daemon::start(&[]);
-    let before = bpf_files(daemon.load.pid());
-    assert!(before > 10, "{before}");
-    // Two that look at the same pace long enough to meet, wherever in a second each of them began.
-    let paces = [("0.2", "24"), ("0.2", "24"), ("0.5", "8"), ("1", "8")];
-    let readers: Vec<_> = paces
-        .iter()
-        .map(|(interval, windows)| {
-            let mut reader = daemon.reader(&["--json", "-n", windows, "-d", interval]);
-            let reader = reader.stdout(Stdio::piped()).stderr(Stdio::piped());
-            reader.spawn().expect("a reader")
-        })
-        .collect();
-    wait_until("readers that look", || {
-        readers.iter().all(|reader| state(reader.id()) == Some('S'))
-    });
+    let before = programs(daemon.load.pid());
+    assert!(before.len() > 10, "{before:?}");
+    // Two of each; of the rows those of two processes will do, with the balance of everyone.
+    let [shell, serves] = [storm.pid(), daemon.load.pid()].map(|pid| pid.to_string());
+    let paces = ["0.1", "0.2", "0.3", "0.4", "0.5", "0.7", "1", "1.2", "1.5", "2"];
+    let paces = paces.into_iter().chain(paces).enumerate();
+    let start = |(n, pace): (usize, &str)| {
+        Looking::start(&daemon, &n.to_string(), &["-d", pace, "-p", &shell, "-p", &serves])
+    };
+    let readers: Vec<Looking> = paces.map(start).collect();
+    wait_until("everyone's first window", || readers.iter().all(|reader| reader.count() > 0));
     for reader in &readers {
-        assert_eq!(bpf_files(reader.id()), 0, "a reader loads nothing");
+        assert_eq!(programs(reader.pid()), BTreeSet::new(), "a reader loads nothing");
     }
-    assert_eq!(bpf_files(daemon.load.pid()), before, "whoever looks");
-    let outputs = readers.into_iter().map(|reader| {
-        let output = reader.wait_with_output().expect("an end");
-        let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!((output.status.code(), complaint.as_str()), (Some(0), ""));
-        parsed(&String::from_utf8(output.stdout).expect("UTF-8"))
+    let with_all = programs(daemon.load.pid());
+    assert_eq!(with_all, before, "whoever looks");
+    if let Some(listed) = all_programs() {
+        assert!(listed.is_superset(&with_all), "{with_all:?} of {listed:?}");
+    }
+    let windows: Vec<usize> = readers.iter().map(Looking::count).collect();
+    wait_until("three windows more of each", || {
+        std::thread::sleep(Duration::from_millis(100));
+        readers.iter().zip(&windows).all(|(reader, before)| reader.count() >= before + 3)
     });
-    let outputs: Vec<Vec<Value>> = outputs.collect();
-    for (windows, (_, asked)) in outputs.iter().zip(paces) {
-        assert_eq!(windows.len().to_string(), asked);
-        for window in windows {
-            assert_eq!(window["window"]["residual_ns"], 0);
-            assert_ne!(window["window"]["state"], "inexact", "{}", window["window"]);
-        }
-    }
     // Of the same stretch of time everyone is told the same.
-    let mut told: BTreeMap<(u64, u64), &Value> = BTreeMap::new();
-    let mut twice = 0;
-    for window in outputs.iter().flatten() {
+    let mut spans = BTreeMap::new();
+    let (mut twice, mut ran) = (0, 0);
+    for window in readers.into_iter().flat_map(Looking::stop) {
+        assert_eq!(window["window"]["residual_ns"], 0);
         let ns = |name: &str| window["window"][name].as_u64().expect("a time");
-        if let Some(same) = told.insert((ns("t0_ns"), ns("t1_ns")), &window["books"]) {
-            assert_eq!(same, &window["books"]);
-            twice += 1;
+        let (span, told) = ((ns("t0_ns"), ns("t1_ns")), told(&window));
+        ran += told.1.len();
+        match spans.get(&span) {
+            Some(same) if *same == told => twice += 1,
+            Some(other) => panic!("{span:?}: {told:?}, and {other:?}"),
+            None => drop(spans.insert(span, told)),
         }
     }
-    assert!(twice >= 1, "two looked five times a second");
+    assert!(ran > 0, "nobody's row is in any");
+    assert!(twice >= 10, "stretches that two were told of: {twice}");
 }
 
 #[test]
@@ -65,7 +96,7 @@ fn a_reader_that_stands_still_holds_nobody_up() {
     let mut still = daemon.reader(&["--json", "-d", "0.1"]);
     let still = Load::start(&mut still);
     wait_until("it reads", || state(still.pid()) == Some('S'));
-    crate::helpers::processes::send(still.pid(), STOP);
+    send(still.pid(), STOP);
     let windows = daemon.windows(&["-n", "5", "-d", "0.2"]);
     assert_eq!(windows.len(), 5);
 }

@@ -7,6 +7,7 @@ use crate::helpers::processes::Load;
 use crate::helpers::run::alone;
 use crate::metrics::{page, port};
 use exactop_testkit::Prometheus;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -73,6 +74,68 @@ fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it lives");
     let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("its memory");
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number")
+}
+
+/// So many names come in all; EXACTOP_TEST_NAMES says otherwise.
+fn names() -> u64 {
+    let names = std::env::var("EXACTOP_TEST_NAMES").ok();
+    names.map_or(10_000, |text| text.parse().expect("EXACTOP_TEST_NAMES: a number"))
+}
+
+/// In so many parts, after each of which memory is looked at.
+const PARTS: u64 = 4;
+
+/// So many processes in turn, each under a name of its own when it exits.
+fn named_once(from: u64, to: u64) -> Load {
+    Load::shell(&format!(
+        "i={from}; while [ $i -lt {to} ]; do i=$((i+1)); (echo n$i >/proc/self/comm); done"
+    ))
+}
+
+#[test]
+fn a_crowd_of_names_makes_no_more_series_than_there_are_places() {
+    let Some(_alone) = alone() else { return };
+    let port = port();
+    let daemon = Daemon::start(&["--metrics", &format!("127.0.0.1:{port}")]);
+    let of = |page: &BTreeMap<String, i128>, family: &str| -> Vec<i128> {
+        let its = page.iter().filter(|(name, _)| name.starts_with(family));
+        its.map(|(_, value)| *value).collect()
+    };
+    let exited = |page: &BTreeMap<String, i128>| -> i128 {
+        of(page, "exactop_group_exited_processes_total").into_iter().sum()
+    };
+    let begun = exited(&page(port));
+    let (mut groups, mut series, mut held, mut named) = (0, 0, Vec::new(), false);
+    for part in 0..PARTS {
+        let mut storm = named_once(part * names() / PARTS, (part + 1) * names() / PARTS);
+        while storm.0.try_wait().expect("a child").is_none() {
+            let page = page(port);
+            groups = groups.max(of(&page, "exactop_group_cpu_seconds_total").len());
+            series = series.max(page.len());
+            named |= page.keys().any(|labels| has_name(labels));
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        held.push(resident_kib(daemon.load.pid()));
+    }
+    let came = exited(&page(port)) - begun;
+    println!("{came} exited; {groups} groups, {series} series at most; memory, KiB: {held:?}");
+    assert!(came >= i128::from(names()), "{came}");
+    assert!(named, "by the names that they gave themselves");
+    assert!(groups as f64 <= SERIES, "{groups} groups");
+    // Each figure of a group is a series, and nothing else has a name in it.
+    assert!(series <= 20 * SERIES as usize, "{series} series");
+    // A window's names are kept as long as it, so memory goes by how many come in one; it comes down again.
+    let (before, after) = held.split_at(held.len() / 2);
+    assert!(
+        after.iter().min() < before.iter().max().map(|kib| kib + (64 << 10)).as_ref(),
+        "{held:?}"
+    );
+}
+
+/// Whether it is one of [`named_once`]'s.
+fn has_name(labels: &str) -> bool {
+    let name = labels.split("command=\"n").nth(1);
+    name.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 fn sums_come_out(prometheus: &Prometheus, then: f64, now: f64) {

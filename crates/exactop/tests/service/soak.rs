@@ -6,6 +6,7 @@ use crate::helpers::processes::{wait_until, Load};
 use crate::helpers::run::{alone, run};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -30,14 +31,26 @@ fn held(pid: u32) -> Held {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("descriptors").flatten();
     for link in files.filter_map(|file| fs::read_link(file.path()).ok()) {
         let link = link.to_string_lossy().into_owned();
-        // socket:[1234], anon_inode:bpf-map, /proc/77/stat
-        let kind = match link.strip_prefix('/') {
-            Some(path) => path.split('/').next().unwrap_or(path),
-            None => link.split('[').next().unwrap_or(&link),
-        };
-        *held.entry(kind.to_string()).or_insert(0) += 1;
+        let Some(kind) = kind(&link) else { continue };
+        *held.entry(kind).or_insert(0) += 1;
     }
     held
+}
+
+/// What a descriptor is of: socket:[1234], anon_inode:bpf-map, /proc/77/stat. `None`: of a process that lives;
+/// of how many it has some goes by who is there.
+fn kind(link: &str) -> Option<String> {
+    let Some(path) = link.strip_prefix('/') else {
+        return Some(link.split('[').next().unwrap_or(link).to_string());
+    };
+    let mut parts = path.split('/');
+    let (first, second) = (parts.next().unwrap_or(path), parts.next().unwrap_or_default());
+    let is_process = first == "proc" && second.bytes().all(|byte| byte.is_ascii_digit());
+    match is_process {
+        true if Path::new("/proc").join(second).exists() => None,
+        true => Some("proc of who is gone".to_string()),
+        false => Some(first.to_string()),
+    }
 }
 
 /// What all of them had at least.
@@ -69,13 +82,22 @@ fn more(before: &Held, after: &Held) -> Vec<String> {
         let before = before.get(name).copied().unwrap_or(0);
         let slack = match name.as_str() {
             "memory" => before / 20 + PIECES_KIB,
-            // Of processes that are recorded, however many run beside.
-            "proc" => before / 4,
             _ => 0,
         };
         (after > before + slack).then(|| format!("{name}: {before}, then {after}"))
     };
     after.iter().filter_map(grew).collect()
+}
+
+#[test]
+fn files_of_those_who_live_are_no_leak_and_those_of_the_dead_are() {
+    let of = |link: &str| kind(link).unwrap_or_default();
+    assert_eq!(of(&format!("/proc/{}/stat", std::process::id())), "");
+    assert_eq!(of("/proc/4294967295/stat"), "proc of who is gone");
+    assert_eq!(
+        [of("/proc/stat"), of("socket:[12]"), of("anon_inode:bpf-map")].join(" "),
+        "proc socket: anon_inode:bpf-map"
+    );
 }
 
 #[test]

@@ -76,6 +76,7 @@ fn a_storm_of_names_makes_no_more_series_and_pushes_nobody_out() {
     let steady: Vec<Did> = (0..50).map(|n| ran(&format!("steady{n}"), 20 * MS)).collect();
     made.window(&steady);
     made.groups();
+    let (mut series, mut held) = (Vec::new(), Vec::new());
     for round in 0..20 {
         let names = (0..5000).map(|n| ran(&format!("x{}", round * 5000 + n), 1000 * n as u64 % 77));
         made.window(&steady.iter().cloned().chain(names).collect::<Vec<_>>());
@@ -85,7 +86,13 @@ fn a_storm_of_names_makes_no_more_series_and_pushes_nobody_out() {
             assert!(groups.contains_key(&format!("command=\"steady{n}\"")), "{n} in {round}");
         }
         assert_eq!(groups.values().sum::<i128>(), made.named_ns().into());
+        series.push(made.scrape(Format::Prometheus).lines().count());
+        held.push(format!("{:?}", made.metrics).len());
     }
+    // Of 100,000 names nothing is left but those of who has a place or may get one.
+    let most = |of: &[usize]| of.iter().copied().max().unwrap_or(0);
+    assert!(most(&series[5..]) <= most(&series[..5]), "{series:?}");
+    assert!(most(&held[5..]) <= most(&held[..5]) + most(&held[..5]) / 10, "{held:?}");
 }
 
 #[test]

@@ -13,7 +13,9 @@ use filter::{Filter, Numbers};
 use std::sync::Arc;
 
 /// So many namespaces are told something: each costs a look at everyone who did something.
-pub const NAMESPACES: usize = 16;
+const NAMESPACES: usize = 16;
+/// So many of those of one user, if that is not root, so that nobody takes all of them.
+const OF_ONE: usize = 4;
 
 /// One namespace.
 #[derive(Debug)]
@@ -61,10 +63,13 @@ impl Insides {
         book: &Book,
         readers: &mut [Reader],
     ) -> Result<(), Bad> {
-        let is_there =
-            |inside: &Inside| readers.iter().any(|reader| reader.is_in(&inside.namespace));
+        let is_there = |inside: &Inside| {
+            readers.iter().any(|reader| reader.is_told() && reader.is_in(&inside.namespace))
+        };
         self.all.retain(is_there);
-        for namespace in readers.iter().filter_map(|reader| reader.namespace.as_ref()) {
+        // Who has asked for nothing yet costs no look at everyone.
+        let told = readers.iter().filter(|reader| reader.is_told());
+        for namespace in told.filter_map(|reader| reader.namespace.as_ref()) {
             if self.all.iter().all(|inside| inside.namespace.id() != namespace.id()) {
                 self.all.push(Inside::of(namespace.clone()));
             }
@@ -78,6 +83,26 @@ impl Insides {
         }
         Ok(())
     }
+}
+
+/// Those of these namespaces, each with the user who asks from there, who are one too many: why.
+pub fn too_many<Id: PartialEq>(asked: impl Iterator<Item = (Id, u32)>) -> Vec<Option<String>> {
+    let mut told: Vec<(Id, u32)> = Vec::new();
+    let mut refused = |(id, uid): (Id, u32)| {
+        if told.iter().any(|(there, _)| *there == id) {
+            return None;
+        }
+        let of_theirs = told.iter().filter(|(_, user)| *user == uid).count();
+        if told.len() >= NAMESPACES {
+            return Some(format!("{NAMESPACES} PID namespaces are told something already"));
+        }
+        if uid != 0 && of_theirs >= OF_ONE {
+            return Some(format!("{OF_ONE} PID namespaces of yours are told something already"));
+        }
+        told.push((id, uid));
+        None
+    };
+    asked.map(&mut refused).collect()
 }
 
 impl Inside {
@@ -106,3 +131,6 @@ impl Inside {
         self.telling.tell(machine, &Told { t0_ns, now: &now, whole: &whole }, readers)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,14 +25,15 @@ pub enum Whose {
 /// Which numbers a process has, from this /proc's namespace down to its own (NSpid of
 /// proc_pid_status(5)). Unlike its links in /proc/PID/ns, that takes no right to trace it.
 fn numbers(pid: u32) -> Result<Vec<u32>, String> {
-    let path = format!("/proc/{pid}/status");
-    let status = std::fs::read(&path).map_err(|error| format!("{path}: {error}"))?;
+    // Why goes to who asks, who is not to learn by which number they are called here.
+    let status = std::fs::read(format!("/proc/{pid}/status"));
+    let status = status.map_err(|error| format!("your status in /proc: {error}"))?;
     let status = String::from_utf8_lossy(&status);
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
     let numbers = numbers.map(|numbers| numbers.split_whitespace().map(str::parse).collect());
     match numbers {
         Some(Ok(numbers)) => Ok(numbers),
-        _ => Err(format!("{path} has no NSpid")),
+        _ => Err("your status in /proc has no NSpid".into()),
     }
 }
 
@@ -93,3 +94,6 @@ pub fn shown(stream: &UnixStream, file: Option<OwnedFd>) -> Result<PidNamespace,
         false => Err(why("the one that you showed is not it")),
     }
 }
+
+#[cfg(test)]
+mod tests;

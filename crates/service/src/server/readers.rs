@@ -120,6 +120,11 @@ impl Reader {
         self.place == Place::Greeted && self.wants.is_some()
     }
 
+    /// Whether they have asked for windows: until then nothing is made for them.
+    pub fn is_told(&self) -> bool {
+        self.wants.is_some()
+    }
+
     /// Whether it is done with.
     pub fn is_over(&self) -> bool {
         match self.over {

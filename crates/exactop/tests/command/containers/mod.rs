@@ -2,7 +2,9 @@
 //! time is in one row or another. A file for each of those who make them, with their own programs.
 
 mod containerd;
+mod docker;
 mod kept_short;
+mod lxc;
 mod nspawn;
 mod podman;
 mod runc;
@@ -68,6 +70,15 @@ fn is_here(program: &str, package: &str) -> bool {
         eprintln!("left out: no {program} (apt-get install --no-install-recommends {package})");
     }
     is_here
+}
+
+/// Takes away a group that a runtime leaves behind at the top of every hierarchy; one with others in it stays.
+fn remove_left(name: &str) {
+    let top = Path::new("/sys/fs/cgroup");
+    let _ = fs::remove_dir(top.join(name));
+    for hierarchy in fs::read_dir(top).into_iter().flatten().flatten() {
+        let _ = fs::remove_dir(hierarchy.path().join(name));
+    }
 }
 
 /// An exactop that prints windows into a file until it is stopped.

@@ -67,6 +67,9 @@ pub struct Filter {
     tasks: FxHashMap<AccountId, Task>,
     /// By the numbers here.
     processes: FxHashMap<u32, Process>,
+    /// Those that ended in this window, by who they were here, and their numbers there: another may have
+    /// theirs by its end, and those who exited in it may be their children.
+    ended: FxHashMap<ProcessRef, u32>,
     exits: FxHashMap<AccountId, Exit>,
     outside: Outside,
     /// Accounts that were given out: how many others there are does not show.
@@ -76,6 +79,7 @@ pub struct Filter {
 impl Filter {
     /// What is told of a snapshot; the first is of everyone.
     pub fn told(&mut self, now: &Snapshot, numbers: &impl Numbers) -> Snapshot {
+        let gone = self.gone(now);
         let mut tasks = Vec::new();
         for task in &now.tasks {
             match self.place(task, numbers) {
@@ -91,7 +95,6 @@ impl Filter {
             task.followed = false;
         }
         let exited = self.exited(&now.exited);
-        let gone = self.gone(now);
         self.at_ns = Some(now.at_ns);
         Snapshot {
             at_ns: now.at_ns,
@@ -198,24 +201,26 @@ impl Filter {
     /// Whose children they were; `None`: nobody's of whom it is known that they are in.
     fn family(&mut self, exit: &ExitSample) -> Option<Family> {
         let of = self.inside(&exit.of).unwrap_or_default();
-        let mut ancestors = [ProcessRef::default(); 8];
-        let known: Vec<_> = exit.ancestors.iter().filter_map(|above| self.inside(above)).collect();
-        if known.is_empty() && of.tgid == 0 {
+        // Each in its place: a grandparent is nobody's parent.
+        let ancestors = exit.ancestors.map(|above| self.inside(&above).unwrap_or_default());
+        if of.tgid == 0 && ancestors.iter().all(|above| above.tgid == 0) {
             return None;
         }
-        ancestors[..known.len()].copy_from_slice(&known);
         Some(Family { account: self.account(), of, ancestors })
     }
 
     /// A process by its number there; `None`: it is not known to be in.
     fn inside(&self, process: &ProcessRef) -> Option<ProcessRef> {
-        let known = self.processes.get(&process.tgid).filter(|_| process.tgid != 0)?;
-        (known.start_ns == Some(process.start_ns))
-            .then_some(ProcessRef { tgid: known.tgid, start_ns: process.start_ns })
+        let known = self.processes.get(&process.tgid).filter(|_| process.tgid != 0);
+        let known = known.filter(|known| known.start_ns == Some(process.start_ns));
+        let tgid = known.map(|known| known.tgid).or_else(|| self.ended.get(process).copied())?;
+        Some(ProcessRef { tgid, start_ns: process.start_ns })
     }
 
-    /// Those who ended and were in, by their accounts there.
+    /// Those who ended and were in, by their accounts there: first of all, so that whoever has their
+    /// number now is somebody else.
     fn gone(&mut self, now: &Snapshot) -> Vec<AccountId> {
+        self.ended.clear();
         let ended: Vec<AccountId> = match now.complete {
             true => {
                 let listed: FxHashSet<_> = now.tasks.iter().map(|task| task.account).collect();
@@ -229,6 +234,9 @@ impl Filter {
             let Some(process) = self.processes.get_mut(&inner.outer.tgid) else { continue };
             process.tasks -= 1;
             if process.tasks == 0 {
+                let who = process.start_ns.map(|start_ns| (inner.outer.tgid, start_ns));
+                let who = who.map(|(tgid, start_ns)| ProcessRef { tgid, start_ns });
+                self.ended.extend(who.map(|who| (who, process.tgid)));
                 self.processes.remove(&inner.outer.tgid);
             }
         }

@@ -1,5 +1,5 @@
 use super::*;
-use exactop_model::{Book, Books, Comm, SourceKind, Window};
+use exactop_model::{Book, Books, Comm, Frame, FrameOptions, SourceKind, Window};
 use exactop_testkit::samples;
 use exactop_testkit::snapshot;
 
@@ -12,6 +12,15 @@ impl Numbers for Some3 {
     fn of(&self, key: &TaskKey) -> Option<(u32, u32)> {
         let (pid, number) = IN.into_iter().find(|(pid, _)| *pid == key.tgid)?;
         Some((number, number + key.tid - pid))
+    }
+}
+
+/// As somebody says.
+struct By<F>(F);
+
+impl<F: Fn(&TaskKey) -> Option<(u32, u32)>> Numbers for By<F> {
+    fn of(&self, key: &TaskKey) -> Option<(u32, u32)> {
+        (self.0)(key)
     }
 }
 
@@ -56,8 +65,10 @@ fn those_who_are_in_have_the_numbers_there_and_nobody_else_is_told() {
     for (now, told) in all.iter().zip(&told) {
         let told_of = |tgid: u32| told.tasks.iter().filter(move |task| task.key.tgid == tgid);
         for (pid, number) in IN {
-            let theirs = now.tasks.iter().filter(|task| task.key.tgid == pid);
-            for (theirs, told) in theirs.zip(told_of(number)) {
+            let theirs: Vec<_> = now.tasks.iter().filter(|task| task.key.tgid == pid).collect();
+            let told: Vec<_> = told_of(number).collect();
+            assert!(!theirs.is_empty() && theirs.len() == told.len(), "{pid}: {told:?}");
+            for (theirs, told) in theirs.iter().zip(told) {
                 assert_eq!(told.counters, theirs.counters);
                 assert_eq!(told.key.tid - number, theirs.key.tid - pid);
             }
@@ -70,36 +81,36 @@ fn those_who_are_in_have_the_numbers_there_and_nobody_else_is_told() {
             (Some(0), Some(1)),
             "the host's shell has a parent outside"
         );
-        let accounts = told.tasks.iter().map(|task| task.account.0).max();
-        assert!(
-            accounts <= Some(told.tasks.len() as u64),
-            "others' accounts do not show: {accounts:?}"
-        );
+        let accounts: FxHashSet<u64> = told.tasks.iter().map(|task| task.account.0).collect();
+        let first: FxHashSet<u64> = (1..=told.tasks.len() as u64).collect();
+        assert_eq!(accounts, first, "others' accounts do not show");
         let exited: Vec<_> = told
             .exited
             .iter()
             .map(|exit| (exit.comm.to_string(), exit.ancestors[0].tgid))
             .collect();
         assert_eq!(exited, [("true".to_string(), 7), ("ls".to_string(), 7)]);
-        assert!(
-            told.cpus.iter().all(|cpu| cpu.watched_ns.is_none()),
-            "another's process is watched"
-        );
-        let text = format!("{told:?}");
-        for name in ["systemd", "sshd", "postgres", "evil", "22418", "813"] {
+        let is_watched = |now: &Snapshot| now.cpus.iter().any(|cpu| cpu.watched_ns.is_some());
+        assert!(is_watched(now) && !is_watched(told), "another's process is watched");
+        let (all, text) = (format!("{now:?}"), format!("{told:?}"));
+        for name in ["systemd", "sshd", "postgres", "evil", "tgid: 22418", "tgid: 813"] {
+            assert!(all.contains(name), "everyone is told of {name}");
             assert!(!text.contains(name), "{name}");
         }
     }
 }
 
+/// A process by its account, number and start, and parent.
+fn ran_task(account: u64, (pid, start_ns): (u32, u64), ppid: u32, run_ns: u64) -> TaskSample {
+    let key = TaskKey { tgid: pid, tid: pid, start_ns };
+    let mut task = samples::task(account, key, Ident { ppid, ..Ident::default() });
+    task.counters.set(Counter::RunNs, run_ns);
+    task
+}
+
 /// A snapshot of what changed: so many tasks, by number and CPU time.
 fn changed(at_ns: u64, tasks: &[(u32, u64)], gone: &[u64], exited: &[ExitSample]) -> Snapshot {
-    let task = |&(tid, run_ns): &(u32, u64)| {
-        let key = TaskKey { tgid: tid, tid, start_ns: tid.into() };
-        let mut task = samples::task(tid.into(), key, Ident::default());
-        task.counters.set(Counter::RunNs, run_ns);
-        task
-    };
+    let task = |&(tid, run_ns): &(u32, u64)| ran_task(tid.into(), (tid, tid.into()), 0, run_ns);
     let gone = gone.iter().map(|&account| AccountId(account)).collect();
     let tasks = tasks.iter().map(task).collect();
     let base = samples::snapshot(SourceKind::Ledger, at_ns);
@@ -107,15 +118,83 @@ fn changed(at_ns: u64, tasks: &[(u32, u64)], gone: &[u64], exited: &[ExitSample]
 }
 
 fn exited(account: u64, parent: u32, run_ns: u64) -> ExitSample {
+    below(account, &[(parent, parent.into())], run_ns)
+}
+
+/// Those who exited below these, nearest first, by number and start.
+fn below(account: u64, above: &[(u32, u64)], run_ns: u64) -> ExitSample {
     let mut ancestors = [ProcessRef::default(); 8];
-    ancestors[0] = ProcessRef { tgid: parent, start_ns: parent.into() };
+    for (ancestor, &(tgid, start_ns)) in ancestors.iter_mut().zip(above) {
+        *ancestor = ProcessRef { tgid, start_ns };
+    }
     let mut exit = samples::exited(account, ancestors, Comm::new(b"x"));
     exit.counters.set(Counter::RunNs, run_ns);
     exit
 }
 
 #[test]
-fn who_was_once_outside_stays_there_and_so_do_its_children() {
+fn who_was_once_outside_stays_there_whatever_is_learnt_later() {
+    let mut filter = Filter::default();
+    let everyone = By(|key: &TaskKey| Some((key.tgid, key.tid)));
+    let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);
+    assert_eq!(first.tasks.len(), 1);
+    let then = filter.told(&changed(2, &[(21_002, 6), (50, 90)], &[], &[]), &everyone);
+    assert_eq!((then.tasks.len(), then.outside.map(|outside| outside.run_ns)), (1, Some(20)));
+    let nobody = By(|_: &TaskKey| None);
+    let last = filter.told(&changed(3, &[(21_002, 9), (50, 90)], &[], &[]), &nobody);
+    assert_eq!((last.tasks[0].key.tgid, last.tasks.len()), (1, 1), "who is in stays in");
+}
+
+#[test]
+fn children_of_who_is_not_known_are_not_their_grandparents() {
+    let (mut filter, mut book) = (Filter::default(), Book::new());
+    let first = filter.told(&changed(1, &[(21_002, 5)], &[], &[]), &Some3);
+    book.advance(first);
+    // Their parent was born and exited since.
+    let exit = below(100, &[(77, 77), (21_002, 21_002)], 3);
+    let exits = [ExitSample { processes: 1, tasks: 1, ..exit }];
+    let then = filter.told(&changed(2, &[], &[], &exits), &Some3);
+    let above = then.exited[0].ancestors.map(|ancestor| ancestor.tgid);
+    assert_eq!(above, [0, 1, 0, 0, 0, 0, 0, 0], "each in its place");
+    let window = book.advance(then).unwrap();
+    let frame = Frame::new(&window, &book, &FrameOptions::default());
+    assert_eq!(frame.exited[0].ident.ppid, 1, "the nearest who lives");
+}
+
+#[test]
+fn a_number_that_is_anothers_by_the_end_of_a_window_is_two_processes() {
+    for second in [Some((5, 5)), None] {
+        let by_start = By(move |key: &TaskKey| match (key.tgid, key.start_ns) {
+            (21_002, 10) => Some((1, 1)),
+            (21_002, _) => second,
+            (pid, _) => Some((pid, pid)),
+        });
+        let mut filter = Filter::default();
+        let of = |at_ns, tasks: Vec<TaskSample>, gone: &[u64], exits: &[ExitSample]| Snapshot {
+            tasks,
+            ..changed(at_ns, &[], gone, exits)
+        };
+        filter.told(&of(1, vec![ran_task(1, (21_002, 10), 0, 5)], &[], &[]), &by_start);
+        let tasks = vec![ran_task(2, (21_002, 20), 0, 7), ran_task(3, (30, 30), 21_002, 1)];
+        let exits = [below(100, &[(21_002, 10)], 3), below(101, &[(21_002, 20)], 2)];
+        let then = filter.told(&of(2, tasks, &[1], &exits), &by_start);
+        let told: Vec<_> = then.tasks.iter().map(|task| (task.key.tgid, task.ident.ppid)).collect();
+        let parents: Vec<_> = then.exited.iter().map(|exit| exit.ancestors[0].tgid).collect();
+        match second {
+            Some(_) => assert_eq!((told, parents), (vec![(5, 0), (30, 5)], vec![1, 5])),
+            None => assert_eq!((told, parents), (vec![(30, 0)], vec![1])),
+        }
+        assert_eq!(then.gone.len(), 1);
+        // What exits later cannot be of the first.
+        let exits = [exits[0], exits[1], below(102, &[(21_002, 10)], 3)];
+        let last = filter.told(&of(3, Vec::new(), &[], &exits), &by_start);
+        assert!(last.exited.iter().all(|exit| exit.ancestors[0].tgid != 0));
+        assert_eq!(last.exited.len(), then.exited.len());
+    }
+}
+
+#[test]
+fn children_of_who_was_once_outside_are_there_too() {
     let mut filter = Filter::default();
     let outside = |told: &Snapshot| told.outside.map(|outside| outside.run_ns);
     let first = filter.told(&changed(1, &[(21_002, 5), (50, 70)], &[], &[]), &Some3);

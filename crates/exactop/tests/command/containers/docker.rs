@@ -1,0 +1,110 @@
+//! Made by Docker, which keeps their names in files of its own.
+
+use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
+use super::{Watching, SPINS};
+use crate::helpers::processes::{send, wait_until, TERM};
+use crate::helpers::run::alone;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Child, Command};
+
+/// Where each Docker keeps what it knows of containers, unless it is told otherwise.
+const KEPT: &str = "/var/lib/docker";
+
+const IMAGE: &str = "exactop-test";
+
+/// A Docker of our own, whose containers are kept where every Docker's are; gone at the end.
+struct Docker {
+    child: Child,
+    dir: tempfile::TempDir,
+}
+
+impl Docker {
+    /// `None`: there is none, or this machine has one of its own that is not to be disturbed.
+    fn start() -> Option<Docker> {
+        if Path::new(KEPT).exists() || Path::new("/run/docker.sock").exists() {
+            eprintln!("left out: this machine's own Docker is not to be disturbed");
+            return None;
+        }
+        if !is_here("dockerd", "docker.io") || !is_here("docker", "docker.io") {
+            return None;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let log = File::create(dir.path().join("log")).expect("a file");
+        let mut dockerd = Command::new("dockerd");
+        dockerd.args(["--data-root", KEPT, "--storage-driver=vfs", "--bridge=none"]);
+        dockerd.args(["--iptables=false", "--ip6tables=false", "--host"]).arg(host(dir.path()));
+        dockerd.arg("--exec-root").arg(dir.path().join("run"));
+        dockerd.arg("--pidfile").arg(dir.path().join("pid"));
+        dockerd.stdout(log.try_clone().expect("a file")).stderr(log);
+        let child = dockerd.spawn().expect("it starts");
+        let docker = Docker { child, dir };
+        wait_until("Docker answers", || {
+            docker.client(&["version"]).output().is_ok_and(|done| done.status.success())
+        });
+        Some(docker)
+    }
+
+    fn client(&self, words: &[&str]) -> Command {
+        let mut client = Command::new("docker");
+        client.arg("--host").arg(host(self.dir.path())).args(words);
+        client
+    }
+
+    /// An image in which there is nothing.
+    fn import(&self) {
+        let archive = self.dir.path().join("empty.tar");
+        let mut tar = Command::new("tar");
+        tar.args(["--create", "--files-from=/dev/null", "--file"]).arg(&archive);
+        assert!(tar.status().expect("tar starts").success());
+        let imported = self.client(&["import"]).arg(&archive).arg(IMAGE).output();
+        let imported = imported.expect("docker starts");
+        let err = String::from_utf8_lossy(&imported.stderr);
+        assert!(imported.status.success(), "docker import: {err}");
+    }
+
+    /// Runs a container to its end.
+    fn run(&self, name: &str) -> u64 {
+        let mut run = self.client(&["run", "--rm", "--network=none", "--log-driver=none"]);
+        run.args(["--name", name]);
+        for path in bound() {
+            run.arg(format!("--volume={path}:{path}:ro"));
+        }
+        run.args([IMAGE, "/bin/sh", "-c", SPINS]);
+        spun_ns(name, run)
+    }
+}
+
+impl Drop for Docker {
+    fn drop(&mut self) {
+        send(self.child.id(), TERM);
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(KEPT);
+        remove_left("docker");
+    }
+}
+
+fn host(dir: &Path) -> String {
+    format!("unix://{}/socket", dir.display())
+}
+
+#[test]
+fn brief_containers_of_docker_are_charged_by_the_names_that_it_gave_them() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root runs Docker");
+    }
+    // Before anybody looks: its files are read only if they are there by then.
+    let Some(docker) = Docker::start() else { return };
+    docker.import();
+    let dir = tempfile::tempdir().expect("a directory");
+    let look = ["--json", "--by", "container", "--source", "ledger", "-d", "0.5"];
+    let watching = Watching::start(dir.path(), &look);
+    let told = each_of(some(), |n, _| {
+        let name = format!("exactop-docker-{}-{n}", std::process::id());
+        let spun_ns = docker.run(&name);
+        (name, spun_ns)
+    });
+    watching.settle();
+    assert_charged(&told, &by_name(&watching.stop()));
+}

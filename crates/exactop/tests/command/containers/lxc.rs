@@ -1,0 +1,57 @@
+//! Made by LXC, whose groups have its containers' names.
+
+use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
+use super::{Watching, SPINS};
+use crate::helpers::run::alone;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// A container's settings: this machine's programs in a root that has nothing else.
+fn settings(root: &Path) -> String {
+    let mut settings = format!(
+        "lxc.rootfs.path = dir:{}\nlxc.net.0.type = none\nlxc.mount.auto = proc:mixed\n",
+        root.display()
+    );
+    for path in bound() {
+        let within = path.trim_start_matches('/');
+        settings += &format!("lxc.mount.entry = {path} {within} none ro,bind,create=dir 0 0\n");
+    }
+    settings
+}
+
+/// Runs a container to its end; those made one after the other have the same root.
+fn execute(dir: &Path, name: &str, at: usize) -> u64 {
+    let root = dir.join(format!("root{at}"));
+    for within in ["dev", "proc", "sys", "tmp"] {
+        fs::create_dir_all(root.join(within)).expect("a directory");
+    }
+    let file = dir.join(format!("settings{at}"));
+    fs::write(&file, settings(&root)).expect("settings");
+    let mut execute = Command::new("lxc-execute");
+    execute.arg("--lxcpath").arg(dir).arg("--rcfile").arg(file);
+    execute.args(["--name", name, "--logfile"]).arg(dir.join("log"));
+    execute.args(["--", "/bin/sh", "-c", SPINS]);
+    spun_ns(name, execute)
+}
+
+#[test]
+fn brief_containers_of_lxc_are_charged_by_their_names() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() || !is_here("lxc-execute", "lxc") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let containers = tempfile::tempdir().expect("a directory");
+    let look = ["--json", "--by", "container", "--source", "ledger", "-d", "0.5"];
+    let watching = Watching::start(dir.path(), &look);
+    let told = each_of(some(), |n, at| {
+        let name = format!("exactop-lxc-{}-{n}", std::process::id());
+        let spun_ns = execute(containers.path(), &name, at);
+        (name, spun_ns)
+    });
+    watching.settle();
+    let sums = by_name(&watching.stop());
+    remove_left("lxc.pivot");
+    assert_charged(&told, &sums);
+}

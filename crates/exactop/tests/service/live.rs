@@ -1,0 +1,88 @@
+//! The live view of who is in the group, without root: what /proc shows them is what they see.
+
+use crate::daemon::Daemon;
+use crate::helpers::processes::Load;
+use crate::helpers::run::alone;
+use crate::helpers::terminal::Terminal;
+use crate::screen::table;
+use std::fs;
+use std::process::Command;
+
+/// As nobody, whose group is `nogroup`.
+const PLAIN: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/// What /proc shows a plain user of a process: whose it is, its pages, its command line.
+fn shown(pid: u32) -> [String; 3] {
+    let read = |script: &str| {
+        let mut plain = Command::new(PLAIN[0]);
+        plain.args(&PLAIN[1..]).args(["sh", "-c", script]).arg(format!("/proc/{pid}"));
+        let said = plain.output().expect("setpriv(1)");
+        String::from_utf8(said.stdout).expect("UTF-8").trim().to_string()
+    };
+    // As the column has it: with a decimal below ten MiB.
+    let resident =
+        "read all resident rest <$0/statm; echo $((resident * $(getconf PAGESIZE) / 1024))";
+    let resident_kib: f64 = read(resident).parse().expect("a number");
+    let line = "tr '\\0' ' ' <$0/cmdline";
+    [read("stat --format %U $0"), format!("{:.1}M", resident_kib / 1024.0), read(line)]
+}
+
+/// The words of a process's row.
+fn row(screen: &str, pid: u32) -> Result<Vec<&str>, String> {
+    let rows = screen.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.into_iter().find(|words| words.first() == Some(&pid.to_string().as_str()));
+    row.ok_or(format!("no row of {pid}"))
+}
+
+#[test]
+fn who_is_in_the_group_sees_live_what_proc_shows_them() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root becomes somebody else");
+    }
+    let daemon = Daemon::of_group("nogroup");
+    let _storm = Load::shell("while :; do /bin/true; done");
+    let roots = Load::start(Command::new("sleep").arg("4321"));
+    let mut theirs = Command::new(PLAIN[0]);
+    let theirs = Load::start(theirs.args(&PLAIN[1..]).args(["sleep", "4322"]));
+    let processes = [roots.pid(), theirs.pid(), daemon.load.pid()];
+    let terminal = Terminal::new(160, 20, &["XDG_CONFIG_HOME=/nonexistent"]);
+    let pids = processes.map(|pid| format!("-p {pid}")).join(" ");
+    let program = daemon.path().join("exactop");
+    terminal.line(&format!(
+        "clear; {} {} -d 0.3 --source daemon --socket {} --columns pid,user,res,cpu_pct,command {pids}",
+        PLAIN.join(" "),
+        program.display(),
+        daemon.socket().display(),
+    ));
+    terminal.wait("the table", |t| t.alternate().then_some(()));
+    terminal.shows("COMMAND");
+    terminal.passes(|screen| {
+        table(&terminal, screen)?;
+        match screen.contains("ledger · window") {
+            true => Ok(()),
+            false => Err("it does not say that figures are the ledger's".into()),
+        }
+    });
+    // It has no rights of its own: neither root's, nor programs.
+    let view = terminal.child();
+    let status = fs::read_to_string(format!("/proc/{view}/status")).expect("it lives");
+    assert!(status.contains("Uid:\t65534\t65534\t65534\t65534"), "{status}");
+    assert_eq!(crate::daemon::bpf_files(view), 0);
+    terminal.keys(&["c"]);
+    for pid in processes {
+        terminal.passes(|screen| {
+            let (row, [user, resident, line]) = (row(screen, pid)?, shown(pid));
+            let told = row[1..].join(" ");
+            // Of what is longer than the screen only the beginning is there.
+            let begin: String = line.chars().take(60).collect();
+            let is = told.starts_with(&user) && told.contains(&begin);
+            match is && (pid == daemon.load.pid() || row[2] == resident) {
+                true => Ok(()),
+                false => Err(format!("{told}: /proc shows {user} {resident} {line}")),
+            }
+        });
+    }
+    let root = |pid| row(&terminal.screen(), pid).map(|row| row[1].to_string());
+    assert_eq!(root(roots.pid()), Ok("root".into()), "another user's is there, too");
+}

@@ -1,0 +1,119 @@
+use super::*;
+use exactop_sources::pid_namespace;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// By what the one who connects is told where to.
+const SOCKET: &str = "EXACTOP_TEST_CONNECT_TO";
+
+/// A namespace in one: both give the number 99 next, to who connects from the inner one. Nobody else is
+/// born there meanwhile; numbers in a namespace go on from where its own file says.
+const NESTED: &str = r#"
+    unshare --pid --fork --kill-child sh -c '
+        echo 98 >/proc/sys/kernel/ns_last_pid && : >$DIR/inner
+        while ! [ -e $DIR/go ]; do :; done
+        "$EXE" --exact server::pids::tests::one_who_connects --nocapture &
+        wait' &
+    while ! [ -e $DIR/inner ]; do :; done
+    echo 98 >/proc/sys/kernel/ns_last_pid && : >$DIR/go
+    wait
+"#;
+
+/// All in it end with this.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// No test: what [`NESTED`] starts. It connects, and stays until it is let go.
+#[test]
+fn one_who_connects() {
+    let Some(path) = std::env::var_os(SOCKET) else { return };
+    let mut stream = UnixStream::connect(path).unwrap();
+    let _ = stream.read(&mut [0; 1]);
+}
+
+/// Who connects from the inner one of two namespaces.
+fn nested(dir: &Path) -> (Killed, UnixStream) {
+    let path = dir.join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut outer = Command::new("unshare");
+    outer.args(["--pid", "--fork", "--kill-child", "sh", "-c", NESTED]).env("DIR", dir);
+    outer.env("EXE", std::env::current_exe().unwrap()).env(SOCKET, &path);
+    let outer = Killed(outer.stdout(Stdio::null()).spawn().expect("unshare(1)"));
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => return (outer, stream),
+            Err(_) => assert!(Instant::now() < patience, "nobody connected"),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn parent(pid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    parent.trim().parse().unwrap()
+}
+
+fn file(path: &str) -> OwnedFd {
+    File::open(path).unwrap().into()
+}
+
+#[test]
+fn only_the_namespace_of_who_asks_is_taken_for_theirs() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root makes namespaces");
+    }
+    if !Path::new("/proc/sys/kernel/ns_last_pid").exists() {
+        return eprintln!("left out: this kernel does not let anyone choose the next number");
+    }
+    let own = PidNamespace::of(pid_namespace::own().unwrap()).unwrap();
+    if own.number(std::process::id()).is_err() {
+        return eprintln!("left out: before Linux 6.11 no numbers are told");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (_outer, stream) = nested(dir.path());
+    assert_eq!(whose(&stream), Ok(Whose::Theirs));
+    let (pid, numbers) = asker(&stream).unwrap();
+    assert_eq!(numbers, [pid, 99, 99]);
+    // Who connects, the shell that started it, and the unshare that is in the outer namespace.
+    let above = format!("/proc/{}/ns/pid", parent(parent(pid)));
+    let of_above = PidNamespace::of(file(&above)).unwrap();
+    let number = of_above.number(pid).unwrap();
+    assert_eq!((of_above.depth().unwrap(), number), (1, Some(99)), "the same number as in theirs");
+    let refused = |shown_file: Option<OwnedFd>, why: &str| {
+        let error = shown(&stream, shown_file).unwrap_err();
+        assert!(error.contains(why), "{error}");
+        assert!(!error.contains(&pid.to_string()), "it tells the host's number: {error}");
+    };
+    refused(None, "you did not show which");
+    refused(Some(file("/dev/null")), "you did not show which");
+    refused(Some(file("/proc/self/ns/mnt")), "you did not show which");
+    refused(Some(pid_namespace::own().unwrap()), "the one that you showed is not it");
+    refused(Some(file(&above)), "the one that you showed is not it");
+    // As deep, and another's.
+    let elsewhere = tempfile::tempdir().unwrap();
+    let (_another, beside) = nested(elsewhere.path());
+    let beside = format!("/proc/{}/ns/pid", asker(&beside).unwrap().0);
+    refused(Some(file(&beside)), "the one that you showed is not it");
+    let theirs = shown(&stream, Some(file(&format!("/proc/{pid}/ns/pid")))).unwrap();
+    assert_eq!((theirs.depth().unwrap(), theirs.number(pid).unwrap()), (2, Some(99)));
+}
+
+#[test]
+fn why_somebody_is_unknown_says_nothing_of_their_number_here() {
+    let nobody = u32::MAX;
+    let error = numbers(nobody).unwrap_err();
+    assert!(error.contains("/proc") && !error.contains(&nobody.to_string()), "{error}");
+}
