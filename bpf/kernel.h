@@ -61,6 +61,8 @@ struct rq {
 	unsigned int cpu;
 	__u64 nr_switches;
 	__u64 prev_steal_time_rq;
+	int online;
+	struct task_struct *curr, *idle;
 };
 
 struct cfs_rq {
@@ -79,6 +81,7 @@ struct pt_regs {
 
 struct thread_info {
 	__u32 status;
+	__u32 cpu;
 };
 
 struct sched_entity {
@@ -133,6 +136,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	const struct cred *cred;
+	const void *cpus_ptr;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct list_head thread_node;
@@ -142,6 +146,11 @@ struct task_struct {
 /* Before 5.14 the field was called `state`. */
 struct task_struct___before_5_14 {
 	long state;
+};
+
+/* Before 5.16 the CPU was not in thread_info. */
+struct task_struct___before_5_16 {
+	unsigned int cpu;
 };
 
 struct bpf_mem_alloc {
@@ -171,6 +180,13 @@ struct bpf_iter__task {
 	struct task_struct *task;
 };
 
+struct bpf_iter__bpf_map_elem {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+	void *key;
+	void *value;
+};
+
 #pragma clang attribute pop
 
 enum cgroup_subsys_id { cpu_cgrp_id = 1 };
@@ -183,6 +199,7 @@ enum cpuhp_state { CPUHP_TEARDOWN_CPU = 1 };
 #define TASK_STOPPED_BIT 0x4
 #define TASK_TRACED_BIT 0x8
 #define TASK_DEAD 0x80
+#define TASK_WAKING 0x200
 #define TASK_NOLOAD 0x400
 #define TASK_NEW 0x800
 #define TASK_RTLOCK_WAIT 0x1000

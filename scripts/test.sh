@@ -17,7 +17,7 @@ cargo=${CARGO:-cargo}
 
 # Those that may: "PACKAGE TARGET", and the modules of it.
 may_be_spoilt='
-exactop-sources ledger (attach|audit|beside_schedstat|calls_of_32_bits|cost|crowd|herds|interrupts|io_uring|kept_from_running|lives|lost_events|microstates|moved|page_faults|sources|states|syscalls|teardown|waits|wake_calls|wakeups|witnesses)
+exactop-sources ledger (attach|audit|beside_schedstat|calls_of_32_bits|cost|crowd|herds|interrupts|io_uring|kept_from_running|lives|lost_events|microstates|moved|moves|page_faults|sources|states|syscalls|teardown|waits|wake_calls|wakeups|witnesses)
 exactop-workloads workloads .*
 exactop-capi c .*
 exactop command (containers|files|groups|limits|live|load|on_demand|poor_machines|run|second_signal|signals|user)

@@ -55,6 +55,16 @@ wakeups() {
     [ $? = 3 ] || failed "no thundering herd: $(head -n 20 /tmp/out)"
 }
 
+# What is told and what is missing is what the kernel counted; a load on every CPU is balanced.
+moves() {
+    "$exactop" load spin --threads 7 --duration 60 >/dev/null 2>&1 &
+    spin=$!
+    prints "$exactop" moves --json 4 1
+    kill $spin
+    grep -q '"migrations":[1-9]' /tmp/out || failed "moves: none: $(cat /tmp/out)"
+    grep -q '"unknown":\[\]' /tmp/out || failed "moves: $(grep -o '"unknown":.*' /tmp/out)"
+}
+
 # A child that nobody waits for is part of it.
 run_a_tree() {
     prints "$exactop" run --json - -q -- sh -c '(/bin/busybox true &); /bin/busybox true'
@@ -154,6 +164,7 @@ with_a_ledger() {
     kill $forks
     try waits waits
     try wakeups wakeups
+    try moves moves
     kill $herd
     try "-b" prints "$exactop" -b -n 2 -d 0.5
     try run run_a_tree

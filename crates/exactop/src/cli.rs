@@ -103,6 +103,10 @@ pub enum Subcommands {
     #[cfg(feature = "bpf")]
     #[command(after_help = on_demand::waits::NOTES)]
     Waits(on_demand::waits::WaitsArgs),
+    /// Show which tasks go to another CPU, from which to which, why, and whether it paid
+    #[cfg(feature = "bpf")]
+    #[command(after_help = on_demand::moves::notes())]
+    Moves(on_demand::moves::MovesArgs),
     /// Run a command under scheduling conditions and say what all of its descendants used
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]

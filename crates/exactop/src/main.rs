@@ -71,6 +71,8 @@ fn run() -> Result<(), Failure> {
         #[cfg(feature = "bpf")]
         Some(Subcommands::Wakeups(command)) => on_demand::wakeups::run(&command),
         #[cfg(feature = "bpf")]
+        Some(Subcommands::Moves(command)) => on_demand::moves::run(&command),
+        #[cfg(feature = "bpf")]
         Some(Subcommands::Waits(command)) => on_demand::waits::run(&command),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Run(command)) => run::run(&command),

@@ -67,6 +67,7 @@ pub enum What {
     Syscalls,
     Wakeups,
     Waits,
+    Moves,
 }
 
 /// What of their windows is wanted. The first one is answered when they count; what comes after it

@@ -114,8 +114,8 @@ table! {
     on_sys_exit                 "tp_btf/sys_exit"                   [ledger]                         Split      All               None;
     on_sys_enter                "tp_btf/sys_enter"                  [ledger]                         Split      All               None;
 
-    on_newtask                  "tp_btf/task_newtask"               [ledger waits wakeups]           Always     All               None;
-    on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger]                         Always     All               None;
+    on_newtask                  "tp_btf/task_newtask"               [ledger waits wakeups moves]     Always     All               None;
+    on_wakeup_new               "tp_btf/sched_wakeup_new"           [ledger moves]                   Always     All               None;
     on_exit                     "tp_btf/sched_process_exit"         [ledger syscalls]                Always     All               None;
     on_exec                     "tp_btf/sched_process_exec"         [ledger]                         Always     All               None;
     on_attach                   "tp_btf/cgroup_attach_task"          [ledger]                         Always     WithItsTracepoint Some(NO_ATTACH);
@@ -126,9 +126,10 @@ table! {
     on_enter                    "tp_btf/sys_enter"                  [syscalls wakeups]               Always     All               None;
     on_return                   "tp_btf/sys_exit"                   [syscalls wakeups]               Always     All               None;
     on_waking                   "tp_btf/sched_waking"               [ledger waits wakeups switchlog] Always     All               None;
-    on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits]                   Always     All               None;
-    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     From5_18          None;
-    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog] Always     Before5_18        None;
+    on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits moves]             Always     All               None;
+    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves] Always From5_18          None;
+    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves] Always Before5_18        None;
+    on_migrate                  "tp_btf/sched_migrate_task"         [moves]                          Always     All               None;
     on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
     on_group_made               "tp_btf/cgroup_mkdir"               [births]                         Always     All               None;
     on_unthrottle               "fentry/unthrottle_cfs_rq"          [ledger]                         IfItMay    WithFentry        Some(NO_UNTHROTTLE);
@@ -142,6 +143,8 @@ table! {
     there                       "iter/task"                         [snapshot]                       Never      All               None;
     open_syscalls               "iter/task"                         [syscalls]                       Never      All               None;
     open_waits                  "iter/task"                         [waits]                          Never      All               None;
+    count_migrations            "iter/task"                         [moves]                          Never      All               None;
+    name_stacks                 "iter/bpf_map_elem"                 [moves]                          Never      All               None;
 }
 
 impl Program {

@@ -57,6 +57,8 @@ const COMMANDS: &[&[&str]] = &[
     &["syscalls", "--by", "thread", "--csv", "0.5", "1"],
     &["wakeups", "--rows", "200", "0.5", "1"],
     &["wakeups", "--json", "0.5", "1"],
+    &["moves", "--rows", "200", "0.5", "1"],
+    &["moves", "--json", "0.5", "1"],
     &["waits", "--rows", "200", "0.5", "1"],
     &["waits", "--csv", "0.5", "1"],
     &["waits", "--json", "0.5", "1"],

@@ -180,7 +180,7 @@ mod tests {
             Role::Daemon => "`daemon`",
             Role::Live => "live view",
             Role::Replay => "live view of a recording",
-            Role::OnDemand => "`syscalls`, `wakeups`, `waits`, `cgroups`",
+            Role::OnDemand => "`syscalls`, `wakeups`, `waits`, `moves`, `cgroups`",
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",
             Role::Web => "`web`",

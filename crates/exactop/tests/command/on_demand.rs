@@ -1,4 +1,4 @@
-//! `exactop syscalls`, `wakeups` and `waits` on the real machine: each format, and what they find.
+//! `exactop syscalls`, `wakeups`, `waits` and `moves` on the real machine: each format, and what they find.
 
 use crate::helpers::processes::Load;
 use crate::helpers::run::{command, run, without_ledger};
@@ -110,8 +110,47 @@ fn waits_in_every_format() {
 }
 
 #[test]
+fn moves_in_every_format() {
+    if without_ledger() {
+        return;
+    }
+    // As many as make the kernel balance.
+    let spin = ["load", "spin", "--threads", "9", "--duration", "30"];
+    let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
+    let pid = load.pid().to_string();
+    let seen = run(&["moves", "-p", &pid, "--json", "1", "2"]).fine();
+    let windows = windows(&seen);
+    assert_eq!(windows.len(), 2);
+    for window in &windows {
+        let sum = |of: &str, is_one: &dyn Fn(&Value) -> bool| {
+            let rows = window[of].as_array().expect("rows").iter().filter(|row| is_one(row));
+            rows.map(|row| row["moves"].as_u64().expect("a count")).sum::<u64>()
+        };
+        let is_counted = |row: &Value| row["cause"] != "fork";
+        let migrations = window["migrations"].as_u64().expect("a count");
+        assert_eq!(sum("causes", &is_counted), migrations, "{window}");
+        assert_eq!(sum("rows", &is_counted), migrations, "{window}");
+        assert_eq!(sum("cpus", &|_| true), migrations, "{window}");
+        let missing = [&window["lost"], &window["missed"]].map(|n| n.as_u64().expect("a count"));
+        let by_kernel = migrations + missing.iter().sum::<u64>();
+        assert_eq!(window["by_kernel"].as_u64(), Some(by_kernel), "{window}");
+        let is_unknown = |row: &Value| row["cause"] == "unknown";
+        assert_eq!(sum("unknown", &|_| true), sum("rows", &is_unknown), "{window}");
+    }
+    let text = run(&["moves", "0.3", "1"]).fine();
+    assert!(
+        text.starts_with("Window 0.") && text.contains("CAUSE") && text.contains("FROM"),
+        "{text}"
+    );
+    let csv = run(&["moves", "--by", "thread", "--csv", "0.3", "1"]).fine();
+    let heading = csv.lines().next().expect("a heading");
+    assert!(heading.starts_with("t0_ns,t1_ns,pid,tid,comm,cause,from,to,moves,"), "{csv}");
+    assert!(csv.lines().all(|l| l.split(',').count() == heading.split(',').count()), "{csv}");
+}
+
+#[test]
 fn a_process_that_is_not_there_is_one_line() {
-    for command in ["syscalls", "wakeups", "waits"] {
+    for command in ["syscalls", "wakeups", "waits", "moves"] {
         let done = run(&[command, "-p", "4194305", "1", "1"]);
         assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{command}");
         assert_eq!(done.err, format!("exactop: {command}: no process 4194305\n"));

@@ -91,6 +91,7 @@ fn waits_and_wake_ups_of_whom_was_asked_for() {
     let before = bpf_files(daemon.load.pid());
     let waits = begun(daemon.reader(&["waits", "-p", &shell, "--json", "0.5", "3"]));
     let wakeups = begun(daemon.reader(&["wakeups", "-p", &shell, "--json", "0.5", "3"]));
+    let moves = begun(daemon.reader(&["moves", "-p", &shell, "--json", "0.5", "3"]));
     for window in ended(waits) {
         let threads = rows(&window, "rows");
         assert_eq!(threads.len(), 1, "{window}");
@@ -103,6 +104,10 @@ fn waits_and_wake_ups_of_whom_was_asked_for() {
             let ends = [&edge["waker"]["pid"], &edge["wakee"]["pid"]];
             assert!(ends.contains(&&load.pid().into()), "{edge}");
         }
+    }
+    for window in ended(moves) {
+        assert!(window["migrations"].is_u64() && window["by_kernel"].is_u64(), "{window}");
+        assert!(rows(&window, "rows").iter().all(|row| row["pid"] == load.pid()), "{window}");
     }
     wait_until("nothing is attached", || bpf_files(daemon.load.pid()) == before);
     let socket = daemon.socket();

@@ -1,6 +1,7 @@
 //! How much memory a window takes, and what is left of one that has to be shorter.
 
 use super::losses::Losses;
+use super::moves::{MoveRow, Unknown};
 use super::shared::Looked;
 use super::syscalls::{Dispatches, Failures, SyscallRow};
 use super::waits::{Other, Sleep, WaitRow};
@@ -21,6 +22,11 @@ impl Looked {
                 window.edges.len() * size_of::<Edge>() + window.fans.len() * size_of::<Fan>()
             }
             Looked::Waits(window) => window.rows.iter().map(bytes_of).sum(),
+            Looked::Moves(window) => {
+                let words = |unknown: &Unknown| size_of::<Unknown>() + unknown.why.len();
+                window.rows.len() * size_of::<MoveRow>()
+                    + window.unknown.iter().map(words).sum::<usize>()
+            }
         }
     }
 
@@ -39,6 +45,7 @@ impl Looked {
                 leave(&mut window.fans, most, |fan| fan.wakeups);
             }
             Looked::Waits(window) => leave(&mut window.rows, most, WaitRow::waited_ns),
+            Looked::Moves(window) => leave(&mut window.rows, most, |row| row.sums.moves),
         }
         let gone = before - self.rows();
         self.losses_mut().left_out += gone as u64;
@@ -50,6 +57,7 @@ impl Looked {
             Looked::Syscalls(window) => &window.losses,
             Looked::Wakeups(window) => &window.losses,
             Looked::Waits(window) => &window.losses,
+            Looked::Moves(window) => &window.losses,
         }
     }
 
@@ -58,6 +66,7 @@ impl Looked {
             Looked::Syscalls(window) => &mut window.losses,
             Looked::Wakeups(window) => &mut window.losses,
             Looked::Waits(window) => &mut window.losses,
+            Looked::Moves(window) => &mut window.losses,
         }
     }
 }

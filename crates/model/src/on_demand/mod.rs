@@ -2,6 +2,7 @@
 
 mod bounded;
 pub mod losses;
+pub mod moves;
 mod shared;
 pub mod switchlog;
 mod syscall_nr;

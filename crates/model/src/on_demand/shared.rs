@@ -2,6 +2,7 @@
 //! window of those that others wanted to end in between.
 
 use super::losses::Losses;
+use super::moves::MoveWindow;
 use super::syscall_nr::SyscallNr;
 use super::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
 use super::waits::WaitWindow;
@@ -20,6 +21,7 @@ pub enum Looked {
     Syscalls(SyscallWindow),
     Wakeups(WakeupWindow),
     Waits(WaitWindow),
+    Moves(MoveWindow),
 }
 
 /// What one of those who look wants of it.
@@ -43,6 +45,7 @@ impl Looked {
             Looked::Syscalls(window) => (window.t0_ns, window.t1_ns),
             Looked::Wakeups(window) => (window.t0_ns, window.t1_ns),
             Looked::Waits(window) => (window.t0_ns, window.t1_ns),
+            Looked::Moves(window) => (window.t0_ns, window.t1_ns),
         }
     }
 
@@ -52,6 +55,7 @@ impl Looked {
             Looked::Syscalls(window) => window.rows.len() + window.dispatches.len(),
             Looked::Wakeups(window) => window.edges.len() + window.fans.len(),
             Looked::Waits(window) => window.rows.len(),
+            Looked::Moves(window) => window.rows.len(),
         }
     }
 
@@ -73,6 +77,11 @@ impl Looked {
                 rows: window.rows.iter().filter(|row| is_theirs(&row.who)).cloned().collect(),
                 ..*window
             }),
+            Looked::Moves(window) => Looked::Moves(MoveWindow {
+                rows: window.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect(),
+                unknown: window.unknown.clone(),
+                ..*window
+            }),
         }
     }
 
@@ -82,6 +91,10 @@ impl Looked {
             (Looked::Syscalls(window), Looked::Syscalls(later)) => window.then(later),
             (Looked::Wakeups(window), Looked::Wakeups(later)) => window.then(later),
             (Looked::Waits(window), Looked::Waits(later)) => window.then(later),
+            (Looked::Moves(window), Looked::Moves(later)) => {
+                window.losses.then(&later.losses);
+                window.then(later);
+            }
             (window, later) => *window = later,
         }
     }

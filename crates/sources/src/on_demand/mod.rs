@@ -2,6 +2,7 @@
 
 mod attached;
 pub mod births;
+pub mod moves;
 pub mod switchlog;
 pub mod syscalls;
 pub mod waits;

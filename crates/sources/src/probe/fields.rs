@@ -22,7 +22,7 @@ pub(super) struct Field {
 }
 
 /// All of them.
-pub(super) const FIELDS: [Field; 20] = [
+pub(super) const FIELDS: [Field; 23] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
@@ -92,6 +92,20 @@ pub(super) const FIELDS: [Field; 20] = [
         loses: Some("the witness that no switch was missed: missed_switches is not known"),
     },
     Field {
+        of: "rq",
+        name: "online",
+        kernels: "all: signed, so read by its size",
+        instead: "no CPU seems to be switched off",
+        loses: Some("hotplug as the cause of moves of those who slept"),
+    },
+    Field {
+        of: "rq",
+        name: "curr",
+        kernels: "all",
+        instead: "no CPU seems to have been idle when a task left it",
+        loses: Some("that a move did not pay because of that"),
+    },
+    Field {
         of: "sched_info",
         name: "run_delay",
         kernels: "with CONFIG_SCHED_INFO",
@@ -124,6 +138,13 @@ pub(super) const FIELDS: [Field; 20] = [
         name: "status",
         kernels: "x86",
         instead: "every system call is taken for one of 64 bits",
+        loses: None,
+    },
+    Field {
+        of: "thread_info",
+        name: "cpu",
+        kernels: "5.16",
+        instead: "task_struct.cpu",
         loses: None,
     },
     Field {

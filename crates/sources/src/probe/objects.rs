@@ -17,8 +17,8 @@ type Try = fn() -> Result<(), crate::SourceError>;
 
 /// What the objects are for, and how to load them.
 #[cfg(feature = "bpf")]
-const OBJECTS: [(&str, &str, Try); 7] = {
-    use crate::on_demand::{births, switchlog, syscalls, waits, wakeups};
+const OBJECTS: [(&str, &str, Try); 8] = {
+    use crate::on_demand::{births, moves, switchlog, syscalls, waits, wakeups};
     use crate::{ledger, snapshot_source};
 
     [
@@ -27,6 +27,7 @@ const OBJECTS: [(&str, &str, Try); 7] = {
         ("waits", "exactop waits, and the page of a process", waits::try_to_load),
         ("wakeups", "exactop wakeups", wakeups::try_to_load),
         ("syscalls", "exactop syscalls", syscalls::try_to_load),
+        ("moves", "exactop moves", moves::try_to_load),
         ("switchlog", "exactop trace", switchlog::try_to_load),
         (
             "births",

@@ -25,6 +25,7 @@ mod lives;
 mod lost_events;
 mod microstates;
 mod moved;
+mod moves;
 mod names;
 mod one_writer;
 mod page_faults;

@@ -1,10 +1,11 @@
-//! What the daemon attaches for those who look at system calls, wake-ups and waits: of everyone, by
+//! What the daemon attaches for those who look at system calls, wake-ups, waits and moves: of everyone, by
 //! thread, so that one set of programs has what each of them may choose.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
 use exactop_model::on_demand::Looked;
 use exactop_service::ask::What;
 use exactop_service::{Attach, Programs};
+use exactop_sources::on_demand::moves::Moves;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
 use exactop_sources::on_demand::waits::WaitTimes;
 use exactop_sources::on_demand::wakeups::{self, Wakeups};
@@ -13,6 +14,7 @@ enum Attached {
     Syscalls(Syscalls),
     Wakeups(Wakeups),
     Waits(WaitTimes),
+    Moves(Box<Moves>),
 }
 
 impl Programs for Attached {
@@ -21,6 +23,7 @@ impl Programs for Attached {
             Attached::Syscalls(source) => source.began_ns(),
             Attached::Wakeups(source) => source.began_ns(),
             Attached::Waits(source) => source.began_ns(),
+            Attached::Moves(source) => source.began_ns(),
         }
     }
 
@@ -29,6 +32,7 @@ impl Programs for Attached {
             Attached::Syscalls(source) => source.window().map(Looked::Syscalls),
             Attached::Wakeups(source) => source.window().map(Looked::Wakeups),
             Attached::Waits(source) => source.window().map(Looked::Waits),
+            Attached::Moves(source) => source.window().map(Looked::Moves),
         };
         looked.map_err(|error| error.to_string())
     }
@@ -44,6 +48,7 @@ pub fn attach() -> Attach {
             }
             What::Wakeups => Wakeups::open(&wakeups::Options::default()).map(Attached::Wakeups),
             What::Waits => WaitTimes::open(&[]).map(Attached::Waits),
+            What::Moves => Moves::open(&[]).map(|moves| Attached::Moves(Box::new(moves))),
         };
         match attached {
             Ok(attached) => Ok(Box::new(attached)),

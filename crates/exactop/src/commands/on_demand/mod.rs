@@ -4,6 +4,8 @@
 //! which records, is not among them.
 
 #[cfg(feature = "bpf")]
+pub mod moves;
+#[cfg(feature = "bpf")]
 mod shared;
 #[cfg(feature = "bpf")]
 pub mod syscalls;

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Every migration: from which CPU to which, on whose behalf (the kernel's own stack), how long the
+ * task waited for a CPU before and after, and whether it would have had to wait where it was.
+ * Attached while someone looks.
+ *
+ * What a stack means is decided by the reader (crates/model/src/on_demand/moves).
+ */
+#include "fields.h"
+#include "moves.h"
+#include "on_switch.h"
+#include "state.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Migrations that the kernel counted and no program saw. */
+__u64 missed;
+
+enum { UNKNOWN, RUNS, SLEEPS, QUEUES };
+
+/* Of the CPU that was left nothing can be told but that it had nothing to do. */
+#define NO_SWITCH (~0ULL)
+
+struct thread {
+	__u64 since;    /* waits for a CPU; 0: not known since when */
+	__u64 expected; /* the kernel's count of its migrations before the next one */
+	/* Its last move, until it runs: */
+	__u64 moved_at; /* 0: it has run since */
+	__u64 switches; /* of the CPU it left, when it did; NO_SWITCH */
+	__u64 idles;    /* ... how often that CPU had become idle */
+	struct ex_migration_key key;
+	__u32 doing;
+	bool has_count;
+	bool left_idle; /* that CPU had nothing to do then */
+	bool asleep;    /* it was moved asleep, and not to be woken */
+	bool pad;
+};
+
+struct cpu {
+	__u64 switches;
+	__u64 idles;
+};
+
+struct scratch {
+	struct ex_stack stack;
+};
+
+OF_EACH_TASK(threads, struct thread);
+SUMS(moves, 16384, struct ex_migration_key, struct ex_migration);
+
+/* Stacks by their number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct ex_stack);
+	__type(value, __u32);
+} stacks SEC(".maps");
+
+__u32 numbers;
+
+/* Written by the reader: it has the names of those up to this one. */
+__u32 named;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ((struct task_struct___before_5_16 *)task, cpu);
+}
+
+static __always_inline bool has_run_queue(void)
+{
+	return bpf_core_field_exists(((struct sched_entity *)0)->cfs_rq);
+}
+
+/* Whether a task may run on a CPU, as far as that can be read. */
+static __always_inline bool is_allowed(struct task_struct *task, __u32 cpu)
+{
+	unsigned long mask = (unsigned long)BPF_CORE_READ(task, cpus_ptr);
+	__u64 word = 0;
+
+	if (bpf_probe_read_kernel(&word, sizeof(word), (void *)(mask + cpu / 64 * sizeof(word))))
+		return true;
+	return word >> (cpu & 63) & 1;
+}
+
+/* The migration thread of a CPU, which interrupts whatever runs there for as long as a move takes. */
+static __always_inline bool is_stopper(struct task_struct *task)
+{
+	return (task->flags & PF_KTHREAD) && !field_by_size(task, prio);
+}
+
+static __always_inline struct ex_stack *blank_stack(void)
+{
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!scratch)
+		return NULL;
+	__builtin_memset(&scratch->stack, 0, sizeof(scratch->stack));
+	return &scratch->stack;
+}
+
+/* 0: there is no room. */
+static __always_inline __u32 number_of(struct ex_stack *stack)
+{
+	__u32 *number = bpf_map_lookup_elem(&stacks, stack), fresh;
+
+	if (number)
+		return *number;
+	fresh = __sync_fetch_and_add(&numbers, 1) + 1;
+	number = find_or_add(&stacks, stack, &fresh);
+	return number ? *number : 0;
+}
+
+/* On whose behalf the kernel moves a task now. */
+static __always_inline __u32 stack_now(void *ctx)
+{
+	struct ex_stack *stack = blank_stack();
+
+	if (!stack || bpf_get_stack(ctx, stack, sizeof(*stack), 0) <= 0)
+		return 0;
+	return number_of(stack);
+}
+
+/* What the moved task is in the middle of. */
+static __always_inline __u32 stack_of(struct task_struct *task)
+{
+	struct ex_stack *stack = blank_stack();
+
+	if (!stack || bpf_get_task_stack(task, stack, sizeof(*stack), 0) <= 0)
+		return 0;
+	return number_of(stack);
+}
+
+static __always_inline __u32 facts_of(struct task_struct *task, __u32 from)
+{
+	__u32 facts = state_of(task) == TASK_WAKING ? EX_WAKING : 0;
+
+	if (has_run_queue()) {
+		struct rq *rq = run_queue_of(task);
+
+		if (!field_or(rq, online, 1))
+			facts |= EX_WAS_OFFLINE;
+	}
+	if (!is_allowed(task, from))
+		facts |= EX_NOT_ALLOWED;
+	return facts;
+}
+
+/* The stacks that tell why, as far as they are needed. */
+static __always_inline void tell_why(struct ex_migration_key *key, void *ctx,
+				     struct task_struct *task)
+{
+	if (key->facts & EX_WAKING)
+		return;
+	key->stack = stack_now(ctx);
+	if (!key->stack)
+		key->facts |= EX_NO_STACK;
+	if (!key->facts && is_stopper(bpf_get_current_task_btf()))
+		key->own = stack_of(task);
+}
+
+/* Counts a move; NULL: there is no room. */
+static __always_inline struct ex_migration *count_move(struct ex_migration_key *key, struct task_struct *task)
+{
+	struct ex_migration *move, fresh = {};
+
+	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
+	move = FIND_OR_LOSE(moves, key, &fresh);
+	if (move)
+		move->moves++;
+	return move;
+}
+
+/* From now on it waits on another CPU; `left_idle`: where it was nothing ran. */
+static __always_inline void wait_goes_on(struct thread *t, struct ex_migration_key *key, bool left_idle)
+{
+	struct cpu *left = bpf_map_lookup_elem(&cpus, &key->from);
+	bool by_stopper = is_stopper(bpf_get_current_task_btf()) &&
+			  bpf_get_smp_processor_id() == key->from;
+
+	t->key = *key;
+	t->left_idle = left_idle;
+	t->asleep = t->doing == SLEEPS && !(key->facts & EX_WAKING);
+	t->switches = left && !by_stopper ? left->switches : NO_SWITCH;
+	t->idles = left ? left->idles : NO_SWITCH;
+	t->moved_at = bpf_ktime_get_ns();
+}
+
+/* Until it ran, or was moved once more. */
+static __always_inline void wait_ends(struct thread *t, __u64 now, bool ran)
+{
+	struct ex_migration_key key = t->key;
+	struct cpu *left = bpf_map_lookup_elem(&cpus, &key.from);
+	struct ex_migration *move = bpf_map_lookup_elem(&moves, &key);
+	__u64 since = t->moved_at;
+
+	if (!move)
+		move = bpf_map_lookup_elem(&moves_more, &key);
+	t->moved_at = 0;
+	if (!move || now < since)
+		return;
+	move->after_ns += now - since;
+	move->ran++;
+	if (!ran || t->asleep || !left)
+		return;
+	if (t->left_idle || left->idles != t->idles)
+		move->unpaid++;
+	else if (left->switches == t->switches)
+		move->paid++;
+}
+
+/* The kernel's count before this migration, or between two: what is more than expected was missed. */
+static __always_inline void compare(struct thread *t, __u64 count)
+{
+	if (t->has_count && count > t->expected)
+		__sync_fetch_and_add(&missed, count - t->expected);
+	if (!t->has_count || count > t->expected)
+		t->expected = count;
+	t->has_count = true;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(on_migrate, struct task_struct *p, int to)
+{
+	struct ex_migration_key key = {.tgid = p->tgid, .tid = p->pid, .from = cpu_of(p), .to = to};
+	__u64 now = bpf_ktime_get_ns();
+	bool left_idle = false;
+	struct ex_migration *move;
+	struct thread *t;
+	struct rq *rq;
+
+	if (key.from == key.to || !is_chosen(p) || is_hidden())
+		return 0;
+	key.facts = facts_of(p, key.from);
+	tell_why(&key, ctx, p);
+	move = count_move(&key, p);
+	t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (!t) {
+		__sync_fetch_and_add(&unseen, 1);
+		return 0;
+	}
+	compare(t, p->se.nr_migrations);
+	t->expected++;
+	if (t->moved_at)
+		wait_ends(t, now, false);
+	if (!move)
+		return 0;
+	if (t->doing == QUEUES && t->since && now >= t->since) {
+		move->queued++;
+		move->before_ns += now - t->since;
+	}
+	if (has_run_queue() && bpf_core_field_exists(((struct rq *)0)->curr)) {
+		rq = run_queue_of(p);
+		left_idle = BPF_CORE_READ(rq, curr) == BPF_CORE_READ(rq, idle);
+	}
+	wait_goes_on(t, &key, left_idle);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *p)
+{
+	struct ex_migration_key key = {.tgid = p->tgid,
+				  .tid = p->pid,
+				  .from = bpf_get_smp_processor_id(),
+				  .to = cpu_of(p),
+				  .facts = EX_BORN};
+	struct thread *t;
+
+	if (!is_chosen(p))
+		return 0;
+	t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (t) {
+		t->doing = QUEUES;
+		t->since = bpf_ktime_get_ns();
+	}
+	if (key.from == key.to)
+		return 0;
+	if (count_move(&key, p) && t)
+		wait_goes_on(t, &key, false);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *p)
+{
+	struct thread *t;
+
+	if (!is_chosen(p))
+		return 0;
+	t = bpf_task_storage_get(&threads, p, 0, 0);
+	if (!t || t->doing == RUNS || t->doing == QUEUES)
+		return 0;
+	t->doing = QUEUES;
+	t->since = bpf_ktime_get_ns();
+	if (t->moved_at && t->asleep)
+		t->moved_at = t->since;
+	return 0;
+}
+
+static __always_inline void goes(struct task_struct *prev, __u64 now, bool runnable,
+				 unsigned int state)
+{
+	struct thread *t = bpf_task_storage_get(&threads, prev, 0, 0);
+
+	if (!t)
+		return;
+	/* It ran, and was not seen to come. */
+	if (t->moved_at) {
+		t->moved_at = 0;
+		__sync_fetch_and_add(&unseen, 1);
+	}
+	t->doing = runnable ? QUEUES : SLEEPS;
+	t->since = runnable ? now : 0;
+	if (state & TASK_DEAD)
+		compare(t, prev->se.nr_migrations);
+}
+
+static __always_inline void comes(struct task_struct *next, __u64 now)
+{
+	struct thread *t = bpf_task_storage_get(&threads, next, 0, 0);
+
+	if (!t)
+		return;
+	if (t->moved_at)
+		wait_ends(t, now, true);
+	t->doing = RUNS;
+	t->since = 0;
+}
+
+static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
+					 struct task_struct *next, unsigned int state)
+{
+	__u32 at = bpf_get_smp_processor_id();
+	struct cpu *cpu = bpf_map_lookup_elem(&cpus, &at);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (cpu) {
+		cpu->switches++;
+		cpu->idles += !next->pid;
+	}
+	if (prev->pid && is_chosen(prev))
+		goes(prev, now, preempt || !state, state);
+	if (next->pid && is_chosen(next))
+		comes(next, now);
+	return 0;
+}
+
+ON_SWITCH(handle_switch)
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(on_newtask, struct task_struct *task)
+{
+	struct thread *t;
+
+	if (!task->pid || !is_chosen(task))
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t)
+		compare(t, task->se.nr_migrations);
+	return 0;
+}
+
+/* Those who live already; then, at each window's end, what of their migrations was not seen. */
+SEC("iter/task")
+int count_migrations(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct thread *t;
+
+	if (!task || !task->pid || task->exit_state || !is_chosen(task))
+		return 0;
+	t = bpf_task_storage_get(&threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!t)
+		return 0;
+	compare(t, task->se.nr_migrations);
+	if (t->doing == UNKNOWN)
+		t->doing = is_on_cpu(task) ? RUNS : state_of(task) ? SLEEPS : QUEUES;
+	return 0;
+}
+
+/*
+ * Stacks without names yet: `#7`, then a line for each of its functions. The kernel has the names whatever
+ * it tells in /proc/kallsyms.
+ */
+SEC("iter/bpf_map_elem")
+int name_stacks(struct bpf_iter__bpf_map_elem *ctx)
+{
+	struct ex_stack *stack = ctx->key;
+	__u32 *number = ctx->value;
+	struct seq_file *seq = ctx->meta->seq;
+
+	if (!stack || !number || *number <= *(volatile __u32 *)&named)
+		return 0;
+	BPF_SEQ_PRINTF(seq, "#%u\n", *number);
+#pragma unroll
+	for (int i = 0; i < EX_FRAMES; i++)
+		BPF_SEQ_PRINTF(seq, "%pB\n", stack->at[i]);
+	return 0;
+}

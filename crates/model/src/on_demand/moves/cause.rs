@@ -1,0 +1,231 @@
+//! Why the kernel moved a task: what it was in the middle of, by the names of its functions.
+
+use serde::{Deserialize, Serialize};
+
+/// On whose behalf a task came to another CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)] // `meaning` says it.
+pub enum Cause {
+    Wakeup,
+    NewIdle,
+    Periodic,
+    Active,
+    Exec,
+    Fork,
+    Affinity,
+    Numa,
+    Hotplug,
+    Core,
+    RtPush,
+    RtPull,
+    DlPush,
+    DlPull,
+    Ext,
+    Unknown,
+}
+
+impl Cause {
+    /// In the order of the manual.
+    pub const ALL: [Cause; 16] = [
+        Cause::Wakeup,
+        Cause::NewIdle,
+        Cause::Periodic,
+        Cause::Active,
+        Cause::Exec,
+        Cause::Fork,
+        Cause::Affinity,
+        Cause::Numa,
+        Cause::Hotplug,
+        Cause::Core,
+        Cause::RtPush,
+        Cause::RtPull,
+        Cause::DlPush,
+        Cause::DlPull,
+        Cause::Ext,
+        Cause::Unknown,
+    ];
+
+    /// Its word in tables, JSON and CSV.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::Wakeup => "wakeup",
+            Cause::NewIdle => "new_idle",
+            Cause::Periodic => "periodic",
+            Cause::Active => "active",
+            Cause::Exec => "exec",
+            Cause::Fork => "fork",
+            Cause::Affinity => "affinity",
+            Cause::Numa => "numa",
+            Cause::Hotplug => "hotplug",
+            Cause::Core => "core",
+            Cause::RtPush => "rt_push",
+            Cause::RtPull => "rt_pull",
+            Cause::DlPush => "dl_push",
+            Cause::DlPull => "dl_pull",
+            Cause::Ext => "ext",
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    /// What it means.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Cause::Wakeup => "it was woken, and the kernel chose another CPU for it",
+            Cause::NewIdle => "a CPU that was about to be idle pulled it",
+            Cause::Periodic => "the balancing that CPUs do from time to time pulled it",
+            Cause::Active => "it ran, and was pushed away to a CPU that balancing left idle",
+            Cause::Exec => "it called exec, which is when the kernel places it anew",
+            Cause::Fork => "it was born on another CPU than its parent's",
+            Cause::Affinity => "where it was it may not run any more: sched_setaffinity, cpusets",
+            Cause::Numa => "it went to its memory",
+            Cause::Hotplug => "the CPU where it was is switched off",
+            Cause::Core => "core scheduling took it to a CPU whose sibling it may run beside",
+            Cause::RtPush => "a realtime task gave way to a higher one",
+            Cause::RtPull => "a CPU that gave up its realtime task pulled another",
+            Cause::DlPush => "a deadline task gave way to an earlier one",
+            Cause::DlPull => "a CPU that gave up its deadline task pulled another",
+            Cause::Ext => "a scheduler in BPF (sched_ext) moved it",
+            Cause::Unknown => "what moved it cannot be told",
+        }
+    }
+
+    /// Whether the kernel counts it as a migration: a task that is born is only put somewhere.
+    pub fn is_counted(self) -> bool {
+        self != Cause::Fork
+    }
+
+    /// Whether the task could have stayed, so that one may ask if it paid to move.
+    pub fn could_stay(self) -> bool {
+        !matches!(self, Cause::Affinity | Cause::Hotplug)
+    }
+}
+
+/// What is known of a move beside the stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// A wake-up chose the CPU.
+    pub waking: bool,
+    /// A fork did.
+    pub born: bool,
+    /// The CPU that was left is being switched off.
+    pub was_offline: bool,
+    /// The task may not run there any more.
+    pub not_allowed: bool,
+}
+
+/// What a function says that is found in the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// It is this.
+    Is(Cause),
+    /// Balancing, of whichever kind its callers say.
+    Balance,
+    /// A CPU's migration thread moves one task, for somebody who is not in this stack.
+    Stopper,
+}
+
+use Says::{Balance, Is, Stopper};
+
+/// Names of all kernels from 5.15 to 7.3; 6.10 named those of balancing anew. What is not here says
+/// nothing: who is in its way only (`detach_tasks`, `move_queued_task`), or which others call.
+const FUNCTIONS: &[(&str, Says)] = &[
+    ("try_to_wake_up", Is(Cause::Wakeup)),
+    ("load_balance", Balance),
+    ("sched_balance_rq", Balance),
+    ("newidle_balance", Is(Cause::NewIdle)),
+    ("sched_balance_newidle", Is(Cause::NewIdle)),
+    ("balance_fair", Is(Cause::NewIdle)),
+    ("pick_next_task_fair", Is(Cause::NewIdle)),
+    // 7.x: the compiler has put the function for it in there.
+    ("pick_task_fair", Is(Cause::NewIdle)),
+    ("rebalance_domains", Is(Cause::Periodic)),
+    ("sched_balance_domains", Is(Cause::Periodic)),
+    ("run_rebalance_domains", Is(Cause::Periodic)),
+    ("sched_balance_softirq", Is(Cause::Periodic)),
+    ("nohz_idle_balance", Is(Cause::Periodic)),
+    ("_nohz_idle_balance", Is(Cause::Periodic)),
+    ("nohz_run_idle_balance", Is(Cause::Periodic)),
+    ("active_load_balance_cpu_stop", Is(Cause::Active)),
+    ("migration_cpu_stop", Stopper),
+    ("sched_exec", Is(Cause::Exec)),
+    ("__set_cpus_allowed_ptr_locked", Is(Cause::Affinity)),
+    ("__set_cpus_allowed_ptr", Is(Cause::Affinity)),
+    ("set_cpus_allowed_ptr", Is(Cause::Affinity)),
+    ("set_cpus_allowed_force", Is(Cause::Affinity)),
+    ("affine_move_task", Is(Cause::Affinity)),
+    ("__sched_setaffinity", Is(Cause::Affinity)),
+    ("sched_setaffinity", Is(Cause::Affinity)),
+    ("migrate_swap_stop", Is(Cause::Numa)),
+    ("migrate_task_to", Is(Cause::Numa)),
+    ("task_numa_migrate", Is(Cause::Numa)),
+    ("__balance_push_cpu_stop", Is(Cause::Hotplug)),
+    ("migrate_tasks", Is(Cause::Hotplug)),
+    ("sched_cpu_deactivate", Is(Cause::Hotplug)),
+    ("sched_cpu_dying", Is(Cause::Hotplug)),
+    ("dl_task_offline_migration", Is(Cause::Hotplug)),
+    ("try_steal_cookie", Is(Cause::Core)),
+    ("steal_cookie_task", Is(Cause::Core)),
+    ("sched_core_balance", Is(Cause::Core)),
+    ("push_rt_task", Is(Cause::RtPush)),
+    ("push_rt_tasks", Is(Cause::RtPush)),
+    ("rto_push_irq_work_func", Is(Cause::RtPush)),
+    ("push_cpu_stop", Is(Cause::RtPush)),
+    ("task_woken_rt", Is(Cause::RtPush)),
+    ("pull_rt_task", Is(Cause::RtPull)),
+    ("balance_rt", Is(Cause::RtPull)),
+    ("push_dl_task", Is(Cause::DlPush)),
+    ("push_dl_tasks", Is(Cause::DlPush)),
+    ("task_woken_dl", Is(Cause::DlPush)),
+    ("pull_dl_task", Is(Cause::DlPull)),
+    ("balance_dl", Is(Cause::DlPull)),
+    ("move_remote_task_to_local_dsq", Is(Cause::Ext)),
+    ("dispatch_to_local_dsq", Is(Cause::Ext)),
+    ("consume_remote_task", Is(Cause::Ext)),
+    ("consume_dispatch_q", Is(Cause::Ext)),
+];
+
+/// The cause of a move of which this is known. `stack` are the kernel's functions, innermost first (without what
+/// compilers append to names), `own` those that the moved task itself is in, where a migration thread moves it. An interrupt's stack goes on with whom it hit, so the
+/// innermost that says anything decides.
+pub fn cause(facts: Facts, stack: &[&str], own: &[&str]) -> Cause {
+    if facts.born {
+        return Cause::Fork;
+    }
+    if facts.waking {
+        return bound(facts).unwrap_or(Cause::Wakeup);
+    }
+    let said =
+        |name: &&str| FUNCTIONS.iter().find(|(known, _)| known == name).map(|(_, says)| *says);
+    let mut saying = stack.iter().filter_map(said).skip_while(|&says| says == Balance).peekable();
+    let balanced = stack.iter().find_map(said) == Some(Balance);
+    match saying.next() {
+        Some(Is(cause @ (Cause::NewIdle | Cause::Periodic))) => cause,
+        // Balancing, and its kind is not there: what comes is whom it hit.
+        _ if balanced => Cause::Unknown,
+        Some(Is(Cause::Wakeup)) => bound(facts).unwrap_or(Cause::Wakeup),
+        Some(Is(cause)) => cause,
+        Some(Stopper) => asked_for(facts, own),
+        Some(Balance) | None => bound(facts).unwrap_or(Cause::Unknown),
+    }
+}
+
+/// Why it could not stay.
+fn bound(facts: Facts) -> Option<Cause> {
+    match (facts.was_offline, facts.not_allowed) {
+        (true, _) => Some(Cause::Hotplug),
+        (false, true) => Some(Cause::Affinity),
+        (false, false) => None,
+    }
+}
+
+/// On whose behalf a migration thread moves one task: whoever asked sleeps meanwhile, and may be that task.
+fn asked_for(facts: Facts, own: &[&str]) -> Cause {
+    let is_in = |function| own.contains(&function);
+    match bound(facts) {
+        Some(cause) => cause,
+        None if is_in("sched_exec") => Cause::Exec,
+        None if is_in("migrate_task_to") => Cause::Numa,
+        None => Cause::Unknown,
+    }
+}

@@ -1,0 +1,359 @@
+//! Why tasks go to another CPU: one scripted task for each cause, and the kernel's own count.
+
+use exactop_model::on_demand::moves::{Cause, MoveWindow};
+use exactop_sources::on_demand::moves::{Moves, Options};
+use exactop_workloads::workloads::{ForkStorm, Spin};
+use rustix::process::{kill_process, Pid, Signal};
+use rustix::thread::{sched_setaffinity, CpuSet};
+use std::collections::HashSet;
+use std::fs;
+use std::process::Command;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
+
+fn open(pids: &[u32], options: &Options) -> Moves {
+    Moves::open_with(pids, options)
+        .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
+}
+
+/// Of all processes.
+fn open_all() -> Moves {
+    open(&[], &Options::default())
+}
+
+/// Whether there is another CPU to go to.
+fn has_two() -> bool {
+    let there = fs::read_to_string("/sys/devices/system/cpu/online").expect("CPUs");
+    let two = there.trim() != "0";
+    if !two {
+        eprintln!("left out: there is one CPU");
+    }
+    two
+}
+
+/// The thread `tid`, or this one if that is 0, may run there only.
+fn bind(tid: u32, cpus: &[usize]) {
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|&cpu| set.set(cpu));
+    sched_setaffinity(Pid::from_raw(tid as i32), &set).expect("CPUs 0 and 1 are there");
+}
+
+/// Moves of these threads for this reason.
+fn moves(window: &MoveWindow, cause: Cause, is_theirs: impl Fn(u32, u32) -> bool) -> u64 {
+    let of = |w: &&exactop_model::on_demand::moves::MoveRow| {
+        w.cause == cause && is_theirs(w.who.tgid, w.who.tid.unwrap_or(0))
+    };
+    window.rows.iter().filter(of).map(|row| row.sums.moves).sum()
+}
+
+fn told(window: &MoveWindow) -> String {
+    let counts: Vec<_> = window.by_cause().iter().map(|(c, s)| (c.name(), s.moves)).collect();
+    format!("{counts:?} {:?} missed {} {:?}", window.unknown, window.missed, window.losses)
+}
+
+/// Windows until one has this, for some time at most.
+fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) -> bool) {
+    let limit = Duration::from_secs(if crate::emulated() { 60 } else { 20 });
+    let began = Instant::now();
+    loop {
+        act();
+        let window = source.window().expect("a window");
+        if has(&window) {
+            println!("after {:?}: {}", began.elapsed(), told(&window));
+            return;
+        }
+        assert!(began.elapsed() < limit, "not one in {limit:?}; last: {}", told(&window));
+    }
+}
+
+#[test]
+fn who_is_bound_elsewhere_moves_for_its_affinity() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    // One who runs is moved by a migration thread, one who queues directly, one who sleeps when it wakes.
+    let spin = Spin::start(1, Some(&[0])).expect("a busy thread");
+    let _hog = Spin::start(1, Some(&[0])).expect("another");
+    let tid = spin.threads()[0];
+    let mut source = open(&[spin.pid(), std::process::id()], &Options::default());
+    let sleeper = thread::spawn(|| {
+        for n in 0..40 {
+            bind(0, &[n % 2]);
+            sleep(Duration::from_millis(2));
+        }
+        rustix::thread::gettid().as_raw_nonzero().get() as u32
+    });
+    let times = 40;
+    for n in 0..times {
+        bind(tid, &[(n + 1) % 2]);
+        sleep(Duration::from_millis(3));
+    }
+    let sleeper = sleeper.join().expect("joined");
+    let window = source.window().expect("a window");
+    println!("{}", told(&window));
+    for (who, at_least) in [(tid, 36), (sleeper, 36)] {
+        let of = |cause| moves(&window, cause, |_, thread| thread == who);
+        assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", told(&window));
+        // Until it is bound for the first time, the second may be moved for any reason.
+        let all = Cause::ALL.map(of).iter().sum::<u64>();
+        assert!(who == sleeper || of(Cause::Affinity) == all, "{who} has another reason");
+    }
+    let bound = window.rows.iter().filter(|row| row.cause == Cause::Affinity);
+    assert!(bound.clone().all(|row| row.from != row.to && row.sums.paid + row.sums.unpaid == 0));
+    assert!(bound.map(|row| row.sums.ran).sum::<u64>() > 0, "{}", told(&window));
+}
+
+#[test]
+fn who_is_born_or_calls_exec_beside_a_crowd_is_put_elsewhere() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let _crowd = Spin::start(3, Some(&[0])).expect("busy threads");
+    // The shell is born bound; then it may go, and calls exec.
+    let mut source = open_all();
+    let mut children = HashSet::new();
+    let script = "taskset -p 3 $$ >/dev/null; exec sleep 0";
+    let by_exec = |children: &mut HashSet<u32>| {
+        bind(0, &[0]);
+        for _ in 0..5 {
+            let mut child = Command::new("sh").args(["-c", script]).spawn().expect("sh");
+            children.insert(child.id());
+            assert!(child.wait().expect("it ends").success(), "taskset is there");
+        }
+    };
+    let theirs = std::cell::RefCell::new(&mut children);
+    let of = |window: &MoveWindow, cause| {
+        moves(window, cause, |tgid, _| theirs.borrow().contains(&tgid))
+    };
+    until(&mut source, || by_exec(&mut theirs.borrow_mut()), |w| of(w, Cause::Exec) > 0);
+    // Its parent is on CPU 0 when it is born, and both may go.
+    let by_fork = |children: &mut HashSet<u32>| {
+        for _ in 0..5 {
+            bind(0, &[0]);
+            bind(0, &[0, 1]);
+            let mut child = Command::new("true").spawn().expect("true");
+            children.insert(child.id());
+            let _ = child.wait();
+        }
+    };
+    until(&mut source, || by_fork(&mut theirs.borrow_mut()), |w| of(w, Cause::Fork) > 0);
+}
+
+#[test]
+fn who_sleeps_beside_a_crowd_is_woken_elsewhere() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let _crowd = Spin::start(3, Some(&[0])).expect("busy threads");
+    let mut source = open(&[std::process::id()], &Options::default());
+    // Woken from the other CPU, on which there is less to do.
+    let naps = || {
+        let napping = thread::spawn(|| {
+            for _ in 0..20 {
+                bind(0, &[0]);
+                bind(0, &[0, 1]);
+                thread::park();
+            }
+        });
+        let waking = thread::spawn(move || {
+            bind(0, &[1]);
+            while !napping.is_finished() {
+                sleep(Duration::from_millis(2));
+                napping.thread().unpark();
+            }
+        });
+        waking.join().expect("joined");
+    };
+    until(&mut source, naps, |window| {
+        let woken = |row: &&exactop_model::on_demand::moves::MoveRow| {
+            row.cause == Cause::Wakeup && (row.from, row.to) == (0, 1)
+        };
+        window.rows.iter().any(|row| woken(&row) && row.sums.queued == 0)
+    });
+}
+
+#[test]
+fn a_crowd_on_one_cpu_is_spread_by_balancing() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    // The other CPU is never idle: nobody pulls but who does so from time to time.
+    let _busy = Spin::start(1, Some(&[1])).expect("a busy thread");
+    let crowd = Spin::start(5, Some(&[0])).expect("a crowd");
+    let mut source = open(&[crowd.pid()], &Options::default());
+    let pulled =
+        |window: &MoveWindow| moves(window, Cause::Periodic, |tgid, _| tgid == crowd.pid());
+    let crowded = || {
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[0]));
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
+        sleep(Duration::from_millis(300));
+    };
+    until(&mut source, crowded, |window| pulled(window) > 0);
+}
+
+#[test]
+fn a_cpu_that_becomes_idle_pulls_who_waits() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let crowd = Spin::start(4, Some(&[0])).expect("a crowd");
+    let mut source = open(&[crowd.pid()], &Options::default());
+    let idle = |cpu: &str| {
+        let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
+        let line = stat.lines().find(|line| line.starts_with(cpu)).expect("a line a CPU");
+        line.split_whitespace().nth(4).and_then(|n| n.parse().ok()).unwrap_or(0u64)
+    };
+    let began = Instant::now();
+    let mut idled = 0;
+    while began.elapsed() < Duration::from_secs(if crate::emulated() { 40 } else { 8 }) {
+        // All on one CPU; the other has work for a moment, and none then.
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[0]));
+        sleep(Duration::from_millis(20));
+        let before = idle("cpu1 ");
+        sleep(Duration::from_millis(50));
+        idled += idle("cpu1 ") - before;
+        let naps = thread::spawn(|| {
+            bind(0, &[1]);
+            for _ in 0..30 {
+                sleep(Duration::from_micros(700));
+            }
+        });
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
+        naps.join().expect("joined");
+        let window = source.window().expect("a window");
+        let pulls = window.rows.iter().filter(|row| row.cause == Cause::NewIdle);
+        let (moves, paid) =
+            pulls.fold((0, 0), |(m, p), row| (m + row.sums.moves, p + row.sums.paid));
+        if moves > 0 {
+            println!("{moves} pulled, {paid} of them paid: {}", told(&window));
+            return;
+        }
+    }
+    // Others keep it busy: then it cannot become idle.
+    assert!(idled < 20, "CPU 1 was idle for {idled} ticks and pulled nobody");
+    eprintln!("not measured: CPU 1 was never idle");
+}
+
+/// The kernel's own count of a process's migrations.
+fn by_kernel(pid: u32) -> Option<u64> {
+    let mut sum = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
+        let text = fs::read_to_string(thread.ok()?.path().join("sched")).ok()?;
+        let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+        sum += line.rsplit(':').next()?.trim().parse::<u64>().ok()?;
+    }
+    Some(sum)
+}
+
+/// Stops a process, or lets it go on; none of its threads moves when this returns.
+fn stop(pid: u32, stop: bool) {
+    let signal = if stop { Signal::STOP } else { Signal::CONT };
+    kill_process(Pid::from_raw(pid as i32).expect("a number"), signal).expect("it is there");
+    sleep(Duration::from_millis(if crate::emulated() { 500 } else { 100 }));
+}
+
+/// A window of a process that migrates often; what the kernel counted in it.
+fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
+    let crowd = Spin::start(6, Some(&[0])).expect("a crowd");
+    stop(crowd.pid(), true);
+    let Some(before) = by_kernel(crowd.pid()) else {
+        eprintln!("left out: the kernel has no /proc/PID/sched");
+        return None;
+    };
+    let mut source = open(&[crowd.pid()], options);
+    stop(crowd.pid(), false);
+    for n in 0..40 {
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[n % 2]));
+        crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
+        sleep(Duration::from_millis(5));
+    }
+    stop(crowd.pid(), true);
+    let window = source.window().expect("a window");
+    let counted = by_kernel(crowd.pid()).expect("as before") - before;
+    println!("the kernel counted {counted}: {}", told(&window));
+    Some((window, counted))
+}
+
+#[test]
+fn what_is_told_and_what_is_missing_are_the_kernels_count() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let Some((window, counted)) = held_against_the_kernel(&Options::default()) else { return };
+    assert!(counted >= 100, "{counted}");
+    assert_eq!(window.by_kernel(), counted);
+    assert_eq!(window.losses.lost, 0);
+    // Some kernels hide what comes in the context of a task that they protect.
+    assert!(window.missed <= counted / 4, "{} of {counted}", window.missed);
+    let pairs: u64 = window.by_cpus().iter().map(|(.., sums)| sums.moves).sum();
+    assert_eq!(pairs, window.migrations());
+}
+
+#[test]
+fn what_was_hidden_is_missing_and_so_is_what_found_no_room() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let hidden = Options { hide_one_in: 3, ..Options::default() };
+    let Some((window, counted)) = held_against_the_kernel(&hidden) else { return };
+    assert!(window.missed > counted / 10, "a third was hidden: {}", told(&window));
+    assert_eq!(window.by_kernel(), counted);
+
+    let none = exactop_sources::on_demand::Room { fixed: Some(1), more: Some(1) };
+    let small = Options { room: none, ..Options::default() };
+    let Some((window, counted)) = held_against_the_kernel(&small) else { return };
+    assert!(window.losses.lost > counted / 10, "{}", told(&window));
+    assert_eq!(window.by_kernel(), counted);
+}
+
+#[test]
+fn without_a_stack_it_says_so_and_tells_what_it_can() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    let crowd = Spin::start(4, Some(&[0])).expect("a crowd");
+    let _forks = ForkStorm::start(1).expect("forks");
+    let mut source = open(&[], &Options { stacks: Some(1), ..Options::default() });
+    let act = || {
+        for n in 0..10 {
+            crowd.threads().iter().for_each(|&tid| bind(tid, &[n % 2]));
+            crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
+            sleep(Duration::from_millis(20));
+        }
+    };
+    until(&mut source, act, |window| {
+        let unknown: u64 = window.unknown.iter().map(|unknown| unknown.moves).sum();
+        let rows = moves(window, Cause::Unknown, |_, _| true);
+        assert_eq!(unknown, rows, "each has its reason: {}", told(window));
+        let no_room = window.unknown.iter().any(|unknown| unknown.why.contains("no room"));
+        rows > 0 && no_room && moves(window, Cause::Affinity, |tgid, _| tgid == crowd.pid()) > 0
+    });
+}
+
+#[test]
+fn who_leaves_a_cpu_that_is_switched_off_moves_for_that() {
+    let Some(_machine) = crate::machine() else { return };
+    const SWITCH: &str = "/sys/devices/system/cpu/cpu3/online";
+    if !crate::emulated() || !fs::exists(SWITCH).unwrap_or(false) {
+        eprintln!("left out: only in an emulated machine with four CPUs");
+        return;
+    }
+    let crowd = Spin::start(8, None).expect("a load on every CPU");
+    let mut source = open(&[crowd.pid()], &Options::default());
+    sleep(Duration::from_millis(500));
+    source.window().expect("a window");
+    fs::write(SWITCH, "0").expect("cpu3 can be switched");
+    let window = source.window().expect("a window");
+    fs::write(SWITCH, "1").expect("cpu3 can be switched");
+    println!("{}", told(&window));
+    let off = window.rows.iter().filter(|row| row.cause == Cause::Hotplug && row.from == 3);
+    assert!(off.map(|row| row.sums.moves).sum::<u64>() > 0, "{:?}", window.rows);
+}

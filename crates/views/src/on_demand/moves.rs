@@ -1,0 +1,221 @@
+//! Moves to other CPUs as text, JSON lines and CSV: by cause, between which CPUs, and whose.
+
+use super::losses;
+use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
+use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow, Unknown};
+use serde_json::json;
+use std::cmp::Reverse;
+
+/// The version of the JSON schema, raised when a field changes its meaning or goes away.
+pub const SCHEMA: u32 = 1;
+
+/// What is said of moves, whatever they have in common.
+macro_rules! sums {
+    ($of:ty, $sums:expr) => {
+        [
+            Figure::new("MOVES", "moves", |_, row: &$of| count($sums(row).moves)),
+            Figure::told("queued", |_, row: &$of| count($sums(row).queued)),
+            Figure::told("before_ns", |_, row: &$of| ns($sums(row).before_ns)),
+            Figure::shown("BEFORE", |_, row: &$of| ns($sums(row).mean_before_ns())),
+            Figure::told("ran", |_, row: &$of| count($sums(row).ran)),
+            Figure::told("after_ns", |_, row: &$of| ns($sums(row).after_ns)),
+            Figure::shown("AFTER", |_, row: &$of| ns($sums(row).mean_after_ns())),
+            Figure::new("PAID", "paid", |_, row: &$of| told(row.cause(), $sums(row).paid)),
+            Figure::new("NOT", "unpaid", |_, row: &$of| told(row.cause(), $sums(row).unpaid)),
+        ]
+    };
+}
+
+/// What a row has in common, if it is a cause.
+trait Moved {
+    /// The one cause of all of them.
+    fn cause(&self) -> Option<Cause>;
+}
+
+/// Whether it paid is not asked of those who could not stay.
+fn told(cause: Option<Cause>, moves: u64) -> exactop_model::Value {
+    count((cause.is_none_or(Cause::could_stay)).then_some(moves))
+}
+
+type OfCause = (Cause, MoveSums);
+type OfCpus = (u32, u32, MoveSums);
+
+impl Moved for OfCause {
+    fn cause(&self) -> Option<Cause> {
+        Some(self.0)
+    }
+}
+
+impl Moved for OfCpus {
+    fn cause(&self) -> Option<Cause> {
+        None
+    }
+}
+
+impl Moved for MoveRow {
+    fn cause(&self) -> Option<Cause> {
+        Some(self.cause)
+    }
+}
+
+/// What is told of a cause.
+fn causes() -> Vec<Figure<MoveWindow, OfCause>> {
+    let mut figures = vec![Figure::new("CAUSE", "cause", |_, (cause, _): &OfCause| {
+        word(cause.name().to_string())
+    })];
+    figures.extend(sums!(OfCause, |row: &OfCause| row.1));
+    figures.push(Figure::shown("MEANING", |_, (cause, _)| word(cause.meaning().to_string())));
+    figures
+}
+
+/// What is told of those from one CPU to another.
+fn cpus() -> Vec<Figure<MoveWindow, OfCpus>> {
+    let mut figures = vec![
+        Figure::new("FROM", "from", |_, (from, ..): &OfCpus| count(u64::from(*from))),
+        Figure::new("TO", "to", |_, (_, to, _)| count(u64::from(*to))),
+    ];
+    figures.extend(sums!(OfCpus, |row: &OfCpus| row.2));
+    figures
+}
+
+/// What is told of a thread's or a process's moves of one kind.
+fn rows() -> Vec<Figure<MoveWindow, MoveRow>> {
+    let mut figures = vec![
+        Figure::told("pid", |_, row: &MoveRow| pid(&row.who)),
+        Figure::told("tid", |_, row| tid(&row.who)),
+        Figure::told("comm", |_, row| word(row.who.comm.to_string())),
+        Figure::new("CAUSE", "cause", |_, row| word(row.cause.name().to_string())),
+        Figure::new("FROM", "from", |_, row| count(u64::from(row.from))),
+        Figure::new("TO", "to", |_, row| count(u64::from(row.to))),
+    ];
+    figures.extend(sums!(MoveRow, |row: &MoveRow| row.sums));
+    figures.push(Figure::shown("WHO", |_, row| word(row.who.to_string())));
+    figures
+}
+
+/// By thread or by process, most moves first.
+fn sorted(moves: &MoveWindow, threads: bool) -> Vec<MoveRow> {
+    let mut rows = if threads { moves.rows.clone() } else { moves.by_process() };
+    rows.sort_by_key(|row| (Reverse(row.sums.moves), row.who, row.cause, row.from, row.to));
+    rows
+}
+
+/// For people: by cause, between CPUs, by process or thread; at most `limit` rows each.
+pub fn text(moves: &MoveWindow, threads: bool, limit: usize) -> String {
+    let mut out = format!(
+        "Window {:.3} s: {} migrations told of the {} that the kernel counted, {} born on another CPU than their parent's\n",
+        moves.seconds(),
+        moves.migrations(),
+        moves.by_kernel(),
+        moves.births(),
+    );
+    out += &missing(moves);
+    out += "\n";
+    let names = ["CAUSE", "MEANING", "WHO"];
+    out += &figure::table(&causes(), moves, &moves.by_cause(), limit, &names, &[]);
+    out += "\n";
+    out += &figure::table(&cpus(), moves, &moves.by_cpus(), limit, &names, &[]);
+    out += "\n";
+    out + &figure::table(&rows(), moves, &sorted(moves, threads), limit, &names, &[])
+}
+
+/// A line for whatever is not known.
+fn missing(moves: &MoveWindow) -> String {
+    let mut out =
+        losses::text(&moves.losses, "migrations", "have no wait: how it ended was not seen");
+    if moves.missed > 0 {
+        out += &format!("{} migrations are missing: the kernel did not show them\n", moves.missed);
+    }
+    for Unknown { why, moves } in &moves.unknown {
+        out += &format!("{moves} of unknown cause: {why}\n");
+    }
+    out
+}
+
+/// One JSON object on one line.
+pub fn json(moves: &MoveWindow, threads: bool) -> String {
+    let unknown = |unknown: &Unknown| json!({ "why": unknown.why, "moves": unknown.moves });
+    let mut object = json!({
+        "schema": SCHEMA,
+        "window": { "t0_ns": moves.t0_ns, "t1_ns": moves.t1_ns },
+        "migrations": moves.migrations(),
+        "by_kernel": moves.by_kernel(),
+        "births": moves.births(),
+        "missed": moves.missed,
+        "causes": figure::objects(&causes(), moves, &moves.by_cause()),
+        "cpus": figure::objects(&cpus(), moves, &moves.by_cpus()),
+        "rows": figure::objects(&rows(), moves, &sorted(moves, threads)),
+        "unknown": moves.unknown.iter().map(unknown).collect::<Vec<_>>(),
+    });
+    losses::tell(&moves.losses, &mut object);
+    format!("{object}\n")
+}
+
+/// CSV's header line.
+pub fn csv_header() -> Vec<u8> {
+    figure::csv_header(&rows())
+}
+
+/// A line for each kind of moves of each thread or process.
+pub fn csv(moves: &MoveWindow, threads: bool) -> Vec<u8> {
+    figure::csv(&rows(), moves, [moves.t0_ns, moves.t1_ns], &sorted(moves, threads))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::on_demand::losses::Losses;
+    use exactop_model::{Comm, Who};
+
+    fn window() -> MoveWindow {
+        let row = |tid, from, to, cause, moves, queued| MoveRow {
+            who: Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"w\x1bk") },
+            from,
+            to,
+            cause,
+            sums: MoveSums {
+                moves,
+                queued,
+                before_ns: queued * 1_500_000,
+                ran: moves,
+                after_ns: moves * 20_000,
+                paid: moves / 2,
+                unpaid: 1,
+            },
+        };
+        MoveWindow {
+            t0_ns: 0,
+            t1_ns: 1_000_000_000,
+            rows: vec![
+                row(70, 0, 1, Cause::Wakeup, 40, 0),
+                row(71, 0, 1, Cause::Wakeup, 2, 0),
+                row(71, 1, 0, Cause::NewIdle, 7, 7),
+                row(71, 0, 3, Cause::Affinity, 1, 1),
+                row(72, 0, 1, Cause::Fork, 1, 0),
+            ],
+            unknown: Vec::new(),
+            missed: 0,
+            losses: Losses::default(),
+        }
+    }
+
+    #[test]
+    fn text_by_process() {
+        insta::assert_snapshot!(text(&window(), false, 20));
+    }
+
+    #[test]
+    fn text_by_thread_with_what_is_not_known() {
+        let unknown = vec![Unknown { why: "moved by someone_new".into(), moves: 3 }];
+        let losses = Losses { lost: 2, unseen: 1, ..Losses::default() };
+        let window = MoveWindow { unknown, missed: 4, losses, ..window() };
+        insta::assert_snapshot!(text(&window, true, 2));
+    }
+
+    #[test]
+    fn json_and_csv_say_the_same() {
+        insta::assert_snapshot!(json(&window(), true));
+        let both = [csv_header(), csv(&window(), true)].concat();
+        insta::assert_snapshot!(String::from_utf8(both).unwrap());
+    }
+}
