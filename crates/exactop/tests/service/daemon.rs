@@ -163,6 +163,13 @@ impl Looking {
     }
 }
 
+/// Which stretch of time a window is of, and whether interrupts are an account of its own in it: who comes
+/// before these are measured has them within tasks for a window longer than who comes after.
+pub fn span(window: &Value) -> (u64, u64, bool) {
+    let ns = |name: &str| window["window"][name].as_u64().expect("a time");
+    (ns("t0_ns"), ns("t1_ns"), window["books"]["irq_ns"].is_null())
+}
+
 /// Windows in a file to which somebody writes: the last line may not be whole.
 pub fn whole(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Readers in a PID namespace of their own: they are told of their tasks, by their numbers.
 
-use crate::daemon::{whole, Daemon, Looking};
+use crate::daemon::{span, whole, Daemon, Looking};
 use crate::helpers::processes::{wait_until, Load};
 use crate::helpers::run::{alone, done, program};
 use exactop_sources::pid_namespace::{self, PidNamespace};
@@ -39,8 +39,6 @@ fn rows<'a>(window: &'a Value, list: &str) -> &'a [Value] {
 
 /// What both were told of, inside and outside: windows of the same stretch of time.
 fn shared<'a>(inside: &'a [Value], outside: &'a [Value]) -> Vec<(&'a Value, &'a Value)> {
-    let span =
-        |window: &Value| (window["window"]["t0_ns"].as_u64(), window["window"]["t1_ns"].as_u64());
     let outside: HashMap<_, _> = outside.iter().map(|window| (span(window), window)).collect();
     inside.iter().filter_map(|window| Some((window, *outside.get(&span(window))?))).collect()
 }

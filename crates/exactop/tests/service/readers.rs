@@ -1,6 +1,6 @@
 //! One ledger, whoever looks.
 
-use crate::daemon::{parsed, Daemon, Looking};
+use crate::daemon::{parsed, span, Daemon, Looking};
 use crate::helpers::processes::{send, state, wait_until, Load, STOP};
 use crate::helpers::run::{alone, done, run};
 use serde_json::Value;
@@ -76,8 +76,7 @@ fn twenty_readers_with_intervals_of_their_own_share_one_ledger() {
     let (mut twice, mut ran) = (0, 0);
     for window in readers.into_iter().flat_map(Looking::stop) {
         assert_eq!(window["window"]["residual_ns"], 0);
-        let ns = |name: &str| window["window"][name].as_u64().expect("a time");
-        let (span, told) = ((ns("t0_ns"), ns("t1_ns")), told(&window));
+        let (span, told) = (span(&window), told(&window));
         ran += told.1.len();
         match spans.get(&span) {
             Some(same) if *same == told => twice += 1,
