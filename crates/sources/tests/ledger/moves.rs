@@ -95,9 +95,10 @@ fn who_is_bound_elsewhere_moves_for_its_affinity() {
     for (who, at_least) in [(tid, 36), (sleeper, 36)] {
         let of = |cause| moves(&window, cause, |_, thread| thread == who);
         assert!(of(Cause::Affinity) + window.missed >= at_least, "{who}: {}", told(&window));
-        // Until it is bound for the first time, the second may be moved for any reason.
-        let all = Cause::ALL.map(of).iter().sum::<u64>();
-        assert!(who == sleeper || of(Cause::Affinity) == all, "{who} has another reason");
+        // Until it is bound for the first time it may be moved for any reason; and between its new CPUs and the
+        // migration thread balancing may be faster.
+        let others = Cause::ALL.map(of).iter().sum::<u64>() - of(Cause::Affinity);
+        assert!(others <= times as u64 / 10, "{who} has other reasons: {}", told(&window));
     }
     let bound = window.rows.iter().filter(|row| row.cause == Cause::Affinity);
     assert!(bound.clone().all(|row| row.from != row.to && row.sums.paid + row.sums.unpaid == 0));
@@ -250,29 +251,45 @@ fn by_kernel(pid: u32) -> Option<u64> {
     Some(sum)
 }
 
-/// Stops a process, or lets it go on; none of its threads moves when this returns.
-fn stop(pid: u32, stop: bool) {
-    let signal = if stop { Signal::STOP } else { Signal::CONT };
+/// Whether each thread of a process is stopped: one that waits for a CPU is so only when it has run.
+fn is_stopped(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("its threads");
+    threads.map(|thread| thread.expect("a thread").path().join("stat")).all(|stat| {
+        let text = fs::read_to_string(stat).expect("its state");
+        text.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
+    })
+}
+
+fn signal(pid: u32, signal: Signal) {
     kill_process(Pid::from_raw(pid as i32).expect("a number"), signal).expect("it is there");
-    sleep(Duration::from_millis(if crate::emulated() { 500 } else { 100 }));
+}
+
+/// Stops a process; none of its threads moves when this returns.
+fn stop(pid: u32) {
+    signal(pid, Signal::STOP);
+    let began = Instant::now();
+    while !is_stopped(pid) {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not stop");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 /// A window of a process that migrates often; what the kernel counted in it.
 fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
     let crowd = Spin::start(6, Some(&[0])).expect("a crowd");
-    stop(crowd.pid(), true);
+    stop(crowd.pid());
     let Some(before) = by_kernel(crowd.pid()) else {
         eprintln!("left out: the kernel has no /proc/PID/sched");
         return None;
     };
     let mut source = open(&[crowd.pid()], options);
-    stop(crowd.pid(), false);
+    signal(crowd.pid(), Signal::CONT);
     for n in 0..40 {
         crowd.threads().iter().for_each(|&tid| bind(tid, &[n % 2]));
         crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
         sleep(Duration::from_millis(5));
     }
-    stop(crowd.pid(), true);
+    stop(crowd.pid());
     let window = source.window().expect("a window");
     let counted = by_kernel(crowd.pid()).expect("as before") - before;
     println!("the kernel counted {counted}: {}", told(&window));

@@ -92,10 +92,10 @@ impl Moves {
     fn learn_names(&mut self) -> Result<(), SourceError> {
         let skel = &mut self.programs.skel;
         let told = iterator::run_over(skel.maps.stacks.as_fd(), &skel.progs.name_stacks)?;
-        let last = self.stacks.learn(&String::from_utf8_lossy(&told));
-        if let Some((last, bss)) = last.zip(skel.maps.bss_data.as_mut()) {
+        let known = self.stacks.learn(&String::from_utf8_lossy(&told));
+        if let Some(bss) = skel.maps.bss_data.as_mut() {
             // SAFETY: a word that the programs only read.
-            unsafe { std::ptr::write_volatile(&mut bss.named, last) };
+            unsafe { std::ptr::write_volatile(&mut bss.named, known) };
         }
         Ok(())
     }

@@ -20,6 +20,8 @@ const IN_THE_WAY: [&str; 8] = [
 #[derive(Default)]
 pub struct Stacks {
     names: FxHashMap<u32, Vec<Box<str>>>,
+    /// All up to this one are known: numbers are given before stacks are kept, and some to none.
+    known: u32,
 }
 
 impl Stacks {
@@ -29,18 +31,21 @@ impl Stacks {
     }
 
     /// Takes what the kernel tells: `#7`, then lines such as `set_task_cpu+0x1a/0x40`, without a name
-    /// `0xffff`. The last number.
-    pub fn learn(&mut self, told: &str) -> Option<u32> {
-        let mut number = None;
+    /// `0xffff`. Up to which number all are known then.
+    pub fn learn(&mut self, told: &str) -> u32 {
+        let mut fresh = None;
         for line in told.lines() {
-            if let Some(next) = line.strip_prefix('#') {
-                number = next.parse().ok();
-            }
-            if let Some(names) = number.map(|number| self.names.entry(number).or_default()) {
+            if let Some(number) = line.strip_prefix('#') {
+                let number = number.parse().ok().filter(|number| !self.names.contains_key(number));
+                fresh = number.map(|number| self.names.entry(number).or_default());
+            } else if let Some(names) = &mut fresh {
                 names.extend(name(line).map(Box::from));
             }
         }
-        self.names.keys().max().copied()
+        while self.names.contains_key(&(self.known + 1)) {
+            self.known += 1;
+        }
+        self.known
     }
 
     fn of(&self, number: u32) -> Vec<&str> {
@@ -112,13 +117,18 @@ someone_new+0x1/0x2 [module]
     fn names_are_learnt_once_and_say_why() {
         let mut stacks = Stacks::default();
         assert!(stacks.lacks(&key(7, 0)) && !stacks.lacks(&key(0, 0)));
-        assert_eq!(stacks.learn(TOLD), Some(10));
+        assert_eq!(stacks.learn(TOLD), 0);
         assert!(!stacks.lacks(&key(7, 9)) && stacks.lacks(&key(7, 11)));
         assert_eq!(stacks.cause(&key(7, 0)), Ok(Cause::RtPush));
         assert_eq!(stacks.cause(&key(9, 0)), Err("moved by someone_new".into()));
         assert_eq!(stacks.cause(&key(10, 0)), Err("the kernel's stack has no name".into()));
         let full = ex_migration_key { facts: ex_move_facts::EX_NO_STACK, ..key(0, 0) };
         assert_eq!(stacks.cause(&full), Err("there was no room for another stack".into()));
-        assert_eq!(stacks.learn("set_task_cpu+0x1/0x2\n#x\nno+0x1/0x2\n"), Some(10));
+        assert_eq!(
+            stacks.learn("set_task_cpu+0x1/0x2\n#x\nno+0x1/0x2\n#1\n#2\n#7\nno+0x1/0x2\n"),
+            2
+        );
+        assert_eq!(stacks.cause(&key(7, 0)), Ok(Cause::RtPush), "told again");
+        assert_eq!(stacks.learn("#3\n#4\n#5\n#6\n#8\n"), 10);
     }
 }
