@@ -125,7 +125,7 @@ mod tests {
 
     fn stolen(ns: u64) -> Finding {
         let what = What::Stolen { steal_ns: ns, busy_ns: 1000 };
-        Finding { what, about_ns: ns }
+        Finding { what, about_ns: ns, sampled: false }
     }
 
     fn then(from_us: i64, goes_on: bool) -> Then {
