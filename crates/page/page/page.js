@@ -13,6 +13,7 @@ class Page {
     this.held = [];
     [this.most, this.mostRows] = [LIVE, LIVE_ROWS];
     this.model = new Model(told);
+    this.model.isLive = isLive;
     this.picked = null;
     this.address = new Address(() => this.show());
     const choose = {

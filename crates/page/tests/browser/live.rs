@@ -92,6 +92,9 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     // Somebody who was told does nothing now, and is told all the same: what they do is a part of their own time.
     let asleep = "[...exactop.model.rows.values()].find(row => row.comm === 'init').sum(exactop.model.column('sleep_ns'), 0, 28)";
     assert_eq!(browser.ask(asleep), 28 * SECOND);
+    let open = "(exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key), exactop.show(), \
+        document.getElementById('row-facts').textContent.includes('exactop syscalls -p 10'))";
+    assert_eq!(browser.ask(open), true, "a page without system calls says which command has them");
     bounded(&mut browser, &mut machine);
     let complaints = browser.complaints(&own);
     assert!(complaints.is_empty(), "{complaints:#?}");
