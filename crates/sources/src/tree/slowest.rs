@@ -180,7 +180,7 @@ mod tests {
         }
         assert!(belongs.waiting.is_empty());
         // One of them is not ours: nobody knows which.
-        let mut both = window.exited.iter().find(|g| g.sample.followed).expect("some").clone();
+        let mut both = *window.exited.iter().find(|g| g.sample.followed).expect("some");
         both.sample.followed = false;
         window.exited.push(both);
         assert_eq!(groups(&window).get(&(ppid, comm)), None);
