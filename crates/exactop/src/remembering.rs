@@ -23,8 +23,10 @@ impl Tap for Told {
     fn details(&mut self, _: &Row) {}
 }
 
-/// A window that is over.
+/// A window that is over, or some of them as one.
 struct Shown {
+    /// Of those the first and the last.
+    first: usize,
     n: usize,
     window: Window,
     book: Book,
@@ -36,6 +38,8 @@ pub struct Remembering {
     kept: Rc<RefCell<Kept>>,
     /// Where one has gone back to.
     shown: Option<Shown>,
+    /// Windows are joined to such of this length, ns.
+    join_ns: Option<u64>,
 }
 
 impl Remembering {
@@ -43,17 +47,38 @@ impl Remembering {
     pub fn of(session: Session, kept: Kept) -> Remembering {
         let kept = Rc::new(RefCell::new(kept));
         let session = session.remembered(Box::new(Told(kept.clone())));
-        Remembering { session, kept, shown: None }
+        Remembering { session, kept, shown: None, join_ns: None }
     }
 
-    /// Shows the n-th window that is kept; whether there is one.
-    fn show(&mut self, n: usize) -> bool {
-        let found = self.kept.borrow().window(n);
+    /// Shows the n-th window that is kept, joined with those before it or, going on, after it; whether there is one.
+    fn show(&mut self, n: usize, goes_on: bool) -> bool {
+        let (first, last) = self.together(n, goes_on);
+        let found = match first == last {
+            true => self.kept.borrow().window(n),
+            false => self.kept.borrow().joined(first, last),
+        };
         let is_there = found.is_some();
         if let Some((window, book)) = found {
-            self.shown = Some(Shown { n, window, book });
+            self.shown = Some(Shown { first, n: last, window, book });
         }
         is_there
+    }
+
+    /// The first and the last of the windows that are shown as one.
+    fn together(&self, n: usize, goes_on: bool) -> (usize, usize) {
+        let (kept, join_ns) = (self.kept.borrow(), self.join_ns.unwrap_or(0));
+        let span = |n: usize| kept.span(n).unwrap_or_default();
+        let fits = |first, last| span(last).t1_ns.saturating_sub(span(first).t0_ns) <= join_ns;
+        match goes_on {
+            true => (
+                n,
+                (n..kept.len()).take_while(|&last| last == n || fits(n, last)).last().unwrap_or(n),
+            ),
+            false => (
+                (0..=n).rev().take_while(|&first| first == n || fits(first, n)).last().unwrap_or(n),
+                n,
+            ),
+        }
     }
 }
 
@@ -117,11 +142,11 @@ impl Feed for Remembering {
     fn look_back(&mut self) -> bool {
         let count = self.kept.borrow().len();
         // The last one is what is on the screen.
-        count > 1 && self.show(count - 1)
+        count > 1 && self.show(count - 1, false)
     }
 
     fn look_on(&mut self) {
-        self.shown = None;
+        (self.shown, self.join_ns) = (None, None);
     }
 }
 
@@ -129,29 +154,37 @@ impl Timeline for Remembering {
     fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String> {
         let Some(shown) = &self.shown else { return Ok(None) };
         let last = self.kept.borrow().len().saturating_sub(1);
-        let now = shown.n;
+        // What is joined is one step.
+        let (now, first) = (shown.n, shown.first);
+        let goes_on = matches!(to, Travel::By(Direction::On, _) | Travel::Change(Direction::On));
         let (wanted, noted) = match to {
             // Windows that are kept follow each other without a gap: each is a step.
-            Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if now == 0 => {
-                (0, Some(Noted::Begin))
+            Travel::Change(Direction::Back) | Travel::By(Direction::Back, _) if first == 0 => {
+                (now, Some(Noted::Begin))
             }
             Travel::Change(Direction::On) | Travel::By(Direction::On, _) if now >= last => {
                 (last, Some(Noted::End))
             }
-            Travel::Change(Direction::Back) => (now - 1, None),
+            Travel::Change(Direction::Back) => (first - 1, None),
             Travel::Change(Direction::On) => (now + 1, None),
-            Travel::By(Direction::Back, windows) => (now.saturating_sub(windows), None),
+            Travel::By(Direction::Back, windows) => (first.saturating_sub(windows), None),
             Travel::By(Direction::On, windows) => (now.saturating_add(windows).min(last), None),
             Travel::To(wall_ns) => self.at(wall_ns, last),
         };
-        match wanted == now || self.show(wanted) {
+        match noted.is_some() && wanted == now || self.show(wanted, goes_on) {
             true => Ok(noted),
             false => Err("the window that was kept cannot be read".into()),
         }
     }
 
-    fn join(&mut self, _: Option<u64>) -> Result<(), String> {
-        Err("windows that are kept in memory are not joined: record them (--record DIR)".into())
+    fn join(&mut self, length_ns: Option<u64>) -> Result<(), String> {
+        let Some(now) = self.shown.as_ref().map(|shown| shown.n) else { return Ok(()) };
+        let before = std::mem::replace(&mut self.join_ns, length_ns);
+        if self.show(now, false) {
+            return Ok(());
+        }
+        self.join_ns = before;
+        Err("the windows that were kept cannot be read".into())
     }
 
     fn arrived(&self) -> Option<Noted> {
@@ -161,14 +194,15 @@ impl Timeline for Remembering {
     fn place(&self) -> Place {
         let kept = self.kept.borrow();
         let span = |n| kept.span(n).unwrap_or_default();
-        let shown = span(self.shown.as_ref().map_or(0, |shown| shown.n));
+        let (from, to) = self.shown.as_ref().map_or((0, 0), |shown| (shown.first, shown.n));
+        let (begin, shown) = (span(from), span(to));
         let (first, last) = (span(0), span(kept.len().saturating_sub(1)));
         Place {
-            from_wall_ns: shown.wall_t0_ns(),
+            from_wall_ns: begin.wall_t0_ns(),
             to_wall_ns: shown.wall_t1_ns(),
-            length_ns: shown.t1_ns - shown.t0_ns,
+            length_ns: shown.t1_ns.saturating_sub(begin.t0_ns),
             recorded: vec![(first.wall_t0_ns(), last.wall_t1_ns())],
-            windows: 1,
+            windows: 1 + to - from,
         }
     }
 
@@ -264,6 +298,34 @@ mod tests {
         assert!(feed.timeline().is_none());
         let next = feed.next_frame(&ask()).expect("a frame").expect("a window");
         assert_eq!(next.t0_ns, frames[5].t1_ns, "the next window is closed");
+    }
+
+    #[test]
+    fn windows_are_joined_and_stepped_through_as_one() {
+        let (mut feed, frames) = remembering(9);
+        assert!(feed.look_back());
+        let timeline = |feed: &mut Remembering, length_ns| {
+            feed.timeline().expect("a time line").join(length_ns).expect("they can be read");
+        };
+        timeline(&mut feed, Some(3 * exactop_testkit::WINDOW));
+        let shown = |feed: &mut Remembering| {
+            let frame = feed.next_frame(&ask()).expect("a frame").expect("a window");
+            let place = feed.timeline().expect("a time line").place();
+            (instants(&frame), place.windows, frame.books.residual_ns)
+        };
+        let from_to = |first: usize, last: usize| (frames[first].t0_ns, frames[last].t1_ns);
+        assert_eq!(shown(&mut feed), (from_to(6, 8), 3, 0));
+        let travel = |feed: &mut Remembering, to| {
+            feed.timeline().expect("a time line").travel(to).expect("it can be read")
+        };
+        assert_eq!(travel(&mut feed, Travel::By(Direction::Back, 1)), None);
+        assert_eq!(shown(&mut feed), (from_to(3, 5), 3, 0));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), None);
+        assert_eq!(shown(&mut feed), (from_to(6, 8), 3, 0));
+        assert_eq!(travel(&mut feed, Travel::By(Direction::On, 1)), Some(Noted::End));
+        assert_eq!(shown(&mut feed), (from_to(6, 8), 3, 0), "the end is where it was");
+        timeline(&mut feed, None);
+        assert_eq!(shown(&mut feed), (from_to(8, 8), 1, 0));
     }
 
     #[test]

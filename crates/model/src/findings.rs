@@ -49,6 +49,8 @@ pub struct Finding {
     pub what: What,
     /// How much CPU time, or waiting for it, it is about: the worst has most.
     pub about_ns: u64,
+    /// Its figures are of a source that samples.
+    pub sampled: bool,
 }
 
 /// What there is to say.
@@ -169,7 +171,7 @@ impl Finding {
     }
 
     fn new(what: What, about_ns: u64) -> Finding {
-        Finding { what, about_ns }
+        Finding { what, about_ns, sampled: false }
     }
 
     /// Its name in the documentation.
@@ -197,7 +199,7 @@ impl Finding {
     }
 }
 
-/// All findings of a window, the worst first; `book` is the one that yielded it, not advanced since. A
+/// All findings of a window, what was missed before all others, of those the worst first; `book` is the one that yielded it, not advanced since. A
 /// machine's whole life is no window.
 pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     if window.t0_ns == 0 {
@@ -221,7 +223,11 @@ pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     let least_ns = (LEAST_OF_A_CPU * window.length_ns() as f64) as u64;
     found.retain(|finding| finding.about_ns >= least_ns.max(1));
     found.extend(missing(window, &books));
-    found.sort_by_key(|finding| Reverse(finding.about_ns));
+    let sampled = !window.end.provenance.source.keeps_books();
+    found.iter_mut().for_each(|finding| finding.sampled = sampled);
+    // Whether the figures of all others can be relied on comes first.
+    let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
+    found.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     found
 }
 

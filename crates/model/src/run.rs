@@ -17,6 +17,47 @@ pub struct Exited {
     pub run_ns: u64,
 }
 
+/// So many of the slowest processes are told.
+pub const SLOWEST: usize = 10;
+
+/// One process that exited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Single {
+    pub pid: u32,
+    pub ppid: u32,
+    pub comm: Comm,
+    /// Its arguments with spaces between them; `None`: it was gone before anyone looked.
+    pub command: Option<Vec<u8>>,
+    pub elapsed_ns: u64,
+    /// CPU time as the kernel's task statistics have it, which may lack a tick.
+    pub run_ns: u64,
+}
+
+/// The slowest processes that exited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slowest {
+    /// The slowest first.
+    pub list: Vec<Single>,
+    /// Exits of which nothing is known, or not whose they are: one of them may have been slower.
+    pub lost: u64,
+}
+
+impl Slowest {
+    /// Whether a process that took so long would be among them.
+    pub fn takes(&self, elapsed_ns: u64) -> bool {
+        self.list.len() < SLOWEST
+            || self.list.last().is_some_and(|last| last.elapsed_ns < elapsed_ns)
+    }
+
+    /// Takes a process, if it is one of the slowest.
+    pub fn add(&mut self, single: Single) {
+        let at = self.list.partition_point(|slower| slower.elapsed_ns >= single.elapsed_ns);
+        self.list.insert(at, single);
+        self.list.truncate(SLOWEST);
+    }
+}
+
 /// What a tree of descendants did, from the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
@@ -26,6 +67,8 @@ pub struct Tree {
     pub life_ns: u64,
     /// Exited processes by name.
     pub exited: BTreeMap<Comm, Exited>,
+    /// The slowest that exited; else why they are not known, in one line.
+    pub slowest: Result<Slowest, String>,
     /// Time on each CPU it ran on, ns.
     pub cpus: BTreeMap<u32, u64>,
     /// Tasks that lived when it ended.
@@ -58,6 +101,7 @@ impl Default for Tree {
             delta: Counters::zero(),
             life_ns: 0,
             exited: BTreeMap::new(),
+            slowest: Ok(Slowest::default()),
             cpus: BTreeMap::new(),
             living: 0,
             exact: true,

@@ -122,6 +122,23 @@ fn said(tasks: &[Did]) -> Vec<String> {
 }
 
 #[test]
+fn what_was_missed_comes_first_and_sampled_figures_are_marked() {
+    let waits = Did { comm: "dd", lat: 990, run: 10, ..NOTHING };
+    let all = found(&Drawn { tasks: vec![waits], errors: 2, ..Drawn::default() });
+    let ids: Vec<&str> = all.iter().map(Finding::id).collect();
+    assert_eq!(ids, ["missed", "waiting"]);
+    let words = |sampled| {
+        let finding = Finding { sampled, ..all[1].clone() };
+        (sentence(&finding, SECOND), evidence(&finding))
+    };
+    let (exact, figures) = words(false);
+    assert!(!exact.contains('~') && !figures.contains('~'), "{exact} {figures}");
+    let (sampled, figures) = words(true);
+    assert!(sampled.contains("~99 % waiting"), "{sampled}");
+    assert!(figures.starts_with("ran ~10.0ms") && figures.contains("threshold 50 %"), "{figures}");
+}
+
+#[test]
 fn a_window_in_which_nobody_lost_anything_says_nothing() {
     let busy = Did { comm: "busy", run: 1000, ..NOTHING };
     assert_eq!(said(&[NOTHING, busy, busy]), [""; 0]);
@@ -213,7 +230,7 @@ fn what_the_machine_lacks_is_told() {
     one(Drawn { errors: 7, ..nothing.clone() }, "missed", "missed for good: recursion 7");
     let all = said(Drawn { steal: 100, unnamed: 200, residual: 3, errors: 7, ..nothing });
     let ids: Vec<&str> = all.iter().map(|(id, _)| *id).collect();
-    assert_eq!(ids, ["unnamed", "steal", "residual", "missed"], "the worst first");
+    assert_eq!(ids, ["missed", "unnamed", "steal", "residual"], "the worst after what was missed");
 }
 
 #[test]

@@ -17,8 +17,15 @@ const placeOf = (list, value) => {
   return low;
 };
 
+// An argument each would be more than a call takes.
+const extend = (list, more) => { for (const one of more) list.push(one); };
+
+const WORDS = ['ppid', 'parent', 'comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace'];
+
 class Row {
   constructor(told, before) {
+    this.pid = null;
+    for (const word of WORDS) this[word] = null;
     Object.assign(this, told);
     let slot = before;
     this.at = told.slots.map(step => (slot += step));
@@ -50,9 +57,7 @@ class Row {
     });
     this.at = this.at.concat(later.at);
     this.words = null;
-    for (const word of ['comm', 'command', 'user', 'cgroup', 'unit', 'container', 'pod', 'namespace', 'parent']) {
-      this[word] = later[word] ?? this[word];
-    }
+    for (const word of WORDS) this[word] = later[word] ?? this[word];
   }
 
   // Forgets the first slots.
@@ -74,7 +79,8 @@ class Model {
     this.rows = new Map();
     this.gaps = [];
     this.marks = [];
-    this.marksLeftOut = 0;
+    this.marksLeftOut = this.gapsLeftOut = this.cpusLeftOut = 0;
+    this.rowsLeftOut = told.rows_left_out;
     this.append(told);
   }
 
@@ -85,10 +91,10 @@ class Model {
       this.slots = slots;
     } else {
       for (const name of ['from_us', 'to_us', 'length_ns', 'windows', 'state', 'capacity_ns']) {
-        this.slots[name].push(...slots[name]);
+        extend(this.slots[name], slots[name]);
       }
-      slots.parts_ns.forEach((parts, i) => this.slots.parts_ns[i].push(...parts));
-      this.slots.peaks.push(...slots.peaks.map(([slot, peak]) => [slot + before, peak]));
+      slots.parts_ns.forEach((parts, i) => extend(this.slots.parts_ns[i], parts));
+      extend(this.slots.peaks, slots.peaks.map(([slot, peak]) => [slot + before, peak]));
       for (const name of ['windows', 'repaired', 'inexact']) this.about[name] += told.about[name];
       this.about.cpus = Math.max(this.about.cpus, told.about.cpus);
       this.about.source = told.about.source;
@@ -98,7 +104,7 @@ class Model {
       const known = this.cpus.get(cpu.cpu) ?? { cpu: cpu.cpu, busy_ns: [], most_permille: [] };
       for (const name of ['busy_ns', 'most_permille']) {
         while (known[name].length < before) known[name].push(null);
-        known[name].push(...cpu[name]);
+        extend(known[name], cpu[name]);
       }
       this.cpus.set(cpu.cpu, known);
     }
@@ -106,9 +112,11 @@ class Model {
       const row = new Row(of, before), known = this.rows.get(row.key);
       if (known) known.append(row); else this.rows.set(row.key, row);
     }
-    this.gaps.push(...told.gaps);
+    extend(this.gaps, told.gaps);
     this.takeMarks(told.marks, before);
     this.marksLeftOut += told.marks_left_out;
+    this.gapsLeftOut += told.gaps_left_out;
+    this.cpusLeftOut = Math.max(this.cpusLeftOut, told.cpus_left_out);
     this.peaksOf = null;
   }
 
@@ -129,10 +137,40 @@ class Model {
     }
   }
 
-  // Keeps the last slots only.
+  // Of more rows than that, those that used least go to all others together.
+  keepRows(most) {
+    if (this.rows.size <= most) return;
+    const run = this.column('run_ns'), sums = new Map();
+    const used = new Map([...this.rows.values()].map(row => [row, row.kind === 'other' ? -1 : row.sum(run, 0, this.n) ?? 0]));
+    // Some more, so that not every window has one to put away.
+    const least = [...used.keys()].sort((a, b) => used.get(b) - used.get(a)).slice(Math.floor(0.9 * most));
+    for (const row of least) {
+      this.rows.delete(row.key);
+      row.at.forEach((slot, i) => {
+        const sum = sums.get(slot) ?? sums.set(slot, this.columns.map(() => 0)).get(slot);
+        this.columns.forEach((column, c) => {
+          const figure = Array.isArray(row.figures[c]) ? row.figures[c][i] : row.figures[c];
+          sum[c] = column.of_rows_alone || sum[c] === null || figure === null ? null : sum[c] + figure;
+        });
+      });
+    }
+    const at = [...sums.keys()].sort((a, b) => a - b);
+    const figures = this.columns.map((_, c) => at.map(slot => sums.get(slot)[c]));
+    const other = new Row({ key: 'other', kind: 'other', comm: '~other', slots: [], figures }, 0);
+    other.at = at;
+    this.rows.set(other.key, other);
+  }
+
+  // Keeps the last slots only; how many are gone.
   keep(most) {
     const gone = this.n - most;
-    if (gone <= 0) return;
+    if (gone <= 0) return 0;
+    // A slot of a page that goes on is a window.
+    for (let i = 0; i < gone; i++) {
+      this.about.windows -= this.slots.windows[i];
+      const state = [null, 'repaired', 'inexact'][this.slots.state[i]];
+      if (state) this.about[state] -= this.slots.windows[i];
+    }
     for (const [name, list] of Object.entries(this.slots)) {
       if (name === 'parts_ns') list.forEach(parts => parts.splice(0, gone));
       else if (name === 'peaks') this.slots.peaks = list.filter(peak => peak[0] >= gone).map(([slot, peak]) => [slot - gone, peak]);
@@ -148,6 +186,7 @@ class Model {
     this.gaps = this.gaps.filter(gap => gap.to_us > from);
     this.marks = this.marks.filter(mark => mark.to_us > from);
     this.peaksOf = null;
+    return gone;
   }
 
   column(name) {

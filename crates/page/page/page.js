@@ -2,6 +2,8 @@
 
 // So many windows of a live page are kept.
 const LIVE = 1800;
+// And so many rows.
+const LIVE_ROWS = 10000;
 // So many of them lists are of, unless something is chosen.
 const LATEST = 10;
 
@@ -9,7 +11,9 @@ class Page {
   constructor(told, isLive = false) {
     this.isLive = isLive;
     this.held = [];
+    [this.most, this.mostRows] = [LIVE, LIVE_ROWS];
     this.model = new Model(told);
+    this.model.isLive = isLive;
     this.picked = null;
     this.address = new Address(() => this.show());
     const choose = {
@@ -70,11 +74,13 @@ class Page {
   take(told) {
     if (this.isHeld() || this.picked) {
       this.held.push(told);
-      this.held.splice(0, Math.max(0, this.held.length - LIVE));
+      this.held.splice(0, Math.max(0, this.held.length - this.most));
       return;
     }
     for (const next of [...this.held.splice(0), told]) this.model.append(next);
-    this.model.keep(LIVE);
+    const gone = this.model.keep(this.most);
+    for (const plot of [this.balance, this.cpus, this.row.plot]) plot?.shift(gone);
+    this.model.keepRows(this.mostRows);
     this.showSoon();
   }
 
@@ -146,8 +152,9 @@ class Page {
   status() {
     const { about } = this.model, bad = [[about.inexact, 'inexact'], [about.repaired, 'repaired']];
     const told = bad.filter(([n]) => n > 0).map(([n, what]) => `${count(n)} ${what}`);
-    const gaps = this.model.gaps.length ? `; ${count(this.model.gaps.length)} gaps (${[...new Set(this.model.gaps.map(gap => gap.why))].join(', ')})` : '';
-    $('state').textContent = `${stretchWords(this.model.timeOf([0, this.model.n]))}, ${count(about.windows)} windows${told.length ? `, ${told.join(', ')}` : ', all exact'}${gaps}`;
+    const cpus = this.model.cpusLeftOut ? `; ${count(this.model.cpusLeftOut)} CPUs without a strip` : '';
+    const gaps = this.model.gaps.length ? `; ${count(this.model.gaps.length + this.model.gapsLeftOut)} gaps (${[...new Set(this.model.gaps.map(gap => gap.why))].join(', ')})` : '';
+    $('state').textContent = `${stretchWords(this.model.timeOf([0, this.model.n]))}, ${count(about.windows)} windows${told.length ? `, ${told.join(', ')}` : ', all exact'}${gaps}${cpus}`;
   }
 }
 

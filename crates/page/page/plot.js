@@ -82,6 +82,14 @@ class Plot {
     return slot;
   }
 
+  // The first slots are gone: what is pointed at stays.
+  shift(gone) {
+    const there = slot => slot === null || slot === undefined || slot < gone ? null : slot - gone;
+    this.cursor = there(this.cursor);
+    this.anchor = there(this.anchor);
+    if (this.dragged) this.dragged.from = Math.max(0, this.dragged.from - gone);
+  }
+
   point(slot) {
     this.cursor = slot;
     this.toldLine.textContent = slot === null || slot >= this.model.n ? '' : this.of.told(slot);
@@ -97,6 +105,7 @@ class Plot {
     this.from_us = from_us.slice(...view).reduce((least, us) => Math.min(least, us), Infinity);
     this.to_us = to_us.slice(...view).reduce((most, us) => Math.max(most, us), -Infinity);
     if (this.details.open) this.fillTable();
+    if (this.cursor === null) this.toldLine.textContent = '';
     this.draw();
   }
 

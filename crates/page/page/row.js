@@ -54,6 +54,14 @@ const statePlot = (model, row) => ({
   },
 });
 
+// What windows do not tell, and who does.
+const moreOf = (row, isLive) => {
+  if (row.pid === null) return [];
+  const waits = 'In which calls its threads sleep, and who wakes it';
+  if (!isLive) return [[waits, 'exactop waits --replay DIR, where somebody had its page open']];
+  return [[waits, `exactop waits -p ${row.pid}`], ['Whom it wakes', `exactop wakeups -p ${row.pid}`], ['Its system calls', `exactop syscalls -p ${row.pid}`]];
+};
+
 class RowView {
   constructor(model, choose, close) {
     Object.assign(this, { model, choose, row: null });
@@ -75,6 +83,7 @@ class RowView {
     const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
       ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
       ['What it is', { kernel: 'A thread of the kernel', exited: 'Processes of one name below one parent that exited' }[row.kind]]];
+    facts.push(...moreOf(row, this.model.isLive));
     fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(([name, text]) => [part('dt', { text: name }), part('dd', { text })]));
     showLegend($('row-legend'), STATES);
     this.sums(row, one, other);

@@ -171,7 +171,12 @@ class Table {
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
     this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
     const left = this.all - members.length;
-    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
+    $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
+  }
+
+  othersWords() {
+    const { count: others, at_most } = this.model.rowsLeftOut;
+    return others > 0 ? `; ${count(others)}${at_most ? ' or fewer' : ''} others have no row of their own: ~other` : '';
   }
 
   line(line) {

@@ -1,6 +1,6 @@
 //! The columns of the registry that are figures of a window and can be added up.
 
-use exactop_model::columns::{Context, Unit, COLUMNS};
+use exactop_model::columns::{Context, Kind, Unit, COLUMNS};
 use exactop_model::window::TaskDelta;
 use exactop_model::{Column, ColumnId, Counter, Datum, Row, Value};
 use serde::Serialize;
@@ -19,12 +19,21 @@ pub(crate) struct Told {
     title: &'static str,
     unit: &'static str,
     help: &'static str,
+    /// Not known of all others together.
+    of_rows_alone: bool,
+}
+
+/// Whether a figure is known of all others together: how long they slept is not, since nobody looks at who
+/// does nothing.
+pub(crate) fn is_of_rows_alone(column: &Column) -> bool {
+    matches!(column.kind, Kind::Sleep | Kind::Lock | Kind::Identity)
 }
 
 impl Told {
     pub fn of(column: &Column) -> Told {
         let unit = if column.unit == Unit::Ns { "ns" } else { "count" };
-        Told { name: column.name, title: column.title, unit, help: column.help }
+        let of_rows_alone = is_of_rows_alone(column);
+        Told { name: column.name, title: column.title, unit, help: column.help, of_rows_alone }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
 use crate::cells::Columns;
 use crate::columns::Told;
+use crate::gaps::Gap;
 use crate::marks::Mark;
 use serde::Serialize;
 
@@ -22,10 +23,22 @@ pub struct Document {
     pub(crate) columns: Vec<Told>,
     pub(crate) slots: Slots,
     pub(crate) cpus: Vec<Cpu>,
+    /// CPUs without figures, in the window that had most of them.
+    pub(crate) cpus_left_out: usize,
     pub(crate) gaps: Vec<Gap>,
+    pub(crate) gaps_left_out: usize,
     pub(crate) marks: Vec<Mark>,
     pub(crate) marks_left_out: usize,
     pub(crate) rows: Vec<Row>,
+    pub(crate) rows_left_out: Others,
+}
+
+/// Who has no row of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Others {
+    pub count: u64,
+    /// There were so many that who came again may be counted twice.
+    pub at_most: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -74,14 +87,6 @@ pub(crate) struct Cpu {
     pub most_permille: Vec<Option<u16>>,
 }
 
-/// Time that is not recorded.
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct Gap {
-    pub from_us: i64,
-    pub to_us: i64,
-    pub why: &'static str,
-}
-
 /// Who has a row of their own, and all others together. All text is escaped.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
@@ -97,17 +102,27 @@ pub(crate) struct Row {
 /// Who it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Words {
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ppid: Option<u32>,
     /// The name of the process with that PID.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     pub comm: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub pod: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
 }
 
@@ -120,10 +135,13 @@ impl Document {
             columns,
             slots: Slots::default(),
             cpus: Vec::new(),
+            cpus_left_out: 0,
             gaps: Vec::new(),
+            gaps_left_out: 0,
             marks: Vec::new(),
             marks_left_out: 0,
             rows: Vec::new(),
+            rows_left_out: Others::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Whose figures the rows of a page are, and which of them have a row of their own.
 
+use crate::document::Others;
 use exactop_model::{Book, Comm, Counter, Counters, Row, RowKind, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
 
@@ -36,6 +37,13 @@ impl Who {
             }
             _ => Who::Process { boot, tgid: row.key.tgid, start_ns: row.key.start_ns },
         }
+    }
+
+    /// Whether it is a process that lives.
+    pub fn lives(&self, book: &Book) -> bool {
+        let Who::Process { tgid, start_ns, .. } = *self else { return false };
+        let leader = book.process(tgid).and_then(|process| book.task(process.leader?));
+        leader.is_some_and(|leader| leader.key.start_ns == start_ns)
     }
 
     /// The process of a task.
@@ -81,6 +89,57 @@ impl Weight {
     }
 }
 
+/// Everyone so far; of very many, those that matter most.
+#[derive(Debug)]
+pub(crate) struct Weights {
+    of: FxHashMap<Who, Weight>,
+    most: usize,
+    /// How many were let go again. One that comes again may be among them more than once.
+    forgotten: u64,
+}
+
+impl Weights {
+    /// So many at once.
+    pub fn new(most: usize) -> Weights {
+        Weights { of: FxHashMap::default(), most: most.max(4), forgotten: 0 }
+    }
+
+    /// Adds what somebody did in a window.
+    pub fn add(&mut self, who: Who, delta: &Counters, at: u32, length_ns: u64) {
+        self.of.entry(who).or_insert_with(|| Weight::from(at)).add(delta, at, length_ns);
+        if self.of.len() > self.most {
+            self.forget();
+        }
+    }
+
+    /// Keeps a quarter that was large in all, and as many that were large in a window.
+    fn forget(&mut self) {
+        let (by_total, by_most) = sorted(&self.of);
+        let quarter = self.most / 4;
+        let kept = by_total.iter().take(quarter).chain(by_most.iter().take(quarter));
+        let kept: FxHashMap<Who, Weight> = kept.map(|(who, weight)| (**who, **weight)).collect();
+        self.forgotten += (self.of.len() - kept.len()) as u64;
+        self.of = kept;
+    }
+
+    /// How many there are beside so many of them.
+    pub fn others(&self, chosen: usize) -> Others {
+        let left = self.of.len().saturating_sub(chosen) as u64;
+        Others { count: left + self.forgotten, at_most: self.forgotten > 0 }
+    }
+}
+
+type Ranked<'a> = Vec<(&'a Who, &'a Weight)>;
+
+/// By all they used, and by the most they used in a window.
+fn sorted(weights: &FxHashMap<Who, Weight>) -> (Ranked<'_>, Ranked<'_>) {
+    let mut by_total: Ranked = weights.iter().collect();
+    by_total.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
+    let mut by_most = by_total.clone();
+    by_most.sort_by(|(_, x), (_, y)| y.most.total_cmp(&x.most));
+    (by_total, by_most)
+}
+
 /// A row of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -92,23 +151,31 @@ pub(crate) struct Place {
     pub last: u32,
 }
 
+impl Place {
+    /// Whether a window is one of those for which there is room.
+    pub fn has(&self, at: u32) -> bool {
+        (self.first..=self.last).contains(&at)
+    }
+}
+
 /// Those that have rows of their own, numbered, the heaviest first: those that used most in all, and
 /// those that used most in one window, in turn, while there is room.
 pub(crate) fn choose(
-    weights: &FxHashMap<Who, Weight>,
+    weights: &Weights,
     slots: &[u32],
     room: usize,
+    rows: usize,
 ) -> FxHashMap<Who, Place> {
-    let mut by_total: Vec<(&Who, &Weight)> = weights.iter().collect();
-    by_total.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
-    let mut by_most = by_total.clone();
-    by_most.sort_by(|(_, x), (_, y)| y.most.total_cmp(&x.most));
+    let (by_total, by_most) = sorted(&weights.of);
     let in_turn = by_total.into_iter().zip(by_most).flat_map(|(total, most)| [total, most]);
     let (mut chosen, mut left) = (FxHashMap::default(), room);
     for (who, weight) in in_turn {
         let number = chosen.len() as u32;
         if chosen.contains_key(who) {
             continue;
+        }
+        if chosen.len() >= rows {
+            break;
         }
         let Some(rest) = left.checked_sub(weight.cells(slots)) else { break };
         left = rest;
@@ -126,16 +193,16 @@ mod tests {
         Who::Process { boot: 0, tgid, start_ns: 1 }
     }
 
-    fn weights(of: &[(u32, u64, f64)]) -> FxHashMap<Who, Weight> {
+    fn weights(of: &[(u32, u64, f64)]) -> Weights {
         let weight =
             |&(tgid, total_ns, most)| (who(tgid), Weight { total_ns, most, first: 0, last: 1 });
-        of.iter().map(weight).collect()
+        Weights { of: of.iter().map(weight).collect(), ..Weights::new(100) }
     }
 
     #[test]
     fn who_was_large_for_a_moment_has_a_row_as_who_was_large_in_all() {
         let of = weights(&[(1, 900, 0.1), (2, 800, 0.1), (3, 5, 1.0), (4, 700, 0.1)]);
-        let chosen = choose(&of, &[0, 1], 4);
+        let chosen = choose(&of, &[0, 1], 4, 9);
         assert_eq!(chosen.len(), 2);
         let number = |tgid| chosen.get(&who(tgid)).map(|place| place.number);
         assert_eq!((number(1), number(3)), (Some(0), Some(1)));
@@ -144,7 +211,22 @@ mod tests {
     #[test]
     fn all_have_one_where_there_is_room() {
         let of = weights(&[(1, 900, 0.1), (2, 0, 0.0), (3, 5, 1.0)]);
-        assert_eq!(choose(&of, &[0, 1], 6).len(), 3);
-        assert_eq!(choose(&of, &[0, 1], 0).len(), 0);
+        assert_eq!(choose(&of, &[0, 1], 6, 9).len(), 3);
+        assert_eq!(choose(&of, &[0, 1], 6, 2).len(), 2);
+        assert_eq!(choose(&of, &[0, 1], 0, 9).len(), 0);
+    }
+
+    #[test]
+    fn of_very_many_those_stay_that_matter() {
+        let mut weights = Weights::new(100);
+        let mut run = Counters::zero();
+        for tgid in 0..10_000 {
+            run.set(Counter::RunNs, if tgid == 77 { 1000 } else { 1 });
+            weights.add(who(tgid), &run, tgid, 2000);
+            assert!(weights.of.len() <= 100);
+        }
+        assert!(weights.of.contains_key(&who(77)));
+        let others = weights.others(1);
+        assert_eq!((others.count, others.at_most), (9999, true));
     }
 }

@@ -11,6 +11,7 @@ mod cells;
 mod columns;
 mod document;
 mod entities;
+mod gaps;
 mod html;
 mod live;
 mod marks;
@@ -20,6 +21,6 @@ mod slots;
 
 pub use document::Document;
 pub use html::{html, policy, script, style};
-pub use live::{beginning, measured, Measured};
+pub use live::{beginning, Live, Measured};
 pub use reading::read;
 pub use slots::Limits;

@@ -1,19 +1,22 @@
 //! Windows as they are measured, each a document of its own that follows the ones before.
 
 use crate::columns::{columns, Told};
-use crate::document::{About, Document};
-use crate::entities::choose;
+use crate::document::{About, Document, Words};
+use crate::entities::{choose, Place, Weights, Who};
 use crate::moment::Moment;
-use crate::reading::{survey, Filling};
+use crate::reading::{key, survey, Filling};
 use crate::slots::Limits;
 use exactop_model::escape::escape_str;
 use exactop_model::{AccountId, Book, Detail, Window};
 use exactop_recording::{Machine, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// Rows of a window, at most; the rest is `~other`.
+/// Rows of a window, at most, of those that used or wanted most,
 const ROWS: usize = 120;
+/// and of those that had one before; the rest is `~other`.
+const STILL: usize = 120;
 
 /// What was just measured.
 #[derive(Debug)]
@@ -70,16 +73,59 @@ pub fn beginning(machine: &Machine) -> Document {
     document
 }
 
-/// The document of one window, which follows [`beginning`]'s and those of the windows before.
-pub fn measured(of: &Measured) -> Document {
-    let mut weights = FxHashMap::default();
-    survey(&mut weights, of, 0, 0);
-    let chosen = choose(&weights, &[0], ROWS);
-    let mut filling = Filling::new(columns(), vec![0], chosen);
-    filling.take(of, 0, true);
-    let mut document = filling.finish(&Limits::default());
-    // These are told once.
-    document.columns.clear();
-    document.accounts = &[];
-    document
+/// Windows one after the other.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Processes that live and had a row, and in which window they had one because of what they did.
+    had: FxHashMap<Who, u64>,
+    at: u64,
+}
+
+impl Live {
+    /// The document of one window, which follows [`beginning`]'s and those of the windows before. Who had a row
+    /// keeps it, so that it is told what they do while they do nothing.
+    pub fn measured(&mut self, of: &Measured) -> Document {
+        let limits = Limits::default();
+        let mut weights = Weights::new(limits.weighed);
+        survey(&mut weights, of, 0, 0);
+        let mut chosen = choose(&weights, &[0], ROWS, ROWS);
+        let active: FxHashSet<Who> = chosen.keys().copied().collect();
+        self.remember(&active, of.book);
+        for who in self.still(&active) {
+            let number = chosen.len() as u32;
+            chosen.insert(who, Place { number, first: 0, last: 0 });
+        }
+        let cpus = of.window.cpus.iter().map(|cpu| cpu.time.cpu).collect();
+        let mut filling = Filling::new(columns(), vec![0], chosen, cpus, &limits);
+        filling.take(of, 0, true);
+        let mut document = filling.finish();
+        // These are told once.
+        document.columns.clear();
+        document.accounts = &[];
+        let active: FxHashSet<String> = active.iter().map(key).collect();
+        for row in document.rows.iter_mut().filter(|row| row.kind != "other") {
+            // Who they are was told when they did something.
+            if !active.contains(&row.key) {
+                let words = std::mem::take(&mut row.words);
+                row.words = Words { pid: words.pid, comm: words.comm, ..Words::default() };
+            }
+        }
+        document
+    }
+
+    fn remember(&mut self, active: &FxHashSet<Who>, book: &Book) {
+        self.at += 1;
+        let processes = active.iter().filter(|who| matches!(who, Who::Process { .. }));
+        self.had.extend(processes.map(|who| (*who, self.at)));
+        self.had.retain(|who, _| who.lives(book));
+    }
+
+    /// Those with a row who did something last, but for those who do now.
+    fn still(&self, active: &FxHashSet<Who>) -> Vec<Who> {
+        let had = self.had.iter().filter(|(who, _)| !active.contains(who));
+        let mut still: Vec<(Reverse<u64>, Who)> =
+            had.map(|(who, &at)| (Reverse(at), *who)).collect();
+        still.sort_unstable();
+        still.into_iter().take(STILL).map(|(_, who)| who).collect()
+    }
 }

@@ -40,15 +40,22 @@ pub(crate) struct Then {
     pub goes_on: bool,
 }
 
-/// All marks so far.
-#[derive(Debug, Default)]
+/// The marks so far that are about most.
+#[derive(Debug)]
 pub(crate) struct Marks {
+    most: usize,
+    left_out: usize,
     done: Vec<Mark>,
     /// Those of the window before.
     open: Vec<Mark>,
 }
 
 impl Marks {
+    /// So many are kept.
+    pub fn new(most: usize) -> Marks {
+        Marks { most, left_out: 0, done: Vec::new(), open: Vec::new() }
+    }
+
     /// Takes what a window has to say.
     pub fn take(&mut self, findings: &[Finding], then: Then) {
         if !then.goes_on {
@@ -64,16 +71,23 @@ impl Marks {
             self.open.push(mark);
         }
         self.done.append(&mut before);
+        if self.done.len() > 2 * self.most {
+            self.shorten();
+        }
     }
 
-    /// The `most` that are about most, in the order of time, and how many are left out.
-    pub fn finish(mut self, most: usize) -> (Vec<Mark>, usize) {
-        self.done.append(&mut self.open);
+    fn shorten(&mut self) {
+        self.left_out += self.done.len().saturating_sub(self.most);
         self.done.sort_by_key(|mark| (Reverse(mark.about_ns), mark.from_us));
-        let left_out = self.done.len().saturating_sub(most);
-        self.done.truncate(most);
+        self.done.truncate(self.most);
+    }
+
+    /// Those that are about most, in the order of time, and how many are left out.
+    pub fn finish(mut self) -> (Vec<Mark>, usize) {
+        self.done.append(&mut self.open);
+        self.shorten();
         self.done.sort_by_key(|mark| (mark.from_us, Reverse(mark.about_ns)));
-        (self.done, left_out)
+        (self.done, self.left_out)
     }
 }
 
@@ -111,7 +125,7 @@ mod tests {
 
     fn stolen(ns: u64) -> Finding {
         let what = What::Stolen { steal_ns: ns, busy_ns: 1000 };
-        Finding { what, about_ns: ns }
+        Finding { what, about_ns: ns, sampled: false }
     }
 
     fn then(from_us: i64, goes_on: bool) -> Then {
@@ -120,15 +134,27 @@ mod tests {
 
     #[test]
     fn windows_in_a_row_are_one_mark_and_a_gap_ends_it() {
-        let mut marks = Marks::default();
+        let mut marks = Marks::new(2);
         marks.take(&[stolen(100)], then(0, false));
         marks.take(&[stolen(700)], then(10, true));
         marks.take(&[], then(20, true));
         marks.take(&[stolen(50)], then(30, true));
         marks.take(&[stolen(60)], then(90, false));
-        let (marks, left_out) = marks.finish(2);
+        let (marks, left_out) = marks.finish();
         let told: Vec<_> = marks.iter().map(|m| (m.from_us, m.to_us, m.windows)).collect();
         assert_eq!((told, left_out), (vec![(0, 20, 2), (90, 100, 1)], 1));
         assert!(marks[0].sentence.contains("70 %"), "{}", marks[0].sentence);
+    }
+
+    #[test]
+    fn there_are_never_many_more_than_are_kept() {
+        let mut marks = Marks::new(5);
+        for at in 0..1000i64 {
+            marks.take(&[stolen(100 + at as u64 % 300)], then(20 * at, false));
+            assert!(marks.done.len() <= 10);
+        }
+        let (marks, left_out) = marks.finish();
+        assert_eq!((marks.len(), left_out), (5, 995));
+        assert!(marks.iter().all(|mark| mark.about_ns >= 398), "{marks:?}");
     }
 }

@@ -6,13 +6,15 @@ mod names;
 
 use crate::columns::columns;
 use crate::document::Document;
-use crate::entities::{choose, Weight, Who};
+use crate::entities::{choose, Weights, Who};
 use crate::moment::{Moment, Recorded};
 use crate::slots::{layout, Limits, Piece};
-use exactop_model::{Counters, Frame, FrameOptions};
+use exactop_model::window::TaskDelta;
+use exactop_model::{Frame, FrameOptions};
 use exactop_recording::{Recording, RecordingError, When, Windows};
-pub(crate) use filling::Filling;
-use rustc_hash::FxHashMap;
+pub(crate) use filling::{key, Filling};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 
 /// Reads a stretch of a recording, which is given twice, opened at the same time.
 ///
@@ -25,20 +27,29 @@ pub fn read(
 ) -> Result<Document, RecordingError> {
     let [first, second] = recordings;
     let (mut boots, mut pieces) = (Boots::default(), Vec::new());
-    let mut weights = FxHashMap::default();
+    let (mut weights, mut cpus) = (Weights::new(limits.weighed), BTreeSet::new());
     let mut windows = Windows::of(first, when)?;
     while windows.advance()? {
         let Some(moment) = Recorded::at(windows.replay()) else { continue };
         let (boot, goes_on) = boots.enter(&moment);
         survey(&mut weights, &moment, boot, pieces.len() as u32);
+        for cpu in &moment.window().cpus {
+            cpus.insert(cpu.time.cpu);
+            if cpus.len() > limits.cpu_cells {
+                cpus.pop_last();
+            }
+        }
         pieces.push(Piece { goes_on, cpus: moment.window().cpus.len() });
     }
     let slots = layout(&pieces, limits);
     // All others together are a row that lives all the time.
     let others = slots.last().map_or(1, |&slot| slot as usize + 1);
     let room = limits.row_cells.saturating_sub(others);
-    let chosen = choose(&weights, &slots, room);
-    let mut filling = Filling::new(columns(), slots, chosen);
+    let chosen = choose(&weights, &slots, room, limits.rows);
+    let left_out = weights.others(chosen.len());
+    drop(weights);
+    let cpus = cpus.into_iter().take(limits.cpus(others)).collect();
+    let mut filling = Filling::new(columns(), slots, chosen, cpus, limits);
     let mut boots = Boots::default();
     let mut windows = Windows::of(second, when)?;
     while filling.wants_more() && windows.advance()? {
@@ -52,7 +63,9 @@ pub fn read(
         windows.advance()?;
     }
     filling.gaps(windows.gaps());
-    Ok(filling.finish(limits))
+    let mut document = filling.finish();
+    document.rows_left_out = left_out;
+    Ok(document)
 }
 
 /// Numbers of boots: one that comes again later is another one, as far as a page goes.
@@ -80,22 +93,25 @@ impl Boots {
 }
 
 /// Adds what speaks for everyone in a window, of which this is the number.
-pub(crate) fn survey(
-    weights: &mut FxHashMap<Who, Weight>,
-    moment: &dyn Moment,
-    boot: u32,
-    at: u32,
-) {
+pub(crate) fn survey(weights: &mut Weights, moment: &dyn Moment, boot: u32, at: u32) {
     let (window, book) = (moment.window(), moment.book());
-    let mut add = |who: Who, delta: &Counters| {
-        let weight = weights.entry(who).or_insert_with(|| Weight::from(at));
-        weight.add(delta, at, window.length_ns());
-    };
+    let length_ns = window.length_ns();
     let frame = Frame::new(window, book, &FrameOptions::default());
     for row in frame.rows.iter().chain(&frame.exited) {
-        add(Who::of(row, boot, book), &row.delta);
+        weights.add(Who::of(row, boot, book), &row.delta, at, length_ns);
     }
-    for task in book.waited_throughout(window) {
-        add(Who::of_task(&task.sample, boot, book), &task.delta);
+    for task in waiting_alone(moment, &frame) {
+        weights.add(Who::of_task(&task.sample, boot, book), &task.delta, at, length_ns);
     }
+}
+
+/// Tasks that waited for a CPU all through a window and are in no row of its frame: nothing happened to any
+/// task of their processes.
+pub(crate) fn waiting_alone(moment: &dyn Moment, frame: &Frame) -> Vec<TaskDelta> {
+    let mut waiting = moment.book().waited_throughout(moment.window());
+    if !waiting.is_empty() {
+        let told: FxHashSet<u32> = frame.rows.iter().map(|row| row.key.tgid).collect();
+        waiting.retain(|task| !told.contains(&task.sample.key.tgid));
+    }
+    waiting
 }

@@ -9,14 +9,28 @@ pub struct Limits {
     pub cpu_cells: usize,
     /// Figures of rows: each row has one for each slot in which it lived, in every column.
     pub row_cells: usize,
+    /// Rows.
+    pub rows: usize,
     /// Findings.
     pub marks: usize,
+    /// Gaps.
+    pub gaps: usize,
+    /// Who is weighed against each other at once for a row.
+    pub weighed: usize,
 }
 
 impl Default for Limits {
     /// A page of some 8 MB at most: a column has three bytes for most figures.
     fn default() -> Limits {
-        Limits { slots: 720, cpu_cells: 120_000, row_cells: 60_000, marks: 400 }
+        Limits {
+            slots: 720,
+            cpu_cells: 120_000,
+            row_cells: 60_000,
+            rows: 20_000,
+            marks: 400,
+            gaps: 1000,
+            weighed: 200_000,
+        }
     }
 }
 
@@ -27,6 +41,13 @@ pub(crate) struct Piece {
     pub goes_on: bool,
     /// CPUs it is about.
     pub cpus: usize,
+}
+
+impl Limits {
+    /// How many CPUs have a strip in so many slots: no fewer than a window has, where [`layout`] made them.
+    pub(crate) fn cpus(&self, slots: usize) -> usize {
+        (self.cpu_cells + self.cpu_cells / 2) / slots.max(1)
+    }
 }
 
 /// The slot of each window. Every slot has as many windows as the others, but that none goes over a gap

@@ -7,7 +7,15 @@ use drawn::{json, Planted, CPUS, SECOND, SPIKE_NS};
 use exactop_page::Limits;
 use serde_json::Value;
 
-const FEW: Limits = Limits { slots: 20, cpu_cells: 10_000, row_cells: 160, marks: 400 };
+const FEW: Limits = Limits {
+    slots: 20,
+    cpu_cells: 10_000,
+    row_cells: 160,
+    rows: 1000,
+    marks: 400,
+    gaps: 100,
+    weighed: 1000,
+};
 
 fn list(value: &Value) -> Vec<i64> {
     let list = value.as_array().expect("a list");
@@ -123,11 +131,47 @@ fn what_is_found_is_marked_once_and_names_are_harmless() {
 
 #[test]
 fn a_page_does_not_grow_with_time() {
-    let limits = Limits { slots: 30, cpu_cells: 1000, row_cells: 600, marks: 40 };
+    let limits = Limits { slots: 30, cpu_cells: 1000, row_cells: 600, marks: 40, ..FEW };
     let bytes = |windows| {
         let planted = Planted { windows, crowd: 60, ..Planted::default() };
         json(&planted, &limits).to_string().len()
     };
     let (short, long) = (bytes(150), bytes(600));
     assert!(long < 2 * short && long < 200_000, "{short} bytes, then {long}");
+}
+
+#[test]
+fn who_waited_all_the_time_without_a_row_is_with_the_others() {
+    let planted = Planted { starving: 30, ..Planted::default() };
+    let page = json(&planted, &FEW);
+    let rows = page["rows"].as_array().expect("rows");
+    assert!(rows.iter().any(|row| row["key"] == "other"));
+    let lat = rows.iter().flat_map(|row| figures(&page, row, "lat_ns")).flatten();
+    let waiting = 1 + planted.starving;
+    assert_eq!(lat.sum::<i64>() as u64, waiting * planted.windows * SECOND);
+    // Everybody is somewhere: init, those planted, and what exited.
+    let others = page["rows_left_out"]["count"].as_u64().expect("a number");
+    let all = 5 + 1 + planted.starving + planted.crowd;
+    assert_eq!(others + rows.len() as u64 - 1, all);
+    assert_eq!(page["rows_left_out"]["at_most"], false);
+}
+
+#[test]
+fn very_many_of_anything_are_bounded_and_counted() {
+    let planted =
+        Planted { windows: 60, spike: 30, crowd: 200, far_cpus: true, ..Planted::default() };
+    let limits = Limits { cpu_cells: 80, weighed: 40, rows: 3, ..FEW };
+    let page = json(&planted, &limits);
+    let cpus = page["cpus"].as_array().expect("CPUs");
+    let cells: usize = cpus.iter().map(|cpu| list(&cpu["busy_ns"]).len()).sum();
+    assert!(cells <= 120 && cpus.len() >= CPUS as usize, "{} CPUs, {cells} cells", cpus.len());
+    assert_eq!(page["cpus_left_out"], 1, "each window has one with a number of its own");
+    let rows = page["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4, "three and all others");
+    assert!(row(&page, "spiky").is_object() && row(&page, "steady").is_object());
+    assert_eq!(page["rows_left_out"]["at_most"], true);
+    let (parts, sums) = of_slots(&page);
+    assert_eq!(sums, list(&page["slots"]["capacity_ns"]));
+    let run: i64 = rows.iter().flat_map(|row| figures(&page, row, "run_ns")).flatten().sum();
+    assert_eq!(run, parts[..2].iter().flatten().sum::<i64>());
 }

@@ -6,6 +6,7 @@ use crate::clocks::Clocks;
 use crate::error::Bad;
 use crate::frame::Span;
 use crate::stream::{Heard, Incoming, Outgoing};
+use exactop_model::joined::Joined;
 use exactop_model::{Book, Row, Snapshot, Tap, Window};
 use std::collections::VecDeque;
 
@@ -102,22 +103,60 @@ impl Kept {
 
     /// The n-th window, and the book that yielded it. `None`: there is none, or it cannot be read.
     pub fn window(&self, n: usize) -> Option<(Window, Book)> {
-        let (piece, at) = self.place(n)?;
-        let mut incoming = Incoming::new();
-        incoming.push(&piece.everyone);
         let (mut book, mut last) = (Book::new(), None);
-        for (_, bytes) in &piece.windows[..=at] {
-            incoming.push(bytes);
-            while let Some(heard) = incoming.next_heard().ok()? {
-                match heard {
-                    Heard::Whole(snapshot) | Heard::Window(_, snapshot) => {
-                        last = book.advance(*snapshot);
+        self.read(n, n, &mut |_, snapshot| last = book.advance(snapshot))?;
+        Some((last?, book))
+    }
+
+    /// The windows from one to another as one, and the book that yielded the last. `None` as above.
+    pub fn joined(&self, first: usize, last: usize) -> Option<(Window, Book)> {
+        let (mut book, mut joined) = (Book::new(), Joined::default());
+        self.read(first, last, &mut |n, snapshot| {
+            let is_part = n.is_some_and(|n| n >= first);
+            if is_part {
+                joined.before(&snapshot, &book);
+            }
+            if let Some(window) = book.advance(snapshot).filter(|_| is_part) {
+                joined.add(window, &book);
+            }
+        })?;
+        Some((joined.window()?, book))
+    }
+
+    /// Reads the snapshots from the one with everyone before a window to that which ends another, each with the
+    /// number of the window that it ends.
+    fn read(
+        &self,
+        first: usize,
+        last: usize,
+        take: &mut dyn FnMut(Option<usize>, Snapshot),
+    ) -> Option<()> {
+        self.place(last)?;
+        let mut n = 0;
+        let mut is_open = false;
+        for piece in &self.pieces {
+            let begin = n;
+            n += piece.windows.len();
+            if n <= first || begin > last {
+                continue;
+            }
+            let mut incoming = Incoming::new();
+            incoming.push(&piece.everyone);
+            for (at, (_, bytes)) in (begin..=last).zip(&piece.windows) {
+                incoming.push(bytes);
+                while let Some(heard) = incoming.next_heard().ok()? {
+                    match heard {
+                        // Who read on from the piece before knows everyone.
+                        Heard::Whole(_) if is_open => {}
+                        Heard::Whole(snapshot) => take(None, *snapshot),
+                        Heard::Window(_, snapshot) => take(Some(at), *snapshot),
+                        Heard::Machine(_) | Heard::Word(_) | Heard::Answer(_) => {}
                     }
-                    Heard::Machine(_) | Heard::Word(_) | Heard::Answer(_) => {}
                 }
+                is_open = true;
             }
         }
-        Some((last?, book))
+        Some(())
     }
 
     fn add(&mut self, now: &Snapshot, before: &Book, wall_offset_ns: i64) -> Result<(), Bad> {
@@ -233,6 +272,22 @@ mod tests {
             assert_eq!(in_order(frame(&window, &book)), in_order(was), "window {n}");
         }
         assert!(kept.window(70).is_none() && kept.span(70).is_none());
+    }
+
+    #[test]
+    fn windows_are_joined_also_where_a_piece_ends() {
+        let (kept, frames) = kept(70, BYTES);
+        for (first, last) in [(0, 0), (3, 9), (25, 40), (10, 69)] {
+            let (window, book) = kept.joined(first, last).expect("they are kept");
+            let joined = frame(&window, &book);
+            assert_eq!((joined.t0_ns, joined.t1_ns), (frames[first].t0_ns, frames[last].t1_ns));
+            let sum = |of: fn(&Frame) -> u64| frames[first..=last].iter().map(of).sum::<u64>();
+            assert_eq!(joined.books.total_ns, sum(|frame| frame.books.total_ns));
+            let used = |frame: &Frame| frame.books.tasks_ns + frame.books.exited_ns;
+            assert_eq!(used(&joined), sum(used), "windows {first} to {last}");
+            assert_eq!(joined.books.residual_ns, 0);
+        }
+        assert!(kept.joined(60, 70).is_none());
     }
 
     #[test]

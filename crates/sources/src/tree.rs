@@ -1,6 +1,8 @@
 //! Everything that descends from a process, added up over its whole life: also what was daemonised,
 //! double-forked, reaped by nobody, or orphaned, because descent is inherited at birth.
 
+mod slowest;
+
 use crate::error::SourceError;
 use crate::ledger::{Ledger, Options};
 use crate::procfs::ticks::own_cpu_ns;
@@ -8,9 +10,10 @@ use crate::source::{Request, Source, SplitOptions, When};
 use crate::system::SystemReader;
 use exactop_model::audit::Audit;
 use exactop_model::exactness::{RepairedTasks, Repairs, WindowState};
-use exactop_model::run::Tree as Totals;
+use exactop_model::run::{Slowest, Tree as Totals};
 use exactop_model::{AccountId, Book, Books, Comm, Counter, MicroState, Needs, Tap, Window};
 use rustc_hash::FxHashMap;
+use slowest::Watcher;
 use std::path::Path;
 
 fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
@@ -72,6 +75,8 @@ pub struct Tree {
     repaired: RepairedTasks,
     /// What those of the tree who live have used in windows that are over, ns, and their names.
     earlier: FxHashMap<AccountId, (Comm, u64)>,
+    /// Who exits, one by one; else why that is not known.
+    exits: Result<Watcher, String>,
     /// Who is told of everything, too, and what it wants to know beside.
     tap: Option<(Box<dyn Tap>, SystemReader)>,
 }
@@ -93,8 +98,10 @@ impl Tree {
             totals: Totals::default(),
             repaired: RepairedTasks::default(),
             earlier: FxHashMap::default(),
+            exits: Watcher::open(),
             tap: tap.map(|tap| (tap, SystemReader::open(Path::new("/proc")))),
         };
+        tree.totals.slowest = tree.nobody_yet();
         tree.ledger.follow_children();
         tree.advance()?;
         Ok(tree)
@@ -106,6 +113,7 @@ impl Tree {
     /// # Errors
     /// What the kernel says.
     pub fn advance(&mut self) -> Result<(), SourceError> {
+        let exits = self.exits.as_mut().ok().map(Watcher::take);
         // Right before the snapshot, so that it tells of the same window.
         let system = self.tap.as_mut().map(|(_, system)| system.read());
         let mut snapshot = self.ledger.snapshot(&self.request)?;
@@ -118,6 +126,10 @@ impl Tree {
             add(&mut self.totals, &mut self.repaired, &window);
             add_sleepers(&mut self.totals, &self.book, &window);
             self.remember(&window);
+            let of = (&mut self.exits, &mut self.totals.slowest, exits);
+            if let (Ok(watcher), Ok(slowest), Some(exits)) = of {
+                watcher.window(exits, &window, &self.book, slowest);
+            }
         }
         Ok(())
     }
@@ -149,10 +161,14 @@ impl Tree {
     /// What the kernel says.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
-        self.totals = Totals::default();
+        self.totals = Totals { slowest: self.nobody_yet(), ..Totals::default() };
         self.repaired = RepairedTasks::default();
         self.earlier.clear();
         Ok(())
+    }
+
+    fn nobody_yet(&self) -> Result<Slowest, String> {
+        self.exits.as_ref().map(|_| Slowest::default()).map_err(String::clone)
     }
 
     /// What the tree did up to the last window's end.

@@ -3,6 +3,7 @@
 
 use crate::app::arrange::RowId;
 use crate::app::shown::Facts;
+use crate::draw::theme::Theme;
 use ratatui::backend::Backend;
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
@@ -32,6 +33,8 @@ pub struct Canvas {
     drawn: Vec<bool>,
     /// Lines of the table put into words.
     texts: FxHashMap<RowId, (Rc<Facts>, Rc<Vec<Span<'static>>>)>,
+    /// With what they were drawn.
+    theme: Option<Theme>,
 }
 
 impl Canvas {
@@ -54,6 +57,28 @@ impl Canvas {
         self.was = Buffer::empty(area);
         self.shows = vec![Shows::Something; usize::from(height)];
         self.drawn = vec![true; usize::from(height)];
+    }
+
+    /// With another theme nothing that is shown holds.
+    pub(crate) fn wear(&mut self, theme: Theme) {
+        if self.theme.replace(theme) != Some(theme) {
+            self.texts.clear();
+            self.shows.fill_with(Shows::default);
+        }
+    }
+
+    /// Writes what was drawn in characters that every terminal takes.
+    pub(crate) fn write_in_ascii(&mut self) {
+        let drawn = (0u16..).zip(&self.drawn).filter(|(_, drawn)| **drawn).map(|(y, _)| y);
+        for y in drawn.collect::<Vec<_>>() {
+            let row = row(&self.now, y);
+            for cell in &mut self.now.content[row] {
+                if !cell.symbol().is_ascii() {
+                    let plain = ascii(cell.symbol());
+                    cell.set_char(plain);
+                }
+            }
+        }
     }
 
     /// The cells, for drawing on rows that were blanked before.
@@ -138,6 +163,34 @@ impl Canvas {
             }
         }
         Ok(())
+    }
+}
+
+/// What stands for a character where there is only ASCII: the higher a bar, the darker; letters of a name are
+/// `?`.
+fn ascii(symbol: &str) -> char {
+    match symbol.chars().next() {
+        Some('▁') => '_',
+        Some('▂' | '·' | '░') => '.',
+        Some('▃' | '▒') => ':',
+        Some('▄') => '-',
+        Some('▅') => '=',
+        Some('▆') => '+',
+        Some('▇' | '▓' | '◆') => '*',
+        Some('█') => '#',
+        Some('│') => '|',
+        Some('├' | '⇕') => '+',
+        Some('└') => '`',
+        Some('━' | '─' | '−') => '-',
+        Some('▾' | '↓') => 'v',
+        Some('▴' | '↑') => '^',
+        Some('←') => '<',
+        Some('→') => '>',
+        Some('×') => 'x',
+        Some('…') => '~',
+        Some('µ') => 'u',
+        Some('’') => '\'',
+        _ => '?',
     }
 }
 

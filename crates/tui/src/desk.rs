@@ -1,6 +1,8 @@
 //! Where events, frames and what the user asks for come together: the view without its terminal.
 //! What it does depends on nothing but the events and frames it is given, and in which order.
 
+use crate::app::tags::sent;
+use crate::app::target::Target;
 use crate::app::{past, Action, App};
 use crate::host::{Host, TuiError};
 use crossterm::event::Event;
@@ -92,6 +94,23 @@ impl<'a> Desk<'a> {
                 self.feed.forget_details();
                 self.app.reniced(&target, nice, result);
             }
+            Action::SignalAll(targets, signal) => {
+                let send = |target: Target| {
+                    let result = self.host.signal(&target, signal);
+                    (target, result)
+                };
+                let results = targets.into_iter().map(send).collect();
+                self.app.done_to_all(&sent(signal), results);
+            }
+            Action::ReniceAll(targets, nice) => {
+                let set = |target: Target| {
+                    let result = self.host.renice(&target, nice);
+                    (target, result)
+                };
+                let results = targets.into_iter().map(set).collect();
+                self.feed.forget_details();
+                self.app.done_to_all(&format!("nice value {nice} set"), results);
+            }
             Action::SetGroup(limit) => {
                 let result = self.host.limit(&limit);
                 self.app.limited(&limit, result);
@@ -108,6 +127,7 @@ impl<'a> Desk<'a> {
             Action::Join(length_ns) => {
                 let joined = self.feed.timeline().map(|timeline| timeline.join(length_ns));
                 if let Some(Err(why)) = joined {
+                    self.app.not_joined();
                     self.app.complain(why);
                 }
                 self.rearrange();

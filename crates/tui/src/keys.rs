@@ -136,7 +136,7 @@ macro_rules! bindings {
 bindings! {
     Show {
         Threads: [ch('H')], "one row a thread, or one a process";
-        Tree: [ch('V')], "tree: CPU+ sums the whole branch, - where exits are not seen";
+        Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "tree: CPU+ sums the whole branch, - where exits are not seen";
         Microstates: [ch('m')], "microstates: columns and a bar of where each row's time went";
         PerCpu: [ch('1')], "a bar for each CPU";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
@@ -150,10 +150,10 @@ bindings! {
     Rows {
         HideIdle: [ch('i')], "hide rows that used no CPU";
         User: [ch('u'), ch('U')], "one user's rows; !name: all but theirs; empty: everyone's";
-        Filter: [ch('o'), ch('O')], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
+        Filter: [ch('o'), ch('O'), on(KeyCode::F(4))], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
         ShowFilters: [ctrl('o')], "show the filters";
         ClearFilters: [ch('=')], "drop all filters";
-        Search: [ch('L'), ch('/')], "search in all rows";
+        Search: [ch('L'), ch('/'), on(KeyCode::F(3))], "search in all rows";
         SearchNext: [ch('&'), ch('n')], "search on";
     }
     Order {
@@ -164,7 +164,7 @@ bindings! {
         SortLeft: [ch('<')], "sort by the column to the left";
         SortRight: [ch('>')], "sort by the column to the right";
         Reverse: [ch('R')], "reverse the order";
-        Columns: [ch('f'), ch('F')], "choose and order the columns";
+        Columns: [ch('f'), ch('F'), on(KeyCode::F(6))], "choose and order the columns";
     }
     Move {
         Up: [on(KeyCode::Up)], "select the row above";
@@ -178,21 +178,23 @@ bindings! {
         Back: [on(KeyCode::Esc)], "let go of the marked window, then of the row; leave a page";
     }
     Act {
-        Kill: [ch('k')], "send a signal to a process (asks first)";
+        Tag: [ch(' ')], "tag the selected row, for k and r on several; with none selected look now";
+        Kill: [ch('k'), on(KeyCode::F(9))], "send a signal to a process (asks first)";
         Renice: [ch('r')], "change a nice value (asks first)";
         Weight: [ch('w')], "on the page of groups: set a group's weight (asks first)";
         Limit: [ch('x')], "on the page of groups: set a group's quota (asks first)";
     }
     Program {
-        Refresh: [ch(' ')], "look now";
-        LookBack: [ch('[')], "back through the last windows: [ ] step, Esc comes back";
+        Refresh: [ctrl('r')], "look now";
+        Theme: [ch('Z')], "colours: default, light, mono, high contrast";
+        LookBack: [ch('[')], "back through the last windows: [ ] step, z joins, Esc: back";
         Pause: [ch('p')], "pause: keep this window on the screen";
         Interval: [ch('d'), ch('s')], "seconds between two looks";
         Save: [ch('W')], "keep these settings";
         Redraw: [ctrl('l')], "draw the screen anew";
         Suspend: [ctrl('z')], "suspend (fg comes back)";
         Help: [ch('?'), ch('h'), on(KeyCode::F(1))], "this page";
-        Quit: [ch('q'), ctrl('c')], "quit";
+        Quit: [ch('q'), ctrl('c'), on(KeyCode::F(10))], "quit";
     }
     Time {
         WindowBack: [on(KeyCode::Left)], "the window before";

@@ -103,6 +103,8 @@ pub struct Screen {
     /// The first row of the table.
     pub body_y: u16,
     pub body_rows: u16,
+    /// The line of keys at the bottom, if there is one.
+    pub footer_y: Option<u16>,
 }
 
 /// What wants a place on a screen, beside what always has one.
@@ -114,7 +116,14 @@ pub struct Wants {
     pub recorded: bool,
     /// The window has something to say by itself.
     pub findings: bool,
+    /// That has its line also when there is nothing to say: a table that jumps cannot be read.
+    pub reserved: bool,
+    /// A line of keys is wanted.
+    pub footer: bool,
 }
+
+/// From this height on there is room for a line of keys.
+const FOOTER_FROM: u16 = 20;
 
 /// Divides a screen; `None` if it is too small.
 pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
@@ -128,8 +137,12 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
         header.push(HeaderLine::Time);
     }
     header.push(HeaderLine::Books);
-    // How many tasks there are stays, however low the screen is.
-    if wants.findings && usize::from(room) > header.len() + 1 {
+    // How many tasks there are stays, however low the screen is. Nothing is left out for an empty line; where
+    // something would be, it makes room for a finding, and the table stays where it is, too.
+    let grid_lines = cpu_grid(width, wants.cpus, height / 3).map_or(0, |grid| grid.lines);
+    let all = header.len() + usize::from(grid_lines) + if wide { 1 } else { 3 };
+    let has_room = wants.findings && usize::from(room) > header.len() + 1;
+    if has_room || wants.reserved && usize::from(room) > all {
         header.push(HeaderLine::Findings);
     }
     let ticks_at = header.len();
@@ -154,13 +167,15 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
     }
     let status_y = header.len() as u16;
     let body_y = status_y + 2;
+    let has_footer = wants.footer && height >= FOOTER_FROM;
     Some(Screen {
         header,
         cpus: grid,
         status_y,
         heading_y: status_y + 1,
         body_y,
-        body_rows: height - body_y,
+        body_rows: height - body_y - u16::from(has_footer),
+        footer_y: has_footer.then_some(height - 1),
     })
 }
 

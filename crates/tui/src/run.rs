@@ -178,7 +178,8 @@ impl View<'_> {
             self.desk.resize(size.0, size.1);
         }
         self.desk.look();
-        let (app, theme) = (self.desk.app(), self.theme);
+        let app = self.desk.app();
+        let theme = self.theme.with(app.settings().theme);
         self.guard.draw(size, |canvas| draw(app, theme, canvas))?;
         Ok(())
     }

@@ -20,6 +20,42 @@ pub enum ColorMode {
     Never,
 }
 
+/// Which colours mean what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThemeName {
+    /// For a dark background.
+    #[default]
+    Default,
+    /// For a light one.
+    Light,
+    /// Bold and reverse only.
+    Mono,
+    /// Bright, and nothing is dimmed.
+    HighContrast,
+}
+
+impl ThemeName {
+    /// All of them.
+    pub const ALL: [ThemeName; 4] =
+        [ThemeName::Default, ThemeName::Light, ThemeName::Mono, ThemeName::HighContrast];
+
+    /// As in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ThemeName::Default => "default",
+            ThemeName::Light => "light",
+            ThemeName::Mono => "mono",
+            ThemeName::HighContrast => "high-contrast",
+        }
+    }
+
+    pub(crate) fn next(self) -> ThemeName {
+        let at = ThemeName::ALL.iter().position(|&name| name == self).unwrap_or(0);
+        ThemeName::ALL[(at + 1) % ThemeName::ALL.len()]
+    }
+}
+
 /// The live view as it is set up. Key `W` hands it to the host for keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -46,11 +82,14 @@ pub struct Settings {
     pub per_cpu: bool,
     /// A line under the balance with what the window has to say by itself.
     pub findings: bool,
+    /// A line with the most used keys at the bottom.
+    pub footer: bool,
     /// Only this user's rows: a name or a number; `!` before it means everyone else's.
     pub user: Option<String>,
     /// Filter expressions; all must hold.
     pub filters: Vec<String>,
     pub color: ColorMode,
+    pub theme: ThemeName,
     /// Take mouse clicks. The terminal's own selection then needs the Shift key.
     pub mouse: bool,
     /// Sets of columns by name, for `--preset`.
@@ -83,9 +122,11 @@ impl Default for Settings {
             tree: false,
             per_cpu: false,
             findings: true,
+            footer: true,
             user: None,
             filters: Vec::new(),
             color: ColorMode::Auto,
+            theme: ThemeName::Default,
             mouse: true,
             presets: BTreeMap::new(),
         }

@@ -32,7 +32,7 @@ fn take(app: &mut App, code: KeyCode) -> Action {
 fn picture(app: &App) -> String {
     let (width, height) = app.size();
     let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::Full, &mut canvas);
+    draw(app, Theme::FULL, &mut canvas);
     let cells = canvas.cells();
     let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
@@ -72,7 +72,8 @@ fn findings(frame: &mut Frame) {
         mean_life_ns: 1_800_000,
     });
     let all = [(throttled, 60), (waited, 33), (short, 30)];
-    frame.findings = all.map(|(what, pct)| Finding { what, about_ns: part(pct) }).into();
+    frame.findings =
+        all.map(|(what, pct)| Finding { what, about_ns: part(pct), sampled: false }).into();
 }
 
 #[test]

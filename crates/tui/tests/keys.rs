@@ -156,7 +156,7 @@ fn microstates_are_other_columns_and_back() {
 #[test]
 fn only_as_many_still_rows_are_asked_for_as_fit() {
     let mut app = app();
-    assert_eq!(app.ask().options.still, Still::Some(16));
+    assert_eq!(app.ask().options.still, Still::Some(15));
     keys(&mut app, "i");
     assert_eq!(app.ask().options.still, Still::Hide);
     keys(&mut app, "i");
@@ -168,7 +168,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
     keys(&mut app, "Po%CPU>1\n");
     assert_eq!(app.ask().options.still, Still::All);
     keys(&mut app, "=");
-    assert_eq!(app.ask().options.still, Still::Some(16));
+    assert_eq!(app.ask().options.still, Still::Some(15));
     key(&mut app, KeyCode::End);
     assert_eq!(app.selected_line(), Some(app.line_count() - 1));
 }

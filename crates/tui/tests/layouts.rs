@@ -38,17 +38,32 @@ proptest! {
     #[test]
     fn the_parts_of_a_screen_fill_it_once(
         width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool, findings: bool,
+        footer: bool,
     ) {
-        if let Some(s) = screen(width, height, Wants { cpus, recorded, findings }) {
+        let wants = Wants { cpus, recorded, findings, footer, reserved: false };
+        if let Some(s) = screen(width, height, wants) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
             prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
-            prop_assert_eq!(s.body_y + s.body_rows, height);
+            let end = s.body_y + s.body_rows;
+            prop_assert_eq!(s.footer_y, (footer && height >= 20).then_some(height - 1));
+            prop_assert_eq!(s.footer_y.unwrap_or(height), end);
             prop_assert!(s.body_rows >= 4);
             prop_assert_eq!(s.header.contains(&HeaderLine::Time), recorded);
             let line = s.header.iter().position(|line| *line == HeaderLine::Findings);
             let below = s.header.iter().position(|line| *line == HeaderLine::Books).map(|y| y + 1);
             prop_assert_eq!(line, below.filter(|_| findings && height > 10 + u16::from(recorded)));
         }
+    }
+
+    #[test]
+    fn a_finding_does_not_move_the_table(
+        width in 40u16..300, height in 10u16..100, cpus in 0usize..9, recorded: bool, footer: bool,
+    ) {
+        let of = |findings| {
+            screen(width, height, Wants { cpus, recorded, findings, reserved: true, footer })
+        };
+        let [quiet, said] = [false, true].map(|findings| of(findings).map(|s| (s.body_y, s.body_rows)));
+        prop_assert_eq!(quiet, said);
     }
 
     #[test]
@@ -81,10 +96,10 @@ proptest! {
         for i in 0..3 {
             app.accept(arranged(&app.ask(), i), &mut details);
             app.look(&mut details);
-            draw(&app, Theme::Full, &mut Canvas::new(width, height));
+            draw(&app, Theme::FULL, &mut Canvas::new(width, height));
             app.on_event(&Event::Key(KeyEvent::new(keys[page], KeyModifiers::NONE)));
         }
         // The terminal may have another size by the time of drawing.
-        draw(&app, Theme::Full, &mut Canvas::new(height, width));
+        draw(&app, Theme::FULL, &mut Canvas::new(height, width));
     }
 }

@@ -178,7 +178,7 @@ fn typed(desk: &mut Desk, text: &str) {
 fn picture(desk: &Desk) -> String {
     let (width, height) = desk.app().size();
     let mut canvas = Canvas::new(width, height);
-    draw(desk.app(), Theme::Full, &mut canvas);
+    draw(desk.app(), Theme::FULL, &mut canvas);
     let cells = canvas.cells();
     let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()
@@ -219,7 +219,7 @@ fn who_is_gone_by_now_cannot_be_acted_on() {
         }
         typed(desk, "z");
         let screen = picture(desk);
-        assert!(screen.contains("are not joined") && !screen.contains("joined to"), "{screen}");
+        assert!(screen.contains("not joined") && !screen.contains("joined to"), "{screen}");
         press(desk, KeyCode::Esc);
         typed(desk, "k");
         assert!(desk.app().prompt().is_some(), "now it asks");

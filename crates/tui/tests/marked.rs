@@ -56,7 +56,7 @@ fn changed(frame: &mut Frame) {
 fn picture(app: &App) -> String {
     let (width, height) = app.size();
     let mut canvas = Canvas::new(width, height);
-    draw(app, Theme::Full, &mut canvas);
+    draw(app, Theme::FULL, &mut canvas);
     let cells = canvas.cells();
     let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()

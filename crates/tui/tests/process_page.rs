@@ -88,7 +88,7 @@ fn screen(desk: &mut Desk) -> String {
     let (width, height) = desk.app().size();
     let mut canvas = Canvas::new(width, height);
     desk.look();
-    draw(desk.app(), Theme::Mono, &mut canvas);
+    draw(desk.app(), Theme::MONO, &mut canvas);
     canvas.cells().content.iter().map(|cell| cell.symbol()).collect()
 }
 

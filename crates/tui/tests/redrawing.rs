@@ -58,7 +58,7 @@ proptest! {
     #[test]
     fn what_is_left_alone_is_what_would_be_drawn(
         steps in prop::collection::vec(step(), 1..24),
-        theme in prop::sample::select(vec![Theme::Full, Theme::Mono]),
+        theme in prop::sample::select(vec![Theme::FULL, Theme::MONO]),
     ) {
         let mut app = App::new(Settings::default()).unwrap();
         app.resize(100, 24);

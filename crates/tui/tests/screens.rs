@@ -57,7 +57,7 @@ fn screen(app: &App, theme: Theme) -> Terminal<TestBackend> {
 }
 
 fn picture(app: &App) -> String {
-    screen(app, Theme::Full).backend().to_string()
+    screen(app, Theme::FULL).backend().to_string()
 }
 
 #[test]
@@ -198,7 +198,7 @@ fn microstates_on_the_screen_add_up_to_100() {
 #[test]
 fn bars_read_without_colours() {
     let app = app(140, 24, microstates());
-    let mono = screen(&app, Theme::Mono).backend().to_string();
+    let mono = screen(&app, Theme::MONO).backend().to_string();
     assert_eq!(mono, picture(&app));
     let shell = mono.lines().find(|line| line.contains(" 22417 ")).expect("a row");
     for mark in ["█", "▓", "/", "!", "x", "#", "·"] {
@@ -341,7 +341,7 @@ fn a_sampling_source_says_so() {
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
     let mut app = app(80, 24, Settings { per_cpu: true, ..Settings::default() });
     press(&mut app, &[KeyCode::Down]);
-    let mono = screen(&app, Theme::Mono);
+    let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
     let plain = |c: Color| c == Color::Reset;
     assert!(buffer.content.iter().all(|cell| plain(cell.fg) && plain(cell.bg)));
@@ -355,7 +355,7 @@ fn hostile_names_cannot_reach_the_terminal() {
     let mut app = app(150, 40, settings);
     for page in [None, Some(KeyCode::Char('V')), Some(KeyCode::Enter)] {
         press(&mut app, page.as_slice());
-        let screen = screen(&app, Theme::Full);
+        let screen = screen(&app, Theme::FULL);
         for cell in &screen.backend().buffer().content {
             assert!(!cell.symbol().contains(|c: char| c.is_control() || c == '\u{202e}'));
         }

@@ -235,7 +235,7 @@ fn typed(desk: &mut Desk, text: &str) {
 fn picture(desk: &Desk) -> String {
     let (width, height) = desk.app().size();
     let mut canvas = Canvas::new(width, height);
-    draw(desk.app(), Theme::Full, &mut canvas);
+    draw(desk.app(), Theme::FULL, &mut canvas);
     let cells = canvas.cells();
     let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>();
     (0..height).map(|y| line(y).trim_end().to_string() + "\n").collect()

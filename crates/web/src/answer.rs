@@ -1,7 +1,7 @@
 //! From a request to its answer.
 
 use crate::door::{Door, Said};
-use crate::hub::Hub;
+use crate::hub::{Hub, Windows};
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{HeaderName, HeaderValue, ALLOW, CONTENT_TYPE, HOST};
@@ -10,7 +10,6 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tokio::sync::mpsc::Receiver;
 
 /// What browsers are told beside each answer.
 const STRICT: [(&str, &str); 6] = [
@@ -25,7 +24,7 @@ const STRICT: [(&str, &str); 6] = [
 /// What is sent: all of it, or windows as they come.
 pub(crate) enum Sent {
     Whole(Full<Bytes>),
-    Windows(Receiver<Bytes>),
+    Windows(Windows),
 }
 
 impl Body for Sent {
@@ -38,9 +37,10 @@ impl Body for Sent {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Sent::Whole(whole) => Pin::new(whole).poll_frame(context),
-            Sent::Windows(windows) => {
-                windows.poll_recv(context).map(|event| event.map(|event| Ok(Frame::data(event))))
-            }
+            Sent::Windows(windows) => windows
+                .events
+                .poll_recv(context)
+                .map(|event| event.map(|event| Ok(Frame::data(event)))),
         }
     }
 

@@ -4,6 +4,7 @@ use hyper::body::Bytes;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::{channel, Receiver, Sender};
+use tokio::sync::oneshot;
 
 /// So many windows are kept at most,
 const WINDOWS: usize = 300;
@@ -14,12 +15,28 @@ const READERS: usize = 16;
 /// So many windows one may be behind before it is let go.
 const BEHIND: usize = 64;
 
+/// One who reads. Once this is dropped, the connection ends, whatever is still on its way: who reads nothing
+/// would never come to the end of it.
+#[derive(Debug)]
+struct Reader {
+    events: Sender<Bytes>,
+    _stays: oneshot::Sender<()>,
+}
+
+/// What one reads.
+#[derive(Debug)]
+pub(crate) struct Windows {
+    pub events: Receiver<Bytes>,
+    /// Ends when the hub lets go of it.
+    pub let_go: Option<oneshot::Receiver<()>>,
+}
+
 /// Who reads, and what.
 #[derive(Debug, Default)]
 struct Inner {
     kept: VecDeque<Bytes>,
     bytes: usize,
-    readers: Vec<Sender<Bytes>>,
+    readers: Vec<Reader>,
 }
 
 /// Windows as they come.
@@ -44,7 +61,7 @@ impl Hub {
     pub fn publish(&self, window: &str) {
         let event = event("window", window);
         let mut inner = self.inner();
-        inner.readers.retain(|reader| reader.try_send(event.clone()).is_ok());
+        inner.readers.retain(|reader| reader.events.try_send(event.clone()).is_ok());
         inner.bytes += event.len();
         inner.kept.push_back(event);
         while inner.kept.len() > WINDOWS || inner.bytes > BYTES && inner.kept.len() > 1 {
@@ -54,9 +71,9 @@ impl Hub {
     }
 
     /// One more reads: what is kept, then what comes. `None`: too many do.
-    pub(crate) fn join(&self) -> Option<Receiver<Bytes>> {
+    pub(crate) fn join(&self) -> Option<Windows> {
         let mut inner = self.inner();
-        inner.readers.retain(|reader| !reader.is_closed());
+        inner.readers.retain(|reader| !reader.events.is_closed());
         if inner.readers.len() >= READERS {
             return None;
         }
@@ -65,8 +82,9 @@ impl Hub {
             // There is room for all of them.
             sender.try_send(event.clone()).ok()?;
         }
-        inner.readers.push(sender);
-        Some(receiver)
+        let (stays, let_go) = oneshot::channel();
+        inner.readers.push(Reader { events: sender, _stays: stays });
+        Some(Windows { events: receiver, let_go: Some(let_go) })
     }
 }
 
@@ -79,8 +97,8 @@ fn event(name: &str, data: &str) -> Bytes {
 mod tests {
     use super::*;
 
-    fn all(receiver: &mut Receiver<Bytes>) -> Vec<Bytes> {
-        std::iter::from_fn(|| receiver.try_recv().ok()).collect()
+    fn all(windows: &mut Windows) -> Vec<Bytes> {
+        std::iter::from_fn(|| windows.events.try_recv().ok()).collect()
     }
 
     #[test]
@@ -105,7 +123,8 @@ mod tests {
         assert_eq!(hub.inner().readers.len(), 0);
         assert!(hub.inner().bytes <= BYTES);
         assert!(!all(&mut reader).is_empty());
-        assert!(reader.is_closed(), "its connection ends");
+        let told = reader.let_go.as_mut().map(oneshot::Receiver::try_recv);
+        assert_eq!(told, Some(Err(oneshot::error::TryRecvError::Closed)), "its connection ends");
     }
 
     #[test]

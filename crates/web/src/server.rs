@@ -9,10 +9,12 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
@@ -134,11 +136,12 @@ async fn serve(listener: TcpListener, desk: Arc<Desk>) {
 }
 
 async fn converse(stream: TcpStream, desk: &Desk) {
-    let reads = AtomicBool::new(false);
+    let reads: Mutex<Option<oneshot::Receiver<()>>> = Mutex::new(None);
     let answer = service_fn(|request: Request<Incoming>| {
-        let answer: Response<Sent> = desk.answer(&request);
-        let is_reader = matches!(answer.body(), Sent::Windows(_));
-        reads.fetch_or(is_reader, Ordering::Relaxed);
+        let mut answer: Response<Sent> = desk.answer(&request);
+        if let Sent::Windows(windows) = answer.body_mut() {
+            *reads.lock().unwrap_or_else(PoisonError::into_inner) = windows.let_go.take();
+        }
         async move { Ok::<_, Infallible>(answer) }
     });
     let connection = hyper::server::conn::http1::Builder::new()
@@ -148,9 +151,20 @@ async fn converse(stream: TcpStream, desk: &Desk) {
         .keep_alive(false)
         .serve_connection(TokioIo::new(stream), answer);
     tokio::pin!(connection);
+    let reader = || reads.lock().unwrap_or_else(PoisonError::into_inner);
+    // What is on its way to somebody who reads nothing would keep the connection as long as they like.
+    let mut over = std::future::poll_fn(|context| {
+        if connection.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
+        }
+        match reader().as_mut() {
+            Some(let_go) => Pin::new(let_go).poll(context).map(drop),
+            None => Poll::Pending,
+        }
+    });
     // A client that went away, or was too slow, is his own affair.
-    let first = tokio::time::timeout(CONNECTION, &mut connection).await;
-    if first.is_err() && reads.load(Ordering::Relaxed) {
-        let _ = tokio::time::timeout(READING, connection).await;
+    let first = tokio::time::timeout(CONNECTION, &mut over).await;
+    if first.is_err() && reader().is_some() {
+        let _ = tokio::time::timeout(READING, over).await;
     }
 }

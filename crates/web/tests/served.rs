@@ -4,6 +4,10 @@ use exactop_web::{Content, Door, Hub, Server};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// An answer that takes longer does not come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Served {
     address: SocketAddr,
@@ -26,6 +30,7 @@ fn served(token: Option<&str>) -> Served {
 impl Served {
     fn ask(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         let request = request.replace("HERE", &self.address.to_string());
         stream.write_all(request.replace('\n', "\r\n").as_bytes()).expect("a request");
         stream
@@ -95,4 +100,25 @@ fn windows_come_as_they_are_measured() {
     assert!(until("content-type: text/event-stream") && until("data: {}") && until("data: 1"));
     served.hub.publish("2");
     assert!(until("event: window") && until("data: 2"));
+}
+
+#[test]
+fn who_reads_nothing_keeps_no_place() {
+    let served = served(None);
+    let window = "x".repeat(256 << 10);
+    // More than there are connections: 16 may read at once.
+    let mut idle = Vec::new();
+    for _ in 0..5 {
+        for _ in 0..16 {
+            let mut stream = served.ask("GET /events HTTP/1.1\nHost: HERE\n\n");
+            let mut begin = [0; 12];
+            stream.read_exact(&mut begin).expect("an answer");
+            assert_eq!(&begin, b"HTTP/1.1 200", "{} did not go", idle.len());
+            idle.push(stream);
+        }
+        // More than is kept for anybody, on the way and in sockets.
+        (0..400).for_each(|_| served.hub.publish(&window));
+    }
+    let told = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
 }

@@ -12,8 +12,39 @@ pub fn script(shell: Shell, command: Command) -> Vec<u8> {
     let pages = manual::names(command.clone());
     let words = Words { pages: pages.lines().map(String::from).collect() };
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut words.shown(&command), "exactop", &mut script);
+    let mut shown = words.shown(&command);
+    clap_complete::generate(shell, &mut shown, "exactop", &mut script);
+    if shell == Shell::Fish {
+        script.extend(fish_positionals(&shown).into_bytes());
+    }
     script
+}
+
+/// For fish the generator writes no values of what has no option's name.
+fn fish_positionals(command: &Command) -> String {
+    let mut lines = String::new();
+    for below in command.get_subcommands() {
+        let when = format!("__fish_exactop_using_subcommand {}", below.get_name());
+        lines += &fish_values(below, &when);
+        for last in below.get_subcommands() {
+            let name = last.get_name();
+            lines += &fish_values(last, &format!("{when}; and __fish_seen_subcommand_from {name}"));
+        }
+    }
+    lines
+}
+
+fn fish_values(command: &Command, when: &str) -> String {
+    let mut values: Vec<PossibleValue> = Vec::new();
+    for arg in command.get_arguments().filter(|arg| arg.is_positional()) {
+        values.extend(arg.get_possible_values());
+    }
+    // Names of columns, presets, pages, experiments and calls: none has a quote in it.
+    let words: Vec<String> = values.iter().map(|value| value.get_name().to_string()).collect();
+    match words.is_empty() {
+        true => String::new(),
+        false => format!("complete -c exactop -n \"{when}\" -f -a \"{}\"\n", words.join(" ")),
+    }
 }
 
 /// Words that are not in the command line's definition.

@@ -79,6 +79,10 @@ pub fn write(path: &Path, time: Option<&str>, file: &Path) -> Result<(), Failure
     let document = opened.document()?;
     let page = page(&document)?;
     sink.write(page.as_bytes())?;
+    if sink.is_stdout() {
+        // The page is all that belongs there.
+        return Ok(());
+    }
     output::print(format!("{}, {} bytes\n", counted(document.windows(), "window"), page.len()))
 }
 

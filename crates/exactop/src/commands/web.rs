@@ -11,7 +11,7 @@ use crate::rights::{self, Beside, Origin, Role};
 use crate::source;
 use clap::Args;
 use exactop_model::{AccountId, Ask, Detail, Feed, FrameOptions, Needs, Row};
-use exactop_page::{beginning, html, measured, policy, Measured};
+use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_recording::{Clocks, Machine};
 use exactop_sources::session::Session;
 use exactop_sources::{Request, SplitOptions};
@@ -170,7 +170,7 @@ fn windows(
 ) -> Result<(), Failure> {
     let request = Request { needs: NEEDS, watch: None, interval_ns: None };
     let interval = Duration::from_secs_f64(typed.delay);
-    let mut due = Instant::now();
+    let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
         let advanced = session.advance(&request);
         if advanced.map_err(|error| signals.or(Failure::failed(error)))? {
@@ -179,8 +179,8 @@ fn windows(
                 let wall_offset_ns = Clocks::now().wall_offset_ns;
                 let details = &details;
                 let book = session.book();
-                let document =
-                    measured(&Measured { window, book, wall_offset_ns, machine, details });
+                let measured = Measured { window, book, wall_offset_ns, machine, details };
+                let document = live.measured(&measured);
                 hub.publish(&document.json().map_err(Failure::failed)?);
             }
         }

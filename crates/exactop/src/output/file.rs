@@ -5,6 +5,8 @@ use super::{Signals, CHUNK};
 use crate::failure::Failure;
 use exactop_files::{Await, Output};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +36,12 @@ impl<'a> Sink<'a> {
                 Await::NoReader => signals.sleep_until(Instant::now() + BEAT)?,
             }
         }
+    }
+
+    /// Whether standard output is the same file, as with /dev/stdout.
+    pub fn is_stdout(&self) -> bool {
+        let of = |fd: BorrowedFd| fstat(fd).ok().map(|stat| (stat.st_dev, stat.st_ino));
+        of(self.output.as_fd()).is_some_and(|own| of(io::stdout().as_fd()) == Some(own))
     }
 
     /// Writes all of it.

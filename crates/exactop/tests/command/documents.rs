@@ -114,11 +114,8 @@ fn completions_know_values_and_hide_what_help_hides() {
         let words: Vec<&str> =
             script.split(|c: char| !c.is_alphanumeric() && !"_-".contains(c)).collect();
         let mut values = vec!["lat_pct", "cgroup", "prstat", "procfs"];
-        // For fish the generator writes no values of what has no option's name.
-        if shell != "fish" {
-            values.push("lab-compare");
-        }
-        if shell != "fish" && cfg!(feature = "bpf") {
+        values.push("lab-compare");
+        if cfg!(feature = "bpf") {
             values.extend(["nice-share", "epoll_wait", "clock_nanosleep"]);
         }
         for value in values {

@@ -30,6 +30,8 @@ fn a_page_holds_what_was_recorded_and_nothing_from_elsewhere() {
     assert!(said.starts_with("6 windows, ") && said.ends_with(" bytes\n"), "{said}");
     let page = std::fs::read_to_string(&file).expect("the page");
     assert!(page.contains("http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';"));
+    let shown = run(&["replay", text(&path), "--html", "/dev/stdout"]).fine();
+    assert!(shown.ends_with("</html>\n"), "nothing but the page is there");
     assert!(!page.contains("http:") && !page.contains("https:"));
     let data = data(&page);
     let windows = printed.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));

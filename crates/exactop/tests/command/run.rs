@@ -70,6 +70,33 @@ fn each_format_says_what_it_should() {
 }
 
 #[test]
+fn the_slowest_processes_are_told_one_by_one() {
+    if without_ledger() {
+        return;
+    }
+    let script = "sleep 2.2 & (sleep 1.8; exit 3) & i=0; while [ $i -lt 30 ]; do /bin/true; i=$((i+1)); done; wait";
+    let report = json(&["--", "sh", "-c", script]);
+    let tree = &report["tree"];
+    let Some(slowest) = tree["slowest"].as_array() else {
+        // Such as in a container: it says so.
+        return assert!(tree["slowest_missing"].is_string(), "{tree}");
+    };
+    assert_eq!(slowest.len(), 10, "{slowest:?}");
+    let elapsed: Vec<u64> = slowest.iter().map(|one| ns(one, "elapsed_ns")).collect();
+    assert!(elapsed.is_sorted_by(|a, b| a >= b), "{elapsed:?}");
+    let of = |command: &str| slowest.iter().find(|one| one["command"] == command);
+    // They lived when somebody looked.
+    for (command, least_ns) in [("sleep 2.2", 2_190_000_000), ("sleep 1.8", 1_790_000_000)] {
+        let one = of(command).unwrap_or_else(|| panic!("{command}: {slowest:?}"));
+        assert_eq!(one["comm"], "sleep");
+        assert!(ns(one, "elapsed_ns") >= least_ns && ns(one, "run_ns") < 1_000_000_000, "{one}");
+    }
+    assert!(of(&format!("sh -c {script}")).is_some(), "the command itself: {slowest:?}");
+    assert!(slowest.iter().any(|one| one["comm"] == "true" || one["comm"] == "sh"), "{slowest:?}");
+    assert!(tree["slowest_lost"].is_u64(), "{tree}");
+}
+
+#[test]
 fn the_gate_opens_at_enter() {
     let mut child = piped(&["run", "-q", "--gate", "--", "echo", "gone"]);
     std::thread::sleep(Duration::from_millis(500));

@@ -37,8 +37,7 @@ fn hostile_names_are_shown_and_not_obeyed() {
     terminal.keys(&["Down", "Enter"]);
     terminal.shows(&format!("ev\\x1b[2J\\xff\\x0a\\x09x ({})", load.pid()));
     terminal.keys(&["k"]);
-    terminal.shows("PID to signal");
-    terminal.keys(&["Enter"]);
+    // On a process's page there is nobody else to choose.
     terminal.shows("signal for PID");
     terminal.keys(&["Escape"]);
     assert_eq!(terminal.knows("pane_title"), title);

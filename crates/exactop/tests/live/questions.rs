@@ -2,7 +2,7 @@
 
 use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
-use crate::screen::{is_heading, table};
+use crate::screen::{is_footer, is_heading, table};
 use std::os::unix::process::ExitStatusExt;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
@@ -48,7 +48,7 @@ fn filters_choose_rows_and_bad_ones_say_why() {
 
 /// The first words of the rows.
 fn rows(screen: &str) -> Vec<&str> {
-    let table = screen.lines().skip_while(|l| !is_heading(l)).skip(1);
+    let table = screen.lines().skip_while(|l| !is_heading(l)).skip(1).filter(|l| !is_footer(l));
     table.filter_map(|l| l.split_whitespace().next()).collect()
 }
 

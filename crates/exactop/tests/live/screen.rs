@@ -21,6 +21,11 @@ pub fn table(terminal: &Terminal, screen: &str) -> Result<(), String> {
     rows(&lines[heading + 1..])
 }
 
+/// The line of keys at the bottom.
+pub fn is_footer(line: &str) -> bool {
+    line.starts_with("h help  ")
+}
+
 /// The line with the columns' names, which always has these two.
 pub fn is_heading(line: &str) -> bool {
     line.contains("PID ") && line.contains("COMMAND")
@@ -28,6 +33,8 @@ pub fn is_heading(line: &str) -> bool {
 
 /// Every row begins with a number, or tells what exited: in words, or with the letter X.
 fn rows(lines: &[&str]) -> Result<(), String> {
+    let lines =
+        lines.split_last().map_or(lines, |(last, rest)| if is_footer(last) { rest } else { lines });
     let odd = lines.iter().find(|line| {
         let first = line.split_whitespace().next().unwrap_or("0");
         let is_number = first.bytes().all(|b| b.is_ascii_digit());

@@ -1,13 +1,15 @@
 //! Findings in words, the same in every view: a sentence, and the figures it rests on. Names are escaped.
 
-use super::units::{duration, thousands};
+use super::units::{self, duration, thousands};
 use crate::escape::escape;
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
 use crate::findings::{Finding, ShortLived, Throttled, Waited, What};
 
 /// What there is to say, in a line; `window_ns` is how long the window was.
 pub fn sentence(finding: &Finding, window_ns: u64) -> String {
-    let cpus = |ns: u64| format!("{:.2}", ns as f64 / window_ns.max(1) as f64);
+    let tilde = if finding.sampled { "~" } else { "" };
+    let cpus = |ns: u64| format!("{tilde}{:.2}", ns as f64 / window_ns.max(1) as f64);
+    let percent = |part_ns, all_ns| format!("{tilde}{}", percent(part_ns, all_ns));
     match &finding.what {
         What::Throttled(group) => {
             let lost = percent(group.throttle_ns, group.wanted_ns());
@@ -26,7 +28,7 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
             let waited = percent(*lat_ns, program.wanted_ns());
             format!("{comm}{many}: {waited} waiting for a CPU")
         }
-        What::ShortLived(lives) => short_lived(lives),
+        What::ShortLived(lives) => short_lived(lives, tilde),
         What::Stolen { steal_ns, busy_ns } => {
             let others = cpus(*steal_ns);
             let stolen = percent(*steal_ns, *busy_ns);
@@ -58,13 +60,13 @@ fn named(group: &Throttled) -> String {
 }
 
 /// How long they lived is told of the part of their lives that lies in the window.
-fn short_lived(lives: &ShortLived) -> String {
+fn short_lived(lives: &ShortLived, tilde: &str) -> String {
     let ShortLived { all_ns, used_ns, comm, under, processes, run_ns, mean_life_ns } = lives;
     let under = under.map_or(String::new(), |parent| format!(" under {parent}"));
     // They are all of it but for what is lost in rounding.
     let others = if run_ns * 10 >= all_ns * 9 { "" } else { ", and others" };
     format!(
-        "{} of the CPU time used by processes that lived {} on average: {comm} × {}{under}{others}",
+        "{tilde}{} of the CPU time used by processes that lived {tilde}{} on average: {comm} × {}{under}{others}",
         percent(*all_ns, *used_ns),
         duration(*mean_life_ns),
         thousands(*processes),
@@ -73,6 +75,8 @@ fn short_lived(lives: &ShortLived) -> String {
 
 /// The figures that a finding rests on, and the threshold from which on it is told.
 pub fn evidence(finding: &Finding) -> String {
+    let tilde = if finding.sampled { "~" } else { "" };
+    let duration = |ns| format!("{tilde}{}", duration(ns));
     let told = |what: &str, least: f64| format!("threshold {:.0} % {what}", 100.0 * least);
     let of_wanted = |run_ns, lat_ns, throttle_ns, least| {
         let [ran, waited, throttled] = [run_ns, lat_ns, throttle_ns].map(duration);
@@ -96,7 +100,7 @@ pub fn evidence(finding: &Finding) -> String {
             duration(lives.used_ns),
             lives.comm,
             duration(lives.run_ns),
-            duration(SHORT_LIFE_NS),
+            units::duration(SHORT_LIFE_NS),
             told("of the CPU time used", SHORT_LIVED),
         ),
         What::Stolen { steal_ns, busy_ns } => format!(

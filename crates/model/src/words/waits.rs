@@ -1,6 +1,6 @@
 //! Waits in words, the same in every view.
 
-use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
+use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
 use crate::words::units::duration;
 
 /// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
@@ -33,6 +33,32 @@ pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
     let kinds = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block, WaitKind::Throttle];
     let kinds: Vec<String> = kinds.into_iter().filter_map(of_kind).collect();
     (!kinds.is_empty()).then(|| kinds.join(" · "))
+}
+
+/// In which call each thread of a process slept longest, those that slept longest first: `worker/12 futex 99.8 % ·
+/// worker/11 epoll_wait 80.0 %`. `None`: it has one thread that slept, or none.
+pub fn by_thread(waits: &WaitWindow, tgid: u32) -> Option<String> {
+    let of_window = |ns: u64| 100.0 * ns as f64 / (waits.seconds().max(1e-9) * 1e9);
+    let rows = waits.rows.iter().filter(|row| row.who.tgid == tgid);
+    let most = |row| Some((row, longest(row)?));
+    let mut threads: Vec<(&WaitRow, &Sleep)> = rows.filter_map(most).collect();
+    if threads.len() < 2 {
+        return None;
+    }
+    threads.sort_by_key(|(row, sleep)| (std::cmp::Reverse(sleep.ns), row.who.tid));
+    let text = |(row, sleep): &(&WaitRow, &Sleep)| {
+        let call = match (sleep.kind, sleep.nr.0 < 0) {
+            (WaitKind::Throttle, _) => "its quota".to_string(),
+            (_, true) => "no call".to_string(),
+            (_, false) => sleep.nr.to_string(),
+        };
+        format!("{} {call} {:.1} %", row.who, of_window(sleep.ns))
+    };
+    Some(threads.iter().map(text).collect::<Vec<_>>().join(" · "))
+}
+
+fn longest(row: &WaitRow) -> Option<&Sleep> {
+    row.sleeps.iter().filter(|sleep| sleep.ns > 0).max_by_key(|sleep| sleep.ns)
 }
 
 /// `0.12 %: 34 waits, p99 41.0us, max 1.20ms`.
@@ -78,5 +104,29 @@ mod tests {
         ];
         let told = sleeps(&row, 1.0).expect("it slept");
         assert_eq!(told, "SLP 10.0 % (no call 10.0) · THR 60.0 % (quota used up)");
+    }
+
+    #[test]
+    fn each_thread_says_where_it_slept_longest() {
+        let row = |tid, sleeps: &[(i32, u64)]| {
+            let who = Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"web") };
+            let sleep = |&(nr, ns): &(i32, u64)| Sleep {
+                kind: WaitKind::Sleep,
+                nr: SyscallNr(nr),
+                count: 1,
+                ns,
+                max_ns: None,
+            };
+            WaitRow { sleeps: sleeps.iter().map(sleep).collect(), ..WaitRow::new(who) }
+        };
+        let rows = vec![row(5, &[(0, 10), (202, 400)]), row(6, &[(-1, 900)]), row(7, &[])];
+        let losses = crate::on_demand::losses::Losses::default();
+        let mut waits = WaitWindow { t0_ns: 0, t1_ns: 1000, rows, losses };
+        let told = by_thread(&waits, 5).expect("two that slept");
+        assert!(told.starts_with("web/6 no call 90.0 % · web/5 "), "{told}");
+        assert!(told.ends_with(" 40.0 %"), "{told}");
+        assert_eq!(by_thread(&waits, 6), None);
+        waits.rows.truncate(1);
+        assert_eq!(by_thread(&waits, 5), None, "one thread: it is all of the process");
     }
 }

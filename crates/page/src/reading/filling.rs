@@ -1,21 +1,23 @@
 //! The second reading: figures into slots.
 
 use super::names::{update, words};
+use super::waiting_alone;
 use crate::accounts::{Accounts, Peak, Peaks};
 use crate::cells::Cells;
-use crate::columns::{of_row, of_still, Told};
+use crate::columns::{is_of_rows_alone, of_row, of_still, Told};
 use crate::document::{self, Cpu, Document, Words};
 use crate::entities::{Place, Who};
+use crate::gaps::{self, Gaps};
 use crate::marks::{Marks, Then};
 use crate::moment::Moment;
 use crate::slots::Limits;
-use exactop_model::columns::{Context, Kind};
+use exactop_model::columns::Context;
 use exactop_model::escape::escape_str;
 use exactop_model::exactness::WindowState;
 use exactop_model::{findings, Books, Column, Frame, FrameOptions, Window};
 use exactop_recording::{Gap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A row of the page as far as it is read.
 #[derive(Debug, Default)]
@@ -35,8 +37,11 @@ pub(crate) struct Filling {
     others: Cells,
     at: usize,
     peaks: Peaks,
+    /// Which CPUs have figures.
+    strips: BTreeSet<u32>,
     cpus: BTreeMap<u32, Cpu>,
     marks: Marks,
+    gaps: Gaps,
     document: Document,
 }
 
@@ -45,6 +50,8 @@ impl Filling {
         columns: Vec<&'static Column>,
         layout: Vec<u32>,
         chosen: FxHashMap<Who, Place>,
+        strips: BTreeSet<u32>,
+        limits: &Limits,
     ) -> Filling {
         let told = columns.iter().map(|column| Told::of(column)).collect();
         let lines = chosen.iter().map(|_| Line::default()).collect();
@@ -56,8 +63,10 @@ impl Filling {
             others: Cells::default(),
             at: 0,
             peaks: Peaks::default(),
+            strips,
             cpus: BTreeMap::new(),
-            marks: Marks::default(),
+            marks: Marks::new(limits.marks),
+            gaps: Gaps::new(limits.gaps),
             document: Document::new(told),
         }
     }
@@ -68,11 +77,10 @@ impl Filling {
     }
 
     pub fn gaps(&mut self, gaps: &[Gap]) {
-        self.document.gaps.extend(gaps.iter().map(|gap| document::Gap {
-            from_us: us(gap.from_wall_ns),
-            to_us: us(gap.to_wall_ns),
-            why: gap.why.text(),
-        }));
+        for gap in gaps {
+            let (from_us, to_us) = (us(gap.from_wall_ns), us(gap.to_wall_ns));
+            self.gaps.add(gaps::Gap { from_us, to_us, why: gap.why.text() });
+        }
     }
 
     /// Takes a window, of which boot, and whether it goes on where the one before ended.
@@ -136,8 +144,13 @@ impl Filling {
     }
 
     fn cpus(&mut self, window: &Window, slot: usize) {
+        let mut left_out = 0;
         for delta in &window.cpus {
             let number = delta.time.cpu;
+            if !self.strips.contains(&number) {
+                left_out += 1;
+                continue;
+            }
             let cpu = self.cpus.entry(number).or_default();
             cpu.cpu = number;
             cpu.busy_ns.resize(slot + 1, None);
@@ -153,17 +166,21 @@ impl Filling {
             let most = &mut cpu.most_permille[slot];
             *most = Some(most.unwrap_or(0).max(permille));
         }
+        let most = &mut self.document.cpus_left_out;
+        *most = left_out.max(*most);
     }
 
     fn rows(&mut self, moment: &dyn Moment, boot: u32, slot: u32) {
         let (window, book) = (moment.window(), moment.book());
         let frame = Frame::new(window, book, &FrameOptions::default());
         let context = context(window);
-        let mut seen = FxHashSet::default();
+        let (mut seen, at) = (FxHashSet::default(), self.at as u32);
         for row in frame.rows.iter().chain(&frame.exited) {
             let figures = of_row(row, &self.columns, &context);
             let who = Who::of(row, boot, book);
-            let Some(&Place { number, .. }) = self.chosen.get(&who) else {
+            let Some(number) =
+                self.chosen.get(&who).filter(|place| place.has(at)).map(|p| p.number)
+            else {
                 self.add_to_others(slot, figures);
                 continue;
             };
@@ -173,14 +190,19 @@ impl Filling {
             update(&mut line.words, words(&who, &row.ident, row.account, moment));
             seen.insert(number);
         }
+        for task in waiting_alone(moment, &frame) {
+            let who = Who::of_task(&task.sample, boot, book);
+            if !self.chosen.get(&who).is_some_and(|place| place.has(at)) {
+                let figures = of_still(&task, &self.columns);
+                self.add_to_others(slot, figures);
+            }
+        }
         self.still(moment, &seen, (boot, slot));
     }
 
-    /// Of all others it is not known how long they slept: nobody looks at who does nothing.
     fn add_to_others(&mut self, slot: u32, mut figures: Vec<Option<u64>>) {
         for (figure, column) in figures.iter_mut().zip(&self.columns) {
-            let is_known = !matches!(column.kind, Kind::Sleep | Kind::Lock | Kind::Identity);
-            *figure = figure.filter(|_| is_known);
+            *figure = figure.filter(|_| !is_of_rows_alone(column));
         }
         self.others.add(slot, &figures);
     }
@@ -191,8 +213,7 @@ impl Filling {
         let at = self.at as u32;
         for (who, place) in &self.chosen {
             let Who::Process { boot, tgid, start_ns } = *who else { continue };
-            let is_of_now = boot == of_boot && (place.first..=place.last).contains(&at);
-            if !is_of_now || seen.contains(&place.number) {
+            if boot != of_boot || !place.has(at) || seen.contains(&place.number) {
                 continue;
             }
             let Some(process) = book.process(tgid) else { continue };
@@ -215,7 +236,7 @@ impl Filling {
     }
 
     /// All is read.
-    pub fn finish(mut self, limits: &Limits) -> Document {
+    pub fn finish(mut self) -> Document {
         self.end_slot();
         let slots = self.document.slots.from_us.len();
         let columns = self.columns.len();
@@ -228,6 +249,10 @@ impl Filling {
         of.sort_by_key(|(_, place)| place.number);
         let mut rows: Vec<document::Row> = Vec::with_capacity(of.len() + 1);
         for ((who, _), line) in of.into_iter().zip(self.lines) {
+            // Who was expected and is gone.
+            if line.cells.is_empty() {
+                continue;
+            }
             let kind = match who {
                 Who::Exited { .. } => "exited",
                 Who::Process { .. } if line.is_kernel => "kernel",
@@ -242,14 +267,15 @@ impl Filling {
             rows.push(document::Row { key: "other".into(), kind: "other", words, cells });
         }
         let mut document = self.document;
-        (document.marks, document.marks_left_out) = self.marks.finish(limits.marks);
+        (document.marks, document.marks_left_out) = self.marks.finish();
+        (document.gaps, document.gaps_left_out) = self.gaps.finish();
         (document.cpus, document.rows) = (cpus, rows);
         document
     }
 }
 
 /// What a row is called in an address. The same process is called so in every page of its boot.
-fn key(who: &Who) -> String {
+pub(crate) fn key(who: &Who) -> String {
     match who {
         Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
         Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id } => {

@@ -8,6 +8,8 @@ use exactop_model::{AccountId, Book, Detail, Ident};
 
 /// Bytes of a command line that are shown.
 const COMMAND_LINE: usize = 400;
+/// And of a path.
+const PATH: usize = 1000;
 
 /// What is known of a row by now; the account is that of a process's leader.
 pub(super) fn words(
@@ -28,7 +30,7 @@ pub(super) fn words(
     words.parent = words.ppid.and_then(|ppid| name(ppid, book));
     if let Some(id) = ident.cgroup_id {
         if let Some(group) = book.group(id) {
-            words.cgroup = Some(escape(&group.path));
+            words.cgroup = Some(shortened(&group.path, PATH));
         }
         if let Some(named) = book.named(Some(id)) {
             let text = |name: &Option<String>| name.as_deref().map(escape_str);
@@ -44,22 +46,23 @@ pub(super) fn words(
 fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Moment) -> Words {
     let detail = account.and_then(|account| moment.known(account)).unwrap_or_default();
     let Detail { cmdline, user, cgroup, .. } = detail;
-    let command = cmdline.ok().filter(|line| !line.is_empty()).map(|line| shortened(&line));
+    let command =
+        cmdline.ok().filter(|line| !line.is_empty()).map(|line| shortened(&line, COMMAND_LINE));
     Words {
         pid: Some(tgid),
         ppid: Some(ident.ppid).filter(|&ppid| ppid != 0),
         comm: ident.comm.to_string(),
         command,
         user: Some(user.map_or_else(|_| ident.uid.to_string(), |user| escape_str(&user))),
-        cgroup: cgroup.ok().map(|path| escape(&path)),
+        cgroup: cgroup.ok().map(|path| shortened(&path, PATH)),
         ..Words::default()
     }
 }
 
-/// So much of a command line as tells it from others: some are kilobytes long.
-fn shortened(line: &[u8]) -> String {
-    match line.get(..COMMAND_LINE) {
-        None => escape(line),
+/// So much of a text as tells it from others: some are kilobytes long.
+fn shortened(text: &[u8], most: usize) -> String {
+    match text.get(..most) {
+        None => escape(text),
         Some(begin) => format!("{} …", escape(begin)),
     }
 }

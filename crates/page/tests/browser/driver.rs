@@ -2,10 +2,10 @@
 
 use serde_json::{json, Value};
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{channel, Sender};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
@@ -18,8 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// A browser with one page.
 pub struct Browser {
     child: Child,
-    to: File,
-    from: BufReader<File>,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
     last_id: u64,
     session: Option<String>,
     events: Vec<Value>,
@@ -48,31 +48,26 @@ impl Browser {
         let program = chromium()?;
         let one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let dir = tempfile::tempdir().expect("a directory");
-        let [to, from] = ["to", "from"].map(|name| dir.path().join(name));
-        for fifo in [&to, &from] {
-            let made = Command::new("mkfifo").arg(fifo).status().expect("mkfifo");
-            assert!(made.success());
-        }
-        let script = "to=$1 from=$2; shift 2; exec \"$@\" 3<\"$to\" 4>\"$from\"";
+        let script = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
         let mut profile = std::ffi::OsString::from("--user-data-dir=");
         profile.push(dir.path().join("profile"));
         let mut child = Command::new("sh")
             .args(["-c", script, "sh"])
-            .args([to.as_os_str(), from.as_os_str(), program.as_os_str(), &profile])
+            .args([program.as_os_str(), &profile])
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
             .args(["--remote-debugging-pipe", "--no-first-run", "--hide-scrollbars"])
             .args(["--disable-background-networking", "--disable-component-update"])
             .args(["--disable-sync", "--disable-extensions", "--password-store=basic"])
             .arg(OsStr::new("about:blank"))
             .env("HOME", dir.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("a shell");
-        let to = OpenOptions::new().write(true).open(&to).expect("the pipe to it");
-        let from = File::open(&from).expect("the pipe from it");
         let over = watch(child.id());
+        let to = child.stdin.take().expect("the pipe to it");
+        let from = child.stdout.take().expect("the pipe from it");
         if let Some(status) = child.try_wait().expect("its status") {
             panic!("{} ended at once: {status}", program.display());
         }

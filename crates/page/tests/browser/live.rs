@@ -3,7 +3,7 @@
 use super::drawn::{machine, snapshot, Planted, CPUS, OFFSET, SECOND};
 use super::driver::Browser;
 use exactop_model::Book;
-use exactop_page::{beginning, html, measured, policy, Measured};
+use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_web::{Content, Door, Hub, Server};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 struct Machine {
     hub: Arc<Hub>,
     book: Book,
+    live: Live,
     at: u64,
 }
 
@@ -19,7 +20,13 @@ impl Machine {
     fn measure(&mut self, windows: u64) {
         for _ in 0..windows {
             self.at += 1;
-            let window = self.book.advance(snapshot(self.at, &Planted::default()));
+            let mut now = snapshot(self.at, &Planted::default());
+            if self.at > 1 {
+                // Nothing happens to init any more.
+                now.complete = false;
+                now.tasks.retain(|task| task.key.tgid != 1);
+            }
+            let window = self.book.advance(now);
             let (window, machine, details) = (window.expect("a window"), machine(), HashMap::new());
             let of = Measured {
                 window: &window,
@@ -28,9 +35,22 @@ impl Machine {
                 machine: &machine,
                 details: &details,
             };
-            self.hub.publish(&measured(&of).json().expect("JSON"));
+            self.hub.publish(&self.live.measured(&of).json().expect("JSON"));
         }
     }
+}
+
+/// What a page keeps is bounded, and what it says of it stays true.
+fn bounded(browser: &mut Browser, machine: &mut Machine) {
+    let lat = "[...exactop.model.rows.values()].reduce((sum, row) => sum + (row.sum(exactop.model.column('run_ns'), 0, 20) ?? 0), 0)";
+    browser.ask("(exactop.most = 20, exactop.mostRows = 6, exactop.balance.point(26))");
+    machine.measure(1);
+    assert_eq!(browser.ask(&UNTIL.replace("WANTED", "20")), 20);
+    let told = "[exactop.model.about.windows, exactop.model.about.inexact, exactop.balance.cursor, exactop.model.rows.size].join()";
+    assert_eq!(browser.ask(told), "20,0,17,6");
+    let whole =
+        "Number(exactop.model.sums([0, 20]).parts.slice(0, 2).reduce((sum, ns) => sum + ns, 0n))";
+    assert_eq!(browser.ask(lat), browser.ask(whole));
 }
 
 const UNTIL: &str = "new Promise(done => { const look = () => window.exactop?.model.n === WANTED \
@@ -42,7 +62,7 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     let hub = Arc::new(Hub::new(&beginning(&machine()).json().expect("JSON")));
     let mut book = Book::new();
     assert!(book.advance(snapshot(0, &Planted::default())).is_none());
-    let mut machine = Machine { hub: Arc::clone(&hub), book, at: 0 };
+    let mut machine = Machine { hub: Arc::clone(&hub), book, live: Live::default(), at: 0 };
     let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
     let content = Content { page: html("live", None), policy: policy(true), hub: Some(hub) };
     let token = Some("0123".to_string());
@@ -69,6 +89,13 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     browser.ask("document.getElementById('pause').click()");
     assert_eq!(browser.ask(&UNTIL.replace("WANTED", "28")), 28);
     browser.picture("live");
+    // Somebody who was told does nothing now, and is told all the same: what they do is a part of their own time.
+    let asleep = "[...exactop.model.rows.values()].find(row => row.comm === 'init').sum(exactop.model.column('sleep_ns'), 0, 28)";
+    assert_eq!(browser.ask(asleep), 28 * SECOND);
+    let open = "(exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key), exactop.show(), \
+        document.getElementById('row-facts').textContent.includes('exactop syscalls -p 10'))";
+    assert_eq!(browser.ask(open), true, "a page without system calls says which command has them");
+    bounded(&mut browser, &mut machine);
     let complaints = browser.complaints(&own);
     assert!(complaints.is_empty(), "{complaints:#?}");
 }

@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const CPUS: u64 = 4;
+/// PIDs from here on wait for a CPU.
+pub const STARVING: u32 = 50_000;
 /// Wall clock minus CLOCK_MONOTONIC.
 pub const OFFSET: i64 = 1_760_000_000_000_000_000;
 /// What the spike uses in its one window.
@@ -32,13 +34,17 @@ pub struct Planted {
     pub spike: u64,
     /// How many do a little each.
     pub crowd: u64,
+    /// How many wait for a CPU all the time.
+    pub starving: u64,
+    /// Each window has a CPU of a number that no other window has.
+    pub far_cpus: bool,
     /// Nobody recorded before this window.
     pub gap: Option<u64>,
 }
 
 impl Default for Planted {
     fn default() -> Planted {
-        Planted { windows: 120, spike: 77, crowd: 12, gap: None }
+        Planted { windows: 120, spike: 77, crowd: 12, starving: 0, far_cpus: false, gap: None }
     }
 }
 
@@ -91,6 +97,9 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
             Counter::SleepNs,
         ));
     }
+    for number in 0..planted.starving {
+        tasks.push(task(STARVING + number as u32, "starving", n, 0, Counter::LatNs));
+    }
     let mut brief = samples::exited(9000, ancestors(), Comm::new(b"true"));
     brief.cgroup_id = Some(7);
     (brief.processes, brief.tasks, brief.life_ns) = (100 * n, 100 * n, 150 * n * 1_000_000);
@@ -105,6 +114,10 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         ..Provenance::new(SourceKind::Ledger)
     };
     now.cpus = (0..CPUS).map(|cpu| of_cpu(cpu, n, used)).collect();
+    if planted.far_cpus {
+        // There at both ends of its window.
+        now.cpus.extend([n, n + 1].map(|cpu| samples::cpu(1000 + cpu as u32)));
+    }
     now.groups = vec![Arc::new(GroupName {
         id: 7,
         path: HOSTILE_PATH.into(),
@@ -142,7 +155,7 @@ pub fn record(path: &Path, planted: &Planted) {
         let mut now = snapshot(n, planted);
         if n > 0 && planted.gap != Some(n) {
             now.complete = false;
-            let happened = |pid| pid != 12 && (pid != 1 || [31, 91].contains(&n));
+            let happened = |pid| pid != 12 && pid < STARVING && (pid != 1 || [31, 91].contains(&n));
             now.tasks.retain(|task| happened(task.key.tgid));
         }
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });

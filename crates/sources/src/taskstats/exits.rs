@@ -346,7 +346,7 @@ pub fn of_record(record: &Record) -> Counters {
 /// The same for the record of an exit. The kernel has not counted what the task ran since its last
 /// tick or switch, which for most short-lived ones is all. But one that never gave up the CPU
 /// itself either ran or waited for a CPU, all its life.
-fn of_exit(record: &Record) -> Counters {
+pub fn of_exit(record: &Record) -> Counters {
     let mut counters = of_record(record);
     if record.switches.is_some_and(|(voluntary, _)| voluntary == 0) {
         let ran = record.elapsed_ns.saturating_sub(record.delays.cpu_ns);

@@ -101,14 +101,15 @@ impl Listeners {
     /// # Errors
     /// [`SourceError::Unavailable`]: not permitted, or not in the initial namespaces.
     pub fn open(cpus: &[u32], family: u16) -> Result<Listeners, SourceError> {
-        let listeners = cpus.iter().map(|&cpu| Listener::on(cpu, family));
-        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
-        let fds: Vec<i32> = listeners.iter().map(|l| l.kernel.as_raw_fd()).collect();
-        let state = Arc::new(Mutex::new(State { listeners, taken: Taken::default() }));
-        let stop = Arc::new(AtomicBool::new(false));
+        let mut listeners = Listeners::unattended(cpus, family)?;
+        let fds = {
+            let state = listeners.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.listeners.iter().map(|l| l.kernel.as_raw_fd()).collect::<Vec<i32>>()
+        };
+        let (state, stop) = (&listeners.state, &listeners.stop);
         let ready = Arc::new(Barrier::new(2));
         let thread = {
-            let (state, stop, ready) = (Arc::clone(&state), Arc::clone(&stop), Arc::clone(&ready));
+            let (state, stop, ready) = (Arc::clone(state), Arc::clone(stop), Arc::clone(&ready));
             let spawned = std::thread::Builder::new().name("exits".into());
             spawned.spawn(move || {
                 give_up_rights();
@@ -119,7 +120,19 @@ impl Listeners {
         let thread = thread.map_err(|error| SourceError::Kernel { what: "no thread", error })?;
         // Who goes on from here may rely on it.
         ready.wait();
-        Ok(Listeners { state, stop, thread: Some(thread) })
+        listeners.thread = Some(thread);
+        Ok(listeners)
+    }
+
+    /// The same for who takes what came often enough, and needs no thread that does.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn unattended(cpus: &[u32], family: u16) -> Result<Listeners, SourceError> {
+        let listeners = cpus.iter().map(|&cpu| Listener::on(cpu, family));
+        let listeners = listeners.collect::<Result<Vec<_>, _>>()?;
+        let state = Arc::new(Mutex::new(State { listeners, taken: Taken::default() }));
+        Ok(Listeners { state, stop: Arc::new(AtomicBool::new(false)), thread: None })
     }
 
     /// All that came up to now.

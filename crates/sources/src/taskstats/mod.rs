@@ -18,6 +18,8 @@
 //!   before it was set.
 
 mod exits;
+#[cfg(feature = "bpf")]
+mod gone;
 mod listeners;
 mod messages;
 mod record;
@@ -37,6 +39,8 @@ use exactop_model::{
     Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, Snapshot, SourceKind, TaskSample,
 };
 use exits::{Exits, Instant};
+#[cfg(feature = "bpf")]
+pub(crate) use gone::{Gone, Watch};
 use listeners::{refused, Listeners};
 use messages::{answer, Answer, Ask};
 pub use record::{Delays, Malformed, Record};

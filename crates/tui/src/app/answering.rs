@@ -26,8 +26,8 @@ impl App {
             }
             KeyCommand::Filter => Prompt::new(Question::Filter, "add filter, as in %CPU>5", None),
             KeyCommand::Search => Prompt::new(Question::Search, "search", None),
-            KeyCommand::Kill => Prompt::whom(Deed::Kill, self.offered(Deed::Kill)),
-            KeyCommand::Renice => Prompt::whom(Deed::Renice, self.offered(Deed::Renice)),
+            KeyCommand::Kill => self.ask_of(Deed::Kill),
+            KeyCommand::Renice => self.ask_of(Deed::Renice),
             KeyCommand::SearchNext => return self.search_on(),
             KeyCommand::ShowFilters => {
                 self.say(self.filters_in_words());
@@ -44,6 +44,16 @@ impl App {
             _ => return Action::Draw,
         };
         self.ask_person(prompt)
+    }
+
+    /// What is to be done to those who are tagged, to the selected row or to the page's process is asked at once;
+    /// else whom it is to be done to.
+    fn ask_of(&self, deed: Deed) -> Prompt {
+        let is_chosen = self.selected().is_some() || self.process_page().is_some();
+        self.ask_of_tagged(deed).unwrap_or_else(|| match self.offered(deed) {
+            Some(target) if is_chosen => Prompt::how(deed, target),
+            offered => Prompt::whom(deed, offered),
+        })
     }
 
     /// Who is offered: the process on whose page the person is, or the marked row's. A row that
@@ -122,6 +132,18 @@ impl App {
             }
             Answer::Signal(target, signal) => return Action::Signal { target, signal },
             Answer::Renice(target, nice) => return Action::Renice { target, nice },
+            Answer::SignalAll(targets, signal) => {
+                let targets = self.still_there(targets);
+                if !targets.is_empty() {
+                    return Action::SignalAll(targets, signal);
+                }
+            }
+            Answer::ReniceAll(targets, nice) => {
+                let targets = self.still_there(targets);
+                if !targets.is_empty() {
+                    return Action::ReniceAll(targets, nice);
+                }
+            }
             Answer::Limit(limit) => return Action::SetGroup(limit),
             Answer::Bad(why) => self.complain(why),
             Answer::Nothing => {}
@@ -169,7 +191,7 @@ impl App {
         }
     }
 
-    fn is_replaced(&self, target: &Target) -> bool {
+    pub(super) fn is_replaced(&self, target: &Target) -> bool {
         self.arranged.as_ref().is_some_and(|a| a.is_replaced(target))
     }
 

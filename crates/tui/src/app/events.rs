@@ -108,7 +108,13 @@ impl App {
     /// What a key does on every page.
     fn on_any_page(&mut self, command: KeyCommand) -> Option<Action> {
         Some(match command {
+            KeyCommand::Tag => self.on_tag().unwrap_or(Action::Refresh),
             KeyCommand::Refresh => Action::Refresh,
+            KeyCommand::Theme => {
+                self.settings.theme = self.settings.theme.next();
+                self.say(format!("theme {}: W keeps it", self.settings.theme.name()));
+                Action::Draw
+            }
             KeyCommand::Redraw => Action::Repaint,
             KeyCommand::Suspend => Action::Suspend,
             KeyCommand::Save => Action::Save,
@@ -175,6 +181,7 @@ impl App {
                 self.selection = Selection::None;
                 (self.top, self.reach) = (0, 0);
                 self.search = None;
+                self.untag();
                 Action::Draw
             }
             KeyCommand::Open => self.open_process(),

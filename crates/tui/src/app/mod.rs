@@ -17,6 +17,7 @@ mod recent;
 pub mod select;
 pub(crate) mod shown;
 pub mod sums;
+pub mod tags;
 pub mod target;
 
 use crate::layout::{self, Placed, Screen, Wants, Widths};
@@ -38,6 +39,7 @@ use recent::Recent;
 use select::{Seen, Selection};
 use shown::Shown;
 use sums::SumsPage;
+use tags::Tags;
 use target::{Deed, Limit, Target};
 
 /// What the loop must do after an event.
@@ -66,6 +68,10 @@ pub enum Action {
         /// -20..19.
         nice: i32,
     },
+    /// Send a signal to all of these.
+    SignalAll(Vec<Target>, i32),
+    /// Give all of these a nice value.
+    ReniceAll(Vec<Target>, i32),
     /// Find out who has this number; the answer goes to [`App::identified`].
     Identify {
         /// What is to be done to it.
@@ -147,6 +153,8 @@ pub struct App {
     /// Why there is no newer frame.
     pub(crate) failure: Option<String>,
     pub(crate) selection: Selection,
+    /// Rows that are meant together.
+    pub(crate) tags: Tags,
     /// The first line shown.
     pub(crate) top: usize,
     pub(crate) column_offset: usize,
@@ -193,6 +201,7 @@ impl App {
             message: None,
             failure: None,
             selection: Selection::None,
+            tags: Tags::default(),
             top: 0,
             column_offset: 0,
             command_offset: 0,
@@ -327,8 +336,11 @@ impl App {
             _ => 0,
         };
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
+        let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        layout::screen(self.size.0, self.size.1, Wants { cpus, recorded, findings })
+        let footer = self.settings.footer && self.page == Page::Table;
+        let wants = Wants { cpus, recorded, findings, reserved, footer };
+        layout::screen(self.size.0, self.size.1, wants)
     }
 
     /// The columns of the table that fit.

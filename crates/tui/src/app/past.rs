@@ -68,6 +68,13 @@ impl App {
         self.past.as_ref().is_some_and(|past| past.kept)
     }
 
+    /// Windows are shown as they were.
+    pub(crate) fn not_joined(&mut self) {
+        if let Some(past) = &mut self.past {
+            past.joined = None;
+        }
+    }
+
     pub(crate) fn stop_playing(&mut self) {
         self.paused = true;
     }
@@ -99,12 +106,6 @@ impl App {
             KeyCommand::Play => {
                 self.paused = !self.paused;
                 Some(if self.paused { Action::Draw } else { Action::Refresh })
-            }
-            KeyCommand::Join if past.kept => {
-                self.complain(
-                    "windows that are kept in memory are not joined: record them (--record DIR)",
-                );
-                Some(Action::Draw)
             }
             KeyCommand::Join => {
                 past.joined = past.longer();

@@ -1,5 +1,6 @@
 //! Questions on the status line: what is asked, what an answer means.
 
+use super::tags::all;
 use super::target::{Deed, Limit, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
@@ -25,7 +26,15 @@ pub enum Question {
     KillSignal(Target),
     /// Whether to send this signal.
     KillConfirm(Target, i32),
+    /// Which signal for all of these.
+    KillTagged(Vec<Target>),
+    /// Whether to send it.
+    KillTaggedConfirm(Vec<Target>, i32),
     ReniceValue(Target),
+    /// Which nice value for all of these.
+    ReniceTagged(Vec<Target>),
+    /// Whether to set it.
+    ReniceTaggedConfirm(Vec<Target>, i32),
     /// Whether to set this value.
     ReniceConfirm(Target, i32),
     /// Which weight for this group.
@@ -72,6 +81,10 @@ pub enum Answer {
     Signal(Target, i32),
     /// Set it.
     Renice(Target, i32),
+    /// Send it to all.
+    SignalAll(Vec<Target>, i32),
+    /// Set it for all.
+    ReniceAll(Vec<Target>, i32),
     /// Set it.
     Limit(Limit),
     /// The person thought better of it.
@@ -112,7 +125,8 @@ impl Prompt {
 
     /// Asks for the nice value.
     fn renice_value(target: Target) -> Prompt {
-        let label = format!("new nice value, -20 to 19, for {}", target.shown());
+        let (whom, now) = (target.shown(), target.nice);
+        let label = format!("new nice value, -20 to 19, for {whom}, which has {now}");
         let nice = target.nice.to_string();
         Prompt::new(Question::ReniceValue(target), label, Some(nice))
     }
@@ -121,7 +135,11 @@ impl Prompt {
     pub fn is_yes_no(&self) -> bool {
         matches!(
             self.question,
-            Question::KillConfirm(..) | Question::ReniceConfirm(..) | Question::GroupConfirm(..)
+            Question::KillConfirm(..)
+                | Question::KillTaggedConfirm(..)
+                | Question::ReniceConfirm(..)
+                | Question::ReniceTaggedConfirm(..)
+                | Question::GroupConfirm(..)
         )
     }
 
@@ -155,11 +173,15 @@ impl Prompt {
             }
             Question::Pid(deed, offered) => pid(*deed, offered.as_ref(), text),
             Question::KillSignal(target) => kill_confirm(target, &or_default()),
+            Question::KillTagged(targets) => kill_tagged(targets, &or_default()),
+            Question::ReniceTagged(targets) => renice_tagged(targets, &or_default()),
             Question::ReniceValue(target) => renice_confirm(target, &or_default()),
             Question::GroupWeight(group, id) => group_weight(group, *id, &or_default()),
             Question::GroupMax(group, id) => group_max(group, *id, &or_default()),
             Question::KillConfirm(..)
+            | Question::KillTaggedConfirm(..)
             | Question::ReniceConfirm(..)
+            | Question::ReniceTaggedConfirm(..)
             | Question::GroupConfirm(..) => self.decide(false),
         }
     }
@@ -168,6 +190,12 @@ impl Prompt {
     pub fn decide(&self, yes: bool) -> Answer {
         match &self.question {
             Question::KillConfirm(target, signal) if yes => Answer::Signal(target.clone(), *signal),
+            Question::KillTaggedConfirm(targets, signal) if yes => {
+                Answer::SignalAll(targets.clone(), *signal)
+            }
+            Question::ReniceTaggedConfirm(targets, nice) if yes => {
+                Answer::ReniceAll(targets.clone(), *nice)
+            }
             Question::ReniceConfirm(target, nice) if yes => Answer::Renice(target.clone(), *nice),
             Question::GroupConfirm(limit) if yes => Answer::Limit(limit.clone()),
             _ => Answer::Nothing,
@@ -193,6 +221,38 @@ fn kill_confirm(target: &Target, text: &str) -> Answer {
             Answer::Ask(Prompt::new(Question::KillConfirm(target.clone(), signal), label, None))
         }
         Err(why) => Answer::Bad(why),
+    }
+}
+
+fn kill_tagged(targets: &[Target], text: &str) -> Answer {
+    match signals::parse(text) {
+        Ok(signal) => {
+            let label = format!("send {} to {}?", signals::name(signal), all(targets));
+            let question = Question::KillTaggedConfirm(targets.to_vec(), signal);
+            Answer::Ask(Prompt::new(question, label, None))
+        }
+        Err(why) => Answer::Bad(why),
+    }
+}
+
+fn renice_tagged(targets: &[Target], text: &str) -> Answer {
+    match nice_value(text) {
+        Some(Ok(nice)) => {
+            let label = format!("set the nice value of {} to {nice}?", all(targets));
+            let question = Question::ReniceTaggedConfirm(targets.to_vec(), nice);
+            Answer::Ask(Prompt::new(question, label, None))
+        }
+        Some(Err(why)) => Answer::Bad(why),
+        None => Answer::Nothing,
+    }
+}
+
+/// `None`: nothing was typed.
+fn nice_value(text: &str) -> Option<Result<i32, String>> {
+    match text.parse::<i32>() {
+        Ok(nice) if (-20..=19).contains(&nice) => Some(Ok(nice)),
+        _ if text.is_empty() => None,
+        _ => Some(Err(format!("nice values are -20 to 19, not '{text}'"))),
     }
 }
 
@@ -222,12 +282,13 @@ fn limit_confirm(limit: Limit) -> Answer {
 }
 
 fn renice_confirm(target: &Target, text: &str) -> Answer {
-    match text.parse::<i32>() {
-        Ok(nice) if (-20..=19).contains(&nice) => {
-            let label = format!("set the nice value of {} to {nice}?", target.shown());
+    match nice_value(text) {
+        Some(Ok(nice)) => {
+            let (whom, now) = (target.shown(), target.nice);
+            let label = format!("set the nice value of {whom} from {now} to {nice}?");
             Answer::Ask(Prompt::new(Question::ReniceConfirm(target.clone(), nice), label, None))
         }
-        _ if text.is_empty() => Answer::Nothing,
-        _ => Answer::Bad(format!("nice values are -20 to 19, not '{text}'")),
+        Some(Err(why)) => Answer::Bad(why),
+        None => Answer::Nothing,
     }
 }

@@ -144,6 +144,7 @@ impl App {
             self.reach = self.line_count();
             self.select(self.line_count().saturating_sub(1));
         }
+        self.forget_gone_tags();
         if self.process_page().is_none() && self.selected_line().is_none() {
             self.let_go_of_lost();
         }

@@ -22,6 +22,7 @@ pub struct Facts {
     letter: char,
     exited: (u64, u64),
     kthread: bool,
+    pub(crate) tagged: bool,
 }
 
 /// How the table is laid out; with another one nothing that was said holds.
@@ -61,7 +62,9 @@ impl App {
             if !same {
                 shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
             }
-            let lines = self.shown_entries().map(|entry| (entry.id(), Facts::of(entry, &layout)));
+            let lines = self
+                .shown_entries()
+                .map(|entry| (entry.id(), Facts::of(entry, &layout, self.tags.has(entry.id()))));
             let (lines, new) = shown.merge(lines.collect(), layout.says_more());
             shown.lines = lines;
             if !self.grow_widths(&layout, &shown.lines, &new) {
@@ -127,7 +130,7 @@ impl Layout {
 }
 
 impl Facts {
-    fn of(entry: Entry, layout: &Layout) -> Facts {
+    fn of(entry: Entry, layout: &Layout, tagged: bool) -> Facts {
         let Entry { line, row, .. } = entry;
         let values = layout.placed.iter().map(|p| entry.value(p.column, &layout.context));
         Facts {
@@ -138,6 +141,7 @@ impl Facts {
             letter: row.letter,
             exited: (row.exited_processes, row.exited_tasks),
             kthread: row.ident.kthread,
+            tagged,
         }
     }
 }

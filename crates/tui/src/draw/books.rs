@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_has_no_name_and_what_is_missing_are_kept_longest() {
         let text =
-            |merge, form| sum(20_000, &merged(&KNOWN, merge), form, "", Theme::Mono).to_string();
+            |merge, form| sum(20_000, &merged(&KNOWN, merge), form, "", Theme::MONO).to_string();
         assert_eq!(
             text(Merge::Small, Form::Tight),
             "CPU 200.00=tasks 110.83+unnamed 90.99+other 0.05+idle 0.00-residual 1.87"
@@ -187,7 +187,7 @@ mod tests {
                 ("idle", Ink::Idle, 9_980),
                 ("residual", Ink::Alarm, 30),
             ],
-            Theme::Mono,
+            Theme::MONO,
         );
         assert_eq!(line.to_string(), "12800=busy 12700+idle 100+resid 0");
     }

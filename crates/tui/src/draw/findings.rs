@@ -16,6 +16,9 @@ const GAP: &str = " · ";
 
 /// As many as there is room for, the worst first, which may be cut; and how many more there are.
 pub(super) fn line(frame: &Frame, theme: Theme, room: usize) -> Line<'static> {
+    if frame.findings.is_empty() {
+        return Line::styled("no findings", theme.style(Ink::Dim));
+    }
     let said: Vec<Piece> = frame
         .findings
         .iter()

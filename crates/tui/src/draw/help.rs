@@ -156,7 +156,7 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
         ("sleep", Ink::Sleep),
     ];
     let mut names = vec![Span::raw("  ")];
-    for (name, ink) in colours.into_iter().filter(|_| theme != Theme::Mono) {
+    for (name, ink) in colours.into_iter().filter(|_| !theme.is_mono()) {
         names.push(Span::styled(name, theme.style(ink)));
         names.push(Span::raw("  "));
     }

@@ -5,6 +5,7 @@ mod column_chooser;
 mod cpus;
 mod figures;
 mod findings;
+mod footer;
 mod groups;
 pub mod header;
 mod help;
@@ -33,11 +34,25 @@ pub fn draw(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> 
     if width == 0 || height == 0 {
         return None;
     }
+    canvas.wear(theme);
+    let cursor = draw_all(app, theme, canvas);
+    if theme.ascii {
+        canvas.write_in_ascii();
+    }
+    cursor
+}
+
+fn draw_all(app: &App, theme: Theme, canvas: &mut Canvas) -> Option<(u16, u16)> {
+    let (width, height) = canvas.size();
     let fits = app.screen().filter(|_| app.size == (width, height));
     if let (Some(screen), Some(frame), Page::Table) = (&fits, app.frame(), app.page()) {
         (0..screen.body_y).for_each(|y| canvas.blank(y));
         table::draw(app, screen, theme, canvas);
         header::draw(app, frame, screen, theme, canvas.cells());
+        if let Some(y) = screen.footer_y {
+            canvas.blank(y);
+            footer::draw(app, y, theme, canvas.cells());
+        }
         return status::draw(app, frame, screen.status_y, theme, canvas.cells());
     }
     canvas.blank_all();

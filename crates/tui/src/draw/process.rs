@@ -271,6 +271,7 @@ impl View<'_> {
         let queues: Vec<String> = queues.into_iter().flatten().collect();
         let texts = [
             ("waits in", words::waits::sleeps(row, seconds)),
+            ("threads", words::waits::by_thread(waits, row.who.tgid)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),
             ("ran then", words::waits::shares(&row.ran_instead, true)),
             ("woken by", words::waits::shares(&row.woken_by, false)),

@@ -113,6 +113,9 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if let Some(user) = &app.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
+    if !app.tags.is_empty() {
+        add(9, Ink::Strong, format!("{} tagged", app.tags.len()));
+    }
     for filter in &app.filters {
         add(8, Ink::Strong, filter.text().into());
     }

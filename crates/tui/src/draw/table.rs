@@ -74,6 +74,10 @@ impl Table<'_> {
         if let Some(width) = self.bar {
             put_bar(entry.row, width, self.theme, y, buf);
         }
+        if facts.is_some_and(|facts| facts.tagged) {
+            let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
+            buf.set_style(area.intersection(buf.area), self.theme.style(Ink::Tagged));
+        }
         if selected {
             let area = Rect { x: 0, y, width: buf.area.width, height: 1 };
             // Colours of single cells would make patches on the reversed line.

@@ -197,7 +197,7 @@ mod tests {
         let parts = [(third, 'a', Ink::User), (third, 'b', Ink::System), (third, 'c', Ink::Idle)];
         for width in 0..40 {
             let text: String =
-                bar(&parts, width, Theme::Mono).iter().map(|s| s.content.to_string()).collect();
+                bar(&parts, width, Theme::MONO).iter().map(|s| s.content.to_string()).collect();
             assert_eq!((text.trim_end().len(), text.len()), (width, width));
         }
     }

@@ -66,7 +66,7 @@ fn paint(desk: &mut Desk, oracle: &mut Oracle, canvas: &mut Canvas) {
         *canvas = Canvas::new(width, height);
     }
     desk.look();
-    draw(desk.app(), Theme::Mono, canvas);
+    draw(desk.app(), Theme::MONO, canvas);
     oracle.drawn(desk.app(), canvas);
 }
 

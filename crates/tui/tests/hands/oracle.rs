@@ -80,13 +80,15 @@ impl Oracle {
         let (width, height) = canvas.size();
         let cpus = if app.settings().per_cpu { 2 } else { 0 };
         let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
-        let wants = Wants { cpus, findings, recorded: false };
+        let reserved = app.settings().findings;
+        let footer = app.settings().footer && *app.page() == Page::Table;
+        let wants = Wants { cpus, findings, reserved, recorded: false, footer };
         let Some(place) = screen(width, height, wants) else { return };
         if *app.page() != Page::Table {
             return;
         }
         self.seen.rows = vec![None; place.body_y.into()];
-        for y in place.body_y..height {
+        for y in place.body_y..place.body_y + place.body_rows {
             let cells = canvas.cells();
             let reversed = cells[(0, y)].modifier.contains(Modifier::REVERSED);
             let text: String = (0..width).map(|x| cells[(x, y)].symbol()).collect();
@@ -122,6 +124,11 @@ impl Oracle {
             (None, Some(Question::Pid(deed, offered))) => {
                 self.check_offer(app, *deed, offered.as_ref());
                 self.about = offered.clone();
+            }
+            (None, Some(q)) if target_of(q).is_some() => {
+                let (deed, target) = target_of(q).expect("a question about someone");
+                self.check_offer(app, deed, Some(target));
+                self.about = Some(target.clone());
             }
             (Some(Question::Pid(..)), Some(q)) if before != now => {
                 let (deed, target) = target_of(q).expect("a question about someone");
@@ -231,7 +238,11 @@ impl Oracle {
     /// What was done was confirmed just now, about the one it was asked about.
     fn check_done(&mut self, before: Option<&Question>) {
         let done = std::mem::take(&mut self.machine.borrow_mut().done);
-        assert!(done.len() <= 1, "one answer, one deed: {done:?}");
+        let is_of_many = matches!(
+            before,
+            Some(Question::KillTaggedConfirm(..) | Question::ReniceTaggedConfirm(..))
+        );
+        assert!(done.len() <= 1 || is_of_many, "one answer, one deed: {done:?}");
         for done in done {
             self.tally.done += 1;
             match (&done, before.expect("a question")) {
@@ -240,6 +251,10 @@ impl Oracle {
                     assert_eq!((hit, Some(hit)), (target, self.about.as_ref()));
                     let lives = self.machine.borrow().task(hit.key.tid).is_some();
                     self.tally.gone += u64::from(!lives);
+                }
+                (Done::Killed(hit), Question::KillTaggedConfirm(targets, _))
+                | (Done::Reniced(hit), Question::ReniceTaggedConfirm(targets, _)) => {
+                    assert!(targets.contains(hit) && hit.key.tgid != 1, "{hit:?} of {targets:?}");
                 }
                 (Done::Limited(limit), Question::GroupConfirm(_)) => {
                     assert_eq!(self.limit, Some((limit.group.clone(), limit.id)));

@@ -218,7 +218,7 @@ impl Machine {
                 lat_ns: 9,
                 throttle_ns: 0,
             };
-            Finding { what: What::Waited(what), about_ns: 9 }
+            Finding { what: What::Waited(what), about_ns: 9, sampled: false }
         });
         waited.collect()
     }

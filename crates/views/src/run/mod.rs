@@ -2,6 +2,7 @@
 
 pub mod gnu;
 pub mod repeat;
+mod slowest;
 
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::frame::WindowState;
@@ -169,6 +170,7 @@ fn tree_lines(report: &RunReport, tree: &Tree) -> Vec<String> {
     ];
     lines.extend(ran_on(tree));
     lines.extend(exited(tree));
+    lines.extend(slowest::lines(tree));
     lines.push(exactness(tree));
     lines.extend(audit::lines(&tree.audit).into_iter().map(|line| named("audit", line)));
     lines
@@ -338,6 +340,9 @@ fn tree_json(tree: &Tree) -> Value {
         "life_ns": tree.life_ns,
         "counters": counters,
         "exited": exited,
+        "slowest": slowest::json(tree),
+        "slowest_lost": tree.slowest.as_ref().ok().map(|slowest| slowest.lost),
+        "slowest_missing": tree.slowest.as_ref().err(),
         "cpus": cpus,
         "living_threads": tree.living,
         "exact": tree.exact,

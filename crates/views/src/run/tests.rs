@@ -2,8 +2,19 @@
 
 use super::*;
 use exactop_model::exactness::WindowState;
-use exactop_model::run::{CpuStat, End, Exited, Rusage};
+use exactop_model::run::{CpuStat, End, Exited, Rusage, Single, Slowest};
 use exactop_model::{Comm, Counters};
+
+fn single(command: Option<&[u8]>) -> Single {
+    Single {
+        pid: 4711,
+        ppid: 12,
+        comm: Comm::new(b"c\x1bc1"),
+        command: command.map(<[u8]>::to_vec),
+        elapsed_ns: 3_410_000_000,
+        run_ns: 7_250_000,
+    }
+}
 
 fn report() -> RunReport {
     let mut delta = Counters::zero();
@@ -28,6 +39,10 @@ fn report() -> RunReport {
             .into_iter()
             .map(|(name, processes, run_ns)| (Comm::new(name), Exited { processes, run_ns }))
             .collect(),
+        slowest: Ok(Slowest {
+            list: vec![single(Some(b"cc1 -quiet \x1b[2J x.c")), single(None)],
+            lost: 2,
+        }),
         cpus: [(0, 6_000_000_000), (1, 2_720_000_000)].into(),
         ..Tree::default()
     };

@@ -57,13 +57,21 @@ pub fn run(
     follower.advance();
     let (end, rusage) = ended?;
     let words = typed.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let command: Vec<String> = words.collect();
+    let mut tree = follower.finish();
+    // It may have been gone before anyone could look: what was typed is known.
+    let slowest = tree.as_mut().ok().and_then(|tree| tree.slowest.as_mut().ok());
+    let own = slowest.and_then(|of| of.list.iter_mut().find(|one| one.pid == child.id()));
+    if let Some(own) = own {
+        own.command.get_or_insert_with(|| command.join(" ").into_bytes());
+    }
     Ok(RunReport {
-        command: words.collect(),
+        command,
         end,
         elapsed_ns,
         rusage,
         resident_floor_kib,
-        tree: follower.finish(),
+        tree,
         group: group.map(closed),
     })
 }

@@ -1,0 +1,137 @@
+//! Tags: several rows at once, for a signal or a nice value.
+
+use super::arrange::RowId;
+use super::question::{Prompt, Question};
+use super::target::{Deed, Target};
+use super::{Action, App, Page};
+use crate::keys::KeyCommand;
+use crate::signals;
+use exactop_model::TaskKey;
+
+/// The first process is never one of many.
+const INIT: u32 = 1;
+/// Names of those meant that are told.
+const NAMED: usize = 3;
+
+/// Tasks by key, in the order in which they were tagged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tags(Vec<TaskKey>);
+
+impl Tags {
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn has(&self, id: RowId) -> bool {
+        matches!(id, RowId::Task(key) if self.0.contains(&key))
+    }
+}
+
+/// Those meant, in words: `3 processes (sh 7, sh 8, dd 9)`.
+pub fn all(targets: &[Target]) -> String {
+    let some = targets.iter().take(NAMED).map(|target| format!("{} {}", target.name, target.pid));
+    let more = if targets.len() > NAMED { ", …" } else { "" };
+    let names = some.collect::<Vec<_>>().join(", ");
+    match targets.len() {
+        1 => format!("1 process ({names})"),
+        n => format!("{n} processes ({names}{more})"),
+    }
+}
+
+impl App {
+    /// Tags the selected row and goes on to the next, or takes its tag. `None`: no row is selected.
+    pub(super) fn on_tag(&mut self) -> Option<Action> {
+        let (Page::Table, false, Some(id)) = (&self.page, self.past.is_some(), self.selected())
+        else {
+            return None;
+        };
+        let RowId::Task(key) = id else {
+            self.complain("who exited cannot be tagged");
+            return Some(Action::Draw);
+        };
+        match self.tags.0.iter().position(|tagged| *tagged == key) {
+            Some(at) => {
+                self.tags.0.remove(at);
+            }
+            None => self.tags.0.push(key),
+        }
+        Some(self.move_selection(KeyCommand::Down))
+    }
+
+    pub(super) fn untag(&mut self) {
+        self.tags = Tags::default();
+    }
+
+    /// Who is gone is tagged no more.
+    pub(super) fn forget_gone_tags(&mut self) {
+        if let Some(arranged) = &self.arranged {
+            self.tags.0.retain(|&key| arranged.task(key).is_some());
+        }
+    }
+
+    /// Whom a deed on the tagged rows hits, each once.
+    fn tagged(&self, deed: Deed) -> Vec<Target> {
+        let Some(arranged) = &self.arranged else { return Vec::new() };
+        let mut targets: Vec<Target> = Vec::new();
+        for &key in &self.tags.0 {
+            let Some(target) = arranged.target(RowId::Task(key), deed) else { continue };
+            let is_new = targets.iter().all(|other| other.key != target.key);
+            if is_new && target.key.tgid != INIT {
+                targets.push(target);
+            }
+        }
+        targets
+    }
+
+    /// What to do to those who are tagged. `None`: nobody is.
+    pub(super) fn ask_of_tagged(&self, deed: Deed) -> Option<Prompt> {
+        if self.process_page().is_some() {
+            return None;
+        }
+        let targets = self.tagged(deed);
+        if targets.is_empty() {
+            return None;
+        }
+        let whom = all(&targets);
+        Some(match deed {
+            Deed::Kill => {
+                let label = format!("signal for {whom}");
+                Prompt::new(Question::KillTagged(targets), label, Some("15 TERM".into()))
+            }
+            Deed::Renice => {
+                let label = format!("new nice value, -20 to 19, for {whom}");
+                Prompt::new(Question::ReniceTagged(targets), label, None)
+            }
+        })
+    }
+
+    /// Those of them who still are who they were.
+    pub(super) fn still_there(&mut self, targets: Vec<Target>) -> Vec<Target> {
+        let there: Vec<Target> =
+            targets.iter().filter(|target| !self.is_replaced(target)).cloned().collect();
+        if there.is_empty() {
+            self.complain(format!("{} have exited: nothing done", all(&targets)));
+        }
+        there
+    }
+
+    /// Says how it went with all of them.
+    pub fn done_to_all(&mut self, what: &str, results: Vec<(Target, Result<(), String>)>) {
+        let count = results.len();
+        let failed = results.iter().filter(|(_, result)| result.is_err()).count();
+        match results.into_iter().find_map(|(_, result)| result.err()) {
+            None => self.say(format!("{what} for {count} processes")),
+            Some(why) => self.complain(format!("{what} for {} of {count}: {why}", count - failed)),
+        }
+        self.untag();
+    }
+}
+
+/// A signal in words.
+pub(crate) fn sent(signal: i32) -> String {
+    format!("{} sent", signals::name(signal))
+}

@@ -1,0 +1,146 @@
+//! Several rows at once: tags, and what is done to all of them.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_testkit::{arranged, details};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{Action, App, Settings, Target};
+use ratatui::style::Modifier;
+
+fn app() -> App {
+    let mut app = App::new(Settings::default()).unwrap();
+    app.resize(80, 24);
+    app.accept(arranged(&app.ask(), 0), &mut details);
+    app.look(&mut details);
+    app
+}
+
+fn key(app: &mut App, code: KeyCode) -> Action {
+    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    if action == Action::Rearrange {
+        app.accept(arranged(&app.ask(), 0), &mut details);
+    }
+    app.look(&mut details);
+    action
+}
+
+fn keys(app: &mut App, text: &str) -> Action {
+    text.chars().fold(Action::Draw, |_, c| {
+        key(app, if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) })
+    })
+}
+
+/// Selects a process by its PID.
+fn select(app: &mut App, pid: u32) {
+    key(app, KeyCode::Home);
+    for _ in 0..app.line_count() {
+        let line = app.selected_line().unwrap();
+        if app.entries().nth(line).unwrap().row.key.tid == pid {
+            return;
+        }
+        key(app, KeyCode::Down);
+    }
+    panic!("{pid} is not there");
+}
+
+fn pids(targets: &[Target]) -> Vec<u32> {
+    targets.iter().map(|target| target.pid).collect()
+}
+
+#[test]
+fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
+    let mut app = app();
+    for pid in [22_417, 22_418, 812] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    assert_ne!(app.selected_line(), None, "it goes on to the next row");
+    // Once more takes the tag.
+    select(&mut app, 812);
+    keys(&mut app, " ");
+    keys(&mut app, "k");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.contains("2 processes (sh 22417, sh 22418)"), "{asked}");
+    keys(&mut app, "9\n");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.contains("send SIGKILL to 2 processes"), "{asked}");
+    assert_eq!(keys(&mut app, "n"), Action::Draw);
+    keys(&mut app, "k9\n");
+    let Action::SignalAll(targets, 9) = keys(&mut app, "y") else { panic!("nothing is sent") };
+    assert_eq!(pids(&targets), [22_417, 22_418]);
+    let mut results: Vec<_> = targets.into_iter().map(|target| (target, Ok(()))).collect();
+    results[1].1 = Err("not permitted".into());
+    app.done_to_all("SIGKILL sent", results);
+    let said = app.message().unwrap();
+    assert!(said.is_error && said.text == "SIGKILL sent for 1 of 2: not permitted", "{said:?}");
+    // The tags are gone with it.
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, "k");
+    assert!(app.prompt().unwrap().head().starts_with("PID to signal"));
+}
+
+#[test]
+fn nice_values_too_and_process_1_is_never_one_of_many() {
+    let mut app = app();
+    for pid in [1, 812] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    keys(&mut app, "r");
+    assert!(app.prompt().unwrap().head().contains("1 process (postgres 812)"));
+    keys(&mut app, "20\n");
+    assert!(app.message().unwrap().text.contains("-20 to 19"));
+    keys(&mut app, "r5\n");
+    let Action::ReniceAll(targets, 5) = keys(&mut app, "y") else { panic!("nothing is set") };
+    assert_eq!(pids(&targets), [812]);
+}
+
+#[test]
+fn who_has_another_start_by_now_is_left_out() {
+    let mut app = app();
+    for pid in [22_417, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    keys(&mut app, "k\n");
+    let mut frame = arranged(&app.ask(), 1);
+    let reused = frame.rows.iter_mut().filter(|row| row.key.tgid == 22_417);
+    reused.for_each(|row| row.key.start_ns += 10_000_001);
+    app.accept(frame, &mut details);
+    let Action::SignalAll(targets, 15) = keys(&mut app, "y") else { panic!("nothing is sent") };
+    assert_eq!(pids(&targets), [22_418]);
+}
+
+#[test]
+fn a_selected_row_and_its_present_value_are_named_at_once() {
+    let mut app = app();
+    select(&mut app, 22_418);
+    keys(&mut app, "k");
+    assert!(app.prompt().unwrap().head().starts_with("signal for PID 22418 (sh)"));
+    key(&mut app, KeyCode::Esc);
+    keys(&mut app, "r");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.contains("PID 22418 (sh), which has 0"), "{asked}");
+    keys(&mut app, "7\n");
+    assert!(app.prompt().unwrap().head().contains("PID 22418 (sh) from 0 to 7?"));
+    let answer = keys(&mut app, "y");
+    assert!(matches!(&answer, Action::Renice { target, nice: 7 } if target.pid == 22_418));
+}
+
+#[test]
+fn tags_are_seen_and_escape_takes_them_and_without_a_selection_space_looks() {
+    let mut app = app();
+    assert_eq!(keys(&mut app, " "), Action::Refresh);
+    select(&mut app, 22_417);
+    keys(&mut app, " ");
+    let underlined = |app: &App| {
+        let mut canvas = Canvas::new(80, 24);
+        draw(app, Theme::MONO, &mut canvas);
+        let text: String = canvas.cells().content.iter().map(|cell| cell.symbol()).collect();
+        let y = (8..23).filter(|&y| canvas.cells()[(3, y)].modifier.contains(Modifier::UNDERLINED));
+        (y.count(), text.contains("1 tagged"))
+    };
+    assert_eq!(underlined(&app), (1, true));
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(underlined(&app), (0, false));
+}
