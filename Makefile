@@ -124,7 +124,7 @@ fleet-spark: fleet-python
 FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
 
 .PHONY: test-fleet
-test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes, rollouts (Python's, installed below target/)
+test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
 	$(CARGO) build -q -p exactop
