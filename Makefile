@@ -117,14 +117,14 @@ fleet-python:
 .PHONY: fleet-spark
 fleet-spark: fleet-python
 	@scripts/deps.sh fleet
-	@target/fleet/bin/python3 -c 'import pyspark' 2>/dev/null || \
-	    target/fleet/bin/python3 -m pip install --quiet pyspark
+	@target/fleet/bin/python3 -c 'import pyspark, grafana_foundation_sdk' 2>/dev/null || \
+	    target/fleet/bin/python3 -m pip install --quiet pyspark 'grafana-foundation-sdk==1769699998!10.1.0'
 
 # What happens to the fleet that is tested: a little of everything.
 FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
 
 .PHONY: test-fleet
-test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same (Python's, installed below target/)
+test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
 	$(CARGO) build -q -p exactop
@@ -132,6 +132,8 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
 	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
+	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
+	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
 
 # Hosts and hours of the fleet that is shown, and what happens to it.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20

@@ -10,7 +10,7 @@ build=(clang libelf-dev zlib1g-dev pkg-config)
 test=(procps tmux valgrind stress-ng prometheus runc containerd podman systemd-container bpftool)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
-fleet=(default-jre-headless)
+fleet=(default-jre-headless prometheus victoria-metrics)
 truth=(stress-ng rt-tests postgresql nginx-light wrk)
 
 missing() {

@@ -18,6 +18,7 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Bench(bench::Args),
+    FleetMetrics(fleet_sim::scraped::Args),
     FleetSim(fleet_sim::Args),
     Fuzz(fuzz::Args),
     Hostile(hostile::Args),
@@ -28,6 +29,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
+        Task::FleetMetrics(args) => fleet_sim::scraped::run(&args),
         Task::FleetSim(args) => fleet_sim::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Hostile(args) => hostile::run(&args),

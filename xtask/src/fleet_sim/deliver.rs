@@ -5,7 +5,7 @@ use super::plan::{Host, Plan};
 use anyhow::Result;
 use exactop_export::{FleetTables, Had};
 use exactop_files::Directory;
-use exactop_model::Book;
+use exactop_model::{Book, Window};
 use exactop_recording::Span;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -99,19 +99,21 @@ fn lives(plan: &Plan, host: &Host) -> Vec<(u64, u64)> {
 }
 
 /// A boot under way.
-struct Boot<'a> {
+pub struct Boot<'a> {
     plan: &'a Plan,
     host: &'a Host,
     id: String,
     machine: Machine,
-    book: Book,
+    /// As of its last window's end.
+    pub book: Book,
     offset_ns: i64,
     /// Where the last window that is there ends, by CLOCK_MONOTONIC.
     reach_ns: Option<u64>,
 }
 
 impl<'a> Boot<'a> {
-    fn new(plan: &'a Plan, host: &'a Host, number: u64, from: u64) -> Boot<'a> {
+    /// The boot of this number, which is looked at from a window on.
+    pub fn new(plan: &'a Plan, host: &'a Host, number: u64, from: u64) -> Boot<'a> {
         // The first boot began long ago, the next one a minute before its first window.
         let t0_ns = if number == 0 { host.uptime_ns } else { MINUTE };
         let begins = plan.begin_ns
@@ -131,6 +133,25 @@ impl<'a> Boot<'a> {
         }
     }
 
+    /// What CLOCK_MONOTONIC is behind the wall clock.
+    pub fn wall_offset_ns(&self) -> i64 {
+        self.offset_ns
+    }
+
+    /// The window of this number goes by.
+    pub fn advance(&mut self, n: u64) -> Option<Window> {
+        let is_slower = self.host.rolled_out && n + 1 >= self.plan.windows / 2;
+        let now = self.machine.snapshot(if is_slower { self.plan.slower } else { 0.0 });
+        self.book.advance(now)
+    }
+
+    /// Writes the window that went by.
+    pub fn put(&self, window: &Window, tables: &mut FleetTables) -> Result<()> {
+        let (t0_ns, t1_ns) = (window.t0_ns, window.t1_ns);
+        let span = Span { t0_ns, t1_ns, wall_offset_ns: self.offset_ns };
+        Ok(tables.put(&self.host.name, &self.id, &Had { window, span, book: &self.book })?)
+    }
+
     fn window(
         &mut self,
         n: u64,
@@ -138,12 +159,7 @@ impl<'a> Boot<'a> {
         out: &mut Deliveries,
         told: &mut Delivered,
     ) -> Result<()> {
-        let is_slower = self.host.rolled_out && n + 1 >= self.plan.windows / 2;
-        let now = self.machine.snapshot(if is_slower { self.plan.slower } else { 0.0 });
-        let Some(window) = self.book.advance(now) else { return Ok(()) };
-        let span =
-            Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: self.offset_ns };
-        let had = Had { window: &window, span, book: &self.book };
+        let Some(window) = self.advance(n) else { return Ok(()) };
         told.last_is_lost = fate == Fate::Lost;
         let to = match fate {
             Fate::Lost => {
@@ -156,7 +172,7 @@ impl<'a> Boot<'a> {
         };
         told.late += u64::from(fate == Fate::Late);
         for tables in to {
-            tables.get_or_insert_default().put(&self.host.name, &self.id, &had)?;
+            self.put(&window, tables.get_or_insert_default())?;
             told.rows += 1;
             told.capacity_ns += u128::from(self.host.cpus) * u128::from(window.length_ns());
         }

@@ -1,11 +1,13 @@
 //! What runs on a host: made-up mixes of the kinds that machines are bought for.
 
+use super::recorded::Recorded;
 use exactop_model::named::Named;
 use rand::rngs::StdRng;
 use rand::RngExt;
+use std::sync::Arc;
 
 /// The kind of a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Mix {
     /// Pods, more than have rows of their own.
     Web,
@@ -15,6 +17,8 @@ pub enum Mix {
     Build,
     /// A shell that starts processes as fast as it can.
     Storm,
+    /// What a recording says ran.
+    Recorded(Arc<Recorded>),
 }
 
 /// What lives as long as the host, or what its children do that end.
@@ -34,16 +38,21 @@ pub struct Service {
 
 impl Mix {
     /// As its hosts are called.
-    pub const fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Mix::Web => "web",
             Mix::Database => "db",
             Mix::Build => "build",
             Mix::Storm => "storm",
+            Mix::Recorded(recorded) => &recorded.name,
         }
     }
 
-    pub fn drawn(draw: &mut StdRng) -> Mix {
+    /// One of those that were recorded, or, without any, of those made up here.
+    pub fn drawn(draw: &mut StdRng, recorded: &[Arc<Recorded>]) -> Mix {
+        if !recorded.is_empty() {
+            return Mix::Recorded(Arc::clone(&recorded[draw.random_range(0..recorded.len())]));
+        }
         match draw.random_range(0..10) {
             0..5 => Mix::Web,
             5..8 => Mix::Database,
@@ -53,13 +62,14 @@ impl Mix {
     }
 
     /// What runs on a host of the kind, beside what runs on all.
-    pub fn services(self, draw: &mut StdRng) -> Vec<Service> {
+    pub fn services(&self, draw: &mut StdRng) -> Vec<Service> {
         let mut all = everywhere();
         match self {
             Mix::Web => all.extend(web(draw)),
             Mix::Database => all.extend(database()),
             Mix::Build => all.extend(build()),
             Mix::Storm => all.extend(storm()),
+            Mix::Recorded(recorded) => all.extend(recorded.services.iter().cloned()),
         }
         all
     }

@@ -9,6 +9,8 @@ mod deliver;
 mod machine;
 mod mixes;
 mod plan;
+mod recorded;
+pub mod scraped;
 
 use anyhow::{ensure, Context, Result};
 use deliver::Delivered;
@@ -66,6 +68,9 @@ pub struct Args {
     /// Per cent of hosts (named *-next) on which, from half of the time on, agent.service uses so many per cent more
     #[arg(long, value_name = "PCT_HOSTS,PCT_SLOWER", value_parser = plan::regression)]
     regression: Option<(f64, f64)>,
+    /// Hosts run what this recording says ran (again for more of them), instead of mixes that are made up
+    #[arg(long, value_name = "RECORDING")]
+    mix_from: Vec<PathBuf>,
 }
 
 /// When it begins: of late, since a store keeps windows of the last days only, and not in hours to come, where a host

@@ -1,11 +1,13 @@
 //! What hosts there are, and what happens to each: drawn once, by the seed.
 
 use super::mixes::Mix;
+use super::recorded::{self, Recorded};
 use super::{begins, Args, BATCH_S};
 use anyhow::{ensure, Result};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
+use std::sync::Arc;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -75,8 +77,9 @@ impl Plan {
         );
         let mut draw = StdRng::seed_from_u64(args.seed);
         let (share, slower) = args.regression.unwrap_or((0.0, 0.0));
+        let recorded = recorded::all(&args.mix_from)?;
         let mut hosts: Vec<Host> =
-            (0..args.hosts).map(|n| Host::drawn(n, window_ns, &mut draw)).collect();
+            (0..args.hosts).map(|n| Host::drawn(n, window_ns, &mut draw, &recorded)).collect();
         let mut order: Vec<usize> = (0..hosts.len()).collect();
         order.shuffle(&mut draw);
         let changed = (share / 100.0 * hosts.len() as f64).round() as usize;
@@ -105,8 +108,8 @@ impl Plan {
 }
 
 impl Host {
-    fn drawn(n: u32, window_ns: u64, draw: &mut StdRng) -> Host {
-        let mix = Mix::drawn(draw);
+    fn drawn(n: u32, window_ns: u64, draw: &mut StdRng, recorded: &[Arc<Recorded>]) -> Host {
+        let mix = Mix::drawn(draw, recorded);
         Host {
             name: format!("{}-{n:05}", mix.name()),
             mix,

@@ -21,6 +21,7 @@ fn args(output: &Path, hosts: u32, hours: f64) -> Args {
         dead: 0,
         restarted: 0,
         regression: None,
+        mix_from: Vec::new(),
     }
 }
 
@@ -161,4 +162,48 @@ fn a_directory_with_something_in_it_is_left_alone() {
             && plan::regression("5").is_err()
             && plan::regression("5,x").is_err()
     );
+}
+
+/// A recording of the machine of the tests.
+fn recording(path: &Path) {
+    use exactop_recording::{Clocks, Machine, Options, Recorder, Sync};
+    let machine = Machine {
+        host: "one".into(),
+        boot_id: "boot".into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        exactop: "0.2.0".into(),
+    };
+    let options = Options { sync: Sync::Never, ..Options::default() };
+    let mut recorder = Recorder::open(path, machine, options).expect("a recorder");
+    let mut book = exactop_model::Book::new();
+    for n in 0..20 {
+        let now = exactop_testkit::snapshot(exactop_model::SourceKind::Ledger, n, None);
+        recorder.record(&now, &book, Clocks { wall_offset_ns: 0, suspended_ns: 0 });
+        book.advance(now);
+    }
+}
+
+#[test]
+fn hosts_run_what_was_recorded() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("My shop");
+    recording(&path);
+    let out = dir.path().join("books");
+    let args = Args { mix_from: vec![path.clone()], ..args(&out, 3, 0.1) };
+    let plan = Plan::of(&args).expect("a plan");
+    assert!(
+        plan.hosts.iter().all(|host| host.name.starts_with("myshop-")),
+        "{}",
+        plan.hosts[0].name
+    );
+    let ran = recorded::all(&[path]).expect("a recording");
+    let postgres = ran[0].services.iter().find(|service| service.command == "postgres");
+    assert!(postgres.is_some_and(|service| service.share > 1), "{:?}", ran[0].services);
+    let delivered = simulate(&args).expect("made");
+    let balance = balance(&args);
+    assert!(balance.holds());
+    assert_eq!(balance.sums.cpus_x_time_ns, capacity(&delivered));
+    // A recording without windows is no mix.
+    assert!(recorded::all(&[dir.path().join("nothing")]).is_err());
 }

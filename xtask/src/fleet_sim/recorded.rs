@@ -1,0 +1,110 @@
+//! A mix that was recorded: what ran on a machine, as parts of all of its CPUs' time.
+
+use super::mixes::Service;
+use anyhow::{ensure, Context, Result};
+use exactop_metrics::{charges, CgroupNames, Charge, Labels, Names, Naming, Settings};
+use exactop_model::named::Named;
+use exactop_model::Book;
+use exactop_recording::{Recording, When, Windows};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// More groups than these a host is not given; what the others used is nobody's there.
+const MOST: usize = 80;
+/// Threads that wait all the time are no part of a mix: so much of each for 1000 of what it runs.
+const LONGEST_WAIT: u128 = 20_000;
+
+/// What ran, under a name for its hosts.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    pub name: String,
+    pub services: Vec<Service>,
+}
+
+/// Those of some recordings.
+pub fn all(paths: &[PathBuf]) -> Result<Vec<Arc<Recorded>>> {
+    let read = |path: &PathBuf| {
+        let read = Recorded::read(path).with_context(|| path.display().to_string());
+        read.map(Arc::new)
+    };
+    paths.iter().map(read).collect()
+}
+
+/// Names as the recording has them.
+pub struct Known<'a>(pub &'a Book);
+
+impl Names for Known<'_> {
+    fn cgroup(&self, id: u64) -> Option<CgroupNames> {
+        let named = &self.0.group(id)?.named;
+        Some(CgroupNames {
+            namespace: named.namespace.clone(),
+            pod: named.pod.clone(),
+            container: named.container.clone(),
+            unit: named.unit.clone(),
+        })
+    }
+
+    fn user(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+impl Recorded {
+    fn read(path: &Path) -> Result<Recorded> {
+        let mut windows = Windows::of(Recording::open(path)?, When::default())?;
+        let (mut sums, mut capacity_ns) = (BTreeMap::<Labels, Charge>::new(), 0u128);
+        let settings = Settings::default();
+        while windows.advance()? {
+            let replay = windows.replay();
+            let (Some(window), book) = (replay.window(), replay.book()) else { continue };
+            let names = Known(book);
+            let mut naming = Naming::new(&settings, &names);
+            capacity_ns += window.cpus.len() as u128 * u128::from(window.length_ns());
+            for (raw, charge) in charges(window, book, &settings) {
+                sums.entry(naming.labels(&raw)).or_default().add(&charge);
+            }
+        }
+        ensure!(capacity_ns > 0, "no windows");
+        let mut all: Vec<_> = sums.into_iter().filter(|(_, charge)| charge.run_ns > 0).collect();
+        all.sort_by_key(|(_, charge)| std::cmp::Reverse(charge.run_ns));
+        all.truncate(MOST);
+        let services = all.iter().map(|(labels, charge)| service(labels, charge, capacity_ns));
+        Ok(Recorded { name: name(path), services: services.collect() })
+    }
+}
+
+/// A group as part of all CPUs x time.
+fn service(labels: &Labels, charge: &Charge, capacity_ns: u128) -> Service {
+    let label = |at: usize| labels.0.get(at).cloned().flatten();
+    let named = Named {
+        namespace: label(0),
+        pod: label(1),
+        container: label(2),
+        unit: label(3),
+        ..Named::default()
+    };
+    let part = |of: u128, whole: u128| u32::try_from(of / whole.max(1)).unwrap_or(u32::MAX);
+    let wait = |ns: u128| part((ns * 1000).min(charge.run_ns * LONGEST_WAIT), charge.run_ns);
+    Service {
+        command: label(4).unwrap_or_default(),
+        named,
+        share: part(charge.run_ns * 10_000, capacity_ns).max(1),
+        waits: charge.waits_ns.map(wait),
+        // In 10 s on each CPU; who has few lives.
+        exits: part(charge.exited * 10_000_000_000, capacity_ns),
+        is_new: false,
+    }
+}
+
+/// Of its file or directory, as far as a host may be called so.
+fn name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let name: String =
+        stem.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').take(32).collect();
+    if name.is_empty() {
+        "recorded".into()
+    } else {
+        name
+    }
+}
