@@ -53,7 +53,8 @@ def block(exactop, directory, match):
                             start_new_session=True, user=None if "--user" in command else USER)
     try:
         time.sleep(2)
-        return match[1] + screen(exactop, match[3]) + match[5]
+        shown = screen(exactop, match[3]).replace(exactop, "exactop")
+        return match[1] + shown + match[5]
     finally:
         os.killpg(load.pid, signal.SIGTERM)
         load.wait()

@@ -166,18 +166,19 @@ impl Canvas {
     }
 }
 
-/// What stands for a character where there is only ASCII: the higher a bar, the darker; letters of a name are
-/// `?`.
-fn ascii(symbol: &str) -> char {
+/// What stands for a character where there is only ASCII: the higher a bar, the darker; none of those that mark
+/// states and accounts is another's. Letters of a name are `?`.
+pub(crate) fn ascii(symbol: &str) -> char {
     match symbol.chars().next() {
         Some('▁') => '_',
-        Some('▂' | '·' | '░') => '.',
+        Some('▂' | '·') => '.',
+        Some('░') => 's',
         Some('▃' | '▒') => ':',
         Some('▄') => '-',
         Some('▅') => '=',
         Some('▆') => '+',
         Some('▇' | '▓' | '◆') => '*',
-        Some('█') => '#',
+        Some('█') => '@',
         Some('│') => '|',
         Some('├' | '⇕') => '+',
         Some('└') => '`',

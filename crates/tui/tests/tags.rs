@@ -96,6 +96,36 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
 }
 
 #[test]
+fn where_only_process_1_is_tagged_nobody_else_is_offered() {
+    let mut app = app();
+    select(&mut app, 1);
+    keys(&mut app, " k");
+    assert_eq!(app.prompt().unwrap().head(), "PID to signal");
+}
+
+#[test]
+fn tags_stay_on_those_who_sleep_while_another_page_is_looked_at() {
+    let mut app = app();
+    for pid in [22_417, 22_418] {
+        select(&mut app, pid);
+        keys(&mut app, " ");
+    }
+    select(&mut app, 812);
+    key(&mut app, KeyCode::Enter);
+    // A page of a process has no row of those who sleep.
+    let mut frame = arranged(&app.ask(), 1);
+    frame.rows.retain(|row| row.key.tgid == 812);
+    app.accept(frame, &mut details);
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(app.ask().options.still, exactop_model::Still::All);
+    let frame = arranged(&app.ask(), 1);
+    app.accept(frame, &mut details);
+    keys(&mut app, "k");
+    let asked = app.prompt().unwrap().head();
+    assert!(asked.starts_with("signal for 2 processes"), "{asked}");
+}
+
+#[test]
 fn who_has_another_start_by_now_is_left_out() {
     let mut app = app();
     for pid in [22_417, 22_418] {

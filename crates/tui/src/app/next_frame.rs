@@ -69,7 +69,8 @@ impl App {
         if self.process_page().is_some() {
             return Still::Hide;
         }
-        if self.marked.is_some() {
+        // Who is tagged stays so while it sleeps.
+        if self.marked.is_some() || !self.tags.is_empty() {
             return Still::All;
         }
         if self.settings.tree || self.search.is_some() || self.end_due {

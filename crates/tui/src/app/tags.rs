@@ -66,9 +66,10 @@ impl App {
         self.tags = Tags::default();
     }
 
-    /// Who is gone is tagged no more.
+    /// Who is gone is tagged no more. A process's page has only who did something.
     pub(super) fn forget_gone_tags(&mut self) {
-        if let Some(arranged) = &self.arranged {
+        let has_everyone = self.process_page().is_none() && self.past.is_none();
+        if let Some(arranged) = self.arranged.as_ref().filter(|_| has_everyone) {
             self.tags.0.retain(|&key| arranged.task(key).is_some());
         }
     }
@@ -89,12 +90,13 @@ impl App {
 
     /// What to do to those who are tagged. `None`: nobody is.
     pub(super) fn ask_of_tagged(&self, deed: Deed) -> Option<Prompt> {
-        if self.process_page().is_some() {
+        if self.process_page().is_some() || self.tags.is_empty() {
             return None;
         }
         let targets = self.tagged(deed);
         if targets.is_empty() {
-            return None;
+            // Not the selected row: nobody meant that one.
+            return Some(Prompt::whom(deed, None));
         }
         let whom = all(&targets);
         Some(match deed {

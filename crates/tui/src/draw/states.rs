@@ -100,6 +100,12 @@ mod tests {
     fn every_state_has_its_own_mark_and_a_column() {
         let glyphs: HashSet<char> = marks().map(|m| m.glyph).collect();
         assert_eq!(glyphs.len(), marks().count());
+        let ascii = |glyph: &char| match glyph.is_ascii() {
+            true => *glyph,
+            false => crate::canvas::ascii(&glyph.to_string()),
+        };
+        let plain: HashSet<char> = glyphs.iter().map(ascii).collect();
+        assert_eq!(plain.len(), glyphs.len(), "in ASCII, too: {plain:?}");
         let columns: HashSet<_> = marks().filter_map(|m| m.column).collect();
         assert_eq!(columns.len(), marks().count());
         assert!(columns.iter().all(|id| id.column().rounding == Rounding::States));

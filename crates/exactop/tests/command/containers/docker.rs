@@ -11,37 +11,55 @@ use std::process::{Child, Command};
 /// Where each Docker keeps what it knows of containers, unless it is told otherwise.
 const KEPT: &str = "/var/lib/docker";
 
+/// What it makes wherever else it is told to be.
+const MADE: [&str; 2] = ["/etc/docker", "/run/docker"];
+
 const IMAGE: &str = "exactop-test";
 
 /// A Docker of our own, whose containers are kept where every Docker's are; gone at the end.
 struct Docker {
     child: Child,
     dir: tempfile::TempDir,
+    /// What else it makes, and whether that was not there before.
+    made: [(&'static str, bool); 2],
 }
 
 impl Docker {
-    /// `None`: there is none, or this machine has one of its own that is not to be disturbed.
+    /// `None`: there is none, this machine has one of its own that is not to be disturbed, or none can run here.
     fn start() -> Option<Docker> {
-        if Path::new(KEPT).exists() || Path::new("/run/docker.sock").exists() {
-            eprintln!("left out: this machine's own Docker is not to be disturbed");
-            return None;
-        }
         if !is_here("dockerd", "docker.io") || !is_here("docker", "docker.io") {
             return None;
         }
+        // Whoever makes it may remove it: nobody else has anything in it.
+        if Path::new("/run/docker.sock").exists() || fs::create_dir(KEPT).is_err() {
+            eprintln!("left out: this machine's own Docker is not to be disturbed");
+            return None;
+        }
         let dir = tempfile::tempdir().expect("a directory");
+        let made = MADE.map(|path| (path, !Path::new(path).exists()));
         let log = File::create(dir.path().join("log")).expect("a file");
-        let mut dockerd = Command::new("dockerd");
+        // It ends with whoever started it.
+        let mut dockerd = Command::new("setpriv");
+        dockerd.args(["--pdeathsig", "TERM", "dockerd"]);
         dockerd.args(["--data-root", KEPT, "--storage-driver=vfs", "--bridge=none"]);
         dockerd.args(["--iptables=false", "--ip6tables=false", "--host"]).arg(host(dir.path()));
         dockerd.arg("--exec-root").arg(dir.path().join("run"));
         dockerd.arg("--pidfile").arg(dir.path().join("pid"));
         dockerd.stdout(log.try_clone().expect("a file")).stderr(log);
         let child = dockerd.spawn().expect("it starts");
-        let docker = Docker { child, dir };
-        wait_until("Docker answers", || {
-            docker.client(&["version"]).output().is_ok_and(|done| done.status.success())
+        let mut docker = Docker { child, dir, made };
+        let mut ended = false;
+        wait_until("Docker answers, or ends", || {
+            ended = docker.child.try_wait().expect("a child").is_some();
+            let version = docker.client(&["version"]).output();
+            ended || version.is_ok_and(|done| done.status.success())
         });
+        if ended {
+            let log = fs::read_to_string(docker.dir.path().join("log")).unwrap_or_default();
+            let last = log.lines().last().unwrap_or_default();
+            eprintln!("left out: Docker does not run here: {last}");
+            return None;
+        }
         Some(docker)
     }
 
@@ -80,6 +98,9 @@ impl Drop for Docker {
         send(self.child.id(), TERM);
         let _ = self.child.wait();
         let _ = fs::remove_dir_all(KEPT);
+        for (path, _) in self.made.iter().filter(|(_, is_ours)| *is_ours) {
+            let _ = fs::remove_dir_all(path);
+        }
         remove_left("docker");
     }
 }
