@@ -36,9 +36,11 @@ struct thread {
 	bool pad;
 };
 
+/* Written at each switch there: a line of its own for each CPU. */
 struct cpu {
 	__u64 switches;
 	__u64 idles;
+	__u64 pad[6];
 };
 
 struct scratch {
@@ -127,14 +129,20 @@ static __always_inline __u32 number_of(struct ex_stack *stack)
 	return number ? *number : 0;
 }
 
-/* On whose behalf the kernel moves a task now. */
-static __always_inline __u32 stack_now(void *ctx)
+/* On whose behalf the kernel moves a task now; 0: why that is not told is among the facts. */
+static __always_inline __u32 stack_now(void *ctx, struct ex_migration_key *key)
 {
 	struct ex_stack *stack = blank_stack();
+	__u32 number;
 
-	if (!stack || bpf_get_stack(ctx, stack, sizeof(*stack), 0) <= 0)
+	if (!stack || bpf_get_stack(ctx, stack, sizeof(*stack), 0) <= 0) {
+		key->facts |= EX_STACK_REFUSED;
 		return 0;
-	return number_of(stack);
+	}
+	number = number_of(stack);
+	if (!number)
+		key->facts |= EX_NO_STACK;
+	return number;
 }
 
 /* What the moved task is in the middle of. */
@@ -168,9 +176,7 @@ static __always_inline void tell_why(struct ex_migration_key *key, void *ctx,
 {
 	if (key->facts & EX_WAKING)
 		return;
-	key->stack = stack_now(ctx);
-	if (!key->stack)
-		key->facts |= EX_NO_STACK;
+	key->stack = stack_now(ctx, key);
 	if (!key->facts && is_stopper(bpf_get_current_task_btf()))
 		key->own = stack_of(task);
 }
@@ -181,7 +187,7 @@ static __always_inline struct ex_migration *count_move(struct ex_migration_key *
 	struct ex_migration *move, fresh = {};
 
 	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
-	move = FIND_OR_LOSE(moves, key, &fresh);
+	move = FIND_OR_ADD(moves, key, &fresh);
 	if (move)
 		move->moves++;
 	return move;
@@ -240,16 +246,14 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 {
 	struct ex_migration_key key = {.tgid = p->tgid, .tid = p->pid, .from = cpu_of(p), .to = to};
 	__u64 now = bpf_ktime_get_ns();
-	bool left_idle = false;
+	bool left_idle = false, is_known = false;
 	struct ex_migration *move;
 	struct thread *t;
 	struct rq *rq;
 
 	if (key.from == key.to || !is_chosen(p) || is_hidden())
 		return 0;
-	key.facts = facts_of(p, key.from);
-	tell_why(&key, ctx, p);
-	move = count_move(&key, p);
+	/* What is not counted here is missed at the next comparison. */
 	t = bpf_task_storage_get(&threads, p, 0, 0);
 	if (!t) {
 		__sync_fetch_and_add(&unseen, 1);
@@ -257,10 +261,18 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 	}
 	compare(t, p->se.nr_migrations);
 	t->expected++;
-	if (t->moved_at)
+	key.facts = facts_of(p, key.from);
+	tell_why(&key, ctx, p);
+	move = count_move(&key, p);
+	/* Who has slept since its last move has not waited. */
+	if (t->moved_at && t->asleep && t->doing == SLEEPS)
+		t->moved_at = 0;
+	else if (t->moved_at)
 		wait_ends(t, now, false);
-	if (!move)
+	if (!move) {
+		count_lost();
 		return 0;
+	}
 	if (t->doing == QUEUES && t->since && now >= t->since) {
 		move->queued++;
 		move->before_ns += now - t->since;
@@ -268,8 +280,12 @@ int BPF_PROG(on_migrate, struct task_struct *p, int to)
 	if (has_run_queue() && bpf_core_field_exists(((struct rq *)0)->curr)) {
 		rq = run_queue_of(p);
 		left_idle = BPF_CORE_READ(rq, curr) == BPF_CORE_READ(rq, idle);
+		is_known = true;
 	}
 	wait_goes_on(t, &key, left_idle);
+	/* Where nothing may have run nothing needs to switch. */
+	if (!is_known)
+		t->switches = NO_SWITCH;
 	return 0;
 }
 
@@ -292,7 +308,10 @@ int BPF_PROG(on_wakeup_new, struct task_struct *p)
 	}
 	if (key.from == key.to)
 		return 0;
-	if (count_move(&key, p) && t)
+	/* The kernel does not count births: one without room is none of the migrations that are lost. */
+	if (!count_move(&key, p))
+		__sync_fetch_and_add(&unseen, 1);
+	else if (t)
 		wait_goes_on(t, &key, false);
 	return 0;
 }

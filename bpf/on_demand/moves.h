@@ -19,6 +19,7 @@ enum ex_move_facts {
 	EX_WAS_OFFLINE = 4, /* the CPU that was left is being switched off */
 	EX_NOT_ALLOWED = 8, /* the task may not run there any more */
 	EX_NO_STACK = 16,   /* there was no room for another stack */
+	EX_STACK_REFUSED = 32, /* the kernel gave none */
 };
 
 /* One writer each: whoever has the thread, ordered by the scheduler's locks. */

@@ -74,7 +74,7 @@ fn the_slowest_processes_are_told_one_by_one() {
     if without_ledger() {
         return;
     }
-    let script = "sleep 2.2 & (sleep 1.8; exit 3) & i=0; while [ $i -lt 30 ]; do /bin/true; i=$((i+1)); done; wait";
+    let script = "sleep 3.2 & (sleep 2.8; exit 3) & i=0; while [ $i -lt 30 ]; do /bin/true; i=$((i+1)); done; wait";
     let report = json(&["--", "sh", "-c", script]);
     let tree = &report["tree"];
     let Some(slowest) = tree["slowest"].as_array() else {
@@ -86,7 +86,7 @@ fn the_slowest_processes_are_told_one_by_one() {
     assert!(elapsed.is_sorted_by(|a, b| a >= b), "{elapsed:?}");
     let of = |command: &str| slowest.iter().find(|one| one["command"] == command);
     // They lived when somebody looked.
-    for (command, least_ns) in [("sleep 2.2", 2_190_000_000), ("sleep 1.8", 1_790_000_000)] {
+    for (command, least_ns) in [("sleep 3.2", 3_190_000_000), ("sleep 2.8", 2_790_000_000)] {
         let one = of(command).unwrap_or_else(|| panic!("{command}: {slowest:?}"));
         assert_eq!(one["comm"], "sleep");
         assert!(ns(one, "elapsed_ns") >= least_ns && ns(one, "run_ns") < 1_000_000_000, "{one}");

@@ -48,6 +48,9 @@ impl Looked {
             Looked::Moves(window) => leave(&mut window.rows, most, |row| row.sums.moves),
         }
         let gone = before - self.rows();
+        if let (Looked::Moves(window), 1..) = (&mut *self, gone) {
+            window.whole = false;
+        }
         self.losses_mut().left_out += gone as u64;
     }
 

@@ -77,11 +77,7 @@ impl Looked {
                 rows: window.rows.iter().filter(|row| is_theirs(&row.who)).cloned().collect(),
                 ..*window
             }),
-            Looked::Moves(window) => Looked::Moves(MoveWindow {
-                rows: window.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect(),
-                unknown: window.unknown.clone(),
-                ..*window
-            }),
+            Looked::Moves(window) => Looked::Moves(window.of(is_theirs, !choice.pids.is_empty())),
         }
     }
 

@@ -78,7 +78,7 @@ impl Belongs {
                     self.waiting.push((gone, waited + 1));
                 }
                 // Somebody's whom the ledger does not tell of, or tells of in two ways.
-                None => {}
+                None => slowest.lost += 1,
             }
         }
     }

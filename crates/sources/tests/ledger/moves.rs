@@ -55,14 +55,16 @@ fn told(window: &MoveWindow) -> String {
 fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) -> bool) {
     let limit = Duration::from_secs(if crate::emulated() { 60 } else { 20 });
     let began = Instant::now();
-    loop {
+    for tries in 1.. {
         act();
         let window = source.window().expect("a window");
         if has(&window) {
             println!("after {:?}: {}", began.elapsed(), told(&window));
             return;
         }
-        assert!(began.elapsed() < limit, "not one in {limit:?}; last: {}", told(&window));
+        // On a machine that is busy a try may take as long as that.
+        let is_over = began.elapsed() > limit && tries > 12;
+        assert!(!is_over, "not one in {tries} tries, {limit:?}; last: {}", told(&window));
     }
 }
 
@@ -235,9 +237,9 @@ fn a_cpu_that_becomes_idle_pulls_who_waits() {
             return;
         }
     }
-    // Others keep it busy: then it cannot become idle.
-    assert!(idled < 20, "CPU 1 was idle for {idled} ticks and pulled nobody");
-    eprintln!("not measured: CPU 1 was never idle");
+    // Others keep it busy: then it does not become idle, or is before anybody waits.
+    assert!(idled < 200, "CPU 1 was idle for {idled} ticks and pulled nobody");
+    eprintln!("not measured: CPU 1 was idle for {idled} ticks only");
 }
 
 /// The kernel's own count of a process's migrations.
@@ -283,6 +285,7 @@ fn held_against_the_kernel(options: &Options) -> Option<(MoveWindow, u64)> {
         return None;
     };
     let mut source = open(&[crowd.pid()], options);
+    assert_eq!(by_kernel(crowd.pid()), Some(before), "who is stopped stays");
     signal(crowd.pid(), Signal::CONT);
     for n in 0..40 {
         crowd.threads().iter().for_each(|&tid| bind(tid, &[n % 2]));
@@ -304,7 +307,7 @@ fn what_is_told_and_what_is_missing_are_the_kernels_count() {
     }
     let Some((window, counted)) = held_against_the_kernel(&Options::default()) else { return };
     assert!(counted >= 100, "{counted}");
-    assert_eq!(window.by_kernel(), counted);
+    assert_eq!(window.by_kernel(), Some(counted));
     assert_eq!(window.losses.lost, 0);
     // Some kernels hide what comes in the context of a task that they protect.
     assert!(window.missed <= counted / 4, "{} of {counted}", window.missed);
@@ -321,13 +324,13 @@ fn what_was_hidden_is_missing_and_so_is_what_found_no_room() {
     let hidden = Options { hide_one_in: 3, ..Options::default() };
     let Some((window, counted)) = held_against_the_kernel(&hidden) else { return };
     assert!(window.missed > counted / 10, "a third was hidden: {}", told(&window));
-    assert_eq!(window.by_kernel(), counted);
+    assert_eq!(window.by_kernel(), Some(counted));
 
     let none = exactop_sources::on_demand::Room { fixed: Some(1), more: Some(1) };
     let small = Options { room: none, ..Options::default() };
     let Some((window, counted)) = held_against_the_kernel(&small) else { return };
     assert!(window.losses.lost > counted / 10, "{}", told(&window));
-    assert_eq!(window.by_kernel(), counted);
+    assert_eq!(window.by_kernel(), Some(counted));
 }
 
 #[test]

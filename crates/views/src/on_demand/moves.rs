@@ -102,11 +102,12 @@ fn sorted(moves: &MoveWindow, threads: bool) -> Vec<MoveRow> {
 
 /// For people: by cause, between CPUs, by process or thread; at most `limit` rows each.
 pub fn text(moves: &MoveWindow, threads: bool, limit: usize) -> String {
+    let of = moves.by_kernel().map(|all| format!(" of the {all} that the kernel counted"));
     let mut out = format!(
-        "Window {:.3} s: {} migrations told of the {} that the kernel counted, {} born on another CPU than their parent's\n",
+        "Window {:.3} s: {} migrations told{}, {} born on another CPU than their parent's\n",
         moves.seconds(),
         moves.migrations(),
-        moves.by_kernel(),
+        of.unwrap_or_default(),
         moves.births(),
     );
     out += &missing(moves);
@@ -196,6 +197,7 @@ mod tests {
             unknown: Vec::new(),
             missed: 0,
             losses: Losses::default(),
+            whole: true,
         }
     }
 

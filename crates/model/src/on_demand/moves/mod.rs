@@ -93,6 +93,8 @@ pub struct MoveWindow {
     pub missed: u64,
     /// What is missing.
     pub losses: Losses,
+    /// Whether the rows are all that the programs count: else what is missing, too, is others' as well.
+    pub whole: bool,
 }
 
 impl MoveWindow {
@@ -114,8 +116,22 @@ impl MoveWindow {
     }
 
     /// The kernel's own count of the migrations: those that are told, those without room, those not shown.
-    pub fn by_kernel(&self) -> u64 {
-        self.migrations() + self.losses.lost + self.missed
+    /// `None`: others' are among what is missing.
+    pub fn by_kernel(&self) -> Option<u64> {
+        self.whole.then(|| self.migrations() + self.losses.lost + self.missed)
+    }
+
+    /// Only the rows of some. What is missing stays what is missing of all of them.
+    pub(super) fn of(&self, is_theirs: impl Fn(&Who) -> bool, asked: bool) -> MoveWindow {
+        let rows = self.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect::<Vec<_>>();
+        if !asked && rows.len() == self.rows.len() {
+            return self.clone();
+        }
+        let nameless = rows.iter().filter(|row| row.cause == Cause::Unknown);
+        let moves = nameless.map(|row| row.sums.moves).sum();
+        let why = "why is told only with everyone's".into();
+        let unknown = (moves > 0).then_some(Unknown { why, moves }).into_iter().collect();
+        MoveWindow { rows, unknown, whole: false, ..*self }
     }
 
     /// Rows of processes instead of threads.
@@ -156,6 +172,7 @@ impl MoveWindow {
             }
         }
         self.missed += later.missed;
+        self.whole &= later.whole;
         self.t1_ns = later.t1_ns;
     }
 }

@@ -130,6 +130,7 @@ fn window(rows: Vec<MoveRow>) -> MoveWindow {
         unknown: vec![Unknown { why: "x".into(), moves: 1 }],
         missed: 2,
         losses: Losses { lost: 3, ..Losses::default() },
+        whole: true,
     }
 }
 
@@ -142,7 +143,7 @@ fn causes_pairs_and_processes_have_the_same_sum() {
         row(8, 1, 0, Cause::Fork, 1),
     ];
     let window = window(rows);
-    assert_eq!((window.migrations(), window.births(), window.by_kernel()), (11, 1, 16));
+    assert_eq!((window.migrations(), window.births(), window.by_kernel()), (11, 1, Some(16)));
     let causes = window.by_cause();
     let told: Vec<_> = causes.iter().map(|(cause, sums)| (*cause, sums.moves)).collect();
     assert_eq!(told, [(Cause::Wakeup, 7), (Cause::NewIdle, 4), (Cause::Fork, 1)]);
@@ -165,4 +166,18 @@ fn two_windows_are_one() {
     assert_eq!((both.rows.len(), both.migrations(), both.missed, both.t1_ns), (2, 7, 4, 9));
     let unknown: Vec<_> = both.unknown.iter().map(|u| (u.why.as_str(), u.moves)).collect();
     assert_eq!(unknown, [("x", 2), ("y", 4)]);
+}
+
+#[test]
+fn of_some_the_kernels_count_is_not_known() {
+    let all = window(vec![row(7, 0, 1, Cause::Wakeup, 5), row(8, 0, 1, Cause::Unknown, 2)]);
+    let some = |tid| all.of(|who| who.tid == Some(tid), true);
+    assert_eq!((some(7).migrations(), some(7).by_kernel()), (5, None));
+    assert_eq!(some(7).unknown, []);
+    assert_eq!(some(8).unknown.iter().map(|unknown| unknown.moves).sum::<u64>(), 2);
+    assert_eq!(all.of(|_| true, false).by_kernel(), all.by_kernel());
+    assert_eq!(all.of(|who| who.tid == Some(7), false).by_kernel(), None, "others are not shown");
+    let mut both = all.clone();
+    both.then(some(7));
+    assert_eq!(both.by_kernel(), None);
 }

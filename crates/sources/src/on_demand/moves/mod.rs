@@ -85,7 +85,8 @@ impl Moves {
         let missed = self.missed_so_far();
         let missed = missed - std::mem::replace(&mut self.missed, missed);
         let losses = self.programs.losses();
-        Ok(MoveWindow { t0_ns: ended.t0_ns, t1_ns: ended.t1_ns, rows, unknown, missed, losses })
+        let (t0_ns, t1_ns, whole) = (ended.t0_ns, ended.t1_ns, true);
+        Ok(MoveWindow { t0_ns, t1_ns, rows, unknown, missed, losses, whole })
     }
 
     /// What the functions in the stacks are called that are new.
@@ -101,7 +102,7 @@ impl Moves {
     }
 
     fn rows(&self, sums: &[(ex_migration_key, ex_migration)]) -> (Vec<MoveRow>, Vec<Unknown>) {
-        let mut rows: FxHashMap<(u32, u32, u32, Cause), MoveRow> = FxHashMap::default();
+        let mut rows: FxHashMap<(u32, u32, u32, u32, Cause), MoveRow> = FxHashMap::default();
         let mut unknown: FxHashMap<String, u64> = FxHashMap::default();
         for (key, moved) in sums {
             let cause = self.stacks.cause(key).unwrap_or_else(|why| {
@@ -112,7 +113,7 @@ impl Moves {
             let who = Who { tgid: key.tgid, tid: Some(key.tid), comm };
             let none =
                 MoveRow { who, from: key.from, to: key.to, cause, sums: MoveSums::default() };
-            let row = rows.entry((key.tid, key.from, key.to, cause)).or_insert(none);
+            let row = rows.entry((key.tgid, key.tid, key.from, key.to, cause)).or_insert(none);
             row.sums.add(&told(moved, cause));
         }
         let mut unknown: Vec<_> =

@@ -72,6 +72,9 @@ fn why(key: &ex_migration_key, stack: &[&str]) -> String {
     if has(key, ex_move_facts::EX_NO_STACK) {
         return "there was no room for another stack".into();
     }
+    if has(key, ex_move_facts::EX_STACK_REFUSED) {
+        return "the kernel told no stack".into();
+    }
     // Before it come the program's own and who called it.
     let moved = stack.iter().position(|name| *name == "set_task_cpu");
     let callers = &stack[moved.map_or(0, |at| at + 1)..];
@@ -124,6 +127,8 @@ someone_new+0x1/0x2 [module]
         assert_eq!(stacks.cause(&key(10, 0)), Err("the kernel's stack has no name".into()));
         let full = ex_migration_key { facts: ex_move_facts::EX_NO_STACK, ..key(0, 0) };
         assert_eq!(stacks.cause(&full), Err("there was no room for another stack".into()));
+        let refused = ex_migration_key { facts: ex_move_facts::EX_STACK_REFUSED, ..key(0, 0) };
+        assert_eq!(stacks.cause(&refused), Err("the kernel told no stack".into()));
         assert_eq!(
             stacks.learn("set_task_cpu+0x1/0x2\n#x\nno+0x1/0x2\n#1\n#2\n#7\nno+0x1/0x2\n"),
             2
