@@ -29,7 +29,9 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
         let lost = thousands(slowest.lost);
         lines.push(named(
             "",
-            format!("of {lost} exits more it is not known whose they were: one may have been slower"),
+            format!(
+                "of {lost} exits more it is not known whose they were: one may have been slower"
+            ),
         ));
     }
     lines

@@ -92,7 +92,11 @@ fn only_the_namespace_of_who_asks_is_taken_for_theirs() {
     let above = format!("/proc/{}/ns/pid", parent(parent(pid)));
     let of_above = PidNamespace::of(file(&above)).unwrap();
     let number = of_above.number(pid).unwrap();
-    assert_eq!((of_above.depth().unwrap(), number), (depth + 1, Some(99)), "the same number as in theirs");
+    assert_eq!(
+        (of_above.depth().unwrap(), number),
+        (depth + 1, Some(99)),
+        "the same number as in theirs"
+    );
     let refused = |shown_file: Option<OwnedFd>, why: &str| {
         let error = shown(&stream, shown_file).unwrap_err();
         assert!(error.contains(why), "{error}");
