@@ -100,7 +100,7 @@ fn where_only_process_1_is_tagged_nobody_else_is_offered() {
     let mut app = app();
     select(&mut app, 1);
     keys(&mut app, " k");
-    assert_eq!(app.prompt().unwrap().head(), "PID to signal");
+    assert_eq!(app.prompt().unwrap().head().trim_end(), "PID to signal:");
 }
 
 #[test]

@@ -66,6 +66,11 @@ impl App {
         self.tags = Tags::default();
     }
 
+    /// Whether rows are tagged: what is done is done to them, and to nobody else.
+    pub fn has_tags(&self) -> bool {
+        !self.tags.is_empty()
+    }
+
     /// Who is gone is tagged no more. A process's page has only who did something.
     pub(super) fn forget_gone_tags(&mut self) {
         let has_everyone = self.process_page().is_none() && self.past.is_none();

@@ -200,7 +200,9 @@ impl Oracle {
             (Some(Drawn::Task(serial)), None) => {
                 let key = who(serial).key;
                 let is_there = app.frame().is_some_and(|f| f.rows.iter().any(|r| r.key == key));
-                assert!(!is_there || key.tgid == 1, "{:?} is not offered", who(serial));
+                // Where only process 1 is tagged nobody is.
+                let is_meant = key.tgid != 1 && !app.has_tags();
+                assert!(!is_there || !is_meant, "{:?} is not offered", who(serial));
             }
             (Some(Drawn::Unreadable), _) => {}
             (Some(Drawn::Exited) | None, offered) => {
