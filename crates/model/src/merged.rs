@@ -148,7 +148,10 @@ impl Merged {
         exited.append(&mut self.ended);
         exited.sort_unstable_by_key(|exit| exit.account.0);
         now.exited = exited;
+        // As large as it was needed: a storm's size is not kept.
+        let most = 2 * self.then.len();
         self.then.clear();
+        self.then.shrink_to(most);
         if let Some(irq) = self.irq.take() {
             now.provenance.irq = irq;
         }

@@ -33,6 +33,11 @@ impl Row {
     }
 }
 
+/// A table that has room for so many times as many rows as it has is made smaller,
+const ROOM: usize = 8;
+/// but for one that is small.
+const SMALL: usize = 1024;
+
 /// What the next list of a table is predicted from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Before {
@@ -81,6 +86,10 @@ impl Before {
 
     fn take(&mut self, rows: &[Row]) {
         self.rows.extend(rows.iter().map(|row| (row.key, row.clone())));
+        // What a storm took is given back.
+        if self.rows.capacity() > (ROOM * self.rows.len()).max(SMALL) {
+            self.rows.shrink_to(2 * self.rows.len());
+        }
         self.order = rows.iter().map(|row| row.key).collect();
         self.columns = rows.first().map_or(self.columns, |row| row.values.columns());
     }
@@ -340,5 +349,17 @@ mod tests {
         let places = [Some(1), None, Some(2)];
         let rows = read(bytes.bytes().unwrap(), &places, 4, &mut Before::default());
         assert_eq!(rows, Ok(vec![row(5, &[None, Some(1), Some(3), None])]));
+    }
+
+    #[test]
+    fn a_table_gives_back_what_a_storm_took() {
+        let mut before = Before::default();
+        let storm: Vec<Row> = (0..50_000).map(|key| row(key, &[Some(key)])).collect();
+        put_table(&mut Vec::new(), 0, &storm, &mut before);
+        let most = before.rows.capacity();
+        before.keep(|key| key < 10);
+        put_table(&mut Vec::new(), 0, &storm[..10], &mut before);
+        assert!(before.rows.capacity() < most / 10, "{} of {most}", before.rows.capacity());
+        assert_eq!(before.row(7), Some(&storm[7]));
     }
 }

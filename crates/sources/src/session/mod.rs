@@ -283,6 +283,10 @@ impl Session {
             }
             used
         });
+        // What a storm took is given back, where it is much.
+        if self.read.capacity() > (8 * self.read.len()).max(4096) {
+            self.read.shrink_to(2 * self.read.len());
+        }
     }
 
     /// Details of one row: what is kept of it, the rest read now.
