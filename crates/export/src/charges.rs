@@ -19,13 +19,7 @@ struct Recorded<'a>(&'a Book);
 
 impl Names for Recorded<'_> {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
-        let named = &self.0.group(id)?.named;
-        Some(CgroupNames {
-            namespace: named.namespace.clone(),
-            pod: named.pod.clone(),
-            container: named.container.clone(),
-            unit: named.unit.clone(),
-        })
+        Some(CgroupNames::of(&self.0.group(id)?.named))
     }
 
     /// Groups are not told by it.

@@ -4,6 +4,7 @@
 use crate::charge::Raw;
 use crate::settings::{Dimension, Settings};
 use exactop_model::escape::escape;
+use exactop_model::named::Named;
 use rustc_hash::FxHashMap;
 
 /// What a control group is called, as the system has it: not escaped. `None`: it is in no such thing.
@@ -14,6 +15,18 @@ pub struct CgroupNames {
     pub pod: Option<String>,
     pub container: Option<String>,
     pub unit: Option<String>,
+}
+
+impl CgroupNames {
+    /// As windows have it.
+    pub fn of(named: &Named) -> CgroupNames {
+        CgroupNames {
+            namespace: named.namespace.clone(),
+            pod: named.pod.clone(),
+            container: named.container.clone(),
+            unit: named.unit.clone(),
+        }
+    }
 }
 
 /// Who knows names.

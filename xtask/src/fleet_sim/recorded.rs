@@ -36,13 +36,7 @@ pub struct Known<'a>(pub &'a Book);
 
 impl Names for Known<'_> {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
-        let named = &self.0.group(id)?.named;
-        Some(CgroupNames {
-            namespace: named.namespace.clone(),
-            pod: named.pod.clone(),
-            container: named.container.clone(),
-            unit: named.unit.clone(),
-        })
+        Some(CgroupNames::of(&self.0.group(id)?.named))
     }
 
     fn user(&self, _: u32) -> Option<String> {

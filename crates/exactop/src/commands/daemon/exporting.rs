@@ -107,8 +107,8 @@ impl Exported {
     pub fn told(&self, created_ns: u64) -> Option<Exporting> {
         let status = self.0.as_ref()?.status();
         let now_ns = jiff::Timestamp::now().as_nanosecond();
-        let behind_ns =
-            status.until_wall_ns.map(|until| u64::try_from(now_ns - until).unwrap_or(0));
+        // A clock that was set back since says nothing of it.
+        let behind_ns = status.until_wall_ns.and_then(|until| u64::try_from(now_ns - until).ok());
         Some(Exporting {
             sent: status.sent.windows,
             there: status.sent.there,
