@@ -2,6 +2,8 @@
 
 mod held_back;
 mod memory;
+#[cfg(feature = "bpf")]
+mod own_programs;
 mod since_boot;
 #[cfg(test)]
 mod tests;
@@ -17,12 +19,13 @@ use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, SourceKind,
-    Tap, TaskKey, Window,
+    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
+    Window,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use watched::Watched;
+pub use watched::{Attaches, Looks, Own, Subject};
 
 /// The needs that are details of a row; the others are the source's.
 const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
@@ -208,6 +211,11 @@ impl Session {
         self.names.leave_to_source();
     }
 
+    /// Programs for the process that is watched are attached by this from now on.
+    pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
+        self.watched = Watched::by(attaches);
+    }
+
     /// Who measures and how good the figures are.
     pub fn provenance(&self) -> &Provenance {
         self.source.provenance()
@@ -249,11 +257,10 @@ impl Session {
             memory.snapshot(&snapshot, &self.book);
         }
         self.window = self.book.advance(snapshot);
-        let exact = self.provenance().source == SourceKind::Ledger;
-        self.watched.advance(request.watch.filter(|_| exact));
-        let told = request.watch.zip(self.watched.waits.as_ref()).zip(self.tap.as_mut());
+        self.watched.advance(request, self.source.provenance().source);
+        let told = request.watch.zip(self.watched.waits()).zip(self.tap.as_mut());
         if let Some(((tgid, waits), tap)) = told {
-            tap.waits(tgid, waits);
+            tap.waits(tgid, &waits);
         }
         self.forget_details();
         self.spare.looked();
@@ -362,7 +369,7 @@ impl Feed for Session {
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
-        frame.waits = self.watched.waits.clone();
+        self.watched.tell(&mut frame);
         frame.groups = self.groups.groups.clone();
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| Some(self.details.user(uid)));

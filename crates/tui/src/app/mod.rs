@@ -338,7 +338,9 @@ impl App {
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        let footer = self.settings.footer && self.page == Page::Table;
+        // These fill the screen and have a line of their own.
+        let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
+        let footer = self.settings.footer && !fills;
         let wants = Wants { cpus, recorded, findings, reserved, footer };
         layout::screen(self.size.0, self.size.1, wants)
     }
