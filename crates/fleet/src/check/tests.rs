@@ -1,8 +1,9 @@
 //! Small fleets, each with one thing wrong: it is noticed, told, and nothing else is.
 
 use super::*;
+use crate::by::By;
 use crate::rows::tests::account;
-use crate::rows::Whose;
+use crate::rows::{Used, Whose};
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -24,6 +25,10 @@ impl Books for Made {
 
     fn charges(&self, _: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
         self.charges.iter().for_each(|row| tell(*row));
+        Ok(())
+    }
+
+    fn used(&self, _: When, _: By, _: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         Ok(())
     }
 }
