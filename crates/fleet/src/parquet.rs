@@ -2,7 +2,7 @@
 
 use crate::by::{join, By};
 use crate::chunks::{each, Chunk};
-use crate::rows::{Account, Books, Charged, Used, Whose};
+use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
@@ -120,6 +120,19 @@ impl Books for Parquet {
         self.each(Which::Charges, &CHARGES, &mut |chunk| {
             let rows = (0..chunk.rows).filter(|&row| ends_in(chunk, row, when));
             rows.filter_map(|row| charged(chunk, row)).for_each(&mut *tell);
+        })
+    }
+
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        self.each(Which::Accounts, &ACCOUNTS[..4], &mut |chunk| {
+            for row in 0..chunk.rows {
+                let Some((end_ns, t1_ns)) = chunk.number(0, row).zip(chunk.unsigned(3, row)) else {
+                    continue;
+                };
+                if i128::from(end_ns) <= wall_ns {
+                    tell(Before { whose: whose(chunk, row), t1_ns, end_ns });
+                }
+            }
         })
     }
 

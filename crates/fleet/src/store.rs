@@ -1,7 +1,7 @@
 //! ClickHouse with the tables of `fleet/schema.sql`, asked by HTTP.
 
 use crate::by::{join, By};
-use crate::rows::{Account, Books, Charged, Used, Whose};
+use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::FleetError;
 use exactop_export::clickhouse::{Client, StoreError};
 use exactop_model::escape::harmless;
@@ -166,6 +166,17 @@ impl Books for Store {
         self.each(("charges", WINDOWS), when, &mut row, &sql)
     }
 
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        // One line for each host: an answer of 100,000 hosts is not too long.
+        let sql = format!(
+            "SELECT host, argMax(boot_id, window_end), argMax(t1_ns, window_end), \
+             toUnixTimestamp64Nano(max(window_end)) FROM accounts WHERE {} GROUP BY host FORMAT TSV",
+            bounds(None, Some(wall_ns))
+        );
+        let answer = self.client.select(&sql, &[])?;
+        answer.lines().try_for_each(|line| before(line, tell).ok_or_else(|| no_answer(line)))
+    }
+
     fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         let names = by.columns().join(", ");
         let sql = |which: &str| {
@@ -226,6 +237,15 @@ fn charged(line: &str, tell: &mut dyn FnMut(Charged)) -> Option<()> {
     Some(())
 }
 
+fn before(line: &str, tell: &mut dyn FnMut(Before)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [host, boot_id, t1, end] = cells[..] else { return None };
+    let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
+    let whose = Whose { host: &host, boot_id: &boot_id };
+    tell(Before { whose, t1_ns: t1.parse().ok()?, end_ns: end.parse().ok()? });
+    Some(())
+}
+
 fn used(line: &str, tell: &mut dyn FnMut(Used)) -> Option<()> {
     let mut cells = line.split('\t');
     let (host, run) = (unescaped(cells.next()?)?, cells.next()?);
@@ -270,6 +290,8 @@ mod tests {
             Some(())
         );
         assert_eq!(charged("h\tb\t1\t", &mut |_| ()), None);
+        assert_eq!(before("h\tb\t1\t-1", &mut |row| assert_eq!(row.end_ns, -1)), Some(()));
+        assert_eq!(before("h\tb\t1", &mut |_| ()), None);
         let mut names = Vec::new();
         let mut tell = |row: Used| names.push((row.name.to_string(), row.run_ns));
         for line in ["h\t7\tshop\tcart-1", "h\t8\tshop\t", "h\t9\t~other\t~other"] {

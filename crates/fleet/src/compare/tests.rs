@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rows::tests::account;
-use crate::rows::{Account, Books, Charged, Used, Whose};
+use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::FleetError;
 use exactop_recording::When;
 
@@ -59,6 +59,10 @@ impl Books for Made {
             let run_ns = row.named_ns();
             tell(Charged { whose: row.whose, t1_ns: row.t1_ns, run_ns });
         })
+    }
+
+    fn before(&self, _: i128, _: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        Ok(())
     }
 
     fn used(&self, when: When, _: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {

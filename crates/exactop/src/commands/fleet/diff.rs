@@ -19,7 +19,7 @@ use std::time::Duration;
 #[command(next_help_heading = "Of many machines")]
 pub struct ManyArgs {
     /// Text in the names of hosts on which something was changed: held against what changed on all others
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     changed: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
