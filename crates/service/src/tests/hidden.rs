@@ -10,6 +10,7 @@ use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 const WITHIN: &str = "tests::hidden::somebody_is_refused_and_root_is_not";
 
@@ -21,6 +22,7 @@ fn told_somebody(path: &Path) -> String {
             // This thread alone, which ends.
             set_thread_res_uid(somebody, somebody, somebody).unwrap();
             let mut stream = UnixStream::connect(path).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             let mut told = Vec::new();
             let _ = stream.read_to_end(&mut told);
             told
