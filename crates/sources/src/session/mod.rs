@@ -55,6 +55,14 @@ pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError>
     Session::new(source(choice, split)?, Path::new("/proc"))
 }
 
+/// Opens `Auto` where something better was refused: why, is told first where it is not the ledger that works.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_instead(refused: &str, split: SplitOptions) -> Result<Session, SourceError> {
+    Session::new(automatic(Some(refused), split)?, Path::new("/proc"))
+}
+
 /// Opens a source of this machine.
 ///
 /// # Errors
@@ -65,20 +73,24 @@ pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, So
         Choice::Taskstats => Ok(Box::new(Taskstats::open()?)),
         Choice::Ledger => ledger(split),
         Choice::Snapshot => iterated(None),
-        Choice::Auto => {
-            let why = match ledger(split) {
-                Ok(source) => return Ok(source),
-                Err(why) => why.to_string(),
-            };
-            if let Ok(source) = iterated(Some(&why)) {
-                return Ok(source);
-            }
-            if let Ok(source) = Taskstats::open() {
-                return Ok(Box::new(source.because(&why)));
-            }
-            Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
-        }
+        Choice::Auto => automatic(None, split),
     }
+}
+
+/// The first that works; of the others it tells why not the ledger, and why not what is better still.
+fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
+    let why = match ledger(split) {
+        Ok(source) => return Ok(source),
+        Err(why) => why.to_string(),
+    };
+    let why = refused.map_or_else(|| why.clone(), |refused| format!("{refused}; {why}"));
+    if let Ok(source) = iterated(Some(&why)) {
+        return Ok(source);
+    }
+    if let Ok(source) = Taskstats::open() {
+        return Ok(Box::new(source.because(&why)));
+    }
+    Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
 }
 
 #[cfg(feature = "bpf")]
