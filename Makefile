@@ -134,6 +134,7 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
+	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/xtask target/fleet-rollouts 10 10 100
 
 # Hosts and hours of the fleet that is shown, and what happens to it.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
