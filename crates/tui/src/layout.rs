@@ -387,6 +387,9 @@ pub fn bar_width(
     (spare >= MIN_BAR).then(|| (spare / 3 * 2).clamp(MIN_BAR, MAX_BAR))
 }
 
+/// One says little without the other: where both do not fit, both are left out.
+const PAIR: [ColumnId; 2] = [ColumnId::UsrPct, ColumnId::SysPct];
+
 /// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
 /// fit, the command in `least_rest` cells at least; scrolled by `offset` columns, PID, the command and what fits from there on stay.
 pub fn place(
@@ -406,7 +409,12 @@ pub fn place(
     };
     while total(&chosen, widths, least_rest) > width && chosen.len() > 1 {
         let out = if offset == 0 { least_important(&chosen, sort) } else { rightmost(&chosen) };
-        chosen.remove(out);
+        let gone = chosen.remove(out);
+        let half = |column: &Column| PAIR.contains(&column.id) && column != sort;
+        // Scrolled, both can be reached.
+        if offset == 0 && half(gone) && !chosen.iter().all(|column| half(column)) {
+            chosen.retain(|column| !half(column));
+        }
     }
     lay(&chosen, widths, width, least_rest)
 }
