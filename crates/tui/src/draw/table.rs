@@ -120,6 +120,11 @@ pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf
             Span::styled(word.trim_end().to_string(), theme.style(ink)),
         ];
         put(buf, p.x, y, p.width, &Line::from(spans));
+        // In a column as narrow as its heading it has the gap beside it.
+        let gap = if left { Some(p.end()) } else { p.x.checked_sub(1) };
+        if let Some(x) = gap.filter(|_| sorts && !room) {
+            put(buf, x, y, 1, &Line::styled(arrow, theme.style(Ink::SortHeading)));
+        }
     }
 }
 
