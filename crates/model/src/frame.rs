@@ -12,6 +12,8 @@ use crate::findings::{self, Finding};
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::named::By;
 use crate::named_sums::NamedSums;
+use crate::on_demand::moves::MoveWindow;
+use crate::on_demand::syscalls::SyscallWindow;
 use crate::on_demand::waits::WaitWindow;
 use crate::provenance::{Provenance, Quality, SourceKind};
 pub use crate::row::{Detail, Doing, Row, RowKind};
@@ -79,6 +81,10 @@ pub struct Frame {
     /// What the watched process waited for, where that can be timed; from the window after the one
     /// in which it was first watched.
     pub waits: Option<Result<WaitWindow, String>>,
+    /// Its system calls, and why it was moved to other CPUs: the same way, each where asked for.
+    pub calls: Option<Result<SyscallWindow, String>>,
+    /// See `calls`.
+    pub moves: Option<Result<MoveWindow, String>>,
     /// Control groups, where asked for, from the window after the first asked for; or why there are
     /// none.
     pub groups: Option<Result<Groups, String>>,
@@ -173,6 +179,8 @@ impl Frame {
             processes: book.process_census(),
             tasks: book.census(),
             waits: None,
+            calls: None,
+            moves: None,
             groups: None,
             sums: options.by.map(|by| NamedSums::of(window, book, by)),
             findings: if options.findings { findings::of(window, book) } else { Vec::new() },

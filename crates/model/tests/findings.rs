@@ -270,6 +270,24 @@ fn a_group_whose_tasks_all_exited_was_held_back_no_less() {
 }
 
 #[test]
+fn a_deadline_tasks_own_budget_is_no_quota_of_its_group() {
+    const SCHED_DEADLINE: u32 = 6;
+    let one = Did { comm: "x", run: 100, throttle: 900, ..NOTHING };
+    let of = |by_deadline: &[usize]| {
+        let (mut window, book) =
+            window(&Drawn { tasks: vec![one, Did { throttle: 100, ..one }], ..Drawn::default() });
+        let theirs = window.tasks.iter_mut().enumerate().filter(|(n, _)| by_deadline.contains(n));
+        theirs.for_each(|(_, task)| task.sample.ident.policy = SCHED_DEADLINE);
+        let found = findings::of(&window, &book);
+        found.first().map(|found| found.leads())
+    };
+    assert!(of(&[]).is_some());
+    assert_eq!(of(&[0, 1]), None);
+    // The other is held back by the quota: it lost a third of what the group wanted.
+    assert!(of(&[0]).is_some());
+}
+
+#[test]
 fn the_worst_process_is_the_one_whose_threads_waited_longest_together() {
     let one = Did { comm: "x", run: 0, lat: 500, ..NOTHING };
     let each = Did { lat: 300, ..one };

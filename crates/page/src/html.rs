@@ -7,14 +7,16 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../page/data.js"),
     include_str!("../page/words.js"),
     include_str!("../page/address.js"),
     include_str!("../page/plot.js"),
     include_str!("../page/time.js"),
     include_str!("../page/table.js"),
+    include_str!("../page/look.js"),
     include_str!("../page/row.js"),
+    include_str!("../page/groups.js"),
     include_str!("../page/page.js"),
 ];
 

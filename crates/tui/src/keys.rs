@@ -146,6 +146,7 @@ bindings! {
         Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace";
         Findings: [ch('!')], "what the window has to say, with its figures, and what (! +2) left out; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
+        Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";
     }
     Rows {
         HideIdle: [ch('i')], "hide rows that used no CPU";

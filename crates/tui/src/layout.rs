@@ -215,6 +215,13 @@ pub struct Screen {
     pub footer_y: Option<u16>,
 }
 
+impl Screen {
+    /// The line after the last one of a page.
+    pub fn end_y(&self) -> u16 {
+        self.body_y + self.body_rows
+    }
+}
+
 /// What wants a place on a screen, beside what always has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {

@@ -98,6 +98,21 @@ fn process_page_at_80x24() {
 }
 
 #[test]
+fn system_calls_of_a_process_at_80x24_and_100x24() {
+    let mut narrow = app(80, 24, Settings::default());
+    press(&mut narrow, &[KeyCode::Down, KeyCode::Char('y')]);
+    insta::assert_snapshot!("system_calls_at_80x24", picture(&narrow));
+    let mut wide = app(100, 24, Settings::default());
+    press(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
+    insta::assert_snapshot!("system_calls_at_100x24", picture(&wide));
+    show(&mut wide, |frame| frame.calls = None);
+    assert!(picture(&wide).contains("known from the next window on"));
+    show(&mut wide, |frame| frame.calls = Some(Err("no \u{1b}[2J right".into())));
+    let refused = picture(&wide);
+    assert!(refused.contains("system calls are not known: no ") && !refused.contains('\u{1b}'));
+}
+
+#[test]
 fn process_page_of_many_threads_at_120x30() {
     let mut app = app(120, 30, Settings::default());
     press(&mut app, &[KeyCode::Char('L'), KeyCode::Char('日'), KeyCode::Enter, KeyCode::Enter]);

@@ -70,6 +70,13 @@ impl Hub {
         }
     }
 
+    /// Whether anybody reads.
+    pub fn is_read(&self) -> bool {
+        let mut inner = self.inner();
+        inner.readers.retain(|reader| !reader.events.is_closed());
+        !inner.readers.is_empty()
+    }
+
     /// One more reads: what is kept, then what comes. `None`: too many do.
     pub(crate) fn join(&self) -> Option<Windows> {
         let mut inner = self.inner();

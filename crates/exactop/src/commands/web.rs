@@ -10,11 +10,11 @@ use crate::output::{print, Signals};
 use crate::rights::{self, Beside, Origin, Role};
 use crate::source;
 use clap::Args;
-use exactop_model::{AccountId, Ask, Detail, Feed, FrameOptions, Needs, Row};
+use exactop_model::{AccountId, Ask, Detail, Feed, Frame, FrameOptions, Needs, Row};
 use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_recording::{Clocks, Machine};
 use exactop_sources::session::Session;
-use exactop_sources::{Request, SplitOptions};
+use exactop_sources::SplitOptions;
 use exactop_web::{Content, Door, Hub, Server};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -168,19 +168,27 @@ fn windows(
     typed: &WebArgs,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let request = Request { needs: NEEDS, watch: None, interval_ns: None };
     let interval = Duration::from_secs_f64(typed.delay);
     let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
-        let advanced = session.advance(&request);
-        if advanced.map_err(|error| signals.or(Failure::failed(error)))? {
-            let details = details(&mut session, typed.details());
+        let options = FrameOptions { findings: true, ..FrameOptions::default() };
+        // The kernel's own files of all control groups are read for nobody else.
+        let ask = Ask { options, needs: NEEDS, groups: hub.is_read(), ..Ask::default() };
+        let frame = session.next_frame(&ask);
+        if let Some(mut frame) = frame.map_err(|error| signals.or(Failure::failed(error)))? {
+            let details = details(&mut session, &mut frame, typed.details());
             if let Some(window) = session.window() {
-                let wall_offset_ns = Clocks::now().wall_offset_ns;
-                let details = &details;
-                let book = session.book();
-                let measured = Measured { window, book, wall_offset_ns, machine, details };
-                let document = live.measured(&measured);
+                let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());
+                let document = live.measured(&Measured {
+                    window,
+                    book: session.book(),
+                    wall_offset_ns: Clocks::now().wall_offset_ns,
+                    machine,
+                    details: &details,
+                    groups: groups.map(|groups| groups.rows.as_slice()),
+                    findings: &frame.findings,
+                    watched: &[],
+                });
                 hub.publish(&document.json().map_err(Failure::failed)?);
             }
         }
@@ -190,11 +198,9 @@ fn windows(
 }
 
 /// Of everyone who did something.
-fn details(session: &mut Session, needs: Needs) -> HashMap<AccountId, Detail> {
-    let options = FrameOptions::default();
-    let ask = Ask { options, needs: NEEDS, ..Ask::default() };
-    let Some(mut frame) = session.same_frame(&ask) else { return HashMap::new() };
+fn details(session: &mut Session, frame: &mut Frame, needs: Needs) -> HashMap<AccountId, Detail> {
     let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
     session.details(&mut rows, needs);
-    frame.rows.into_iter().filter_map(|row| Some((row.account?, row.detail))).collect()
+    let rows = frame.rows.iter_mut();
+    rows.filter_map(|row| Some((row.account?, std::mem::take(&mut row.detail)))).collect()
 }

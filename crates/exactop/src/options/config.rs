@@ -57,6 +57,19 @@ pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     })
 }
 
+/// The line on which a key (`metrics.groups`) is set in a text that can be read, 1 if it is not.
+pub fn line_of_key(text: &str, key: &str) -> usize {
+    let Ok(all) = toml::de::DeTable::parse(text) else { return 1 };
+    let mut names = key.split('.');
+    let Some(mut value) = names.next().and_then(|name| all.get_ref().get(name)) else { return 1 };
+    for name in names {
+        let inner = value.get_ref().as_table().and_then(|table| table.get(name));
+        let Some(inner) = inner else { break };
+        value = inner;
+    }
+    line_at(text, value.span().start)
+}
+
 /// Of a refusal that lists all keys, the key and the one that was probably meant.
 fn with_nearest(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();

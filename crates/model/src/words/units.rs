@@ -58,6 +58,17 @@ fn whole(n: u64, unit: Unit) -> Datum {
     }
 }
 
+/// A count for a second, with three digits at most after it gets small.
+pub fn rate(count: u64, seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "-".into();
+    }
+    match count as f64 / seconds {
+        rate if rate >= 99.95 || count == 0 => format!("{rate:.0}"),
+        rate => format!("{rate:.1}"),
+    }
+}
+
 /// One digit after the point, as top.
 pub fn percent(pct: f64) -> String {
     format!("{pct:.1}")

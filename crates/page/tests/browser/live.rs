@@ -34,6 +34,9 @@ impl Machine {
                 wall_offset_ns: OFFSET,
                 machine: &machine,
                 details: &details,
+                groups: None,
+                findings: &exactop_model::findings::of(&window, &self.book),
+                watched: &[],
             };
             self.hub.publish(&self.live.measured(&of).json().expect("JSON"));
         }
@@ -93,7 +96,7 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     let asleep = "[...exactop.model.rows.values()].find(row => row.comm === 'init').sum(exactop.model.column('sleep_ns'), 0, 28)";
     assert_eq!(browser.ask(asleep), 28 * SECOND);
     let open = "(exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key), exactop.show(), \
-        document.getElementById('row-facts').textContent.includes('exactop syscalls -p 10'))";
+        document.getElementById('row-section').textContent.includes('exactop syscalls -p 10'))";
     assert_eq!(browser.ask(open), true, "a page without system calls says which command has them");
     bounded(&mut browser, &mut machine);
     let complaints = browser.complaints(&own);

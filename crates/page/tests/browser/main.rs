@@ -10,6 +10,7 @@ mod driver;
 
 mod choosing;
 mod drawing;
+mod groups;
 mod live;
 mod looks;
 

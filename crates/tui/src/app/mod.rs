@@ -345,7 +345,9 @@ impl App {
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        let footer = self.settings.footer && self.page == Page::Table;
+        // These fill the screen and have a line of their own.
+        let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
+        let footer = self.settings.footer && !fills;
         Wants { cpus, per_cpu, recorded, findings, reserved, footer }
     }
 

@@ -75,7 +75,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         .map(|(n, finding)| block(frame, finding, selected == Some(n), room, theme))
         .collect();
     // What stands above the selected one goes first where the screen is too short.
-    let rows = usize::from(buf.area.height.saturating_sub(y + 1));
+    let rows = usize::from(screen.end_y().saturating_sub(y + 1));
     let until = selected.map_or(0, |at| at + 1);
     let mut first = 0;
     while blocks[first..until.max(first)].iter().map(Vec::len).sum::<usize>() > rows

@@ -81,7 +81,7 @@ impl Oracle {
         let (cpus, per_cpu) = (2, app.settings().per_cpu);
         let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = app.settings().findings;
-        let footer = app.settings().footer && *app.page() == Page::Table;
+        let footer = app.settings().footer;
         let wants = Wants { cpus, per_cpu, findings, reserved, recorded: false, footer };
         let Some(place) = screen(width, height, wants) else { return };
         if *app.page() != Page::Table {
