@@ -204,7 +204,7 @@ fn short_lives_are_told_with_who_made_them() {
     let all = found(&drawn);
     assert_eq!(
         sentence(&all[0], SECOND),
-        "40 % of the CPU time used by processes that lived 400us on average: true × 2,000 under sh"
+        "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
     assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
     // The same time in one long life says nothing.

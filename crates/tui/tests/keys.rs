@@ -126,8 +126,8 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
     assert!(s.threads && s.tree && s.hide_idle && s.command_line);
     assert!(app.ask().options.threads);
     assert!(app.ask().needs.has(Needs::CMDLINE.with(Needs::THREADS)));
-    keys(&mut app, "1I");
-    assert!(app.settings().per_cpu && app.settings().of_machine);
+    keys(&mut app, "I");
+    assert!(app.settings().of_machine);
 }
 
 #[test]

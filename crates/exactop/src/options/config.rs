@@ -183,12 +183,27 @@ mod tests {
     use super::*;
     use exactop_fuzzing::{corpus, Target};
     use exactop_model::columns::COLUMNS;
+    use exactop_tui::PerCpu;
 
     #[test]
     fn defaults_survive_the_file() {
         let text = toml::to_string(&Settings::default()).expect("TOML");
         assert_eq!(parse(&text), Ok((Settings::default(), Vec::new())));
         assert_eq!(parse(""), Ok((Settings::default(), Vec::new())));
+    }
+
+    #[test]
+    fn cpus_are_shown_when_it_says_true_false_or_auto() {
+        for per_cpu in [PerCpu::Auto, PerCpu::Always, PerCpu::Never] {
+            let settings = Settings { per_cpu, ..Settings::default() };
+            let text = toml::to_string(&settings).expect("TOML");
+            assert_eq!(parse(&text), Ok((settings, Vec::new())), "{text}");
+        }
+        let of = |value: &str| parse(&format!("\nper_cpu = {value}\n")).map(|(s, _)| s.per_cpu);
+        assert_eq!(of("true"), Ok(PerCpu::Always));
+        assert_eq!(of("\"auto\""), Ok(PerCpu::Auto));
+        let (line, what) = of("\"sometimes\"").expect_err("it is refused");
+        assert!(line == 2 && what.contains("true, false or \"auto\""), "{what}");
     }
 
     #[test]

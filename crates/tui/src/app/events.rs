@@ -7,6 +7,7 @@ use super::select::{Pointed, Selection};
 use super::{Action, App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
+use crate::layout;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -131,7 +132,9 @@ impl App {
                 Action::Draw
             }
             KeyCommand::PerCpu => {
-                self.settings.per_cpu = !self.settings.per_cpu;
+                let is_table = self.page == Page::Table;
+                let next = layout::next_per_cpu(self.size, self.wants(), is_table);
+                self.settings.per_cpu = next;
                 self.follow_selection();
                 Action::Draw
             }
