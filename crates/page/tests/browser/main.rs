@@ -12,6 +12,7 @@ mod choosing;
 mod drawing;
 mod groups;
 mod live;
+mod looking;
 mod looks;
 
 use drawn::{document, Planted};

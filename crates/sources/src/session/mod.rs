@@ -1,7 +1,7 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
 mod held_back;
-mod memory;
+pub mod memory;
 #[cfg(feature = "bpf")]
 mod own_programs;
 mod since_boot;

@@ -24,6 +24,7 @@ use crate::source;
 use clap::Args;
 use exactop_recording::{Machine, Recorder};
 use exactop_service::Server;
+use exactop_sources::session::memory::keep_little;
 use exactop_sources::session::Choice;
 use exactop_sources::{passwd, SplitOptions};
 use exporting::Exported;
@@ -114,6 +115,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     if typed.check {
         return print(settings.told());
     }
+    keep_little();
     let mut supervisor = Supervisor::new();
     let signals = Signals::of_a_service()?;
     let machine = Machine::this(env!("CARGO_PKG_VERSION"));
