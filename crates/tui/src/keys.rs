@@ -141,9 +141,12 @@ bindings! {
         PerCpu: [ch('1')], "a bar for each CPU";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
-        Groups: [ch('g')], "control groups: what they use, want and may use";
+        FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";
+        Fold: [ch('-')], "tree: fold it; the row says how many rows stand for CPU+";
+        Unfold: [ch('+')], "tree: unfold it";
+        Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace";
+        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: whose";
         Findings: [ch('!')], "what the window has to say, with its figures; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
     }

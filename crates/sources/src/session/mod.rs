@@ -22,6 +22,7 @@ use exactop_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
+use std::sync::Arc;
 use watched::Watched;
 
 /// The needs that are details of a row; the others are the source's.
@@ -322,8 +323,12 @@ impl Session {
 impl Session {
     /// Whose a row's control group is: as it was told, else by the path of the process's.
     fn name(&mut self, row: &mut Row) {
-        row.detail.named = match self.book.named(row.ident.cgroup_id) {
-            Some(named) => Ok(named),
+        let told = row.ident.cgroup_id.and_then(|id| self.book.group(id));
+        row.detail.named = match told {
+            Some(group) => {
+                row.detail.cgroup = Ok(group.path.clone());
+                Ok(Arc::clone(&group.named))
+            }
             None if row.kind == RowKind::Exited => Err(Missing::Vanished),
             None => {
                 self.detail(row, Needs::CGROUP);
