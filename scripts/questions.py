@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Takes the screens of docs/guide/questions.md: real ones, of the live view in a terminal (tmux) after the keys that the
-guide names. As root, with a built exactop: scripts/questions.py target/release/exactop
+guide names. As root, with a built exactop: scripts/questions.py target/release/exactop [WORDS OF A HEADING]
 
 A block of the guide that begins with '<!-- load: COMMAND; keys: KEYS -->' gets the screen after these keys, while the
 user nobody runs that command; KEYS are tmux's names. Rows are those of this user alone."""
@@ -70,7 +70,11 @@ def main():
             makefile.write(MAKEFILE)
         # Where everybody may run it.
         exactop = shutil.copy(exactop, os.path.join(directory, "exactop"))
-        shown = BLOCK.sub(lambda match: block(exactop, directory, match), text)
+        # Of one question, or of all.
+        wanted = sys.argv[2] if len(sys.argv) > 2 else ""
+        parts = re.split(r"(?m)^(?=## )", text)
+        shown = "".join(BLOCK.sub(lambda match: block(exactop, directory, match), part)
+                        if wanted in part.split("\n", 1)[0] else part for part in parts)
     with open(GUIDE, "w", encoding="utf-8") as guide:
         guide.write(shown)
 

@@ -97,6 +97,9 @@ impl Shown {
     fn frame(&self, session: &mut Session, ask: &Ask) -> Frame {
         let mut frame = Frame::new(&self.window, &self.book, &ask.options);
         frame.waits = ask.watch.map(|_| Err(NOT_KEPT.into()));
+        let asked = |need| ask.watch.is_some() && ask.needs.has(need);
+        frame.calls = asked(Needs::SYSCALLS).then(|| Err(NOT_KEPT.into()));
+        frame.moves = asked(Needs::MOVES).then(|| Err(NOT_KEPT.into()));
         frame.groups = ask.groups.then(|| Err(NOT_KEPT.into()));
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| Some(session.user(uid)));

@@ -6,13 +6,15 @@ use crate::options::typed::{Whose, AUTO};
 use crate::recorded::{self, Recorded, Shared};
 use crate::remembering::Remembering;
 use crate::rights::{self, Beside, Origin, Role};
+use exactop_model::on_demand::Looked;
 use exactop_model::Feed;
 use exactop_recording::{Kept, Machine};
-use exactop_service::{Remote, SOCKET};
+use exactop_service::ask::{Look, What};
+use exactop_service::{Looker, Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
-use exactop_sources::session::{self, Choice, Session};
+use exactop_sources::session::{self, Attaches, Choice, Looks, Own, Session, Subject};
 use exactop_sources::{SourceError, SplitOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Opens it and gives up the rights that it took.
 ///
@@ -60,8 +62,8 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
         Whose::Daemon => on_socket(socket, wanted),
         Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted),
         // What a daemon measures all the time; a split of one's own it cannot be told.
-        AUTO if wanted.split == SplitOptions::default() && socket.exists() => {
-            on_socket(socket, wanted).or_else(|_| own(Choice::Auto, wanted))
+        AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
+            on_socket(socket, wanted).or_else(|refused| instead(&refused, wanted))
         }
         Whose::Own(choice) => own(choice, wanted),
     }
@@ -77,14 +79,74 @@ fn on_socket(socket: &Path, wanted: &SourceOptions) -> Result<(Session, Origin),
              record outside of it, or by --source procfs",
         ));
     }
+    let is_inside = remote.is_inside();
     let mut session = Session::new(remote, Path::new("/proc")).map_err(Failure::failed)?;
     session.names_are_told();
+    session.look_by(Box::new(OnSocket { socket: socket.into(), is_inside }));
     Ok((session, Origin::Procfs))
+}
+
+/// Programs for a process's page beside a daemon: our own, which look at that process alone, where we may
+/// attach any; else the daemon's, which tells of the processes that one may see.
+struct OnSocket {
+    socket: PathBuf,
+    /// Numbers are those of a PID namespace: our own programs know others.
+    is_inside: bool,
+}
+
+impl Attaches for OnSocket {
+    fn attach(
+        &mut self,
+        subject: Subject,
+        pid: u32,
+        interval_ns: Option<u64>,
+    ) -> Result<Box<dyn Looks>, String> {
+        if !self.is_inside {
+            if let Ok(own) = Own.attach(subject, pid, interval_ns) {
+                return Ok(own);
+            }
+        }
+        let what = match subject {
+            Subject::Waits => What::Waits,
+            Subject::Syscalls => What::Syscalls,
+            Subject::Moves => What::Moves,
+        };
+        let ask = Look { interval_ns, pids: vec![pid], ..Look::at(what) };
+        let looker = Looker::connect(&self.socket, env!("CARGO_PKG_VERSION"), ask);
+        Ok(Box::new(Told(looker.map_err(|error| error.to_string())?)))
+    }
+}
+
+/// What a daemon's programs tell.
+struct Told(Looker);
+
+impl Looks for Told {
+    fn window(&mut self) -> Result<Looked, String> {
+        self.0.window().map_err(|error| error.to_string())
+    }
+}
+
+/// Whether a daemon may serve there: in a directory that one may not look into it may.
+fn may_be_there(socket: &Path) -> bool {
+    socket.try_exists().unwrap_or(true)
+}
+
+/// A source of one's own where a daemon serves and refuses: what would help is in its words.
+fn instead(refused: &Failure, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    let refused = match refused {
+        Failure::Failed(error) => format!("{error:#}"),
+        other => format!("{other:?}"),
+    };
+    let session = session::open_instead(&refused, wanted.split);
+    named(session.map_err(|error| unopened(Choice::Auto, error))?, wanted)
 }
 
 fn own(choice: Choice, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let session = session::open(choice, wanted.split);
-    let mut session = session.map_err(|error| unopened(choice, error))?;
+    named(session.map_err(|error| unopened(choice, error))?, wanted)
+}
+
+fn named(mut session: Session, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     if wanted.names {
         session.name_groups();
     }

@@ -20,6 +20,8 @@ use std::cmp::Reverse;
 pub const LEAST_OF_A_CPU: f64 = 0.05;
 /// Throttled for at least this part of the time that a group wanted to run.
 pub const THROTTLED: f64 = 0.10;
+/// Its number among the scheduling policies (include/uapi/linux/sched.h).
+const SCHED_DEADLINE: u32 = 6;
 /// Waiting for a CPU for at least this part of the time that a program wanted to run.
 pub const WAITED: f64 = 0.50;
 /// And for this part of the window.
@@ -257,6 +259,8 @@ struct Program {
 struct Losers {
     processes: FxHashMap<(TaskKey, Comm), u64>,
     exited: FxHashMap<Comm, u64>,
+    /// What those of SCHED_DEADLINE waited for: their own budget, of which the group's quota knows nothing.
+    own_ns: u64,
 }
 
 impl Losers {
@@ -280,9 +284,14 @@ impl Looking<'_> {
         for task in self.tasks() {
             let throttled = known(&task.delta, Counter::ThrottleNs);
             let Some(id) = task.sample.ident.cgroup_id.filter(|_| throttled > 0) else { continue };
+            let losers = losers.entry(id).or_default();
+            if task.sample.ident.policy == SCHED_DEADLINE {
+                losers.own_ns += throttled;
+                continue;
+            }
             let process = self.book.leader(&task.sample);
             let who = (process.key, process.ident.comm);
-            *losers.entry(id).or_default().processes.entry(who).or_default() += throttled;
+            *losers.processes.entry(who).or_default() += throttled;
         }
         for exit in &self.window.exited {
             let throttled = known(&exit.delta, Counter::ThrottleNs);
@@ -294,9 +303,10 @@ impl Looking<'_> {
         }
         let uses = uses(self.window, self.book);
         let found = losers.into_iter().filter_map(|(cgroup_id, losers)| {
-            let used = uses.get(&cgroup_id)?;
+            let mut used = *uses.get(&cgroup_id)?;
+            used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns);
             let told = part(used.throttle_ns, used.wanted_ns()) >= THROTTLED;
-            told.then(|| self.held_back(cgroup_id, used, &losers))
+            told.then(|| self.held_back(cgroup_id, &used, &losers))
         });
         most(found.collect())
     }

@@ -12,6 +12,8 @@ use crate::findings::{self, Finding};
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::named::By;
 use crate::named_sums::NamedSums;
+use crate::on_demand::moves::MoveWindow;
+use crate::on_demand::syscalls::SyscallWindow;
 use crate::on_demand::waits::WaitWindow;
 use crate::provenance::{Provenance, Quality, SourceKind};
 pub use crate::row::{Detail, Doing, Row, RowKind};
@@ -79,6 +81,10 @@ pub struct Frame {
     /// What the watched process waited for, where that can be timed; from the window after the one
     /// in which it was first watched.
     pub waits: Option<Result<WaitWindow, String>>,
+    /// Its system calls, and why it was moved to other CPUs: the same way, each where asked for.
+    pub calls: Option<Result<SyscallWindow, String>>,
+    /// See `calls`.
+    pub moves: Option<Result<MoveWindow, String>>,
     /// Control groups, where asked for, from the window after the first asked for; or why there are
     /// none.
     pub groups: Option<Result<Groups, String>>,
@@ -173,6 +179,8 @@ impl Frame {
             processes: book.process_census(),
             tasks: book.census(),
             waits: None,
+            calls: None,
+            moves: None,
             groups: None,
             sums: options.by.map(|by| NamedSums::of(window, book, by)),
             findings: if options.findings { findings::of(window, book) } else { Vec::new() },
@@ -310,9 +318,10 @@ impl Builder<'_> {
             .filter_map(|&a| self.book.still(a, t0_ns))
             .collect();
         let all = || changed.iter().copied().chain(still.iter());
-        let Some(head) = all().find(|t| t.sample.key.is_leader()).or_else(|| all().next()) else {
-            return;
-        };
+        let is_head = |task: &&TaskDelta| Some(task.sample.account) == entry.head();
+        let leader = all().find(|task| task.sample.key.is_leader());
+        let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
+        let Some(head) = head else { return };
         let mut row = self.row(RowKind::Process, head);
         row.threads = head.sample.threads.or(Some(entry.tasks.len() as u32));
         for task in all().filter(|t| t.sample.account != head.sample.account) {

@@ -40,6 +40,12 @@ impl Needs {
     /// Whose control groups are: containers, pods, units.
     pub const NAMES: Needs = Needs(4096);
 
+    /// The system calls of the watched process.
+    pub const SYSCALLS: Needs = Needs(8192);
+
+    /// Why the watched process was moved to other CPUs.
+    pub const MOVES: Needs = Needs(16384);
+
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0

@@ -21,6 +21,8 @@ const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGR
 
 /// Why what is measured only while somebody looks is not there.
 const NOT_RECORDED: &str = "they are measured while somebody looks, and nobody did all this time";
+/// The same of what recordings have no place for.
+const NEVER_RECORDED: &str = "they are counted while somebody looks, and not recorded";
 
 /// Windows of a recording, one after the other.
 #[derive(Debug)]
@@ -275,6 +277,9 @@ impl Feed for Replay {
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
         frame.waits = ask.watch.map(|tgid| self.waits_of(tgid));
+        let asked = |need| ask.watch.is_some() && ask.needs.has(need);
+        frame.calls = asked(Needs::SYSCALLS).then(|| Err(NEVER_RECORDED.into()));
+        frame.moves = asked(Needs::MOVES).then(|| Err(NEVER_RECORDED.into()));
         frame.groups = ask.groups.then(|| self.groups()).flatten();
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| self.user(uid));

@@ -1,7 +1,7 @@
 //! Frames of the machine, by the book, and details of rows.
 
 use crate::machine::snapshot;
-use crate::on_request::{groups, waits};
+use crate::on_request::{calls, groups, moves, waits};
 use crate::population::PROCESSES;
 use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, Missing, Needs, Row, SourceKind, Still, Window,
@@ -20,6 +20,9 @@ pub fn arranged(ask: &Ask, beat: u64) -> Frame {
     let (window, book) = window(SourceKind::Ledger, beat, ask.watch);
     let mut frame = Frame::new(&window, &book, &ask.options);
     frame.waits = ask.watch.map(|pid| Ok(waits(pid)));
+    let watched = |need| ask.watch.filter(|_| ask.needs.has(need));
+    frame.calls = watched(Needs::SYSCALLS).map(|_| Ok(calls()));
+    frame.moves = watched(Needs::MOVES).map(|pid| Ok(moves(pid)));
     frame.groups = ask.groups.then(|| Ok(groups()));
     frame
 }

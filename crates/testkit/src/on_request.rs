@@ -1,8 +1,11 @@
-//! What is read only while somebody looks: control groups, and what a watched process waits for.
+//! What is read only while somebody looks: control groups, and what a watched process waits
+//! for, calls and is moved by.
 
 use crate::machine::{T0, WINDOW};
 use exactop_model::cgroups::{self, GroupSample, GroupUse, Groups};
 use exactop_model::on_demand::losses::Losses;
+use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
+use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
 use exactop_model::run::CpuStat;
 use exactop_model::{Comm, SyscallNr, Who};
@@ -70,4 +73,44 @@ pub(crate) fn waits(tgid: u32) -> WaitWindow {
         ..WaitRow::new(who)
     };
     WaitWindow { t0_ns: T0, t1_ns: T0 + WINDOW, rows: vec![row], losses: Losses::default() }
+}
+
+/// Calls of every kind: quick ones, failed ones, one that has not returned.
+pub(crate) fn calls() -> SyscallWindow {
+    let nr = |name: &str| SyscallNr::named(name).expect("a system call");
+    let row = |name: &str, calls: u64, total_ns: u64, max_ns: u64| SyscallRow {
+        calls,
+        total_ns,
+        max_ns: Some(max_ns),
+        ..SyscallRow::new(None, nr(name))
+    };
+    let failed = |name: &str, errno, count| Failures { who: None, nr: nr(name), errno, count };
+    let rows = vec![
+        SyscallRow { errors: 212, ..row("accept4", 1_400, 1_598_000_000, 21_300_000) },
+        SyscallRow { in_flight: 1, ..row("futex", 75_312, 138_000_000, 1_200_000) },
+        SyscallRow { errors: 3, ..row("openat", 9, 91_000, 40_100) },
+        SyscallRow { in_flight: 1, ..SyscallRow::new(None, nr("epoll_wait")) },
+    ];
+    let failures = vec![
+        failed("accept4", 11, 200),
+        failed("accept4", 103, 12),
+        failed("openat", 2, 2),
+        failed("openat", 13, 1),
+    ];
+    let (t0_ns, t1_ns, by) = (T0, T0 + WINDOW, SyscallsBy::Call);
+    let losses = Losses::default();
+    SyscallWindow { t0_ns, t1_ns, by, rows, failures, dispatches: Vec::new(), losses }
+}
+
+pub(crate) fn moves(tgid: u32) -> MoveWindow {
+    let who = Who { tgid, tid: Some(tgid), comm: Comm::new(b"worker") };
+    let sums = MoveSums { moves: 4, queued: 4, ran: 4, ..MoveSums::default() };
+    let periodic =
+        MoveSums { before_ns: 52_000_000, after_ns: 37_600_000, paid: 1, unpaid: 2, ..sums };
+    let woken = MoveSums { moves: 24, queued: 0, ran: 24, after_ns: 480_000, ..sums };
+    let row = |cause, sums| MoveRow { who, from: 0, to: 1, cause, sums };
+    let rows = vec![row(Cause::Periodic, periodic), row(Cause::Wakeup, woken)];
+    let (unknown, losses) = (Vec::new(), Losses::default());
+    let (t0_ns, t1_ns) = (T0, T0 + WINDOW);
+    MoveWindow { t0_ns, t1_ns, rows, unknown, missed: 0, losses, whole: true }
 }

@@ -137,8 +137,8 @@ bindings! {
     Show {
         Threads: [ch('H')], "one row a thread, or one a process";
         Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "tree: CPU+ sums the whole branch, - where exits are not seen";
-        Microstates: [ch('m')], "microstates: columns and a bar of where each row's time went";
-        PerCpu: [ch('1')], "a bar for each CPU";
+        Microstates: [ch('m')], "microstates: where each row's time went, and a bar of it where there is room";
+        PerCpu: [ch('1')], "a bar for each CPU, from 32 on a character; or none";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
         FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";
@@ -147,8 +147,9 @@ bindings! {
         Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
         Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: whose";
-        Findings: [ch('!')], "what the window has to say, with its figures; Enter: where more is seen";
+        Findings: [ch('!')], "what the window has to say, with its figures, and what (! +2) left out; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
+        Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";
     }
     Rows {
         HideIdle: [ch('i')], "hide rows that used no CPU";

@@ -7,6 +7,7 @@ use exactop_model::named::By;
 use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
 use exactop_testkit::{arranged, details, SECOND};
 use exactop_tui::app::arrange::RowId;
+use exactop_tui::app::process::Shows;
 use exactop_tui::app::Page;
 use exactop_tui::{Action, App, Settings, Target};
 
@@ -125,8 +126,8 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
     assert!(s.threads && s.tree && s.hide_idle && s.command_line);
     assert!(app.ask().options.threads);
     assert!(app.ask().needs.has(Needs::CMDLINE.with(Needs::THREADS)));
-    keys(&mut app, "1I");
-    assert!(app.settings().per_cpu && app.settings().of_machine);
+    keys(&mut app, "I");
+    assert!(app.settings().of_machine);
 }
 
 #[test]
@@ -367,6 +368,44 @@ fn the_process_page_watches_and_lets_go() {
     assert!(ask.needs.has(Needs::CPU_SHARES));
     key(&mut app, KeyCode::Esc);
     assert_eq!((app.page(), app.ask().watch), (&Page::Table, None));
+}
+
+#[test]
+fn system_calls_are_counted_while_they_are_shown() {
+    let mut app = app();
+    assert_eq!(keys(&mut app, "y"), Action::Refresh, "they are counted from now on");
+    let shows = |app: &App| match app.page() {
+        Page::Process(page) => Some(page.shows),
+        _ => None,
+    };
+    assert_eq!(shows(&app), Some(Shows::Calls));
+    let ask = app.ask();
+    assert_eq!(ask.watch, Some(22_417));
+    assert!(ask.needs.has(Needs::SYSCALLS) && !ask.needs.has(Needs::MOVES));
+    key(&mut app, KeyCode::Esc);
+    assert_eq!(shows(&app), Some(Shows::Overview));
+    assert!(!app.ask().needs.has(Needs::SYSCALLS) && app.ask().needs.has(Needs::MOVES));
+    keys(&mut app, "y");
+    keys(&mut app, "y");
+    assert_eq!(shows(&app), Some(Shows::Overview), "the key goes there and back");
+    keys(&mut app, "y");
+    key(&mut app, KeyCode::Enter);
+    assert_eq!(app.page(), &Page::Table);
+    assert!(!app.ask().needs.has(Needs::SYSCALLS) && !app.ask().needs.has(Needs::MOVES));
+}
+
+#[test]
+fn a_processs_group_is_marked_where_one_comes_from_it() {
+    let mut app = app();
+    key(&mut app, KeyCode::Enter);
+    let mut frame = arranged(&app.ask(), 0);
+    let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 22_417);
+    rows.for_each(|row| row.ident.cgroup_id = Some(2));
+    app.accept(frame, &mut details);
+    keys(&mut app, "g");
+    let Page::Groups(page) = app.page() else { panic!("the page of groups") };
+    let selected = page.selected.as_ref().expect("a group");
+    assert_eq!((selected.name.as_str(), selected.id), ("/system.slice", Some(2)));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
-use exactop_tui::{Action, App, Settings};
+use exactop_tui::{Action, App, PerCpu, Settings};
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use ratatui::Terminal;
@@ -67,7 +67,7 @@ fn live_view_at_80x24() {
 
 #[test]
 fn live_view_at_200x50_with_cpus_and_command_lines() {
-    let settings = Settings { per_cpu: true, command_line: true, ..Settings::default() };
+    let settings = Settings { per_cpu: PerCpu::Always, command_line: true, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(200, 50, settings)));
 }
 
@@ -95,6 +95,21 @@ fn process_page_at_80x24() {
     let mut app = app(80, 24, Settings::default());
     press(&mut app, &[KeyCode::Down, KeyCode::Enter]);
     insta::assert_snapshot!(picture(&app));
+}
+
+#[test]
+fn system_calls_of_a_process_at_80x24_and_100x24() {
+    let mut narrow = app(80, 24, Settings::default());
+    press(&mut narrow, &[KeyCode::Down, KeyCode::Char('y')]);
+    insta::assert_snapshot!("system_calls_at_80x24", picture(&narrow));
+    let mut wide = app(100, 24, Settings::default());
+    press(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
+    insta::assert_snapshot!("system_calls_at_100x24", picture(&wide));
+    show(&mut wide, |frame| frame.calls = None);
+    assert!(picture(&wide).contains("known from the next window on"));
+    show(&mut wide, |frame| frame.calls = Some(Err("no \u{1b}[2J right".into())));
+    let refused = picture(&wide);
+    assert!(refused.contains("system calls are not known: no ") && !refused.contains('\u{1b}'));
 }
 
 #[test]
@@ -339,7 +354,7 @@ fn a_sampling_source_says_so() {
 
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
-    let mut app = app(80, 24, Settings { per_cpu: true, ..Settings::default() });
+    let mut app = app(80, 24, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
     press(&mut app, &[KeyCode::Down]);
     let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
@@ -365,7 +380,7 @@ fn hostile_names_cannot_reach_the_terminal() {
 /// Wherever a screen has lines enough: also where books with every account take most of a wide line.
 #[test]
 fn user_and_system_time_stand_in_the_header_at_every_width() {
-    for per_cpu in [false, true] {
+    for per_cpu in [PerCpu::Never, PerCpu::Always] {
         for width in 40..=220 {
             let mut app = app(width, 24, Settings { per_cpu, ..Settings::default() });
             show(&mut app, |frame| {

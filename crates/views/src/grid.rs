@@ -25,14 +25,3 @@ pub(crate) fn left_out(all: usize, shown: usize) -> String {
         n => format!("... and {n} more rows (--rows)\n"),
     }
 }
-
-/// A count for a second, with three digits at most after it gets small.
-pub(crate) fn rate(count: u64, seconds: f64) -> String {
-    if seconds <= 0.0 {
-        return "-".into();
-    }
-    match count as f64 / seconds {
-        rate if rate >= 99.95 || count == 0 => format!("{rate:.0}"),
-        rate => format!("{rate:.1}"),
-    }
-}

@@ -1,9 +1,11 @@
 //! Every documented key, and what the pages behind them show.
 
 use crate::helpers::processes::Load;
+use crate::helpers::run::without_ledger;
 use crate::helpers::terminal::Terminal;
 use crate::screen::{books, harmless, table};
 use exactop_tui::keys::{HelpSection, KeyCommand, BINDINGS};
+use std::process::Command;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
@@ -107,6 +109,40 @@ fn a_process_has_a_page() {
     terminal.shows("has exited");
     terminal.keys(&["Escape"]);
     terminal.shows("no row passes the filters");
+}
+
+#[test]
+fn a_process_has_its_system_calls_and_why_it_moved() {
+    if without_ledger() {
+        return;
+    }
+    let script = "while :; do { read line < /nowhere; } 2>/dev/null; sleep 0.02; done";
+    let load = Load::shell(script);
+    let options = format!("-d 0.5 --source ledger -p {}", load.pid());
+    let terminal = Terminal::live(120, 30, &options);
+    terminal.shows(" sh");
+    terminal.keys(&["y"]);
+    terminal.shows("FAILED WITH");
+    terminal.passes(|screen| {
+        harmless(&terminal, screen)?;
+        books(screen)?;
+        let opened = screen.lines().find(|line| line.contains("ENOENT "));
+        let words: Vec<&str> = opened.ok_or("no open failed")?.split_whitespace().collect();
+        // CALLS, CALLS/s, ERRORS, ...; as often as it failed, it failed so.
+        match words.last() == words.get(2) && words.contains(&"openat") {
+            true => Ok(()),
+            false => Err(format!("{words:?}")),
+        }
+    });
+    terminal.keys(&["Escape"]);
+    terminal.shows("waits in SLP");
+    let mut times = 0;
+    terminal.wait("why it moved", |t| {
+        times += 1;
+        let (cpu, pid) = ((times % 2).to_string(), load.pid().to_string());
+        Command::new("taskset").args(["-cp", &cpu, &pid]).output().expect("taskset(1)");
+        t.screen().contains("moved by ").then_some(())
+    });
 }
 
 #[test]

@@ -84,3 +84,34 @@ fn who_is_in_the_group_sees_live_what_proc_shows_them() {
         });
     }
 }
+
+/// Programs that the view may not load itself are the daemon's.
+#[test]
+fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: only root becomes somebody else");
+    }
+    let daemon = Daemon::of_group("nogroup");
+    let mut theirs = Command::new(PLAIN[0]);
+    let script = "while :; do { read line < /nowhere; } 2>/dev/null; sleep 0.05; done";
+    let theirs = Load::start(theirs.args(&PLAIN[1..]).args(["sh", "-c", script]));
+    let terminal = Terminal::new(120, 30, &["XDG_CONFIG_HOME=/nonexistent"]);
+    terminal.line(&format!(
+        "clear; {} {} -d 0.5 --source daemon --socket {} -p {}",
+        PLAIN.join(" "),
+        daemon.path().join("exactop").display(),
+        daemon.socket().display(),
+        theirs.pid(),
+    ));
+    terminal.wait("the table", |t| t.alternate().then_some(()));
+    terminal.shows(" sh");
+    terminal.keys(&["y"]);
+    terminal.shows("FAILED WITH");
+    terminal.shows("ENOENT ");
+    terminal.keys(&["Escape"]);
+    terminal.shows("waits in SLP");
+    assert!(!terminal.screen().contains("not known"), "{}", terminal.screen());
+    let view = terminal.child();
+    assert_eq!(crate::daemon::bpf_files(view), 0, "it loaded programs itself");
+}

@@ -11,6 +11,7 @@ mod inside;
 mod live;
 mod looking;
 mod metrics;
+mod page;
 mod readers;
 mod rights;
 mod scraped;

@@ -131,6 +131,14 @@ impl SyscallWindow {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
     }
 
+    /// The rows by total time, then by count, those in flight, and name.
+    pub fn longest_first(&self) -> Vec<SyscallRow> {
+        let mut rows = self.rows.clone();
+        let rank = |r: &SyscallRow| (r.total_ns, r.calls, r.in_flight);
+        rows.sort_by(|a, b| rank(b).cmp(&rank(a)).then((a.who, a.nr).cmp(&(b.who, b.nr))));
+        rows
+    }
+
     /// The errors of a row, the most frequent first.
     pub fn failures_of(&self, row: &SyscallRow) -> Vec<Failures> {
         let whose = |who: &Option<Who>| who.map(|who| (who.tgid, who.tid));

@@ -58,6 +58,17 @@ fn whole(n: u64, unit: Unit) -> Datum {
     }
 }
 
+/// A count for a second, with three digits at most after it gets small.
+pub fn rate(count: u64, seconds: f64) -> String {
+    if seconds <= 0.0 {
+        return "-".into();
+    }
+    match count as f64 / seconds {
+        rate if rate >= 99.95 || count == 0 => format!("{rate:.0}"),
+        rate => format!("{rate:.1}"),
+    }
+}
+
 /// One digit after the point, as top.
 pub fn percent(pct: f64) -> String {
     format!("{pct:.1}")
@@ -93,6 +104,15 @@ pub fn cpu_time(ns: u64) -> String {
 
 /// Bytes in powers of 1024 with at most four characters and a letter: `3.2M`, `212M`, `1.0G`.
 pub fn size(bytes: u64) -> String {
+    sized(bytes, 9.95)
+}
+
+/// The same for a machine's memory, where a digit more has room: `23.5G`.
+pub fn long_size(bytes: u64) -> String {
+    sized(bytes, 99.95)
+}
+
+fn sized(bytes: u64, tenths_below: f64) -> String {
     const LETTERS: [char; 6] = ['K', 'M', 'G', 'T', 'P', 'E'];
     if bytes < 1024 {
         return bytes.to_string();
@@ -103,7 +123,7 @@ pub fn size(bytes: u64) -> String {
         value /= 1024.0;
         letter += 1;
     }
-    if value < 9.95 {
+    if value < tenths_below {
         format!("{value:.1}{}", LETTERS[letter])
     } else {
         format!("{value:.0}{}", LETTERS[letter])

@@ -10,7 +10,9 @@ mod driver;
 
 mod choosing;
 mod drawing;
+mod groups;
 mod live;
+mod looking;
 mod looks;
 
 use drawn::{document, Planted};

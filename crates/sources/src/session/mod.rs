@@ -1,7 +1,9 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
 mod held_back;
-mod memory;
+pub mod memory;
+#[cfg(feature = "bpf")]
+mod own_programs;
 mod since_boot;
 #[cfg(test)]
 mod tests;
@@ -17,13 +19,14 @@ use crate::source::{Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, SourceKind,
-    Tap, TaskKey, Window,
+    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
+    Window,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use std::sync::Arc;
 use watched::Watched;
+pub use watched::{Attaches, Looks, Own, Subject};
 
 /// The needs that are details of a row; the others are the source's.
 const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
@@ -53,6 +56,14 @@ pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError>
     Session::new(source(choice, split)?, Path::new("/proc"))
 }
 
+/// Opens `Auto` where something better was refused: why, is told first where it is not the ledger that works.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_instead(refused: &str, split: SplitOptions) -> Result<Session, SourceError> {
+    Session::new(automatic(Some(refused), split)?, Path::new("/proc"))
+}
+
 /// Opens a source of this machine.
 ///
 /// # Errors
@@ -63,20 +74,24 @@ pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, So
         Choice::Taskstats => Ok(Box::new(Taskstats::open()?)),
         Choice::Ledger => ledger(split),
         Choice::Snapshot => iterated(None),
-        Choice::Auto => {
-            let why = match ledger(split) {
-                Ok(source) => return Ok(source),
-                Err(why) => why.to_string(),
-            };
-            if let Ok(source) = iterated(Some(&why)) {
-                return Ok(source);
-            }
-            if let Ok(source) = Taskstats::open() {
-                return Ok(Box::new(source.because(&why)));
-            }
-            Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
-        }
+        Choice::Auto => automatic(None, split),
     }
+}
+
+/// The first that works; of the others it tells why not the ledger, and why not what is better still.
+fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
+    let why = match ledger(split) {
+        Ok(source) => return Ok(source),
+        Err(why) => why.to_string(),
+    };
+    let why = refused.map_or_else(|| why.clone(), |refused| format!("{refused}; {why}"));
+    if let Ok(source) = iterated(Some(&why)) {
+        return Ok(source);
+    }
+    if let Ok(source) = Taskstats::open() {
+        return Ok(Box::new(source.because(&why)));
+    }
+    Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
 }
 
 #[cfg(feature = "bpf")]
@@ -209,6 +224,11 @@ impl Session {
         self.names.leave_to_source();
     }
 
+    /// Programs for the process that is watched are attached by this from now on.
+    pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
+        self.watched = Watched::by(attaches);
+    }
+
     /// Who measures and how good the figures are.
     pub fn provenance(&self) -> &Provenance {
         self.source.provenance()
@@ -250,11 +270,10 @@ impl Session {
             memory.snapshot(&snapshot, &self.book);
         }
         self.window = self.book.advance(snapshot);
-        let exact = self.provenance().source == SourceKind::Ledger;
-        self.watched.advance(request.watch.filter(|_| exact));
-        let told = request.watch.zip(self.watched.waits.as_ref()).zip(self.tap.as_mut());
+        self.watched.advance(request, self.source.provenance().source);
+        let told = request.watch.zip(self.watched.waits()).zip(self.tap.as_mut());
         if let Some(((tgid, waits), tap)) = told {
-            tap.waits(tgid, waits);
+            tap.waits(tgid, &waits);
         }
         self.forget_details();
         self.spare.looked();
@@ -367,7 +386,7 @@ impl Feed for Session {
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
-        frame.waits = self.watched.waits.clone();
+        self.watched.tell(&mut frame);
         frame.groups = self.groups.groups.clone();
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| Some(self.details.user(uid)));

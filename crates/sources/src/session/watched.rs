@@ -1,42 +1,290 @@
-//! What the process whose page is open waits for: programs that are attached for it alone, and only
-//! as long.
+//! What the process whose page is open waits for, which system calls it makes and why it is moved:
+//! programs that are attached for it alone, and only as long.
 
+use crate::source::Request;
+use exactop_model::on_demand::moves::MoveWindow;
+use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::on_demand::Looked;
+use exactop_model::{Frame, Needs, SourceKind};
 
-/// The process that is watched.
-#[derive(Default)]
-pub struct Watched {
-    /// Its waits in the last window, or why they are not known.
-    pub waits: Option<Result<WaitWindow, String>>,
-    #[cfg(feature = "bpf")]
-    times: Option<(u32, Result<crate::on_demand::waits::WaitTimes, String>)>,
+/// What programs tell of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// What it waits for.
+    Waits,
+    /// Its system calls, by call.
+    Syscalls,
+    /// Why it goes to other CPUs.
+    Moves,
 }
 
-impl Watched {
-    /// Ends the window; from here on this process is watched, or none. What cannot be attached or
-    /// read is not known on the page, which is no reason not to show the rest.
-    #[cfg(feature = "bpf")]
-    pub fn advance(&mut self, pid: Option<u32>) {
-        use crate::on_demand::waits::WaitTimes;
+/// Programs that count as long as this lives.
+pub trait Looks {
+    /// Ends a window; the next begins.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    fn window(&mut self) -> Result<Looked, String>;
+}
+
+/// Who attaches programs for a process.
+pub trait Attaches {
+    /// Attaches those of a subject; `interval_ns`: how often a window is asked for.
+    ///
+    /// # Errors
+    /// Why they cannot be.
+    fn attach(
+        &mut self,
+        subject: Subject,
+        pid: u32,
+        interval_ns: Option<u64>,
+    ) -> Result<Box<dyn Looks>, String>;
+}
+
+/// Programs of our own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own;
+
+#[cfg(feature = "bpf")]
+impl Attaches for Own {
+    fn attach(
+        &mut self,
+        subject: Subject,
+        pid: u32,
+        _: Option<u64>,
+    ) -> Result<Box<dyn Looks>, String> {
+        use super::own_programs::open;
+        open(subject, pid).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(not(feature = "bpf"))]
+impl Attaches for Own {
+    fn attach(&mut self, _: Subject, _: u32, _: Option<u64>) -> Result<Box<dyn Looks>, String> {
+        Err(crate::error::SourceError::without_bpf().to_string())
+    }
+}
+
+/// One subject of the process that is watched.
+#[derive(Default)]
+struct Watch {
+    programs: Option<(u32, Result<Box<dyn Looks>, String>)>,
+    /// The last window, or why it is not known; from the window after the one in which they were attached.
+    told: Option<Result<Looked, String>>,
+}
+
+impl Watch {
+    /// Ends the window; from here on this process is watched, or none.
+    fn advance(
+        &mut self,
+        pid: Option<u32>,
+        attach: impl FnOnce(u32) -> Result<Box<dyn Looks>, String>,
+    ) {
         let Some(pid) = pid else {
-            (self.waits, self.times) = (None, None);
+            (self.programs, self.told) = (None, None);
             return;
         };
-        self.waits = match &mut self.times {
-            Some((watched, Ok(times))) if *watched == pid => {
-                Some(times.window().map_err(|error| error.to_string()))
-            }
+        self.told = match &mut self.programs {
+            Some((watched, Ok(programs))) if *watched == pid => Some(programs.window()),
             Some((watched, Err(why))) if *watched == pid => Some(Err(why.clone())),
             other => {
-                let times = WaitTimes::open(&[pid]).map_err(|error| error.to_string());
-                let failed = times.as_ref().err().cloned();
-                *other = Some((pid, times));
+                // Those of another process go first.
+                *other = None;
+                let programs = attach(pid);
+                let failed = programs.as_ref().err().cloned();
+                *other = Some((pid, programs));
                 failed.map(Err)
             }
         };
     }
+}
 
-    /// There is nothing to attach.
-    #[cfg(not(feature = "bpf"))]
-    pub fn advance(&mut self, _: Option<u32>) {}
+/// The process that is watched.
+pub struct Watched {
+    by: Box<dyn Attaches>,
+    waits: Watch,
+    calls: Watch,
+    moves: Watch,
+    /// Why nothing is attached, for what was asked for.
+    not: Option<(Needs, String)>,
+}
+
+impl Default for Watched {
+    fn default() -> Watched {
+        Watched::by(Box::new(Own))
+    }
+}
+
+impl Watched {
+    /// By programs that this attaches.
+    pub fn by(by: Box<dyn Attaches>) -> Watched {
+        let [waits, calls, moves] = [(); 3].map(|()| Watch::default());
+        Watched { by, waits, calls, moves, not: None }
+    }
+
+    /// Ends the window; from here on the process that is asked for is watched, or none. What cannot
+    /// be attached or read is not known on the page, which is no reason not to show the rest.
+    pub fn advance(&mut self, request: &Request, source: SourceKind) {
+        // A source that is none of the ledger is there where programs cannot be attached, or were not to be.
+        let attaches = source == SourceKind::Ledger;
+        let Watched { by, waits, calls, moves, not } = self;
+        let subjects = [
+            (waits, Subject::Waits, Needs::NONE),
+            (calls, Subject::Syscalls, Needs::SYSCALLS),
+            (moves, Subject::Moves, Needs::MOVES),
+        ];
+        for (watch, subject, need) in subjects {
+            let pid = request.watch.filter(|_| attaches && request.needs.has(need));
+            watch.advance(pid, |pid| by.attach(subject, pid, request.interval_ns));
+        }
+        *not =
+            (request.watch.is_some() && !attaches).then(|| (request.needs, not_attached(source)));
+    }
+
+    /// The waits in the last window, or why they are not known.
+    pub fn waits(&self) -> Option<Result<WaitWindow, String>> {
+        told(&self.waits, |looked| match looked {
+            Looked::Waits(window) => Some(window.clone()),
+            _ => None,
+        })
+    }
+
+    fn calls(&self) -> Option<Result<SyscallWindow, String>> {
+        let calls = told(&self.calls, |looked| match looked {
+            Looked::Syscalls(window) => Some(window.clone()),
+            _ => None,
+        });
+        calls.or_else(|| self.why_not(Needs::SYSCALLS).map(Err))
+    }
+
+    fn moves(&self) -> Option<Result<MoveWindow, String>> {
+        let moves = told(&self.moves, |looked| match looked {
+            Looked::Moves(window) => Some(window.clone()),
+            _ => None,
+        });
+        moves.or_else(|| self.why_not(Needs::MOVES).map(Err))
+    }
+
+    fn why_not(&self, need: Needs) -> Option<String> {
+        self.not.as_ref().filter(|(needs, _)| needs.has(need)).map(|(_, why)| why.clone())
+    }
+
+    /// Tells a frame of it.
+    pub fn tell(&self, frame: &mut Frame) {
+        frame.waits = self.waits();
+        frame.calls = self.calls();
+        frame.moves = self.moves();
+    }
+}
+
+fn told<W>(watch: &Watch, of: fn(&Looked) -> Option<W>) -> Option<Result<W, String>> {
+    let told = watch.told.as_ref()?;
+    Some(
+        told.as_ref().map_err(String::clone).and_then(|looked| {
+            of(looked).ok_or_else(|| "programs told what was not asked for".into())
+        }),
+    )
+}
+
+fn not_attached(source: SourceKind) -> String {
+    let name = source.name();
+    format!("counted by programs beside the ledger, and this is the source {name} (exactop doctor)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::on_demand::losses::Losses;
+    use exactop_model::on_demand::syscalls::SyscallsBy;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Notes who is attached for whom, and when they go.
+    #[derive(Clone, Default)]
+    struct Noted(Rc<RefCell<Vec<String>>>);
+
+    struct Programs(Noted, Subject, u32);
+
+    impl Drop for Programs {
+        fn drop(&mut self) {
+            self.0 .0.borrow_mut().push(format!("-{:?} {}", self.1, self.2));
+        }
+    }
+
+    impl Looks for Programs {
+        fn window(&mut self) -> Result<Looked, String> {
+            let (t0_ns, t1_ns, losses) = (0, 1, Losses::default());
+            let by = SyscallsBy::Call;
+            Ok(match self.1 {
+                Subject::Waits => {
+                    Looked::Waits(WaitWindow { t0_ns, t1_ns, rows: Vec::new(), losses })
+                }
+                Subject::Syscalls => Looked::Syscalls(SyscallWindow {
+                    t0_ns,
+                    t1_ns,
+                    by,
+                    rows: Vec::new(),
+                    failures: Vec::new(),
+                    dispatches: Vec::new(),
+                    losses,
+                }),
+                Subject::Moves => return Err("made to fail".into()),
+            })
+        }
+    }
+
+    impl Attaches for Noted {
+        fn attach(
+            &mut self,
+            subject: Subject,
+            pid: u32,
+            _: Option<u64>,
+        ) -> Result<Box<dyn Looks>, String> {
+            self.0.borrow_mut().push(format!("+{subject:?} {pid}"));
+            Ok(Box::new(Programs(self.clone(), subject, pid)))
+        }
+    }
+
+    fn ask(watch: Option<u32>, needs: Needs) -> Request {
+        Request { needs, watch, interval_ns: None }
+    }
+
+    #[test]
+    fn programs_are_there_for_what_is_looked_at_and_no_longer() {
+        let noted = Noted::default();
+        let done = |noted: &Noted| std::mem::take(&mut *noted.0.borrow_mut());
+        let mut watched = Watched::by(Box::new(noted.clone()));
+        let ledger = SourceKind::Ledger;
+        watched.advance(&ask(None, Needs::SYSCALLS | Needs::MOVES), ledger);
+        assert!(done(&noted).is_empty(), "nobody is watched");
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), ledger);
+        assert_eq!(done(&noted), ["+Waits 7", "+Syscalls 7"]);
+        assert_eq!(watched.calls(), None, "known from the next window on");
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), ledger);
+        assert!(done(&noted).is_empty() && matches!(watched.calls(), Some(Ok(_))));
+        assert_eq!(watched.moves(), None);
+        watched.advance(&ask(Some(7), Needs::MOVES), ledger);
+        assert_eq!(done(&noted), ["-Syscalls 7", "+Moves 7"]);
+        assert_eq!(watched.calls(), None);
+        watched.advance(&ask(Some(8), Needs::MOVES), ledger);
+        assert_eq!(done(&noted), ["-Waits 7", "+Waits 8", "-Moves 7", "+Moves 8"]);
+        watched.advance(&ask(Some(8), Needs::MOVES), ledger);
+        assert_eq!(watched.moves(), Some(Err("made to fail".into())));
+        watched.advance(&ask(None, Needs::NONE), ledger);
+        assert_eq!(done(&noted), ["-Waits 8", "-Moves 8"]);
+    }
+
+    #[test]
+    fn a_source_without_programs_says_why_where_they_are_asked_for() {
+        let noted = Noted::default();
+        let mut watched = Watched::by(Box::new(noted.clone()));
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), SourceKind::Procfs);
+        assert!(noted.0.borrow().is_empty());
+        let why = watched.calls().expect("said").expect_err("nothing counts");
+        assert!(why.contains("procfs"), "{why}");
+        assert_eq!((watched.moves(), watched.waits()), (None, None));
+        watched.advance(&ask(None, Needs::SYSCALLS), SourceKind::Procfs);
+        assert_eq!(watched.calls(), None);
+    }
 }

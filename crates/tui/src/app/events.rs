@@ -1,11 +1,13 @@
 //! Keys, clicks and pastes: what each does to the state.
 
 use super::arrange::RowId;
+use super::process::Shows;
 use super::question::{Prompt, Question};
 use super::select::{Pointed, Selection};
 use super::{Action, App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
+use crate::layout;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -58,15 +60,7 @@ impl App {
                 scroll_lines(top, command, usize::from(self.size.1));
                 self.close_page_on(command)
             }
-            Page::Process(page) => {
-                scroll_lines(&mut page.top, command, usize::from(self.size.1) / 2);
-                match command {
-                    KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Microstates => {
-                        self.on_table(command)
-                    }
-                    _ => self.close_page_on(command),
-                }
-            }
+            Page::Process(_) => self.on_process(command),
             Page::Groups(_) => match self.on_groups(command) {
                 Action::Draw if self.prompt.is_none() && self.message.is_none() => {
                     self.close_page_on(command)
@@ -138,7 +132,9 @@ impl App {
                 Action::Draw
             }
             KeyCommand::PerCpu => {
-                self.settings.per_cpu = !self.settings.per_cpu;
+                let is_table = self.page == Page::Table;
+                let next = layout::next_per_cpu(self.size, self.wants(), is_table);
+                self.settings.per_cpu = next;
                 self.follow_selection();
                 Action::Draw
             }
@@ -186,7 +182,8 @@ impl App {
                 self.untag();
                 Action::Draw
             }
-            KeyCommand::Open => self.open_process(),
+            KeyCommand::Open => self.open_process(Shows::Overview),
+            KeyCommand::Calls => self.open_process(Shows::Calls),
             KeyCommand::Groups => self.open_groups(),
             KeyCommand::Sums => self.open_sums(),
             KeyCommand::Findings => self.open_findings(),
@@ -253,13 +250,48 @@ impl App {
         Action::Draw
     }
 
-    fn open_process(&mut self) -> Action {
+    fn open_process(&mut self, shows: Shows) -> Action {
         let Some(key) = self.process_to_open() else {
             self.complain("no process selected");
             return Action::Draw;
         };
-        self.page = Page::Process(ProcessPage::new(key));
-        self.rearranged()
+        self.page = Page::Process(ProcessPage { shows, ..ProcessPage::new(key) });
+        match shows {
+            Shows::Overview => self.rearranged(),
+            Shows::Calls => self.attaching(),
+        }
+    }
+
+    /// Something is shown that is counted from the next window on: that begins now.
+    fn attaching(&mut self) -> Action {
+        match self.past {
+            None => Action::Refresh,
+            Some(_) => self.rearranged(),
+        }
+    }
+
+    /// What a key does on a process's page.
+    fn on_process(&mut self, command: KeyCommand) -> Action {
+        let lines = usize::from(self.size.1) / 2;
+        let Page::Process(page) = &mut self.page else { return Action::Draw };
+        scroll_lines(&mut page.top, command, lines);
+        let to = match command {
+            KeyCommand::Calls if page.shows == Shows::Calls => Some(Shows::Overview),
+            KeyCommand::Calls => Some(Shows::Calls),
+            KeyCommand::Back if page.shows != Shows::Overview => Some(Shows::Overview),
+            _ => None,
+        };
+        if let Some(shows) = to {
+            (page.shows, page.top) = (shows, 0);
+            return self.attaching();
+        }
+        match command {
+            KeyCommand::Kill
+            | KeyCommand::Renice
+            | KeyCommand::Microstates
+            | KeyCommand::Groups => self.on_table(command),
+            _ => self.close_page_on(command),
+        }
     }
 
     /// The process of the selected row: of a thread its process, of an exited group its living

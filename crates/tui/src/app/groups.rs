@@ -33,8 +33,10 @@ impl GroupKey {
 /// Which group is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupsPage {
-    /// The selected group; the first at first.
+    /// The selected group; at first `of`, or the first.
     pub selected: Option<GroupKey>,
+    /// The group that one came for, by the kernel's id.
+    pub of: Option<u64>,
 }
 
 impl App {
@@ -59,17 +61,24 @@ impl App {
         self.group_rows().iter().position(|row| group.is(row))
     }
 
-    /// Before anyone chose, the first group is marked.
+    /// Before anyone chose, the group that one came for is marked, or the first.
     pub(super) fn mark_first_group(&mut self) {
-        let first = self.group_rows().first().map(|row| GroupKey::of(row));
+        let Page::Groups(GroupsPage { selected: None, of }) = &self.page else { return };
+        let rows = self.group_rows();
+        let wanted = rows.iter().find(|row| of.is_some() && row.sample.id == *of);
+        let first = wanted.or(rows.first()).map(|row| GroupKey::of(row));
         if let Page::Groups(page) = &mut self.page {
-            page.selected = page.selected.take().or(first);
+            page.selected = first;
         }
     }
 
+    /// The page of groups, from the table or from a process, whose group is marked then.
     pub(super) fn open_groups(&mut self) -> Action {
         self.members_of = None;
-        self.page = Page::Groups(GroupsPage::default());
+        let process = self.process_page().zip(self.frame());
+        let row = process.and_then(|(page, frame)| page.row(frame));
+        let of = row.and_then(|row| row.ident.cgroup_id);
+        self.page = Page::Groups(GroupsPage { selected: None, of });
         match self.past {
             None => Action::Refresh,
             Some(_) => self.rearranged(),
@@ -133,7 +142,7 @@ impl App {
         let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at).copied())
         else {
             self.complain(match &self.page {
-                Page::Groups(GroupsPage { selected: Some(group) }) => {
+                Page::Groups(GroupsPage { selected: Some(group), .. }) => {
                     format!("group {} is gone: nothing done", group.name)
                 }
                 _ => "no groups yet: they are there from the next window on".into(),

@@ -24,7 +24,7 @@ pub mod tags;
 pub mod target;
 
 use crate::layout::{self, Placed, Screen, Wants, Widths};
-use crate::settings::Settings;
+use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, Context};
@@ -350,16 +350,24 @@ impl App {
 
     /// Where everything stands; `None` if the screen is too small.
     pub(crate) fn screen(&self) -> Option<Screen> {
-        let cpus = match (self.frame(), self.settings.per_cpu) {
-            (Some(frame), true) => frame.cpus.len(),
-            _ => 0,
+        layout::screen(self.size.0, self.size.1, self.wants())
+    }
+
+    /// What wants a place on it. CPUs that nobody asked for have none on the pages, which are full.
+    pub(crate) fn wants(&self) -> Wants {
+        let cpus = self.frame().map_or(0, |frame| frame.cpus.len());
+        let per_cpu = match (self.settings.per_cpu, &self.page) {
+            (PerCpu::Auto, Page::Table) => PerCpu::Auto,
+            (PerCpu::Auto, _) => PerCpu::Never,
+            (asked, _) => asked,
         };
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
         let recorded = self.past.is_some();
-        let footer = self.settings.footer && self.page == Page::Table;
-        let wants = Wants { cpus, recorded, findings, reserved, footer };
-        layout::screen(self.size.0, self.size.1, wants)
+        // These fill the screen and have a line of their own.
+        let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
+        let footer = self.settings.footer && !fills;
+        Wants { cpus, per_cpu, recorded, findings, reserved, footer }
     }
 
     /// The columns of the table that fit.

@@ -1,5 +1,6 @@
 //! What the next frame must bring, from what is on the screen: nothing that nobody looks at.
 
+use super::process::Shows;
 use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
 use exactop_model::{Ask, FrameOptions, Needs, Still};
@@ -14,7 +15,7 @@ impl App {
             needs = needs | Needs::THREADS;
         }
         if page.is_some() {
-            needs = needs | Needs::CPU_SHARES | Needs::THREADS;
+            needs = needs | Needs::CPU_SHARES | Needs::THREADS | self.watched_needs();
         }
         let by = match &self.page {
             Page::Sums(page) => Some(page.by),
@@ -36,6 +37,15 @@ impl App {
                 _ => false,
             },
             interval_ns: Some((self.settings.interval_s * 1e9) as u64),
+        }
+    }
+
+    /// What programs are attached for while the page shows it.
+    fn watched_needs(&self) -> Needs {
+        match self.process_page().map(|page| page.shows) {
+            Some(Shows::Overview) => Needs::MOVES,
+            Some(Shows::Calls) => Needs::SYSCALLS,
+            None => Needs::NONE,
         }
     }
 

@@ -4,12 +4,24 @@ use super::{App, Page};
 use exactop_model::{Counter, Counters, Frame, Row, RowKind, TaskKey};
 use std::cmp::Reverse;
 
+/// What of a process is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shows {
+    /// Where its time went, and its threads.
+    #[default]
+    Overview,
+    /// Its system calls.
+    Calls,
+}
+
 /// Which process, and how far down its threads the screen is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessPage {
     /// Its leader, or one of its threads where the source never saw the leader.
     pub key: TaskKey,
-    /// The first thread shown.
+    /// What of it.
+    pub shows: Shows,
+    /// The first thread or line shown.
     pub top: usize,
     /// Whether the process is known to have exited. That a frame has no row of it says nothing:
     /// a source may not show one that did nothing.
@@ -19,7 +31,7 @@ pub struct ProcessPage {
 impl ProcessPage {
     /// The page of a process.
     pub fn new(key: TaskKey) -> ProcessPage {
-        ProcessPage { key, top: 0, exited: false }
+        ProcessPage { key, shows: Shows::Overview, top: 0, exited: false }
     }
 
     /// The row that stands for the process: its own, or its leader's or any thread's if it did

@@ -1,16 +1,17 @@
-//! The line of keys at the bottom: what hands want most.
+//! The line of keys at the bottom: what hands want most on the page that is shown.
 
 use super::put;
 use super::text::{pack, Piece};
 use super::theme::{Ink, Theme};
-use crate::app::App;
+use crate::app::process::Shows;
+use crate::app::{App, Page};
 use ratatui::buffer::Buffer;
 use ratatui::text::Line;
 
 /// A key, its word, and how late it is left out.
 type Hint = (&'static str, &'static str, u8);
 
-const LIVE: [Hint; 13] = [
+const LIVE: [Hint; 14] = [
     ("h", "help", 20),
     ("Enter", "process", 18),
     ("!", "findings", 13),
@@ -22,6 +23,7 @@ const LIVE: [Hint; 13] = [
     ("t", "tree", 10),
     ("<>", "sort", 9),
     ("k", "kill", 17),
+    ("y", "calls", 7),
     ("[", "back", 8),
     ("q", "quit", 19),
 ];
@@ -42,22 +44,103 @@ const PAST: [Hint; 9] = [
 const KEPT: [Hint; 7] = [
     ("h", "help", 20),
     ("←→", "window", 18),
-    ("[]", "change", 16),
+    ("[ ]", "step", 16),
     ("z", "join", 15),
     ("Enter", "process", 14),
     ("Esc", "back to now", 19),
     ("q", "quit", 17),
 ];
 
+const PROCESS: [Hint; 8] = [
+    ("h", "help", 18),
+    ("Esc", "back", 20),
+    ("y", "system calls", 19),
+    ("m", "states", 15),
+    ("g", "its group", 14),
+    ("↑↓", "threads", 13),
+    ("k", "kill", 17),
+    ("r", "nice", 16),
+];
+
+const CALLS: [Hint; 5] = [
+    ("h", "help", 18),
+    ("Esc", "its page", 20),
+    ("↑↓", "scroll", 16),
+    ("g", "its group", 14),
+    ("k", "kill", 17),
+];
+
+const GROUPS: [Hint; 8] = [
+    ("h", "help", 18),
+    ("Esc", "back", 20),
+    ("↑↓", "choose", 17),
+    ("Enter", "its processes", 19),
+    ("<>", "sort", 14),
+    ("K", "totals", 13),
+    ("w", "weight", 16),
+    ("x", "quota", 15),
+];
+
+const SUMS: [Hint; 7] = [
+    ("h", "help", 18),
+    ("Esc", "back", 20),
+    ("K", "by something else", 19),
+    ("↑↓", "choose", 16),
+    ("Enter", "its processes", 17),
+    ("<>", "sort", 15),
+    ("g", "groups", 14),
+];
+
+const FINDINGS: [Hint; 4] = [
+    ("h", "help", 18),
+    ("Esc", "back", 20),
+    ("↑↓", "choose", 17),
+    ("Enter", "where more is seen", 19),
+];
+
+fn hints(app: &App) -> &'static [Hint] {
+    match (app.page(), &app.past) {
+        (Page::Process(page), _) => match page.shows {
+            Shows::Overview => &PROCESS,
+            Shows::Calls => &CALLS,
+        },
+        (Page::Groups(_), _) => &GROUPS,
+        (Page::Sums(_), _) => &SUMS,
+        (Page::Findings(_), _) => &FINDINGS,
+        // These have a line of their own.
+        (Page::Help(_) | Page::ColumnChooser(_), _) => &[],
+        (Page::Table, Some(past)) if past.kept => &KEPT,
+        (Page::Table, Some(_)) => &PAST,
+        (Page::Table, None) => &LIVE,
+    }
+}
+
 pub(super) fn draw(app: &App, y: u16, theme: Theme, buf: &mut Buffer) {
-    let hints: &[Hint] = match &app.past {
-        Some(past) if past.kept => &KEPT,
-        Some(_) => &PAST,
-        None => &LIVE,
-    };
     let piece = |&(key, word, rank): &Hint| {
         Piece::new(rank, theme, Ink::Strong, key).and(theme, Ink::Dim, format!(" {word}"))
     };
-    let line: Line = pack(hints.iter().map(piece).collect(), "  ", usize::from(buf.area.width));
+    let pieces = hints(app).iter().map(piece).collect();
+    let line: Line = pack(pieces, "  ", usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &line);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::{find, BINDINGS};
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+    /// The keys of a hint that are letters and signs are keys of the view.
+    #[test]
+    fn every_key_that_is_named_is_one() {
+        let all = [&LIVE[..], &KEPT, &PAST, &PROCESS, &CALLS, &GROUPS, &SUMS, &FINDINGS];
+        let names: Vec<String> = BINDINGS.iter().flat_map(|b| b.keys).map(|k| k.name()).collect();
+        for (key, word, _) in all.into_iter().flatten() {
+            let named = |c: char| {
+                let event = KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE);
+                find(&event, true).is_some() || names.contains(&c.to_string())
+            };
+            assert!(names.iter().any(|n| n == key) || key.chars().all(named), "{key} {word}");
+        }
+    }
 }

@@ -30,7 +30,7 @@ const GIVE_WAY: [&str; 13] = [
 ];
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
-    let (y, height) = (screen.heading_y, buf.area.height);
+    let (y, height) = (screen.heading_y, screen.end_y());
     let groups = match &frame.groups {
         Some(Ok(groups)) => groups,
         none => {

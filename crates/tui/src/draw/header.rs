@@ -8,7 +8,7 @@ use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::{size, thousands};
+use exactop_model::words::units::{long_size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -277,11 +277,11 @@ fn memory(frame: &Frame, theme: Theme) -> Vec<Piece> {
         return vec![Piece::new(9, theme, Ink::Dim, "Mem -")];
     };
     let part = |rank, bytes, what: &str| {
-        Piece::new(rank, theme, Ink::Strong, size(bytes)).and(theme, Ink::Plain, format!(" {what}"))
+        Piece::new(rank, theme, Ink::Strong, long_size(bytes)).and(theme, Ink::Plain, format!(" {what}"))
     };
     let total = |rank, name: &str, bytes| {
         Piece::new(rank, theme, Ink::Plain, format!("{name} "))
-            .and(theme, Ink::Strong, size(bytes))
+            .and(theme, Ink::Strong, long_size(bytes))
             .and(theme, Ink::Plain, ":")
     };
     let mut pieces = vec![

@@ -179,7 +179,7 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default(), head, Line::from(spans)];
     lines.extend(state_marks(width, theme));
     let eighths: String = EIGHTHS.iter().collect();
-    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right");
+    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right; CPU by CPU from 32 on, coloured by what took most");
     lines.extend(entry("busy", &busy, 10, width, theme));
     lines.push(Line::from(names));
     lines

@@ -1,6 +1,7 @@
 //! Drawing the state onto a buffer of cells. Reads the state, changes nothing.
 
 mod books;
+mod calls;
 mod column_chooser;
 mod cpus;
 mod figures;
@@ -85,6 +86,9 @@ fn draw_page(
     }
     if !matches!(app.page(), Page::Help(_) | Page::ColumnChooser(_)) {
         header::draw(app, frame, &screen, theme, buf);
+        if let Some(y) = screen.footer_y {
+            footer::draw(app, y, theme, buf);
+        }
         return status::draw(app, frame, screen.status_y, theme, buf);
     }
     match app.prompt().is_some() || app.message().is_some() {

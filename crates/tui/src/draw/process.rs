@@ -4,7 +4,7 @@ use super::states::{self, Parts};
 use super::table::{bar_heading, heading, put_bar};
 use super::text::{cell, cut, pack, put, Piece};
 use super::theme::{Ink, Theme};
-use crate::app::process::ProcessPage;
+use crate::app::process::{ProcessPage, Shows};
 use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::columns::Context;
@@ -36,37 +36,50 @@ pub(super) fn draw(
         let text = format!("process {} {what} (Esc goes back)", page.key.tgid);
         return put(buf, 0, screen.heading_y, u16::MAX, &Line::raw(text));
     };
-    let view = View { app, frame, page, row, theme, room };
-    let threads_need = 4;
-    let most = usize::from(screen.body_rows + 1).saturating_sub(threads_need);
-    let lines = view.lines();
-    let mut y = screen.heading_y;
-    for line in lines.into_iter().take(most) {
-        put(buf, 0, y, u16::MAX, &line);
-        y += 1;
+    let view = View { app, frame, page, row, theme, room, end_y: screen.end_y() };
+    let head = [view.who(), view.command()];
+    match page.shows {
+        Shows::Overview => {}
+        Shows::Calls => {
+            view.put_lines(&head, screen.heading_y, buf);
+            return super::calls::draw(&view, screen.heading_y + 2, buf);
+        }
     }
-    view.threads(y, buf);
+    let threads_need = (1 + page.thread_rows(frame).len()).min(4);
+    let most = usize::from(screen.body_rows + 1).saturating_sub(threads_need);
+    let lines: Vec<Line> = head.into_iter().chain(view.lines()).take(most).collect();
+    view.put_lines(&lines, screen.heading_y, buf);
+    view.threads(screen.heading_y + lines.len() as u16, buf);
 }
 
-struct View<'a> {
-    app: &'a App,
-    frame: &'a Frame,
-    page: &'a ProcessPage,
-    row: &'a Row,
-    theme: Theme,
-    room: usize,
+/// The process and what is shown of it.
+pub(super) struct View<'a> {
+    pub app: &'a App,
+    pub frame: &'a Frame,
+    pub page: &'a ProcessPage,
+    pub row: &'a Row,
+    pub theme: Theme,
+    pub room: usize,
+    /// The line after the last one of the page.
+    pub end_y: u16,
 }
 
 impl View<'_> {
     fn lines(&self) -> Vec<Line<'static>> {
-        let mut lines = vec![self.who(), self.command()];
-        lines.extend(self.time());
+        let mut lines = self.time();
         lines.push(self.cpu());
         lines.extend(self.runs_on());
         lines.push(self.events());
-        lines.extend(self.waits());
         lines.extend(self.exited());
+        lines.extend(self.waits());
+        lines.extend(self.moves());
         lines
+    }
+
+    fn put_lines(&self, lines: &[Line], y: u16, buf: &mut Buffer) {
+        for (y, line) in (y..).zip(lines) {
+            put(buf, 0, y, u16::MAX, line);
+        }
     }
 
     fn piece(&self, rank: u8, ink: Ink, text: impl Into<String>) -> Piece {
@@ -245,6 +258,18 @@ impl View<'_> {
         self.named("events", pieces, "  ")
     }
 
+    /// Why it went to other CPUs, if it did.
+    fn moves(&self) -> Option<Line<'static>> {
+        let room = self.room.saturating_sub(9);
+        let (ink, text) = match self.frame.moves.as_ref()? {
+            Ok(moves) => (Ink::Plain, words::moves::by_cause(moves)?),
+            // Why programs are not there stands with the waits, where they are to be.
+            Err(_) if self.frame.waits.as_ref().is_none_or(Result::is_err) => return None,
+            Err(why) => (Ink::Dim, format!("not known: {}", harmless(why))),
+        };
+        Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
+    }
+
     /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
     /// something to say.
     fn waits(&self) -> Vec<Line<'static>> {
@@ -305,7 +330,7 @@ impl View<'_> {
         let cpu = ColumnId::CpuPct.column();
         let context = self.app.context();
         let columns: Vec<_> = self.app.page_columns().collect();
-        let room = usize::from(buf.area.height.saturating_sub(y + 1)).max(1);
+        let room = usize::from(self.end_y.saturating_sub(y + 1)).max(1);
         let top = self.page.top.min(rows.len().saturating_sub(room));
         let shown: Vec<&Row> = rows.iter().skip(top).take(room).copied().collect();
         let mut widths = Widths::default();
@@ -328,7 +353,7 @@ impl View<'_> {
         if let Some(width) = bar {
             bar_heading(width, self.theme, y, buf);
         }
-        for ((y, text), row) in (y + 1..buf.area.height).zip(&texts).zip(&shown) {
+        for ((y, text), row) in (y + 1..self.end_y).zip(&texts).zip(&shown) {
             if let Some(width) = bar {
                 put_bar(row, width, self.theme, y, buf);
             }

@@ -16,7 +16,7 @@ use ratatui::text::Line;
 const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "LAT%", "THR%"];
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
-    let (y, height) = (screen.heading_y, buf.area.height);
+    let (y, height) = (screen.heading_y, screen.end_y());
     let Some(sums) = app.sums() else {
         let text = "sums are known from the next window on";
         return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));

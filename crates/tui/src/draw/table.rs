@@ -18,6 +18,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::rc::Rc;
+use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
     let placed = app.placed();
@@ -119,6 +120,11 @@ pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf
             Span::styled(word.trim_end().to_string(), theme.style(ink)),
         ];
         put(buf, p.x, y, p.width, &Line::from(spans));
+        // In a column as narrow as its heading it has the gap beside it.
+        let gap = if left { Some(p.end()) } else { p.x.checked_sub(1) };
+        if let Some(x) = gap.filter(|_| sorts && !room) {
+            put(buf, x, y, 1, &Line::styled(arrow, theme.style(Ink::SortHeading)));
+        }
     }
 }
 
@@ -227,7 +233,7 @@ impl TableRow<'_> {
     ) -> Span<'static> {
         let width = usize::from(p.width);
         if p.column.id == ColumnId::Command {
-            let text = self.command(context, labelled);
+            let text = self.command(context, labelled, width);
             return self.span(Ink::Plain, cell(&text, width, true));
         }
         let (text, ink) = self.figure(p, context, states);
@@ -267,7 +273,7 @@ impl TableRow<'_> {
         }
     }
 
-    fn command(&self, context: &Context, labelled: bool) -> String {
+    fn command(&self, context: &Context, labelled: bool, width: usize) -> String {
         let Entry { line, row, versus } = self.entry;
         if row.kind == RowKind::Exited {
             let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
@@ -277,7 +283,10 @@ impl TableRow<'_> {
                 true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
                 true => format!("{comm}{threads}"),
                 false => {
-                    format!("{prefix}{comm} × {} exited{threads}", self.exited())
+                    // What is cut first is that they exited: the letter X and the branch say it, too.
+                    let text = format!("{prefix}{} × {comm}{threads}", self.exited());
+                    let long = format!("{text} exited");
+                    if long.width() <= width { long } else { text }
                 }
             };
         }

@@ -1,30 +1,13 @@
 //! What a window is missing, as text and JSON: the same for all that is attached on demand.
 
 use exactop_model::on_demand::losses::Losses;
+use exactop_model::words::losses::lines;
 use serde_json::Value;
 
 /// A line for each kind of loss; `events` are what is counted, `unseen` what is known of those that
 /// were not seen.
 pub fn text(losses: &Losses, events: &str, unseen: &str) -> String {
-    let mut out = String::new();
-    if losses.lost > 0 {
-        out += &format!("{} {events} are missing: the tables were full\n", losses.lost);
-    }
-    if let Some(skipped) = losses.skipped.filter(|&skipped| skipped > 0) {
-        out += &format!(
-            "{events} may be missing: the kernel skipped {skipped} runs of the programs that count\n"
-        );
-    }
-    if losses.unseen > 0 {
-        out += &format!("{} {events} {unseen}\n", losses.unseen);
-    }
-    if losses.left_out > 0 {
-        out += &format!(
-            "{} rows are left out, those with least: the daemon's answer had no room for more\n",
-            losses.left_out
-        );
-    }
-    out
+    lines(losses, events, unseen).into_iter().map(|line| line + "\n").collect()
 }
 
 /// Puts `lost`, `skipped`, `unseen`, `tables_bytes` and `left_out` into a window's object.

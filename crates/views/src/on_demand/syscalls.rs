@@ -2,8 +2,8 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, text as word, Figure};
-use crate::grid;
 use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::words::{syscalls::failed, units::rate};
 use exactop_model::{Datum, Value as Shown};
 use serde_json::{json, Value};
 
@@ -17,12 +17,12 @@ const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     Figure::new("NAME", "comm", |_, row| word(row.who.map(|w| w.comm.to_string()))),
     Figure::shown("NAME/TID", |_, row| word(row.who.map(|w| w.to_string()))),
     Figure::shown("DISP/s", |window, row| {
-        word(row.who.map(|who| grid::rate(window.dispatches_of(&who), window.seconds())))
+        word(row.who.map(|who| rate(window.dispatches_of(&who), window.seconds())))
     }),
     Figure::told("syscall", |_, row| word(row.nr.name().map(String::from))),
     Figure::told("nr", |_, row| Shown::Known(Datum::Int(row.nr.0.into()))),
     Figure::new("CALLS", "calls", |_, row| count(row.calls)),
-    Figure::shown("CALLS/s", |window, row| word(grid::rate(row.calls, window.seconds()))),
+    Figure::shown("CALLS/s", |window, row| word(rate(row.calls, window.seconds()))),
     Figure::told("untimed", |_, row| count(row.untimed)),
     Figure::new("ERRORS", "errors", |_, row| count(row.errors)),
     Figure::shown("TOTAL", |_, row| ns((row.calls > row.untimed).then_some(row.total_ns))),
@@ -39,26 +39,15 @@ const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     }),
 ];
 
-/// Errors that are shown of a row.
-const ERRORS: usize = 3;
-
-/// `EAGAIN 1200, ENOENT 3`.
-fn failed(failures: &[Failures]) -> String {
-    let told = |f: &Failures| format!("{} {}", f.name(), f.count);
-    let mut words: Vec<String> = failures.iter().take(ERRORS).map(told).collect();
-    words.extend((failures.len() > ERRORS).then(|| "...".into()));
-    words.join(", ")
-}
-
 /// For people: the calls that took longest first, at most `rows`.
 pub fn text(calls: &SyscallWindow, rows: usize) -> String {
-    let sorted = sorted(calls);
+    let sorted = calls.longest_first();
     let seconds = calls.seconds();
     let total: u64 = sorted.iter().map(|r| r.calls).sum();
     let errors: u64 = sorted.iter().map(|r| r.errors).sum();
     let mut out = format!(
         "Window {seconds:.3} s: {total} calls ({} a second), {errors} failed\n",
-        grid::rate(total, seconds)
+        rate(total, seconds)
     );
     out += &losses::text(&calls.losses, "calls", "returned unseen: they count without a time");
     let hidden: &[&str] = match calls.by {
@@ -76,14 +65,6 @@ pub fn text(calls: &SyscallWindow, rows: usize) -> String {
     )
 }
 
-/// By total time, then by count, those in flight, and name.
-fn sorted(calls: &SyscallWindow) -> Vec<SyscallRow> {
-    let mut rows = calls.rows.clone();
-    let rank = |r: &SyscallRow| (r.total_ns, r.calls, r.in_flight);
-    rows.sort_by(|a, b| rank(b).cmp(&rank(a)).then((a.who, a.nr).cmp(&(b.who, b.nr))));
-    rows
-}
-
 /// One JSON object on one line.
 pub fn json(calls: &SyscallWindow) -> String {
     let mut dispatches = calls.dispatches.clone();
@@ -99,7 +80,7 @@ pub fn json(calls: &SyscallWindow) -> String {
             })
         })
         .collect();
-    let rows = sorted(calls);
+    let rows = calls.longest_first();
     let mut told = figure::objects(FIGURES, calls, &rows);
     for (object, row) in told.iter_mut().zip(&rows) {
         let errnos = calls.failures_of(row).into_iter().map(|f| (f.name(), f.count.into()));
@@ -131,7 +112,7 @@ pub fn csv_header() -> Vec<u8> {
 
 /// A line for each row.
 pub fn csv(calls: &SyscallWindow) -> Vec<u8> {
-    figure::csv(FIGURES, calls, [calls.t0_ns, calls.t1_ns], &sorted(calls))
+    figure::csv(FIGURES, calls, [calls.t0_ns, calls.t1_ns], &calls.longest_first())
 }
 
 #[cfg(test)]

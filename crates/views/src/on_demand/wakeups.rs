@@ -2,9 +2,9 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
-use crate::grid;
 use crate::json::Cell;
 use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
+use exactop_model::words::units::rate;
 use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
 use serde_json::{json, Value};
 
@@ -28,7 +28,7 @@ const EDGES: &[Figure<WakeupWindow, Edge>] = &[
 /// What people are shown of the edges between two processes, and how many threads were woken.
 const BETWEEN: &[Figure<WakeupWindow, (Edge, usize)>] = &[
     Figure::shown("WAKES", |_, (edge, _)| count(edge.wakeups)),
-    Figure::shown("WAKES/s", |window, (edge, _)| word(grid::rate(edge.wakeups, window.seconds()))),
+    Figure::shown("WAKES/s", |window, (edge, _)| word(rate(edge.wakeups, window.seconds()))),
     Figure::shown("NOTHING", |_, (edge, _)| count(edge.unproductive)),
     Figure::shown("FOR", |_, (edge, _)| ns(edge.unproductive_ns)),
     Figure::shown("THREADS", |_, (_, threads)| count(*threads as u64)),
@@ -69,7 +69,7 @@ pub fn text(wakeups: &WakeupWindow, rows: usize) -> String {
     let cost: u64 = wakeups.edges.iter().map(|e| e.unproductive_ns).sum();
     let mut out = format!(
         "Window {seconds:.3} s: {total} wake-ups ({} a second), {nothing} for nothing ({})\n",
-        grid::rate(total, seconds),
+        rate(total, seconds),
         of_a_cpu(cost, seconds),
     );
     out += &losses::text(&wakeups.losses, "wake-ups", "were not shown: who gave them is not known");

@@ -10,6 +10,9 @@ use exactop_model::value::Datum;
 use exactop_model::{sort, Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
+/// Before an exited group that stands below nobody: what is above it is not its parent.
+const ALONE: &str = "╶ ";
+
 /// The lines of a frame.
 pub(super) fn lines(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
     let mut lines = match rules.tree {
@@ -70,7 +73,8 @@ fn flat(rows: Rows, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
     }
     let mut lines = Vec::with_capacity(chosen.order.len());
     for at in heads {
-        lines.push(line(at, String::new()));
+        let is_living = rows.row(at).kind != RowKind::Exited;
+        lines.push(line(at, if is_living { String::new() } else { ALONE.into() }));
         let tgid = rows.row(at).key.tgid;
         let is_leader = matches!(at, At::Live(i) if leaders.get(&tgid) == Some(&i));
         if let Some(mut groups) = is_leader.then(|| below.remove(&tgid)).flatten() {
@@ -274,7 +278,7 @@ fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line
             }));
         }
     }
-    lines.extend(orphans.into_iter().map(|at| line(at, String::new())));
+    lines.extend(orphans.into_iter().map(|at| line(at, ALONE.into())));
     lines
 }
 

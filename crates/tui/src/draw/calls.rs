@@ -1,0 +1,75 @@
+//! The page of a process's system calls: which, how often, how long, with which errors.
+
+use super::figures::{joined, widths};
+use super::help::wrapped;
+use super::process::View;
+use super::text::{cut, put};
+use super::theme::Ink;
+use exactop_model::escape::harmless;
+use exactop_model::on_demand::syscalls::SyscallWindow;
+use exactop_model::words::units::{duration, rate, thousands};
+use exactop_model::words::{losses, syscalls};
+use ratatui::buffer::Buffer;
+use ratatui::text::Line;
+use unicode_width::UnicodeWidthStr;
+
+const HEADING: [&str; 8] = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];
+/// Columns by what gives way first where the screen is narrow.
+const GIVE_WAY: [&str; 3] = ["IN", "CALLS/s", "MEAN"];
+
+pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
+    let room = usize::from(buf.area.width);
+    let calls = match &view.frame.calls {
+        Some(Ok(calls)) => calls,
+        none => {
+            let text = match none {
+                Some(Err(why)) => format!("system calls are not known: {}", harmless(why)),
+                _ => "system calls are counted from now on: known from the next window on".into(),
+            };
+            let lines = (y..view.end_y).zip(wrapped(&text, 0, room));
+            let dim = view.theme.style(Ink::Dim);
+            return lines.for_each(|(y, line)| put(buf, 0, y, u16::MAX, &line.style(dim)));
+        }
+    };
+    let lost = losses::lines(&calls.losses, "calls", syscalls::UNSEEN);
+    put(buf, 0, y, u16::MAX, &Line::raw(cut(&format!("calls    {}", syscalls::sum(calls)), room)));
+    for line in lost {
+        y += 1;
+        put(buf, 0, y, u16::MAX, &Line::styled(cut(&line, room), view.theme.style(Ink::Alarm)));
+    }
+    table(view, calls, y + 1, buf);
+}
+
+fn table(view: &View, calls: &SyscallWindow, y: u16, buf: &mut Buffer) {
+    let width = usize::from(buf.area.width);
+    let room = usize::from(view.end_y.saturating_sub(y + 1));
+    let rows = calls.longest_first();
+    let name = rows.iter().map(|row| row.nr.to_string().width()).max().unwrap_or(0).max(12);
+    let top = view.page.top.min(rows.len().saturating_sub(room.max(1)));
+    let shown = rows.iter().skip(top).take(room);
+    let texts: Vec<Vec<String>> = shown
+        .map(|row| {
+            let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
+            let failed = syscalls::failed(&calls.failures_of(row));
+            let call = format!("{:<name$}  {failed}", row.nr.to_string());
+            vec![
+                thousands(row.calls),
+                rate(row.calls, calls.seconds()),
+                thousands(row.errors),
+                time((row.calls > row.untimed).then_some(row.total_ns)),
+                time(row.mean_ns()),
+                time(row.max_ns),
+                thousands(row.in_flight),
+                call.trim_end().into(),
+            ]
+        })
+        .collect();
+    let mut heading = HEADING.map(String::from);
+    heading[HEADING.len() - 1] = format!("{:<name$}  FAILED WITH", "SYSCALL");
+    let widths = widths(&heading, &texts, &GIVE_WAY, width);
+    let line = |texts: &[String]| cut(&joined(texts, &widths), width);
+    put(buf, 0, y, u16::MAX, &Line::styled(line(&heading), view.theme.style(Ink::Heading)));
+    for (y, text) in (y + 1..).zip(&texts) {
+        put(buf, 0, y, u16::MAX, &Line::raw(line(text)));
+    }
+}
