@@ -252,7 +252,12 @@ impl Session {
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks right before the source's instant, so that they tell of the same
         // window; how long the source takes to collect its tasks does not matter then.
+        let looks = request.needs.has(Needs::PRESSURE);
+        if !looks {
+            self.system.leave_pressure();
+        }
         let system = match request.needs.has(Needs::MACHINE) || self.tap.is_some() {
+            true if looks => self.system.read_with_pressure(),
             true => self.system.read(),
             false => self.system.read_uptime(),
         };

@@ -131,6 +131,14 @@ impl App {
                 self.stale = true;
                 Action::Draw
             }
+            KeyCommand::Pressure => {
+                self.shows_pressure = !self.shows_pressure;
+                match self.past {
+                    // It is read at both ends of a window.
+                    None if self.shows_pressure => Action::Refresh,
+                    _ => Action::Draw,
+                }
+            }
             KeyCommand::PerCpu => {
                 let is_table = self.page == Page::Table;
                 let next = layout::next_per_cpu(self.size, self.wants(), is_table);

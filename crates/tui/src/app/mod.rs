@@ -33,7 +33,7 @@ use exactop_model::named::By;
 use exactop_model::sort::SortBy;
 use exactop_model::timeline::Travel;
 use exactop_model::words::order::Order;
-use exactop_model::{Frame, TaskKey};
+use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
 use groups::GroupsPage;
 use members::MembersOf;
@@ -178,6 +178,8 @@ pub struct App {
     /// The orders of the pages of groups and of totals, once somebody chose them.
     pub(crate) groups_order: Option<Order>,
     pub(crate) sums_order: Option<Order>,
+    /// Pressure and disk I/O stand where the memory does.
+    pub(crate) shows_pressure: bool,
     /// The table has the rows of these alone.
     pub(crate) members_of: Option<MembersOf>,
     /// The window that rows are shown against.
@@ -226,6 +228,7 @@ impl App {
             search: None,
             groups_order: None,
             sums_order: None,
+            shows_pressure: false,
             members_of: None,
             marked: None,
             search_due: false,
@@ -375,7 +378,16 @@ impl App {
         let least = self.least_rest();
         let (offset, width) = (self.column_offset, self.size.0);
         let width = width - self.bar_width().map_or(0, |bar| bar + 1);
-        layout::place(&self.columns, &self.widths, self.sort.column, offset, width, least)
+        layout::place(&self.there(), &self.widths, self.sort.column, offset, width, least)
+    }
+
+    /// The columns of which there is something: what is read of processes that live was read of nobody
+    /// for windows that are over.
+    fn there(&self) -> Vec<&'static Column> {
+        const OF_THE_LIVING: [Needs; 2] = [Needs::STAT, Needs::STATM];
+        let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
+        let all = self.columns.iter().copied();
+        all.filter(|column| !(self.is_looking_back() && read(column))).collect()
     }
 
     /// Columns get as wide as what is shown from here on.
@@ -389,9 +401,9 @@ impl App {
 
     /// The width of the bar of states to the right of the table, where there is room for one.
     pub(crate) fn bar_width(&self) -> Option<u16> {
-        let (columns, width) = (&self.columns, self.size.0);
+        let (columns, width) = (self.there(), self.size.0);
         match self.settings.microstates {
-            true => layout::bar_width(columns, &self.widths, width, self.least_rest()),
+            true => layout::bar_width(&columns, &self.widths, width, self.least_rest()),
             false => None,
         }
     }

@@ -5,12 +5,18 @@ use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
 use exactop_model::{Ask, FrameOptions, Needs, Still};
 
+/// From this width on the header may have room for pressure beside the memory.
+const ROOM_FOR_PRESSURE: u16 = 100;
+
 impl App {
     /// What to ask the feed for.
     pub fn ask(&self) -> Ask {
         let page = self.process_page().map(|p| p.key.tgid);
         let threads = self.settings.threads && page.is_none();
         let mut needs = self.row_needs() | Needs::MACHINE;
+        if self.shows_pressure || self.size.0 >= ROOM_FOR_PRESSURE {
+            needs = needs | Needs::PRESSURE;
+        }
         if threads {
             needs = needs | Needs::THREADS;
         }
