@@ -121,10 +121,10 @@ pub fn cpu_strip(width: u16, cpus: usize, max_lines: u16) -> Option<CpuStrip> {
         return None;
     }
     let count = cpus.min(1 << 15) as u16;
-    let digits = (count - 1).checked_ilog10().unwrap_or(0) as u16 + 1;
-    // `cpu64-127 `
-    let label = 3 + 2 * digits + 1 + 1;
-    let room = width.checked_sub(label).filter(|&room| room > 0)?;
+    let digits = |n: u16| n.checked_ilog10().unwrap_or(0) as u16 + 1;
+    // `cpu64-127 `, where the first line of many has fewer digits.
+    let label = |first: u16| 3 + digits(first) + 1 + digits(count - 1) + 1;
+    let room = width.checked_sub(label(count - 1)).filter(|&room| room > 0)?;
     let fitting = 1 << room.ilog2();
     let mut per_mark: u16 = 1;
     while count.div_ceil(per_mark).div_ceil(fitting) > max_lines {
@@ -132,8 +132,10 @@ pub fn cpu_strip(width: u16, cpus: usize, max_lines: u16) -> Option<CpuStrip> {
     }
     let marks = count.div_ceil(per_mark);
     let per_line = fitting.min(marks.next_power_of_two());
-    let figure = if room >= per_line + FIGURE { FIGURE } else { 0 };
-    Some(CpuStrip { per_line, lines: marks.div_ceil(per_line), per_mark, label, figure })
+    let lines = marks.div_ceil(per_line);
+    let label = label((lines - 1) * per_line * per_mark);
+    let figure = if width >= label + per_line + FIGURE { FIGURE } else { 0 };
+    Some(CpuStrip { per_line, lines, per_mark, label, figure })
 }
 
 /// CPUs one by one.

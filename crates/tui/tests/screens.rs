@@ -312,6 +312,40 @@ fn a_question_at_80x24() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// The value that is to be changed stands at the end, which is what a narrow screen cut off.
+#[test]
+fn a_question_has_what_an_empty_answer_means_at_every_width() {
+    for width in 40..=120 {
+        let mut app = app(width, 24, Settings::default());
+        for (key, tail) in [('r', " [0]: "), ('k', " [15 TERM]: ")] {
+            press(&mut app, &[KeyCode::Home, KeyCode::Char(key)]);
+            let page = picture(&app);
+            assert!(page.contains(tail), "{width}: no {tail:?} in\n{page}");
+            press(&mut app, &[KeyCode::Esc]);
+        }
+    }
+}
+
+/// Also in a column as narrow as its heading.
+#[test]
+fn the_column_that_orders_the_rows_is_marked() {
+    let mut app = app(80, 24, Settings::default());
+    press(&mut app, &[KeyCode::Char('<')]);
+    assert_eq!(app.settings().sort, exactop_model::ColumnId::S);
+    assert!(picture(&app).contains(" RES S▴ %CPU "), "{}", picture(&app));
+}
+
+#[test]
+fn user_and_system_time_come_and_go_together_and_before_steal() {
+    for width in 40..=220 {
+        let picture = picture(&app(width, 24, Settings::default()));
+        let has = |title: &str| picture.contains(&format!(" {title} "));
+        assert_eq!(has("%USR"), has("%SYS"), "{width}: {picture}");
+        assert!(has("%USR") || !has("%STL"), "{width}: {picture}");
+        assert!(has("%USR") || width < 80, "{width}: {picture}");
+    }
+}
+
 #[test]
 fn a_window_that_does_not_close_says_so() {
     let mut app = app(120, 12, Settings::default());
@@ -420,7 +454,7 @@ fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
                     frame.books.unnamed_ns = 1;
                 });
                 let picture = picture(&app);
-                let header = picture.lines().take(8).collect::<Vec<_>>().join("\n");
+                let header = picture.lines().take(9).collect::<Vec<_>>().join("\n");
                 for text in [word, "h help"].into_iter().chain(user) {
                     assert!(header.contains(text), "{width}: no '{text}' in\n{header}");
                 }

@@ -83,6 +83,11 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
         right = first;
     }
     let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
+    // What the per cent are of, where the last windows have room beside it.
+    let used = left.width() + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
+    if used + OF_A_CPU.len() <= room {
+        right.push_span(OF_A_CPU);
+    }
     put(buf, 0, y, u16::MAX, &left);
     put_right(buf, y, &right);
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
@@ -95,6 +100,8 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
 
 /// What a bar of the last windows is made of.
 pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// After what looking costs.
+const OF_A_CPU: &str = " of a CPU";
 /// What stands before them.
 const BUSY: &str = "busy ";
 /// The fewest that say something.

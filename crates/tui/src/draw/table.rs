@@ -284,9 +284,13 @@ impl TableRow<'_> {
                 true => format!("{comm}{threads}"),
                 false => {
                     // What is cut first is that they exited: the letter X and the branch say it, too.
-                    let text = format!("{prefix}{} × {comm}{threads}", self.exited());
-                    let long = format!("{text} exited");
-                    if long.width() <= width { long } else { text }
+                    let count = self.exited();
+                    let forms = [
+                        format!("{prefix}{count} × {comm}{threads} exited"),
+                        format!("{prefix}{count} × {comm}{threads}"),
+                    ];
+                    let fitting = forms.into_iter().find(|form| form.width() <= width);
+                    fitting.unwrap_or_else(|| format!("{prefix}{count}×{comm}{threads}"))
                 }
             };
         }

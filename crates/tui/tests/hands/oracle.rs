@@ -292,7 +292,7 @@ fn read(line: &str) -> Drawn {
     match name.map(|(name, _)| name.split_at(1.min(name.len()))) {
         Some(("n", serial)) => serial.parse().map_or(Drawn::Unreadable, Drawn::Task),
         Some(("x", _)) => Drawn::Exited,
-        _ if line.contains("exited") || line.contains(" × ") => Drawn::Exited,
+        _ if line.contains("exited") || line.contains('×') => Drawn::Exited,
         _ => Drawn::Unreadable,
     }
 }
