@@ -392,7 +392,10 @@ impl Looking<'_> {
         let least = least_unnamed(source);
         let (unnamed_ns, used_ns) = (books.unnamed_ns, self.used_ns);
         let what = What::Unnamed { unnamed_ns, used_ns, source };
-        (part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
+        // Who lived all along and is read for the first time, as its threads are, has that time.
+        let first_read = !source.keeps_books()
+            && self.window.tasks.iter().any(|task| task.delta.get(Counter::RunNs).is_none());
+        (!first_read && part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
     }
 }
 

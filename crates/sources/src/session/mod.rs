@@ -24,6 +24,7 @@ use exactop_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
+use std::sync::Arc;
 use watched::Watched;
 pub use watched::{Attaches, Looks, Own, Subject};
 
@@ -251,7 +252,12 @@ impl Session {
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks right before the source's instant, so that they tell of the same
         // window; how long the source takes to collect its tasks does not matter then.
+        let looks = request.needs.has(Needs::PRESSURE);
+        if !looks {
+            self.system.leave_pressure();
+        }
         let system = match request.needs.has(Needs::MACHINE) || self.tap.is_some() {
+            true if looks => self.system.read_with_pressure(),
             true => self.system.read(),
             false => self.system.read_uptime(),
         };
@@ -341,8 +347,12 @@ impl Session {
 impl Session {
     /// Whose a row's control group is: as it was told, else by the path of the process's.
     fn name(&mut self, row: &mut Row) {
-        row.detail.named = match self.book.named(row.ident.cgroup_id) {
-            Some(named) => Ok(named),
+        let told = row.ident.cgroup_id.and_then(|id| self.book.group(id));
+        row.detail.named = match told {
+            Some(group) => {
+                row.detail.cgroup = Ok(group.path.clone());
+                Ok(Arc::clone(&group.named))
+            }
             None if row.kind == RowKind::Exited => Err(Missing::Vanished),
             None => {
                 self.detail(row, Needs::CGROUP);

@@ -56,6 +56,7 @@ impl App {
     pub(super) fn rules_of_marked(&self, marked: &Marked) -> Rules<'_> {
         let mut rules = self.rules(&marked.frame, marked.threads);
         (rules.hide_idle, rules.filters, rules.user) = (false, &[], None);
+        (rules.members_of, rules.folded) = (None, None);
         rules
     }
 

@@ -1,8 +1,8 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
-use super::books;
 use super::text::{cut, pack, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
+use super::{books, pressure};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::escape::{escape_str, harmless};
@@ -40,10 +40,12 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
                 let used = tasks.width();
                 put(buf, 0, y, u16::MAX, &tasks);
                 if !has_own_line && room > used + 60 {
-                    put_right(buf, y, &pack(memory(frame, theme), " ", room - used - 3));
+                    put_right(buf, y, &pack(beside(app, frame, theme), " ", room - used - 3));
                 }
             }
-            HeaderLine::Memory => put(buf, 0, y, u16::MAX, &pack(memory(frame, theme), " ", room)),
+            HeaderLine::Memory => {
+                put(buf, 0, y, u16::MAX, &pack(beside(app, frame, theme), " ", room))
+            }
         }
     }
 }
@@ -276,6 +278,16 @@ fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     if !flow.is_empty() {
         pieces.push(Piece::new(5, theme, Ink::Plain, flow.join(", ")));
     }
+    pieces
+}
+
+/// The memory, with the pressure where there is room; or pressure and disk I/O in its place.
+fn beside(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
+    if app.shows_pressure {
+        return pressure::line(frame, theme);
+    }
+    let mut pieces = memory(frame, theme);
+    pieces.extend(pressure::pressure(frame, theme, [2, 1]));
     pieces
 }
 

@@ -119,6 +119,9 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if let Some(user) = &app.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
+    if let Some(members) = &app.members_of {
+        add(8, Ink::Strong, format!("{} (Esc back)", members.whose));
+    }
     if !app.tags.is_empty() {
         add(9, Ink::Strong, format!("{} tagged", app.tags.len()));
     }
