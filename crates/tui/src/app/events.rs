@@ -145,6 +145,7 @@ impl App {
             KeyCommand::Microstates => self.switch_columns(),
             KeyCommand::Tree => self.toggle(|s| &mut s.tree),
             KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
+            KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
             KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
             KeyCommand::Reverse => {
                 self.settings.reverse = !self.settings.reverse;
