@@ -80,14 +80,14 @@ fn largest(figures: &[Figure], turned: &[f64]) -> f64 {
 /// Signs: all there are where they are few, else some drawn at random. To turn all of them is the same again, so the first stays.
 enum Signs {
     All(u64, u64),
-    Drawn(StdRng, usize),
+    Drawn(Box<StdRng>, usize),
 }
 
 impl Signs {
     fn of(n: usize, seed: u64) -> Signs {
         match 1_u64.checked_shl(n as u32 - 1).filter(|&all| all <= DEALS as u64) {
             Some(all) => Signs::All(1, all),
-            None => Signs::Drawn(StdRng::seed_from_u64(seed), DEALS),
+            None => Signs::Drawn(Box::new(StdRng::seed_from_u64(seed)), DEALS),
         }
     }
 
