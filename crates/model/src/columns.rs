@@ -965,6 +965,10 @@ pub fn command(row: &Row, command_line: bool) -> String {
         return format!("{} x{}{what}", row.ident.comm, row.exited_count());
     }
     match &row.detail.cmdline {
+        // A worker's name in /proc, which says what it works for.
+        Ok(line) if command_line && row.ident.kthread && !line.is_empty() => {
+            format!("[{}]", escape::escape(line))
+        }
         Ok(line) if command_line && !line.is_empty() => escape::escape(line),
         _ if command_line && row.ident.kthread => format!("[{}]", row.ident.comm),
         _ => row.ident.comm.to_string(),

@@ -96,7 +96,8 @@ impl Signs {
         match self {
             Signs::All(at, end) if *at < *end => {
                 let signs = turned.iter_mut().skip(1).enumerate();
-                signs.for_each(|(bit, sign)| *sign = if *at >> bit & 1 == 1 { -1.0 } else { 1.0 });
+                signs
+                    .for_each(|(bit, sign)| *sign = if (*at >> bit) & 1 == 1 { -1.0 } else { 1.0 });
                 *at += 1;
                 true
             }
@@ -105,7 +106,7 @@ impl Signs {
                     let bits: u64 = random.random();
                     let signs = signs.iter_mut().enumerate();
                     signs.for_each(|(at, sign)| {
-                        *sign = if bits >> at & 1 == 1 { -1.0 } else { 1.0 };
+                        *sign = if (bits >> at) & 1 == 1 { -1.0 } else { 1.0 };
                     });
                 }
                 *left -= 1;

@@ -124,6 +124,8 @@ pub struct Settings {
     pub threads: bool,
     /// Leave out rows that used no CPU.
     pub hide_idle: bool,
+    /// Leave out kernel threads; the header counts them all the same.
+    pub hide_kernel_threads: bool,
     pub command_line: bool,
     pub tree: bool,
     /// A bar for each CPU; from 32 on, a character.
@@ -166,6 +168,7 @@ impl Default for Settings {
             of_machine: false,
             threads: false,
             hide_idle: false,
+            hide_kernel_threads: false,
             command_line: false,
             tree: false,
             per_cpu: PerCpu::Auto,

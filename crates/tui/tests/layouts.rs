@@ -104,14 +104,14 @@ proptest! {
     #[test]
     fn no_size_panics_on_any_page(
         width in 0u16..300, height in 0u16..100, per_cpu in per_cpu(), tree: bool, threads: bool,
-        microstates: bool, page in 0usize..6,
+        microstates: bool, page in 0usize..9,
     ) {
         let settings = Settings { per_cpu, tree, threads, microstates, ..Settings::default() };
         let mut app = App::new(settings).unwrap();
         app.resize(width, height);
         let keys = [
             KeyCode::Down, KeyCode::Enter, KeyCode::Char('h'), KeyCode::Char('f'), KeyCode::Char('k'),
-            KeyCode::Char('!'),
+            KeyCode::Char('!'), KeyCode::Char('y'), KeyCode::Char('g'), KeyCode::Char('K'),
         ];
         for i in 0..3 {
             app.accept(arranged(&app.ask(), i), &mut details);

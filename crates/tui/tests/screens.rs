@@ -5,7 +5,7 @@ use exactop_model::columns::COLUMNS;
 use exactop_model::exactness::{Repairs, WindowState};
 use exactop_model::named::By;
 use exactop_model::named_sums::{May, NamedSum, NamedSums};
-use exactop_model::{Counter, ErrorKind, Frame, Quality, SourceKind};
+use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
@@ -80,6 +80,32 @@ fn live_view_at_40x10() {
 fn tree_at_80x24() {
     let settings = Settings { tree: true, command_line: true, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(80, 24, settings)));
+}
+
+/// Anybody may call themselves a kernel thread.
+#[test]
+fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
+    for command_line in [false, true] {
+        let mut app = app(100, 30, Settings { command_line, ..Settings::default() });
+        let pretend = |frame: &mut Frame| {
+            let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
+            rows.for_each(|row| row.ident.comm = Comm::new(b"[kworker/0:9]"));
+        };
+        show(&mut app, pretend);
+        let tasks = |seen: &str| seen.lines().find(|l| l.contains("Tasks ")).map(String::from);
+        let before = picture(&app);
+        assert!(before.contains(" [rcu_preempt]") && before.contains(" [kthreadd]"), "{before}");
+        if !command_line {
+            assert!(before.contains(" \\[kworker/0:9]"), "{before}");
+        }
+        let hide = KeyEvent::new(KeyCode::Char('k'), KeyModifiers::CONTROL);
+        assert_eq!(app.on_event(&Event::Key(hide)), Action::Rearrange);
+        show(&mut app, pretend);
+        let after = picture(&app);
+        assert!(!after.contains("rcu_preempt") && !after.contains("kthreadd"), "{after}");
+        assert!(after.contains("kernel threads hidden") && after.contains("sshd:") == command_line);
+        assert_eq!(tasks(&before), tasks(&after), "the header counts everyone");
+    }
 }
 
 #[test]

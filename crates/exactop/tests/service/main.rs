@@ -17,6 +17,7 @@ mod rights;
 mod scraped;
 #[path = "../live/screen.rs"]
 mod screen;
+mod secured;
 mod settings;
 mod soak;
 #[path = "../../../fleet/tests/stand_in/mod.rs"]

@@ -88,7 +88,12 @@ pub fn evidence(finding: &Finding) -> String {
             let Throttled { run_ns, lat_ns, throttle_ns, worst, comm, .. } = group;
             let figures = of_wanted(*run_ns, *lat_ns, *throttle_ns, THROTTLED);
             let who = worst.map_or("(exited)".into(), |key| key.tgid.to_string());
-            format!("{figures} · most of it {comm} {who}")
+            let below = match group.groups_below {
+                0 => String::new(),
+                1 => " · in a group below it".into(),
+                n => format!(" · in {n} groups below it"),
+            };
+            format!("{figures}{below} · most of it {comm} {who}")
         }
         What::Waited(program) => {
             let Waited { run_ns, lat_ns, throttle_ns, .. } = program;

@@ -10,6 +10,7 @@ mod driver;
 
 mod choosing;
 mod drawing;
+mod everyone;
 mod groups;
 mod live;
 mod looking;

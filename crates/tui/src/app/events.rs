@@ -157,6 +157,7 @@ impl App {
             KeyCommand::Tree => self.toggle(|s| &mut s.tree),
             KeyCommand::FoldToggle | KeyCommand::Fold | KeyCommand::Unfold => self.on_fold(command),
             KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
+            KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
             KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
             KeyCommand::Reverse => {
                 self.settings.reverse = !self.settings.reverse;

@@ -342,6 +342,7 @@ impl App {
             threads,
             tree: self.settings.tree,
             hide_idle: self.settings.hide_idle,
+            hide_kernel: self.settings.hide_kernel_threads,
             sort: self.sort,
             filters: &self.filters,
             user: self.user.as_ref(),

@@ -100,6 +100,9 @@ impl View<'_> {
         let detail = &row.detail;
         let name = format!("{} ({})", row.ident.comm, row.key.tgid);
         let mut pieces = vec![self.piece(9, Ink::Strong, name)];
+        if row.ident.kthread {
+            pieces.push(self.piece(9, Ink::Plain, "kernel thread"));
+        }
         if let Ok(user) = &detail.user {
             pieces.push(self.piece(8, Ink::Plain, escape_str(user)));
         }

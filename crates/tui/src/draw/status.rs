@@ -133,6 +133,7 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     }
     let flags = [
         (settings.hide_idle, "idle hidden"),
+        (settings.hide_kernel_threads, "kernel threads hidden"),
         (settings.of_machine, "% of machine"),
         (settings.tree, "tree"),
         (app.column_offset > 0, "columns scrolled"),

@@ -234,7 +234,9 @@ impl TableRow<'_> {
         let width = usize::from(p.width);
         if p.column.id == ColumnId::Command {
             let text = self.command(context, labelled, width);
-            return self.span(Ink::Plain, cell(&text, width, true));
+            let of_kernel = self.entry.row.kind != RowKind::Exited && self.entry.row.ident.kthread;
+            let ink = if of_kernel { Ink::Dim } else { Ink::Plain };
+            return self.span(ink, cell(&text, width, true));
         }
         let (text, ink) = self.figure(p, context, states);
         self.span(ink, cell(&text, width, p.column.left_aligned()))
@@ -294,7 +296,7 @@ impl TableRow<'_> {
                 }
             };
         }
-        let text = columns::command(row, context.command_line);
+        let text = told_apart(columns::command(row, context.command_line), row.ident.kthread);
         let scrolled: String = text.chars().skip(self.app.command_offset).collect();
         let mark = match versus.map(|versus| versus.was) {
             Some(Was::Absent) => "+ ",
@@ -302,6 +304,15 @@ impl TableRow<'_> {
             Some(Was::There(..)) | None => "",
         };
         format!("{}{mark}{scrolled}", line.prefix)
+    }
+}
+
+/// The kernel's threads stand in brackets. Anybody may call themselves `[kworker/0:9]`: that bracket is escaped.
+fn told_apart(text: String, kthread: bool) -> String {
+    match (kthread, text.starts_with('[')) {
+        (true, false) => format!("[{text}]"),
+        (false, true) => format!("\\{text}"),
+        _ => text,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Rules<'a> {
     pub tree: bool,
     /// No rows that used no CPU.
     pub hide_idle: bool,
+    /// No kernel threads, nor what exited under them.
+    pub hide_kernel: bool,
     /// The order.
     pub sort: SortBy,
     /// All must hold.
@@ -96,7 +98,8 @@ impl Rules<'_> {
         };
         let idle = self.hide_idle && !busy(row) && !rows.versus(at).is_some_and(|v| v.did(busy));
         let passes = |filter: &Filter| filter.holds(self.value(rows, at, filter.column()));
-        (of_group || user) && !idle && self.filters.iter().all(passes)
+        let kernel = self.hide_kernel && is_of_kernel(rows, row);
+        (of_group || user) && !idle && !kernel && self.filters.iter().all(passes)
     }
 
     /// What a column shows.
@@ -121,5 +124,15 @@ impl Rules<'_> {
                 Value::share(ns, context.window_ns, Missing::Source)
             }),
         }
+    }
+}
+
+/// Whether a row is of the kernel's threads. What exited is, where its living ancestor is: the kernel's threads are
+/// children of one.
+fn is_of_kernel(rows: Rows, row: &Row) -> bool {
+    let parent = || rows.frame.rows.iter().find(|other| other.key.tgid == row.ident.ppid);
+    match row.kind {
+        RowKind::Exited => parent().is_some_and(|parent| parent.ident.kthread),
+        _ => row.ident.kthread,
     }
 }
