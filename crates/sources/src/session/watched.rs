@@ -79,11 +79,7 @@ struct Watch {
 
 impl Watch {
     /// Ends the window; from here on this process is watched, or none.
-    fn advance(
-        &mut self,
-        pid: Option<u32>,
-        attach: impl FnOnce(u32) -> Attached,
-    ) {
+    fn advance(&mut self, pid: Option<u32>, attach: impl FnOnce(u32) -> Attached) {
         let Some(pid) = pid else {
             (self.programs, self.told) = (None, None);
             return;
