@@ -5,5 +5,6 @@ pub mod books;
 pub mod cgroups;
 pub mod findings;
 pub mod named_sums;
+pub mod plural;
 pub mod units;
 pub mod waits;
