@@ -15,6 +15,7 @@ mod supervisor;
 
 use super::record::directory;
 use crate::failure::{complain, Failure};
+use crate::options::parse;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::Whose;
 use crate::output::{print, Signals};
@@ -61,7 +62,7 @@ pub struct DaemonArgs {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Serve a page of metrics there, over HTTP [default: nowhere]
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = parse::address)]
     metrics: Option<SocketAddr>,
     /// Send metrics there, as OTLP over HTTP [default: nowhere]
     #[arg(long, value_name = "URL")]

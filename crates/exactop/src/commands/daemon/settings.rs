@@ -3,6 +3,7 @@
 use super::exporting::Export;
 use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
+use crate::options::parse::address;
 use crate::options::time::{size, stretch};
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
@@ -94,7 +95,7 @@ impl Record {
 #[serde(default, deny_unknown_fields)]
 #[allow(missing_docs)] // docs/service.md says it.
 pub struct Metrics {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "listens")]
     pub listen: Option<SocketAddr>,
     #[serde(with = "dimensions")]
     pub by: Vec<Dimension>,
@@ -244,6 +245,11 @@ fn text<'de, T, D: Deserializer<'de>>(
 ) -> Result<T, D::Error> {
     let text = String::deserialize(from)?;
     value(&text).map_err(|why| D::Error::custom(format!("'{text}': {why}")))
+}
+
+fn listens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(from)?;
+    address(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// The largest unit that divides it.
@@ -411,7 +417,9 @@ mod tests {
             ("[export]\nevery = \"never\"\n", 2),
             ("[metrics]\n\nlisten = \"here\"\n", 3),
         ] {
-            assert_eq!(refused(text).0, at, "{text}");
+            let (line, what) = refused(text);
+            assert_eq!(line, at, "{text}");
+            assert!(!what.contains("syntax"), "{what}");
         }
         assert_eq!(read(b"\n\xff").expect_err("refused").0, 2);
     }

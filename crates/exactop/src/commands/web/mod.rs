@@ -49,7 +49,7 @@ const TOKEN: usize = 16;
 #[derive(Debug, Args)]
 pub struct WebArgs {
     /// Where to listen: another address than this machine's own is for others, and then a token is needed
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9465")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9465", value_parser = parse::address)]
     listen: SocketAddr,
     /// Demand a token, which is a part of the page's address, from this machine's own users, too
     #[arg(long)]
