@@ -273,7 +273,10 @@ fn what_happened_is_on_the_help_page_and_not_on_the_status_line() {
     assert!(!page.contains("unseen_switch") && page.contains(" h help"), "{page}");
     press(&mut app, &[KeyCode::Char('h')]);
     let help = picture(&app);
-    assert!(help.contains("This window: exact; unseen_switch 1,234, lost_wakeup 5,678."), "{help}");
+    assert!(
+        help.contains("This window: exact; switches not shown 1,234, wake-ups not shown 5,678."),
+        "{help}"
+    );
 }
 
 #[test]

@@ -79,7 +79,9 @@ fn what_is_attached_on_demand_is_drawn_too() {
 fn the_live_view_ends_after_so_many_windows() {
     let terminal = Terminal::new(80, 24, &[]);
     drawn(&terminal, "-n 2 -d 3 --source procfs");
-    is_given_back(&terminal);
+    let screen = is_given_back(&terminal);
+    let is_heading = |line: &str| line.contains("PID") && line.contains("%CPU");
+    assert!(screen.lines().any(is_heading), "the last window stays: {screen}");
 }
 
 #[test]

@@ -2,12 +2,17 @@
 
 /// `1 migration`, `2 migrations`, `3 processes`.
 pub fn counted(n: u64, thing: &str) -> String {
+    format!("{n} {}", things(n, thing))
+}
+
+/// The word for so many of them, where their number is written in another way.
+pub fn things(n: u64, thing: &str) -> String {
     let end = match n {
         1 => "",
         _ if thing.ends_with("ch") || thing.ends_with('s') => "es",
         _ => "s",
     };
-    format!("{n} {thing}{end}")
+    format!("{thing}{end}")
 }
 
 #[cfg(test)]
