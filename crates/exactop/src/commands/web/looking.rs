@@ -48,8 +48,8 @@ impl Kind {
 
 /// Programs for one process.
 enum Programs {
-    Waits(Windows<WaitTimes>),
-    Calls(Windows<Syscalls>),
+    Waits(Box<Windows<WaitTimes>>),
+    Calls(Box<Windows<Syscalls>>),
 }
 
 struct Attending {
@@ -138,13 +138,13 @@ impl Programs {
             Kind::Waits => {
                 let own = || WaitTimes::open(&[pid]);
                 let opened = Windows::open(places, ask(What::Waits), own)?;
-                Ok(Programs::Waits(opened.source()))
+                Ok(Programs::Waits(Box::new(opened.source())))
             }
             Kind::Calls => {
                 let options = Options { pids: vec![pid], ..Options::default() };
                 let own = || Syscalls::open(&options);
                 let opened = Windows::open(places, ask(What::Syscalls), own)?;
-                Ok(Programs::Calls(opened.source()))
+                Ok(Programs::Calls(Box::new(opened.source())))
             }
         }
     }
