@@ -214,6 +214,9 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
         match measured.source.snapshot(&Request::default()) {
             Err(error) => refused(&error),
             Ok(snapshot) => {
+                if measured.source.has_begun_anew() {
+                    measured.book = Book::new();
+                }
                 measured.window = measured.book.advance(snapshot);
                 EXACTOP_OK
             }

@@ -160,7 +160,11 @@ impl Kept {
     }
 
     fn add(&mut self, now: &Snapshot, before: &Book, wall_offset_ns: i64) -> Result<(), Bad> {
-        let Some(t0_ns) = before.at_ns() else { return Ok(()) };
+        let Some(t0_ns) = before.at_ns() else {
+            // Whoever measures began anew: what comes goes on from nothing that is here.
+            self.out = None;
+            return Ok(());
+        };
         let is_full = self.pieces.back().is_none_or(|piece| piece.is_full(self.most_bytes));
         if is_full || self.out.as_ref().is_none_or(Outgoing::is_long) {
             let Some(whole) = before.whole() else { return Ok(()) };
@@ -252,6 +256,19 @@ mod tests {
             frames.extend(window.map(|window| frame(&window, &book)));
         }
         (kept, frames)
+    }
+
+    #[test]
+    fn what_comes_of_another_ledger_goes_on_from_nothing() {
+        let (mut kept, frames) = kept(5, usize::MAX);
+        assert_eq!((frames.len(), kept.pieces.len()), (5, 1));
+        let mut book = Book::new();
+        for n in 10..13 {
+            let now = snapshot(SourceKind::Ledger, n, None);
+            kept.snapshot(&now, &book);
+            book.advance(now);
+        }
+        assert_eq!((kept.pieces.len(), kept.len()), (2, 7), "and the time between is in none");
     }
 
     /// Rows come in no order.

@@ -186,8 +186,13 @@ impl Recorder {
         };
         let t1_ns = whole.at_ns;
         let span = Span { t0_ns: t1_ns, t1_ns, wall_offset_ns };
-        if is_set || self.is_full(t1_ns) {
+        // Whoever measures began anew: what lies between is a gap, and what comes another file.
+        let has_begun_anew = before.at_ns().is_none();
+        if is_set || has_begun_anew || self.is_full(t1_ns) {
             self.finish();
+        }
+        if has_begun_anew {
+            self.session = None;
         }
         if self.running.is_none() {
             if let Err(error) = self.begin(span) {

@@ -74,6 +74,14 @@ pub enum ServiceError {
     /// It closed the connection.
     #[error("the daemon at {} closed the connection: it has ended, or this reader was too slow", .0.display())]
     Closed(PathBuf),
+    /// It closed the connection, and whoever serves there now cannot be reached.
+    #[error("the daemon at {} closed the connection and has not come back: {why}", path.display())]
+    Away {
+        /// Which socket.
+        path: PathBuf,
+        /// What was said last.
+        why: String,
+    },
     /// It was opened before a fork: both processes would read from one stream.
     #[error("the connection to the daemon at {} is that of process {opened_by}, from which this one was forked: open one anew", path.display())]
     Forked {

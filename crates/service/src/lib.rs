@@ -24,7 +24,6 @@ mod tests;
 
 pub use error::ServiceError;
 pub use looker::Looker;
-pub use notices::Log;
 pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
 pub use server::{now_ns, Attach, Notice, Programs, Server, Wanted};

@@ -36,7 +36,18 @@ fn kind(notice: &Notice) -> usize {
 
 impl Log {
     /// What is to be said now, with how many more of its kind there were since the one before.
-    pub fn take(&mut self, notices: Vec<Notice>, now_ns: u64) -> Vec<(Notice, u64)> {
+    pub fn take(&mut self, notices: Vec<Notice>, now_ns: u64) -> Vec<Notice> {
+        let counted = self.counted(notices, now_ns).into_iter();
+        let worded = counted.map(|counted| match counted {
+            (Notice::Refused(why), more) if more > 0 => {
+                Notice::Refused(format!("{why} (and {more} more like it)"))
+            }
+            (notice, _) => notice,
+        });
+        worded.collect()
+    }
+
+    fn counted(&mut self, notices: Vec<Notice>, now_ns: u64) -> Vec<(Notice, u64)> {
         for notice in notices {
             let held = &mut self.kinds[kind(&notice)];
             held.last = Some(notice);
@@ -81,14 +92,14 @@ mod tests {
         let mut log = Log::default();
         let (mut lines, mut counted) = (0, 0);
         for n in 0..5000 {
-            for (_, more) in log.take(vec![refused(n)], 10_000 * MS + n * MS) {
+            for (_, more) in log.counted(vec![refused(n)], 10_000 * MS + n * MS) {
                 lines += 1;
                 counted += 1 + more;
             }
         }
         assert_eq!(lines, 5, "in five seconds");
         assert!(log.due(15_000 * MS).is_some());
-        let rest = log.take(Vec::new(), 60_000 * MS);
+        let rest = log.counted(Vec::new(), 60_000 * MS);
         assert_eq!(rest.first().map(|(notice, _)| notice), Some(&refused(4999)));
         counted += rest.iter().map(|(_, more)| 1 + more).sum::<u64>();
         assert_eq!((rest.len(), counted), (1, 5000));
@@ -99,11 +110,12 @@ mod tests {
     fn what_is_of_another_kind_is_said_at_once() {
         let mut log = Log::default();
         let flood: Vec<Notice> = (0..100).map(refused).collect();
-        assert_eq!(log.take(flood, 0), [(refused(99), 99)]);
+        let why = "'x99' is no question (and 99 more like it)";
+        assert_eq!(log.take(flood, 0), [Notice::Refused(why.into())]);
         let others = [Notice::Stalled(5), Notice::TooLarge, Notice::Refused("hidepid".into())];
         let said = log.take([vec![refused(100)], others.to_vec()].concat(), 10 * MS);
         assert_eq!(said.len(), 3, "{said:?}");
-        assert!(others.iter().all(|other| said.contains(&(other.clone(), 0))), "{said:?}");
+        assert!(others.iter().all(|other| said.contains(other)), "{said:?}");
         assert_eq!(log.due(10 * MS), Some(Duration::from_millis(990)));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! A thread reads what comes, whoever asked for it, and merges it; so a reader may look as seldom as
 //! it likes. What is counted only while somebody asks is asked for with every window.
+//!
+//! A daemon that was started anew is another ledger: it is connected to again, and what comes from it
+//! begins anew ([`Source::has_begun_anew`]).
 
 use crate::ask::{Hello, Said, Window};
 use crate::beat::{Beat, MOST_ENDS};
@@ -29,6 +32,10 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long an end may be overdue that comes by itself, before it is asked for.
 const OVERDUE_NS: u64 = 100_000_000;
+/// How long a daemon that went is waited for, before there is no snapshot.
+const AWAY: Duration = Duration::from_secs(10);
+/// How long nobody tries to connect between two times: twice as long each time, up to the second.
+const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// Bytes that are read at once.
 const CHUNK: usize = 1 << 16;
 
@@ -125,10 +132,9 @@ impl Drop for Connection {
     }
 }
 
-/// A source on a daemon's socket.
+/// What there is of one daemon.
 #[derive(Debug)]
-pub struct Remote {
-    path: PathBuf,
+struct Link {
     connection: Connection,
     shared: Arc<Shared>,
     about: Box<About>,
@@ -138,12 +144,9 @@ pub struct Remote {
     asked: Option<(Window, Beat)>,
 }
 
-impl Remote {
+impl Link {
     /// Connects, and waits for the first snapshot.
-    ///
-    /// # Errors
-    /// [`ServiceError`]: nobody serves there, or it refuses.
-    pub fn connect(path: &Path, exactop: &str) -> Result<Remote, ServiceError> {
+    fn open(path: &Path, exactop: &str) -> Result<Link, ServiceError> {
         let shared = Arc::new(Shared::default());
         let mut connection = Connection::open(path, &shared)?;
         let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
@@ -155,26 +158,102 @@ impl Remote {
             let provenance = came.merged.provenance().cloned();
             about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
         };
-        let path = path.into();
-        Ok(Remote { path, connection, shared, about, provenance, taken_ns: None, asked: None })
+        Ok(Link { connection, shared, about, provenance, taken_ns: None, asked: None })
+    }
+}
+
+/// A source on a daemon's socket.
+#[derive(Debug)]
+pub struct Remote {
+    path: PathBuf,
+    exactop: String,
+    link: Link,
+    /// How long a daemon that went is waited for.
+    pub(crate) away: Duration,
+    /// It was waited for in vain: each snapshot that is asked for tries once.
+    is_lost: bool,
+    /// Nothing was taken yet from the daemon that was connected to again.
+    is_another: bool,
+    has_begun_anew: bool,
+}
+
+impl Remote {
+    /// Connects, and waits for the first snapshot.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: nobody serves there, or it refuses.
+    pub fn connect(path: &Path, exactop: &str) -> Result<Remote, ServiceError> {
+        Ok(Remote {
+            path: path.into(),
+            exactop: exactop.into(),
+            link: Link::open(path, exactop)?,
+            away: AWAY,
+            is_lost: false,
+            is_another: false,
+            has_begun_anew: false,
+        })
     }
 
     /// Who serves, of which machine.
     pub fn about(&self) -> &About {
-        &self.about
+        &self.link.about
     }
 
     /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
     pub fn is_inside(&self) -> bool {
-        self.shared.came().is_inside
+        self.link.shared.came().is_inside
     }
 
-    /// A window that ends now, or did so just before.
+    /// A window that ends now, or did so just before; of a daemon that was started anew its first.
     fn window(&mut self, request: &Request) -> Result<Snapshot, ServiceError> {
-        if self.connection.is_anothers() {
-            let opened_by = self.connection.opened_by;
+        let connection = &self.link.connection;
+        if connection.is_anothers() {
+            let opened_by = connection.opened_by;
             return Err(ServiceError::Forked { path: self.path.clone(), opened_by });
         }
+        self.has_begun_anew = false;
+        let snapshot = match self.link.window(&self.path, request) {
+            Err(ServiceError::Closed(_)) => {
+                self.connect_again()?;
+                self.link.window(&self.path, request)
+            }
+            other => other,
+        }?;
+        self.has_begun_anew = std::mem::take(&mut self.is_another);
+        Ok(snapshot)
+    }
+
+    /// Connects to whoever serves there by now.
+    fn connect_again(&mut self) -> Result<(), ServiceError> {
+        let begun = Instant::now();
+        let most = if self.is_lost { Duration::ZERO } else { self.away };
+        let [mut pause, longest] = PAUSES;
+        loop {
+            use ServiceError::{Closed, Nobody, NotAllowed};
+            let error = match Link::open(&self.path, &self.exactop) {
+                Ok(link) => {
+                    (self.link, self.is_lost, self.is_another) = (link, false, true);
+                    return Ok(());
+                }
+                // It is about to listen; a new socket is its owner's alone for a moment.
+                Err(error @ (Closed(_) | Nobody { .. } | NotAllowed { .. })) => error,
+                Err(error) => return Err(error),
+            };
+            let Some(left) = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero())
+            else {
+                self.is_lost = true;
+                let (path, why) = (self.path.clone(), error.to_string());
+                return Err(ServiceError::Away { path, why });
+            };
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(longest);
+        }
+    }
+}
+
+impl Link {
+    /// A window that ends now, or did so just before.
+    fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
         let now_ns = now_ns();
         let interval_ns = request.interval_ns;
         let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns);
@@ -182,12 +261,12 @@ impl Remote {
         let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
         let window = Window { ends, ..window };
         let by_itself = match self.comes(&window, after_ns, now_ns) {
-            Some(patience) => self.came(after_ns, patience)?,
+            Some(patience) => self.came(path, after_ns, patience)?,
             None => None,
         };
         let snapshot = match by_itself {
             Some(snapshot) => snapshot,
-            None => self.ask(window, after_ns)?,
+            None => self.ask(path, window, after_ns)?,
         };
         self.taken_ns = Some(snapshot.at_ns);
         self.provenance = snapshot.provenance.clone();
@@ -195,7 +274,7 @@ impl Remote {
     }
 }
 
-impl Remote {
+impl Link {
     /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
     fn comes(&self, window: &Window, after_ns: u64, now_ns: u64) -> Option<Duration> {
         let (asked, beat) = self.asked.as_ref()?;
@@ -209,16 +288,26 @@ impl Remote {
     }
 
     /// What comes up to an instant within a time; `None`: it did not.
-    fn came(&self, after_ns: u64, most: Duration) -> Result<Option<Snapshot>, ServiceError> {
-        let came = came_within(&self.path, &self.shared, after_ns, most)?;
-        came.map(|came| self.take(came)).transpose()
+    fn came(
+        &self,
+        path: &Path,
+        after_ns: u64,
+        most: Duration,
+    ) -> Result<Option<Snapshot>, ServiceError> {
+        let came = came_within(path, &self.shared, after_ns, most)?;
+        came.map(|came| take(path, came)).transpose()
     }
 
     /// Asks for a window, and for those after it.
-    fn ask(&mut self, window: Window, after_ns: u64) -> Result<Snapshot, ServiceError> {
+    fn ask(
+        &mut self,
+        path: &Path,
+        window: Window,
+        after_ns: u64,
+    ) -> Result<Snapshot, ServiceError> {
         let asked = self.connection.say(&Said::Window(window.clone()));
-        let came = awaited(&self.path, &self.shared, after_ns, asked.is_err())?;
-        let snapshot = self.take(came)?;
+        let came = awaited(path, &self.shared, after_ns, asked.is_err())?;
+        let snapshot = take(path, came)?;
         let grid_ns = schedule::grid_ns(window.interval_ns);
         self.asked = window.interval_ns.map(|interval_ns| {
             let beat = Beat::after(snapshot.at_ns, interval_ns, grid_ns, MOST_ENDS - 1);
@@ -226,10 +315,10 @@ impl Remote {
         });
         Ok(snapshot)
     }
+}
 
-    fn take(&self, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
-        came.merged.take().ok_or_else(|| ServiceError::Closed(self.path.clone()))
-    }
+fn take(path: &Path, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
+    came.merged.take().ok_or_else(|| ServiceError::Closed(path.into()))
 }
 
 impl Source for Remote {
@@ -247,7 +336,11 @@ impl Source for Remote {
     }
 
     fn provenance(&self) -> &Provenance {
-        &self.provenance
+        &self.link.provenance
+    }
+
+    fn has_begun_anew(&self) -> bool {
+        self.has_begun_anew
     }
 }
 

@@ -16,6 +16,7 @@ mod tests;
 use crate::ask::{Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
+use crate::notices::Log;
 use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
 use exactop_recording::stream::word;
@@ -73,6 +74,7 @@ pub struct Server {
     looking: Looking,
     numbers: u64,
     notices: Vec<Notice>,
+    log: Log,
 }
 
 impl Server {
@@ -97,6 +99,7 @@ impl Server {
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
             numbers: 0,
             notices: Vec::new(),
+            log: Log::default(),
         })
     }
 
@@ -110,9 +113,9 @@ impl Server {
         self.readers.len()
     }
 
-    /// What there is to know since the last call.
+    /// What there is to know now: of one kind no more than once a second.
     pub fn notices(&mut self) -> Vec<Notice> {
-        std::mem::take(&mut self.notices)
+        self.log.take(std::mem::take(&mut self.notices), now_ns())
     }
 
     /// What the next window is to have.
@@ -158,7 +161,7 @@ impl Server {
         files.push(PollFd::from_borrowed_fd(self.ready.file(), PollFlags::IN));
         let due = [self.due_ns(), self.looking.due_ns()].into_iter().flatten().min();
         let due = due.map(|at_ns| Duration::from_nanos(at_ns.saturating_sub(now_ns())));
-        let most = due.map_or(most, |due| due.min(most));
+        let most = due.into_iter().chain(self.log.due(now_ns())).fold(most, Duration::min);
         let timeout = Timespec::try_from(most).ok();
         match poll(&mut files, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}

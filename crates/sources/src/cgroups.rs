@@ -125,6 +125,9 @@ impl Sums {
             let advice = "look outside of it".into();
             return Err(SourceError::Unavailable { what: INSIDE.into(), advice });
         }
+        if self.ledger.has_begun_anew() {
+            self.book = Book::new();
+        }
         let window = self.book.advance(snapshot);
         Ok(window.map_or_else(Uses::default, |window| cgroups::uses(&window, &self.book)))
     }

@@ -36,12 +36,50 @@ struct Open {
     births: Option<Births<GroupName>>,
     #[cfg(feature = "bpf")]
     lost: u64,
-    known: FxHashSet<u64>,
+    known: Known,
     in_vain: FxHashSet<u64>,
     /// Found by now, to be told with the next snapshot.
     found: Vec<Arc<GroupName>>,
     /// Whose files were not there, and how often they were looked for.
     again: Vec<(u32, Arc<GroupName>)>,
+}
+
+/// Those that were told. Where ever new ones are made, those that are gone are forgotten.
+struct Known {
+    ids: FxHashSet<u64>,
+    most: usize,
+}
+
+impl Default for Known {
+    fn default() -> Known {
+        Known { ids: FxHashSet::default(), most: MOST }
+    }
+}
+
+impl Known {
+    fn contains(&self, id: &u64) -> bool {
+        self.ids.contains(id)
+    }
+
+    /// One more; where there are too many, those stay that `there` has.
+    fn insert(&mut self, id: u64, there: impl FnOnce() -> Vec<u64>) {
+        if self.ids.len() >= self.most {
+            self.keep(there().into_iter());
+        }
+        self.ids.insert(id);
+    }
+
+    /// Only these are there. Half of the room is left for those that come, however many they are.
+    fn keep(&mut self, there: impl Iterator<Item = u64>) {
+        let there: FxHashSet<u64> = there.collect();
+        self.most = MOST.max(2 * there.len());
+        self.ids.retain(|id| there.contains(id));
+        self.ids.shrink_to(2 * self.ids.len());
+    }
+}
+
+fn ids(hierarchy: Option<&Hierarchy>) -> Vec<(u64, Vec<u8>)> {
+    hierarchy.map_or(Vec::new(), Hierarchy::ids)
 }
 
 fn look(id: u64, path: &[u8]) -> GroupName {
@@ -97,7 +135,7 @@ impl Open {
             births: number.and_then(|number| Births::open(number, look).ok()),
             #[cfg(feature = "bpf")]
             lost: 0,
-            known: FxHashSet::default(),
+            known: Known::default(),
             in_vain: FxHashSet::default(),
             found: Vec::new(),
             again: Vec::new(),
@@ -110,10 +148,8 @@ impl Open {
 
     /// Looks at all that are there and not known.
     fn list(&mut self) {
-        if self.known.len() >= MOST {
-            self.known.clear();
-        }
-        let there = self.hierarchy.as_ref().map_or(Vec::new(), Hierarchy::ids);
+        let there = ids(self.hierarchy.as_ref());
+        self.known.keep(there.iter().map(|(id, _)| *id));
         for (id, path) in there {
             if !self.known.contains(&id) {
                 self.take(look(id, &path));
@@ -123,7 +159,8 @@ impl Open {
 
     fn take(&mut self, group: GroupName) {
         let group = Arc::new(group);
-        self.known.insert(group.id);
+        let there = || ids(self.hierarchy.as_ref()).into_iter().map(|(id, _)| id).collect();
+        self.known.insert(group.id, there);
         if is_called_by_its_id(&group.named) {
             self.again.push((0, Arc::clone(&group)));
         }
@@ -187,5 +224,38 @@ impl Open {
             self.in_vain.clear();
         }
         self.in_vain.extend(strangers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_that_come_and_go_take_no_more_room_than_those_that_are_there() {
+        let mut known = Known::default();
+        let mut lists = 0;
+        for id in 0..8 * MOST as u64 {
+            // The first hundred stay, of the others the last ten.
+            let there = || (0..100).chain(id.saturating_sub(10)..id).collect();
+            known.insert(id, || {
+                lists += 1;
+                there()
+            });
+            assert!(known.ids.len() <= MOST && known.contains(&id), "{} at {id}", known.ids.len());
+        }
+        assert!((0..100).all(|id| known.contains(&id)), "those that stay are known");
+        assert!((1..=8).contains(&lists), "{lists} times all were listed");
+    }
+
+    #[test]
+    fn where_more_are_there_all_of_them_are_known() {
+        let mut known = Known::default();
+        let all = || 0..3 * MOST as u64;
+        known.keep(all());
+        all().for_each(|id| known.insert(id, || panic!("there is room")));
+        assert_eq!(known.ids.len(), 3 * MOST);
+        known.keep(0..5);
+        assert_eq!(known.ids.len(), 5);
     }
 }

@@ -54,4 +54,10 @@ pub trait Source {
 
     /// Who this is and how good its figures are.
     fn provenance(&self) -> &Provenance;
+
+    /// Whether the snapshot taken last is the first of another ledger than the one before it: nothing
+    /// can be subtracted from it, and a book begins anew with it.
+    fn has_begun_anew(&self) -> bool {
+        false
+    }
 }

@@ -265,6 +265,9 @@ impl Session {
             self.names.want();
         }
         let mut snapshot = self.source.snapshot(request)?;
+        if self.source.has_begun_anew() {
+            self.begin_anew();
+        }
         self.names.tell(&mut snapshot);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();
@@ -283,6 +286,15 @@ impl Session {
         self.forget_details();
         self.spare.looked();
         Ok(self.window.is_some())
+    }
+
+    /// What comes is of another ledger: no window spans the two.
+    fn begin_anew(&mut self) {
+        self.book = Book::new();
+        self.groups = GroupsBeside::default();
+        for (_, read) in self.read.drain() {
+            self.held.changed(read.open.open(), 0);
+        }
     }
 
     /// Forgets what was read for processes that did something since, and what is old. A source

@@ -81,3 +81,41 @@ fn the_best_source_is_taken_or_the_provenance_says_why_not() {
         assert_eq!(provenance.reason, Some(error.to_string()));
     }
 }
+
+/// Begins anew with the third snapshot.
+struct Restarted {
+    source: Procfs,
+    taken: u32,
+}
+
+impl Source for Restarted {
+    fn snapshot(&mut self, request: &Request) -> Result<exactop_model::Snapshot, SourceError> {
+        self.taken += 1;
+        self.source.snapshot(request)
+    }
+
+    fn provenance(&self) -> &Provenance {
+        self.source.provenance()
+    }
+
+    fn has_begun_anew(&self) -> bool {
+        self.taken == 3
+    }
+}
+
+#[test]
+fn no_window_spans_two_ledgers() {
+    let proc = FakeProc::new();
+    proc.process(FakeTask { utime: 5, ..FakeTask::new(7) });
+    let source = Restarted { source: Procfs::open(proc.root()).unwrap(), taken: 0 };
+    let mut session = Session::new(Box::new(source), proc.root()).unwrap();
+    let ask = Ask { needs: Needs::STAT, ..Ask::default() };
+    let mut is_there = || {
+        let mut frame = session.next_frame(&ask).unwrap()?;
+        session.details(&mut frame.rows.iter_mut().collect::<Vec<_>>(), Needs::STAT);
+        Some(frame.length_ns() > 0)
+    };
+    assert_eq!((is_there(), is_there()), (None, Some(true)));
+    assert_eq!(is_there(), None, "the third is of another ledger");
+    assert_eq!(is_there(), Some(true));
+}
