@@ -48,6 +48,15 @@ pub fn subcommand(args: &[OsString]) -> String {
     words.join(" ")
 }
 
+/// The commands that may follow a subcommand.
+pub fn below(subcommand: &str) -> Vec<String> {
+    let command = Cli::command();
+    let mut words = subcommand.split_whitespace();
+    let meant = words.try_fold(&command, |command, word| command.find_subcommand(word));
+    let below = meant.into_iter().flat_map(clap::Command::get_subcommands);
+    below.filter(|one| !one.is_hide_set()).map(|one| one.get_name().to_string()).collect()
+}
+
 /// What prints the help of a subcommand.
 pub fn help_of(subcommand: &str) -> String {
     let words = ["exactop", subcommand, "--help"];

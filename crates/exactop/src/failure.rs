@@ -1,5 +1,7 @@
 //! How the command ends: exit codes, and errors as one line for a person.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use exactop_model::did_you_mean::nearest;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -111,8 +113,11 @@ pub fn complain(message: &str) {
 }
 
 /// What clap has to say, in one line; the usage and the hints on further lines are in what `help`
-/// prints.
-pub fn from_clap(error: &clap::Error, help: &str) -> Failure {
+/// prints. `below`: the commands that may follow where this one stood.
+pub fn from_clap(error: &clap::Error, help: &str, below: &[String]) -> Failure {
+    if let Some(which) = which(error, below) {
+        return Failure::usage(format!("{which} (see '{help}')"));
+    }
     let text = error.to_string();
     let what = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
     let mut tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
@@ -120,4 +125,31 @@ pub fn from_clap(error: &clap::Error, help: &str) -> Failure {
     let tip = tips.find(|tip| !tip.starts_with("to pass '")).map(String::from);
     let tip = tip.unwrap_or_else(|| format!("see '{help}'"));
     Failure::usage(format!("{what} ({tip})"))
+}
+
+/// More commands than this are not listed in a line.
+const LISTED: usize = 12;
+
+/// Which commands there are, where one is missing or is none of them.
+fn which(error: &clap::Error, below: &[String]) -> Option<String> {
+    let names = below.join(", ");
+    match error.kind() {
+        _ if below.is_empty() => None,
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Some(format!("which one? {names}"))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidSubcommand)
+            else {
+                return None;
+            };
+            let near = nearest(found, below.iter().map(String::as_str));
+            let near = near.map(|near| format!(": did you mean '{near}'?")).unwrap_or_default();
+            Some(match below.len() <= LISTED {
+                true => format!("'{found}' is none of {names}{near}"),
+                false => format!("there is no command '{found}'{near}"),
+            })
+        }
+        _ => None,
+    }
 }

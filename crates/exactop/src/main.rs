@@ -40,13 +40,13 @@ fn run() -> Result<(), Failure> {
     let args = prstat::arguments(std::env::args_os());
     let subcommand = cli::subcommand(&args);
     let help = cli::help_of(&subcommand);
-    failure::speak_for(subcommand);
+    failure::speak_for(subcommand.clone());
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         // --help and --version are answers, not errors.
         Err(error) if !error.use_stderr() => return output::print(error.to_string()),
         Err(error) => {
-            let failure = failure::from_clap(&error, &help);
+            let failure = failure::from_clap(&error, &help, &cli::below(&subcommand));
             return Err(if prstat::is_meant(&args) { prstat::failed(failure) } else { failure });
         }
     };

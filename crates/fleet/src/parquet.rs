@@ -53,7 +53,8 @@ impl Parquet {
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
         let mut found = Parquet { accounts: Vec::new(), charges: Vec::new(), skipped: 0 };
         found.look(directory, 0)?;
-        if found.accounts.is_empty() {
+        // Charges alone are an export that was interrupted: the balance says so.
+        if found.accounts.is_empty() && found.charges.is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)

@@ -174,7 +174,7 @@ mod tests {
                 _ => format!("{id:064x}"),
             };
             let uid = format!("9d2c0b1a-1f2e-4d3c-8b7a-{id:012}");
-            let pod = if id % 2 == 0 { uid } else { uid.replace('-', "") };
+            let pod = if id.is_multiple_of(2) { uid } else { uid.replace('-', "") };
             let unit = Some("system.slice".into());
             Some(CgroupNames { container: Some(container), pod: Some(pod), unit, namespace: None })
         }

@@ -527,7 +527,7 @@ columns! {
                ~ %CPU split by the kernel's tick-sampled ratio.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(user, _)| user),
-        rank: 70, rounding: Rounding::User,
+        rank: 175, rounding: Rounding::User,
     );
     SysPct = column!(
         "sys_pct", "%SYS", Pct, System,
@@ -536,7 +536,7 @@ columns! {
                in kernel mode.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(_, system)| system),
-        rank: 70, rounding: Rounding::System,
+        rank: 175, rounding: Rounding::System,
     );
     StlPct = column!(
         "stl_pct", "%STL", Pct, Steal,
@@ -965,6 +965,10 @@ pub fn command(row: &Row, command_line: bool) -> String {
         return format!("{} x{}{what}", row.ident.comm, row.exited_count());
     }
     match &row.detail.cmdline {
+        // A worker's name in /proc, which says what it works for.
+        Ok(line) if command_line && row.ident.kthread && !line.is_empty() => {
+            format!("[{}]", escape::escape(line))
+        }
         Ok(line) if command_line && !line.is_empty() => escape::escape(line),
         _ if command_line && row.ident.kthread => format!("[{}]", row.ident.comm),
         _ => row.ident.comm.to_string(),

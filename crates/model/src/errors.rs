@@ -12,7 +12,7 @@ enum Leaves {
 }
 
 macro_rules! errors {
-    ($($name:ident, $id:literal, $leaves:ident, $meaning:literal;)*) => {
+    ($($name:ident, $id:literal, $short:literal, $leaves:ident, $meaning:literal;)*) => {
         /// A kind of missed or impossible event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
@@ -25,9 +25,13 @@ macro_rules! errors {
             pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$name,)*];
             /// How many there are.
             pub const COUNT: usize = ErrorKind::ALL.len();
-            /// The name in JSON and on the screen.
+            /// The name in JSON.
             pub const fn id(self) -> &'static str {
                 [$($id,)*][self as usize]
+            }
+            /// The name for people, before its count.
+            pub const fn short(self) -> &'static str {
+                [$($short,)*][self as usize]
             }
             /// What it leaves of the figures.
             const fn leaves(self) -> Leaves {
@@ -55,27 +59,27 @@ macro_rules! errors {
 }
 
 errors! {
-    Recursion, "recursion", Inexact, "The kernel skipped a program because it was already running on that CPU.";
-    UnseenSwitch, "unseen_switch", Repaired, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
-    MissedSwitch, "missed_switch", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
-    UnseenBirth, "unseen_birth", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
-    UnseenExit, "unseen_exit", Repaired, "A task's exit was not shown; its last switch ended its account.";
-    UnseenIrq, "unseen_irq", Inexact, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
-    NoSlot, "no_slot", Inexact, "A task could not get a slot; its time went to the unnamed account.";
-    NoStorage, "no_storage", Inexact, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
-    NoGroup, "no_group", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
-    NoMove, "no_move", Inexact, "The table of moves between control groups was full; what a task had used before it changed its group counts for the new one.";
-    FreeList, "free_list", Exact, "A slot could not be given back; it stays unused until the next start.";
-    DirtyList, "dirty_list", Exact, "The list of changed tasks overflowed; all tasks were looked at instead.";
-    ClockStep, "clock_step", Repaired, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
-    LostWakeup, "lost_wakeup", Repaired, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
-    Backwards, "backwards", Inexact, "A cumulative counter ran backwards between two snapshots.";
-    Torn, "torn", Inexact, "A record could not be read consistently.";
-    Late, "late", Inexact, "The reader was held up while it published the beginning or the end of the window.";
-    Unsettled, "unsettled", Inexact, "A CPU stayed inside one of the ledger's programs while this window or the one before was closed; what runs there may be off.";
-    LostExit, "lost_exits", Inexact, "A record of an exited task did not arrive; its time went to the unnamed account.";
-    NoLine, "no_line", Exact, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
-    Offline, "offline_flush", Exact, "A CPU went offline while a window was being closed.";
+    Recursion, "recursion", "programs skipped", Inexact, "The kernel skipped a program because it was already running on that CPU.";
+    UnseenSwitch, "unseen_switch", "switches not shown", Repaired, "The kernel did not show a context switch; the stretch was set right from the kernel's own run times.";
+    MissedSwitch, "missed_switch", "stretches not known", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
+    UnseenBirth, "unseen_birth", "births not shown", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
+    UnseenExit, "unseen_exit", "exits not shown", Repaired, "A task's exit was not shown; its last switch ended its account.";
+    UnseenIrq, "unseen_irq", "interrupts not shown", Inexact, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
+    NoSlot, "no_slot", "no place for a task", Inexact, "A task could not get a slot; its time went to the unnamed account.";
+    NoStorage, "no_storage", "no memory for a task", Inexact, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
+    NoGroup, "no_group", "no place for an exit", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
+    NoMove, "no_move", "no place for a change of group", Inexact, "The table of moves between control groups was full; what a task had used before it changed its group counts for the new one.";
+    FreeList, "free_list", "places not given back", Exact, "A slot could not be given back; it stays unused until the next start.";
+    DirtyList, "dirty_list", "all tasks looked at", Exact, "The list of changed tasks overflowed; all tasks were looked at instead.";
+    ClockStep, "clock_step", "clock stepped", Repaired, "The clock of one CPU stood behind another's; the event was moved to the later instant.";
+    LostWakeup, "lost_wakeup", "wake-ups not shown", Repaired, "A task ran without a wake-up that was shown (or a signal cancelled its sleep); its run-queue wait was taken from the kernel's own note of when it was queued.";
+    Backwards, "backwards", "counts ran backwards", Inexact, "A cumulative counter ran backwards between two snapshots.";
+    Torn, "torn", "records not readable", Inexact, "A record could not be read consistently.";
+    Late, "late", "window late", Inexact, "The reader was held up while it published the beginning or the end of the window.";
+    Unsettled, "unsettled", "CPUs not settled", Inexact, "A CPU stayed inside one of the ledger's programs while this window or the one before was closed; what runs there may be off.";
+    LostExit, "lost_exits", "exits lost", Inexact, "A record of an exited task did not arrive; its time went to the unnamed account.";
+    NoLine, "no_line", "ended ones not listed", Exact, "A process that ended and was not reaped could not be listed; its time is in its exited group.";
+    Offline, "offline_flush", "CPUs went offline", Exact, "A CPU went offline while a window was being closed.";
 }
 
 /// How often each kind happened.

@@ -3,6 +3,10 @@
 //!
 //! What is worth a word is in the constants here and, for people, in docs/findings.md.
 
+mod quotas;
+
+pub use quotas::{by_quota, Quota};
+
 use crate::book::Book;
 use crate::books::Books;
 use crate::cgroups::{uses, GroupUse};
@@ -98,6 +102,8 @@ pub struct Throttled {
     pub path: Option<Vec<u8>>,
     /// CPUs that its own quota allows, as far as somebody looked.
     pub allowed_cpus: Option<f64>,
+    /// So many groups below it have tasks that its quota held back, where that is known.
+    pub groups_below: usize,
     /// The process of it that was throttled longest, if one of them lives.
     pub worst: Option<TaskKey>,
     /// Its name, or that of what exited and was throttled longest.
@@ -280,6 +286,17 @@ impl Looking<'_> {
 
     /// The groups that lost most.
     fn throttled(&self) -> Vec<Finding> {
+        let told = |group: &Throttled| part(group.throttle_ns, group.wanted_ns()) >= THROTTLED;
+        let groups = self.held_back().1.into_iter().filter(told);
+        let finding = |group: Throttled| {
+            let about_ns = group.throttle_ns;
+            Finding::new(What::Throttled(group), about_ns)
+        };
+        most(groups.map(finding).collect())
+    }
+
+    /// What groups did, and those of which somebody was throttled, who lost most first.
+    fn held_back(&self) -> (FxHashMap<u64, GroupUse>, Vec<Throttled>) {
         let mut losers: FxHashMap<u64, Losers> = FxHashMap::default();
         for task in self.tasks() {
             let throttled = known(&task.delta, Counter::ThrottleNs);
@@ -299,32 +316,35 @@ impl Looking<'_> {
             *losers.entry(id).or_default().exited.entry(exit.sample.comm).or_default() += throttled;
         }
         if losers.is_empty() {
-            return Vec::new();
+            return (FxHashMap::default(), Vec::new());
         }
-        let uses = uses(self.window, self.book);
-        let found = losers.into_iter().filter_map(|(cgroup_id, losers)| {
-            let mut used = *uses.get(&cgroup_id)?;
-            used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns);
-            let told = part(used.throttle_ns, used.wanted_ns()) >= THROTTLED;
-            told.then(|| self.held_back(cgroup_id, &used, &losers))
-        });
-        most(found.collect())
+        let mut uses = uses(self.window, self.book);
+        for (id, losers) in &losers {
+            let used = uses.get_mut(id);
+            used.into_iter()
+                .for_each(|used| used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns));
+        }
+        let group = |(id, losers): (&u64, &Losers)| Some(self.group(*id, uses.get(id)?, losers));
+        let mut groups: Vec<Throttled> = losers.iter().filter_map(group).collect();
+        groups.retain(|group| group.throttle_ns > 0);
+        groups.sort_by_key(|group| (Reverse(group.throttle_ns), group.cgroup_id));
+        (uses, groups)
     }
 
-    fn held_back(&self, cgroup_id: u64, used: &GroupUse, losers: &Losers) -> Finding {
+    fn group(&self, cgroup_id: u64, used: &GroupUse, losers: &Losers) -> Throttled {
         let name = self.book.group(cgroup_id);
         let (worst, comm) = losers.worst();
-        let what = Throttled {
+        Throttled {
             cgroup_id,
             path: name.map(|group| group.path.clone()),
             allowed_cpus: None,
+            groups_below: 0,
             worst,
             comm,
             run_ns: used.run_ns,
             lat_ns: used.lat_ns,
             throttle_ns: used.throttle_ns,
-        };
-        Finding::new(What::Throttled(what), used.throttle_ns)
+        }
     }
 
     /// The programs that waited most.
@@ -392,7 +412,10 @@ impl Looking<'_> {
         let least = least_unnamed(source);
         let (unnamed_ns, used_ns) = (books.unnamed_ns, self.used_ns);
         let what = What::Unnamed { unnamed_ns, used_ns, source };
-        (part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
+        // Who lived all along and is read for the first time, as its threads are, has that time.
+        let first_read = !source.keeps_books()
+            && self.window.tasks.iter().any(|task| task.delta.get(Counter::RunNs).is_none());
+        (!first_read && part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
     }
 }
 

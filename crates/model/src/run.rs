@@ -39,11 +39,18 @@ pub struct Single {
 pub struct Slowest {
     /// The slowest first.
     pub list: Vec<Single>,
-    /// Exits of which nothing is known, or not whose they are: one of them may have been slower.
+    /// Exits of which nothing is known, or not whose they are: one of them may have been slower, or larger.
     pub lost: u64,
+    /// The largest resident set of one that exited, KiB; `None`: none did, or the kernel does not tell.
+    pub max_resident_kib: Option<u64>,
 }
 
 impl Slowest {
+    /// Whether a process of this size would be the largest.
+    pub fn is_larger(&self, resident_kib: Option<u64>) -> bool {
+        resident_kib > self.max_resident_kib
+    }
+
     /// Whether a process that took so long would be among them.
     pub fn takes(&self, elapsed_ns: u64) -> bool {
         self.list.len() < SLOWEST
@@ -274,10 +281,14 @@ impl RunReport {
         (user, run - user)
     }
 
-    /// The largest resident set, KiB; `None` where it cannot be told from that of whoever started
-    /// the command.
+    /// The largest resident set, KiB: of those waited for as wait4(2) has it, where that is not of whoever
+    /// started the command, and of all others as their exits tell. `None` where neither says.
     pub fn max_resident_kib(&self) -> Option<u64> {
-        Some(self.rusage.max_resident_kib).filter(|&kib| kib > self.resident_floor_kib)
+        let waited =
+            Some(self.rusage.max_resident_kib).filter(|&kib| kib > self.resident_floor_kib);
+        let exits = self.tree.as_ref().ok().and_then(|tree| tree.slowest.as_ref().ok());
+        let told = exits.filter(|exits| exits.lost == 0).and_then(|exits| exits.max_resident_kib);
+        told.max(waited)
     }
 
     /// CPU time, ns.

@@ -67,13 +67,19 @@ fn exited(comm: &str, processes: u64, run_ns: u64, life_ns: u64) -> ExitSample {
 
 /// The first window of it.
 fn window(drawn: &Drawn) -> (Window, Book) {
-    let group = |id, path: &[u8]| {
-        Arc::new(GroupName { id, path: path.to_vec(), named: Arc::new(Named::default()) })
+    window_of(drawn, &[(1, "/"), (7, "/we\x1bb")])
+}
+
+/// The first window of it, on a machine with these groups.
+fn window_of(drawn: &Drawn, groups: &[(u64, &str)]) -> (Window, Book) {
+    let group = |&(id, path): &(u64, &str)| {
+        let (path, named) = (path.as_bytes().to_vec(), Arc::new(Named::default()));
+        Arc::new(GroupName { id, path, named })
     };
     let before = Snapshot {
         tasks: drawn.tasks.iter().enumerate().map(|(n, did)| task(n, did)).collect(),
         cpus: (0..CPUS).map(samples::cpu).collect(),
-        groups: vec![group(1, b"/"), group(7, b"/we\x1bb")],
+        groups: groups.iter().map(group).collect(),
         ..samples::snapshot(SourceKind::Ledger, T0)
     };
     let mut after = Snapshot { groups: Vec::new(), at_ns: T0 + SECOND, ..before.clone() };
@@ -162,6 +168,41 @@ fn a_group_that_is_held_back_is_told_by_its_path_with_what_it_got() {
 }
 
 #[test]
+fn groups_below_one_quota_are_told_as_the_one_that_has_it() {
+    let held = |group| Did { comm: "serve", group, run: 100, lat: 0, throttle: 300 };
+    let runs = Did { comm: "log", group: 9, run: 200, ..NOTHING };
+    // 7 and 8 are below 6, and so is 9, which only runs; 10 is beside it.
+    let drawn = Drawn {
+        tasks: vec![NOTHING, held(7), held(8), held(8), runs, held(10)],
+        ..Drawn::default()
+    };
+    let (window, book) =
+        window_of(&drawn, &[(7, "/web/a"), (8, "/web/b"), (9, "/web/c"), (10, "/webx")]);
+    let quota = |group: &findings::Throttled| {
+        let is_below = matches!(group.cgroup_id, 7 | 8);
+        let path = b"/web".to_vec();
+        is_below.then_some(findings::Quota { cgroup_id: 6, path, cpus: 0.5 })
+    };
+    let told = findings::by_quota(&window, &book, quota);
+    let said: Vec<String> = told.iter().map(|finding| sentence(finding, SECOND)).collect();
+    assert_eq!(
+        said,
+        [
+            "throttled: /web may use 0.50 CPUs, lost 64 % waiting for its quota",
+            "throttled: /webx got 0.10 CPUs, lost 75 % waiting for its quota",
+        ]
+    );
+    let figures = evidence(&told[0]);
+    assert!(figures.starts_with("ran 500ms · waited for a CPU 0ns · throttled 900ms"), "{figures}");
+    assert!(figures.contains(" · in 2 groups below it · most of it serve "), "{figures}");
+    // Nobody knows of quotas: each is told for itself.
+    let apart = findings::by_quota(&window, &book, |_| None);
+    let all: Vec<Finding> = findings::of(&window, &book);
+    let throttled = all.into_iter().filter(|finding| finding.id() == "throttled");
+    assert_eq!(apart, throttled.collect::<Vec<_>>());
+}
+
+#[test]
 fn programs_that_wait_are_told_by_name_whoever_waits() {
     let starved = Did { comm: "d\x07d", run: 10, lat: 323, ..NOTHING };
     assert_eq!(
@@ -204,7 +245,7 @@ fn short_lives_are_told_with_who_made_them() {
     let all = found(&drawn);
     assert_eq!(
         sentence(&all[0], SECOND),
-        "40 % of the CPU time used by processes that lived 400us on average: true × 2,000 under sh"
+        "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
     assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
     // The same time in one long life says nothing.

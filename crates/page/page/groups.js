@@ -84,7 +84,8 @@ const NOT_READ = 'Not read in all of that time: what the kernel’s own files sa
 
 const groupPlot = (model, view) => {
   const at = slot => view.bySlot.get(slot) ?? [0, 0, 0];
-  const allowed = slot => mayUse(view.nodes, view.node, slot).cpus;
+  // Who is gone may use nothing.
+  const allowed = slot => slot > view.last ? null : mayUse(view.nodes, view.node, slot).cpus;
   const scale = ([from, to]) => {
     let most = 0.01;
     for (let i = from; i < to; i++) most = Math.max(most, at(i).reduce((sum, ns) => sum + ns, 0) / model.slots.length_ns[i], allowed(i) ?? 0);
@@ -182,13 +183,14 @@ class GroupsView {
       ['MAY USE', 'CPUs that the tightest quota on the way to it allows'], ['WEIGHT', 'cpu.weight of the group itself'],
       ['WAITED', 'For a CPU, % of the time it wanted to run'], ['THROTTLED', 'By a quota, % of the time it wanted to run'],
       ['PERIODS', 'Of its quota, and those in which it ran out'], ['KERNEL', 'CPUs by the kernel’s own count (cpu.stat)'], ['PSI', 'Time in which some task waited for a CPU, % (cpu.pressure)'],
-      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs that it got more in the second stretch']] : []), ['WHAT ITS LIMIT COSTS', ''],
+      ['EXITED', 'Tasks that exited'], ...(other ? [['CHANGE', 'CPUs that it got more in the second stretch']] : []),
     ];
     const rows = lines.slice(0, GROUP_ROWS).map(node => {
       const { sums, may } = node, share = ns => sums.wanted ? percent(ns / sums.wanted) : sums.wanted === 0 ? '0' : NONE;
       const notRead = text => part('td', { text, title: text === NONE ? NOT_READ : null });
       const name = part('button', { class: 'link', onclick: () => this.act.openGroup(node.key), text: node.name, title: node.key.replace(/^\w+:/, '') });
-      const first = part('th', { scope: 'row', class: 'word' }, name);
+      const cost = costWords(sums, may, length);
+      const first = part('th', { scope: 'row', class: 'word' }, name, cost && part('span', { class: 'cost', text: cost }));
       first.style.paddingLeft = `${0.4 + 0.9 * Math.min(12, node.depth)}rem`;
       const change = other ? part('td', { class: node.change > 0 ? 'up' : 'down', text: `${node.change > 0 ? '+' : ''}${node.change.toFixed(2)}` }) : null;
       return part('tr', { class: node.key === state.group ? 'chosen' : null }, first,
@@ -197,7 +199,7 @@ class GroupsView {
         ...[share(sums.lat), share(sums.throttle)].map(text => part('td', { text })),
         notRead(sums.periods === null || sums.periods === undefined ? NONE : `${count(sums.throttled)}/${count(sums.periods)}`),
         notRead(cpusWords(sums.usage, length)), notRead(sums.pressure === null || sums.pressure === undefined ? NONE : percent(sums.pressure / length)),
-        part('td', { text: count(sums.exited) }), change, part('td', { class: 'word', text: costWords(sums, may, length) }));
+        part('td', { text: count(sums.exited) }), change);
     });
     fill($('groups'), part('thead', {}, part('tr', {}, ...heads.map(([text, title]) => part('th', { scope: 'col', text, title })))), part('tbody', {}, ...rows));
   }
@@ -212,7 +214,7 @@ class GroupsView {
       this.open = null;
       return;
     }
-    const now = { node, nodes: this.paths };
+    const now = { node, nodes: this.paths, last: Math.max(...node.members.map(group => group.at.at(-1) ?? -1)) };
     node.sums ??= groupSums(node.members, node.heads, one);
     node.may ??= mayUse(this.paths, node, one[1] - 1);
     this.addUp(node);

@@ -88,14 +88,16 @@ class RowView {
   // What each thread did, where that is told.
   threads(row, one) {
     const of = [...this.model.threads.values()].filter(thread => thread.process === row.key && thread.sum(0, ...one) !== undefined);
-    const run = this.model.column('run_ns'), length = this.model.lengthNs(one);
+    const run = this.model.column('run_ns');
     of.sort((a, b) => (b.sum(run, ...one) ?? 0) - (a.sum(run, ...one) ?? 0) || a.tid - b.tid);
-    const lines = of.slice(0, 200).map(thread => {
-      const { life, parts } = statesOf(this.model, thread, ...one);
-      const cells = [percent((thread.sum(run, ...one) ?? 0) / length, 2), ...parts.map(ns => life ? percent(ns / life, 2) : NONE)];
+    const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one) ?? 0, ...statesOf(this.model, thread, ...one) }));
+    // States that none of them was in take no room.
+    const states = STATES.map((_, i) => i).filter(i => told.some(({ parts }) => parts[i] > 0));
+    const lines = told.map(({ thread, ran, life, parts }) => {
+      const cells = [duration(ran), ...states.map(i => life ? percent(parts[i] / life, 2) : NONE)];
       return part('tr', {}, part('th', { scope: 'row', text: `${thread.comm} ${thread.tid}` }), ...cells.map(text => part('td', { text })));
     });
-    const heads = ['Thread', '% of one CPU', ...STATES.map(([, title]) => `${title} %`)];
+    const heads = ['Thread', 'CPU time', ...states.map(i => `${STATES[i][1]} %`)];
     fill($('row-threads'), ...(lines.length ? [part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))), part('tbody', {}, ...lines)] : []));
     $('row-threads-told').textContent = this.threadWords(row, of.length, lines.length);
     $('row-threads-section').hidden = row.pid === null;
@@ -103,7 +105,7 @@ class RowView {
 
   threadWords(row, there, shown) {
     if (there > shown) return `${count(there)} threads, the ${shown} that ran most.`;
-    if (there > 0) return 'In per cent of their own time.';
+    if (there > 0) return 'In per cent of the time in which they lived and were told of.';
     if (this.model.isLive) return 'It has one thread, or the next windows will tell of them: they are told while somebody looks at a process.';
     const { count: others } = this.model.threadsLeftOut;
     return `It has one thread, or its threads are not told here${others ? `: ${count(others)} threads have no figures of their own, which those have that used or wanted most` : ''}.`;

@@ -94,6 +94,13 @@ mod tests {
     }
 
     #[test]
+    fn the_page_without_data_is_small() {
+        let bytes = html("a page", None).len();
+        println!("{bytes} bytes");
+        assert!(bytes <= 300_000, "{bytes}");
+    }
+
+    #[test]
     fn the_page_names_nobody_else() {
         let page = html("a page", Some("null"));
         for elsewhere in ["http:", "https:", "src=", "@import", "url(", "innerHTML", "eval("] {

@@ -6,6 +6,7 @@ use crate::error::SourceError;
 use crate::source::{Request, Source};
 use exactop_cgroups::{CgroupError, Hierarchy};
 use exactop_model::cgroups::{self, GroupRow, GroupSample, GroupUse, Groups};
+use exactop_model::findings::Quota;
 use exactop_model::{Book, Needs, SourceKind, Window};
 use rustc_hash::FxHashMap;
 use std::ffi::OsStr;
@@ -179,15 +180,18 @@ impl GroupsBeside {
     }
 }
 
-/// CPUs that the tightest quota on the way to a group allows. `None`: there is none, or the group of this
-/// path is another by now.
-pub(crate) fn allowed_cpus(path: &[u8], id: u64) -> Option<f64> {
+/// The tightest quota on the way to a group, and whose it is; of equal ones that of the outermost. `None`: there is
+/// none, or the group of this path is another by now.
+pub(crate) fn quota(path: &[u8], id: u64) -> Option<Quota> {
     let hierarchy = Hierarchy::of_this_machine().ok()?;
     let directory = hierarchy.directory(Path::new(OsStr::from_bytes(path))).ok()?;
     let root = hierarchy.directory(Path::new("/")).ok()?;
     let way = directory.ancestors().take_while(|dir| *dir != root);
-    let allowed = way.filter_map(|dir| hierarchy.max(dir)?.cpus()).reduce(f64::min);
-    allowed.filter(|_| Hierarchy::id(&directory) == Some(id))
+    let quotas = way.filter_map(|dir| Some((hierarchy.max(dir)?.cpus()?, dir)));
+    let (cpus, dir) = quotas.reduce(|a, b| if b.0 <= a.0 { b } else { a })?;
+    let path = hierarchy.name(dir).as_os_str().as_bytes().to_vec();
+    let cgroup_id = Hierarchy::id(dir)?;
+    (Hierarchy::id(&directory) == Some(id)).then_some(Quota { cgroup_id, path, cpus })
 }
 
 /// Why the tasks of this source are not worth summing; `None`: they are.
@@ -240,11 +244,11 @@ mod tests {
         let (name, id) = (hierarchy.name(&directory), Hierarchy::id(&directory));
         let (path, id) = (name.as_os_str().as_bytes(), id.expect("it is there"));
         let own = hierarchy.max(&directory).and_then(|max| max.cpus());
-        let allowed = allowed_cpus(path, id);
+        let allowed = quota(path, id).map(|quota| quota.cpus);
         assert!(own.is_none() || allowed <= own, "{allowed:?} of {own:?}");
-        assert_eq!(allowed_cpus(path, id + 1), None, "another by now");
-        assert_eq!(allowed_cpus(b"/../..", id), None);
-        assert_eq!(allowed_cpus(b"/there/is/no/such\xff", id), None);
+        assert_eq!(quota(path, id + 1), None, "another by now");
+        assert_eq!(quota(b"/../..", id), None);
+        assert_eq!(quota(b"/there/is/no/such\xff", id), None);
     }
 
     #[test]

@@ -80,14 +80,14 @@ fn largest(figures: &[Figure], turned: &[f64]) -> f64 {
 /// Signs: all there are where they are few, else some drawn at random. To turn all of them is the same again, so the first stays.
 enum Signs {
     All(u64, u64),
-    Drawn(StdRng, usize),
+    Drawn(Box<StdRng>, usize),
 }
 
 impl Signs {
     fn of(n: usize, seed: u64) -> Signs {
         match 1_u64.checked_shl(n as u32 - 1).filter(|&all| all <= DEALS as u64) {
             Some(all) => Signs::All(1, all),
-            None => Signs::Drawn(StdRng::seed_from_u64(seed), DEALS),
+            None => Signs::Drawn(Box::new(StdRng::seed_from_u64(seed)), DEALS),
         }
     }
 
@@ -96,7 +96,8 @@ impl Signs {
         match self {
             Signs::All(at, end) if *at < *end => {
                 let signs = turned.iter_mut().skip(1).enumerate();
-                signs.for_each(|(bit, sign)| *sign = if *at >> bit & 1 == 1 { -1.0 } else { 1.0 });
+                signs
+                    .for_each(|(bit, sign)| *sign = if (*at >> bit) & 1 == 1 { -1.0 } else { 1.0 });
                 *at += 1;
                 true
             }
@@ -105,7 +106,7 @@ impl Signs {
                     let bits: u64 = random.random();
                     let signs = signs.iter_mut().enumerate();
                     signs.for_each(|(at, sign)| {
-                        *sign = if bits >> at & 1 == 1 { -1.0 } else { 1.0 };
+                        *sign = if (bits >> at) & 1 == 1 { -1.0 } else { 1.0 };
                     });
                 }
                 *left -= 1;

@@ -86,6 +86,27 @@ impl Canvas {
         &mut self.now
     }
 
+    /// What is drawn, as lines of text up to the last that has any; without blanks at their ends.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
+        let row_text = |y| {
+            let (mut text, mut covered) = (String::new(), 0);
+            for cell in &self.now.content[row(&self.now, y)] {
+                // A wide character has the cell after it, too.
+                if covered == 0 {
+                    text.push_str(cell.symbol());
+                    covered = cell.symbol().width().max(1);
+                }
+                covered -= 1;
+            }
+            text.trim_end().to_string()
+        };
+        let mut lines: Vec<String> = (0..self.now.area.height).map(row_text).collect();
+        while lines.last().is_some_and(String::is_empty) {
+            lines.pop();
+        }
+        lines
+    }
+
     /// Blanks a row, to be drawn anew.
     pub(crate) fn blank(&mut self, y: u16) {
         let at = usize::from(y);
@@ -182,7 +203,7 @@ pub(crate) fn ascii(symbol: &str) -> char {
         Some('│') => '|',
         Some('├' | '⇕') => '+',
         Some('└') => '`',
-        Some('━' | '─' | '−') => '-',
+        Some('━' | '─' | '−' | '╶') => '-',
         Some('▾' | '↓') => 'v',
         Some('▴' | '↑') => '^',
         Some('←') => '<',

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::terminal::{Guard, Signals, Wake};
 use crossterm::event;
 use exactop_model::Feed;
-use std::io;
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// The first window is short, so that something is on the screen soon.
@@ -46,7 +46,16 @@ pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<Exi
     let guard = Guard::new(mouse)?;
     let due = Instant::now();
     let mut view = View { desk, theme, signals, guard, due, is_short: true, left: windows };
-    match view.run() {
+    let ended = view.run();
+    // Who asked for some windows has the last one to read; what somebody left has been read.
+    let stays = (view.left == Some(0) && ended.is_ok()).then(|| view.guard.lines());
+    drop(view);
+    if let Some(lines) = stays {
+        let mut stdout = io::stdout().lock();
+        // Nobody is left to tell when this fails.
+        let _ = lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
+    }
+    match ended {
         // Writing to a terminal that hung up fails; that is how it ends, not an error.
         Err(TuiError::Terminal(e)) if is_gone(&e) => Ok(ExitReason::TerminalGone),
         result => result,

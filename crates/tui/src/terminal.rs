@@ -166,6 +166,11 @@ impl Guard {
         self.cursor = cursor;
         Backend::flush(&mut self.backend)
     }
+
+    /// What is on the screen, as lines of text.
+    pub(crate) fn lines(&mut self) -> Vec<String> {
+        self.canvas.lines()
+    }
 }
 
 impl Drop for Guard {

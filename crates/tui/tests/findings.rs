@@ -47,6 +47,7 @@ fn findings(frame: &mut Frame) {
     let throttled = What::Throttled(Throttled {
         cgroup_id: 7,
         path: Some(b"/we\x1bb".to_vec()),
+        groups_below: 0,
         allowed_cpus: Some(0.4),
         worst: Some(key),
         comm: comm("serve"),

@@ -5,12 +5,12 @@ use exactop_model::columns::COLUMNS;
 use exactop_model::exactness::{Repairs, WindowState};
 use exactop_model::named::By;
 use exactop_model::named_sums::{May, NamedSum, NamedSums};
-use exactop_model::{Counter, ErrorKind, Frame, Quality, SourceKind};
+use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
-use exactop_tui::{Action, App, Settings};
+use exactop_tui::{Action, App, PerCpu, Settings};
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use ratatui::Terminal;
@@ -67,7 +67,7 @@ fn live_view_at_80x24() {
 
 #[test]
 fn live_view_at_200x50_with_cpus_and_command_lines() {
-    let settings = Settings { per_cpu: true, command_line: true, ..Settings::default() };
+    let settings = Settings { per_cpu: PerCpu::Always, command_line: true, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(200, 50, settings)));
 }
 
@@ -80,6 +80,32 @@ fn live_view_at_40x10() {
 fn tree_at_80x24() {
     let settings = Settings { tree: true, command_line: true, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(80, 24, settings)));
+}
+
+/// Anybody may call themselves a kernel thread.
+#[test]
+fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
+    for command_line in [false, true] {
+        let mut app = app(100, 30, Settings { command_line, ..Settings::default() });
+        let pretend = |frame: &mut Frame| {
+            let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
+            rows.for_each(|row| row.ident.comm = Comm::new(b"[kworker/0:9]"));
+        };
+        show(&mut app, pretend);
+        let tasks = |seen: &str| seen.lines().find(|l| l.contains("Tasks ")).map(String::from);
+        let before = picture(&app);
+        assert!(before.contains(" [rcu_preempt]") && before.contains(" [kthreadd]"), "{before}");
+        if !command_line {
+            assert!(before.contains(" \\[kworker/0:9]"), "{before}");
+        }
+        let hide = KeyEvent::new(KeyCode::Char('k'), KeyModifiers::CONTROL);
+        assert_eq!(app.on_event(&Event::Key(hide)), Action::Rearrange);
+        show(&mut app, pretend);
+        let after = picture(&app);
+        assert!(!after.contains("rcu_preempt") && !after.contains("kthreadd"), "{after}");
+        assert!(after.contains("kernel threads hidden") && after.contains("sshd:") == command_line);
+        assert_eq!(tasks(&before), tasks(&after), "the header counts everyone");
+    }
 }
 
 #[test]
@@ -247,7 +273,10 @@ fn what_happened_is_on_the_help_page_and_not_on_the_status_line() {
     assert!(!page.contains("unseen_switch") && page.contains(" h help"), "{page}");
     press(&mut app, &[KeyCode::Char('h')]);
     let help = picture(&app);
-    assert!(help.contains("This window: exact; unseen_switch 1,234, lost_wakeup 5,678."), "{help}");
+    assert!(
+        help.contains("This window: exact; switches not shown 1,234, wake-ups not shown 5,678."),
+        "{help}"
+    );
 }
 
 #[test]
@@ -312,6 +341,40 @@ fn a_question_at_80x24() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// The value that is to be changed stands at the end, which is what a narrow screen cut off.
+#[test]
+fn a_question_has_what_an_empty_answer_means_at_every_width() {
+    for width in 40..=120 {
+        let mut app = app(width, 24, Settings::default());
+        for (key, tail) in [('r', " [0]: "), ('k', " [15 TERM]: ")] {
+            press(&mut app, &[KeyCode::Home, KeyCode::Char(key)]);
+            let page = picture(&app);
+            assert!(page.contains(tail), "{width}: no {tail:?} in\n{page}");
+            press(&mut app, &[KeyCode::Esc]);
+        }
+    }
+}
+
+/// Also in a column as narrow as its heading.
+#[test]
+fn the_column_that_orders_the_rows_is_marked() {
+    let mut app = app(80, 24, Settings::default());
+    press(&mut app, &[KeyCode::Char('<')]);
+    assert_eq!(app.settings().sort, exactop_model::ColumnId::S);
+    assert!(picture(&app).contains(" RES S▴ %CPU "), "{}", picture(&app));
+}
+
+#[test]
+fn user_and_system_time_come_and_go_together_and_before_steal() {
+    for width in 40..=220 {
+        let picture = picture(&app(width, 24, Settings::default()));
+        let has = |title: &str| picture.contains(&format!(" {title} "));
+        assert_eq!(has("%USR"), has("%SYS"), "{width}: {picture}");
+        assert!(has("%USR") || !has("%STL"), "{width}: {picture}");
+        assert!(has("%USR") || width < 80, "{width}: {picture}");
+    }
+}
+
 #[test]
 fn a_window_that_does_not_close_says_so() {
     let mut app = app(120, 12, Settings::default());
@@ -354,7 +417,7 @@ fn a_sampling_source_says_so() {
 
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
-    let mut app = app(80, 24, Settings { per_cpu: true, ..Settings::default() });
+    let mut app = app(80, 24, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
     press(&mut app, &[KeyCode::Down]);
     let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
@@ -380,7 +443,7 @@ fn hostile_names_cannot_reach_the_terminal() {
 /// Wherever a screen has lines enough: also where books with every account take most of a wide line.
 #[test]
 fn user_and_system_time_stand_in_the_header_at_every_width() {
-    for per_cpu in [false, true] {
+    for per_cpu in [PerCpu::Never, PerCpu::Always] {
         for width in 40..=220 {
             let mut app = app(width, 24, Settings { per_cpu, ..Settings::default() });
             show(&mut app, |frame| {
@@ -420,7 +483,7 @@ fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
                     frame.books.unnamed_ns = 1;
                 });
                 let picture = picture(&app);
-                let header = picture.lines().take(8).collect::<Vec<_>>().join("\n");
+                let header = picture.lines().take(9).collect::<Vec<_>>().join("\n");
                 for text in [word, "h help"].into_iter().chain(user) {
                     assert!(header.contains(text), "{width}: no '{text}' in\n{header}");
                 }

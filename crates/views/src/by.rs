@@ -2,7 +2,8 @@
 //! kept from running in words.
 
 use crate::figure::{self, count, ns, text as word, Figure};
-use crate::{csv, grid, header, json, Page};
+use crate::grid::{self, Layout, Text};
+use crate::{csv, header, json, Page};
 use exactop_model::named::UNKNOWN;
 use exactop_model::named_sums::{NamedSum, NamedSums};
 use exactop_model::words::named_sums::{heading, line, lost, without_groups};
@@ -67,11 +68,12 @@ pub fn text(out: &mut dyn Write, page: &Page) -> io::Result<()> {
 fn table(sums: &NamedSums, frame: &Frame) -> String {
     let heading = heading(sums);
     let heading = heading.each_ref().map(String::as_str);
-    let name = heading.last().copied().into_iter().collect::<Vec<_>>();
+    let texts: Vec<_> = heading.last().map(|name| (*name, Text::Name)).into_iter().collect();
+    let layout = Layout { texts: &texts, yields: &[] };
     let lines = sums.rows.iter().map(|row| line(frame, row)).collect();
     let words = sums.rows.iter().filter_map(|row| lost(sums, frame, row));
     let words = words.chain(without_groups(sums, frame)).map(|words| words + "\n");
-    grid::text(&heading, &name, lines) + &words.collect::<String>()
+    grid::text(&heading, lines, &layout, None) + &words.collect::<String>()
 }
 
 /// One JSON object on one line.

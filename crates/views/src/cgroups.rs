@@ -1,9 +1,11 @@
 //! Control groups as text, JSON lines and CSV, and what a limit costs in words.
 
 use crate::figure::{self, count, ns, text as word, Figure};
-use crate::grid;
+use crate::grid::{self, Layout, Text};
+use crate::Sheet;
 use exactop_model::cgroups::{GroupRow, Groups};
 use exactop_model::words::cgroups::{cost, heading, line, without_ledger};
+use exactop_model::words::plural::counted;
 use exactop_model::{Datum, Missing, Value};
 use serde_json::json;
 
@@ -38,16 +40,36 @@ const FIGURES: &[Figure<Groups, GroupRow>] = &[
     Figure::json("words", |groups, row| word(cost(groups, row))),
 ];
 
-/// For people: the tree, then what limits cost; at most `rows` groups.
-pub fn text(groups: &Groups, rows: usize) -> String {
+const LAYOUT: Layout = Layout {
+    texts: &[("GROUP", Text::Explained)],
+    yields: &[
+        "CPUS",
+        "EXITED",
+        "SHARE",
+        "WEIGHT",
+        "PERIODS",
+        "PROCS",
+        "%USR|%SYS",
+        "LEDGER%",
+        "PSI%",
+        "THROTTLED",
+        "LAT%",
+        "MAX",
+        "THR%",
+    ],
+};
+
+/// For people: the tree, then what limits cost.
+pub fn text(groups: &Groups, sheet: Sheet) -> String {
     let seconds = groups.length_ns() as f64 / 1e9;
-    let mut out = format!("Window {seconds:.3} s, {} groups\n", groups.rows.len());
-    out.extend(without_ledger(groups).map(|words| words + "\n"));
-    let lines = groups.rows.iter().take(rows).map(|row| line(groups, row)).collect();
-    out += &grid::text(&heading(), &["GROUP"], lines);
-    out += &grid::left_out(groups.rows.len(), rows);
+    let groups_there = counted(groups.rows.len() as u64, "group");
+    let mut out = sheet.line(&format!("Window {seconds:.3} s, {groups_there}"), 2);
+    out.extend(without_ledger(groups).map(|words| sheet.line(&words, 2)));
+    let lines = groups.rows.iter().take(sheet.rows).map(|row| line(groups, row)).collect();
+    out += &grid::text(&heading(), lines, &LAYOUT, sheet.width);
+    out += &grid::left_out(groups.rows.len(), sheet);
     for words in groups.rows.iter().filter_map(|row| cost(groups, row)) {
-        out += &(words + "\n");
+        out += &sheet.line(&words, 2);
     }
     out
 }
@@ -126,12 +148,18 @@ mod tests {
 
     #[test]
     fn text_says_what_a_limit_costs() {
-        insta::assert_snapshot!(text(&window(true), 20));
+        insta::assert_snapshot!(text(&window(true), Sheet::rows(20)));
     }
 
     #[test]
     fn text_without_a_ledger() {
-        insta::assert_snapshot!(text(&window(false), 2));
+        insta::assert_snapshot!(text(&window(false), Sheet::rows(2)));
+    }
+
+    #[test]
+    fn a_narrow_screen_leaves_out_what_matters_least() {
+        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window(true), sheet));
+        insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Figures told on demand: each is defined once, and the table for people, JSON, CSV and its header
 //! line follow, as they do with columns.
 
+use crate::grid::{self, Layout};
 use crate::json::Cell;
-use crate::{csv, grid};
+use crate::{csv, Sheet};
 use exactop_model::columns::Unit;
 use exactop_model::words::units::{self, duration};
 use exactop_model::{Datum, Missing, Value, Who};
@@ -109,22 +110,22 @@ pub(crate) fn csv<W, R>(
     out
 }
 
-/// A table of at most `limit` rows, with how many were left out. The columns in `names` are aligned
-/// left, those in `hidden` are not there.
+/// A table of the rows that a sheet takes, with how many were left out. The columns in `hidden` are not
+/// there.
 pub(crate) fn table<W, R>(
     figures: &[Figure<W, R>],
     window: &W,
     rows: &[R],
-    limit: usize,
-    names: &[&str],
+    sheet: Sheet,
+    layout: &Layout,
     hidden: &[&str],
 ) -> String {
     let figures = figures.iter().filter(|f| !f.title.is_empty() && !hidden.contains(&f.title));
     let figures: Vec<_> = figures.collect();
     let heading: Vec<&str> = figures.iter().map(|f| f.title).collect();
     let line = |row| figures.iter().map(|f| shown(&(f.value)(window, row))).collect();
-    grid::text(&heading, names, rows.iter().take(limit).map(line).collect())
-        + &grid::left_out(rows.len(), limit)
+    let lines = rows.iter().take(sheet.rows).map(line).collect();
+    grid::text(&heading, lines, layout, sheet.width) + &grid::left_out(rows.len(), sheet)
 }
 
 fn shown(value: &Value) -> String {

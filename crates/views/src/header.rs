@@ -5,6 +5,7 @@ use exactop_model::system::{Memory, StatTicks, System};
 use exactop_model::window::Census;
 use exactop_model::words::audit;
 use exactop_model::words::books::BooksText;
+use exactop_model::words::plural::counted;
 use exactop_model::{Frame, Quality};
 
 /// All lines of the summary. `each_cpu`: one `%CpuN` line a CPU instead of one for all.
@@ -23,7 +24,7 @@ pub fn lines(page: &Page, each_cpu: bool) -> Vec<String> {
 fn machine(system: &System) -> String {
     let time = system.local_time.as_deref().unwrap_or("-");
     let up = system.uptime_s.map_or("-".into(), uptime);
-    let users = system.users.map_or("- users".into(), |n| plural(u64::from(n), "user"));
+    let users = system.users.map_or("- users".into(), |n| counted(u64::from(n), "user"));
     let load = match system.load {
         Some([one, five, fifteen]) => format!("{one:.2}, {five:.2}, {fifteen:.2}"),
         None => "-".into(),
@@ -39,12 +40,8 @@ fn uptime(seconds: f64) -> String {
         if hours == 0 { format!("{minutes} min") } else { format!("{hours:2}:{minutes:02}") };
     match days {
         0 => of_day,
-        days => format!("{}, {of_day}", plural(days, "day")),
+        days => format!("{}, {of_day}", counted(days, "day")),
     }
-}
-
-fn plural(n: u64, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 fn window(frame: &Frame) -> String {

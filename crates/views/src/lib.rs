@@ -16,7 +16,9 @@ pub mod prstat;
 pub mod ptop;
 pub mod reference;
 pub mod run;
+mod sheet;
 mod sum;
 pub mod table;
 
 pub use plan::{Page, Plan, Selection, User};
+pub use sheet::Sheet;

@@ -67,7 +67,7 @@ fn what_a_window_is_worth_is_above_its_rows() {
     let unwitnessed = shown(|frame| frame.missed_switches = None);
     assert!(unwitnessed.contains(" (no witness)"), "{unwitnessed}");
     let missed = shown(|frame| frame.missed_switches = Some(1_234));
-    assert!(missed.contains("Events: missed_switches 1,234"), "{missed}");
+    assert!(missed.contains("Events: switches missed 1,234"), "{missed}");
 }
 
 #[test]

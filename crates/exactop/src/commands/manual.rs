@@ -2,6 +2,7 @@
 //! of the command itself tells of everything in short, each command has one of its own.
 
 use crate::failure::Failure;
+use clap::ArgAction;
 use clap_mangen::Man;
 use exactop_model::columns::COLUMNS;
 use exactop_model::did_you_mean::nearest;
@@ -60,7 +61,7 @@ fn one(command: &clap::Command) -> Vec<u8> {
     // Writing to memory does not fail.
     let _ = man.render_title(&mut page);
     let _ = man.render_name_section(&mut page);
-    let _ = man.render_synopsis_section(&mut page);
+    page.extend(synopsis(command).bytes());
     let _ = man.render_description_section(&mut page);
     let _ = man.render_options_section(&mut page);
     if command.has_subcommands() {
@@ -68,12 +69,83 @@ fn one(command: &clap::Command) -> Vec<u8> {
     }
     let mut page = without_repeated_preamble(&page);
     if let Some(notes) = command.get_after_long_help().or(command.get_after_help()) {
-        page.extend(b".SH NOTES\n.nf\n");
-        notes.to_string().lines().for_each(|line| page.extend(format!("{}\n", roff(line)).bytes()));
-        page.extend(b".fi\n");
+        page.extend(notes_section(&notes.to_string()).bytes());
     }
     page.extend(b".SH \"SEE ALSO\"\n.BR exactop (1)\n");
     page
+}
+
+/// How a command is written: each option with what it takes, which stays on its line.
+fn synopsis(command: &clap::Command) -> String {
+    let written = command.get_bin_name().unwrap_or(command.get_name());
+    let mut out = format!(".SH SYNOPSIS\n.ad l\n.nh\n.B {}\n", roff(written));
+    let is_its_own = |arg: &&clap::Arg| {
+        !arg.is_hide_set()
+            && !matches!(
+                arg.get_action(),
+                ArgAction::Help | ArgAction::Version | ArgAction::HelpLong
+            )
+    };
+    let (last, options): (Vec<&clap::Arg>, Vec<&clap::Arg>) =
+        command.get_arguments().filter(is_its_own).partition(|arg| arg.is_positional());
+    for arg in options.into_iter().chain(last) {
+        let several = arg.get_num_args().is_some_and(|n| n.max_values() > 1);
+        let more = if several && arg.is_positional() { " ..." } else { "" };
+        let one = written_as(arg, "|").replace(' ', "\\ ") + more;
+        let one = if arg.is_required_set() { one } else { format!("[{one}]") };
+        // A request begins with a dot, and no option does.
+        let _ = writeln!(out, "{one}");
+    }
+    if command.has_subcommands() {
+        let which = if command.is_subcommand_required_set() {
+            "\\fICOMMAND\\fR ..."
+        } else {
+            "[\\fICOMMAND\\fR ...]"
+        };
+        let _ = writeln!(out, "{which}");
+    }
+    out + ".hy\n.ad b\n"
+}
+
+/// What help says below the options: paragraphs and lists, as wide as the reader's terminal is.
+fn notes_section(notes: &str) -> String {
+    let mut out = String::from(".SH NOTES\n.ad l\n");
+    let (mut in_list, mut is_whole) = (false, true);
+    for line in notes.lines() {
+        let item = line.strip_prefix("  ").map(str::trim_start);
+        match item {
+            None if line.is_empty() => out += ".PP\n",
+            None => {
+                if in_list {
+                    out += ".PP\n";
+                }
+                let _ = writeln!(out, "{}", roff(line));
+            }
+            Some(item) if is_command(item) || item.contains("  ") => {
+                let (what, meaning) = item.split_once("  ").unwrap_or((item, ""));
+                match meaning.trim() {
+                    "" => out += &format!(".PP\n\\fB{}\\fR\n", roff(what)),
+                    meaning => {
+                        out += &format!(".TP\n\\fB{}\\fR\n{}\n", roff(what), roff(meaning));
+                    }
+                }
+            }
+            // Sentences, each an item that may go on on further lines.
+            Some(item) => {
+                if is_whole {
+                    out += ".IP \\(bu 2\n";
+                }
+                let _ = writeln!(out, "{}", roff(item));
+            }
+        }
+        in_list = item.is_some();
+        is_whole = !in_list || line.ends_with('.');
+    }
+    out + ".ad b\n"
+}
+
+fn is_command(item: &str) -> bool {
+    ["exactop ", "duckdb "].iter().any(|command| item.starts_with(command))
 }
 
 /// The page of everything, in roff.
@@ -119,6 +191,11 @@ fn subcommands(command: &clap::Command) -> String {
 
 /// As it is written: `-n, --iterations N`.
 fn written(arg: &clap::Arg) -> String {
+    written_as(arg, ", ")
+}
+
+/// With something else than a comma between its names.
+fn written_as(arg: &clap::Arg, or: &str) -> String {
     let names = [
         arg.get_short().map(|short| format!("-{short}")),
         arg.get_long().map(|long| format!("--{long}")),
@@ -132,7 +209,7 @@ fn written(arg: &clap::Arg) -> String {
         None => Some(arg.get_id().as_str().to_uppercase()),
     };
     let value = value.map(|value| format!("\\fI{}\\fR", roff(&value)));
-    [names.join(", ")]
+    [names.join(or)]
         .into_iter()
         .filter(|names| !names.is_empty())
         .chain(value)
@@ -226,3 +303,38 @@ Each command has a page of its own: \fBexactop\-run\fR(1) and so on.
 .BR proc (5),
 .BR cgroups (7)
 "#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_synopsis_says_what_options_take() {
+        let mut command = clap::Command::new("exactop").subcommand(
+            clap::Command::new("moves")
+                .arg(clap::arg!(-p --pid <PID> "Whose"))
+                .arg(clap::arg!(--json "As JSON"))
+                .arg(clap::arg!(--hidden <X> "Not told").hide(true))
+                .arg(clap::arg!([words] ... "Words").value_name("COUNT")),
+        );
+        command.build();
+        let moves = command.find_subcommand("moves").expect("it");
+        let written = [
+            ".SH SYNOPSIS\n.ad l\n.nh\n.B exactop moves\n",
+            "[\\fB\\-p\\fR|\\fB\\-\\-pid\\fR\\ \\fIPID\\fR]\n[\\fB\\-\\-json\\fR]\n",
+            "[\\fICOUNT\\fR ...]\n.hy\n.ad b\n",
+        ];
+        assert_eq!(synopsis(moves), written.concat());
+    }
+
+    #[test]
+    fn notes_are_paragraphs_and_lists() {
+        let notes = "One\nline.\n\nExamples:\n  exactop x -y    what it does\n  exactop z\n\n  \
+                     A sentence that\n  goes on.\n  Another.\nEnd.";
+        let expected =
+            ".SH NOTES\n.ad l\nOne\nline.\n.PP\nExamples:\n.TP\n\\fBexactop x \\-y\\fR\n\
+                        what it does\n.PP\n\\fBexactop z\\fR\n.PP\n.IP \\(bu 2\nA sentence that\n\
+                        goes on.\n.IP \\(bu 2\nAnother.\n.PP\nEnd.\n.ad b\n";
+        assert_eq!(notes_section(notes), expected);
+    }
+}

@@ -3,6 +3,7 @@
 use crate::failure::{complain, Failure};
 use exactop_files::FileError;
 use exactop_model::did_you_mean::nearest;
+use exactop_model::escape::escape_str;
 use exactop_tui::{Preset, Settings};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -33,9 +34,12 @@ pub fn load() -> Result<(Settings, Vec<String>), Failure> {
     let (settings, unknown) = text(&bytes).and_then(parse).map_err(|(line, what)| {
         Failure::usage(format!("{shown}:{line}: {what} (correct it or delete the file)"))
     })?;
-    let said = |(line, what): (usize, String)| format!("{shown}:{line}: {what}");
-    let unknown: Vec<String> = unknown.into_iter().map(said).collect();
-    TOLD.call_once(|| unknown.iter().for_each(|line| complain(line)));
+    let said =
+        |file: String| unknown.iter().map(move |(line, what)| format!("{what} ({file}:{line})"));
+    TOLD.call_once(|| said(shown.to_string()).for_each(|line| complain(&line)));
+    // A screen has room for a name; the whole of it is said on standard error.
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let unknown = said(name.to_string_lossy().into_owned()).collect();
     Ok((settings, unknown))
 }
 
@@ -55,6 +59,19 @@ pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
         (line, with_nearest(error.message()))
     })
+}
+
+/// The line on which a key (`metrics.groups`) is set in a text that can be read, 1 if it is not.
+pub fn line_of_key(text: &str, key: &str) -> usize {
+    let Ok(all) = toml::de::DeTable::parse(text) else { return 1 };
+    let mut names = key.split('.');
+    let Some(mut value) = names.next().and_then(|name| all.get_ref().get(name)) else { return 1 };
+    for name in names {
+        let inner = value.get_ref().as_table().and_then(|table| table.get(name));
+        let Some(inner) = inner else { break };
+        value = inner;
+    }
+    line_at(text, value.span().start)
 }
 
 /// Of a refusal that lists all keys, the key and the one that was probably meant.
@@ -82,15 +99,38 @@ type Read = (Settings, Vec<(usize, String)>);
 
 /// Reads settings; an error comes with its line.
 fn parse(text: &str) -> Parsed<Read> {
-    let settings: Settings = parsed(text.as_bytes())?;
+    let unknown = unknown(text);
+    let settings: Settings = match parsed(text.as_bytes()) {
+        Ok(settings) => settings,
+        // Who misspelt the columns of a preset has none of that name, and is told.
+        Err(refused) if unknown.is_empty() => return Err(refused),
+        Err(refused) => without_empty_presets(text).ok_or(refused)?,
+    };
     match settings.check() {
-        Ok(()) => Ok((settings, unknown(text))),
+        Ok(()) => Ok((settings, unknown)),
         Err(what) => Err((line_refused(text).unwrap_or(1), what)),
     }
 }
 
+/// The settings without presets that have no columns, if that makes them usable.
+fn without_empty_presets(text: &str) -> Option<Settings> {
+    if exactop_files::too_deep(text).is_some() {
+        return None;
+    }
+    let mut all: toml::Table = toml::from_str(text).ok()?;
+    let presets = all.get_mut("presets")?.as_table_mut()?;
+    let has_columns = |preset: &toml::Value| {
+        preset.as_table().is_none_or(|preset| preset.contains_key("columns"))
+    };
+    presets.retain(|_, preset| has_columns(preset));
+    all.try_into().ok()
+}
+
 /// Keys that a newer exactop may know, or nobody: what they say does not hold anybody up.
 fn unknown(text: &str) -> Vec<(usize, String)> {
+    if exactop_files::too_deep(text).is_some() {
+        return Vec::new();
+    }
     let Ok(all) = toml::from_str::<toml::Table>(text) else { return Vec::new() };
     let (of_settings, of_preset) = known();
     let mut found = strangers(&all, &of_settings);
@@ -120,10 +160,10 @@ fn strangers(table: &toml::Table, known: &[String]) -> Vec<(String, String)> {
     let strange = |key: &&String| !known.contains(key);
     let told = |key: &String| {
         let near = nearest(key, known.iter().map(String::as_str));
-        let near = near.map_or("docs/configuration.md lists them".into(), |near| {
-            format!("did you mean '{near}'?")
+        let near = near.map_or("docs/configuration.md lists the settings".into(), |near| {
+            format!("did you mean {near}?")
         });
-        (key.clone(), format!("no setting is called '{key}', so it does nothing: {near}"))
+        (key.clone(), format!("{}: {near}", escape_str(key)))
     };
     table.keys().filter(strange).map(told).collect()
 }
@@ -170,12 +210,27 @@ mod tests {
     use super::*;
     use exactop_fuzzing::{corpus, Target};
     use exactop_model::columns::COLUMNS;
+    use exactop_tui::PerCpu;
 
     #[test]
     fn defaults_survive_the_file() {
         let text = toml::to_string(&Settings::default()).expect("TOML");
         assert_eq!(parse(&text), Ok((Settings::default(), Vec::new())));
         assert_eq!(parse(""), Ok((Settings::default(), Vec::new())));
+    }
+
+    #[test]
+    fn cpus_are_shown_when_it_says_true_false_or_auto() {
+        for per_cpu in [PerCpu::Auto, PerCpu::Always, PerCpu::Never] {
+            let settings = Settings { per_cpu, ..Settings::default() };
+            let text = toml::to_string(&settings).expect("TOML");
+            assert_eq!(parse(&text), Ok((settings, Vec::new())), "{text}");
+        }
+        let of = |value: &str| parse(&format!("\nper_cpu = {value}\n")).map(|(s, _)| s.per_cpu);
+        assert_eq!(of("true"), Ok(PerCpu::Always));
+        assert_eq!(of("\"auto\""), Ok(PerCpu::Auto));
+        let (line, what) = of("\"sometimes\"").expect_err("it is refused");
+        assert!(line == 2 && what.contains("true, false or \"auto\""), "{what}");
     }
 
     #[test]
@@ -218,11 +273,29 @@ mod tests {
             let found = unknown.iter().find(|told| told.1.contains(words));
             assert_eq!(found.map(|told| told.0), Some(line), "{words}: {unknown:?}");
         };
-        said(3, "'microstate', so it does nothing: did you mean 'microstates'?");
-        said(4, "'zzzzzzzz', so it does nothing: docs/configuration.md lists them");
-        said(7, "'srot', so it does nothing: did you mean 'sort'?");
-        said(8, "'colours'");
+        said(3, "microstate: did you mean microstates?");
+        said(4, "zzzzzzzz: docs/configuration.md lists the settings");
+        said(7, "srot: did you mean sort?");
+        said(8, "colours: ");
         assert_eq!(unknown.len(), 4, "{unknown:?}");
+    }
+
+    #[test]
+    fn a_preset_whose_columns_are_misspelt_is_left_out_and_told() {
+        let whole = "[presets.two]\ncolumns = [\"pid\"]\n";
+        let text = format!("threads = true\n[presets.one]\ncolums = [\"pid\"]\n{whole}");
+        let (settings, unknown) = parse(&text).expect("settings");
+        assert!(settings.threads);
+        assert_eq!(settings.presets.keys().collect::<Vec<_>>(), ["two"]);
+        assert_eq!(unknown, [(3, "colums: did you mean columns?".into())]);
+        // Without a misspelt name there is nothing to tell but the refusal.
+        let refused = parse("[presets.one]\nsort = \"pid\"\n").expect_err("no columns");
+        assert!(refused.1.contains("columns"), "{refused:?}");
+        // What cannot be read elsewhere is still refused where it stands.
+        let text = "[presets.one]\ncolums = [\"pid\"]\n[x]\n".to_string() + "y = 1\n";
+        assert!(parse(&text).is_ok());
+        let text = format!("interval_s = \"two\"\n{text}");
+        assert_eq!(parse(&text).expect_err("no number").0, 1);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::{self, Column};
 use exactop_model::filter::Filter;
 use exactop_model::sort::SortBy;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 /// A list of columns from the command line.
@@ -49,6 +50,22 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// Any whole number.
 pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "write a whole number, 0 or more".into())
+}
+
+/// Where to listen.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        let why = match text.rsplit_once(':') {
+            _ if text.parse::<IpAddr>().is_ok() => format!("'{text}' has no port"),
+            Some((_, port)) if port.parse::<u16>().is_err() => format!("'{port}' is no port"),
+            Some((host, _)) if host.parse::<Ipv6Addr>().is_ok() => {
+                format!("'{host}' needs brackets, as in [::1]:8080")
+            }
+            Some((host, _)) => format!("'{host}' is no address of numbers"),
+            None => format!("'{text}' has no port"),
+        };
+        format!("write ADDRESS:PORT, such as 127.0.0.1:8080; {why}")
+    })
 }
 
 /// An interval in seconds.
@@ -131,6 +148,26 @@ mod tests {
         assert_eq!(direction("pid"), Ok(false));
         assert_eq!(direction("+pid"), Ok(true));
         assert!(direction("").is_err());
+    }
+
+    #[test]
+    fn what_is_missing_of_an_address_is_said() {
+        assert_eq!(address("[::1]:80").map(|address| address.port()), Ok(80));
+        let why = |text| {
+            let why = address(text).expect_err("no address");
+            why.strip_prefix("write ADDRESS:PORT, such as 127.0.0.1:8080; ").map(String::from)
+        };
+        for (text, what) in [
+            ("127.0.0.1", "'127.0.0.1' has no port"),
+            ("::1", "'::1' has no port"),
+            ("x", "'x' has no port"),
+            ("127.0.0.1:99999", "'99999' is no port"),
+            ("127.0.0.1:", "'' is no port"),
+            ("fe80::1:99999", "'99999' is no port"),
+            ("localhost:80", "'localhost' is no address of numbers"),
+        ] {
+            assert_eq!(why(text).as_deref(), Some(what));
+        }
     }
 
     #[test]

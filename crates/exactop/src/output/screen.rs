@@ -3,6 +3,7 @@
 use super::{second_signal, Signals};
 use crate::failure::Failure;
 use exactop_tui::draw::text::cut;
+use exactop_views::Sheet;
 use rustix::termios::{
     tcgetattr, tcgetwinsize, tcsetattr, LocalModes, OptionalActions, SpecialCodeIndex, Termios,
     Winsize,
@@ -117,8 +118,7 @@ impl Screen {
 
     /// The columns there are, if lines end at an edge.
     pub fn width(&self) -> Option<usize> {
-        let columns = self.size().filter(|_| self.is_drawn())?.ws_col;
-        Some(usize::from(columns)).filter(|&columns| columns > 0)
+        self.columns().filter(|_| self.is_drawn())
     }
 
     fn size(&self) -> Option<Winsize> {
@@ -144,25 +144,33 @@ impl Screen {
             _ => "\x1b[H".into(),
         };
         for line in lines {
-            let _ = write!(text, "{line}\x1b[K\r\n");
+            // Erased first: after a line as wide as the screen the cursor stands on its last character.
+            let _ = write!(text, "\x1b[K{line}\r\n");
         }
         (self.lines, self.shown) = (lines.len(), true);
         self.signals.write((text + "\x1b[J").as_bytes())
     }
 
-    /// Draws a text with as many rows, at most `limit`, as there is room for on the screen.
+    /// The columns of the terminal, if what is printed goes to one.
+    pub fn columns(&self) -> Option<usize> {
+        let columns = usize::from(self.size()?.ws_col);
+        (columns > 0).then_some(columns)
+    }
+
+    /// Draws a text as wide as the screen, with as many rows, at most `limit`, as there is room for.
     ///
     /// # Errors
     /// As above.
     pub fn draw_fitting(
         &mut self,
         limit: Option<usize>,
-        text: &dyn Fn(usize) -> String,
+        text: &dyn Fn(Sheet) -> String,
     ) -> Result<(), Failure> {
         // The cursor stands below the last line.
         let room = self.rows().unwrap_or(24).saturating_sub(1).max(1);
-        let lines = fitting(room, limit, text);
-        let width = self.width().unwrap_or(usize::MAX);
+        let columns = self.width();
+        let lines = fitting(room, limit, &|rows| text(Sheet { rows, width: columns }));
+        let width = columns.unwrap_or(usize::MAX);
         self.draw(&lines.iter().map(|line| cut(line, width)).collect::<Vec<_>>())
     }
 

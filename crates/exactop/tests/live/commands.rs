@@ -79,20 +79,22 @@ fn what_is_attached_on_demand_is_drawn_too() {
 fn the_live_view_ends_after_so_many_windows() {
     let terminal = Terminal::new(80, 24, &[]);
     drawn(&terminal, "-n 2 -d 3 --source procfs");
-    is_given_back(&terminal);
+    let screen = is_given_back(&terminal);
+    let is_heading = |line: &str| line.contains("PID") && line.contains("%CPU");
+    assert!(screen.lines().any(is_heading), "the last window stays: {screen}");
 }
 
 #[test]
 fn a_key_that_nobody_knows_does_not_keep_the_view_from_starting() {
-    let terminal = Terminal::new(200, 24, &[]);
+    let terminal = Terminal::new(80, 24, &[]);
     let file = terminal.config();
     std::fs::create_dir_all(file.parent().expect("a directory")).expect("made");
     std::fs::write(&file, "threads = true\nmicrostate = true\n").expect("a file");
     drawn(&terminal, "--source procfs");
-    terminal.shows("did you mean 'microstates'?");
+    terminal.shows("microstate: did you mean microstates? (config.toml:2)");
     terminal.shows("Threads ");
     terminal.keys(&["q"]);
     let screen = is_given_back(&terminal).replace('\n', "");
-    let said = "config.toml:2: no setting is called 'microstate', so it does nothing";
+    let said = "exactop: microstate: did you mean microstates? (";
     assert!(screen.contains(said), "{screen}");
 }

@@ -181,7 +181,7 @@ fn rows(difference: &Difference, rows: &[&Row], most: usize) -> Vec<Block> {
     let left = rows.len().saturating_sub(most);
     let others = format!("... and {left} more (--rows)");
     let table = Block::Table(titles.map(String::from).to_vec(), lines);
-    [table].into_iter().chain((left > 0).then(|| Block::Paragraph("", others))).collect()
+    [table].into_iter().chain((left > 0).then_some(Block::Paragraph("", others))).collect()
 }
 
 fn apart(row: &Row) -> String {

@@ -10,10 +10,13 @@ const SECOND: u64 = 1_000_000_000;
 /// What a host's groups use of 20 s of CPU time: 6 s in all, a little more or less each window and host.
 const GROUPS: [(&str, u64); 4] = [("web", 3), ("db", 2), ("agent", 1), ("", 0)];
 
+/// What groups use of a window, ns.
+type Groups = Vec<(&'static str, u64)>;
+
 /// Rows in memory: a window is of a host and a number.
 #[derive(Default)]
 struct Made {
-    windows: Vec<(String, u64, Vec<(&'static str, u64)>)>,
+    windows: Vec<(String, u64, Groups)>,
 }
 
 impl Made {

@@ -60,8 +60,8 @@ pub fn state(frame: &Frame) -> Option<String> {
 
 /// Each kind of missed or impossible event with its count, the kernel's count of switches first.
 pub fn events(frame: &Frame) -> impl Iterator<Item = String> + '_ {
-    let missed = frame.missed_switches.filter(|&n| n > 0).map(|n| ("missed_switches", n));
-    let kinds = frame.errors.nonzero().map(|(kind, n)| (kind.id(), n));
+    let missed = frame.missed_switches.filter(|&n| n > 0).map(|n| ("switches missed", n));
+    let kinds = frame.errors.nonzero().map(|(kind, n)| (kind.short(), n));
     missed.into_iter().chain(kinds).map(|(what, n)| format!("{what} {}", thousands(n)))
 }
 

@@ -7,6 +7,8 @@ pub mod findings;
 pub mod losses;
 pub mod moves;
 pub mod named_sums;
+pub mod order;
+pub mod plural;
 pub mod syscalls;
 pub mod units;
 pub mod waits;

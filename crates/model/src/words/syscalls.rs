@@ -7,7 +7,7 @@ use crate::words::units::{rate, thousands};
 const ERRORS: usize = 3;
 
 /// What is known of calls that returned without having been seen to begin.
-pub const UNSEEN: &str = "returned unseen: they count without a time";
+pub const UNSEEN: &str = "returned unseen: counted without a time";
 
 /// `EAGAIN 1200, ENOENT 3`.
 pub fn failed(failures: &[Failures]) -> String {

@@ -8,11 +8,13 @@ fn planted() -> Planted {
     Planted { quota: Some(1), threads: true, ..Planted::default() }
 }
 
-/// The cells of the line of this group.
+/// The cells of the line of this group, then what its limit costs.
 fn line(page: &mut Shown, name: &str) -> Vec<String> {
     let cells = page.words(&format!(
-        "[...document.querySelectorAll('#groups tbody tr')].find(tr => tr.children[0].textContent === '{name}') \
-         ? [...[...document.querySelectorAll('#groups tbody tr')].find(tr => tr.children[0].textContent === '{name}').children].map(td => td.textContent).join('|') : 'none'"
+        "(() => {{ const tr = [...document.querySelectorAll('#groups tbody tr')].find(tr => tr.querySelector('button').textContent === {}); \
+         if (!tr) return 'none'; const told = of => of?.textContent ?? ''; \
+         return [told(tr.querySelector('button')), ...[...tr.children].slice(1).map(told), told(tr.querySelector('.cost'))].join('|'); }})()",
+        serde_json::json!(name)
     ));
     cells.split('|').map(String::from).collect()
 }
@@ -90,7 +92,7 @@ fn a_process_has_its_threads_and_says_what_is_not_here() {
         "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",
     );
     let threads = page.words("[...document.querySelectorAll('#row-threads tbody tr')].map(tr => [...tr.children].slice(0, 2).map(td => td.textContent).join(' ')).join('|')");
-    assert_eq!(threads, format!("{HOSTILE} 17 2.00|pool 16 1.00|pool 15 0.00"));
+    assert_eq!(threads, format!("{HOSTILE} 17 2.40 s|pool 16 1.20 s|pool 15 0 ns"));
     let told = page.words("document.getElementById('row-look').textContent");
     assert!(told.contains("exactop waits --replay DIR -p 15"), "{told}");
     assert!(told.contains("exactop syscalls -p PID"), "{told}");

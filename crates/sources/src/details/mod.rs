@@ -98,10 +98,11 @@ impl Details {
         }
         let mut files = FILES.into_iter().filter(|&n| needs.has(n)).fold(Needs::NONE, Needs::with);
         if needs.has(Needs::CMDLINE) {
-            let known = if row.ident.kthread {
-                Some(Vec::new())
-            } else {
-                self.lines.get(row.key, row.ident.comm)
+            let known = match (row.ident.kthread, is_worker(row)) {
+                // What it works for changes all the time.
+                (true, true) => None,
+                (true, false) => Some(Vec::new()),
+                (false, _) => self.lines.get(row.key, row.ident.comm),
             };
             if let Some(line) = known {
                 row.detail.cmdline = Ok(line);
@@ -205,11 +206,21 @@ impl Details {
             detail.cgroup = text.and_then(|text| cgroup_path(text).ok_or(Missing::Source));
         }
         if files.has(Needs::CMDLINE) {
-            detail.cmdline = self.read_cmdline(dir);
-            if let Ok(line) = &detail.cmdline {
+            detail.cmdline = match row.ident.kthread {
+                true => self.read_purpose(dir),
+                false => self.read_cmdline(dir),
+            };
+            if let (Ok(line), false) = (&detail.cmdline, row.ident.kthread) {
                 self.lines.put(row.key, row.ident.comm, line);
             }
         }
+    }
+
+    /// What a kernel's worker is called in /proc: `kworker/1:2-events`, by what it works for or did at last
+    /// (since 4.18). It has no command line.
+    fn read_purpose(&mut self, dir: &OwnedFd) -> Result<Vec<u8>, Missing> {
+        let name = read_file(dir, "comm", &mut self.buf)?;
+        Ok(name.trim_ascii_end().to_vec())
     }
 
     fn read_cmdline(&mut self, dir: &OwnedFd) -> Result<Vec<u8>, Missing> {
@@ -241,6 +252,11 @@ fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
         left = without(left, Needs::STAT);
     }
     left
+}
+
+/// Whether a kernel thread is called as workers are, of whom /proc says more.
+fn is_worker(row: &Row) -> bool {
+    row.ident.comm.0.starts_with(b"kworker/")
 }
 
 /// Whether a process's row is by another thread than its leader, whom the kernel does not show.

@@ -158,6 +158,14 @@ fn a_kernel_thread_has_an_empty_command_line_and_an_exited_group_none() {
     row.ident.kthread = true;
     fill(&proc, &mut row, Needs::CMDLINE);
     assert_eq!(row.detail.cmdline, Ok(Vec::new()));
+    row.ident.comm = exactop_model::Comm::new(b"kworker/1:2");
+    for purpose in ["events", "mm_percpu_wq"] {
+        proc.write("7/comm", format!("kworker/1:2-{purpose}\n"));
+        fill(&proc, &mut row, Needs::CMDLINE);
+        let told = format!("kworker/1:2-{purpose}");
+        assert_eq!(row.detail.cmdline, Ok(told.clone().into_bytes()), "what it works for");
+        assert_eq!(exactop_model::columns::command(&row, true), format!("[{told}]"));
+    }
     row.kind = RowKind::Exited;
     fill(&proc, &mut row, all());
     assert_eq!(row.detail.cmdline, Err(Missing::NotApplicable));

@@ -1,28 +1,66 @@
-//! Control groups that were held back: where a window has to say something of one, it is called by its
-//! path, beside what its quota allows.
+//! Control groups that were held back: where a window has to say something of one, it is told of the group
+//! that has the quota, with what that allows.
 
 use super::Session;
-use crate::cgroups::allowed_cpus;
-use exactop_model::findings::What;
+use crate::cgroups::quota;
+use exactop_model::findings::{by_quota, Finding, Throttled, What};
 use exactop_model::{Frame, Needs};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 
 impl Session {
-    /// Reads what nobody told of the groups among the findings: no more than a file or two for each.
+    /// Reads what nobody told of the groups among the findings: no more than a file or two for each on the way to
+    /// a group of which somebody was throttled.
     pub(super) fn name_held_back(&mut self, frame: &mut Frame) {
-        let Frame { findings, rows, .. } = frame;
-        for finding in findings {
+        let paths = self.paths_of_held_back(frame);
+        let Some(window) = self.window.as_ref().filter(|_| has_throttled(&frame.findings)) else {
+            return;
+        };
+        let quota_of = |group: &Throttled| {
+            let path = group.path.as_ref().or_else(|| paths.get(&group.cgroup_id))?;
+            quota(path, group.cgroup_id)
+        };
+        let mut told = by_quota(window, &self.book, quota_of);
+        for finding in &mut told {
             let What::Throttled(group) = &mut finding.what else { continue };
+            group.path = group.path.take().or_else(|| paths.get(&group.cgroup_id).cloned());
+            finding.sampled = !window.end.provenance.source.keeps_books();
+        }
+        frame.findings.retain(|finding| !is_throttled(finding));
+        frame.findings.extend(told);
+        // As the model orders them.
+        let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
+        frame.findings.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
+    }
+
+    /// Of groups that nobody told of: as /proc says of the process that lost most.
+    fn paths_of_held_back(&mut self, frame: &mut Frame) -> FxHashMap<u64, Vec<u8>> {
+        let Frame { findings, rows, .. } = frame;
+        let mut paths = FxHashMap::default();
+        for finding in findings {
+            let What::Throttled(Throttled { cgroup_id, path: None, worst, .. }) = &finding.what
+            else {
+                continue;
+            };
             // A process that was moved since is in another group.
             let row = rows.iter_mut().find(|row| {
-                let is_worst = group.worst.is_some_and(|key| key.tgid == row.key.tgid);
-                is_worst && row.ident.cgroup_id == Some(group.cgroup_id)
+                let is_worst = worst.is_some_and(|key| key.tgid == row.key.tgid);
+                is_worst && row.ident.cgroup_id == Some(*cgroup_id)
             });
-            if let (None, Some(row)) = (&group.path, row) {
-                self.detail(row, Needs::CGROUP);
-                group.path = row.detail.cgroup.as_ref().ok().cloned();
+            let Some(row) = row else { continue };
+            self.detail(row, Needs::CGROUP);
+            if let Ok(path) = &row.detail.cgroup {
+                paths.insert(*cgroup_id, path.clone());
             }
-            let path = group.path.as_deref();
-            group.allowed_cpus = path.and_then(|path| allowed_cpus(path, group.cgroup_id));
         }
+        paths
     }
+}
+
+fn is_throttled(finding: &Finding) -> bool {
+    matches!(finding.what, What::Throttled(_))
+}
+
+fn has_throttled(findings: &[Finding]) -> bool {
+    findings.iter().any(is_throttled)
 }

@@ -32,6 +32,7 @@ fn id(choices: &mut Choices) -> u32 {
 
 fn record(choices: &mut Choices) -> Record {
     Record {
+        resident_kib: None,
         version: 16,
         exit_code: 0,
         last: [None, Some(true), Some(false)][choices.below(3)],

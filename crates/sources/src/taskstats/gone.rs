@@ -22,6 +22,8 @@ pub(crate) struct Gone {
     pub elapsed_ns: u64,
     /// As the kernel knew when it began to exit: up to a tick for each thread may be missing.
     pub run_ns: u64,
+    /// The largest resident set since its last exec, KiB.
+    pub resident_kib: Option<u64>,
 }
 
 /// What the records of its threads said so far.
@@ -68,7 +70,7 @@ fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gon
         let pid = record.tgid.unwrap_or(record.pid);
         let (comm, ppid) = (record.comm, record.ppid);
         let new = Going {
-            gone: Gone { pid, ppid, comm, elapsed_ns: 0, run_ns: 0 },
+            gone: Gone { pid, ppid, comm, elapsed_ns: 0, run_ns: 0, resident_kib: None },
             sum_ns: None,
             is_over: false,
         };
@@ -77,6 +79,7 @@ fn together(going: &mut FxHashMap<u32, Going>, records: Vec<Records>) -> Vec<Gon
             of.gone.comm = comm;
         }
         of.gone.elapsed_ns = of.gone.elapsed_ns.max(record.elapsed_ns);
+        of.gone.resident_kib = of.gone.resident_kib.max(record.resident_kib);
         of.gone.run_ns += of_exit(&record).get(Counter::RunNs).unwrap_or(0);
         of.sum_ns = records.process.map(|(_, sum)| sum.run_ns).or(of.sum_ns);
         // Before version 12 nothing says who is the last; whoever leads mostly is.
@@ -118,6 +121,7 @@ mod tests {
             ppid: 1,
             tgid: Some(tgid),
             faults: (0, 0),
+            resident_kib: Some(elapsed_ns),
             switches: Some((1, 0)),
             delays: Delays::default(),
         }
@@ -136,7 +140,10 @@ mod tests {
         let mut gone = together(&mut going, said);
         gone.sort_by_key(|gone| gone.pid);
         let leader = Comm::new(b"leader");
-        let of = |pid, elapsed_ns, run_ns| Gone { pid, ppid: 1, comm: leader, elapsed_ns, run_ns };
+        let of = |pid, elapsed_ns, run_ns| {
+            let resident_kib = Some(elapsed_ns);
+            Gone { pid, ppid: 1, comm: leader, elapsed_ns, run_ns, resident_kib }
+        };
         assert_eq!(gone[1], of(9, 5, 4));
         assert_eq!(gone[0], of(7, 100, 50));
         assert!(going.is_empty());

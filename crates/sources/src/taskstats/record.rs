@@ -32,6 +32,7 @@ mod at {
     pub const STIME: usize = 160;
     pub const MINFLT: usize = 168;
     pub const MAJFLT: usize = 176;
+    pub const HIWATER_RSS: usize = 200;
     pub const NVCSW: usize = 272;
     pub const NIVCSW: usize = 280;
     pub const FREEPAGES_DELAY: usize = 320;
@@ -107,6 +108,8 @@ pub struct Record {
     pub tgid: Option<u32>,
     /// Page faults without and with I/O.
     pub faults: (u64, u64),
+    /// The largest resident set of its memory so far, KiB: since its last exec (version 3).
+    pub resident_kib: Option<u64>,
     /// Voluntary and involuntary context switches (version 3).
     pub switches: Option<(u64, u64)>,
     pub delays: Delays,
@@ -202,6 +205,7 @@ impl Record {
             ppid: layout.u32(at::PPID),
             tgid: layout.since(12, at::TGID).map(|_| layout.u32(at::TGID)),
             faults: (layout.u64(at::MINFLT), layout.u64(at::MAJFLT)),
+            resident_kib: layout.since(3, at::HIWATER_RSS).filter(|&kib| kib > 0),
             switches: layout.since(3, at::NVCSW).zip(layout.since(3, at::NIVCSW)),
             delays: Delays {
                 cpu_ns: layout.u64(at::CPU_DELAY),

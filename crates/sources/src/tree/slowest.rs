@@ -68,11 +68,14 @@ impl Belongs {
         let groups = groups(window);
         let waiting = std::mem::take(&mut self.waiting);
         for (gone, waited) in waiting.into_iter().chain(gone.into_iter().map(|gone| (gone, 0))) {
-            if !slowest.takes(gone.elapsed_ns) {
+            if !slowest.takes(gone.elapsed_ns) && !slowest.is_larger(gone.resident_kib) {
                 continue;
             }
             match self.is_ours(&gone, &groups, book) {
-                Some(true) => slowest.add(self.single(&gone)),
+                Some(true) => {
+                    slowest.max_resident_kib = slowest.max_resident_kib.max(gone.resident_kib);
+                    slowest.add(self.single(&gone));
+                }
                 Some(false) => {}
                 None if waited < PATIENCE && self.waiting.len() < WAITING => {
                     self.waiting.push((gone, waited + 1));
@@ -101,7 +104,7 @@ impl Belongs {
     }
 
     fn single(&self, gone: &Gone) -> Single {
-        let Gone { pid, ppid, comm, elapsed_ns, run_ns } = *gone;
+        let Gone { pid, ppid, comm, elapsed_ns, run_ns, .. } = *gone;
         // Since then it may have become another program.
         let known = self.living.get(&pid).filter(|living| living.comm == comm);
         let command = known.and_then(|living| living.command.clone());
@@ -158,7 +161,10 @@ mod tests {
     use exactop_model::SourceKind;
 
     fn gone(pid: u32, ppid: u32, comm: &[u8], elapsed_ns: u64) -> Gone {
-        Gone { pid, ppid, comm: Comm::new(comm), elapsed_ns, run_ns: elapsed_ns / 2 }
+        // Who lived shortest is largest.
+        let resident_kib = Some(1_000_000 - elapsed_ns);
+        let (comm, run_ns) = (Comm::new(comm), elapsed_ns / 2);
+        Gone { pid, ppid, comm, elapsed_ns, run_ns, resident_kib }
     }
 
     #[test]
@@ -168,11 +174,12 @@ mod tests {
         group.sample.followed = true;
         let (ppid, comm) = (group.sample.ancestors[0].tgid, group.sample.comm);
         let (mut belongs, mut slowest) = (Belongs::default(), Slowest::default());
-        let others = gone(70_001, 1, b"another", 900);
+        let others = Gone { resident_kib: Some(2_000_000), ..gone(70_001, 1, b"another", 900) };
         let ours = gone(70_000, ppid, comm.bytes(), 500);
         belongs.window(vec![others, ours], &window, &book, &mut slowest);
         let pids: Vec<u32> = slowest.list.iter().map(|single| single.pid).collect();
         assert_eq!(pids, [70_000]);
+        assert_eq!(slowest.max_resident_kib, Some(1_000_000 - 500), "another is larger");
         assert_eq!(slowest.list[0].command, None, "nobody looked while it lived");
         assert_eq!(belongs.waiting.len(), 1, "the ledger may tell of it later");
         for _ in 0..PATIENCE {
@@ -204,6 +211,7 @@ mod tests {
         let expected: Vec<_> =
             (80_090..80_100).rev().map(|pid| format!("cc1 {pid}").into_bytes()).collect();
         assert_eq!(commands, expected);
+        assert_eq!(slowest.max_resident_kib, Some(920_000), "its time kept it out of the list");
         // It became another program after it was looked at.
         let mut slowest = Slowest::default();
         belongs.window(vec![gone(80_000, 7, b"ld", 1)], &window, &book, &mut slowest);

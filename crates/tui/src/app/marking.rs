@@ -55,7 +55,9 @@ impl App {
     /// How to arrange the marked window: as the other, and everyone kept.
     pub(super) fn rules_of_marked(&self, marked: &Marked) -> Rules<'_> {
         let mut rules = self.rules(&marked.frame, marked.threads);
-        (rules.hide_idle, rules.filters, rules.user) = (false, &[], None);
+        (rules.hide_idle, rules.hide_kernel) = (false, false);
+        (rules.filters, rules.user) = (&[], None);
+        (rules.members_of, rules.folded) = (None, None);
         rules
     }
 

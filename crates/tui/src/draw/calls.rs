@@ -31,7 +31,7 @@ pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
             return lines.for_each(|(y, line)| put(buf, 0, y, u16::MAX, &line.style(dim)));
         }
     };
-    let lost = losses::lines(&calls.losses, "calls", syscalls::UNSEEN);
+    let lost = losses::lines(&calls.losses, "call", syscalls::UNSEEN);
     put(buf, 0, y, u16::MAX, &Line::raw(cut(&format!("calls    {}", syscalls::sum(calls)), room)));
     for line in lost {
         y += 1;

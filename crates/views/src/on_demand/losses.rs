@@ -1,13 +1,14 @@
 //! What a window is missing, as text and JSON: the same for all that is attached on demand.
 
+use crate::Sheet;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::words::losses::lines;
 use serde_json::Value;
 
-/// A line for each kind of loss; `events` are what is counted, `unseen` what is known of those that
+/// A line for each kind of loss; `event` is what is counted, `unseen` what is known of those that
 /// were not seen.
-pub fn text(losses: &Losses, events: &str, unseen: &str) -> String {
-    lines(losses, events, unseen).into_iter().map(|line| line + "\n").collect()
+pub fn text(losses: &Losses, event: &str, unseen: &str, sheet: Sheet) -> String {
+    lines(losses, event, unseen).iter().map(|line| sheet.line(line, 2)).collect()
 }
 
 /// Puts `lost`, `skipped`, `unseen`, `tables_bytes` and `left_out` into a window's object.
@@ -25,7 +26,9 @@ mod tests {
 
     #[test]
     fn each_loss_is_told_with_its_reason_and_none_with_no_word() {
-        assert_eq!(text(&Losses { skipped: Some(0), ..Losses::default() }, "waits", ""), "");
+        let sheet = Sheet::rows(1);
+        let none = Losses { skipped: Some(0), ..Losses::default() };
+        assert_eq!(text(&none, "wait", "", sheet), "");
         let losses = Losses {
             lost: 3,
             skipped: Some(2),
@@ -33,11 +36,11 @@ mod tests {
             tables_bytes: Some(1 << 20),
             left_out: 7,
         };
-        insta::assert_snapshot!(text(&losses, "waits", "ended unseen"), @r"
-        3 waits are missing: the tables were full
+        insta::assert_snapshot!(text(&losses, "wait", "ended unseen", sheet), @r"
+        3 waits missing: the tables were full
         waits may be missing: the kernel skipped 2 runs of the programs that count
-        1 waits ended unseen
-        7 rows are left out, those with least: the daemon's answer had no room for more
+        1 wait ended unseen
+        7 rows left out, of those with least: the daemon's answer had no room for more
         ");
         let mut object = serde_json::json!({});
         tell(&losses, &mut object);

@@ -2,7 +2,10 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
+use crate::grid::{Layout, Text};
+use crate::Sheet;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow, Unknown};
+use exactop_model::words::plural::counted;
 use serde_json::json;
 use std::cmp::Reverse;
 
@@ -100,35 +103,41 @@ fn sorted(moves: &MoveWindow, threads: bool) -> Vec<MoveRow> {
     rows
 }
 
-/// For people: by cause, between CPUs, by process or thread; at most `limit` rows each.
-pub fn text(moves: &MoveWindow, threads: bool, limit: usize) -> String {
+const LAYOUT: Layout = Layout {
+    texts: &[("CAUSE", Text::Words), ("MEANING", Text::Words), ("WHO", Text::Name)],
+    yields: &["MEANING", "AFTER", "BEFORE", "PAID|NOT"],
+};
+
+/// For people: by cause, between CPUs, by process or thread.
+pub fn text(moves: &MoveWindow, threads: bool, sheet: Sheet) -> String {
     let of = moves.by_kernel().map(|all| format!(" of the {all} that the kernel counted"));
-    let mut out = format!(
-        "Window {:.3} s: {} migrations told{}, {} born on another CPU than their parent's\n",
+    let summary = format!(
+        "Window {:.3} s: {} told{}, {} born on another CPU than their parent's",
         moves.seconds(),
-        moves.migrations(),
+        counted(moves.migrations(), "migration"),
         of.unwrap_or_default(),
         moves.births(),
     );
-    out += &missing(moves);
+    let mut out = sheet.line(&summary, 2);
+    out += &missing(moves, sheet);
     out += "\n";
-    let names = ["CAUSE", "MEANING", "WHO"];
-    out += &figure::table(&causes(), moves, &moves.by_cause(), limit, &names, &[]);
+    out += &figure::table(&causes(), moves, &moves.by_cause(), sheet, &LAYOUT, &[]);
     out += "\n";
-    out += &figure::table(&cpus(), moves, &moves.by_cpus(), limit, &names, &[]);
+    out += &figure::table(&cpus(), moves, &moves.by_cpus(), sheet, &LAYOUT, &[]);
     out += "\n";
-    out + &figure::table(&rows(), moves, &sorted(moves, threads), limit, &names, &[])
+    out + &figure::table(&rows(), moves, &sorted(moves, threads), sheet, &LAYOUT, &[])
 }
 
 /// A line for whatever is not known.
-fn missing(moves: &MoveWindow) -> String {
-    let mut out =
-        losses::text(&moves.losses, "migrations", "have no wait: how it ended was not seen");
+fn missing(moves: &MoveWindow, sheet: Sheet) -> String {
+    let unseen = "without a wait: how it ended was not seen";
+    let mut out = losses::text(&moves.losses, "migration", unseen, sheet);
     if moves.missed > 0 {
-        out += &format!("{} migrations are missing: the kernel did not show them\n", moves.missed);
+        let missed = counted(moves.missed, "migration");
+        out += &sheet.line(&format!("{missed} missing: the kernel did not show them"), 2);
     }
     for Unknown { why, moves } in &moves.unknown {
-        out += &format!("{moves} of unknown cause: {why}\n");
+        out += &sheet.line(&format!("{moves} of unknown cause: {why}"), 2);
     }
     out
 }
@@ -203,7 +212,7 @@ mod tests {
 
     #[test]
     fn text_by_process() {
-        insta::assert_snapshot!(text(&window(), false, 20));
+        insta::assert_snapshot!(text(&window(), false, Sheet::rows(20)));
     }
 
     #[test]
@@ -211,7 +220,20 @@ mod tests {
         let unknown = vec![Unknown { why: "moved by someone_new".into(), moves: 3 }];
         let losses = Losses { lost: 2, unseen: 1, ..Losses::default() };
         let window = MoveWindow { unknown, missed: 4, losses, ..window() };
-        insta::assert_snapshot!(text(&window, true, 2));
+        insta::assert_snapshot!(text(&window, true, Sheet::rows(2)));
+    }
+
+    #[test]
+    fn a_narrow_screen_leaves_out_what_matters_least() {
+        let row = |tid, comm: &[u8]| MoveRow {
+            who: Who { tgid: tid, tid: Some(tid), comm: Comm::new(comm) },
+            ..window().rows[2]
+        };
+        let rows = vec![row(27_051, b"kworker/1:1"), row(7, b"sh")];
+        let unknown = vec![Unknown { why: "moved by someone_new".into(), moves: 3 }];
+        let window = MoveWindow { rows, unknown, ..window() };
+        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, false, sheet));
+        insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
     }
 
     #[test]

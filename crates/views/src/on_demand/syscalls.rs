@@ -2,8 +2,11 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, text as word, Figure};
+use crate::grid::{Layout, Text};
+use crate::Sheet;
 use exactop_model::on_demand::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
-use exactop_model::words::{syscalls::failed, units::rate};
+use exactop_model::words::plural::counted;
+use exactop_model::words::{syscalls::failed, syscalls::UNSEEN, units::rate};
 use exactop_model::{Datum, Value as Shown};
 use serde_json::{json, Value};
 
@@ -39,30 +42,46 @@ const FIGURES: &[Figure<SyscallWindow, SyscallRow>] = &[
     }),
 ];
 
-/// For people: the calls that took longest first, at most `rows`.
-pub fn text(calls: &SyscallWindow, rows: usize) -> String {
+const LAYOUT: Layout = Layout {
+    texts: &[
+        ("NAME", Text::Name),
+        ("NAME/TID", Text::Name),
+        ("SYSCALL", Text::Name),
+        ("FAILED WITH", Text::List),
+    ],
+    yields: &[
+        "CALLS/s",
+        "IN",
+        "MAX",
+        "PID",
+        "DISP/s",
+        "MEAN",
+        "FAILED WITH",
+        "ERRORS",
+        "TOTAL",
+        "SYSCALL",
+    ],
+};
+
+/// For people: the calls that took longest first.
+pub fn text(calls: &SyscallWindow, sheet: Sheet) -> String {
     let sorted = calls.longest_first();
     let seconds = calls.seconds();
     let total: u64 = sorted.iter().map(|r| r.calls).sum();
     let errors: u64 = sorted.iter().map(|r| r.errors).sum();
-    let mut out = format!(
-        "Window {seconds:.3} s: {total} calls ({} a second), {errors} failed\n",
+    let summary = format!(
+        "Window {seconds:.3} s: {} ({} a second), {errors} failed",
+        counted(total, "call"),
         rate(total, seconds)
     );
-    out += &losses::text(&calls.losses, "calls", "returned unseen: they count without a time");
+    let mut out = sheet.line(&summary, 2);
+    out += &losses::text(&calls.losses, "call", UNSEEN, sheet);
     let hidden: &[&str] = match calls.by {
         SyscallsBy::Call => &["PID", "NAME", "NAME/TID", "DISP/s"],
         SyscallsBy::Process => &["NAME/TID"],
         SyscallsBy::Thread => &["NAME"],
     };
-    out + &figure::table(
-        FIGURES,
-        calls,
-        &sorted,
-        rows,
-        &["NAME", "NAME/TID", "SYSCALL", "FAILED WITH"],
-        hidden,
-    )
+    out + &figure::table(FIGURES, calls, &sorted, sheet, &LAYOUT, hidden)
 }
 
 /// One JSON object on one line.
@@ -165,7 +184,7 @@ mod tests {
 
     #[test]
     fn text_by_call() {
-        insta::assert_snapshot!(text(&window(SyscallsBy::Call), 20));
+        insta::assert_snapshot!(text(&window(SyscallsBy::Call), Sheet::rows(20)));
     }
 
     #[test]
@@ -174,7 +193,21 @@ mod tests {
             losses: Losses { lost: 7, ..Losses::default() },
             ..window(SyscallsBy::Thread)
         };
-        insta::assert_snapshot!(text(&window, 2));
+        insta::assert_snapshot!(text(&window, Sheet::rows(2)));
+    }
+
+    #[test]
+    fn a_narrow_screen_leaves_out_what_matters_least() {
+        for by in [SyscallsBy::Call, SyscallsBy::Process, SyscallsBy::Thread] {
+            let mut window = window(by);
+            window.failures.push(Failures {
+                errno: 110,
+                count: 12_345,
+                ..window.failures[0]
+            });
+            let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
+            insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
+        }
     }
 
     #[test]

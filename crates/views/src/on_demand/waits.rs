@@ -2,8 +2,9 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
-use crate::grid;
+use crate::{grid, Sheet};
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow};
+use exactop_model::words::plural::counted;
 use exactop_model::words::waits::{queue, shares, sleeps};
 use exactop_model::{Datum, Value as Shown, Who};
 use serde_json::{json, Value};
@@ -19,33 +20,25 @@ pub fn rows(waits: &WaitWindow, threads: bool) -> Vec<WaitRow> {
     rows
 }
 
-/// For people: at most `limit` rows.
-pub fn text(waits: &WaitWindow, threads: bool, limit: usize) -> String {
+/// For people.
+pub fn text(waits: &WaitWindow, threads: bool, sheet: Sheet) -> String {
     let all = rows(waits, threads);
     let seconds = waits.seconds();
-    let mut out = format!("Window {seconds:.3} s: waits of {}\n", noun(threads, all.len()));
-    out += &losses::text(
-        &waits.losses,
-        "waits",
-        "ended unseen: how long they queued for a CPU counts as sleep",
-    );
-    for row in all.iter().take(limit) {
+    let rows = counted(all.len() as u64, if threads { "thread" } else { "process" });
+    let mut out = sheet.line(&format!("Window {seconds:.3} s: waits of {rows}"), 2);
+    let unseen = "ended unseen: the queueing for a CPU after it counts as sleep";
+    out += &losses::text(&waits.losses, "wait", unseen, sheet);
+    for row in all.iter().take(sheet.rows) {
         out += "\n";
         for line in lines(row, seconds) {
-            out += &(line + "\n");
+            out += &sheet.line(&line, LABEL);
         }
     }
-    out + &grid::left_out(all.len(), limit)
+    out + &grid::left_out(all.len(), sheet)
 }
 
-fn noun(threads: bool, n: usize) -> String {
-    match (threads, n) {
-        (true, 1) => "1 thread".into(),
-        (true, n) => format!("{n} threads"),
-        (false, 1) => "1 process".into(),
-        (false, n) => format!("{n} processes"),
-    }
-}
+/// Where what is told begins, right of what it is.
+const LABEL: usize = 16;
 
 /// A row in a few lines, shares as those of all its threads' time: where it slept, how long it queued, who had the CPU, who woke it. Lines
 /// about which there is nothing to say are left out.
@@ -238,7 +231,7 @@ mod tests {
 
     #[test]
     fn text_by_thread() {
-        insta::assert_snapshot!(text(&window(), true, 20));
+        insta::assert_snapshot!(text(&window(), true, Sheet::rows(20)));
     }
 
     #[test]
@@ -246,8 +239,14 @@ mod tests {
         insta::assert_snapshot!(text(
             &WaitWindow { losses: Losses { lost: 2, ..Losses::default() }, ..window() },
             false,
-            20
+            Sheet::rows(20)
         ));
+    }
+
+    #[test]
+    fn a_narrow_screen_has_more_lines() {
+        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window(), true, sheet));
+        insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
     }
 
     #[test]

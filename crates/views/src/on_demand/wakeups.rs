@@ -2,8 +2,11 @@
 
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
+use crate::grid::{Layout, Text};
 use crate::json::Cell;
+use crate::Sheet;
 use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
+use exactop_model::words::plural::counted;
 use exactop_model::words::units::rate;
 use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
 use serde_json::{json, Value};
@@ -61,25 +64,28 @@ fn called(fan: &Fan) -> String {
     }
 }
 
-/// For people: verdicts, then who wakes whom, then the calls that wake most, at most `rows` each.
-pub fn text(wakeups: &WakeupWindow, rows: usize) -> String {
+/// For people: verdicts, then who wakes whom, then the calls that wake most.
+pub fn text(wakeups: &WakeupWindow, sheet: Sheet) -> String {
     let seconds = wakeups.seconds();
     let total: u64 = wakeups.edges.iter().map(|e| e.wakeups).sum();
     let nothing: u64 = wakeups.edges.iter().map(|e| e.unproductive).sum();
     let cost: u64 = wakeups.edges.iter().map(|e| e.unproductive_ns).sum();
-    let mut out = format!(
-        "Window {seconds:.3} s: {total} wake-ups ({} a second), {nothing} for nothing ({})\n",
+    let summary = format!(
+        "Window {seconds:.3} s: {} ({} a second), {nothing} for nothing ({})",
+        counted(total, "wake-up"),
         rate(total, seconds),
         of_a_cpu(cost, seconds),
     );
-    out += &losses::text(&wakeups.losses, "wake-ups", "were not shown: who gave them is not known");
+    let mut out = sheet.line(&summary, 2);
+    let unseen = "came unseen: from whom is not known";
+    out += &losses::text(&wakeups.losses, "wake-up", unseen, sheet);
     for herd in herds(wakeups) {
-        out += &(verdict(&herd) + "\n");
+        out += &sheet.line(&verdict(&herd), 2);
     }
     out += "\n";
-    out += &edges(wakeups, rows);
+    out += &edges(wakeups, sheet);
     out += "\n";
-    out += &fans(wakeups, rows);
+    out += &fans(wakeups, sheet);
     out
 }
 
@@ -111,21 +117,26 @@ fn call(nr: SyscallNr) -> String {
     }
 }
 
-fn edges(wakeups: &WakeupWindow, rows: usize) -> String {
+const LAYOUT: Layout = Layout {
+    texts: &[("WAKER", Text::Name), ("WAKEE", Text::Name), ("CALL", Text::Name)],
+    yields: &["THREADS", "FOR", "MAX", "WAKES/s", "MEAN", "CALLS", "NOTHING"],
+};
+
+fn edges(wakeups: &WakeupWindow, sheet: Sheet) -> String {
     let mut sums = wakeups.between_processes();
     sums.sort_by(|(a, _), (b, _)| {
         (b.wakeups, a.waker, a.wakee).cmp(&(a.wakeups, b.waker, b.wakee))
     });
-    figure::table(BETWEEN, wakeups, &sums, rows, &["WAKER", "WAKEE"], &[])
+    figure::table(BETWEEN, wakeups, &sums, sheet, &LAYOUT, &[])
 }
 
-fn fans(wakeups: &WakeupWindow, rows: usize) -> String {
+fn fans(wakeups: &WakeupWindow, sheet: Sheet) -> String {
     let mut fans = wakeups.fans.clone();
     fans.sort_by(|a, b| {
         let rank = |f: &Fan| (f.wakeups, f.most);
         rank(b).cmp(&rank(a)).then((a.waker, a.nr).cmp(&(b.waker, b.nr)))
     });
-    figure::table(FANS, wakeups, &fans, rows, &["WAKER", "CALL"], &[])
+    figure::table(FANS, wakeups, &fans, sheet, &LAYOUT, &[])
 }
 
 /// One JSON object on one line. Edges are those between threads.
@@ -240,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_herd_in_words() {
-        insta::assert_snapshot!(text(&window(), 20));
+        insta::assert_snapshot!(text(&window(), Sheet::rows(20)));
     }
 
     #[test]
@@ -250,7 +261,20 @@ mod tests {
             losses: Losses { lost: 5, ..Losses::default() },
             ..window()
         };
-        insta::assert_snapshot!(text(&window, 1));
+        insta::assert_snapshot!(text(&window, Sheet::rows(1)));
+    }
+
+    #[test]
+    fn a_narrow_screen_leaves_out_what_matters_least() {
+        let mut window = window();
+        let worker = |tgid| Who { tgid, tid: Some(tgid), comm: Comm::new(b"kworker/1:1-mm_p") };
+        window.edges.push(Edge {
+            waker: worker(27_051),
+            wakee: worker(1_234_567),
+            ..window.edges[0]
+        });
+        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
+        insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
     }
 
     #[test]

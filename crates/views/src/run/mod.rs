@@ -7,7 +7,7 @@ mod slowest;
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::frame::WindowState;
 use exactop_model::run::{RunGroup, RunReport, Tree};
-use exactop_model::words::audit;
+use exactop_model::words::plural::{counted, things};
 use exactop_model::words::units::{duration, size, thousands};
 use exactop_model::Counter;
 use serde_json::{json, Value};
@@ -97,13 +97,12 @@ fn times(report: &RunReport) -> String {
     let processes = match &report.tree {
         Ok(tree) => {
             let exited = tree.processes();
-            let s = if exited == 1 { "" } else { "es" };
             let living = match tree.living {
                 0 => String::new(),
                 1 => ", 1 thread lives on".into(),
                 n => format!(", {} threads live on", thousands(n)),
             };
-            format!("   {} process{s} exited{living}", thousands(exited))
+            format!("   {} {} exited{living}", thousands(exited), things(exited, "process"))
         }
         Err(_) => String::new(),
     };
@@ -119,7 +118,8 @@ fn times(report: &RunReport) -> String {
 fn resident(report: &RunReport) -> String {
     match report.max_resident_kib() {
         Some(kib) => size(kib * 1024),
-        None => format!("at most {}", size(report.resident_floor_kib * 1024)),
+        // Before its exec the command has this, and the kernel counts it as the command's.
+        None => format!("- (under exactop's own {})", size(report.resident_floor_kib * 1024)),
     }
 }
 
@@ -172,7 +172,6 @@ fn tree_lines(report: &RunReport, tree: &Tree) -> Vec<String> {
     lines.extend(exited(tree));
     lines.extend(slowest::lines(tree));
     lines.push(exactness(tree));
-    lines.extend(audit::lines(&tree.audit).into_iter().map(|line| named("audit", line)));
     lines
 }
 
@@ -189,18 +188,21 @@ fn without_name(ns: u64) -> String {
     format!("{} s of the machine's CPU time without a name, perhaps its", short(ns))
 }
 
-/// Whether all was seen; if not, what was missed or set right.
+/// Whether all was seen; if not, what was missed, or of how many tasks something was set right. What that was, and the
+/// audit against the kernel's own counts, is for programs.
 fn exactness(tree: &Tree) -> String {
     let state = if tree.exact { tree.state } else { WindowState::Inexact };
-    let of = |inexact: bool| {
-        let kinds = tree.errors.nonzero().filter(move |(kind, _)| kind.inexact() == inexact);
-        kinds.map(|(kind, count)| format!("{} {}", kind.id(), thousands(count)))
-    };
+    if state == WindowState::Repaired {
+        let tasks = tree.repaired.tasks.map_or("-".into(), thousands);
+        let name = format!("{} {tasks}", state.name());
+        return named(&name, "of its tasks, by the kernel's counts (--json says what)".into());
+    }
     let mut text = vec![match tree.missed_switches {
         Some(missed) => format!("missed switches {}", thousands(missed)),
         None => "missed switches - (the kernel has no such count)".into(),
     }];
-    text.extend(of(true));
+    let inexact = tree.errors.nonzero().filter(|(kind, _)| kind.inexact());
+    text.extend(inexact.map(|(kind, count)| format!("{} {}", kind.short(), thousands(count))));
     if tree.residual_ns > 0 {
         text.push(format!("the books do not close: {} are missing", duration(tree.residual_ns)));
     }
@@ -211,10 +213,6 @@ fn exactness(tree: &Tree) -> String {
     // For want of a place it is said first.
     if tree.unnamed_ns > 0 && tree.nameless().is_none() {
         text.push(without_name(tree.unnamed_ns));
-    }
-    if tree.repaired.events > Some(0) || tree.repaired.tasks > Some(0) {
-        text.push(format!("set right {}", audit::repaired(&tree.repaired)));
-        text.extend(of(false));
     }
     named(state.name(), text.join("   "))
 }
@@ -234,8 +232,11 @@ fn ran_on(tree: &Tree) -> Option<String> {
         format!("cpu{cpu} {:.1} %", 100.0 * *ns as f64 / total.max(1) as f64)
     };
     let shares: Vec<String> = tree.cpus.iter().map(share).collect();
-    let migrations = tree.delta.get(Counter::Migrations).map_or("-".into(), thousands);
-    let text = format!("{}   {migrations} migrations", shares.join("  "));
+    let migrations = tree
+        .delta
+        .get(Counter::Migrations)
+        .map_or("- migrations".into(), |n| format!("{} {}", thousands(n), things(n, "migration")));
+    let text = format!("{}   {migrations}", shares.join("  "));
     (!shares.is_empty()).then(|| named("ran on", text))
 }
 
@@ -248,7 +249,7 @@ fn exited(tree: &Tree) -> Option<String> {
         .map(|(comm, e)| format!("{comm} × {}  {} s", thousands(e.processes), short(e.run_ns)));
     let mut text = shown.collect::<Vec<_>>().join(" · ");
     if names.len() > NAMES {
-        text += &format!(" · {} more names", names.len() - NAMES);
+        text += &format!(" · {}", counted((names.len() - NAMES) as u64, "more name"));
     }
     (!names.is_empty()).then(|| named("exited", text))
 }
@@ -260,7 +261,7 @@ fn group_lines(report: &RunReport, group: &RunGroup) -> Vec<String> {
         let wanted = tree.wanted_ns() as f64 / report.elapsed_ns.max(1) as f64;
         let periods = match (stat.nr_throttled, stat.nr_periods) {
             (Some(throttled), Some(periods)) => {
-                format!("throttled in {throttled} of {periods} periods")
+                format!("throttled in {throttled} of {}", counted(periods, "period"))
             }
             _ => "periods not known".into(),
         };

@@ -1,6 +1,6 @@
 //! Several runs under several conditions: medians, intervals, ratios.
 
-use crate::grid;
+use crate::grid::{self, Layout, Text};
 use exactop_model::escape::escape_str;
 use exactop_model::run::{RunReport, Tree};
 use exactop_model::statistics::{median, median_interval};
@@ -79,7 +79,8 @@ pub fn text(all: &[Series]) -> String {
         }
         row
     });
-    out += &grid::text(&heading, &["CONDITION"], rows.collect());
+    let layout = Layout { texts: &[("CONDITION", Text::Name)], yields: &[] };
+    out += &grid::text(&heading, rows.collect(), &layout, None);
     if runs < 6 {
         out += "no intervals: they take six runs or more\n";
     }

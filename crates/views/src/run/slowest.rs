@@ -1,6 +1,6 @@
 //! The slowest processes of a run.
 
-use super::{named, short};
+use super::{named, seconds};
 use exactop_model::escape::{escape, harmless};
 use exactop_model::run::{Single, Tree};
 use exactop_model::words::units::thousands;
@@ -19,8 +19,13 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
         _ => return Vec::new(),
     };
     let name = |at: usize| if at == 0 { "slowest" } else { "" };
+    let elapsed = column(slowest.list.iter().map(|one| one.elapsed_ns), "");
+    let cpu = column(slowest.list.iter().map(|one| one.run_ns), "~");
+    let figures = elapsed.iter().zip(&cpu).zip(&slowest.list);
+    let texts =
+        figures.map(|((elapsed, cpu), one)| format!("{elapsed} s   CPU {cpu} s   {}", what(one)));
     let mut lines: Vec<String> =
-        slowest.list.iter().enumerate().map(|(at, one)| named(name(at), line(one))).collect();
+        texts.enumerate().map(|(at, text)| named(name(at), text)).collect();
     let nameless = slowest.list.iter().any(|one| one.command.is_none());
     if nameless {
         lines.push(named("", "(name): gone before its command line could be read".into()));
@@ -37,12 +42,20 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
     lines
 }
 
-fn line(one: &Single) -> String {
-    let what = match &one.command {
+/// Seconds below each other: with microseconds if one of them is below 10 ms, as wide as the longest.
+fn column(all: impl Iterator<Item = u64> + Clone, mark: &str) -> Vec<String> {
+    let is_short = all.clone().any(|ns| (1..10_000_000).contains(&ns));
+    let digits = if is_short { 6 } else { 3 };
+    let texts: Vec<String> = all.map(|ns| format!("{mark}{:.digits$}", seconds(ns))).collect();
+    let width = texts.iter().map(String::len).max().unwrap_or(0);
+    texts.iter().map(|text| format!("{text:>width$}")).collect()
+}
+
+fn what(one: &Single) -> String {
+    match &one.command {
         Some(command) => shortened(escape(command)),
         None => format!("({})", one.comm),
-    };
-    format!("{} s   CPU ~{} s   {what}", short(one.elapsed_ns), short(one.run_ns))
+    }
 }
 
 fn shortened(text: String) -> String {

@@ -42,6 +42,7 @@ fn report() -> RunReport {
         slowest: Ok(Slowest {
             list: vec![single(Some(b"cc1 -quiet \x1b[2J x.c")), single(None)],
             lost: 2,
+            max_resident_kib: Some(5000),
         }),
         cpus: [(0, 6_000_000_000), (1, 2_720_000_000)].into(),
         ..Tree::default()
@@ -136,6 +137,43 @@ fn why_it_is_not_exact_is_said() {
 }
 
 #[test]
+fn what_was_set_right_is_one_short_line() {
+    let mut report = report();
+    let Ok(tree) = &mut report.tree else { panic!("a tree") };
+    tree.state = WindowState::Repaired;
+    tree.repaired.tasks = Some(3);
+    tree.errors.add(exactop_model::ErrorKind::UnseenSwitch, 10);
+    tree.delta.set(Counter::Migrations, 1);
+    let said = text(&report);
+    let line = said.lines().find(|line| line.starts_with("repaired 3 ")).expect("a line");
+    assert!(line.len() <= 80 && !said.contains("unseen_switch"), "{said}");
+    assert!(!said.contains("audit") && said.contains("   1 migration\n"), "{said}");
+    assert_eq!(json(&report)["tree"]["errors"]["unseen_switch"], 10);
+}
+
+#[test]
+fn the_slowest_stand_below_each_other() {
+    let mut report = report();
+    let Ok(Slowest { list, .. }) = &mut report.tree.as_mut().expect("a tree").slowest else {
+        panic!("a list")
+    };
+    list[0].run_ns = 12_000_000_000;
+    (list[1].elapsed_ns, list[1].run_ns) = (610_000_000, 300_000_000);
+    let rows = |report: &RunReport| {
+        let said = text(report);
+        let rows = said.lines().skip_while(|line| !line.starts_with("slowest")).take(2);
+        rows.map(|line| line[22..].split("   ").take(2).collect::<Vec<_>>().join("|"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&report), ["3.410 s|CPU ~12.000 s", "0.610 s|CPU  ~0.300 s"]);
+    let Ok(Slowest { list, .. }) = &mut report.tree.as_mut().expect("a tree").slowest else {
+        panic!("a list")
+    };
+    list[1].elapsed_ns = 6_689_000;
+    assert_eq!(rows(&report), ["3.410000 s|CPU ~12.000 s", "0.006689 s|CPU  ~0.300 s"]);
+}
+
+#[test]
 fn what_had_no_name_is_said() {
     let mut report = report();
     let Ok(tree) = &mut report.tree else { panic!("a tree") };
@@ -150,7 +188,7 @@ fn what_had_no_name_is_said() {
                  for a task";
     assert_eq!(first.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let line = said.lines().find(|line| line.starts_with("inexact")).expect("a line");
-    let words = "missed switches 0   no_group 6,809";
+    let words = "missed switches 0   no place for an exit 6,809";
     assert_eq!(line.split_once("  ").map(|(_, text)| text.trim()), Some(words), "{said}");
     let errors = &json(&report)["tree"]["errors"];
     assert_eq!((&errors["no_group"], &errors["unseen_switch"]), (&6809.into(), &3.into()));
@@ -177,7 +215,18 @@ fn in_letters() {
     );
     let small = RunReport { resident_floor_kib: 9000, ..report() };
     assert_eq!(gnu::text("%M", &small), Ok(format!("{head}-\n")), "it may be exactop's own");
-    assert!(super::text(&small).contains("max resident at most "), "{}", super::text(&small));
+    assert!(
+        super::text(&small).contains("max resident - (under exactop's own 8.8M)"),
+        "{}",
+        super::text(&small)
+    );
+    let exits = |lost| {
+        let mut report = small.clone();
+        let Ok(tree) = &mut report.tree else { panic!("a tree") };
+        tree.slowest.as_mut().expect("some").lost = lost;
+        report.max_resident_kib()
+    };
+    assert_eq!([exits(0), exits(1)], [Some(5000), None], "its own, if all of them are known");
     assert!(text("%q").is_err() && text("%").is_err() && text("\\q").is_err());
     let killed = RunReport { end: End::Killed(9), elapsed_ns: 3_723_000_000_000, ..report() };
     assert_eq!(

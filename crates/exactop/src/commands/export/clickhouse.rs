@@ -4,6 +4,7 @@ use super::{complain_of, nothing};
 use crate::commands::record::directory;
 use crate::commands::stretch;
 use crate::failure::{complain, Failure};
+use crate::options::parse;
 use crate::options::time::{self, now};
 use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
@@ -29,7 +30,7 @@ pub struct ClickhouseArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Groups of a window that have a row of their own, beside ~other
-    #[arg(long, value_name = "N", default_value_t = GROUPS)]
+    #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::number::<usize>)]
     groups: usize,
     /// How long a store that is away is asked again
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]

@@ -34,7 +34,7 @@ pub enum Place<'a> {
     /// A directory or a file: of one machine or of many.
     Path(&'a Path),
     /// A store.
-    Store(Client, u16),
+    Store(Box<Client>, u16),
 }
 
 impl ManyArgs {
@@ -48,7 +48,7 @@ impl ManyArgs {
         };
         let address = Address::read(url).map_err(Failure::usage)?;
         let port = address.port();
-        Ok(Place::Store(self.store.client(address, self.patience)?, port))
+        Ok(Place::Store(Box::new(self.store.client(address, self.patience)?), port))
     }
 
     /// Whether something was asked that a recording of one machine does not have.
@@ -89,7 +89,7 @@ impl<'a> Place<'a> {
     pub fn books(self) -> Result<Option<Box<dyn Books>>, Failure> {
         let path = match self {
             Place::Store(client, _) => {
-                return Ok(Some(Box::new(Store::open(client).map_err(Failure::failed)?)));
+                return Ok(Some(Box::new(Store::open(*client).map_err(Failure::failed)?)));
             }
             Place::Path(path) => path,
         };

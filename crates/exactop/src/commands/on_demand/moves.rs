@@ -60,7 +60,7 @@ pub fn run(typed: &MovesArgs) -> Result<(), Failure> {
     let threads = typed.by == By::Thread;
     are_there(None, pids)?;
     let forms = Forms {
-        text: &|window, rows| moves::text(window, threads, rows),
+        text: &|window, sheet| moves::text(window, threads, sheet),
         json: &|window| moves::json(window, threads),
         csv_header: moves::csv_header,
         csv: &|window| moves::csv(window, threads),

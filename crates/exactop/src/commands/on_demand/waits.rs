@@ -60,7 +60,7 @@ pub fn run(typed: &WaitsArgs) -> Result<(), Failure> {
     let (pace, pids) = (typed.look.pace(typed.pace.resolve()?)?, &typed.look.pid);
     let threads = typed.by == By::Thread;
     let forms = Forms {
-        text: &|window, rows| waits::text(window, threads, rows),
+        text: &|window, sheet| waits::text(window, threads, sheet),
         json: &|window| waits::json(window, threads),
         csv_header: waits::csv_header,
         csv: &|window| waits::csv(window, threads),

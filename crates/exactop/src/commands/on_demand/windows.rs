@@ -9,6 +9,7 @@ use crate::output::screen::{Mode, Screen, Woken};
 use crate::rights::{self, Origin, Role};
 use clap::Args;
 use exactop_views::csv::WALL;
+use exactop_views::Sheet;
 use jiff::Timestamp;
 use std::fmt::Display;
 use std::time::Instant;
@@ -51,6 +52,12 @@ impl<S> Opened<S> {
         Opened { source, keeps: (Role::OnDemand, Origin::Bpf) }
     }
 
+    /// What it is, where rights were given up before.
+    #[cfg(feature = "bpf")]
+    pub fn source(self) -> S {
+        self.source
+    }
+
     /// A daemon's: what is read beside is in /proc and control groups.
     pub fn on_socket(source: S) -> Opened<S> {
         Opened { source, keeps: (Role::Windows, Origin::Procfs) }
@@ -83,8 +90,8 @@ fn with_last(lines: Vec<u8>, field: &str) -> Vec<u8> {
 
 /// How a window is written.
 pub struct Forms<'a, W> {
-    /// For people, with at most so many rows.
-    pub text: &'a dyn Fn(&W, usize) -> String,
+    /// For people, what a sheet takes.
+    pub text: &'a dyn Fn(&W, Sheet) -> String,
     /// One line.
     pub json: &'a dyn Fn(&W) -> String,
     /// The header line.
@@ -172,9 +179,9 @@ impl WindowArgs {
         while windows.is_none_or(|n| printed < n) {
             let Some(window) = next(&mut of, screen)? else { return Ok(()) };
             if screen.is_drawn() {
-                screen.draw_fitting(self.rows, &|rows| (forms.text)(&window.window, rows))?;
+                screen.draw_fitting(self.rows, &|sheet| (forms.text)(&window.window, sheet))?;
             } else {
-                screen.write(&self.printed(&window, printed == 0, forms))?;
+                screen.write(&self.printed(&window, printed == 0, screen.columns(), forms))?;
             }
             printed += 1;
             last = Some(window);
@@ -182,12 +189,19 @@ impl WindowArgs {
         // What was drawn goes with the screen it was drawn on.
         if let Some(window) = last.filter(|_| screen.is_drawn()) {
             screen.leave();
-            screen.write(&self.printed(&window, true, forms))?;
+            screen.write(&self.printed(&window, true, screen.columns(), forms))?;
         }
         Ok(())
     }
 
-    fn printed<W>(&self, ended: &Ended<W>, first: bool, forms: &Forms<W>) -> Vec<u8> {
+    /// `width`: the columns of what it is printed on.
+    fn printed<W>(
+        &self,
+        ended: &Ended<W>,
+        first: bool,
+        width: Option<usize>,
+        forms: &Forms<W>,
+    ) -> Vec<u8> {
         let Ended { window, wall_s } = ended;
         if self.json {
             return (forms.json)(window).into_bytes();
@@ -197,6 +211,7 @@ impl WindowArgs {
             return with_last((forms.csv)(window), &wall);
         }
         let gap = if first { "" } else { "\n" };
-        (gap.to_string() + &(forms.text)(window, self.rows.unwrap_or(ROWS))).into_bytes()
+        let sheet = Sheet { rows: self.rows.unwrap_or(ROWS), width };
+        (gap.to_string() + &(forms.text)(window, sheet)).into_bytes()
     }
 }

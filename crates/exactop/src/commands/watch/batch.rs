@@ -9,7 +9,7 @@ use crate::rights::Role;
 use crate::source;
 use exactop_model::words::audit::without_place;
 use exactop_model::{Ask, Frame, FrameOptions, Needs};
-use exactop_views::{by, csv, json, ptop, table, Page, Plan};
+use exactop_views::{by, csv, json, ptop, table, Page, Plan, Sheet};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -58,9 +58,9 @@ impl Format {
             Format::Precise(rows) => rows,
             _ => None,
         };
-        let text = |rows| {
+        let text = |sheet: Sheet| {
             let format = match self {
-                Format::Precise(_) => Format::Precise(Some(rows)),
+                Format::Precise(_) => Format::Precise(Some(sheet.rows)),
                 format => format,
             };
             let beside = self.beside(&page.frame).map(|line| line + "\n");

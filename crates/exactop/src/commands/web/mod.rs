@@ -1,10 +1,17 @@
 //! `exactop web`: the page over HTTP, live or of a recording.
 
+#[cfg(feature = "bpf")]
+mod looking;
+
 use super::page;
 use super::record::{DETAILS, NEEDS};
 use crate::failure::{complain, Failure};
+#[cfg(feature = "bpf")]
+use crate::options::looking::Places;
 use crate::options::parse;
 use crate::options::resolved::SourceOptions;
+#[cfg(feature = "bpf")]
+use crate::options::typed::AUTO;
 use crate::options::typed::{Whose, SOURCES};
 use crate::output::{print, Signals};
 use crate::rights::{self, Beside, Origin, Role};
@@ -13,9 +20,11 @@ use clap::Args;
 use exactop_model::{AccountId, Ask, Detail, Feed, Frame, FrameOptions, Needs, Row};
 use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_recording::{Clocks, Machine};
+#[cfg(feature = "bpf")]
+use exactop_service::SOCKET;
 use exactop_sources::session::Session;
 use exactop_sources::SplitOptions;
-use exactop_web::{Content, Door, Hub, Server};
+use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -40,7 +49,7 @@ const TOKEN: usize = 16;
 #[derive(Debug, Args)]
 pub struct WebArgs {
     /// Where to listen: another address than this machine's own is for others, and then a token is needed
-    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9465")]
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:9465", value_parser = parse::address)]
     listen: SocketAddr,
     /// Demand a token, which is a part of the page's address, from this machine's own users, too
     #[arg(long)]
@@ -79,7 +88,7 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
             let opened = page::open(path, typed.time.as_deref())?;
             give_up(Origin::None, &[path], address);
             let page = opened.page()?;
-            let content = Content { page, policy: policy(false), hub: None };
+            let content = Content { page, policy: policy(false), hub: None, looks: None };
             let _server = serve(listener, door, content)?;
             loop {
                 signals.sleep_until(Instant::now() + Duration::from_secs(3600))?;
@@ -92,9 +101,16 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
             let begin = beginning(&machine);
             let hub = Arc::new(Hub::new(&begin.json().map_err(Failure::failed)?));
             let page = html(&format!("exactop: {}", begin.host()), None);
-            let content = Content { page, policy: policy(true), hub: Some(Arc::clone(&hub)) };
+            let looks = typed.looks()?;
+            let content = Content {
+                page,
+                policy: policy(true),
+                hub: Some(Arc::clone(&hub)),
+                looks: looks.clone(),
+            };
             let _server = serve(listener, door, content)?;
-            windows(session, &machine, &hub, typed, &signals)
+            let served = Served { machine, hub, looks };
+            windows(session, &served, typed, &signals)
         }
     }
 }
@@ -108,6 +124,31 @@ impl WebArgs {
             root: None,
             record: None,
             names: true,
+        }
+    }
+
+    /// Who looks at which process, once there is somebody who attaches programs for them.
+    #[cfg(feature = "bpf")]
+    fn looks(&self) -> Result<Option<Arc<Looks>>, Failure> {
+        let looks = Arc::new(Looks::new(token()?));
+        looking::begin(&looks, self.places(), Duration::from_secs_f64(self.delay))?;
+        Ok(Some(looks))
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn looks(&self) -> Result<Option<Arc<Looks>>, Failure> {
+        Ok(None)
+    }
+
+    /// Whose programs tell of a process: where the figures come from.
+    #[cfg(feature = "bpf")]
+    fn places(&self) -> Places {
+        let socket = self.socket.as_deref().unwrap_or(SOCKET.as_ref());
+        match self.source {
+            Whose::Daemon => Places::Socket(socket.into()),
+            AUTO if self.socket.is_some() => Places::Socket(socket.into()),
+            AUTO if socket.exists() => Places::Either(socket.into()),
+            Whose::Own(_) => Places::Own,
         }
     }
 
@@ -160,14 +201,21 @@ fn token() -> Result<String, Failure> {
     }))
 }
 
+/// Of which machine, for whom.
+struct Served {
+    machine: Machine,
+    hub: Arc<Hub>,
+    looks: Option<Arc<Looks>>,
+}
+
 /// Measures until a signal comes.
 fn windows(
     mut session: Session,
-    machine: &Machine,
-    hub: &Hub,
+    served: &Served,
     typed: &WebArgs,
     signals: &Signals,
 ) -> Result<(), Failure> {
+    let Served { machine, hub, looks } = served;
     let interval = Duration::from_secs_f64(typed.delay);
     let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
@@ -178,6 +226,8 @@ fn windows(
         if let Some(mut frame) = frame.map_err(|error| signals.or(Failure::failed(error)))? {
             let details = details(&mut session, &mut frame, typed.details());
             if let Some(window) = session.window() {
+                let watched = looks.as_ref().map(|looks| looks.wanted().into_keys().collect());
+                let watched: Vec<u32> = watched.unwrap_or_default();
                 let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());
                 let document = live.measured(&Measured {
                     window,
@@ -187,7 +237,7 @@ fn windows(
                     details: &details,
                     groups: groups.map(|groups| groups.rows.as_slice()),
                     findings: &frame.findings,
-                    watched: &[],
+                    watched: &watched,
                 });
                 hub.publish(&document.json().map_err(Failure::failed)?);
             }

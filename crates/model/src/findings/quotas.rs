@@ -1,0 +1,84 @@
+//! Groups below one quota, told as the group that has it: that its tasks sit in several groups below is how somebody
+//! keeps order, and no finding each.
+
+use super::{most, part, Finding, Looking, Throttled, What, LEAST_OF_A_CPU, THROTTLED};
+use crate::book::Book;
+use crate::cgroups::GroupUse;
+use crate::window::Window;
+use rustc_hash::FxHashMap;
+
+/// A group with a quota.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quota {
+    /// The group that has it, by the kernel's id.
+    pub cgroup_id: u64,
+    /// Its path; raw bytes.
+    pub path: Vec<u8>,
+    /// CPUs that it allows.
+    pub cpus: f64,
+}
+
+/// The groups that were held back, each called by the group that has the quota, with what all groups below that
+/// did. `quota_of`: the quota that holds a group back, as far as somebody knows; else it stands for itself.
+pub fn by_quota(
+    window: &Window,
+    book: &Book,
+    mut quota_of: impl FnMut(&Throttled) -> Option<Quota>,
+) -> Vec<Finding> {
+    let looking = Looking { window, book, used_ns: 0, still: book.waited_throughout(window) };
+    let (uses, groups) = looking.held_back();
+    let mut told: Vec<Throttled> = Vec::new();
+    let mut quotas: FxHashMap<u64, Throttled> = FxHashMap::default();
+    // The one that lost most names who did.
+    for group in groups {
+        let Some(quota) = quota_of(&group) else {
+            told.push(group);
+            continue;
+        };
+        let id = quota.cgroup_id;
+        let sum = quotas.entry(id).or_insert_with(|| together(quota, &group, &uses, book));
+        if id != group.cgroup_id {
+            sum.groups_below += 1;
+        }
+    }
+    told.extend(quotas.into_values());
+    let least_ns = (LEAST_OF_A_CPU * window.length_ns() as f64) as u64;
+    let is_worth_it = |group: &Throttled| {
+        group.throttle_ns >= least_ns.max(1)
+            && part(group.throttle_ns, group.wanted_ns()) >= THROTTLED
+    };
+    told.retain(is_worth_it);
+    let finding = |group: Throttled| {
+        let about_ns = group.throttle_ns;
+        Finding::new(What::Throttled(group), about_ns)
+    };
+    most(told.into_iter().map(finding).collect())
+}
+
+/// A quota's group with all below it that has a path; the group that lost most as who did.
+fn together(
+    quota: Quota,
+    worst: &Throttled,
+    uses: &FxHashMap<u64, GroupUse>,
+    book: &Book,
+) -> Throttled {
+    let is_below = |id: u64| {
+        let path = book.group(id).map(|group| group.path.as_slice());
+        let rest = path.and_then(|path| path.strip_prefix(quota.path.as_slice()));
+        rest.is_some_and(|rest| rest.starts_with(b"/"))
+    };
+    let is_in = |id: u64| id == quota.cgroup_id || id == worst.cgroup_id || is_below(id);
+    let mut sum = GroupUse::default();
+    uses.iter().filter(|(id, _)| is_in(**id)).for_each(|(_, used)| sum.add(used));
+    Throttled {
+        cgroup_id: quota.cgroup_id,
+        path: Some(quota.path.clone()),
+        allowed_cpus: Some(quota.cpus),
+        groups_below: 0,
+        run_ns: sum.run_ns,
+        lat_ns: sum.lat_ns,
+        throttle_ns: sum.throttle_ns,
+        worst: worst.worst,
+        comm: worst.comm,
+    }
+}
