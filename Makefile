@@ -124,7 +124,7 @@ fleet-spark: fleet-python
 FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
 
 .PHONY: test-fleet
-test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes (Python's, installed below target/)
+test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes, rollouts (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
 	$(CARGO) build -q -p exactop
@@ -134,6 +134,7 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
+	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/xtask target/fleet-rollouts 10 5 200
 
 # Hosts and hours of the fleet that is shown, and what happens to it.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20

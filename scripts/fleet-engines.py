@@ -2,10 +2,14 @@
 what sums up to CPUs x time does so, to the nanosecond.
 
     fleet-engines.py DIRECTORY [ENGINE]...      DIRECTORY/books is what 'cargo xtask fleet-sim' made
+    fleet-engines.py DIRECTORY inserts          how much an insert costs ClickHouse's engine, if each of those files is one
 
 ClickHouse's engine (chdb) takes the Parquet into the tables of fleet/schema.sql; DuckDB and Spark (a standalone master
 with two workers, each a process of its own) read it where it is. One engine after the other, each in a process of its
-own; what each told stays in DIRECTORY/ENGINE.json. Ends with 1 where two differ or a sum is not what was made.
+own; what each told stays in DIRECTORY/ENGINE.json. Each statement is named before it is asked, and said how long it took: wall time
+and CPU time of the engine's processes, which others on the machine do not lengthen as they do the first. EXACTOP_FLEET_GB bounds an engine's
+memory (2), EXACTOP_FLEET_LIMIT_S the wall time of a statement (1800). Ends with 1 where that was too short, two differ or a sum is not
+what was made.
 """
 
 import contextlib
@@ -14,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -22,8 +27,8 @@ import time
 
 FLEET = pathlib.Path(__file__).resolve().parent.parent / "fleet"
 ENGINES = ("clickhouse", "duckdb", "spark")
-# Memory of an engine, GB: EXACTOP_FLEET_GB.
 GB = int(os.environ.get("EXACTOP_FLEET_GB", "2"))
+LIMIT_S = int(os.environ.get("EXACTOP_FLEET_LIMIT_S", "1800"))
 
 
 def given(made):
@@ -51,14 +56,36 @@ def given(made):
 TEAMS = (("shop", "sellers"), ("postgresql.service", "keepers"))
 
 
+TABLES = ("charges", "accounts", "charges_1m", "accounts_1m", "charges_1h", "accounts_1h")
+
+
 def text(value):
     return None if value is None else repr(value) if isinstance(value, float) else str(value)
 
 
+@contextlib.contextmanager
+def timed(what, cpu_s=time.process_time):
+    """Says what is begun, and then how long it took. The alarm ends who takes longer than LIMIT_S; main says so."""
+    print(f"  {what}".ljust(34), end="", flush=True)
+    took, begun, used = {}, time.monotonic(), cpu_s()
+    signal.alarm(LIMIT_S)
+    yield took
+    signal.alarm(0)
+    took |= {"seconds": time.monotonic() - begun, "cpu_seconds": cpu_s() - used}
+    rows = f"{took['rows_said']} rows" if "rows_said" in took else ""
+    print(f"{took['seconds']:10.2f} s{took['cpu_seconds']:10.2f} s of CPU{rows:>20}", flush=True)
+
+
 def asked(name, ask):
-    begun = time.monotonic()
-    titles, rows = ask()
-    return {"query": name, "titles": titles, "rows": rows, "seconds": time.monotonic() - begun}
+    with timed(name) as took:
+        titles, rows = ask()
+        took["rows_said"] = len(rows)
+    return {"query": name, "titles": titles, "rows": rows, "seconds": took["seconds"], "cpu_seconds": took["cpu_seconds"]}
+
+
+def largest_gb():
+    """Most memory that this process had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def questions(of):
@@ -80,54 +107,129 @@ def duckdb(directory, parameters):
         answer = base.execute(path.read_text())
         return [column[0] for column in answer.description], [[text(value) for value in row] for row in answer.fetchall()]
 
+    sizes = {}
+    for name in ("charges", "accounts"):
+        with timed(f"count {name}") as took:
+            took["rows_said"] = base.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+        size = sum(file.stat().st_size for file in (directory / "books").glob(f"**/{name}.parquet"))
+        sizes[f"{name}.parquet"] = {"rows": took["rows_said"], "bytes": size}
     answers = [asked(path.stem, lambda path=path: ask(path)) for path in questions("duckdb")]
-    return {"version": f"DuckDB {engine.__version__}", "answers": answers}
+    return {"version": f"DuckDB {engine.__version__}", "answers": answers, "tables": sizes, "largest_gb": largest_gb()}
 
 
-def clickhouse(directory, parameters):
-    from chdb import session as chdb
+class Store:
+    """ClickHouse's engine with the tables of the schema, new and empty."""
 
-    store = directory / "store"
-    shutil.rmtree(store, ignore_errors=True)
-    base = chdb.Session(str(store))
-    schema = [line for line in (FLEET / "schema.sql").read_text().splitlines() if not line.lstrip().startswith("--")]
-    for statement in "\n".join(schema).split(";"):
-        if statement.strip():
-            base.query(statement)
-    base.query("USE exactop")
-    base.query(f"SET max_memory_usage = {GB * 10**9}, max_insert_threads = 1")
+    def __init__(self, directory):
+        from chdb import session as chdb
 
-    def rows(sql):
-        told = base.query(sql, "JSONCompactStringsEachRowWithNames").bytes().decode()
+        self.path = directory / "store"
+        shutil.rmtree(self.path, ignore_errors=True)
+        self.base = chdb.Session(str(self.path))
+        schema = [line for line in (FLEET / "schema.sql").read_text().splitlines() if not line.lstrip().startswith("--")]
+        for statement in "\n".join(schema).split(";"):
+            if statement.strip():
+                self.base.query(statement)
+        self.base.query("USE exactop")
+        self.base.query(f"SET max_memory_usage = {GB * 10**9}, max_insert_threads = 1")
+        self.version = f"ClickHouse {self.rows('SELECT version()')[1][0][0]} (chdb)"
+
+    def rows(self, sql):
+        """Titles, and rows."""
+        told = self.base.query(sql, "JSONCompactStringsEachRowWithNames").bytes().decode()
         lines = [json.loads(line) for line in told.splitlines()]
         return lines[0], [[None if cell == "ᴺᵁᴸᴸ" else cell for cell in line] for line in lines[1:]]
 
-    loaded = {}
-    for table in ("charges", "accounts"):
-        columns = [row[0] for row in rows(f"SELECT name FROM system.columns WHERE database = 'exactop' AND table = '{table}' "
-                                          "AND name != 'received' ORDER BY position")[1]]
-        files = str(directory / "books" / "**" / f"{table}.parquet")
-        begun = time.monotonic()
-        base.query(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(columns)} FROM file('{files}', Parquet)")
-        loaded[table] = time.monotonic() - begun
+    def insert(self, table, files, token=None):
+        """Files of Parquet into a table."""
+        named = self.rows(f"SELECT name FROM system.columns WHERE database = 'exactop' AND table = '{table}' "
+                          "AND name != 'received' ORDER BY position")[1]
+        columns = ", ".join(row[0] for row in named)
+        token = f" SETTINGS insert_deduplication_token = '{token}'" if token else ""
+        self.base.query(f"INSERT INTO {table} ({columns}){token} SELECT {columns} FROM file('{files}', Parquet)")
+
+    def parts(self, table):
+        """Rows, bytes and parts that a table has now, and bytes of its projections."""
+        told = self.rows("SELECT sum(rows), sum(data_compressed_bytes), count(), sum(bytes_on_disk) FROM system.parts "
+                         f"WHERE database = 'exactop' AND table = '{table}' AND active")[1][0]
+        return [int(cell or 0) for cell in told]
+
+    def close(self):
+        """It stays in DIRECTORY/store for others (fleet-dashboards.py) until it is made anew."""
+        self.base.close()
+
+
+# What an export asks before it sends (crates/export, clickhouse/stock.rs): a projection has it, or it reads a part of every group.
+STOCK = ("SELECT t1_ns, t1_ns FROM charges WHERE host = '{host}' AND boot_id = '{boot}' AND t1_ns > {after} "
+         "AND t1_ns - length_ns < {until} GROUP BY t1_ns")
+
+
+def stock(store):
+    """Rows that are read to tell which of the last ten minutes' windows of a host are there, and without the projection; the
+    most of five hosts."""
+    hosts = store.rows("SELECT host, any(boot_id), max(t1_ns) FROM accounts GROUP BY host ORDER BY cityHash64(host) LIMIT 5")[1]
+    with_it, without = [], []
+    for host, boot, last in hosts:
+        sql = STOCK.format(host=host, boot=boot, after=int(last) - 600 * 10**9, until=last)
+        with_it.append(store.base.query(sql + " SETTINGS force_optimize_projection = 1", "TSV").storage_rows_read())
+        without.append(store.base.query(sql + " SETTINGS optimize_use_projections = 0", "TSV").storage_rows_read())
+    return max(with_it), max(without)
+
+
+def inserts(directory, parameters):
+    """How many inserts a store takes: each host's file is one, with its token, as hosts send them."""
+    store = Store(directory)
+    for table in TABLES[:2]:
+        files = sorted((directory / "books").glob(f"**/{table}.parquet"))
+        with timed(f"{len(files)} inserts, {table}") as took:
+            for at, file in enumerate(files):
+                store.insert(table, file, f"{table}:{at}")
+            took["rows_said"] = store.parts(table)[0]
+        print(f"  {took['rows_said'] / len(files):.0f} rows each, {1000 * took['cpu_seconds'] / len(files):.1f} ms of CPU each with what was merged "
+              f"meanwhile; parts now: {', '.join(f'{name} {store.parts(name)[2]}' for name in TABLES)}", flush=True)
+    version = store.version
+    store.close()
+    return {"version": version, "answers": [], "largest_gb": largest_gb()}
+
+
+def clickhouse(directory, parameters):
+    store, loaded = Store(directory), {}
+    for table in TABLES[:2]:
+        with timed(f"insert {table}") as loaded[table]:
+            store.insert(table, directory / "books" / "**" / f"{table}.parquet")
+            loaded[table]["rows_said"] = store.parts(table)[0]
     sizes = {}
-    for table in ("charges", "accounts", "charges_1m", "accounts_1m", "charges_1h", "accounts_1h"):
-        base.query(f"OPTIMIZE TABLE {table} FINAL")
-        told = rows("SELECT sum(rows), sum(data_compressed_bytes) FROM system.parts "
-                    f"WHERE database = 'exactop' AND table = '{table}' AND active")[1][0]
-        sizes[table] = {"rows": int(told[0]), "bytes": int(told[1]), "seconds": loaded.get(table)}
-    base.query("INSERT INTO teams VALUES " + ", ".join(map(str, TEAMS)))
+    for table in TABLES:
+        with timed(f"optimize {table}") as took:
+            store.base.query(f"OPTIMIZE TABLE {table} FINAL")
+            rows, size, _, on_disk = store.parts(table)
+            took["rows_said"] = rows
+        sizes[table] = {"rows": rows, "bytes": size, "on_disk": on_disk} | loaded.get(table, {})
+    with timed("what an export asks"):
+        read = stock(store)
+    store.base.query("INSERT INTO teams VALUES " + ", ".join(map(str, TEAMS)))
     for name, value in parameters.items():
-        base.query(f"SET param_{name} = '{value}'")
-    answers = [asked(path.stem, lambda path=path: rows(path.read_text())) for path in questions("queries")]
-    version = rows("SELECT version()")[1][0][0]
-    base.close()
-    return {"version": f"ClickHouse {version} (chdb)", "answers": answers, "tables": sizes}
+        store.base.query(f"SET param_{name} = '{value}'")
+    answers = [asked(path.stem, lambda path=path: store.rows(path.read_text())) for path in questions("queries")]
+    version = store.version
+    store.close()
+    return {"version": version, "answers": answers, "tables": sizes, "largest_gb": largest_gb(), "stock_rows": read}
+
+
+def used_s(sessions):
+    """CPU time of all processes of these sessions, and of those that they waited for."""
+    ticks = 0
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15])) if int(fields[3]) in sessions else 0
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @contextlib.contextmanager
 def cluster(directory):
-    """A standalone master and two workers of a CPU each; ended by their process groups. Its URL."""
+    """A standalone master and two workers of a CPU each. Its URL, and what begins a process beside them: all are sessions of
+    their own, by which they are ended."""
     import pyspark
 
     home = pathlib.Path(pyspark.__file__).parent
@@ -139,10 +241,10 @@ def cluster(directory):
     log.mkdir()
     begun = []
 
-    def start(name, *words):
+    def start(name, *words, stdout=None):
         with open(log / name, "wb") as out:
-            begun.append(subprocess.Popen([home / "bin" / "spark-class", *words], stdout=out, stderr=out, env=around,
-                                          cwd=log, start_new_session=True))
+            begun.append(subprocess.Popen(words, stdout=stdout or out, stderr=out, env=around, cwd=log, start_new_session=True))
+        return begun[-1]
 
     def told(name, pattern):
         for _ in range(1200):
@@ -154,16 +256,20 @@ def cluster(directory):
             time.sleep(0.1)
         sys.exit(f"fleet-engines: Spark's {name} did not come up:\n{(log / name).read_text(errors='replace')[-3000:]}")
 
+    def cpu_s():
+        return used_s({child.pid for child in begun})
+
     deploy = "org.apache.spark.deploy"
+    java = home / "bin" / "spark-class"
     try:
-        start("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+        start("master", java, f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
         master = told("master", r"spark://127\.0\.0\.1:\d+")
         for name in ("worker-1", "worker-2"):
-            start(name, f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "--cores", "1",
+            start(name, java, f"{deploy}.worker.Worker", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "--cores", "1",
                   "--memory", f"{GB * 512 + 512}m", "--work-dir", str(log / name) + ".work", master)
         for name in ("worker-1", "worker-2"):
             told(name, r"Successfully registered with master")
-        yield master, around
+        yield master, start, cpu_s
     finally:
         for child in begun:
             with contextlib.suppress(ProcessLookupError):
@@ -172,29 +278,41 @@ def cluster(directory):
 
 
 def spark(directory, parameters):
-    with cluster(directory) as (master, around):
-        settings = {
-            "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.executor.memory": f"{GB * 512}m", "spark.driver.memory": "1g", "spark.cores.max": "2",
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
-            "spark.sql.shuffle.partitions": "4", "spark.local.dir": str(directory / "spark-log"),
-        }
+    # What Python waits for here it can be called away from, and ends the cluster.
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit(-signal.SIGALRM % 256))
+    settings = {
+        "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": f"{GB * 512}m", "spark.driver.memory": "1g", "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+        "spark.sql.shuffle.partitions": "4", "spark.local.dir": str(directory / "spark-log"),
+    }
+    with cluster(directory) as (master, start, cpu_s):
         words = [sys.executable, FLEET / "spark" / "run.py", "--master", master, "--books", directory / "books", "--json"]
         teams = directory / "spark-log" / "teams"
         teams.write_text("".join(f"{name}\t{team}\n" for name, team in TEAMS))
         words += ["--teams", teams, "--since", parameters["since"], "--until", parameters["until"]]
         words += [word for pair in settings.items() for word in ("--conf", "=".join(pair))]
         words += [f"{name}={value}" for name, value in parameters.items() if name not in ("since", "until")]
-        with open(directory / "spark-log" / "driver", "wb") as log:
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=log, env=around)
-        if done.returncode != 0:
+        driver = start("driver", *words, stdout=subprocess.PIPE)
+
+        def line():
+            for told in driver.stdout:
+                if told.startswith(b"{"):
+                    return json.loads(told)
             log = (directory / "spark-log" / "driver").read_text(errors="replace")
-            sys.exit(f"fleet-engines: run.py ended with {done.returncode}:\n{log[-3000:]}")
-    lines = [json.loads(line) for line in done.stdout.decode().splitlines() if line.startswith("{")]
-    head, answers = lines[0], lines[1:]
+            sys.exit(f"\nfleet-engines: run.py ended with {driver.wait()}:\n{log[-3000:]}")
+
+        with timed("open", cpu_s):
+            head = line()
+        answers = []
+        for path in questions("spark"):
+            with timed(path.stem, cpu_s) as took:
+                answers.append(line())
+                took["rows_said"] = len(answers[-1]["rows"])
+            answers[-1]["cpu_seconds"] = took["cpu_seconds"]
     if head["workers"] != 2:
         sys.exit(f"fleet-engines: Spark worked with {head['workers']} workers, not with 2")
-    return {"version": f"Spark {head['version']}", "answers": answers, "opened": head["seconds"]}
+    return {"version": f"Spark {head['version']}", "answers": answers}
 
 
 def same(a, b):
@@ -246,11 +364,43 @@ def held(answers, made):
 
 
 def table(told):
+    """Wall time of each question, and CPU time."""
     names = list(told)
-    print("  " + "question".ljust(22) + "rows".rjust(8) + "".join(name.rjust(14) for name in names))
+    print("question".ljust(24) + "rows".rjust(8) + "".join(name.rjust(20) for name in names))
     for at, answer in enumerate(told[names[0]]["answers"]):
-        took = "".join(f"{told[name]['answers'][at]['seconds']:.2f} s".rjust(14) for name in names)
-        print("  " + answer["query"].ljust(22) + str(len(answer["rows"])).rjust(8) + took)
+        of = [told[name]["answers"][at] for name in names]
+        took = "".join(f"{one['seconds']:.2f} s ({one['cpu_seconds']:.2f})".rjust(20) for one in of)
+        print(answer["query"].ljust(24) + str(len(answer["rows"])).rjust(8) + took)
+    print("(in brackets: seconds of CPU)")
+
+
+def sizes(told):
+    """Rows, and bytes of each; and how fast they came in."""
+    for name, size in told.get("tables", {}).items():
+        took = ""
+        if "seconds" in size:
+            took = f"; {size['rows'] / size['seconds']:.0f} rows/s, {size['rows'] / size['cpu_seconds']:.0f} for each second of CPU"
+        disk = f" ({size['on_disk'] / max(size['rows'], 1):.1f} B on the disk)" if "on_disk" in size else ""
+        print(f"  {name}: {size['rows']} rows, {size['bytes'] / max(size['rows'], 1):.1f} B each{disk}{took}")
+    if "stock_rows" in told:
+        with_it, without = told["stock_rows"]
+        print(f"  to tell which windows of a host are there, {with_it} rows of charges are read; without the projection {without}")
+    if "largest_gb" in told:
+        print(f"  at most {told['largest_gb']:.1f} GiB of memory")
+
+
+def inside(name, directory, made):
+    """Asks an engine in a process of its own."""
+    print(f"{name}, {GB} GB", flush=True)
+    code = subprocess.run([sys.executable, __file__, directory, "--inside", name]).returncode
+    if code in (-signal.SIGALRM, -signal.SIGALRM % 256):
+        sys.exit(f"\nfleet-engines: {name} took longer than {LIMIT_S} s for that (EXACTOP_FLEET_LIMIT_S)")
+    if code != 0:
+        sys.exit(f"\nfleet-engines: {name} ended with {code}")
+    told = json.loads((directory / f"{name}.json").read_text())
+    print(f"{told['version']}")
+    sizes(told)
+    return told, [f"{name}: {what}" for what in (held(told["answers"], made) if told["answers"] else [])]
 
 
 def main():
@@ -262,15 +412,12 @@ def main():
         return
     chosen, told, wrong = sys.argv[2:] or ENGINES, {}, []
     for name in chosen:
-        words = [sys.executable, __file__, directory, "--inside", name]
-        if subprocess.run(words).returncode != 0:
-            sys.exit(f"fleet-engines: {name} failed")
-        told[name] = json.loads((directory / f"{name}.json").read_text())
-        print(f"{told[name]['version']}")
-        wrong += [f"{name}: {what}" for what in held(told[name]["answers"], made)]
-        for table_name, size in told[name].get("tables", {}).items():
-            took = f", loaded in {size['seconds']:.1f} s" if size["seconds"] else ""
-            print(f"  {table_name}: {size['rows']} rows, {size['bytes'] / max(size['rows'], 1):.1f} B each{took}")
+        told[name], lacking = inside(name, directory, made)
+        wrong += lacking
+    told.pop("inserts", None)
+    if not told:
+        return
+    chosen = list(told)
     first = told[chosen[0]]["answers"]
     for name in chosen[1:]:
         for a, b in zip(first, told[name]["answers"], strict=True):

@@ -8,6 +8,11 @@ pub fn is_id(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
+/// Whether there is such an id in a name.
+pub fn has_id(name: &str) -> bool {
+    name.split(|c| !matches!(c, '0'..='9' | 'a'..='f')).any(is_id)
+}
+
 /// Its first digits.
 pub fn short(id: &str) -> String {
     id.chars().take(SHORT).collect()

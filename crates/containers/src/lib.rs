@@ -3,7 +3,8 @@
 //!
 //! What is read lies where containers are made, and what it says may be hostile: no link is followed
 //! that root did not make, reads are bounded, and an id that goes into a path is looked at first. A
-//! container in a container counts as the outer one, because the inner one can call itself anything.
+//! container in a container counts as the outer one, because the inner one can call itself anything. So
+//! can what a user's own systemd starts: it has that systemd's name in front, and no file of root's names it.
 
 mod cri;
 mod docker;
@@ -25,13 +26,16 @@ const LONGEST: usize = 256;
 /// Whose a group of this path (`/a/b`, below the root of its hierarchy) is.
 pub fn name(path: &[u8], files: &dyn Files) -> Named {
     let text = String::from_utf8_lossy(path);
-    let Place { unit, container, pod } = path::parse(&text);
+    let Place { unit, container, pod, .. } = path::parse(&text);
     let mut named = Named { unit: unit.map(cut), ..Named::default() };
     let found = container.and_then(|container| match container {
         Container::Called(runtime, name) => {
             Some(Known { runtime: Some(runtime), container: Some(name), ..Known::default() })
         }
         Container::Id(runtimes, id) => Some(by_id(runtimes, id, files)),
+        Container::OfUser(runtimes, name) => {
+            Some(Known { runtime: only(runtimes), container: Some(name), ..Known::default() })
+        }
         Container::Perhaps => perhaps(&text, files),
     });
     if let Some(known) = found {
@@ -77,11 +81,17 @@ fn by_id(runtimes: &[Runtime], id: &str, files: &dyn Files) -> Known {
         known.map(|known| Known { runtime: Some(runtime), ..known })
     });
     let mut known = asked.unwrap_or_default();
-    if let [only] = runtimes {
-        known.runtime = Some(*only);
-    }
+    known.runtime = only(runtimes).or(known.runtime);
     known.container.get_or_insert_with(|| id::short(id));
     known
+}
+
+/// The one that it must have been.
+fn only(runtimes: &[Runtime]) -> Option<Runtime> {
+    match runtimes {
+        [only] => Some(*only),
+        _ => None,
+    }
 }
 
 /// A group whose path says nothing: containerd without CRI names it /NAMESPACE/ID, runc after the

@@ -1,18 +1,22 @@
 //! What a group's path says by itself.
 
-use crate::id::{is_id, is_plain, is_uid, short};
-use crate::systemd::{slice, unescape, unit};
+use crate::id::{has_id, is_id, is_plain, is_uid, short};
+use crate::systemd::{is_of_user, slice, unescape, unit};
 use exactop_model::named::Runtime;
 
 /// Where a group is.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The unit that the group is of; of a container, the one that it is.
+    /// The unit that the group is of; of what is called after an id, the slice that it is in.
     pub unit: Option<String>,
     /// The outermost container.
     pub container: Option<Container<'a>>,
-    /// The UID of the outermost pod.
+    /// The outermost pod, by its UID; podman's by its id.
     pub pod: Option<String>,
+    /// The innermost slice outside of units.
+    slice: Option<&'a str>,
+    /// Below what everyone can make groups of any name.
+    owner: Option<String>,
 }
 
 /// A container, as far as a path tells.
@@ -22,6 +26,8 @@ pub enum Container<'a> {
     Called(Runtime, String),
     /// Its id is; one of these made it.
     Id(&'static [Runtime], &'a str),
+    /// What a user says is one, called so.
+    OfUser(&'static [Runtime], String),
     /// Nothing in the path speaks for one or against it.
     Perhaps,
 }
@@ -44,33 +50,80 @@ const INFIXES: &[(&str, &[Runtime])] = &[
     (":crio:", &[Runtime::CriO]),
 ];
 
-/// Takes a path apart. What lies within a container is the container's own affair: the first that is
-/// met from the root counts, and no unit below it.
+/// Takes a path apart. What lies within a container is the container's own affair, and so is what lies
+/// within a unit: the first that is met from the root counts. But the units of a user's own systemd are
+/// told, below its name.
 pub fn parse(path: &str) -> Place<'_> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let mut place = Place::default();
-    let (mut last_slice, mut alien) = (None, false);
+    let mut alien = false;
     for (at, part) in parts.iter().enumerate() {
-        let podmans = podmans_pod(&parts[..at], part);
-        let is_podmans = podmans.is_some();
-        let pod = pod_of(part).or(podmans);
-        alien |= pod.is_some() || unit(part).is_some() || slice(part).is_some();
+        let above = &parts[..at];
+        let podmans = podmans_pod(above, part);
+        let pod = pod_of(part);
+        alien |= pod.is_some() || podmans.is_some() || unit(part).or(slice(part)).is_some();
+        let container = container(above, part).filter(|_| podmans.is_none());
+        let is_called_after_an_id = pod.is_some() || podmans.is_some() || has_id(part);
+        let (pod, container) = match &place.owner {
+            None => (pod.or(podmans), container),
+            Some(owner) => {
+                let theirs = |id: String| format!("{owner}/{id}");
+                (podmans.map(theirs), container.and_then(|container| container.of_user(owner)))
+            }
+        };
         place.pod = place.pod.take().or(pod);
-        let container = container(&parts[..at], part).filter(|_| !is_podmans);
-        if let Some(unit) = unit(part) {
-            place.unit = Some(unit.into());
-        }
-        last_slice = slice(part).or(last_slice);
+        place.enter(part, is_called_after_an_id);
         if container.is_some() {
             place.container = container;
             break;
         }
     }
-    place.unit = place.unit.or(last_slice.map(String::from));
+    place.unit = place.unit.or(place.slice.map(String::from));
     if place.container.is_none() && !alien && !parts.is_empty() {
         place.container = Some(Container::Perhaps);
     }
     place
+}
+
+impl<'a> Place<'a> {
+    /// A component further in.
+    fn enter(&mut self, part: &'a str, is_called_after_an_id: bool) {
+        if let Some(name) = slice(part).filter(|_| self.unit.is_none()) {
+            if self.slice.is_none() && name == "user.slice" {
+                self.owner = Some(name.into());
+            }
+            if !is_called_after_an_id {
+                self.slice = Some(name);
+            }
+        }
+        let Some(name) = unit(part) else { return };
+        match &mut self.unit {
+            // Ever new ids would be ever new units.
+            _ if is_called_after_an_id => {}
+            None => self.unit = Some(name.into()),
+            Some(manager) if is_of_user(manager) => {
+                manager.push('/');
+                manager.push_str(name);
+            }
+            Some(_) => {}
+        }
+        let is_users = self.owner.is_some() || is_of_user(name);
+        if is_users && self.owner.as_ref().is_none_or(|owner| owner == "user.slice") {
+            self.owner = self.unit.clone();
+        }
+    }
+}
+
+impl Container<'_> {
+    /// As it is told where a user may have made it: with an id, which no name of the system's has.
+    fn of_user<'b>(self, owner: &str) -> Option<Container<'b>> {
+        match self {
+            Container::Id(runtimes, id) => {
+                Some(Container::OfUser(runtimes, format!("{owner}/{}", short(id))))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The container that a component below others is.

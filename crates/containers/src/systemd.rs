@@ -10,6 +10,11 @@ pub fn unit(part: &str) -> Option<&str> {
     KINDS.iter().any(|kind| name.len() > kind.len() && name.ends_with(kind)).then_some(name)
 }
 
+/// Whether it is the systemd of a user, who makes groups below it as they like (user@.service(5)).
+pub fn is_of_user(unit: &str) -> bool {
+    unit.starts_with("user@") && unit.ends_with(".service") && !unit.contains('/')
+}
+
 /// The slice of a component.
 pub fn slice(part: &str) -> Option<&str> {
     let name = part.strip_prefix('_').unwrap_or(part);

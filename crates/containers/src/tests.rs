@@ -104,7 +104,7 @@ fn docker_by_systemd_and_by_cgroupfs() {
     check(
         &docker(),
         &[
-            ("/system.slice/docker-ID.scope", "docker web", "docker-ID.scope"),
+            ("/system.slice/docker-ID.scope", "docker web", "system.slice"),
             ("/docker/ID", "docker web", ""),
             ("/docker/ID/init", "docker web", ""),
             ("/docker/buildkit/ID", "docker web", ""),
@@ -112,16 +112,13 @@ fn docker_by_systemd_and_by_cgroupfs() {
             (
                 "/system.slice/docker-ID.scope/system.slice/cron.service",
                 "docker web",
-                "docker-ID.scope",
+                "system.slice",
             ),
         ],
     );
     let nothing = Drawn::default();
     check(&nothing, &[("/docker/ID", "docker 4f0e1d2c3b4a", "")]);
     check(&nothing, &[("/system.slice/docker.service", "", "docker.service")]);
-    // Of a user's own Docker, whose files are in that user's home.
-    let rootless = "/user.slice/user-1000.slice/user@1000.service/user.slice/docker-ID.scope";
-    check(&nothing, &[(rootless, "docker 4f0e1d2c3b4a", "docker-ID.scope")]);
 }
 
 #[test]
@@ -131,8 +128,8 @@ fn kubernetes_on_containerd() {
     check(
         &files,
         &[
-            ("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podP_D.slice/cri-containerd-ID.scope", whose, "cri-containerd-ID.scope"),
-            ("/kubepods.slice/kubepods-podP_D.slice/cri-containerd-ID.scope", whose, "cri-containerd-ID.scope"),
+            ("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podP_D.slice/cri-containerd-ID.scope", whose, "kubepods-burstable.slice"),
+            ("/kubepods.slice/kubepods-podP_D.slice/cri-containerd-ID.scope", whose, "kubepods.slice"),
             ("/kubepods/burstable/podPOD/ID", whose, ""),
             ("/kubepods/podPOD/ID", whose, ""),
             // Where runc was told systemd's name and made the directory itself.
@@ -150,7 +147,7 @@ fn pods_are_known_by_their_logs() {
         &logs,
         &[
             ("/kubepods/besteffort/podPOD", "ns shop pod web-0", ""),
-            ("/kubepods.slice/kubepods-podP_D.slice", "ns shop pod web-0", "kubepods-podP_D.slice"),
+            ("/kubepods.slice/kubepods-podP_D.slice", "ns shop pod web-0", "kubepods.slice"),
             ("/kubepods/podPOD/ID", "ns shop pod web-0 4f0e1d2c3b4a", ""),
         ],
     );
@@ -166,13 +163,13 @@ fn crio_and_its_monitor() {
     check(
         &crio(),
         &[
-            (&format!("{slice}/crio-ID.scope"), whose, "crio-ID.scope"),
-            (&format!("{slice}/crio-ID.scope/container"), whose, "crio-ID.scope"),
+            (&format!("{slice}/crio-ID.scope"), whose, "kubepods.slice"),
+            (&format!("{slice}/crio-ID.scope/container"), whose, "kubepods.slice"),
             ("/kubepods/besteffort/podPOD/crio-ID", whose, ""),
         ],
     );
     let (whose, unit) = named(&format!("{slice}/crio-conmon-ID.scope"), &crio());
-    assert_eq!((whose, unit), (format!("pod {POD}"), "crio-conmon-ID.scope".into()));
+    assert_eq!((whose, unit), (format!("pod {POD}"), "kubepods.slice".into()));
 }
 
 #[test]
@@ -181,18 +178,16 @@ fn podman_by_systemd_and_by_cgroupfs() {
     check(
         &podman(),
         &[
-            ("/machine.slice/libpod-ID.scope", "podman db", "libpod-ID.scope"),
-            ("/machine.slice/libpod-ID.scope/container", "podman db", "libpod-ID.scope"),
-            (inside, "podman pod 4f0e1d2c3b4a db", "libpod-ID.scope"),
+            ("/machine.slice/libpod-ID.scope", "podman db", "machine.slice"),
+            ("/machine.slice/libpod-ID.scope/container", "podman db", "machine.slice"),
+            (inside, "podman pod 4f0e1d2c3b4a db", "machine.slice"),
             ("/libpod_parent/libpod-ID", "podman db", ""),
             ("/libpod_parent/ID/libpod-ID", "podman pod 4f0e1d2c3b4a db", ""),
             ("/libpod_parent/ID", "pod 4f0e1d2c3b4a", ""),
             ("/system.slice/web.service/libpod-payload-ID", "podman db", "web.service"),
-            ("/machine.slice/libpod-conmon-ID.scope", "", "libpod-conmon-ID.scope"),
+            ("/machine.slice/libpod-conmon-ID.scope", "", "machine.slice"),
         ],
     );
-    let users = "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-ID.scope";
-    check(&Drawn::default(), &[(users, "podman 4f0e1d2c3b4a", "libpod-ID.scope")]);
 }
 
 #[test]
@@ -248,12 +243,81 @@ fn units_slices_and_sessions() {
             ("/system.slice/_cpu.service", "", "cpu.service"),
             ("/system.slice/dbus.socket", "", "dbus.socket"),
             (&format!("{user}/session-2.scope"), "", "session-2.scope"),
-            (&format!("{user}/user@1000.service/app.slice/app-term.scope/x"), "", "app-term.scope"),
-            (&format!("{user}/user@1000.service/init.scope"), "", "init.scope"),
             (user, "", "user-1000.slice"),
+            ("/user.slice", "", "user.slice"),
             ("/a/b", "", ""),
         ],
     );
+}
+
+#[test]
+fn what_a_user_makes_passes_for_nothing_of_the_systems() {
+    let user = "/user.slice/user-1000.slice";
+    let manager = format!("{user}/user@1000.service");
+    let short = "4f0e1d2c3b4a";
+    let logs = format!("/var/log/pods/shop_web-0_{POD}/app/0.log");
+    let all = [docker(), podman(), crio(), kubernetes("container", "")];
+    let all = all.into_iter().flat_map(|drawn| drawn.files);
+    let files = Drawn { files: all.collect(), ..Drawn::default() }.with(&logs, "");
+    let own = |runtime: &str| format!("{runtime}user@1000.service/{short}");
+    let (nobody, unit) = (String::new(), "user@1000.service");
+    for (below, whose, unit) in [
+        ("", &nobody, unit),
+        ("/app.slice", &nobody, unit),
+        ("/app.slice/app-term.scope/x", &nobody, "user@1000.service/app-term.scope"),
+        ("/init.scope", &nobody, "user@1000.service/init.scope"),
+        ("/app.slice/nginx.service", &nobody, "user@1000.service/nginx.service"),
+        ("/x/user@0.service/cron.service", &nobody, "user@1000.service/user@0.service"),
+        // Ids of root's containers: their files are root's word for those of root's alone.
+        ("/app.slice/docker-ID.scope", &own("docker "), unit),
+        (
+            "/app.slice/docker.service/docker/ID",
+            &own("docker "),
+            "user@1000.service/docker.service",
+        ),
+        ("/user.slice/libpod-ID.scope/container", &own("podman "), unit),
+        ("/ID", &own(""), unit),
+        (
+            "/kubepods.slice/kubepods-podP_D.slice/cri-containerd-ID.scope",
+            &own("containerd "),
+            unit,
+        ),
+        ("/kubepods/podPOD/crio-ID", &own("cri-o "), unit),
+        ("/kubepods/podPOD", &nobody, unit),
+        // Names that a path alone gives.
+        ("/lxc.payload.victim", &nobody, unit),
+        ("/runc-victim.scope", &nobody, "user@1000.service/runc-victim.scope"),
+        (
+            "/systemd-nspawn@victim.service",
+            &nobody,
+            "user@1000.service/systemd-nspawn@victim.service",
+        ),
+        ("/machine.slice/machine-victim.scope", &nobody, "user@1000.service/machine-victim.scope"),
+    ] {
+        check(&files, &[(&format!("{manager}{below}"), whose, unit)]);
+        assert_eq!(files.asked.take(), [""; 0], "{below}: no file is asked");
+    }
+    let pod = format!("podman pod user@1000.service/{short} user@1000.service/{short}");
+    let podmans = format!("{manager}/user.slice/user-libpod_pod_ID.slice/libpod-ID.scope");
+    check(&files, &[(&podmans, &pod, unit)]);
+    // What is not below a user's systemd, and is a user's all the same.
+    let session = format!("{user}/session-2.scope");
+    check(
+        &files,
+        &[
+            (&format!("{session}/nginx.service"), "", "session-2.scope"),
+            (
+                &format!("{session}/docker-ID.scope"),
+                &format!("docker session-2.scope/{short}"),
+                "session-2.scope",
+            ),
+            ("/user.slice/lxc.payload.victim", "", "user.slice"),
+            // Where a service was given its groups, what it makes there is its own.
+            ("/system.slice/ci.service/nginx.service", "", "ci.service"),
+        ],
+    );
+    let theirs = name(&path_of(&format!("{manager}/app.slice/docker-ID.scope")), &files);
+    assert!(!is_called_by_its_id(&theirs), "there is no file to be looked for again");
 }
 
 #[test]

@@ -62,8 +62,8 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
         Whose::Daemon => on_socket(socket, wanted),
         Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted),
         // What a daemon measures all the time; a split of one's own it cannot be told.
-        AUTO if wanted.split == SplitOptions::default() && socket.exists() => {
-            on_socket(socket, wanted).or_else(|_| own(Choice::Auto, wanted))
+        AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
+            on_socket(socket, wanted).or_else(|refused| instead(&refused, wanted))
         }
         Whose::Own(choice) => own(choice, wanted),
     }
@@ -126,9 +126,27 @@ impl Looks for Told {
     }
 }
 
+/// Whether a daemon may serve there: in a directory that one may not look into it may.
+fn may_be_there(socket: &Path) -> bool {
+    socket.try_exists().unwrap_or(true)
+}
+
+/// A source of one's own where a daemon serves and refuses: what would help is in its words.
+fn instead(refused: &Failure, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    let refused = match refused {
+        Failure::Failed(error) => format!("{error:#}"),
+        other => format!("{other:?}"),
+    };
+    let session = session::open_instead(&refused, wanted.split);
+    named(session.map_err(|error| unopened(Choice::Auto, error))?, wanted)
+}
+
 fn own(choice: Choice, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     let session = session::open(choice, wanted.split);
-    let mut session = session.map_err(|error| unopened(choice, error))?;
+    named(session.map_err(|error| unopened(choice, error))?, wanted)
+}
+
+fn named(mut session: Session, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     if wanted.names {
         session.name_groups();
     }

@@ -392,7 +392,7 @@ fn a_trace_holds_every_event_it_counts() {
     let home = tempfile::tempdir().expect("a directory");
     let file = home.path().join("t.pftrace");
     let path = file.display().to_string();
-    let mut load = command(&["load", "pingpong", "--duration", "20"]);
+    let mut load = command(&["load", "pingpong", "--duration", "600"]);
     let load = Load::start(load.stderr(Stdio::null()));
     let output = run(&["trace", "-d", "0.5", "--buffer", "64", "-o", &path]);
     // A buffer that is too small says how much is missing.

@@ -47,6 +47,21 @@ pub struct Had<'a> {
     pub book: &'a Book,
 }
 
+/// Where files go.
+pub trait Files {
+    /// Writes a file into a day's directory, whole or not at all; what was there is replaced.
+    ///
+    /// # Errors
+    /// [`ExportError`]
+    fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError>;
+}
+
+impl Files for &Directory {
+    fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        Ok(self.within(day)?.replace(name, bytes)?)
+    }
+}
+
 impl Days {
     /// Days without windows, which will have these tables.
     pub fn new(which: &'static [Which]) -> Days {
@@ -97,13 +112,12 @@ impl Days {
     }
 
     /// Writes the files, each whole or not at all.
-    pub fn write(mut self, directory: &Directory) -> Result<Exported, ExportError> {
+    pub fn write(mut self, files: &mut dyn Files) -> Result<Exported, ExportError> {
         for day in self.days {
-            let below = directory.within(&day.name)?;
             for (which, table) in day.tables {
                 let bytes = table.finish()?;
                 self.exported.bytes += bytes.len() as u64;
-                below.replace(&format!("{}.parquet", which.name()), &bytes)?;
+                files.put(&day.name, &format!("{}.parquet", which.name()), &bytes)?;
             }
             self.exported.days += 1;
         }

@@ -12,11 +12,14 @@ mod charges;
 pub mod clickhouse;
 mod days;
 mod names;
+mod objects;
 mod table;
 mod tables;
+mod wire;
 
 pub use charges::GROUPS;
-pub use days::{Exported, Had};
+pub use days::{Exported, Files, Had};
+pub use objects::Objects;
 pub use table::{Field, Kind};
 pub use tables::{fields, Which};
 
@@ -57,21 +60,21 @@ pub enum ExportError {
     },
 }
 
-/// Writes the windows of a time below a directory.
+/// Writes the windows of a time below a directory, or to a store that takes files.
 ///
 /// # Errors
 /// [`ExportError`]
 pub fn export(
     recording: Recording,
     when: When,
-    directory: &Directory,
+    files: &mut dyn Files,
 ) -> Result<Exported, ExportError> {
     let mut windows = Windows::of(recording, when)?;
     let mut days = Days::new(&Which::ALL);
     while windows.advance()? {
         days.window(windows.replay())?;
     }
-    days.write(directory)
+    days.write(files)
 }
 
 /// The tables of many machines, `accounts` and `charges`, of windows that come from no recording.
@@ -96,7 +99,7 @@ impl FleetTables {
     ///
     /// # Errors
     /// [`ExportError`]
-    pub fn write(self, directory: &Directory) -> Result<Exported, ExportError> {
-        self.0.write(directory)
+    pub fn write(self, mut directory: &Directory) -> Result<Exported, ExportError> {
+        self.0.write(&mut directory)
     }
 }

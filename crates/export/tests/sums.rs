@@ -61,7 +61,7 @@ fn exported() -> (tempfile::TempDir, PathBuf, Truth) {
     let truth = recorded(&path);
     let into = Directory::open_or_make(&out).expect("a directory");
     let recording = Recording::open(&path).expect("a recording");
-    let exported = export(recording, When::default(), &into).expect("exported");
+    let exported = export(recording, When::default(), &mut &into).expect("exported");
     assert_eq!((exported.windows, exported.days), (WINDOWS, 2), "midnight is in it");
     (dir, out, truth)
 }
@@ -129,7 +129,7 @@ fn only_the_stretch_asked_for_is_exported() {
     let before = Some(1_760_054_400_000_000_000i128 - 1);
     for (from, to) in [(None, before), (before, None)] {
         let recording = Recording::open(&path).expect("a recording");
-        let exported = export(recording, When { from, to }, &into).expect("exported");
+        let exported = export(recording, When { from, to }, &mut &into).expect("exported");
         assert!(exported.windows > 0 && exported.windows < WINDOWS);
     }
     let (capacity, windows) = sums(&out, Which::Accounts, &["capacity_ns"]);

@@ -89,7 +89,7 @@ fn who_waits_all_through_a_window_has_a_row_of_it() {
     record(&path);
     let into = Directory::open_or_make(&out).expect("a directory");
     let recording = Recording::open(&path).expect("it");
-    export(recording, When::default(), &into).expect("exported");
+    export(recording, When::default(), &mut &into).expect("exported");
     let told = rows(&out, Which::Rows);
     let sum = |name: &str, column: &str| -> u64 {
         let its = told

@@ -1,20 +1,24 @@
-//! The books of many machines: whether they balance ([`check`]), and what happened in them ([`report`]).
+//! The books of many machines: whether they balance ([`check`]), what happened in them ([`report`]), and what is different in
+//! others ([`compare`]).
 //!
 //! Rows come from Parquet as `exactop export parquet` writes it ([`Parquet`]) or from ClickHouse, which
 //! `exactop export clickhouse` fills ([`Store`]). Sums are of 128 bits: 10,000 machines of 64 CPUs use 2^64 ns in 8
 //! hours. Names are escaped once more where they are shown: whoever writes a file writes what they like.
 #![forbid(unsafe_code)]
 
+mod by;
 pub mod check;
 mod chunks;
+pub mod compare;
 mod parquet;
 pub mod report;
 mod rows;
 mod store;
 mod sums;
 
+pub use by::By;
 pub use parquet::Parquet;
-pub use rows::{Account, Books, Charged, Whose};
+pub use rows::{Account, Before, Books, Charged, Used, Whose};
 pub use store::Store;
 pub use sums::Sums;
 
@@ -43,9 +47,7 @@ pub enum FleetError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Passes over the files do not come to the same.
-    #[error(
-        "the files changed while they were read: report again when whoever writes them is done"
-    )]
+    #[error("the books changed while they were read: ask again when whoever writes them is done")]
     Changed,
     /// There are no tables.
     #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]

@@ -1,7 +1,8 @@
 //! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is.
 
+use crate::by::{join, By};
 use crate::chunks::{each, Chunk};
-use crate::rows::{Account, Books, Charged, Whose};
+use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
@@ -33,6 +34,8 @@ const ACCOUNTS: [&str; 17] = [
 ];
 /// And of `charges`.
 const CHARGES: [&str; 5] = ["window_end", "host", "boot_id", "t1_ns", "run_ns"];
+/// The first of those of which it is told who used what.
+const USED: [&str; 3] = ["window_end", "host", "run_ns"];
 
 /// Files of a fleet.
 #[derive(Clone, Debug)]
@@ -50,7 +53,8 @@ impl Parquet {
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
         let mut found = Parquet { accounts: Vec::new(), charges: Vec::new(), skipped: 0 };
         found.look(directory, 0)?;
-        if found.accounts.is_empty() {
+        // Charges alone are an export that was interrupted: the balance says so.
+        if found.accounts.is_empty() && found.charges.is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)
@@ -117,6 +121,32 @@ impl Books for Parquet {
         self.each(Which::Charges, &CHARGES, &mut |chunk| {
             let rows = (0..chunk.rows).filter(|&row| ends_in(chunk, row, when));
             rows.filter_map(|row| charged(chunk, row)).for_each(&mut *tell);
+        })
+    }
+
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        self.each(Which::Accounts, &ACCOUNTS[..4], &mut |chunk| {
+            for row in 0..chunk.rows {
+                let Some((end_ns, t1_ns)) = chunk.number(0, row).zip(chunk.unsigned(3, row)) else {
+                    continue;
+                };
+                if i128::from(end_ns) <= wall_ns {
+                    tell(Before { whose: whose(chunk, row), t1_ns, end_ns });
+                }
+            }
+        })
+    }
+
+    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+        let mut wanted = USED.to_vec();
+        wanted.extend(by.columns());
+        let (mut name, parts) = (String::new(), USED.len()..wanted.len());
+        self.each(Which::Charges, &wanted, &mut |chunk| {
+            for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, when)) {
+                join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
+                let run_ns = chunk.unsigned(2, row).unwrap_or(0).into();
+                tell(Used { host: chunk.text(1, row), name: &name, run_ns });
+            }
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Rows of the two tables, wherever they come from.
 
+use crate::by::By;
 use crate::FleetError;
 use exactop_recording::When;
 
@@ -67,6 +68,25 @@ pub struct Charged<'a> {
     pub run_ns: u128,
 }
 
+/// What a group used of a host's CPUs: one row of `charges`, or the sum of some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Used<'a> {
+    pub host: &'a str,
+    /// By what was asked for; empty: it is in no such thing.
+    pub name: &'a str,
+    pub run_ns: u128,
+}
+
+/// A window that ended before a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Before<'a> {
+    pub whose: Whose<'a>,
+    pub t1_ns: u64,
+    pub end_ns: i64,
+}
+
 /// Where a fleet's books are.
 pub trait Books {
     /// Tells what `charges` of a time are, in no order.
@@ -81,6 +101,18 @@ pub trait Books {
     /// # Errors
     /// [`FleetError`]
     fn accounts(&self, when: When, tell: &mut dyn FnMut(Account)) -> Result<(), FleetError>;
+
+    /// Tells of each host that has windows that end at that instant or before the last of them, or more of them.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError>;
+
+    /// Tells what groups used in that time, in no order; of windows that are new nothing.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError>;
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! ClickHouse with the tables of `fleet/schema.sql`, asked by HTTP.
 
-use crate::rows::{Account, Books, Charged, Whose};
+use crate::by::{join, By};
+use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::FleetError;
 use exactop_export::clickhouse::{Client, StoreError};
 use exactop_model::escape::harmless;
@@ -38,10 +39,10 @@ impl Store {
         Ok(Store { client, begun })
     }
 
-    /// Asks about a time in parts that are no longer than an answer may be.
+    /// Asks about a time in parts that are no longer than an answer may be; `rows` tells the parts' lengths.
     fn each(
         &self,
-        table: &str,
+        (table, rows): (&str, &str),
         when: When,
         tell: &mut dyn FnMut(&str) -> Option<()>,
         sql: &dyn Fn(&str) -> String,
@@ -55,7 +56,7 @@ impl Store {
             let (from, to) = (hour * SECOND_NS - 1, (hour + 3600) * SECOND_NS - 1);
             let of_hour = format!("{of_time} AND {}", bounds(Some(from), Some(to)));
             let counts = format!(
-                "SELECT host, uniqExact(boot_id, t1_ns, window_end) FROM {table} WHERE {of_hour} \
+                "SELECT host, uniqExact({rows}) FROM {table} WHERE {of_hour} \
                  GROUP BY host ORDER BY host FORMAT TSV"
             );
             for part in parts(hour, &self.client.select(&counts, &[])?)? {
@@ -74,6 +75,8 @@ impl Store {
 const SECOND_NS: i128 = 1_000_000_000;
 /// Where the hour begins to which a window belongs.
 const HOUR: &str = "toUnixTimestamp(toStartOfHour(toDateTime(window_end, 'UTC')))";
+/// What tells windows of a host apart.
+const WINDOWS: &str = "boot_id, t1_ns, window_end";
 
 fn bounds(from: Option<i128>, to: Option<i128>) -> String {
     let instant = |ns: i128| {
@@ -149,7 +152,7 @@ impl Books for Store {
             )
         };
         let mut row = |line: &str| account(line, tell);
-        self.each("accounts", when, &mut row, &sql)
+        self.each(("accounts", WINDOWS), when, &mut row, &sql)
     }
 
     fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
@@ -160,7 +163,32 @@ impl Books for Store {
             )
         };
         let mut row = |line: &str| charged(line, tell);
-        self.each("charges", when, &mut row, &sql)
+        self.each(("charges", WINDOWS), when, &mut row, &sql)
+    }
+
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        // One line for each host: an answer of 100,000 hosts is not too long.
+        let sql = format!(
+            "SELECT host, argMax(boot_id, window_end), argMax(t1_ns, window_end), \
+             toUnixTimestamp64Nano(max(window_end)) FROM accounts WHERE {} GROUP BY host FORMAT TSV",
+            bounds(None, Some(wall_ns))
+        );
+        let answer = self.client.select(&sql, &[])?;
+        answer.lines().try_for_each(|line| before(line, tell).ok_or_else(|| no_answer(line)))
+    }
+
+    fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
+        let names = by.columns().join(", ");
+        let sql = |which: &str| {
+            format!(
+                "SELECT host, sum(toUInt128(run_ns)), {names} FROM charges WHERE {which} AND \
+                 (host, boot_id, t1_ns) IN (SELECT host, boot_id, t1_ns FROM accounts WHERE {which} AND \
+                 toUnixTimestamp(received) < {}) GROUP BY host, {names} FORMAT TSV",
+                self.begun
+            )
+        };
+        let mut row = |line: &str| used(line, tell);
+        self.each(("charges", &names), when, &mut row, &sql)
     }
 }
 
@@ -209,6 +237,25 @@ fn charged(line: &str, tell: &mut dyn FnMut(Charged)) -> Option<()> {
     Some(())
 }
 
+fn before(line: &str, tell: &mut dyn FnMut(Before)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [host, boot_id, t1, end] = cells[..] else { return None };
+    let (host, boot_id) = (unescaped(host)?, unescaped(boot_id)?);
+    let whose = Whose { host: &host, boot_id: &boot_id };
+    tell(Before { whose, t1_ns: t1.parse().ok()?, end_ns: end.parse().ok()? });
+    Some(())
+}
+
+fn used(line: &str, tell: &mut dyn FnMut(Used)) -> Option<()> {
+    let mut cells = line.split('\t');
+    let (host, run) = (unescaped(cells.next()?)?, cells.next()?);
+    let parts = cells.map(unescaped).collect::<Option<Vec<String>>>()?;
+    let mut name = String::new();
+    join(&mut name, parts.iter().map(String::as_str));
+    tell(Used { host: &host, name: &name, run_ns: run.parse().ok()? });
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,6 +290,15 @@ mod tests {
             Some(())
         );
         assert_eq!(charged("h\tb\t1\t", &mut |_| ()), None);
+        assert_eq!(before("h\tb\t1\t-1", &mut |row| assert_eq!(row.end_ns, -1)), Some(()));
+        assert_eq!(before("h\tb\t1", &mut |_| ()), None);
+        let mut names = Vec::new();
+        let mut tell = |row: Used| names.push((row.name.to_string(), row.run_ns));
+        for line in ["h\t7\tshop\tcart-1", "h\t8\tshop\t", "h\t9\t~other\t~other"] {
+            assert_eq!(used(line, &mut tell), Some(()));
+        }
+        assert_eq!(names, [("shop/cart-1".into(), 7), (String::new(), 8), ("~other".into(), 9)]);
+        assert_eq!((used("h", &mut |_| ()), used("h\tmuch\tx", &mut |_| ())), (None, None));
     }
 
     #[test]

@@ -123,6 +123,32 @@ fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_o
 }
 
 #[test]
+fn an_hour_without_a_store_loses_nothing_that_the_log_keeps() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Well);
+    let exporter = follow(&log.path, &store.url);
+    log.windows(5);
+    wait_until("the first windows", &exporter, |status| known(status) == 5);
+    store.fares(Mood::Away);
+    let failed = exporter.status().failed;
+    let hour = 3_600_000_000_000 / WINDOW;
+    log.windows(hour);
+    wait_until("failures", &exporter, |status| status.failed > failed + 2);
+    assert!(exporter.status().pending_bytes > 0);
+    store.fares(Mood::Well);
+    wait_until("all of it", &exporter, |status| known(status) == 5 + hour);
+    let status = exporter.status();
+    assert_eq!((status.losses, status.lost_ns), (0, 0), "{status:?}");
+    let news = exporter.news();
+    assert!(matches!(news[..], [News::Away(_), News::Again]), "{news:?}");
+    let balance = balance(&kept);
+    assert!(balance.holds(), "{:?}", balance.hosts);
+    assert_eq!(balance.windows(), 5 + hour);
+}
+
+#[test]
 fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
     let dir = tempfile::tempdir().expect("a directory");
     let options = Options { max_bytes: Some(60_000), ..Options::default() };

@@ -2,8 +2,10 @@
 
 use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_fleet::check::{check, Balance, Tolerance};
-use exactop_fleet::{FleetError, Store};
+use exactop_fleet::compare::{Difference, Measure, Per, Side, Verdict};
+use exactop_fleet::{By, FleetError, Store};
 use exactop_recording::When;
+use exactop_sums::Least;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -116,6 +118,15 @@ fn engine_is_asked_about_every_window() {
     let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
     let part = engine.balance(When { from: at(10), to: at(30) }).expect("answers");
     assert!(part.holds() && part.windows() == 60, "{part:?}");
+    // After the 100th there is nothing any more, and of each it is known what was before.
+    engine.insert("three", 101..=110);
+    let later = engine.balance(When { from: at(100), to: at(110) }).expect("answers");
+    let last = i64::try_from(begin_ns() + 1000 * SECOND).expect("an instant");
+    let absent = later.hosts.iter().filter(|host| host.absent_ns == Some(last));
+    assert_eq!((absent.count(), later.there().count(), later.windows()), (3, 1, 10));
+    let after = engine.balance(When { from: at(105), to: at(110) }).expect("answers");
+    let three = after.hosts.iter().find(|host| host.name == "three").expect("it is there");
+    assert!(three.is_well() && three.windows == 5, "{three:?}");
     // Some of it twice, some of it never.
     engine.insert("two", (91..=95).chain(111..=120));
     let balance = engine.balance(When::default()).expect("answers");
@@ -127,6 +138,37 @@ fn engine_is_asked_about_every_window() {
     let balance = engine.balance(When::default()).expect("answers");
     let one = balance.hosts.iter().find(|host| host.name == "one").expect("it is there");
     assert_eq!((one.stray, one.gaps.count), (1, 1));
+}
+
+/// Rows of an answer are what the files would say: by name, to the nanosecond, and nothing of what is new.
+#[test]
+fn engine_is_asked_who_used_it() {
+    let Some(engine) = Engine::start() else { return };
+    let hosts: Vec<String> = (0..10).map(|n| format!("h{n}")).collect();
+    hosts.iter().for_each(|host| engine.insert(host, 1..=20));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let store = Store::open(engine.client()).expect("it answers");
+    // Came since it was asked first: nobody's yet.
+    engine.insert("h0", 21..=22);
+    let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
+    let side = |from, to, by| {
+        let when = When { from: at(from), to: at(to) };
+        Side::read(&store, when, by, i128::MAX / 2).expect("answers").expect("windows")
+    };
+    for (by, names) in
+        [(By::Command, &["a", "~other"][..]), (By::Unit, &["x.service"]), (By::Pod, &[""])]
+    {
+        let (a, b) = (side(0, 10, by), side(10, 30, by));
+        assert_eq!((a.hosts.len(), a.sums.windows, b.sums.windows), (10, 100, 100));
+        let mut told: Vec<&str> = a.rows.iter().map(|row| &*row.name).collect();
+        told.sort_unstable();
+        assert_eq!(told, names);
+        assert_eq!(a.sums.charged_ns, u128::from(100 * 6 * SECOND));
+        let measure = Measure { per: Per::Cpu, least: Least::USUAL, changed: None };
+        let difference = Difference::of(a, b, measure);
+        assert_eq!(difference.verdict(), Verdict::NothingBeyondNoise);
+        assert!(difference.rows.iter().all(|row| row.delta_ns == 0), "{:?}", difference.rows);
+    }
 }
 
 #[test]

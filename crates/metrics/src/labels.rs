@@ -58,6 +58,8 @@ pub const OTHER: &str = "~other";
 pub(crate) const LEFT: &str = "~left";
 /// A name that is not known.
 pub const UNKNOWN: &str = "~unknown";
+/// All containers and pods of which nothing is known but an id: each that is made has another.
+pub const UNNAMED: &str = "~unnamed";
 
 /// The longest name, in characters.
 const LONGEST: usize = 128;
@@ -85,6 +87,15 @@ fn value(name: &[u8]) -> String {
         escaped.push('…');
     }
     escaped
+}
+
+/// Whether it is an id that stands for a container or a pod without a name: the first digits, with the
+/// unit of a user in front or without, or the UID of a pod.
+fn is_an_id(name: &str) -> bool {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    let dashes = id.bytes().filter(|&b| b == b'-').count();
+    let is_long_enough = matches!((id.len(), dashes), (12 | 32 | 64, 0) | (36, 4));
+    is_long_enough && id.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
 }
 
 /// Names, asked for once in a window.
@@ -117,13 +128,16 @@ impl<'a> Naming<'a> {
                 let names = self.names;
                 let known = self.cgroups.entry(id).or_insert_with(|| names.cgroup(id));
                 let Some(known) = known else { return Some(UNKNOWN.into()) };
-                let name = match of_cgroup {
-                    Dimension::Namespace => &known.namespace,
-                    Dimension::Pod => &known.pod,
-                    Dimension::Container => &known.container,
-                    _ => &known.unit,
+                let (name, may_be_an_id) = match of_cgroup {
+                    Dimension::Namespace => (&known.namespace, false),
+                    Dimension::Pod => (&known.pod, true),
+                    Dimension::Container => (&known.container, true),
+                    _ => (&known.unit, false),
                 };
-                name.as_ref().map(|name| value(name.as_bytes()))
+                name.as_ref().map(|name| match may_be_an_id && is_an_id(name) {
+                    true => UNNAMED.into(),
+                    false => value(name.as_bytes()),
+                })
             }
         }
     }
@@ -142,11 +156,49 @@ mod tests {
 
     #[test]
     fn no_name_of_the_system_is_one_made_up_here() {
-        for made_up in [OTHER, LEFT, UNKNOWN] {
+        for made_up in [OTHER, LEFT, UNKNOWN, UNNAMED] {
             assert_ne!(value(made_up.as_bytes()), made_up);
             assert_ne!(value(format!("\\{made_up}").as_bytes()), value(made_up.as_bytes()));
         }
         assert_eq!(value(b"~other"), "\\~other");
+    }
+
+    /// Containers and pods by their ids, as they come one after the other.
+    struct Ids;
+
+    impl Names for Ids {
+        fn cgroup(&self, id: u64) -> Option<CgroupNames> {
+            let container = match id % 3 {
+                0 => format!("{id:012x}"),
+                1 => format!("user@1000.service/{id:012x}"),
+                _ => format!("{id:064x}"),
+            };
+            let uid = format!("9d2c0b1a-1f2e-4d3c-8b7a-{id:012}");
+            let pod = if id % 2 == 0 { uid } else { uid.replace('-', "") };
+            let unit = Some("system.slice".into());
+            Some(CgroupNames { container: Some(container), pod: Some(pod), unit, namespace: None })
+        }
+
+        fn user(&self, _: u32) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn containers_and_pods_without_a_name_are_one_however_many_come() {
+        let settings = Settings::default();
+        let mut naming = Naming::new(&settings, &Ids);
+        let raw = |id| Raw { comm: exactop_model::Comm::new(b"x"), cgroup: Some(id), uid: None };
+        let first = naming.labels(&raw(0));
+        let unnamed = Some(UNNAMED.to_string());
+        let unit = Some("system.slice".into());
+        assert_eq!(first.0[..4], [None, unnamed.clone(), unnamed, unit]);
+        assert!((1..100).all(|id| naming.labels(&raw(id)) == first));
+        for name in
+            ["web", "deadbeef", "cafe-cafe-cafe", "0123456789ab-web", "user@1000.service/x", ""]
+        {
+            assert!(!is_an_id(name), "{name}");
+        }
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use charge::{charges, Charge, Raw, WAITS};
 pub use clock::Clock;
 pub use exporting::Exporting;
 pub use family::{Family, Kind, Point, Unit, Value};
-pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN};
+pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN, UNNAMED};
 pub use metrics::Metrics;
 pub use settings::{Dimension, Settings};
 pub use text::Format;

@@ -4,6 +4,8 @@ use exactop_metrics::http::Server;
 use exactop_metrics::Format;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A page of so many bytes that says its format.
@@ -62,11 +64,21 @@ fn a_page_is_compressed_for_who_takes_it() {
 }
 
 #[test]
-fn head_has_no_body_and_the_same_length() {
-    let server = server(1000);
+fn head_has_no_body_and_makes_no_page() {
+    let made = Arc::new(AtomicU32::new(0));
+    let counts = Arc::clone(&made);
+    let page = move |_| {
+        counts.fetch_add(1, Ordering::Relaxed);
+        Some(vec![b'x'; 1000])
+    };
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
     let (head, body) = ask(&server, b"HEAD /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
-    assert!(head.starts_with("http/1.1 200") && head.contains("content-length: 1000"), "{head}");
-    assert_eq!(body, b"");
+    assert!(head.starts_with("http/1.1 200") && head.contains("version=0.0.4"), "{head}");
+    // The length would have to be the page's.
+    assert!(!head.contains("content-length"), "{head}");
+    assert_eq!((body, made.load(Ordering::Relaxed)), (Vec::new(), 0), "a page that is made counts");
+    get(&server, "/metrics", "");
+    assert_eq!(made.load(Ordering::Relaxed), 1);
 }
 
 #[test]

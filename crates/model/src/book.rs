@@ -51,6 +51,12 @@ pub struct ProcessEntry {
 }
 
 impl ProcessEntry {
+    /// The task that stands for it: its leader, or where that was never seen, or is gone, the same other one
+    /// wherever it is named.
+    pub fn head(&self) -> Option<AccountId> {
+        self.leader.or_else(|| self.tasks.iter().copied().min())
+    }
+
     /// The letter of its row: its leader's, or R where another thread runs.
     fn letter(&self) -> Option<char> {
         self.leading.map(|letter| if self.running > 0 { 'R' } else { letter })
@@ -300,10 +306,10 @@ impl Book {
         self.tasks.get(&account).map(|k| &k.sample)
     }
 
-    /// The process of a task, as far as its leader is known.
+    /// The process of a task, by the task that stands for it.
     pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
-        let leader = self.process(task.key.tgid).and_then(|process| process.leader);
-        leader.and_then(|account| self.task(account)).unwrap_or(task)
+        let head = self.process(task.key.tgid).and_then(ProcessEntry::head);
+        head.and_then(|account| self.task(account)).unwrap_or(task)
     }
 
     /// The leader of a process that lives, if it is this one and was seen.

@@ -527,7 +527,7 @@ columns! {
                ~ %CPU split by the kernel's tick-sampled ratio.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(user, _)| user),
-        rank: 70, rounding: Rounding::User,
+        rank: 175, rounding: Rounding::User,
     );
     SysPct = column!(
         "sys_pct", "%SYS", Pct, System,
@@ -536,7 +536,7 @@ columns! {
                in kernel mode.",
         source: TICKS,
         value: |row, ctx| cpu_part(row.split_ns(), ctx, |(_, system)| system),
-        rank: 70, rounding: Rounding::System,
+        rank: 175, rounding: Rounding::System,
     );
     StlPct = column!(
         "stl_pct", "%STL", Pct, Steal,

@@ -24,6 +24,8 @@ use std::cmp::Reverse;
 pub const LEAST_OF_A_CPU: f64 = 0.05;
 /// Throttled for at least this part of the time that a group wanted to run.
 pub const THROTTLED: f64 = 0.10;
+/// Its number among the scheduling policies (include/uapi/linux/sched.h).
+const SCHED_DEADLINE: u32 = 6;
 /// Waiting for a CPU for at least this part of the time that a program wanted to run.
 pub const WAITED: f64 = 0.50;
 /// And for this part of the window.
@@ -263,6 +265,8 @@ struct Program {
 struct Losers {
     processes: FxHashMap<(TaskKey, Comm), u64>,
     exited: FxHashMap<Comm, u64>,
+    /// What those of SCHED_DEADLINE waited for: their own budget, of which the group's quota knows nothing.
+    own_ns: u64,
 }
 
 impl Losers {
@@ -297,9 +301,14 @@ impl Looking<'_> {
         for task in self.tasks() {
             let throttled = known(&task.delta, Counter::ThrottleNs);
             let Some(id) = task.sample.ident.cgroup_id.filter(|_| throttled > 0) else { continue };
+            let losers = losers.entry(id).or_default();
+            if task.sample.ident.policy == SCHED_DEADLINE {
+                losers.own_ns += throttled;
+                continue;
+            }
             let process = self.book.leader(&task.sample);
             let who = (process.key, process.ident.comm);
-            *losers.entry(id).or_default().processes.entry(who).or_default() += throttled;
+            *losers.processes.entry(who).or_default() += throttled;
         }
         for exit in &self.window.exited {
             let throttled = known(&exit.delta, Counter::ThrottleNs);
@@ -309,9 +318,16 @@ impl Looking<'_> {
         if losers.is_empty() {
             return (FxHashMap::default(), Vec::new());
         }
-        let uses = uses(self.window, self.book);
+        let mut uses = uses(self.window, self.book);
+        // What a quota of its own took from a task is none of its group's.
+        for (id, losers) in &losers {
+            if let Some(used) = uses.get_mut(id) {
+                used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns);
+            }
+        }
         let group = |(id, losers): (&u64, &Losers)| Some(self.group(*id, uses.get(id)?, losers));
         let mut groups: Vec<Throttled> = losers.iter().filter_map(group).collect();
+        groups.retain(|group| group.throttle_ns > 0);
         groups.sort_by_key(|group| (Reverse(group.throttle_ns), group.cgroup_id));
         (uses, groups)
     }
@@ -397,7 +413,10 @@ impl Looking<'_> {
         let least = least_unnamed(source);
         let (unnamed_ns, used_ns) = (books.unnamed_ns, self.used_ns);
         let what = What::Unnamed { unnamed_ns, used_ns, source };
-        (part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
+        // Who lived all along and is read for the first time, as its threads are, has that time.
+        let first_read = !source.keeps_books()
+            && self.window.tasks.iter().any(|task| task.delta.get(Counter::RunNs).is_none());
+        (!first_read && part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
     }
 }
 

@@ -318,9 +318,10 @@ impl Builder<'_> {
             .filter_map(|&a| self.book.still(a, t0_ns))
             .collect();
         let all = || changed.iter().copied().chain(still.iter());
-        let Some(head) = all().find(|t| t.sample.key.is_leader()).or_else(|| all().next()) else {
-            return;
-        };
+        let is_head = |task: &&TaskDelta| Some(task.sample.account) == entry.head();
+        let leader = all().find(|task| task.sample.key.is_leader());
+        let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
+        let Some(head) = head else { return };
         let mut row = self.row(RowKind::Process, head);
         row.threads = head.sample.threads.or(Some(entry.tasks.len() as u32));
         for task in all().filter(|t| t.sample.account != head.sample.account) {

@@ -8,6 +8,7 @@
 
 pub mod audit;
 mod audited;
+pub mod belonging;
 pub mod book;
 mod books;
 pub mod cgroups;

@@ -45,6 +45,8 @@ impl Needs {
 
     /// Why the watched process was moved to other CPUs.
     pub const MOVES: Needs = Needs(16384);
+    /// The machine's pressure and disk I/O.
+    pub const PRESSURE: Needs = Needs(1 << 20);
 
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {

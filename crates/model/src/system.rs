@@ -86,6 +86,23 @@ impl Memory {
     }
 }
 
+/// Pressure: per cent of the last ten seconds in which some task waited for it (PSI, /proc/pressure).
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Pressure {
+    pub cpu: Option<f64>,
+    pub io: Option<f64>,
+    pub memory: Option<f64>,
+}
+
+/// What went to and from all block devices, bytes a second since the reading before.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct DiskRate {
+    pub read: f64,
+    pub written: f64,
+}
+
 /// The machine at one instant. A field that could not be read is `None`.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct System {
@@ -105,6 +122,10 @@ pub struct System {
     pub ticks: Option<StatTicks>,
     /// /proc/stat's `cpuN` lines, with N.
     pub cpu_ticks: Vec<(u32, StatTicks)>,
+    /// Who waits for what, where somebody looks.
+    pub pressure: Option<Pressure>,
+    /// Disk I/O, where somebody looks.
+    pub disk: Option<DiskRate>,
     /// Forks since boot (`processes` in /proc/stat); counts threads too.
     pub forks: Option<u64>,
 }

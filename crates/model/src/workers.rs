@@ -31,7 +31,7 @@ impl Workers {
 
     /// The pool of a living process. Anybody may call themselves a worker; the kernel's threads are flagged.
     pub fn of_task(process: &TaskSample) -> Option<Workers> {
-        process.ident.kthread.then(|| Workers::called(&process.ident.comm)).flatten()
+        process.ident.kthread.then(|| Workers::of_comm(&process.ident.comm)).flatten()
     }
 
     /// The pool of what exited: the kernel's threads are children of one, kthreadd. The few programs that the
@@ -40,12 +40,12 @@ impl Workers {
         let parent = exit.ancestors[0];
         let leader = book.process(parent.tgid).filter(|_| parent.tgid != 0)?.leader?;
         let parent = book.task(leader).filter(|task| task.key.start_ns == parent.start_ns)?;
-        parent.ident.kthread.then(|| Workers::called(&exit.comm)).flatten()
+        parent.ident.kthread.then(|| Workers::of_comm(&exit.comm)).flatten()
     }
 
     /// By the name alone, to which procfs adds what it worked at last (`kworker/1:2-events`). A rescuer
     /// (`kworker/R-NAME`) is nobody's but its queue's, and called the same for ever.
-    fn called(comm: &Comm) -> Option<Workers> {
+    pub(crate) fn of_comm(comm: &Comm) -> Option<Workers> {
         let end = comm.0.iter().position(|&byte| byte == 0).map_or(comm.0.len(), |end| end);
         let name = std::str::from_utf8(&comm.0[..end]).ok()?.strip_prefix("kworker/")?;
         if name == "dying" {
@@ -89,7 +89,7 @@ mod tests {
             ("kworker/x1:1", None),
             ("ksoftirqd/1", None),
         ] {
-            assert_eq!(Workers::called(&Comm::new(name.as_bytes())), pool, "{name}");
+            assert_eq!(Workers::of_comm(&Comm::new(name.as_bytes())), pool, "{name}");
         }
     }
 

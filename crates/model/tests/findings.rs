@@ -245,7 +245,7 @@ fn short_lives_are_told_with_who_made_them() {
     let all = found(&drawn);
     assert_eq!(
         sentence(&all[0], SECOND),
-        "40 % of the CPU time used by processes that lived 400us on average: true × 2,000 under sh"
+        "40 % in processes that lived < 10 ms: true × 2,000 under sh"
     );
     assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
     // The same time in one long life says nothing.
@@ -308,6 +308,24 @@ fn a_group_whose_tasks_all_exited_was_held_back_no_less() {
     let all = found(&drawn);
     assert!(sentence(&all[0], SECOND).starts_with("throttled: /we\\x1bb got 0.10 CPUs"), "{all:?}");
     assert!(evidence(&all[0]).ends_with("most of it job (exited)"), "{}", evidence(&all[0]));
+}
+
+#[test]
+fn a_deadline_tasks_own_budget_is_no_quota_of_its_group() {
+    const SCHED_DEADLINE: u32 = 6;
+    let one = Did { comm: "x", run: 100, throttle: 900, ..NOTHING };
+    let of = |by_deadline: &[usize]| {
+        let (mut window, book) =
+            window(&Drawn { tasks: vec![one, Did { throttle: 100, ..one }], ..Drawn::default() });
+        let theirs = window.tasks.iter_mut().enumerate().filter(|(n, _)| by_deadline.contains(n));
+        theirs.for_each(|(_, task)| task.sample.ident.policy = SCHED_DEADLINE);
+        let found = findings::of(&window, &book);
+        found.first().map(|found| found.leads())
+    };
+    assert!(of(&[]).is_some());
+    assert_eq!(of(&[0, 1]), None);
+    // The other is held back by the quota: it lost a third of what the group wanted.
+    assert!(of(&[0]).is_some());
 }
 
 #[test]

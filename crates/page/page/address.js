@@ -1,6 +1,6 @@
 // What is shown is in the page's address, so that back, forward, bookmarks and links work.
 
-const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null };
+const WHOLE = { v: null, a: null, b: null, by: 'process', sort: 'run_ns', desc: true, q: '', cols: null, unit: 'cpu', row: null, gby: 'path', group: null };
 
 const stretchOf = text => {
   const found = /^(\d{1,17})-(\d{1,17})$/.exec(text ?? '');
@@ -35,11 +35,13 @@ class Address {
       cols: told.has('cols') ? told.get('cols').split(',').filter(name => name !== '') : null,
       unit: word('unit', WHOLE.unit),
       row: told.get('row'),
+      gby: word('gby', WHOLE.gby),
+      group: told.get('group'),
     };
   }
 
   text() {
-    const { v, a, b, by, sort, desc, q, cols, unit, row } = this.state;
+    const { v, a, b, by, sort, desc, q, cols, unit, row, gby, group } = this.state;
     const told = new URLSearchParams();
     for (const [name, stretch] of [['v', v], ['a', a], ['b', b]]) {
       if (stretch) told.set(name, `${Math.round(stretch[0])}-${Math.round(stretch[1])}`);
@@ -50,6 +52,8 @@ class Address {
     if (cols) told.set('cols', cols.join(','));
     if (unit !== WHOLE.unit) told.set('unit', unit);
     if (row) told.set('row', row);
+    if (gby !== WHOLE.gby) told.set('gby', gby);
+    if (group) told.set('group', group);
     return `#${told}`;
   }
 

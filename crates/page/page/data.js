@@ -68,6 +68,43 @@ class Row {
   }
 }
 
+// A control group: figures of its own tasks by the ledger, then the kernel's of all below it.
+class Group extends Row {
+  constructor(told, before) {
+    super(told, before);
+    this.path ??= null;
+    this.meaning ??= null;
+    this.limits = (told.limits ?? []).map(([slot, weight, cpus, max]) => ({ slot: slot + before, weight, cpus, max }));
+  }
+
+  append(later) {
+    super.append(later);
+    this.path = later.path ?? this.path;
+    this.meaning = later.meaning ?? this.meaning;
+    for (const limit of later.limits) {
+      const last = this.limits.at(-1);
+      if (!last || last.weight !== limit.weight || last.max !== limit.max || last.cpus !== limit.cpus) this.limits.push(limit);
+    }
+  }
+
+  forget(slots) {
+    super.forget(slots);
+    // What was said last before still holds.
+    const first = this.limits.findLastIndex(limit => limit.slot <= slots);
+    this.limits = this.limits.slice(Math.max(0, first)).map(limit => ({ ...limit, slot: Math.max(0, limit.slot - slots) }));
+  }
+
+  // What it may use in a slot, as it was last read; null: it was not read.
+  limitAt(slot) {
+    return this.limits.findLast(limit => limit.slot <= slot) ?? null;
+  }
+}
+
+// So many of the figures of groups are the ledger's, and add up.
+const LEDGER = 4;
+// So many groups, and threads, a page keeps to which windows come.
+const LIVE_GROUPS = 2000;
+
 class Model {
   constructor(told) {
     this.accounts = told.accounts;
@@ -77,6 +114,11 @@ class Model {
     this.slots = null;
     this.cpus = new Map();
     this.rows = new Map();
+    this.groups = new Map();
+    this.threads = new Map();
+    this.groupColumns = told.group_columns;
+    this.groupsLeftOut = told.groups_left_out;
+    this.threadsLeftOut = told.threads_left_out;
     this.gaps = [];
     this.marks = [];
     this.marksLeftOut = this.gapsLeftOut = this.cpusLeftOut = 0;
@@ -112,6 +154,12 @@ class Model {
       const row = new Row(of, before), known = this.rows.get(row.key);
       if (known) known.append(row); else this.rows.set(row.key, row);
     }
+    for (const [of, into, Kind] of [[told.groups, this.groups, Group], [told.threads, this.threads, Row]]) {
+      for (const one of of) {
+        const row = new Kind(one, before), known = into.get(row.key);
+        if (known) known.append(row); else into.set(row.key, row);
+      }
+    }
     extend(this.gaps, told.gaps);
     this.takeMarks(told.marks, before);
     this.marksLeftOut += told.marks_left_out;
@@ -126,7 +174,7 @@ class Model {
       const last = this.marks.findLast(known => known.id === mark.id && known.subject === mark.subject);
       // The wall clock is slewed now and then.
       if (before > 0 && last && Math.abs(last.to_us - mark.from_us) < 50e3) {
-        if (mark.about_ns > last.worst_ns) [last.sentence, last.evidence] = [mark.sentence, mark.evidence];
+        if (mark.about_ns > last.worst_ns) [last.sentence, last.evidence, last.leads] = [mark.sentence, mark.evidence, mark.leads];
         last.to_us = mark.to_us;
         last.windows += mark.windows;
         last.worst_ns = Math.max(last.worst_ns, mark.about_ns);
@@ -137,28 +185,37 @@ class Model {
     }
   }
 
-  // Of more rows than that, those that used least go to all others together.
+  // Of more rows than that, those that used least go to all others together; so do groups.
   keepRows(most) {
-    if (this.rows.size <= most) return;
-    const run = this.column('run_ns'), sums = new Map();
-    const used = new Map([...this.rows.values()].map(row => [row, row.kind === 'other' ? -1 : row.sum(run, 0, this.n) ?? 0]));
+    const others = { kind: 'other', comm: '~other' };
+    this.putAway(this.rows, most, this.column('run_ns'), this.columns.map(column => !column.of_rows_alone), told => new Row({ ...others, ...told }, 0));
+    this.putAway(this.groups, LIVE_GROUPS, 0, this.groupColumns.map((_, i) => i < LEDGER), told => new Group(told, 0));
+    // Threads are sums of nothing.
+    const threads = [...this.threads.values()].sort((a, b) => b.at.at(-1) - a.at.at(-1));
+    for (const thread of threads.slice(LIVE_GROUPS)) this.threads.delete(thread.key);
+  }
+
+  putAway(rows, most, by, addsUp, other) {
+    if (rows.size <= most) return;
+    const sums = new Map();
+    const used = new Map([...rows.values()].map(row => [row, row.key === 'other' ? -1 : row.sum(by, 0, this.n) ?? 0]));
     // Some more, so that not every window has one to put away.
     const least = [...used.keys()].sort((a, b) => used.get(b) - used.get(a)).slice(Math.floor(0.9 * most));
     for (const row of least) {
-      this.rows.delete(row.key);
+      rows.delete(row.key);
       row.at.forEach((slot, i) => {
-        const sum = sums.get(slot) ?? sums.set(slot, this.columns.map(() => 0)).get(slot);
-        this.columns.forEach((column, c) => {
+        const sum = sums.get(slot) ?? sums.set(slot, addsUp.map(() => 0)).get(slot);
+        addsUp.forEach((adds, c) => {
           const figure = Array.isArray(row.figures[c]) ? row.figures[c][i] : row.figures[c];
-          sum[c] = column.of_rows_alone || sum[c] === null || figure === null ? null : sum[c] + figure;
+          sum[c] = !adds || sum[c] === null || figure === null ? null : sum[c] + figure;
         });
       });
     }
     const at = [...sums.keys()].sort((a, b) => a - b);
-    const figures = this.columns.map((_, c) => at.map(slot => sums.get(slot)[c]));
-    const other = new Row({ key: 'other', kind: 'other', comm: '~other', slots: [], figures }, 0);
-    other.at = at;
-    this.rows.set(other.key, other);
+    const figures = addsUp.map((_, c) => at.map(slot => sums.get(slot)[c]));
+    const made = other({ key: 'other', slots: [], figures });
+    made.at = at;
+    rows.set(made.key, made);
   }
 
   // Keeps the last slots only; how many are gone.
@@ -177,9 +234,11 @@ class Model {
       else list.splice(0, gone);
     }
     for (const cpu of this.cpus.values()) [cpu.busy_ns, cpu.most_permille].forEach(list => list.splice(0, gone));
-    for (const row of this.rows.values()) {
-      row.forget(gone);
-      if (row.at.length === 0) this.rows.delete(row.key);
+    for (const rows of [this.rows, this.groups, this.threads]) {
+      for (const row of rows.values()) {
+        row.forget(gone);
+        if (row.at.length === 0) rows.delete(row.key);
+      }
     }
     this.n = most;
     const from = this.slots.from_us[0];

@@ -27,6 +27,12 @@ class Page {
     this.cpus = new Plot($('cpus'), this.model, cpuPlot(this.model), choose);
     this.table = new Table(this.model, this.address, key => this.openRow(key));
     this.row = new RowView(this.model, choose, () => { this.address.go({ row: null }); $('rows-title').focus(); });
+    this.row.openGroup = key => this.openGroup(key);
+    this.groups = new GroupsView(this.model, this.address, choose, {
+      openGroup: key => this.openGroup(key),
+      pick: stretch => this.pick(stretch, false),
+      processesOf: name => this.rowsOf({ q: name }),
+    });
     this.listen();
     this.headline();
     this.show();
@@ -79,15 +85,37 @@ class Page {
     }
     for (const next of [...this.held.splice(0), told]) this.model.append(next);
     const gone = this.model.keep(this.most);
-    for (const plot of [this.balance, this.cpus, this.row.plot]) plot?.shift(gone);
+    for (const plot of [this.balance, this.cpus, this.row.plot, this.groups.plot]) plot?.shift(gone);
     this.model.keepRows(this.mostRows);
     this.showSoon();
   }
 
   openRow(key) {
     this.address.go({ row: key });
-    $('row-title').scrollIntoView({ block: 'nearest' });
+    $('row-section').scrollIntoView();
     $('row-title').focus();
+  }
+
+  openGroup(key) {
+    this.address.go({ group: key });
+    $('group-section').scrollIntoView();
+    $('group-title').focus();
+  }
+
+  rowsOf(change) {
+    this.address.go({ by: 'process', ...change });
+    $('rows-title').scrollIntoView();
+    $('rows-title').focus();
+  }
+
+  // To what a finding is about, at its time.
+  lead(mark) {
+    const { leads } = mark;
+    this.pick([mark.from_us, mark.to_us], false);
+    if (leads?.group) return this.openGroup(this.groups.keyOf(leads.group));
+    if (leads?.row && this.model.rows.has(leads.row)) return this.openRow(leads.row);
+    const name = leads?.command ?? mark.subject;
+    if (leads?.row || leads?.command) this.rowsOf({ q: name });
   }
 
   preview(range, second) {
@@ -135,14 +163,17 @@ class Page {
     this.balance.show(view, chosen);
     this.cpus.show(view, chosen);
     const go = stretch => this.pick(stretch, false);
-    showMarks(this.balance, model, go);
+    const lead = mark => this.lead(mark);
+    showMarks(this.balance, model, lead);
     $('sums-of').textContent = `${stretchWords(model.timeOf(one))}${b ? ` and ${stretchWords(model.timeOf(b))}` : a ? '' : this.isLive ? ' (the latest)' : view[1] - view[0] < model.n ? '' : ' (all of it)'}`;
     showSums(model, one, b);
     // While somebody drags, what takes long waits.
     if (this.picked) return;
-    showFindings(model, one, go);
+    showGrown(model, one, b, key => this.openRow(key));
+    showFindings(model, one, go, lead);
     this.table.show(state, one, b);
     this.row.show(state.row, view, chosen, one, b);
+    this.groups.show(state, view, chosen, one, b);
     $('zoom').disabled = !a;
     $('clear').disabled = !a && !b;
     $('all').disabled = !state.v;
@@ -164,6 +195,11 @@ const live = () => {
   source.addEventListener('begin', event => {
     // A server that was away tells everything anew.
     if (window.exactop) location.reload(); else window.exactop = new Page(JSON.parse(event.data), true);
+  });
+  // Without it nobody attaches programs for this page.
+  source.addEventListener('looks', event => {
+    window.exactop.row.look.key = JSON.parse(event.data).key;
+    window.exactop.row.look.open();
   });
   source.addEventListener('window', event => window.exactop.take(JSON.parse(event.data)));
   source.addEventListener('open', () => document.body.classList.remove('lost'));

@@ -54,23 +54,16 @@ const statePlot = (model, row) => ({
   },
 });
 
-// What windows do not tell, and who does.
-const moreOf = (row, isLive) => {
-  if (row.pid === null) return [];
-  const waits = 'In which calls its threads sleep, and who wakes it';
-  if (!isLive) return [[waits, 'exactop waits --replay DIR, where somebody had its page open']];
-  return [[waits, `exactop waits -p ${row.pid}`], ['Whom it wakes', `exactop wakeups -p ${row.pid}`], ['Its system calls', `exactop syscalls -p ${row.pid}`]];
-};
-
 class RowView {
   constructor(model, choose, close) {
-    Object.assign(this, { model, choose, row: null });
+    Object.assign(this, { model, choose, row: null, look: new LookView(model) });
     $('row-close').addEventListener('click', close);
   }
 
   show(key, view, chosen, one, other) {
     const row = key === null ? undefined : this.model.rows.get(key);
     $('row-section').hidden = !row;
+    this.look.at(row ?? null);
     if (!row) {
       this.row = null;
       return;
@@ -83,11 +76,39 @@ class RowView {
     const facts = [['Command line', row.command], ['User', row.user], ['Parent', row.parent ? `${row.parent} ${row.ppid}` : null], ['Unit', row.unit],
       ['Container', row.container], ['Pod', row.pod], ['Namespace', row.namespace], ['Control group', row.cgroup],
       ['What it is', { kernel: 'A thread of the kernel', exited: 'Processes of one name below one parent that exited' }[row.kind]]];
-    facts.push(...moreOf(row, this.model.isLive));
-    fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(([name, text]) => [part('dt', { text: name }), part('dd', { text })]));
+    const openGroup = row.cgroup && part('button', { class: 'link', onclick: () => this.openGroup(`path:${row.cgroup}`), text: row.cgroup });
+    const told = ([name, text]) => [part('dt', { text: name }), name === 'Control group' ? part('dd', {}, openGroup) : part('dd', { text })];
+    fill($('row-facts'), ...facts.filter(([, text]) => text).flatMap(told));
     showLegend($('row-legend'), STATES);
     this.sums(row, one, other);
+    this.threads(row, one);
     this.plot.show(view, chosen);
+  }
+
+  // What each thread did, where that is told.
+  threads(row, one) {
+    const of = [...this.model.threads.values()].filter(thread => thread.process === row.key && thread.sum(0, ...one) !== undefined);
+    const run = this.model.column('run_ns');
+    of.sort((a, b) => (b.sum(run, ...one) ?? 0) - (a.sum(run, ...one) ?? 0) || a.tid - b.tid);
+    const told = of.slice(0, 200).map(thread => ({ thread, ran: thread.sum(run, ...one) ?? 0, ...statesOf(this.model, thread, ...one) }));
+    // States that none of them was in take no room.
+    const states = STATES.map((_, i) => i).filter(i => told.some(({ parts }) => parts[i] > 0));
+    const lines = told.map(({ thread, ran, life, parts }) => {
+      const cells = [duration(ran), ...states.map(i => life ? percent(parts[i] / life, 2) : NONE)];
+      return part('tr', {}, part('th', { scope: 'row', text: `${thread.comm} ${thread.tid}` }), ...cells.map(text => part('td', { text })));
+    });
+    const heads = ['Thread', 'CPU time', ...states.map(i => `${STATES[i][1]} %`)];
+    fill($('row-threads'), ...(lines.length ? [part('thead', {}, part('tr', {}, ...heads.map(text => part('th', { scope: 'col', text })))), part('tbody', {}, ...lines)] : []));
+    $('row-threads-told').textContent = this.threadWords(row, of.length, lines.length);
+    $('row-threads-section').hidden = row.pid === null;
+  }
+
+  threadWords(row, there, shown) {
+    if (there > shown) return `${count(there)} threads, the ${shown} that ran most.`;
+    if (there > 0) return 'In per cent of the time in which they lived and were told of.';
+    if (this.model.isLive) return 'It has one thread, or the next windows will tell of them: they are told while somebody looks at a process.';
+    const { count: others } = this.model.threadsLeftOut;
+    return `It has one thread, or its threads are not told here${others ? `: ${count(others)} threads have no figures of their own, which those have that used or wanted most` : ''}.`;
   }
 
   sums(row, one, other) {

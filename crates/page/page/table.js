@@ -37,8 +37,9 @@ class Table {
     this.place = $('rows');
     this.life = model.column('life_ns');
     this.place.addEventListener('scroll', soon(() => this.draw()));
-    addEventListener('beforeprint', () => this.draw(300));
-    addEventListener('afterprint', () => this.draw());
+    this.isOnPaper = false;
+    addEventListener('beforeprint', () => { this.isOnPaper = true; this.draw(); });
+    addEventListener('afterprint', () => { this.isOnPaper = false; this.draw(); });
     fill($('by'), ...Object.entries(BY).map(([value, text]) => part('option', { value, text })));
     $('by').addEventListener('change', event => address.go({ by: event.target.value }));
     $('unit').addEventListener('change', event => address.go({ unit: event.target.value }));
@@ -190,9 +191,10 @@ class Table {
     return part('tr', { class: `${line.kind}${chosen ? ' chosen' : ''}` }, part('td', { class: 'word' }, button), ...who, ...this.cells(line));
   }
 
-  // The rows that can be seen, and space where the others are.
-  draw(all = 0) {
+  // The rows that can be seen, and space where the others are; on paper, which does not scroll, the first ones.
+  draw() {
     if (!this.headLine) return;
+    const all = this.isOnPaper || matchMedia('print').matches ? 300 : 0;
     const height = this.height ?? 25, fits = Math.ceil(Math.min(innerHeight, this.place.clientHeight || innerHeight) / height) + 16;
     const first = all ? 0 : Math.max(0, Math.min(this.lines.length - 1, Math.floor(this.place.scrollTop / height) - 8));
     const last = Math.min(this.lines.length, all || first + fits);

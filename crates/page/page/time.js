@@ -142,13 +142,37 @@ const signed = share => {
   return share > 0 ? `+${text}` : text;
 };
 
-const showFindings = (model, range, choose) => {
+// What grew most and what shrank most from the first stretch to the second, by CPU time for its length.
+const showGrown = (model, one, other, open) => {
+  $('grown').hidden = !other;
+  if (!other) return;
+  const run = model.column('run_ns'), [a, b] = [one, other].map(range => model.lengthNs(range));
+  const change = row => (row.sum(run, ...other) ?? 0) / b - (row.sum(run, ...one) ?? 0) / a;
+  const changes = [...model.rows.values()].map(row => [row, change(row)]).filter(([, by]) => Math.abs(by) >= 0.0005);
+  changes.sort((x, y) => y[1] - x[1]);
+  const told = ([row, by]) => {
+    const name = `${nameOf(row)}${row.pid === null ? '' : ` ${row.pid}`}${row.kind === 'exited' ? ' (exited)' : ''}`;
+    const who = row.kind === 'other' ? name : part('button', { class: 'link', onclick: () => open(row.key) }, name);
+    return [who, ` ${by > 0 ? '+' : '−'}${percent(Math.abs(by), 1)} % of a CPU`];
+  };
+  const list = (words, of) => of.length ? [words, ...of.flatMap((one, i) => [i ? ', ' : '', ...told(one)]), '. '] : [];
+  const grew = list('Grew most: ', changes.filter(([, by]) => by > 0).slice(0, 3));
+  const shrank = list('Shrank most: ', changes.filter(([, by]) => by < 0).reverse().slice(0, 3));
+  fill($('grown'), ...(changes.length ? [...grew, ...shrank] : ['Nobody used more or less CPU time.']));
+};
+
+// What a finding leads to, in words; null: nowhere.
+const leadWords = leads => leads?.group ? 'its group' : leads?.row ? 'the process' : leads?.command ? `all ${leads.command}` : null;
+
+const showFindings = (model, range, choose, lead) => {
   const [from_us, to_us] = model.timeOf(range);
   const here = model.marks.filter(mark => mark.to_us > from_us && mark.from_us < to_us);
   here.sort((a, b) => b.about_ns - a.about_ns);
   const items = here.slice(0, 100).map(mark => part('li', {},
     part('button', { onclick: () => choose([mark.from_us, mark.to_us]) }, mark.sentence),
     ` · ${stretchWords([mark.from_us, mark.to_us])}${mark.windows > 1 ? `, ${count(mark.windows)} windows` : ''}`,
+    leadWords(mark.leads) && ' · ',
+    leadWords(mark.leads) && part('button', { class: 'lead', onclick: () => lead(mark) }, `Look at ${leadWords(mark.leads)}`),
     part('span', { class: 'evidence', text: mark.evidence })));
   const more = here.length - items.length + model.marksLeftOut;
   if (more > 0) items.push(part('li', { text: `and ${count(more)} more, about less` }));
@@ -156,14 +180,21 @@ const showFindings = (model, range, choose) => {
   fill($('findings'), ...items);
 };
 
-const showMarks = (plot, model, choose) => {
+// Stretches of time over a picture: each with its words, a class, and what is done when somebody chooses it.
+const fillLane = (plot, stretches) => {
   const span = plot.to_us - plot.from_us;
-  const marks = model.marks.filter(mark => mark.to_us > plot.from_us && mark.from_us < plot.to_us);
-  fill(plot.lane, ...marks.map(mark => {
-    const made = part('i', { title: `${mark.sentence} · ${stretchWords([mark.from_us, mark.to_us])}`, onclick: () => choose([mark.from_us, mark.to_us]) });
-    const [left, right] = [mark.from_us, mark.to_us].map(us => Math.max(0, Math.min(1, (us - plot.from_us) / span)));
+  const there = stretches.filter(({ time }) => time[1] > plot.from_us && time[0] < plot.to_us);
+  fill(plot.lane, ...there.map(({ time, title, kind, go }) => {
+    const made = part('i', { title, class: kind, onclick: go });
+    const [left, right] = time.map(us => Math.max(0, Math.min(1, (us - plot.from_us) / span)));
     made.style.left = `${100 * left}%`;
     made.style.width = `${100 * (right - left)}%`;
     return made;
   }));
 };
+
+const showMarks = (plot, model, lead) => fillLane(plot, model.marks.map(mark => {
+  const time = [mark.from_us, mark.to_us];
+  const to = leadWords(mark.leads);
+  return { time, title: `${mark.sentence} · ${stretchWords(time)}${to ? ` · leads to ${to}` : ''}`, kind: mark.id, go: () => lead(mark) };
+}));

@@ -10,7 +10,7 @@ pub(crate) struct Cells {
 }
 
 /// The same by column, as it is written.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Columns {
     /// The first slot, then how much further each next one is.
     slots: Vec<u32>,

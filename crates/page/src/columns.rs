@@ -46,22 +46,33 @@ pub(crate) fn of_row(row: &Row, columns: &[&Column], context: &Context) -> Vec<O
     columns.iter().map(value).collect()
 }
 
+/// The figures of a thread, as far as they are its own.
+pub(crate) fn of_thread(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>> {
+    let value = |column: &&Column| match (column.id, counter(column)) {
+        (ColumnId::LifeNs, _) => Some(task.life_ns),
+        (ColumnId::UserNs | ColumnId::SystemNs, _) if did_not_run(task) => Some(0),
+        (_, counter) => task.delta.get(counter?),
+    };
+    columns.iter().map(value).collect()
+}
+
+fn counter(column: &Column) -> Option<Counter> {
+    Counter::ALL.iter().find(|counter| counter.info().id == column.name).copied()
+}
+
+/// Where user and system time are not told apart: of what did not run both are nothing.
+fn did_not_run(task: &TaskDelta) -> bool {
+    task.delta.get(Counter::RunNs) == Some(0)
+}
+
 /// The figures of a task to which nothing happened: it did one thing all the time.
 pub(crate) fn of_still(task: &TaskDelta, columns: &[&Column]) -> Vec<Option<u64>> {
-    let value = |column: &&Column| {
-        let counter = Counter::ALL.iter().find(|counter| counter.info().id == column.name);
-        match (column.id, counter) {
-            (ColumnId::LifeNs, _) => Some(task.life_ns),
-            // Where they are not told apart: of what did not run both are nothing.
-            (ColumnId::UserNs | ColumnId::SystemNs, _)
-                if task.delta.get(Counter::RunNs) == Some(0) =>
-            {
-                Some(0)
-            }
-            (_, Some(&counter)) => task.delta.get(counter),
-            // Shares of its CPU time, of which there is none, and what exited.
-            (_, None) => Some(0),
-        }
+    let value = |column: &&Column| match (column.id, counter(column)) {
+        (ColumnId::LifeNs, _) => Some(task.life_ns),
+        (ColumnId::UserNs | ColumnId::SystemNs, _) if did_not_run(task) => Some(0),
+        (_, Some(counter)) => task.delta.get(counter),
+        // Shares of its CPU time, of which there is none, and what exited.
+        (_, None) => Some(0),
     };
     columns.iter().map(value).collect()
 }

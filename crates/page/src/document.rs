@@ -5,6 +5,7 @@ use crate::cells::Columns;
 use crate::columns::Told;
 use crate::gaps::Gap;
 use crate::marks::Mark;
+use crate::reading::GROUP_COLUMNS;
 use serde::Serialize;
 
 /// The name of the form.
@@ -31,6 +32,61 @@ pub struct Document {
     pub(crate) marks_left_out: usize,
     pub(crate) rows: Vec<Row>,
     pub(crate) rows_left_out: Others,
+    /// What is told of groups.
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    pub(crate) group_columns: &'static [&'static str],
+    pub(crate) groups: Vec<Group>,
+    pub(crate) groups_left_out: Others,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) threads_left_out: Others,
+}
+
+/// A control group, or those together that have no row of their own. All text is escaped.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Group {
+    /// What it is called in the page's address.
+    pub key: String,
+    /// Below the root of its hierarchy, where somebody told it.
+    pub path: Option<String>,
+    /// What the path says it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<String>,
+    #[serde(flatten)]
+    pub names: GroupNames,
+    /// What it may use, from which slot on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<LimitOf>,
+    #[serde(flatten)]
+    pub cells: Columns,
+}
+
+/// Whose a group is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct GroupNames {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+}
+
+/// From this slot on: the weight, the CPUs that its own quota allows (none: no quota), cpu.max.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct LimitOf(pub u32, pub Option<u64>, pub Option<f64>, pub Option<String>);
+
+/// A thread of a process that has several. All text is escaped.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Thread {
+    pub key: String,
+    /// Its process's key.
+    pub process: String,
+    pub tid: u32,
+    pub comm: String,
+    #[serde(flatten)]
+    pub cells: Columns,
 }
 
 /// Who has no row of their own.
@@ -142,6 +198,11 @@ impl Document {
             marks_left_out: 0,
             rows: Vec::new(),
             rows_left_out: Others::default(),
+            group_columns: &GROUP_COLUMNS,
+            groups: Vec::new(),
+            groups_left_out: Others::default(),
+            threads: Vec::new(),
+            threads_left_out: Others::default(),
         }
     }
 

@@ -3,6 +3,21 @@
 use crate::document::Others;
 use exactop_model::{Book, Comm, Counter, Counters, Row, RowKind, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
+
+/// A thread of a process, in all of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Thread {
+    pub boot: u32,
+    pub key: TaskKey,
+}
+
+/// A control group, in all of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct GroupId {
+    pub boot: u32,
+    pub id: u64,
+}
 
 /// Who it is, in all of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,12 +86,8 @@ impl Weight {
         Weight { first: at, last: at, ..Weight::default() }
     }
 
-    /// Takes what it did in a window.
-    pub fn add(&mut self, delta: &Counters, at: u32, length_ns: u64) {
-        let wanted = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
-        let parts = wanted.iter().filter_map(|&counter| delta.get(counter));
-        // A recording says what it likes.
-        let ns = parts.fold(0u64, u64::saturating_add);
+    /// Takes how much it used and wanted in a window.
+    fn add(&mut self, ns: u64, at: u32, length_ns: u64) {
         self.total_ns = self.total_ns.saturating_add(ns);
         self.last = at;
         self.most = self.most.max(ns as f64 / length_ns.max(1) as f64);
@@ -89,24 +100,32 @@ impl Weight {
     }
 }
 
+/// CPU time used, and wanted.
+pub(crate) fn wanted_ns(delta: &Counters) -> u64 {
+    let wanted = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
+    let parts = wanted.iter().filter_map(|&counter| delta.get(counter));
+    // A recording says what it likes.
+    parts.fold(0u64, u64::saturating_add)
+}
+
 /// Everyone so far; of very many, those that matter most.
 #[derive(Debug)]
-pub(crate) struct Weights {
-    of: FxHashMap<Who, Weight>,
+pub(crate) struct Weights<K = Who> {
+    of: FxHashMap<K, Weight>,
     most: usize,
     /// How many were let go again. One that comes again may be among them more than once.
     forgotten: u64,
 }
 
-impl Weights {
+impl<K: Copy + Ord + Hash> Weights<K> {
     /// So many at once.
-    pub fn new(most: usize) -> Weights {
+    pub fn new(most: usize) -> Weights<K> {
         Weights { of: FxHashMap::default(), most: most.max(4), forgotten: 0 }
     }
 
-    /// Adds what somebody did in a window.
-    pub fn add(&mut self, who: Who, delta: &Counters, at: u32, length_ns: u64) {
-        self.of.entry(who).or_insert_with(|| Weight::from(at)).add(delta, at, length_ns);
+    /// Adds how much somebody used and wanted in a window.
+    pub fn add(&mut self, who: K, ns: u64, at: u32, length_ns: u64) {
+        self.of.entry(who).or_insert_with(|| Weight::from(at)).add(ns, at, length_ns);
         if self.of.len() > self.most {
             self.forget();
         }
@@ -117,7 +136,7 @@ impl Weights {
         let (by_total, by_most) = sorted(&self.of);
         let quarter = self.most / 4;
         let kept = by_total.iter().take(quarter).chain(by_most.iter().take(quarter));
-        let kept: FxHashMap<Who, Weight> = kept.map(|(who, weight)| (**who, **weight)).collect();
+        let kept: FxHashMap<K, Weight> = kept.map(|(who, weight)| (**who, **weight)).collect();
         self.forgotten += (self.of.len() - kept.len()) as u64;
         self.of = kept;
     }
@@ -129,11 +148,11 @@ impl Weights {
     }
 }
 
-type Ranked<'a> = Vec<(&'a Who, &'a Weight)>;
+type Ranked<'a, K> = Vec<(&'a K, &'a Weight)>;
 
 /// By all they used, and by the most they used in a window.
-fn sorted(weights: &FxHashMap<Who, Weight>) -> (Ranked<'_>, Ranked<'_>) {
-    let mut by_total: Ranked = weights.iter().collect();
+fn sorted<K: Copy + Ord + Hash>(weights: &FxHashMap<K, Weight>) -> (Ranked<'_, K>, Ranked<'_, K>) {
+    let mut by_total: Ranked<K> = weights.iter().collect();
     by_total.sort_by(|(a, x), (b, y)| y.total_ns.cmp(&x.total_ns).then_with(|| a.cmp(b)));
     let mut by_most = by_total.clone();
     by_most.sort_by(|(_, x), (_, y)| y.most.total_cmp(&x.most));
@@ -160,12 +179,12 @@ impl Place {
 
 /// Those that have rows of their own, numbered, the heaviest first: those that used most in all, and
 /// those that used most in one window, in turn, while there is room.
-pub(crate) fn choose(
-    weights: &Weights,
+pub(crate) fn choose<K: Copy + Ord + Hash>(
+    weights: &Weights<K>,
     slots: &[u32],
     room: usize,
     rows: usize,
-) -> FxHashMap<Who, Place> {
+) -> FxHashMap<K, Place> {
     let (by_total, by_most) = sorted(&weights.of);
     let in_turn = by_total.into_iter().zip(by_most).flat_map(|(total, most)| [total, most]);
     let (mut chosen, mut left) = (FxHashMap::default(), room);
@@ -219,10 +238,8 @@ mod tests {
     #[test]
     fn of_very_many_those_stay_that_matter() {
         let mut weights = Weights::new(100);
-        let mut run = Counters::zero();
         for tgid in 0..10_000 {
-            run.set(Counter::RunNs, if tgid == 77 { 1000 } else { 1 });
-            weights.add(who(tgid), &run, tgid, 2000);
+            weights.add(who(tgid), if tgid == 77 { 1000 } else { 1 }, tgid, 2000);
             assert!(weights.of.len() <= 100);
         }
         assert!(weights.of.contains_key(&who(77)));

@@ -7,14 +7,16 @@ use sha2::{Digest, Sha256};
 const PAGE: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/page.css");
 /// In the order in which they need each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("../page/data.js"),
     include_str!("../page/words.js"),
     include_str!("../page/address.js"),
     include_str!("../page/plot.js"),
     include_str!("../page/time.js"),
     include_str!("../page/table.js"),
+    include_str!("../page/look.js"),
     include_str!("../page/row.js"),
+    include_str!("../page/groups.js"),
     include_str!("../page/page.js"),
 ];
 
@@ -89,6 +91,13 @@ mod tests {
         assert!(!data.contains(['<', '>', '&', '\u{2028}']), "{data}");
         assert_eq!(page.matches("</script>").count(), 2, "the data and the script");
         assert!(page.contains("<title>&lt;/title&gt;&#123;&#123;DATA}}</title>"));
+    }
+
+    #[test]
+    fn the_page_without_data_is_small() {
+        let bytes = html("a page", None).len();
+        println!("{bytes} bytes");
+        assert!(bytes <= 300_000, "{bytes}");
     }
 
     #[test]

@@ -4,9 +4,11 @@ use crate::columns::{columns, Told};
 use crate::document::{About, Document, Words};
 use crate::entities::{choose, Place, Weights, Who};
 use crate::moment::Moment;
-use crate::reading::{key, survey, Filling};
+use crate::reading::{key, of_processes, survey, survey_groups, Chosen, Filling};
 use crate::slots::Limits;
+use exactop_model::cgroups::GroupRow;
 use exactop_model::escape::escape_str;
+use exactop_model::findings::Finding;
 use exactop_model::{AccountId, Book, Detail, Window};
 use exactop_recording::{Machine, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,6 +19,10 @@ use std::collections::HashMap;
 const ROWS: usize = 120;
 /// and of those that had one before; the rest is `~other`.
 const STILL: usize = 120;
+/// Control groups of a window, at most,
+const GROUPS: usize = 400;
+/// and threads of processes that somebody looks at.
+const THREADS: usize = 400;
 
 /// What was just measured.
 #[derive(Debug)]
@@ -31,6 +37,12 @@ pub struct Measured<'a> {
     pub machine: &'a Machine,
     /// What was read of processes, by their leaders' accounts.
     pub details: &'a HashMap<AccountId, Detail>,
+    /// What the kernel's files said of control groups, where somebody read them.
+    pub groups: Option<&'a [GroupRow]>,
+    /// What there is to say of it.
+    pub findings: &'a [Finding],
+    /// Processes whose threads are told, too.
+    pub watched: &'a [u32],
 }
 
 impl Moment for Measured<'_> {
@@ -57,6 +69,14 @@ impl Moment for Measured<'_> {
 
     fn known(&self, leader: AccountId) -> Option<Detail> {
         self.details.get(&leader).cloned()
+    }
+
+    fn group_files(&self) -> Option<Vec<GroupRow>> {
+        self.groups.map(<[GroupRow]>::to_vec)
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.findings.to_vec()
     }
 }
 
@@ -96,9 +116,19 @@ impl Live {
             chosen.insert(who, Place { number, first: 0, last: 0 });
         }
         let cpus = of.window.cpus.iter().map(|cpu| cpu.time.cpu).collect();
+        let mut groups = Weights::new(limits.weighed);
+        survey_groups(&mut groups, of, 0, 0);
+        let chosen = Chosen {
+            rows: chosen,
+            groups: choose(&groups, &[0], GROUPS, GROUPS),
+            threads: of_processes(of.watched, of, THREADS),
+        };
+        let groups_left_out = groups.others(chosen.groups.len());
         let mut filling = Filling::new(columns(), vec![0], chosen, cpus, &limits);
         filling.take(of, 0, true);
         let mut document = filling.finish();
+        document.groups_left_out = groups_left_out;
+        document.group_columns = &[];
         // These are told once.
         document.columns.clear();
         document.accounts = &[];

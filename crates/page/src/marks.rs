@@ -1,7 +1,10 @@
 //! Findings, followed from window to window: what is said of ten windows in a row is one mark.
 
-use exactop_model::findings::{Finding, Subject};
+use crate::entities::Who;
+use crate::reading::key;
+use exactop_model::findings::{Finding, Leads, ShortLived, Subject, Waited, What};
 use exactop_model::words::findings::{evidence, sentence};
+use exactop_model::TaskKey;
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 
@@ -21,6 +24,36 @@ pub(crate) struct Mark {
     /// What it is about, so that one window's is told to go on in the next.
     #[serde(serialize_with = "in_short")]
     subject: Subject,
+    /// Where more is to be seen of it: of the window in which it was worst.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leads: Option<Lead>,
+}
+
+/// A place on the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Lead {
+    /// A control group's key.
+    Group(String),
+    /// A row's key.
+    Row(String),
+    /// Rows of a command.
+    Command(String),
+}
+
+impl Lead {
+    fn of(finding: &Finding, boot: u32) -> Option<Lead> {
+        match (&finding.what, finding.leads()?) {
+            (What::Throttled(group), _) => Some(Lead::Group(format!("{boot}.{}", group.cgroup_id))),
+            (_, Leads::Process(TaskKey { tgid, start_ns, .. })) => {
+                Some(Lead::Row(key(&Who::Process { boot, tgid, start_ns })))
+            }
+            (What::Waited(Waited { comm, .. }) | What::ShortLived(ShortLived { comm, .. }), _) => {
+                Some(Lead::Command(comm.to_string()))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn in_short<S: Serializer>(subject: &Subject, serializer: S) -> Result<S::Ok, S::Error> {
@@ -57,7 +90,7 @@ impl Marks {
     }
 
     /// Takes what a window has to say.
-    pub fn take(&mut self, findings: &[Finding], then: Then) {
+    pub fn take(&mut self, findings: &[Finding], then: Then, boot: u32) {
         if !then.goes_on {
             self.done.append(&mut self.open);
         }
@@ -66,8 +99,8 @@ impl Marks {
             let subject = finding.subject();
             let same = |mark: &Mark| mark.subject == subject && mark.id == finding.id();
             let mark = before.iter().position(same).map(|at| before.swap_remove(at));
-            let mut mark = mark.unwrap_or_else(|| Mark::new(finding, then));
-            mark.add(finding, then);
+            let mut mark = mark.unwrap_or_else(|| Mark::new(finding, then, boot));
+            mark.add(finding, then, boot);
             self.open.push(mark);
         }
         self.done.append(&mut before);
@@ -92,7 +125,7 @@ impl Marks {
 }
 
 impl Mark {
-    fn new(finding: &Finding, then: Then) -> Mark {
+    fn new(finding: &Finding, then: Then, boot: u32) -> Mark {
         Mark {
             id: finding.id(),
             sentence: sentence(finding, then.length_ns),
@@ -103,10 +136,11 @@ impl Mark {
             about_ns: 0,
             worst_ns: finding.about_ns,
             subject: finding.subject(),
+            leads: Lead::of(finding, boot),
         }
     }
 
-    fn add(&mut self, finding: &Finding, then: Then) {
+    fn add(&mut self, finding: &Finding, then: Then, boot: u32) {
         self.to_us = then.to_us;
         self.windows += 1;
         self.about_ns = self.about_ns.saturating_add(finding.about_ns);
@@ -114,6 +148,7 @@ impl Mark {
             self.worst_ns = finding.about_ns;
             self.sentence = sentence(finding, then.length_ns);
             self.evidence = evidence(finding);
+            self.leads = Lead::of(finding, boot);
         }
     }
 }
@@ -121,7 +156,6 @@ impl Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::findings::What;
 
     fn stolen(ns: u64) -> Finding {
         let what = What::Stolen { steal_ns: ns, busy_ns: 1000 };
@@ -135,11 +169,11 @@ mod tests {
     #[test]
     fn windows_in_a_row_are_one_mark_and_a_gap_ends_it() {
         let mut marks = Marks::new(2);
-        marks.take(&[stolen(100)], then(0, false));
-        marks.take(&[stolen(700)], then(10, true));
-        marks.take(&[], then(20, true));
-        marks.take(&[stolen(50)], then(30, true));
-        marks.take(&[stolen(60)], then(90, false));
+        marks.take(&[stolen(100)], then(0, false), 0);
+        marks.take(&[stolen(700)], then(10, true), 0);
+        marks.take(&[], then(20, true), 0);
+        marks.take(&[stolen(50)], then(30, true), 0);
+        marks.take(&[stolen(60)], then(90, false), 0);
         let (marks, left_out) = marks.finish();
         let told: Vec<_> = marks.iter().map(|m| (m.from_us, m.to_us, m.windows)).collect();
         assert_eq!((told, left_out), (vec![(0, 20, 2), (90, 100, 1)], 1));
@@ -150,7 +184,7 @@ mod tests {
     fn there_are_never_many_more_than_are_kept() {
         let mut marks = Marks::new(5);
         for at in 0..1000i64 {
-            marks.take(&[stolen(100 + at as u64 % 300)], then(20 * at, false));
+            marks.take(&[stolen(100 + at as u64 % 300)], then(20 * at, false), 0);
             assert!(marks.done.len() <= 10);
         }
         let (marks, left_out) = marks.finish();

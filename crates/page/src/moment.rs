@@ -1,5 +1,7 @@
 //! A window and what is known at its end, be it recorded or just measured.
 
+use exactop_model::cgroups::GroupRow;
+use exactop_model::findings::{self, Finding};
 use exactop_model::{AccountId, Book, Detail, Window};
 use exactop_recording::{Machine, Replay, Span};
 
@@ -14,6 +16,12 @@ pub(crate) trait Moment {
     fn is_anonymous(&self) -> bool;
     /// What was read of the process whose leader has this account.
     fn known(&self, leader: AccountId) -> Option<Detail>;
+    /// What the kernel's own files said of control groups over the window, where somebody read them.
+    fn group_files(&self) -> Option<Vec<GroupRow>>;
+    /// What there is to say.
+    fn findings(&self) -> Vec<Finding> {
+        findings::of(self.window(), self.book())
+    }
 }
 
 /// One that was recorded.
@@ -53,5 +61,9 @@ impl Moment for Recorded<'_> {
 
     fn known(&self, leader: AccountId) -> Option<Detail> {
         self.replay.known(leader)
+    }
+
+    fn group_files(&self) -> Option<Vec<GroupRow>> {
+        self.replay.group_rows()
     }
 }

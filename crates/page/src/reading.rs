@@ -2,19 +2,62 @@
 //! alone, so that a week of windows takes no more memory than an hour.
 
 mod filling;
+mod groups;
 mod names;
+mod threads;
 
 use crate::columns::columns;
 use crate::document::Document;
-use crate::entities::{choose, Weights, Who};
+use crate::entities::{choose, wanted_ns, GroupId, Place, Thread, Weights, Who};
 use crate::moment::{Moment, Recorded};
 use crate::slots::{layout, Limits, Piece};
 use exactop_model::window::TaskDelta;
 use exactop_model::{Frame, FrameOptions};
 use exactop_recording::{Recording, RecordingError, When, Windows};
 pub(crate) use filling::{key, Filling};
-use rustc_hash::FxHashSet;
+pub(crate) use groups::COLUMNS as GROUP_COLUMNS;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
+pub(crate) use threads::of_processes;
+
+/// Who and what has figures of its own.
+#[derive(Debug, Default)]
+pub(crate) struct Chosen {
+    pub rows: FxHashMap<Who, Place>,
+    pub groups: FxHashMap<GroupId, Place>,
+    pub threads: FxHashMap<Thread, Place>,
+}
+
+/// What speaks for everyone and everything.
+#[derive(Debug)]
+struct Survey {
+    rows: Weights,
+    groups: Weights<GroupId>,
+    threads: Weights<Thread>,
+}
+
+impl Survey {
+    fn new(most: usize) -> Survey {
+        Survey { rows: Weights::new(most), groups: Weights::new(most), threads: Weights::new(most) }
+    }
+
+    fn take(&mut self, moment: &dyn Moment, boot: u32, at: u32) {
+        survey(&mut self.rows, moment, boot, at);
+        groups::survey(&mut self.groups, moment, boot, at);
+        threads::survey(&mut self.threads, moment, boot, at);
+    }
+
+    /// Those for whom there is room beside all others together, who are in every slot.
+    fn choose(&self, slots: &[u32], limits: &Limits) -> Chosen {
+        let others = slots.last().map_or(1, |&slot| slot as usize + 1);
+        let room = |cells: usize| cells.saturating_sub(others);
+        Chosen {
+            rows: choose(&self.rows, slots, room(limits.row_cells), limits.rows),
+            groups: choose(&self.groups, slots, room(limits.group_cells), limits.groups),
+            threads: choose(&self.threads, slots, limits.thread_cells, limits.threads),
+        }
+    }
+}
 
 /// Reads a stretch of a recording, which is given twice, opened at the same time.
 ///
@@ -27,12 +70,12 @@ pub fn read(
 ) -> Result<Document, RecordingError> {
     let [first, second] = recordings;
     let (mut boots, mut pieces) = (Boots::default(), Vec::new());
-    let (mut weights, mut cpus) = (Weights::new(limits.weighed), BTreeSet::new());
+    let (mut weights, mut cpus) = (Survey::new(limits.weighed), BTreeSet::new());
     let mut windows = Windows::of(first, when)?;
     while windows.advance()? {
         let Some(moment) = Recorded::at(windows.replay()) else { continue };
         let (boot, goes_on) = boots.enter(&moment);
-        survey(&mut weights, &moment, boot, pieces.len() as u32);
+        weights.take(&moment, boot, pieces.len() as u32);
         for cpu in &moment.window().cpus {
             cpus.insert(cpu.time.cpu);
             if cpus.len() > limits.cpu_cells {
@@ -42,13 +85,15 @@ pub fn read(
         pieces.push(Piece { goes_on, cpus: moment.window().cpus.len() });
     }
     let slots = layout(&pieces, limits);
-    // All others together are a row that lives all the time.
-    let others = slots.last().map_or(1, |&slot| slot as usize + 1);
-    let room = limits.row_cells.saturating_sub(others);
-    let chosen = choose(&weights, &slots, room, limits.rows);
-    let left_out = weights.others(chosen.len());
+    let chosen = weights.choose(&slots, limits);
+    let left_out = [
+        weights.rows.others(chosen.rows.len()),
+        weights.groups.others(chosen.groups.len()),
+        weights.threads.others(chosen.threads.len()),
+    ];
     drop(weights);
-    let cpus = cpus.into_iter().take(limits.cpus(others)).collect();
+    let last = slots.last().map_or(1, |&slot| slot as usize + 1);
+    let cpus = cpus.into_iter().take(limits.cpus(last)).collect();
     let mut filling = Filling::new(columns(), slots, chosen, cpus, limits);
     let mut boots = Boots::default();
     let mut windows = Windows::of(second, when)?;
@@ -64,7 +109,7 @@ pub fn read(
     }
     filling.gaps(windows.gaps());
     let mut document = filling.finish();
-    document.rows_left_out = left_out;
+    [document.rows_left_out, document.groups_left_out, document.threads_left_out] = left_out;
     Ok(document)
 }
 
@@ -92,16 +137,27 @@ impl Boots {
     }
 }
 
+/// Adds what speaks for every control group in a window, of which this is the number.
+pub(crate) fn survey_groups(
+    weights: &mut Weights<GroupId>,
+    moment: &dyn Moment,
+    boot: u32,
+    at: u32,
+) {
+    groups::survey(weights, moment, boot, at);
+}
+
 /// Adds what speaks for everyone in a window, of which this is the number.
 pub(crate) fn survey(weights: &mut Weights, moment: &dyn Moment, boot: u32, at: u32) {
     let (window, book) = (moment.window(), moment.book());
     let length_ns = window.length_ns();
     let frame = Frame::new(window, book, &FrameOptions::default());
     for row in frame.rows.iter().chain(&frame.exited) {
-        weights.add(Who::of(row, boot, book), &row.delta, at, length_ns);
+        weights.add(Who::of(row, boot, book), wanted_ns(&row.delta), at, length_ns);
     }
     for task in waiting_alone(moment, &frame) {
-        weights.add(Who::of_task(&task.sample, boot, book), &task.delta, at, length_ns);
+        let who = Who::of_task(&task.sample, boot, book);
+        weights.add(who, wanted_ns(&task.delta), at, length_ns);
     }
 }
 

@@ -11,6 +11,14 @@ pub struct Limits {
     pub row_cells: usize,
     /// Rows.
     pub rows: usize,
+    /// Figures of control groups, as those of rows.
+    pub group_cells: usize,
+    /// Control groups.
+    pub groups: usize,
+    /// Figures of threads, as those of rows.
+    pub thread_cells: usize,
+    /// Threads.
+    pub threads: usize,
     /// Findings.
     pub marks: usize,
     /// Gaps.
@@ -20,13 +28,17 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// A page of some 8 MB at most: a column has three bytes for most figures.
+    /// A page of some 12 MB at most: a column has three bytes for most figures.
     fn default() -> Limits {
         Limits {
             slots: 720,
             cpu_cells: 120_000,
             row_cells: 60_000,
             rows: 20_000,
+            group_cells: 50_000,
+            groups: 2000,
+            thread_cells: 15_000,
+            threads: 2000,
             marks: 400,
             gaps: 1000,
             weighed: 200_000,

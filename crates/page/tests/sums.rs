@@ -3,7 +3,7 @@
 
 mod drawn;
 
-use drawn::{json, Planted, CPUS, SECOND, SPIKE_NS};
+use drawn::{json, Planted, CAPPED, CPUS, SECOND, SPIKE_NS};
 use exactop_page::Limits;
 use serde_json::Value;
 
@@ -12,6 +12,10 @@ const FEW: Limits = Limits {
     cpu_cells: 10_000,
     row_cells: 160,
     rows: 1000,
+    group_cells: 60,
+    groups: 10,
+    thread_cells: 60,
+    threads: 10,
     marks: 400,
     gaps: 100,
     weighed: 1000,
@@ -174,4 +178,73 @@ fn very_many_of_anything_are_bounded_and_counted() {
     assert_eq!(sums, list(&page["slots"]["capacity_ns"]));
     let run: i64 = rows.iter().flat_map(|row| figures(&page, row, "run_ns")).flatten().sum();
     assert_eq!(run, parts[..2].iter().flatten().sum::<i64>());
+}
+
+/// The n-th figure of a group by slot, summed.
+fn of_group(group: &Value, n: usize) -> Option<i64> {
+    let figures = &group["figures"][n];
+    let slots = group["slots"].as_array().map_or(0, Vec::len) as i64;
+    match figures.as_array() {
+        Some(each) => each.iter().map(Value::as_i64).sum(),
+        None => figures.as_i64().map(|same| same * slots),
+    }
+}
+
+#[test]
+fn groups_are_charged_with_all_of_the_tasks_time() {
+    for limits in [FEW, Limits { groups: 1, ..FEW }, Limits::default()] {
+        let planted = Planted { quota: Some(1), ..Planted::default() };
+        let page = json(&planted, &limits);
+        let (parts, _) = of_slots(&page);
+        let all: i64 = parts[..2].iter().flatten().sum();
+        let groups = page["groups"].as_array().expect("groups");
+        let has_others = groups.iter().any(|group| group["key"] == "other");
+        assert_eq!(has_others, limits.groups == 1 || limits.group_cells == 60, "{groups:#?}");
+        assert_eq!(groups.iter().filter_map(|group| of_group(group, 0)).sum::<i64>(), all);
+        if has_others {
+            let others = groups.last().expect("one");
+            assert_eq!(of_group(others, 4), None, "counts of the kernel are of all below");
+        }
+    }
+}
+
+#[test]
+fn a_group_has_what_its_limit_costs_beside_what_it_may_use() {
+    let planted = Planted { quota: Some(41), ..Planted::default() };
+    let page = json(&planted, &Limits::default());
+    let groups = page["groups"].as_array().expect("groups");
+    let of = |path: &str| groups.iter().find(|group| group["path"] == path).expect("a group");
+    let (capped, shop) = (of(CAPPED), of("/shop"));
+    let second = SECOND as i64;
+    assert_eq!((of_group(capped, 0), of_group(capped, 2)), (Some(48 * second), Some(72 * second)));
+    // Nobody read the kernel's files before.
+    assert_eq!(of_group(capped, 4), None);
+    assert_eq!(capped["figures"][4][39], Value::Null);
+    assert_eq!(capped["figures"][4][40].as_i64(), Some(second * 2 / 5));
+    assert_eq!(
+        capped["limits"][0].as_array().map(|limit| (&limit[0], &limit[2])),
+        Some((&40.into(), &2.0.into()))
+    );
+    assert_eq!(capped["limits"].as_array().map(Vec::len), Some(1), "it did not change");
+    assert_eq!((of_group(shop, 4), &shop["limits"][0][2]), (Some(32 * second), &0.4.into()));
+    // The finding leads there.
+    let marks = page["marks"].as_array().expect("marks");
+    let mark = marks.iter().find(|mark| mark["id"] == "throttled").expect("a finding");
+    assert_eq!(mark["leads"]["group"], capped["key"]);
+}
+
+#[test]
+fn threads_are_all_of_their_process() {
+    let planted = Planted { threads: true, ..Planted::default() };
+    for limits in [Limits::default(), Limits { slots: 20, ..Limits::default() }] {
+        let page = json(&planted, &limits);
+        let threads = page["threads"].as_array().expect("threads");
+        assert_eq!(threads.len(), 3, "of no process that has one");
+        let process = row(&page, "pool");
+        for column in ["run_ns", "sleep_ns", "life_ns"] {
+            let of = |row| figures(&page, row, column).into_iter().flatten().sum::<i64>();
+            assert_eq!(threads.iter().map(of).sum::<i64>(), of(process), "{column}");
+        }
+        assert!(threads.iter().all(|thread| thread["process"] == process["key"]));
+    }
 }

@@ -2,7 +2,7 @@
 //! they were read; or, where somebody looked at them, what the kernel's files said, too.
 
 use crate::replay::Replay;
-use exactop_model::cgroups::{rows, uses, GroupSample, Groups};
+use exactop_model::cgroups::{rows, uses, GroupRow, GroupSample, Groups};
 use exactop_model::escape::escape;
 use exactop_model::{Book, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,12 @@ impl Replay {
             no_ledger: (!is_ledger).then(|| format!("the source is {}", source.name())),
             rows,
         }))
+    }
+
+    /// What the kernel's own files said of groups over that window, if somebody looked at them.
+    pub fn group_rows(&self) -> Option<Vec<GroupRow>> {
+        let files = self.group_files()?;
+        Some(rows(&files.before, &files.after, None))
     }
 
     /// The groups that living processes are in, by number, with their paths.

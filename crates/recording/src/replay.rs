@@ -13,6 +13,7 @@ use exactop_model::{
     AccountId, Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Row, RowKind, Snapshot,
     Window,
 };
+use std::sync::Arc;
 
 /// The needs that come from files of the row's process, and bring its parent and priority with
 /// them.
@@ -293,8 +294,9 @@ impl Feed for Replay {
                 _ => self.fill(row, needs),
             }
             if needs.has(Needs::NAMES) {
-                if let Some(named) = self.book.named(row.ident.cgroup_id) {
-                    row.detail.named = Ok(named);
+                if let Some(group) = row.ident.cgroup_id.and_then(|id| self.book.group(id)) {
+                    row.detail.named = Ok(Arc::clone(&group.named));
+                    row.detail.cgroup = Ok(group.path.clone());
                 }
             }
         }

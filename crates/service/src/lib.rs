@@ -15,6 +15,7 @@ pub mod ask;
 pub mod beat;
 mod error;
 mod looker;
+mod notices;
 mod remote;
 pub mod schedule;
 mod server;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use error::ServiceError;
 pub use looker::Looker;
+pub use notices::Log;
 pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
 pub use server::{now_ns, Attach, Notice, Programs, Server, Wanted};

@@ -7,8 +7,11 @@ mod readers;
 mod ready;
 mod refused_file;
 mod seen;
+mod shares;
 mod socket;
 mod telling;
+#[cfg(test)]
+mod tests;
 
 use crate::ask::{Look, Window};
 use crate::beat::MOST_ENDS;
@@ -26,15 +29,13 @@ use ready::{For, Ready};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::time::{clock_gettime, ClockId};
 use seen::Seen;
+use shares::READERS;
 use socket::Socket;
 use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use telling::{Telling, Told};
-
-/// So many read at most.
-const READERS: usize = 128;
 
 /// What there is to tell whoever looks after the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,9 @@ pub struct Wanted {
     /// The process that is watched: that of the first who asked for one.
     pub watch: Option<u32>,
 }
+
+/// Who has a place and asks for nothing is told this.
+const IDLE: &str = "nothing was asked for a minute: connect again";
 
 /// Serves snapshots to whoever connects.
 #[derive(Debug)]
@@ -113,12 +117,16 @@ impl Server {
 
     /// What the next window is to have.
     pub fn wanted(&self) -> Wanted {
-        let asks = self.readers.iter().filter_map(|reader| reader.wants.as_ref());
+        self.wanted_at(now_ns())
+    }
+
+    fn wanted_at(&self, now_ns: u64) -> Wanted {
+        let asks = self.readers.iter().filter_map(|reader| reader.wants_at(now_ns));
         // Who has other numbers means another process by this one.
         let of_all = self.readers.iter().filter(|reader| reader.namespace.is_none());
         Wanted {
             needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
-            watch: of_all.filter_map(|reader| reader.wants.as_ref()?.watch).next(),
+            watch: of_all.filter_map(|reader| reader.wants_at(now_ns)?.watch).next(),
         }
     }
 
@@ -163,6 +171,7 @@ impl Server {
             self.attend(&self.ready.all());
         }
         self.look();
+        self.let_idle_go(now_ns());
         if own[0].contains(PollFlags::IN) {
             self.accept();
         }
@@ -182,8 +191,12 @@ impl Server {
             }
             for spoke in reader.read() {
                 match spoke {
-                    Spoke::Window(window) => ask(&mut self.schedule, reader, &window, now_ns),
+                    Spoke::Window(window) => {
+                        reader.asks(now_ns);
+                        ask(&mut self.schedule, reader, &window, now_ns);
+                    }
                     Spoke::Look(look) => {
+                        reader.asks(now_ns);
                         let looked = looked(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
                     }
@@ -226,6 +239,21 @@ impl Server {
         self.looking.end_due(now_ns());
     }
 
+    /// Who has a place and asks for nothing.
+    fn let_idle_go(&mut self, now_ns: u64) {
+        let looking = &self.looking;
+        let idle = |reader: &&mut Reader| reader.is_idle(now_ns) && !looking.has(reader.number);
+        let mut is_any = false;
+        for reader in self.readers.iter_mut().filter(idle) {
+            is_any = true;
+            self.notices.push(Notice::Refused(IDLE.into()));
+            reader.refuse(IDLE);
+        }
+        if is_any {
+            self.let_go();
+        }
+    }
+
     /// Who is gone, or did not read.
     fn let_go(&mut self) {
         for reader in self.readers.iter().filter(|reader| reader.is_over()) {
@@ -247,7 +275,7 @@ impl Server {
                 }
             };
             self.numbers += 1;
-            let mut reader = Reader::new(self.numbers, stream, whose);
+            let mut reader = Reader::new(self.numbers, stream, whose, now_ns());
             match self.ready.add(&reader) {
                 Ok(()) => self.readers.push(reader),
                 Err(error) => reader.refuse(&format!("nobody would hear you: {error}")),
@@ -255,18 +283,25 @@ impl Server {
         }
     }
 
-    fn admit(&mut self, stream: &UnixStream) -> Result<Whose, String> {
-        if self.readers.len() >= READERS {
-            // Whoever has said nothing yet goes first.
-            if let Some(silent) = self.readers.iter().position(|r| r.place == Place::New) {
-                self.readers.remove(silent);
-            }
-        }
-        if self.readers.len() >= READERS {
-            return Err(format!("{READERS} readers are served already"));
-        }
+    fn admit(&mut self, stream: &UnixStream) -> Result<(u32, Whose), String> {
+        let uid = socket::user(stream)?;
+        self.make_room(uid)?;
         socket::may_read(stream)?;
-        pids::whose(stream)
+        Ok((uid, pids::whose(stream)?))
+    }
+
+    /// Whoever has said nothing yet goes first, if that is room for this user.
+    fn make_room(&mut self, uid: u32) -> Result<(), String> {
+        let room_without = |gone: Option<usize>| {
+            let stay = self.readers.iter().enumerate().filter(|(at, _)| Some(*at) != gone);
+            READERS.one_more(stay.map(|(_, reader)| reader.uid), uid, "readers are served")
+        };
+        let Err(why) = room_without(None) else { return Ok(()) };
+        let is_silent = |at: &usize| self.readers[*at].place == Place::New;
+        let mut silent = (0..self.readers.len()).filter(is_silent);
+        let gone = silent.find(|&at| room_without(Some(at)).is_ok()).ok_or(why)?;
+        self.readers.remove(gone);
+        Ok(())
     }
 
     /// A window ended at `now.at_ns`; it began at `t0_ns`, and `book` has taken it.

@@ -16,7 +16,7 @@ pub const CONFIDENCE: u32 = 99;
 /// With fewer repeats on a side nothing can be said.
 pub const FEWEST: usize = 6;
 /// How often the repeats are dealt out.
-const DEALS: usize = 2_000;
+pub(crate) const DEALS: usize = 2_000;
 
 /// How far apart two sides are in one figure.
 #[derive(Clone, Copy, Debug, PartialEq)]

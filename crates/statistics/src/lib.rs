@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod apart;
+mod changed;
 
 pub use apart::{apart, Apart, CONFIDENCE, FEWEST};
+pub use changed::{changed, FEWEST_PAIRS};
 
 use exactop_model::statistics::{median, median_interval};
 use rand::rngs::StdRng;

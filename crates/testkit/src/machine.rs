@@ -230,6 +230,7 @@ fn system(n: u64) -> System {
         ticks: Some(ticks),
         cpu_ticks: vec![(0, ticks), (1, ticks)],
         forks: Some(3526 * windows),
+        ..System::default()
     }
 }
 

@@ -137,14 +137,18 @@ bindings! {
     Show {
         Threads: [ch('H')], "one row a thread, or one a process";
         Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "tree: CPU+ sums the whole branch, - where exits are not seen";
-        Microstates: [ch('m')], "microstates: columns and a bar of where each row's time went";
-        PerCpu: [ch('1')], "a bar for each CPU";
+        Microstates: [ch('m')], "microstates: where each row's time went, and a bar of it where there is room";
+        PerCpu: [ch('1')], "a bar for each CPU, from 32 on a character; or none";
+        Pressure: [ch('b')], "pressure (PSI) and disk I/O in the header, or the memory";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
-        Groups: [ch('g')], "control groups: what they use, want and may use";
+        FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";
+        Fold: [ch('-')], "tree: fold it; the row says how many rows stand for CPU+";
+        Unfold: [ch('+')], "tree: unfold it";
+        Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace";
-        Findings: [ch('!')], "what the window has to say, with its figures; Enter: where more is seen";
+        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: whose";
+        Findings: [ch('!')], "findings with their figures, those that (! +2) counts, too; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
         Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";
     }

@@ -2,6 +2,7 @@
 //!
 //! Nothing wraps. What does not fit is left out, the least important first.
 
+use crate::settings::PerCpu;
 use exactop_model::{Column, ColumnId};
 use std::collections::HashMap;
 
@@ -40,7 +41,7 @@ pub enum HeaderLine {
     Findings,
     /// The kernel's tick counts.
     Ticks,
-    /// The n-th line of CPU cells.
+    /// The n-th line of CPUs.
     Cpus(u16),
     /// How many tasks in which state, and the memory where there is room for both.
     Tasks,
@@ -90,13 +91,122 @@ pub fn cpu_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
     Some(CpuGrid { per_line, lines: lines.min(max_lines), cell, bar: 0 })
 }
 
+/// From so many CPUs on each has a character, unless a bar for each is asked for.
+const STRIP_FROM: usize = 32;
+/// Below this height CPUs are shown only if that is asked for.
+const CPUS_FROM: u16 = 20;
+/// The lines that CPUs take of a screen: one of so many at most, and where that is asked for.
+const CPUS_OF: u16 = 8;
+const CPUS_ASKED_OF: u16 = 3;
+
+/// A character a CPU, in lines of a power of two, so that CPUs that belong together stand below
+/// each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct CpuStrip {
+    /// Characters a line.
+    pub per_line: u16,
+    pub lines: u16,
+    /// CPUs that share a character; 1 as long as there is room.
+    pub per_mark: u16,
+    /// Width of what names a line's CPUs, with the gap after it.
+    pub label: u16,
+    /// Width of the line's figure; 0: it has no room.
+    pub figure: u16,
+}
+
+/// A strip of `cpus` CPUs on `width` columns and at most `max_lines` lines. It has all of them.
+pub fn cpu_strip(width: u16, cpus: usize, max_lines: u16) -> Option<CpuStrip> {
+    if cpus == 0 || max_lines == 0 {
+        return None;
+    }
+    let count = cpus.min(1 << 15) as u16;
+    let digits = |n: u16| n.checked_ilog10().unwrap_or(0) as u16 + 1;
+    // `cpu64-127 `, where the first line of many has fewer digits.
+    let label = |first: u16| 3 + digits(first) + 1 + digits(count - 1) + 1;
+    let room = width.checked_sub(label(count - 1)).filter(|&room| room > 0)?;
+    let fitting = 1 << room.ilog2();
+    let mut per_mark: u16 = 1;
+    while count.div_ceil(per_mark).div_ceil(fitting) > max_lines {
+        per_mark *= 2;
+    }
+    let marks = count.div_ceil(per_mark);
+    let per_line = fitting.min(marks.next_power_of_two());
+    let lines = marks.div_ceil(per_line);
+    let label = label((lines - 1) * per_line * per_mark);
+    let figure = if width >= label + per_line + FIGURE { FIGURE } else { 0 };
+    Some(CpuStrip { per_line, lines, per_mark, label, figure })
+}
+
+/// CPUs one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CpuPart {
+    /// A cell for each, with a figure and mostly a bar.
+    Cells(CpuGrid),
+    /// A character for each.
+    Strip(CpuStrip),
+}
+
+impl CpuPart {
+    /// The lines that it takes.
+    pub fn lines(&self) -> u16 {
+        match self {
+            CpuPart::Cells(grid) => grid.lines,
+            CpuPart::Strip(strip) => strip.lines,
+        }
+    }
+}
+
+/// Cells where all CPUs have one.
+fn whole_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
+    cpu_grid(width, cpus, max_lines)
+        .filter(|grid| usize::from(grid.per_line) * usize::from(grid.lines) >= cpus)
+}
+
+/// How CPUs are shown, on at most `room` lines.
+fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuPart> {
+    let Wants { cpus, per_cpu, .. } = wants;
+    let strip = |lines| cpu_strip(width, cpus, lines).map(CpuPart::Strip);
+    match per_cpu {
+        PerCpu::Never => None,
+        PerCpu::Always => {
+            let lines = (height / CPUS_ASKED_OF).min(room);
+            whole_grid(width, cpus, lines).map(CpuPart::Cells).or_else(|| strip(lines))
+        }
+        PerCpu::Auto if height < CPUS_FROM => None,
+        PerCpu::Auto => {
+            let lines = (height / CPUS_OF).min(room);
+            let bars = whole_grid(width, cpus, lines).filter(|g| g.bar > 0 && cpus < STRIP_FROM);
+            bars.map(CpuPart::Cells).or_else(|| strip(lines))
+        }
+    }
+}
+
+/// What `1` makes of CPUs: shown or not, as it was not before; and from characters that nobody asked
+/// for to cells where these have room. `wants` has how they are shown now, `auto` whether they may be
+/// unasked.
+pub(crate) fn next_per_cpu((width, height): (u16, u16), wants: Wants, auto: bool) -> PerCpu {
+    let shown = |per_cpu| {
+        let screen = screen(width, height, Wants { per_cpu, ..wants });
+        screen.and_then(|screen| screen.cpus)
+    };
+    let by_itself = auto && shown(PerCpu::Auto).is_some();
+    match (shown(wants.per_cpu), shown(PerCpu::Always)) {
+        (None, _) if by_itself => PerCpu::Auto,
+        (None, _) => PerCpu::Always,
+        (Some(CpuPart::Strip(_)), Some(CpuPart::Cells(_))) => PerCpu::Always,
+        _ if by_itself => PerCpu::Never,
+        _ => PerCpu::Auto,
+    }
+}
+
 /// Where everything of the live view stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Screen {
     pub header: Vec<HeaderLine>,
-    /// CPU cells, if shown.
-    pub cpus: Option<CpuGrid>,
+    /// CPUs one by one, if shown.
+    pub cpus: Option<CpuPart>,
     /// The line for prompts, messages and the state of the view.
     pub status_y: u16,
     pub heading_y: u16,
@@ -117,8 +227,10 @@ impl Screen {
 /// What wants a place on a screen, beside what always has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// CPUs that want a cell.
+    /// CPUs that there are.
     pub cpus: usize,
+    /// When they are shown one by one.
+    pub per_cpu: PerCpu,
     /// There is a time line.
     pub recorded: bool,
     /// The window has something to say by itself.
@@ -146,18 +258,16 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
     header.push(HeaderLine::Books);
     // How many tasks there are stays, however low the screen is. Nothing is left out for an empty line; where
     // something would be, it makes room for a finding, and the table stays where it is, too.
-    let grid_lines = cpu_grid(width, wants.cpus, height / 3).map_or(0, |grid| grid.lines);
-    let all = header.len() + usize::from(grid_lines) + if wide { 1 } else { 3 };
+    let cpu_lines = cpu_part((width, height), wants, u16::MAX).map_or(0, |part| part.lines());
+    let all = header.len() + usize::from(cpu_lines) + if wide { 1 } else { 3 };
     let has_room = wants.findings && usize::from(room) > header.len() + 1;
     if has_room || wants.reserved && usize::from(room) > all {
         header.push(HeaderLine::Findings);
     }
     let ticks_at = header.len();
     let least = header.len() as u16 + 1;
-    let grid = cpu_grid(width, wants.cpus, (height / 3).min(room.saturating_sub(least)));
-    if let Some(grid) = grid {
-        header.extend((0..grid.lines).map(HeaderLine::Cpus));
-    }
+    let cpus = cpu_part((width, height), wants, room.saturating_sub(least));
+    header.extend((0..cpus.map_or(0, |part| part.lines())).map(HeaderLine::Cpus));
     // In the order of the screen; the number says which goes first when there is no room.
     let optional: &[(HeaderLine, u16)] = if wide {
         &[(HeaderLine::Tasks, 1)]
@@ -177,7 +287,7 @@ pub fn screen(width: u16, height: u16, wants: Wants) -> Option<Screen> {
     let has_footer = wants.footer && height >= FOOTER_FROM;
     Some(Screen {
         header,
-        cpus: grid,
+        cpus,
         status_y,
         heading_y: status_y + 1,
         body_y,
@@ -286,6 +396,9 @@ pub fn bar_width(
     (spare >= MIN_BAR).then(|| (spare / 3 * 2).clamp(MIN_BAR, MAX_BAR))
 }
 
+/// One says little without the other: where both do not fit, both are left out.
+const PAIR: [ColumnId; 2] = [ColumnId::UsrPct, ColumnId::SysPct];
+
 /// Places columns on a line. Unscrolled, those of lowest rank are left out until the others
 /// fit, the command in `least_rest` cells at least; scrolled by `offset` columns, PID, the command and what fits from there on stay.
 pub fn place(
@@ -305,7 +418,12 @@ pub fn place(
     };
     while total(&chosen, widths, least_rest) > width && chosen.len() > 1 {
         let out = if offset == 0 { least_important(&chosen, sort) } else { rightmost(&chosen) };
-        chosen.remove(out);
+        let gone = chosen.remove(out);
+        let half = |column: &Column| PAIR.contains(&column.id) && column != sort;
+        // Scrolled, both can be reached.
+        if offset == 0 && half(gone) && !chosen.iter().all(|column| half(column)) {
+            chosen.retain(|column| !half(column));
+        }
     }
     lay(&chosen, widths, width, least_rest)
 }

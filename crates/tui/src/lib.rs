@@ -24,4 +24,4 @@ pub use app::target::{Deed, Target};
 pub use app::{Action, App};
 pub use host::{ExitReason, Host, TuiError};
 pub use run::{run, Begin};
-pub use settings::{parse_interval, ColorMode, Preset, Settings, ThemeName};
+pub use settings::{parse_interval, ColorMode, PerCpu, Preset, Settings, ThemeName};

@@ -56,6 +56,53 @@ impl ThemeName {
     }
 }
 
+/// When CPUs are shown one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "PerCpuWritten", into = "PerCpuWritten")]
+pub enum PerCpu {
+    /// Above the table, where they take few of a screen's lines.
+    #[default]
+    Auto,
+    /// On every page.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+/// In the file: true, false or "auto".
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "per_cpu: write true, false or \"auto\"")]
+enum PerCpuWritten {
+    Switch(bool),
+    Word(PerCpuWord),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PerCpuWord {
+    Auto,
+}
+
+impl From<PerCpuWritten> for PerCpu {
+    fn from(written: PerCpuWritten) -> PerCpu {
+        match written {
+            PerCpuWritten::Switch(true) => PerCpu::Always,
+            PerCpuWritten::Switch(false) => PerCpu::Never,
+            PerCpuWritten::Word(PerCpuWord::Auto) => PerCpu::Auto,
+        }
+    }
+}
+
+impl From<PerCpu> for PerCpuWritten {
+    fn from(per_cpu: PerCpu) -> PerCpuWritten {
+        match per_cpu {
+            PerCpu::Always => PerCpuWritten::Switch(true),
+            PerCpu::Never => PerCpuWritten::Switch(false),
+            PerCpu::Auto => PerCpuWritten::Word(PerCpuWord::Auto),
+        }
+    }
+}
+
 /// The live view as it is set up. Key `W` hands it to the host for keeping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -81,7 +128,8 @@ pub struct Settings {
     pub hide_kernel_threads: bool,
     pub command_line: bool,
     pub tree: bool,
-    pub per_cpu: bool,
+    /// A bar for each CPU; from 32 on, a character.
+    pub per_cpu: PerCpu,
     /// A line under the balance with what the window has to say by itself.
     pub findings: bool,
     /// A line with the most used keys at the bottom.
@@ -123,7 +171,7 @@ impl Default for Settings {
             hide_kernel_threads: false,
             command_line: false,
             tree: false,
-            per_cpu: false,
+            per_cpu: PerCpu::Auto,
             findings: true,
             footer: true,
             user: None,

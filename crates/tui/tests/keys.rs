@@ -126,8 +126,8 @@ fn toggles_change_the_settings_and_ask_for_another_arrangement() {
     assert!(s.threads && s.tree && s.hide_idle && s.command_line);
     assert!(app.ask().options.threads);
     assert!(app.ask().needs.has(Needs::CMDLINE.with(Needs::THREADS)));
-    keys(&mut app, "1I");
-    assert!(app.settings().per_cpu && app.settings().of_machine);
+    keys(&mut app, "I");
+    assert!(app.settings().of_machine);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn microstates_are_other_columns_and_back() {
 #[test]
 fn only_as_many_still_rows_are_asked_for_as_fit() {
     let mut app = app();
-    assert_eq!(app.ask().options.still, Still::Some(15));
+    assert_eq!(app.ask().options.still, Still::Some(14));
     keys(&mut app, "i");
     assert_eq!(app.ask().options.still, Still::Hide);
     keys(&mut app, "i");
@@ -169,7 +169,7 @@ fn only_as_many_still_rows_are_asked_for_as_fit() {
     keys(&mut app, "Po%CPU>1\n");
     assert_eq!(app.ask().options.still, Still::All);
     keys(&mut app, "=");
-    assert_eq!(app.ask().options.still, Still::Some(15));
+    assert_eq!(app.ask().options.still, Still::Some(14));
     key(&mut app, KeyCode::End);
     assert_eq!(app.selected_line(), Some(app.line_count() - 1));
 }
@@ -348,11 +348,11 @@ fn sorting_by_keys_and_by_the_mouse() {
         let mouse = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
         event(app, Event::Mouse(mouse))
     };
-    click(&mut app, 9, 7);
+    click(&mut app, 9, 8);
     assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, false));
-    click(&mut app, 9, 7);
+    click(&mut app, 9, 8);
     assert_eq!((app.settings().sort, app.settings().reverse), (ColumnId::User, true));
-    click(&mut app, 9, 9);
+    click(&mut app, 9, 10);
     assert_eq!(app.selected_line(), Some(1));
     click(&mut app, 9, 3);
     assert_eq!(app.selected_line(), Some(1));

@@ -6,10 +6,14 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::layout::{
-    cpu_grid, least_rest, place, screen, HeaderLine, Wants, Widths, CPU_GAP,
+    cpu_grid, cpu_strip, least_rest, place, screen, HeaderLine, Wants, Widths, CPU_GAP,
 };
-use exactop_tui::{App, Settings};
+use exactop_tui::{App, PerCpu, Settings};
 use proptest::prelude::*;
+
+fn per_cpu() -> impl Strategy<Value = PerCpu> {
+    prop::sample::select(&[PerCpu::Auto, PerCpu::Always, PerCpu::Never][..])
+}
 
 proptest! {
     #[test]
@@ -38,9 +42,9 @@ proptest! {
     #[test]
     fn the_parts_of_a_screen_fill_it_once(
         width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool, findings: bool,
-        footer: bool,
+        footer: bool, per_cpu in per_cpu(),
     ) {
-        let wants = Wants { cpus, recorded, findings, footer, reserved: false };
+        let wants = Wants { cpus, per_cpu, recorded, findings, footer, reserved: false };
         if let Some(s) = screen(width, height, wants) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
             prop_assert_eq!((s.heading_y, s.body_y), (s.status_y + 1, s.status_y + 2));
@@ -58,9 +62,11 @@ proptest! {
     #[test]
     fn a_finding_does_not_move_the_table(
         width in 40u16..300, height in 10u16..100, cpus in 0usize..9, recorded: bool, footer: bool,
+        per_cpu in per_cpu(),
     ) {
         let of = |findings| {
-            screen(width, height, Wants { cpus, recorded, findings, reserved: true, footer })
+            let wants = Wants { cpus, per_cpu, recorded, findings, reserved: true, footer };
+            screen(width, height, wants)
         };
         let [quiet, said] = [false, true].map(|findings| of(findings).map(|s| (s.body_y, s.body_rows)));
         prop_assert_eq!(quiet, said);
@@ -75,6 +81,20 @@ proptest! {
         }
     }
 
+    #[test]
+    fn a_strip_has_all_cpus_and_stays_on_the_line(
+        width in 1u16..300, cpus in 1usize..5000, lines in 1u16..20,
+    ) {
+        if let Some(s) = cpu_strip(width, cpus, lines) {
+            prop_assert!(s.lines <= lines);
+            prop_assert!(s.label + s.per_line + s.figure <= width, "{s:?} on {width}");
+            let [marks, per_mark] = [s.per_line * s.lines, s.per_mark].map(usize::from);
+            prop_assert!(marks * per_mark >= cpus, "{s:?} of {cpus}");
+            prop_assert!(marks - usize::from(s.per_line) < cpus.div_ceil(per_mark), "an empty line");
+        }
+        prop_assert!(width < 40 || cpu_strip(width, cpus, lines).is_some());
+    }
+
 }
 
 proptest! {
@@ -83,7 +103,7 @@ proptest! {
 
     #[test]
     fn no_size_panics_on_any_page(
-        width in 0u16..300, height in 0u16..100, per_cpu: bool, tree: bool, threads: bool,
+        width in 0u16..300, height in 0u16..100, per_cpu in per_cpu(), tree: bool, threads: bool,
         microstates: bool, page in 0usize..9,
     ) {
         let settings = Settings { per_cpu, tree, threads, microstates, ..Settings::default() };

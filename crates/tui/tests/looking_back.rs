@@ -263,3 +263,17 @@ fn bars_of_the_last_windows_stand_in_the_header() {
         }
     });
 }
+
+/// What is read of processes that live was read of nobody for these windows: no column is empty.
+#[test]
+fn columns_that_nobody_kept_are_not_there_while_looking_back() {
+    with_desk(5, |desk, _| {
+        let has = |desk: &Desk| ["RES", "%MEM", "TIME+"].map(|title| picture(desk).contains(title));
+        assert_eq!(has(desk), [true; 3], "{}", picture(desk));
+        typed(desk, "[");
+        assert_eq!(has(desk), [false; 3], "{}", picture(desk));
+        assert!(picture(desk).contains("%CPU") && picture(desk).contains("COMMAND"));
+        press(desk, KeyCode::Esc);
+        assert_eq!(has(desk), [true; 3], "{}", picture(desk));
+    });
+}

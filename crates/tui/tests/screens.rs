@@ -10,7 +10,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::keys::BINDINGS;
-use exactop_tui::{Action, App, Settings};
+use exactop_tui::{Action, App, PerCpu, Settings};
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 use ratatui::Terminal;
@@ -67,7 +67,7 @@ fn live_view_at_80x24() {
 
 #[test]
 fn live_view_at_200x50_with_cpus_and_command_lines() {
-    let settings = Settings { per_cpu: true, command_line: true, ..Settings::default() };
+    let settings = Settings { per_cpu: PerCpu::Always, command_line: true, ..Settings::default() };
     insta::assert_snapshot!(picture(&app(200, 50, settings)));
 }
 
@@ -338,6 +338,40 @@ fn a_question_at_80x24() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// The value that is to be changed stands at the end, which is what a narrow screen cut off.
+#[test]
+fn a_question_has_what_an_empty_answer_means_at_every_width() {
+    for width in 40..=120 {
+        let mut app = app(width, 24, Settings::default());
+        for (key, tail) in [('r', " [0]: "), ('k', " [15 TERM]: ")] {
+            press(&mut app, &[KeyCode::Home, KeyCode::Char(key)]);
+            let page = picture(&app);
+            assert!(page.contains(tail), "{width}: no {tail:?} in\n{page}");
+            press(&mut app, &[KeyCode::Esc]);
+        }
+    }
+}
+
+/// Also in a column as narrow as its heading.
+#[test]
+fn the_column_that_orders_the_rows_is_marked() {
+    let mut app = app(80, 24, Settings::default());
+    press(&mut app, &[KeyCode::Char('<')]);
+    assert_eq!(app.settings().sort, exactop_model::ColumnId::S);
+    assert!(picture(&app).contains(" RES S▴ %CPU "), "{}", picture(&app));
+}
+
+#[test]
+fn user_and_system_time_come_and_go_together_and_before_steal() {
+    for width in 40..=220 {
+        let picture = picture(&app(width, 24, Settings::default()));
+        let has = |title: &str| picture.contains(&format!(" {title} "));
+        assert_eq!(has("%USR"), has("%SYS"), "{width}: {picture}");
+        assert!(has("%USR") || !has("%STL"), "{width}: {picture}");
+        assert!(has("%USR") || width < 80, "{width}: {picture}");
+    }
+}
+
 #[test]
 fn a_window_that_does_not_close_says_so() {
     let mut app = app(120, 12, Settings::default());
@@ -380,7 +414,7 @@ fn a_sampling_source_says_so() {
 
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
-    let mut app = app(80, 24, Settings { per_cpu: true, ..Settings::default() });
+    let mut app = app(80, 24, Settings { per_cpu: PerCpu::Always, ..Settings::default() });
     press(&mut app, &[KeyCode::Down]);
     let mono = screen(&app, Theme::MONO);
     let buffer = mono.backend().buffer();
@@ -406,7 +440,7 @@ fn hostile_names_cannot_reach_the_terminal() {
 /// Wherever a screen has lines enough: also where books with every account take most of a wide line.
 #[test]
 fn user_and_system_time_stand_in_the_header_at_every_width() {
-    for per_cpu in [false, true] {
+    for per_cpu in [PerCpu::Never, PerCpu::Always] {
         for width in 40..=220 {
             let mut app = app(width, 24, Settings { per_cpu, ..Settings::default() });
             show(&mut app, |frame| {
@@ -446,7 +480,7 @@ fn the_status_line_is_calm_and_says_where_help_is_at_every_width() {
                     frame.books.unnamed_ns = 1;
                 });
                 let picture = picture(&app);
-                let header = picture.lines().take(8).collect::<Vec<_>>().join("\n");
+                let header = picture.lines().take(9).collect::<Vec<_>>().join("\n");
                 for text in [word, "h help"].into_iter().chain(user) {
                     assert!(header.contains(text), "{width}: no '{text}' in\n{header}");
                 }

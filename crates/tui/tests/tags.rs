@@ -150,7 +150,7 @@ fn a_selected_row_and_its_present_value_are_named_at_once() {
     key(&mut app, KeyCode::Esc);
     keys(&mut app, "r");
     let asked = app.prompt().unwrap().head();
-    assert!(asked.contains("PID 22418 (sh), which has 0"), "{asked}");
+    assert!(asked.contains("PID 22418 (sh), -20 to 19, now [0]"), "{asked}");
     keys(&mut app, "7\n");
     assert!(app.prompt().unwrap().head().contains("PID 22418 (sh) from 0 to 7?"));
     let answer = keys(&mut app, "y");

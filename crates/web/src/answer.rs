@@ -1,10 +1,11 @@
 //! From a request to its answer.
 
 use crate::door::{Door, Said};
-use crate::hub::{Hub, Windows};
+use crate::hub::{event, Hub, Windows};
+use crate::looks::{Look, Looks};
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{HeaderName, HeaderValue, ALLOW, CONTENT_TYPE, HOST};
+use hyper::header::{HeaderName, HeaderValue, ALLOW, CONTENT_TYPE, HOST, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -66,6 +67,8 @@ pub(crate) struct Desk {
     pub policy: HeaderValue,
     /// Windows as they come, if they do.
     pub hub: Option<Arc<Hub>>,
+    /// Who looks at which process, if somebody attaches programs for them.
+    pub looks: Option<Arc<Looks>>,
 }
 
 impl Desk {
@@ -91,7 +94,12 @@ impl Desk {
             host: one(HOST),
             query: request.uri().query(),
             site: one(HeaderName::from_static("sec-fetch-site")),
+            origin: one(ORIGIN),
         };
+        // Who says both whose page asks and nothing of it is of two minds.
+        if request.headers().contains_key(ORIGIN) && said.origin.is_none() {
+            return words(StatusCode::FORBIDDEN, "whose page asks is not to be understood\n");
+        }
         if let Err(why) = self.door.opens(&said) {
             return words(StatusCode::FORBIDDEN, why);
         }
@@ -105,11 +113,41 @@ impl Desk {
             ("/events", Some(_)) if !self.door.is_own_page(&said) => {
                 words(StatusCode::FORBIDDEN, "windows are for the page itself\n")
             }
-            ("/events", Some(hub)) => match hub.join() {
+            ("/events", Some(hub)) => match hub.join(self.key()) {
                 Some(windows) => told("text/event-stream", Sent::Windows(windows)),
                 None => words(StatusCode::SERVICE_UNAVAILABLE, "too many read: close a page\n"),
             },
+            ("/look", Some(_)) => self.look(&said),
             _ => words(StatusCode::NOT_FOUND, "not found: the page is at /\n"),
+        }
+    }
+}
+
+impl Desk {
+    /// What a page has to show that wants programs to be attached.
+    fn key(&self) -> Option<Bytes> {
+        let key = self.looks.as_ref()?.key();
+        Some(event("looks", &format!("{{\"key\":\"{key}\"}}")))
+    }
+
+    /// What is told of a process while somebody looks at it.
+    fn look(&self, said: &Said) -> Response<Sent> {
+        let Some(looks) = &self.looks else {
+            return words(StatusCode::NOT_FOUND, "no programs are attached here\n");
+        };
+        if !self.door.may_look(said, looks.key()) {
+            return words(StatusCode::FORBIDDEN, "only the page itself looks at processes\n");
+        }
+        let pid = said.word("pid").and_then(|pid| pid.parse().ok());
+        let Some(pid) = pid.filter(|&pid: &u32| pid > 0 && pid <= i32::MAX as u32) else {
+            return words(StatusCode::BAD_REQUEST, "which process? pid=PID\n");
+        };
+        match looks.join(Look { pid, calls: said.word("calls") == Some("1") }) {
+            Some(windows) => told("text/event-stream", Sent::Windows(windows)),
+            None => {
+                let why = "too many look at processes: close one\n";
+                words(StatusCode::SERVICE_UNAVAILABLE, why)
+            }
         }
     }
 }

@@ -13,6 +13,16 @@ pub(crate) struct Said<'a> {
     pub query: Option<&'a str>,
     /// `Sec-Fetch-Site`: from where a browser was led here.
     pub site: Option<&'a str>,
+    /// `Origin`: whose page asks, where it is another's, or something else than reading.
+    pub origin: Option<&'a str>,
+}
+
+impl<'a> Said<'a> {
+    /// A word of the query.
+    pub fn word(&self, name: &str) -> Option<&'a str> {
+        let mut pairs = self.query?.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(of, _)| *of == name).map(|(_, word)| word)
+    }
 }
 
 /// Where it listens, and what has to be known.
@@ -40,7 +50,16 @@ impl Door {
 
     /// Whether windows may be read: by the page itself, or by no browser.
     pub(crate) fn is_own_page(&self, said: &Said) -> bool {
+        let origin = said.origin.map(|origin| origin.strip_prefix("http://"));
         matches!(said.site, None | Some("same-origin" | "none"))
+            && origin.is_none_or(|origin| origin.is_some() && origin == said.host)
+    }
+
+    /// Whether programs may be attached for it: by the page itself, which was told the key. A page of somebody
+    /// else's has browsers ask, too, and needs no answer to have programs attached; older browsers do not say
+    /// whose page asks.
+    pub(crate) fn may_look(&self, said: &Said, key: &str) -> bool {
+        self.is_own_page(said) && said.word("key").is_some_and(|given| is_same(given, key))
     }
 
     /// Whether a name, with its port, is ours.
@@ -65,10 +84,12 @@ impl Door {
 /// Whether a query holds the token; how much of it is right is not to be told by the time it takes.
 fn has(query: &str, token: &str) -> bool {
     let given = query.split('&').find_map(|pair| pair.strip_prefix("token="));
-    given.is_some_and(|given| {
-        let differ = given.bytes().zip(token.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
-        given.len() == token.len() && differ == 0
-    })
+    given.is_some_and(|given| is_same(given, token))
+}
+
+fn is_same(given: &str, secret: &str) -> bool {
+    let differ = given.bytes().zip(secret.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
+    given.len() == secret.len() && differ == 0
 }
 
 #[cfg(test)]
@@ -116,7 +137,7 @@ mod tests {
             (Some("token=abcd"), false),
             (Some("token=abd&token=abc"), false),
         ] {
-            let said = Said { host: Some("localhost:9465"), query, site: None };
+            let said = Said { host: Some("localhost:9465"), query, ..Said::default() };
             assert_eq!(door.opens(&said).is_ok(), opens, "{query:?}");
         }
     }
@@ -132,6 +153,30 @@ mod tests {
             (Some("cross-site"), false),
         ] {
             assert_eq!(door.is_own_page(&Said { site, ..Said::default() }), is_own, "{site:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_page_that_was_told_the_key_has_programs_attached() {
+        let door = door("127.0.0.1:9465", None);
+        let host = Some("127.0.0.1:9465");
+        let own = Said { host, query: Some("key=abc&pid=7"), ..Said::default() };
+        let with = |origin| Said { origin, ..own };
+        for (said, may) in [
+            (own, true),
+            (Said { site: Some("same-origin"), ..own }, true),
+            (with(Some("http://127.0.0.1:9465")), true),
+            (with(Some("https://127.0.0.1:9465")), false),
+            (with(Some("http://evil.example")), false),
+            (with(Some("null")), false),
+            (Said { site: Some("cross-site"), ..own }, false),
+            (Said { site: Some("same-site"), ..own }, false),
+            (Said { query: Some("pid=7"), ..own }, false),
+            (Said { query: Some("key=abd&pid=7"), ..own }, false),
+            (Said { query: Some("key=&pid=7"), ..own }, false),
+            (Said { query: None, ..own }, false),
+        ] {
+            assert_eq!(door.may_look(&said, "abc"), may, "{said:?}");
         }
     }
 }

@@ -70,15 +70,22 @@ impl Hub {
         }
     }
 
-    /// One more reads: what is kept, then what comes. `None`: too many do.
-    pub(crate) fn join(&self) -> Option<Windows> {
+    /// Whether anybody reads.
+    pub fn is_read(&self) -> bool {
+        let mut inner = self.inner();
+        inner.readers.retain(|reader| !reader.events.is_closed());
+        !inner.readers.is_empty()
+    }
+
+    /// One more reads: what it is told alone, what is kept, then what comes. `None`: too many do.
+    pub(crate) fn join(&self, alone: Option<Bytes>) -> Option<Windows> {
         let mut inner = self.inner();
         inner.readers.retain(|reader| !reader.events.is_closed());
         if inner.readers.len() >= READERS {
             return None;
         }
-        let (sender, receiver) = channel(1 + inner.kept.len() + BEHIND);
-        for event in std::iter::once(&self.begin).chain(&inner.kept) {
+        let (sender, receiver) = channel(2 + inner.kept.len() + BEHIND);
+        for event in std::iter::once(&self.begin).chain(&alone).chain(&inner.kept) {
             // There is room for all of them.
             sender.try_send(event.clone()).ok()?;
         }
@@ -89,7 +96,7 @@ impl Hub {
 }
 
 /// As browsers read it; JSON is on one line.
-fn event(name: &str, data: &str) -> Bytes {
+pub(crate) fn event(name: &str, data: &str) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
@@ -105,7 +112,7 @@ mod tests {
     fn who_comes_late_has_the_last_windows_and_who_stays_the_next() {
         let hub = Hub::new("{}");
         (0..WINDOWS + 5).for_each(|n| hub.publish(&n.to_string()));
-        let mut reader = hub.join().expect("room");
+        let mut reader = hub.join(None).expect("room");
         let kept = all(&mut reader);
         assert_eq!(kept.len(), 1 + WINDOWS);
         assert_eq!(kept[0], "event: begin\ndata: {}\n\n");
@@ -117,7 +124,7 @@ mod tests {
     #[test]
     fn who_does_not_read_is_let_go_and_bytes_are_bounded() {
         let hub = Hub::new("{}");
-        let mut reader = hub.join().expect("room");
+        let mut reader = hub.join(None).expect("room");
         let window = "x".repeat(BYTES / 8);
         (0..BEHIND + 9).for_each(|_| hub.publish(&window));
         assert_eq!(hub.inner().readers.len(), 0);
@@ -130,9 +137,9 @@ mod tests {
     #[test]
     fn there_is_room_for_some() {
         let hub = Hub::new("{}");
-        let readers: Vec<_> = (0..READERS).filter_map(|_| hub.join()).collect();
-        assert!(readers.len() == READERS && hub.join().is_none());
+        let readers: Vec<_> = (0..READERS).filter_map(|_| hub.join(None)).collect();
+        assert!(readers.len() == READERS && hub.join(None).is_none());
         drop(readers);
-        assert!(hub.join().is_some());
+        assert!(hub.join(None).is_some());
     }
 }

@@ -3,6 +3,7 @@
 use crate::answer::{Desk, Sent};
 use crate::door::Door;
 use crate::hub::Hub;
+use crate::looks::Looks;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderValue;
 use hyper::service::service_fn;
@@ -61,6 +62,8 @@ pub struct Content {
     pub policy: String,
     /// Windows as they come, if they do.
     pub hub: Option<Arc<Hub>>,
+    /// Who looks at which process, if somebody attaches programs for them.
+    pub looks: Option<Arc<Looks>>,
 }
 
 /// A server; ends when it is dropped.
@@ -91,7 +94,7 @@ impl Server {
         let policy = format!("{}; frame-ancestors 'none'", content.policy);
         let policy = HeaderValue::from_str(&policy).map_err(|_| WebError::Policy)?;
         let page = Bytes::from(content.page);
-        let desk = Arc::new(Desk { door, page, policy, hub: content.hub });
+        let desk = Arc::new(Desk { door, page, policy, hub: content.hub, looks: content.looks });
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().map_err(WebError::Start)?;
         let (stop, stopped) = oneshot::channel();

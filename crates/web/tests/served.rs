@@ -1,6 +1,6 @@
 //! What is answered, and what is not.
 
-use exactop_web::{Content, Door, Hub, Server};
+use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -12,19 +12,27 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Served {
     address: SocketAddr,
     hub: Arc<Hub>,
+    looks: Arc<Looks>,
     _server: Server,
 }
 
 fn served(token: Option<&str>) -> Served {
     let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
     let hub = Arc::new(Hub::new("{}"));
+    let looks = Arc::new(Looks::new("0a1b".into()));
     let door = Door { address, token: token.map(String::from) };
     let content = Content {
         page: "<p>the page</p>".into(),
         policy: "default-src 'none'".into(),
         hub: Some(Arc::clone(&hub)),
+        looks: Some(Arc::clone(&looks)),
     };
-    Served { address, hub, _server: Server::start(listener, door, content).expect("a server") }
+    Served {
+        address,
+        hub,
+        looks,
+        _server: Server::start(listener, door, content).expect("a server"),
+    }
 }
 
 impl Served {
@@ -121,4 +129,72 @@ fn who_reads_nothing_keeps_no_place() {
     }
     let told = served.told("GET / HTTP/1.1\nHost: HERE\n\n");
     assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+}
+
+/// Waits until processes are looked at as expected.
+fn until_looked_at(looks: &Looks, pids: &[u32]) {
+    let begun = std::time::Instant::now();
+    while !looks.wanted().keys().eq(pids) {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", looks.wanted());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_process_is_looked_at_as_long_as_the_connection_stays() {
+    let served = served(None);
+    let events = served.ask("GET /events HTTP/1.1\nHost: HERE\n\n");
+    let mut lines = BufReader::new(events).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "data: {\"key\":\"0a1b\"}"), "the page is told the key");
+    let look =
+        "GET /look?key=0a1b&pid=7&calls=1 HTTP/1.1\nHost: HERE\nSec-Fetch-Site: same-origin\n\n";
+    let stream = served.ask(look);
+    let mut told =
+        BufReader::new(stream.try_clone().expect("the same")).lines().map_while(Result::ok);
+    assert!(told.any(|line| line == "content-type: text/event-stream"));
+    until_looked_at(&served.looks, &[7]);
+    served.looks.tell(7, true, "calls", "[1]");
+    assert!(told.any(|line| line == "data: [1]"));
+    drop(told);
+    // Nobody needs to be told anything for that.
+    drop(stream);
+    until_looked_at(&served.looks, &[]);
+}
+
+#[test]
+fn no_other_page_has_programs_attached() {
+    let served = served(None);
+    for (request, status) in [
+        ("GET /look?pid=7 HTTP/1.1\nHost: HERE\n\n", "403"),
+        ("GET /look?key=0a1c&pid=7 HTTP/1.1\nHost: HERE\n\n", "403"),
+        ("GET /look?key=0a1b&pid=7 HTTP/1.1\nHost: evil.example\n\n", "403"),
+        ("GET /look?key=0a1b&pid=7 HTTP/1.1\nHost: HERE\nSec-Fetch-Site: cross-site\n\n", "403"),
+        ("GET /look?key=0a1b&pid=7 HTTP/1.1\nHost: HERE\nOrigin: http://evil.example\n\n", "403"),
+        (
+            "GET /look?key=0a1b&pid=7 HTTP/1.1\nHost: HERE\nOrigin: http://HERE\nOrigin: null\n\n",
+            "403",
+        ),
+        ("POST /look?key=0a1b&pid=7 HTTP/1.1\nHost: HERE\nContent-Length: 0\n\n", "405"),
+        ("GET /look?key=0a1b&pid=0 HTTP/1.1\nHost: HERE\n\n", "400"),
+        ("GET /look?key=0a1b&pid=-1 HTTP/1.1\nHost: HERE\n\n", "400"),
+        ("GET /look?key=0a1b&pid=4294967295 HTTP/1.1\nHost: HERE\n\n", "400"),
+        ("GET /look?key=0a1b HTTP/1.1\nHost: HERE\n\n", "400"),
+    ] {
+        let told = served.told(request);
+        assert!(told.starts_with(&format!("HTTP/1.1 {status}")), "{request}: {told}");
+        assert!(!told.contains("0a1b") && served.looks.wanted().is_empty(), "{told}");
+    }
+    let windows = "GET /events HTTP/1.1\nHost: HERE\nOrigin: http://evil.example\n\n";
+    assert!(served.told(windows).starts_with("HTTP/1.1 403"));
+}
+
+#[test]
+fn so_many_processes_are_looked_at_and_no_more() {
+    let served = served(None);
+    let look = |pid: u32| format!("GET /look?key=0a1b&pid={pid} HTTP/1.1\nHost: HERE\n\n");
+    let streams: Vec<TcpStream> = (1..=4).map(|pid| served.ask(&look(pid))).collect();
+    until_looked_at(&served.looks, &[1, 2, 3, 4]);
+    assert!(served.told(&look(5)).starts_with("HTTP/1.1 503"));
+    drop(streams);
+    until_looked_at(&served.looks, &[]);
 }

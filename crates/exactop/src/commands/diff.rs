@@ -1,15 +1,17 @@
 //! `exactop diff`: where the difference between two stretches of recorded time went.
 
+use super::fleet::diff::{self as many, ManyArgs};
 use super::record::directory;
 use super::stretch;
 use crate::failure::{complain, Failure};
 use crate::options::parse::{self, Word};
 use crate::options::time::{now, shown};
 use crate::output;
-use crate::rights::{self, Origin, Role};
+use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
 use exactop_recording::{Recording, When};
 use exactop_sums::{json, text, By, Difference, Least, Per, Stretch, Work};
+use jiff::Zoned;
 use std::path::{Path, PathBuf};
 
 /// What `--help` ends with.
@@ -19,12 +21,16 @@ Examples:
   exactop diff -a '02:00+10m' -b '03:10+10m'    two stretches of what 'exactop record' keeps
   exactop diff -a '02:00+10m' -b '03:10+10m' --by unit web1.rec web2.rec
   exactop diff --per work=exits before.rec after.rec
+  exactop diff -a '02:00+1h' -b '03:00+1h' /srv/books   many machines, from Parquet or a ClickHouse (https://...)
 
 A stretch has the windows that end in it. The changes of all rows and of unnamed time are the change of
 busy time, to the nanosecond; idle, steal and interrupts change by the same the other way round where both
 stretches have as much CPU time. A difference is beyond noise if the windows of one side differ from those of the
 other more than dealing them out anew at random explains, over all rows together in 99 of 100 cases, and if it
-comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.";
+comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.
+
+Of many machines what is weighed are hosts, not windows: each against itself where they are the same, else one side
+against the other (docs/fleet.md).";
 
 /// What rows stand for.
 pub const BYS: &[Word<By>] = &[
@@ -41,8 +47,8 @@ pub const BYS: &[Word<By>] = &[
 /// What to compare.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// Directories or files [default: where 'exactop record' records]; one is both sides'
-    #[arg(value_name = "DIR|FILE", num_args = 0..=2)]
+    /// Recordings [default: where 'exactop record' records], or the books of many machines; one is both sides'
+    #[arg(value_name = "DIR|FILE|URL", num_args = 0..=2)]
     paths: Vec<PathBuf>,
     /// The first stretch: '02:00+10m', '2h ago+30m' [default: all of it]
     #[arg(short, value_name = "TIME+LENGTH")]
@@ -68,11 +74,30 @@ pub struct DiffArgs {
     /// One JSON object, all rows
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    many: ManyArgs,
 }
 
 impl DiffArgs {
     fn least(&self) -> Least {
         Least { of_cpu_pct: self.least, of_row_pct: self.least_of_row }
+    }
+
+    fn most(&self) -> usize {
+        usize::try_from(self.rows).unwrap_or(usize::MAX)
+    }
+
+    fn of_many(&self) -> many::Asked<'_> {
+        many::Asked {
+            a: self.a.as_deref(),
+            b: self.b.as_deref(),
+            by: self.by,
+            per: self.per,
+            least: self.least(),
+            rows: self.most(),
+            json: self.json,
+            many: &self.many,
+        }
     }
 }
 
@@ -110,20 +135,42 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
         return Err(Failure::usage(why));
     }
     let first = directory(typed.paths.first())?;
-    let second = typed.paths.get(1).map_or_else(|| first.clone(), PathBuf::clone);
-    rights::reduce(Role::Text, Origin::None, &[&first, &second]);
-    let read = |path, time, name| {
+    let second = typed.paths.get(1);
+    let place = |path| typed.many.place(path);
+    let (of_a, of_b) = (place(&first)?, second.map(|path| place(path)).transpose()?);
+    let places = || [Some(&of_a), of_b.as_ref()].into_iter().flatten();
+    let readable: Vec<&Path> = places().filter_map(many::Place::path).collect();
+    let connects: Vec<u16> = places().filter_map(many::Place::port).collect();
+    let beside = Beside { readable: &readable, connects: &connects, ..Beside::default() };
+    rights::reduce_beside(Role::Text, Origin::None, &beside);
+    let (in_a, in_b) = (of_a.books()?, of_b.map(many::Place::books).transpose()?);
+    match (in_a, in_b) {
+        (None, None | Some(None)) => one(typed, &first, second.unwrap_or(&first), &now),
+        (Some(a), None) => many::run(&*a, None, &typed.of_many()),
+        (Some(a), Some(Some(b))) => many::run(&*a, Some(&*b), &typed.of_many()),
+        (a, _) => {
+            let (one, many) = if a.is_none() { ("first", "second") } else { ("second", "first") };
+            Err(Failure::usage(format!(
+                "the {many} has the books of many machines and the {one} has not: give two of one kind"
+            )))
+        }
+    }
+}
+
+/// Recordings of one machine, or of two.
+fn one(typed: &DiffArgs, first: &Path, second: &Path, now: &Zoned) -> Result<(), Failure> {
+    typed.many.nothing()?;
+    let read = |path, time: &Option<String>, name| {
         let recording = open(path)?;
-        let when = stretch::of(time, &now, &recording)?;
+        let when = stretch::of(time.as_deref(), now, &recording)?;
         side(recording, when, name, typed)
     };
-    let (a, b) = (read(&first, in_a, "A")?, read(&second, in_b, "B")?);
+    let (a, b) = (read(first, &typed.a, "A")?, read(second, &typed.b, "B")?);
     let difference = Difference::from_least(a, b, typed.per, typed.least());
-    let clock = |ns| shown(ns, &now);
-    let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);
+    let clock = |ns| shown(ns, now);
     output::print(match typed.json {
         true => json::difference(&difference),
-        false => text::difference(&difference, rows, &clock),
+        false => text::difference(&difference, typed.most(), &clock),
     })
 }
 

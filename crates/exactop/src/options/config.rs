@@ -57,6 +57,19 @@ pub fn parsed<T: DeserializeOwned>(bytes: &[u8]) -> Parsed<T> {
     })
 }
 
+/// The line on which a key (`metrics.groups`) is set in a text that can be read, 1 if it is not.
+pub fn line_of_key(text: &str, key: &str) -> usize {
+    let Ok(all) = toml::de::DeTable::parse(text) else { return 1 };
+    let mut names = key.split('.');
+    let Some(mut value) = names.next().and_then(|name| all.get_ref().get(name)) else { return 1 };
+    for name in names {
+        let inner = value.get_ref().as_table().and_then(|table| table.get(name));
+        let Some(inner) = inner else { break };
+        value = inner;
+    }
+    line_at(text, value.span().start)
+}
+
 /// Of a refusal that lists all keys, the key and the one that was probably meant.
 fn with_nearest(message: &str) -> String {
     let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
@@ -170,12 +183,27 @@ mod tests {
     use super::*;
     use exactop_fuzzing::{corpus, Target};
     use exactop_model::columns::COLUMNS;
+    use exactop_tui::PerCpu;
 
     #[test]
     fn defaults_survive_the_file() {
         let text = toml::to_string(&Settings::default()).expect("TOML");
         assert_eq!(parse(&text), Ok((Settings::default(), Vec::new())));
         assert_eq!(parse(""), Ok((Settings::default(), Vec::new())));
+    }
+
+    #[test]
+    fn cpus_are_shown_when_it_says_true_false_or_auto() {
+        for per_cpu in [PerCpu::Auto, PerCpu::Always, PerCpu::Never] {
+            let settings = Settings { per_cpu, ..Settings::default() };
+            let text = toml::to_string(&settings).expect("TOML");
+            assert_eq!(parse(&text), Ok((settings, Vec::new())), "{text}");
+        }
+        let of = |value: &str| parse(&format!("\nper_cpu = {value}\n")).map(|(s, _)| s.per_cpu);
+        assert_eq!(of("true"), Ok(PerCpu::Always));
+        assert_eq!(of("\"auto\""), Ok(PerCpu::Auto));
+        let (line, what) = of("\"sometimes\"").expect_err("it is refused");
+        assert!(line == 2 && what.contains("true, false or \"auto\""), "{what}");
     }
 
     #[test]

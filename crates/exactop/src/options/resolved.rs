@@ -13,7 +13,7 @@ use exactop_model::sort::SortBy;
 use exactop_model::Needs;
 use exactop_sources::passwd;
 use exactop_sources::{SplitOptions, When};
-use exactop_tui::{Begin, Settings};
+use exactop_tui::{Begin, PerCpu, Settings};
 use exactop_views::table::TextOptions;
 use exactop_views::{json, Plan, Selection, User};
 use std::io::{self, IsTerminal};
@@ -256,7 +256,9 @@ fn settings(typed: &WatchArgs) -> Result<(Settings, Vec<String>), Failure> {
     settings.threads |= typed.threads;
     settings.hide_idle |= typed.hide_idle;
     settings.command_line |= typed.command_line;
-    settings.per_cpu |= typed.per_cpu;
+    if typed.per_cpu {
+        settings.per_cpu = PerCpu::Always;
+    }
     Ok((settings, unknown))
 }
 

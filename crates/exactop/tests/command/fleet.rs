@@ -91,3 +91,50 @@ fn a_report_of_many_machines_has_every_form() {
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
 }
+
+/// Hosts of which one side is the first half, the other the second.
+#[test]
+fn two_stretches_of_many_machines_are_compared() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (books, others) = (dir.path().join("books"), dir.path().join("others"));
+    for n in 0..9 {
+        exported(&books, &format!("h{n}"), &format!("host-{n}\x1b[2J"));
+        exported(&others, &format!("o{n}"), &format!("other-{n}"));
+    }
+    let of = |words: &[&str]| run(&[&["diff"], words].concat());
+    let halves = ["-a", "2025-10-09T08:55:07Z+10s", "-b", "2025-10-09T08:55:17Z+1h", text(&books)];
+    let told = of(&[text(&books), text(&others)]).fine();
+    assert!(told.contains("9 hosts held against 9 others."), "{told}");
+    assert!(told.contains(", to 0 ns.") && told.contains("Nothing beyond noise"), "{told}");
+    let told = of(&halves).fine();
+    assert!(
+        told.contains("9 hosts, each held against itself.") && told.contains(", to 0 ns."),
+        "{told}"
+    );
+    let told = of(&[&halves[..], &["--json", "--by", "unit"]].concat()).fine();
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let number =
+        |value: &serde_json::Value| value.as_str().and_then(|text| text.parse::<i128>().ok());
+    let rows = told["rows"].as_array().expect("rows").iter();
+    let rows: i128 = rows.map(|row| number(&row["delta_ns"]).expect("ns")).sum();
+    let books_of = |name: &str| number(&told["books"][name]).expect("ns");
+    assert_eq!(rows + books_of("unnamed_delta_ns"), books_of("busy_delta_ns"));
+    assert_eq!((&told["a"]["hosts"], &told["weighed"]["what"]), (&9.into(), &"pairs".into()));
+    of(&[&halves[..], &["--changed", "nobody"]].concat()).refused(1, "no host with 'nobody'");
+    of(&[&halves[..], &["--by", "user"]].concat()).refused(2, "command, unit, container, pod");
+    of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
+    of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
+        .refused(1, "no window of any host ends in A");
+    of(&[text(&books)]).refused(2, "two stretches of one");
+    of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
+    of(&["http://127.0.0.1:1", "http://127.0.0.1:1", "--patience", "1s"])
+        .refused(1, "took nothing");
+    of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
+    // Of one machine nothing of it is asked.
+    let recording = dir.path().join("recording");
+    let words =
+        ["--json", "-n", "2", "-d", "0.1", "--source", "procfs", "--record", text(&recording)];
+    run(&words).fine();
+    of(&[text(&recording), text(&books)]).refused(2, "give two of one kind");
+    of(&[text(&recording), text(&recording), "--changed", "x"]).refused(2, "recordings of one");
+}

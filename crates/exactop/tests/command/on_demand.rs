@@ -57,7 +57,7 @@ fn a_herd_is_found_by_its_name_and_a_pool_is_not() {
         return;
     }
     for (wake, is_herd) in [("all", true), ("one", false)] {
-        let args = ["load", "herd", "--threads", "100", "--rate", "50", "--duration", "30"];
+        let args = ["load", "herd", "--threads", "100", "--rate", "50", "--duration", "600"];
         let load = Load::start(command(&args).args(["--wake", wake]).stderr(Stdio::null()));
         std::thread::sleep(Duration::from_millis(500));
         let pid = load.pid().to_string();
@@ -115,7 +115,7 @@ fn moves_in_every_format() {
         return;
     }
     // As many as make the kernel balance.
-    let spin = ["load", "spin", "--threads", "9", "--duration", "30"];
+    let spin = ["load", "spin", "--threads", "9", "--duration", "600"];
     let load = Load::start(command(&spin).stderr(Stdio::null()).stdout(Stdio::null()));
     let pid = load.pid().to_string();
     let seen = run(&["moves", "-p", &pid, "--json", "1", "2"]).fine();

@@ -62,6 +62,11 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
     let nothing = ["export", "parquet", "-t", "now+1m", "-o", text(&out), text(&path)];
     run(&nothing).refused(1, "no window ends in that time");
     run(&["export", "parquet", text(&path)]).refused(2, "--output");
+    for to in ["s3://bucket/books", "file:///srv/books"] {
+        run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "files go to a directory");
+    }
+    let login = ["export", "parquet", "--to", text(&out), "--login", "x", text(&path)];
+    run(&login).refused(2, "are about a URL");
     let elsewhere = ["export", "parquet", "-o", "/proc/nowhere", text(&path)];
     run(&elsewhere).refused(1, "/proc/nowhere");
 }
@@ -140,4 +145,12 @@ fn a_store_is_reached_and_what_is_wrong_is_said() {
     export(&[&url, "-t", "now+1m", text(&path)]).refused(1, "no window ends in that time");
     assert_eq!(asked.load(Ordering::SeqCst), before, "nobody was asked");
     export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "took nothing");
+    // Files, too.
+    let export = |words: &[&str]| run(&[&["export", "parquet", "--to"], words].concat());
+    let before = asked.load(Ordering::SeqCst);
+    let told = export(&[&format!("{url}/books"), text(&path)]).fine();
+    assert!(told.starts_with("8 windows of "), "{told}");
+    assert!(asked.load(Ordering::SeqCst) >= before + 4);
+    export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "took nothing");
+    export(&["https://jo:secret@store", text(&path)]).refused(2, "--login");
 }

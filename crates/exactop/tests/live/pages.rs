@@ -166,6 +166,9 @@ fn columns_are_chosen_and_ordered() {
 fn bars_tree_threads_and_shares_of_the_machine() {
     let load = Load::shell("while :; do :; done");
     let terminal = Terminal::live(120, 30, OPTIONS);
+    terminal.shows("cpu0");
+    terminal.keys(&["1"]);
+    terminal.wait("no CPUs", |t| (!t.screen().contains("cpu0")).then_some(()));
     terminal.keys(&["1"]);
     terminal.shows("cpu0");
     terminal.keys(&["H"]);

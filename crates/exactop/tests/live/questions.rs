@@ -141,13 +141,13 @@ fn renicing_asks_too() {
     let before = nice();
     let terminal = Terminal::live(100, 24, OPTIONS);
     answer(&terminal, "r", "PID to renice", &pid);
-    terminal.shows("new nice value");
+    terminal.shows(", -20 to 19, now [");
     terminal.line("20");
     terminal.shows("nice values are -20 to 19, not '20'");
     for yes in [false, true] {
         assert_eq!(nice(), before);
         answer(&terminal, "r", "PID to renice", &pid);
-        terminal.shows("new nice value");
+        terminal.shows(", -20 to 19, now [");
         terminal.line("17");
         terminal.shows("to 17? [y/N]");
         terminal.text(if yes { "y" } else { "n" });
@@ -183,7 +183,7 @@ fn settings_are_kept() {
     terminal.keys(&["W"]);
     terminal.shows("settings kept in");
     let kept = std::fs::read_to_string(terminal.config()).expect("a file");
-    for line in ["interval_s = 0.3", "tree = true", "per_cpu = true"] {
+    for line in ["interval_s = 0.3", "tree = true", "per_cpu = false"] {
         assert!(kept.contains(line), "{line:?} is not in:\n{kept}");
     }
     terminal.keys(&["q"]);

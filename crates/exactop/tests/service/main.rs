@@ -11,11 +11,13 @@ mod inside;
 mod live;
 mod looking;
 mod metrics;
+mod page;
 mod readers;
 mod rights;
 mod scraped;
 #[path = "../live/screen.rs"]
 mod screen;
+mod secured;
 mod settings;
 mod soak;
 #[path = "../../../fleet/tests/stand_in/mod.rs"]

@@ -34,8 +34,10 @@ fn a_hang_up_has_them_read_anew() {
         send(daemon.load.pid(), HUP);
         wait_until(words, || daemon.said().contains(words));
     };
-    fs::write(&path, "group = \"tty\"\n[record]\ninterval = \"1s\"\n").expect("settings");
-    reloaded(&daemon, "take effect with a restart: group\n");
+    let anew =
+        "group = \"tty\"\n[record]\ninterval = \"1s\"\n[export]\nto = \"http://127.0.0.1:1\"\n";
+    fs::write(&path, anew).expect("settings");
+    reloaded(&daemon, "take effect with a restart: group, [export]\n");
     let windows = || {
         let files = fs::read_dir(daemon.log()).expect("a recording").flatten();
         files.map(|file| file.metadata().map_or(0, |data| data.len())).sum::<u64>()

@@ -4,6 +4,7 @@
 use crate::daemon::{bpf_files, Daemon};
 use crate::helpers::processes::{wait_until, Load};
 use crate::helpers::run::{alone, run};
+use crate::metrics::{page, port};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -60,14 +61,15 @@ fn least(of: &[Held]) -> Held {
     names.filter_map(|name| Some((name.clone(), least(name)?))).collect()
 }
 
-/// A round: those who come and go, with programs of all kinds; then what is held without them.
-fn round(daemon: &Daemon, programs: usize) -> Held {
+/// A round: those who come and go, with programs of all kinds, and one scrape; then what is held without them.
+fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
     let (pid, socket) = (daemon.load.pid(), daemon.socket());
     let socket = socket.to_str().expect("UTF-8");
-    for command in ["syscalls", "wakeups", "waits", "cgroups"] {
+    for command in ["syscalls", "wakeups", "waits", "moves", "cgroups"] {
         run(&[command, "--source", "daemon", "--socket", socket, "--json", "0.5", "2"]).fine();
     }
     assert_eq!(daemon.windows(&["-n", "3", "-d", "0.2"]).len(), 3);
+    assert!(!page(port).is_empty(), "a page of metrics");
     wait_until("programs at which nobody looks are gone", || bpf_files(pid) == programs);
     let look = |_| {
         std::thread::sleep(Duration::from_millis(130));
@@ -113,15 +115,17 @@ fn a_day_of_windows_leaves_memory_and_descriptors_as_they_were() {
     let config = dir.path().join("config.toml");
     fs::write(&config, "[record]\ninterval = \"1s\"\nsync = \"none\"\n").expect("settings");
     let config = config.to_str().expect("UTF-8").to_string();
-    let page = ["--config", &config, "--metrics", "127.0.0.1:0"];
-    let mut daemon = Daemon::start_in(dir, &page, None);
+    let port = port();
+    let address = format!("127.0.0.1:{port}");
+    let options = ["--config", &config, "--metrics", &address];
+    let mut daemon = Daemon::start_in(dir, &options, None);
     let programs = bpf_files(daemon.load.pid());
     // In half an hour as many ends as a day has windows of ten seconds.
     let often = Load::start(daemon.reader(&["--csv", "-d", "0.2"]).stdout(Stdio::null()));
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut rounds = Vec::new();
     while Instant::now() < end {
-        rounds.push(round(&daemon, programs));
+        rounds.push(round(&daemon, programs, port));
     }
     drop(often);
     assert!(rounds.len() >= 6, "{} rounds: give it more time", rounds.len());

@@ -98,7 +98,7 @@ impl StoreError {
 }
 
 /// What others wrote: its first line, harmless and not too long.
-pub(super) fn shortened(text: &str) -> String {
+pub(crate) fn shortened(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or("nothing");
     harmless(line).chars().take(LONGEST).collect()
 }
@@ -126,7 +126,7 @@ impl Address {
             return Err(wrong("a name and a password belong into a file, --login"));
         }
         if uri.query().is_some() {
-            return Err(wrong("the database is said with --database, nothing else belongs there"));
+            return Err(wrong("nothing belongs behind '?': a database is said with --database"));
         }
         Ok(Address { uri })
     }
@@ -155,14 +155,14 @@ impl Address {
     ///
     /// # Errors
     /// [`StoreError::Clear`]
-    pub(super) fn may_have(&self, login: Option<&Login>) -> Result<(), StoreError> {
+    pub(crate) fn may_have(&self, login: Option<&Login>) -> Result<(), StoreError> {
         match self.is_secure() || self.is_here() || login.is_none() {
             true => Ok(()),
             false => Err(StoreError::Clear { host: harmless(self.host()) }),
         }
     }
 
-    pub(super) fn uri(&self) -> &Uri {
+    pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
 }
@@ -178,8 +178,8 @@ fn without_login(url: &str) -> String {
 /// A name and a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Login {
-    pub(super) name: String,
-    pub(super) password: String,
+    pub(crate) name: String,
+    pub(crate) password: String,
 }
 
 impl fmt::Debug for Login {
@@ -213,7 +213,7 @@ impl Login {
 }
 
 /// The certificates that are believed: those of a file, or the system's.
-pub(super) fn roots(path: Option<&Path>) -> Result<Vec<Certificate<'static>>, StoreError> {
+pub(crate) fn roots(path: Option<&Path>) -> Result<Vec<Certificate<'static>>, StoreError> {
     let system = || SYSTEMS.iter().map(Path::new).find(|path| path.exists());
     let path = path.or_else(system).unwrap_or(Path::new(SYSTEMS[0]));
     let bytes = exactop_files::read(path, ROOTS)?;

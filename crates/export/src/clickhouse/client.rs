@@ -1,11 +1,9 @@
 //! What a store is asked and sent, as often as it takes.
 
-use super::address::{roots, shortened, Address, Login, StoreError};
+use super::address::{shortened, Address, Login, StoreError};
+use crate::wire::{after, agent, failed, may_pass, Failed, Patience};
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-use ureq::tls::{RootCerts, TlsConfig};
+use std::time::Duration;
 use ureq::Agent;
 
 /// Time in which a batch has to be taken.
@@ -32,33 +30,6 @@ const SETTINGS: [(&str, &str); 10] = [
     ("wait_end_of_query", "1"),
 ];
 
-/// How long a store that is away is asked again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    /// After the first failure; doubled after each that follows.
-    pub first: Duration,
-    /// No pause is longer.
-    pub longest: Duration,
-    /// For one request, all in all.
-    pub all: Duration,
-}
-
-impl Patience {
-    /// It is asked once: whoever asks again comes back later.
-    pub const ONCE: Patience = Patience {
-        first: Duration::from_secs(1),
-        longest: Duration::from_secs(1),
-        all: Duration::ZERO,
-    };
-}
-
-impl Default for Patience {
-    fn default() -> Patience {
-        let [first, longest, all] = [1, 30, 300].map(Duration::from_secs);
-        Patience { first, longest, all }
-    }
-}
-
 /// Who speaks to a store.
 #[derive(Debug)]
 pub struct Client {
@@ -67,12 +38,6 @@ pub struct Client {
     database: String,
     login: Option<Login>,
     patience: Patience,
-}
-
-/// What became of an attempt.
-enum Failed {
-    Later { why: String, after: Option<Duration> },
-    Refused(StoreError),
 }
 
 impl Client {
@@ -92,19 +57,7 @@ impl Client {
             return Err(StoreError::Database { name: shortened(database) });
         }
         address.may_have(login.as_ref())?;
-        let mut config = Agent::config_builder()
-            .timeout_global(Some(REQUEST))
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .proxy(None)
-            .user_agent(concat!("exactop/", env!("CARGO_PKG_VERSION")));
-        if address.is_secure() {
-            let roots = RootCerts::new_with_certs(&roots(believed)?);
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let tls = TlsConfig::builder().root_certs(roots);
-            config = config.tls_config(tls.unversioned_rustls_crypto_provider(provider).build());
-        }
-        let agent = config.build().new_agent();
+        let agent = agent(&address, believed, REQUEST)?;
         Ok(Client { agent, address, database: database.into(), login, patience })
     }
 
@@ -143,24 +96,7 @@ impl Client {
 
     /// Sends it until there is an answer.
     fn carry(&self, given: &[(String, String)], body: &[u8]) -> Result<String, StoreError> {
-        let begun = Instant::now();
-        let mut pause = self.patience.first;
-        let mut attempts = 0;
-        loop {
-            attempts += 1;
-            let (why, after) = match self.post(given, body) {
-                Ok(answer) => return Ok(answer),
-                Err(Failed::Refused(error)) => return Err(error),
-                Err(Failed::Later { why, after }) => (why, after),
-            };
-            let wait = after.unwrap_or(pause).min(self.patience.longest);
-            if begun.elapsed() + wait > self.patience.all {
-                let seconds = begun.elapsed().as_secs();
-                return Err(StoreError::Away { attempts, seconds, last: why });
-            }
-            sleep(wait);
-            pause = (pause * 2).min(self.patience.longest);
-        }
+        self.patience.carry(|| self.post(given, body))
     }
 
     fn post(&self, given: &[(String, String)], body: &[u8]) -> Result<String, Failed> {
@@ -174,7 +110,7 @@ impl Client {
         let status = answer.status();
         let header = |name| answer.headers().get(name).and_then(|value| value.to_str().ok());
         let code = header("x-clickhouse-exception-code").and_then(|code| code.parse().ok());
-        let after = header("retry-after").and_then(|after| after.parse().ok());
+        let after = after(&answer);
         let text = answer.body_mut().with_config().limit(ANSWER).read_to_string();
         let text = text.map_err(|error| failed(&error))?;
         if status.is_success() && code.is_none() {
@@ -183,37 +119,12 @@ impl Client {
         let said = format!("{status}: {}", shortened(&text));
         let may_pass = match code {
             Some(code) => LATER.contains(&code),
-            None => status.is_server_error() || [408, 429].contains(&status.as_u16()),
+            None => may_pass(status),
         };
         match may_pass {
-            true => Err(Failed::Later { why: said, after: after.map(Duration::from_secs) }),
+            true => Err(Failed::Later { why: said, after }),
             false => Err(Failed::Refused(StoreError::Refused { text: said, hint: hint(code) })),
         }
-    }
-}
-
-/// There was no answer, or not all of it.
-fn failed(error: &ureq::Error) -> Failed {
-    let text = shortened(&error.to_string());
-    match is_for_good(error) {
-        true => Failed::Refused(StoreError::Refused {
-            text,
-            hint: " (is --ca the file with the certificate that signed the store's?)",
-        }),
-        false => Failed::Later { why: text, after: None },
-    }
-}
-
-/// Whether another attempt would fail for the same reason: nobody believes the store's certificate.
-fn is_for_good(error: &ureq::Error) -> bool {
-    let certificate = |error: &rustls::Error| matches!(error, rustls::Error::InvalidCertificate(_));
-    match error {
-        ureq::Error::Rustls(error) => certificate(error),
-        ureq::Error::Io(error) => {
-            let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-            inner.is_some_and(certificate)
-        }
-        _ => false,
     }
 }
 

@@ -8,7 +8,7 @@
 //! [`insert`] sends what is recorded of some time; an [`Exporter`] goes on with what somebody records (`following`), and
 //! knows where it was (`cursor`).
 
-mod address;
+pub(crate) mod address;
 mod batch;
 mod client;
 mod courier;
@@ -17,8 +17,9 @@ mod exporter;
 mod following;
 mod stock;
 
+pub use crate::wire::Patience;
 pub use address::{Address, Login, StoreError};
-pub use client::{Client, Patience};
+pub use client::Client;
 pub use exporter::{Exporter, Log, Pace};
 pub use following::{News, Status};
 

@@ -51,7 +51,7 @@ impl Fleet {
             let sending = Sending { client: &client, groups: GROUPS, now_ns: now_ns() };
             insert(recording(), When::default(), &sending, &mut Sent::default()).expect("taken");
             let into = into.within(host.name).expect("a directory");
-            export(recording(), When::default(), &into).expect("exported");
+            export(recording(), When::default(), &mut &into).expect("exported");
         }
         store.post("/?database=exactop", "INSERT INTO teams VALUES ('shop', 'sellers')");
         Some(Fleet { store, _dir: dir, parquet })

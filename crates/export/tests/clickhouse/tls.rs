@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A server with a certificate of its own: its address, the certificate in a file, and how often it was reached.
-fn secure(dir: &std::path::Path, name: &str) -> (String, PathBuf, Arc<AtomicUsize>) {
+pub fn secure(dir: &std::path::Path, name: &str) -> (String, PathBuf, Arc<AtomicUsize>) {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(vec!["localhost".into()]).expect("a certificate");
     let file = dir.join(name);

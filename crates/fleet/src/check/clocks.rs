@@ -22,7 +22,7 @@ impl Default for Tolerance {
     }
 }
 
-fn ns(of: Duration) -> i128 {
+pub(super) fn ns(of: Duration) -> i128 {
     i128::try_from(of.as_nanos()).unwrap_or(i128::MAX)
 }
 

@@ -1,8 +1,10 @@
 //! A host's windows, held against each other.
 
+use super::clocks::ns;
 use super::{Boot, Gathered, Quality, Seen};
 use crate::sums::Sums;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// So many of each kind are told one by one; the others are in the sums.
 const TOLD: usize = 16;
@@ -39,6 +41,17 @@ impl Stretches {
             self.first.push(Stretch { from_ns, length_ns });
         }
     }
+}
+
+/// A start of a machine around which there is a long time without windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The end of the last window before it, ns since the epoch.
+    pub from_ns: i128,
+    /// From there to the first window after it, by the wall clock.
+    pub length_ns: u128,
+    /// How much of that is since the machine was started, by CLOCK_MONOTONIC.
+    pub since_start_ns: u128,
 }
 
 /// A wall clock that went by something else than CLOCK_MONOTONIC.
@@ -79,6 +92,11 @@ pub struct Host {
     pub gaps: Stretches,
     /// Time in which two of its boots have windows.
     pub at_once: Stretches,
+    /// Starts with more time around them without windows than a host may be silent. Whether it was off or what it recorded
+    /// last is lost nobody knows.
+    pub starts: u64,
+    /// The first of them.
+    pub first_starts: Vec<Start>,
     /// Jumps of its wall clock, and the first of them.
     pub jumps: u64,
     /// The first of them.
@@ -89,6 +107,8 @@ pub struct Host {
     pub uneven_ns: u128,
     /// Windows that have charges and no row of accounts.
     pub stray: u64,
+    /// It has no window in that time, and this is when the last one before it ends, ns since the epoch.
+    pub absent_ns: Option<i64>,
     /// Its last window ends so long after now.
     pub ahead_ns: Option<i128>,
     /// So long after the fleet's: it was asked later than the others, or its clock is ahead. That is no finding.
@@ -98,21 +118,26 @@ pub struct Host {
 }
 
 impl Host {
-    pub(super) fn of(gathered: Gathered) -> Host {
-        let Gathered { name, sums, quality, boots } = gathered;
+    pub(super) fn of(gathered: Gathered, silent: Duration) -> Host {
+        let Gathered { name, sums, quality, boots, before } = gathered;
         let mut host = Host { name, sums, quality, ..Host::default() };
         let mut spans = Vec::new();
-        for (_, mut boot) in boots {
+        let mut is_new = false;
+        for (id, mut boot) in boots {
             host.charges(&mut boot);
             host.once(&mut boot.windows);
-            host.order(&boot.windows);
-            let begins = boot.windows.iter().map(begins_ns).min();
-            let ends = boot.windows.iter().map(|seen| seen.end_ns).max();
-            spans.extend(begins.zip(ends.map(i128::from)));
+            let before = before.as_ref().filter(|(of, _)| *of == id).map(|(_, seen)| seen);
+            host.order(before, &boot.windows);
+            spans.extend(Span::of(&boot.windows, before.is_some()));
             host.windows += boot.windows.len() as u64;
+            is_new |= !boot.new.is_empty();
         }
         host.boots = spans.len() as u64;
-        host.at_once(spans);
+        spans.sort_unstable();
+        host.at_once(&spans);
+        let last_before = before.map(|(_, seen)| seen.end_ns);
+        host.starts(&spans, last_before.map(i128::from), ns(silent));
+        host.absent_ns = last_before.filter(|_| spans.is_empty() && !is_new);
         host
     }
 
@@ -123,6 +148,7 @@ impl Host {
             self.overlaps.count,
             self.gaps.count,
             self.at_once.count,
+            self.starts,
             self.jumps,
             self.uneven,
             self.stray,
@@ -130,7 +156,8 @@ impl Host {
             self.quality.residual,
             self.quality.missed,
         ];
-        counts == [0; 10] && self.ahead_ns.is_none() && self.silent_ns.is_none()
+        let instants = [self.ahead_ns, self.silent_ns, self.absent_ns.map(i128::from)];
+        counts == [0; 11] && instants == [None; 3]
     }
 
     /// Charges against accounts, as the rows have them: what is there twice has to be so in both.
@@ -168,9 +195,9 @@ impl Host {
         });
     }
 
-    /// What lies between windows, and what upon each other.
-    fn order(&mut self, windows: &[Seen]) {
-        let mut reach: Option<&Seen> = None;
+    /// What lies between windows, and what upon each other; also between the last one before them and the first.
+    fn order(&mut self, before: Option<&Seen>, windows: &[Seen]) {
+        let mut reach = before;
         for seen in windows {
             if let Some(before) = reach {
                 let (t0, reached) = (t0_ns(seen), u128::from(before.t1_ns));
@@ -210,15 +237,52 @@ impl Host {
     }
 
     /// A machine is started anew once the boot before is over.
-    fn at_once(&mut self, mut spans: Vec<(i128, i128)>) {
-        spans.sort_unstable();
+    fn at_once(&mut self, spans: &[Span]) {
         let mut reach: Option<i128> = None;
-        for (begins, ends) in spans {
+        for &Span { begins, ends, .. } in spans {
             if let Some(reach) = reach.filter(|&reach| begins < reach - STEP_NS) {
                 self.at_once.add(begins, (ends.min(reach) - begins).unsigned_abs());
             }
             reach = Some(reach.map_or(ends, |reach| reach.max(ends)));
         }
+    }
+
+    /// Between two boots only the wall clock goes on.
+    fn starts(&mut self, spans: &[Span], last_before: Option<i128>, silent_ns: i128) {
+        let mut reach = last_before;
+        for span in spans {
+            let is_start = reach.is_some() && !(span.goes_on && reach == last_before);
+            let from = reach.filter(|from| is_start && span.begins - from > silent_ns);
+            if let Some(from_ns) = from {
+                self.starts += 1;
+                let length_ns = (span.begins - from_ns).unsigned_abs();
+                let since_start_ns = span.t0_ns.min(length_ns);
+                if self.first_starts.len() < TOLD {
+                    self.first_starts.push(Start { from_ns, length_ns, since_start_ns });
+                }
+            }
+            reach = Some(reach.map_or(span.ends, |reach| reach.max(span.ends)));
+        }
+    }
+}
+
+/// The windows of a boot, by the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Span {
+    begins: i128,
+    ends: i128,
+    /// Where the first begins, by CLOCK_MONOTONIC.
+    t0_ns: u128,
+    /// It is the boot of the last window before.
+    goes_on: bool,
+}
+
+impl Span {
+    fn of(windows: &[Seen], goes_on: bool) -> Option<Span> {
+        let begins = windows.iter().map(begins_ns).min()?;
+        let ends = windows.iter().map(|seen| i128::from(seen.end_ns)).max()?;
+        let t0_ns = windows.iter().map(t0_ns).min()?;
+        Some(Span { begins, ends, t0_ns, goes_on })
     }
 }
 

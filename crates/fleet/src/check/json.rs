@@ -44,6 +44,13 @@ fn host(host: &Host) -> Value {
     let quality = &host.quality;
     let seen = host.windows > 0;
     let jump = |jump: &super::Jump| json!({ "to_wall_ns": i64::try_from(jump.to_ns).ok(), "by_ns": i64::try_from(jump.by_ns).ok() });
+    let start = |start: &super::Start| {
+        json!({
+            "from_wall_ns": i64::try_from(start.from_ns).ok(),
+            "length_ns": u64::try_from(start.length_ns).ok(),
+            "since_start_ns": u64::try_from(start.since_start_ns).ok(),
+        })
+    };
     json!({
         "host": host.name,
         "is_well": host.is_well(),
@@ -58,9 +65,11 @@ fn host(host: &Host) -> Value {
         "overlaps": stretches(&host.overlaps),
         "gaps": stretches(&host.gaps),
         "boots_at_once": stretches(&host.at_once),
+        "starts": { "count": host.starts, "first": host.first_starts.iter().map(start).collect::<Vec<_>>() },
         "clock_jumps": { "count": host.jumps, "first": host.first_jumps.iter().map(jump).collect::<Vec<_>>() },
         "clock_ahead_ns": host.ahead_ns.map(|ns| ns as i64),
         "later_than_most_ns": host.later_ns.map(|ns| ns as i64),
+        "absent_since_wall_ns": host.absent_ns,
         "silent_ns": host.silent_ns.map(|ns| ns as i64),
         "open_windows": quality.open,
         "uneven_windows": host.uneven,

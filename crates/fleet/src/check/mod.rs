@@ -9,12 +9,12 @@ mod json;
 mod page;
 
 pub use clocks::Tolerance;
-pub use host::{Host, Jump, Stretch, Stretches};
+pub use host::{Host, Jump, Start, Stretch, Stretches};
 pub use json::json;
 pub(crate) use page::counted;
 pub use page::page;
 
-use crate::rows::{Account, Books, Charged};
+use crate::rows::{Account, Before, Books, Charged};
 use crate::sums::Sums;
 use crate::FleetError;
 use exactop_recording::When;
@@ -22,7 +22,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
 /// A row of `accounts`, as far as it is held against others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub t1_ns: u64,
     pub length_ns: u64,
@@ -118,6 +118,8 @@ pub(crate) struct Gathered {
     pub sums: Sums,
     pub quality: Quality,
     pub boots: Vec<(String, Boot)>,
+    /// The last window before the time that is read, and its boot.
+    pub before: Option<(String, Seen)>,
 }
 
 /// Rows, as they come.
@@ -158,6 +160,14 @@ impl Ledgers {
         });
     }
 
+    fn before(&mut self, row: &Before) {
+        let host = self.host(row.whose.host);
+        if host.before.as_ref().is_none_or(|(_, seen)| seen.end_ns < row.end_ns) {
+            let seen = Seen { t1_ns: row.t1_ns, end_ns: row.end_ns, ..Seen::default() };
+            host.before = Some((row.whose.boot_id.into(), seen));
+        }
+    }
+
     fn charge(&mut self, row: &Charged) {
         self.host(row.whose.host).boot(row.whose.boot_id).charge(row.t1_ns, row.run_ns);
     }
@@ -177,7 +187,7 @@ impl Gathered {
 /// The balance of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
-    /// All hosts, by name.
+    /// All hosts that have windows in that time, or before it, by name.
     pub hosts: Vec<Host>,
     /// All hosts' rows.
     pub sums: Sums,
@@ -193,13 +203,18 @@ impl Balance {
         self.hosts.iter().all(Host::is_well)
     }
 
+    /// Hosts that have anything in that time.
+    pub fn there(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.windows > 0 || host.stray > 0)
+    }
+
     /// Windows, each once.
     pub fn windows(&self) -> u64 {
         self.hosts.iter().map(|host| host.windows).sum()
     }
 }
 
-/// Reads all rows of a time and holds them against each other. `now_ns`: what the time is, ns since the epoch.
+/// Reads all rows of a time and holds them against each other, and against the last window before. `now_ns`: what the time is, ns since the epoch.
 ///
 /// # Errors
 /// [`FleetError`]: they cannot be read.
@@ -212,19 +227,23 @@ pub fn check(
     let mut ledgers = Ledgers::default();
     books.charges(when, &mut |row| ledgers.charge(&row))?;
     books.accounts(when, &mut |row| ledgers.account(&row))?;
+    if let Some(from) = when.from {
+        books.before(from, &mut |row| ledgers.before(&row))?;
+    }
     Ok(balance(ledgers, tolerance, now_ns))
 }
 
 fn balance(ledgers: Ledgers, tolerance: &Tolerance, now_ns: i128) -> Balance {
     let mut balance = Balance::default();
     for gathered in ledgers.hosts {
-        let host = Host::of(gathered);
+        let host = Host::of(gathered, tolerance.silent);
         balance.sums.and(&host.sums);
         balance.quality.and(&host.quality);
         balance.hosts.push(host);
     }
     // Whoever has nothing but what is new is nobody yet.
-    balance.hosts.retain(|host| host.windows > 0 || host.stray > 0);
+    let is_known = |host: &Host| host.windows > 0 || host.stray > 0 || host.absent_ns.is_some();
+    balance.hosts.retain(is_known);
     balance.hosts.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     balance.ends_ns = clocks::judge(&mut balance.hosts, tolerance, now_ns);
     balance

@@ -60,7 +60,7 @@ pub(crate) fn counted(n: u64, what: &str) -> String {
 
 fn head(balance: &Balance, clock: Clock) -> String {
     let (hosts, boots) =
-        (balance.hosts.len() as u64, balance.hosts.iter().map(|host| host.boots).sum());
+        (balance.there().count() as u64, balance.hosts.iter().map(|host| host.boots).sum());
     let begins =
         balance.hosts.iter().filter(|host| host.windows > 0).map(|host| host.first_ns).min();
     let time = begins.zip(balance.ends_ns);
@@ -135,9 +135,24 @@ pub(super) fn findings(host: &Host, clock: Clock) -> Vec<String> {
     lines.extend(stretches("time without windows", &host.gaps, clock));
     let two = "two boots at once (two machines of one name, or a clock set back before a start)";
     lines.extend(stretches(two, &host.at_once, clock));
+    lines.extend(of_starts(host, clock));
     lines.extend(figures(host));
     lines.extend(of_clocks(host, clock));
     lines
+}
+
+/// Time without windows of which nobody knows whether there was anything to record.
+fn of_starts(host: &Host, clock: Clock) -> Option<String> {
+    let first = host.first_starts.first()?;
+    let which =
+        if host.starts > 1 { format!("{} times, first ", host.starts) } else { String::new() };
+    Some(format!(
+        "no windows around a start: {which}{} from {}, the last {} of it since the start (it was off, or what it recorded \
+         last is lost)",
+        seconds(first.length_ns),
+        clock(first.from_ns),
+        seconds(first.since_start_ns)
+    ))
 }
 
 /// What does not come out.
@@ -176,6 +191,10 @@ fn of_clocks(host: &Host, clock: Clock) -> Vec<String> {
             "clock ahead by {}: its last window ends at {last}",
             seconds(ns.unsigned_abs())
         ));
+    }
+    if let Some(last) = host.absent_ns {
+        let last = clock(last.into());
+        lines.push(format!("no window in this time: the last before it ends at {last}"));
     }
     if let Some(ns) = host.silent_ns {
         let last = clock(host.last_ns.into());

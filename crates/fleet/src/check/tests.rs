@@ -1,8 +1,10 @@
 //! Small fleets, each with one thing wrong: it is noticed, told, and nothing else is.
 
 use super::*;
+use crate::by::By;
 use crate::rows::tests::account;
-use crate::rows::Whose;
+use crate::rows::{Before, Used, Whose};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
@@ -22,8 +24,25 @@ impl Books for Made {
         Ok(())
     }
 
-    fn charges(&self, _: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
-        self.charges.iter().for_each(|row| tell(*row));
+    fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
+        let of = |whose: Whose<'static>, t1_ns| (whose.host, whose.boot_id, t1_ns);
+        let ends = self.accounts.iter().map(|row| (of(row.whose, row.t1_ns), row.end_ns));
+        let ends: BTreeMap<_, _> = ends.collect();
+        let end = |row: &Charged<'static>| ends.get(&of(row.whose, row.t1_ns));
+        let is_of = |row: &&Charged<'static>| end(row).is_none_or(|&end| when.has(end.into()));
+        self.charges.iter().filter(is_of).for_each(|row| tell(*row));
+        Ok(())
+    }
+
+    fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
+        let earlier = self.accounts.iter().filter(|row| i128::from(row.end_ns) <= wall_ns);
+        earlier.for_each(|row| {
+            tell(Before { whose: row.whose, t1_ns: row.t1_ns, end_ns: row.end_ns });
+        });
+        Ok(())
+    }
+
+    fn used(&self, _: When, _: By, _: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         Ok(())
     }
 }
@@ -55,6 +74,14 @@ impl Made {
 
     fn balance(&self) -> Balance {
         self.at(i128::from(account("a", WINDOWS + 6).end_ns))
+    }
+
+    /// Windows after one up to another.
+    fn part(&self, from: u64, to: u64) -> Balance {
+        let at = |n| Some(i128::from(account("a", n).end_ns));
+        let now = i128::from(account("a", WINDOWS + 6).end_ns);
+        let when = When { from: at(from), to: at(to) };
+        check(self, when, &Tolerance::default(), now).expect("rows in memory")
     }
 
     fn at(&self, now_ns: i128) -> Balance {
@@ -221,6 +248,72 @@ fn a_host_that_is_not_heard_of_is_silent() {
     let tolerance = Tolerance { silent: Duration::from_secs(500), ..Tolerance::default() };
     let now = i128::from(account("a", WINDOWS).end_ns);
     assert!(check(&made, When::default(), &tolerance, now).expect("rows").holds());
+}
+
+#[test]
+fn a_host_that_has_no_window_in_a_time_is_told_if_it_had_some_before() {
+    let mut made = Made::well();
+    made.leave_out("c", 40..=70);
+    let balance = made.part(45, 65);
+    let last = account("c", 39).end_ns;
+    assert_eq!(
+        said(&balance, "c"),
+        [format!("no window in this time: the last before it ends at {last}")]
+    );
+    let text = page(&balance, 10, &|ns| ns.to_string()).text();
+    assert!(text.starts_with("2 hosts, 2 boots, 40 windows"), "{text}");
+    let told: serde_json::Value = serde_json::from_str(&json(&balance)).expect("JSON");
+    assert_eq!(
+        (&told["hosts"][2]["absent_since_wall_ns"], &told["hosts"][2]["windows"]),
+        (&last.into(), &0.into())
+    );
+    // What is missing where the time begins is a gap, though the window before it is not of it.
+    let lines = said(&made.part(60, 100), "c");
+    assert_eq!(lines, [format!("time without windows: 310 s from {last}")]);
+    let host = made.part(30, 100);
+    assert_eq!(of(&host, "c").gaps.count, 1);
+    assert!(made.part(10, 39).holds() && made.part(71, 100).holds());
+    // Who came later was not there, and who is only coming is nobody yet.
+    made.leave_out("c", 1..=39);
+    assert!(made.part(45, 65).holds());
+    let mut made = Made::well();
+    made.leave_out("c", 60..=WINDOWS);
+    made.window(Account { is_new: true, ..account("c", 91) });
+    assert!(made.part(90, 95).holds(), "{:?}", made.part(90, 95));
+}
+
+/// What is lost last before a machine is started anew looks as if it had been off: so both are told.
+#[test]
+fn a_long_time_without_windows_around_a_start_is_told() {
+    let boot = |off: u64, begun: u64| {
+        let mut made = Made::well();
+        made.leave_out("a", 50..=WINDOWS);
+        for n in (50 + off)..=WINDOWS {
+            let row = account("a", n);
+            let t1_ns = row.t1_ns - (49 + off - begun) * 10 * SECOND;
+            made.window(Account { whose: Whose { host: "a", boot_id: "next" }, t1_ns, ..row });
+        }
+        made
+    };
+    assert!(boot(30, 2).balance().holds(), "five minutes are not much");
+    let made = boot(31, 2);
+    let from = account("a", 49).end_ns;
+    let expected = format!(
+        "no windows around a start: 310 s from {from}, the last 20.0 s of it since the start (it was off, or what it \
+         recorded last is lost)"
+    );
+    assert_eq!(said(&made.balance(), "a"), [&*expected]);
+    // Also where the boot before is not of the time that is read; where this one went on there is no start.
+    assert_eq!(said(&made.part(60, WINDOWS), "a"), [&*expected]);
+    assert!(made.part(85, WINDOWS).holds());
+    let told: serde_json::Value = serde_json::from_str(&json(&made.balance())).expect("JSON");
+    let start = &told["hosts"][0]["starts"]["first"][0];
+    assert_eq!(
+        (&start["length_ns"], &start["since_start_ns"]),
+        (&(310 * SECOND).into(), &(20 * SECOND).into())
+    );
+    // All of it since the start: the first windows of the boot are what is missing.
+    assert!(said(&boot(40, 45).balance(), "a")[0].contains("the last 400 s of it since the start"));
 }
 
 /// What is done to a row.

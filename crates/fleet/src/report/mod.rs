@@ -4,48 +4,11 @@ mod page;
 mod plots;
 mod read;
 
+pub use crate::by::By;
 pub use page::page;
 
 use crate::check::Balance;
 use crate::sums::Sums;
-
-/// What rows stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Their names say it.
-pub enum By {
-    Host,
-    Namespace,
-    Pod,
-    Container,
-    Unit,
-    Command,
-}
-
-impl By {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            By::Host => "host",
-            By::Namespace => "namespace",
-            By::Pod => "pod",
-            By::Container => "container",
-            By::Unit => "unit",
-            By::Command => "command",
-        }
-    }
-
-    /// Columns of `charges` whose values, with a slash between, are a row's name.
-    pub(crate) const fn columns(self) -> &'static [&'static str] {
-        match self {
-            By::Host => &["host"],
-            By::Namespace => &["namespace"],
-            By::Pod => &["namespace", "pod"],
-            By::Container => &["namespace", "pod", "container"],
-            By::Unit => &["unit"],
-            By::Command => &["command"],
-        }
-    }
-}
 
 /// A row: what all groups of one name did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,12 +55,9 @@ pub struct Report {
 }
 
 impl Report {
-    /// A row's name as it is told; what is in no such thing has none.
+    /// A row's name as it is told.
     fn shown(&self, row: &Row) -> String {
-        match &*row.name {
-            "" => format!("(no {})", self.by.name()),
-            name => name.into(),
-        }
+        self.by.shown(&row.name)
     }
 }
 

@@ -48,7 +48,7 @@ fn in_words(report: &Report) -> String {
     let used = sums.named_ns() + sums.unnamed_ns;
     let mut text = format!(
         "{}; of {} of CPU time {} was used, {} %",
-        check::counted(report.balance.hosts.len() as u64, "host"),
+        check::counted(report.balance.there().count() as u64, "host"),
         time(all, all),
         time(used, all),
         pct(used as i128, all)

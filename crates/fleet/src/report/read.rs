@@ -1,6 +1,7 @@
 //! A report is read in passes: sums first, then what only the rows that turned out to be the largest need.
 
 use super::{By, Piece, Report, Row};
+use crate::by::join;
 use crate::check::{check, Tolerance};
 use crate::chunks::Chunk;
 use crate::parquet::{ends_in, Parquet};
@@ -134,22 +135,6 @@ fn of_charges(
     })
 }
 
-/// A name of parts; empty where there is no such thing, which the last part says.
-fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &'a str> + Clone) {
-    name.clear();
-    let last = parts.clone().last().unwrap_or_default();
-    // ~other and ~unknown are so in all parts.
-    if parts.len() > 1 && last.starts_with('~') {
-        name.push_str(last);
-        return;
-    }
-    for part in parts.filter(|part| !last.is_empty() && !part.is_empty()) {
-        // Containers of docker are in no pod.
-        name.push_str(if name.is_empty() { "" } else { "/" });
-        name.push_str(part);
-    }
-}
-
 /// Sums by name.
 #[derive(Default)]
 struct Groups {
@@ -206,22 +191,6 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_have_the_parts_that_there_are() {
-        for (parts, expected) in [
-            (&["shop", "cart-1", "app"][..], "shop/cart-1/app"),
-            (&["", "", "web"], "web"),
-            (&["shop", "", ""], ""),
-            (&["~other", "~other"], "~other"),
-            (&["~unknown"], "~unknown"),
-            (&["", ""], ""),
-        ] {
-            let mut name = "before".to_string();
-            join(&mut name, parts.iter().copied());
-            assert_eq!(name, expected, "{parts:?}");
-        }
-    }
 
     #[test]
     fn a_time_is_cut_into_pieces_without_a_gap() {

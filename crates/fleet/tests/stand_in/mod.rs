@@ -10,6 +10,7 @@ use fake::{Fake, Reply, Request};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -26,6 +27,9 @@ pub enum Mood {
     /// Of seven requests one after the other it hangs up over one, takes one and its answer is lost, and has an error with
     /// one: a batch takes four.
     Moody,
+    /// Of a hundred batches of a table one is lost, of one the answer is lost, and one is thought to be lost and comes once
+    /// more when it was sent again and others with it.
+    OneInAHundred,
 }
 
 struct Taken {
@@ -33,6 +37,21 @@ struct Taken {
     mood: Mood,
     asked: usize,
     tokens: BTreeSet<(String, String)>,
+    /// Batches so far, and the one that is under way.
+    batches: usize,
+    under_way: Option<(Request, usize)>,
+    mishaps: Mishaps,
+}
+
+/// What happened to batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(dead_code)] // Not every test asks.
+pub struct Mishaps {
+    pub lost: usize,
+    pub unanswered: usize,
+    pub reordered: usize,
+    /// Came with a token that was there.
+    pub known: usize,
 }
 
 /// A port, and what it has.
@@ -46,7 +65,15 @@ impl StandIn {
     /// It keeps its files in a directory that is made.
     pub fn start(dir: &Path, mood: Mood) -> StandIn {
         fs::create_dir_all(dir).expect("a directory");
-        let taken = Taken { dir: dir.into(), mood, asked: 0, tokens: BTreeSet::new() };
+        let taken = Taken {
+            dir: dir.into(),
+            mood,
+            asked: 0,
+            tokens: BTreeSet::new(),
+            batches: 0,
+            under_way: None,
+            mishaps: Mishaps::default(),
+        };
         let taken = Arc::new(Mutex::new(taken));
         let memory = Arc::clone(&taken);
         let fake =
@@ -63,6 +90,18 @@ impl StandIn {
     #[allow(dead_code)]
     pub fn asked(&self) -> usize {
         self.taken.lock().expect("nobody panicked").asked
+    }
+
+    /// What happened so far.
+    #[allow(dead_code)]
+    pub fn mishaps(&self) -> Mishaps {
+        self.taken.lock().expect("nobody panicked").mishaps
+    }
+
+    /// It knows no token any more, as a store does after some thousand more batches.
+    #[allow(dead_code)]
+    pub fn forget(&self) {
+        self.taken.lock().expect("nobody panicked").tokens.clear();
     }
 
     /// The windows that it has: beginnings and ends, in order, each as often as it has it.
@@ -84,6 +123,15 @@ impl Taken {
             (_, 4) => return Reply::With(500, Some(241), "Code: 241. memory".into()),
             _ => {}
         }
+        if let Some((late, at)) = self.under_way.take() {
+            match at + 3 <= self.batches {
+                true => drop(late.table().map(|table| self.take(table, &late))),
+                false => self.under_way = Some((late, at)),
+            }
+        }
+        if let Some(reply) = self.mishap(request) {
+            return reply;
+        }
         let reply = match request.table() {
             Some(table) => self.take(table, request),
             None => self.tell(request),
@@ -96,13 +144,44 @@ impl Taken {
         }
     }
 
+    /// What happens to one in a hundred batches instead of what is asked.
+    fn mishap(&mut self, request: &Request) -> Option<Reply> {
+        let table = request.table().filter(|_| self.mood == Mood::OneInAHundred)?;
+        self.batches += 1;
+        match self.batches % 100 {
+            20 => self.mishaps.lost += 1,
+            50 => {
+                self.mishaps.unanswered += 1;
+                self.take(table, request);
+            }
+            80 => {
+                self.mishaps.reordered += 1;
+                self.under_way = Some((request.clone(), self.batches));
+            }
+            _ => return None,
+        }
+        Some(Reply::None)
+    }
+
     fn take(&mut self, table: &str, request: &Request) -> Reply {
-        if self.tokens.insert((table.into(), request.token().into())) {
-            let below = self.dir.join(format!("{:06}", self.tokens.len()));
-            fs::create_dir_all(&below).expect("a directory");
-            fs::write(below.join(format!("{table}.parquet")), &request.body).expect("a file");
+        match self.tokens.insert((table.into(), request.token().into())) {
+            true => {
+                // Named by what came, not by how much is there: it may have forgotten.
+                let host = request.token().split(':').next().unwrap_or_default();
+                let below = self.of_host(host).join(format!("{:06}", self.asked));
+                fs::create_dir_all(&below).expect("a directory");
+                fs::write(below.join(format!("{table}.parquet")), &request.body).expect("a file");
+            }
+            false => self.mishaps.known += 1,
         }
         Reply::fine()
+    }
+
+    /// Where a host's tables are: of others nothing is read when it is asked for one.
+    fn of_host(&self, host: &str) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        host.hash(&mut hasher);
+        self.dir.join(format!("{:016x}", hasher.finish()))
     }
 
     fn tell(&self, request: &Request) -> Reply {
@@ -119,7 +198,8 @@ impl Taken {
     fn windows(&self, table: &str, of: Option<(&str, &str)>) -> Vec<(u64, u64)> {
         let mut windows = Vec::new();
         // Nothing was taken yet.
-        let Ok(books) = Parquet::open(&self.dir) else { return windows };
+        let below = of.map_or(self.dir.clone(), |(host, _)| self.of_host(host));
+        let Ok(books) = Parquet::open(&below) else { return windows };
         let is_of = |host: &str, boot: &str| of.is_none_or(|of| of == (host, boot));
         match table {
             "accounts" => books.accounts(When::default(), &mut |row| {

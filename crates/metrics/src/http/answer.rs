@@ -54,6 +54,10 @@ impl Desk {
         };
         let format = accept::format(header(ACCEPT).as_deref());
         let gzip = accept::gzip(header(ACCEPT_ENCODING).as_deref());
+        // A page that is made counts as a scrape, in which a new group stands at 0; nobody reads this one.
+        if request.method() == Method::HEAD {
+            return told(Vec::new(), format, gzip);
+        }
         match tokio::time::timeout(PAGE, self.page(format, gzip)).await {
             Ok(Some(page)) => told(page, format, gzip),
             Ok(None) | Err(_) => {

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Value};
-use crate::labels::{LEFT, OTHER, UNKNOWN};
+use crate::labels::{LEFT, OTHER, UNKNOWN, UNNAMED};
 use crate::metrics::Metrics;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{any_value, AnyValue, InstrumentationScope, KeyValue};
@@ -109,7 +109,9 @@ fn containers(families: &[Family]) -> Containers<'_> {
     let groups = families.iter().filter(|family| family.name == "exactop_group_cpu_seconds");
     for point in groups.flat_map(|family| &family.points) {
         let container = point.labels.iter().find(|(name, _)| *name == "container");
-        if container.is_none_or(|(_, name)| is_made_up(name) || name == UNKNOWN) {
+        if container
+            .is_none_or(|(_, name)| is_made_up(name) || [UNKNOWN, UNNAMED].contains(&name.as_str()))
+        {
             continue;
         }
         let whose = |(key, _): &(&str, String)| key.starts_with("k8s.") || *key == "container.name";

@@ -279,14 +279,19 @@ impl WaitWindow {
         WaitWindow { t1_ns, ..self }
     }
 
-    /// One row a process. Its name is that of its first thread.
+    /// One row a process. Its name is that of its first thread that has one.
     pub fn by_process(&self) -> Vec<WaitRow> {
         let mut sums: std::collections::BTreeMap<u32, WaitRow> = Default::default();
         let mut rows: Vec<&WaitRow> = self.rows.iter().collect();
         rows.sort_by_key(|row| (row.who.tgid, row.who.tid != Some(row.who.tgid), row.who.tid));
         for row in rows {
             let sum = sums.entry(row.who.tgid);
-            sum.or_insert_with(|| WaitRow::new(row.who.process())).add(row);
+            let sum = sum.or_insert_with(|| WaitRow::new(row.who.process()));
+            // Of who waited in the whole window without an event the name may not be known.
+            if sum.who.comm.bytes().is_empty() {
+                sum.who.comm = row.who.comm;
+            }
+            sum.add(row);
         }
         let mut rows: Vec<WaitRow> = sums.into_values().collect();
         rows.iter_mut().for_each(WaitRow::sort);
@@ -376,6 +381,9 @@ mod tests {
         assert_eq!(sum.sleeps.len(), 3);
         assert_eq!(sum.woken_by, [Other { who: Who::INTERRUPT, amount: 4 }]);
         assert_eq!(sum.waited_ns(), 29);
+        let mut nameless = waits;
+        nameless.rows[1].who.comm = Comm::default();
+        assert_eq!(nameless.by_process()[0].who, who(5).process(), "the other thread has a name");
     }
 
     #[test]

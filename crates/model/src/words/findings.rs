@@ -59,16 +59,16 @@ fn named(group: &Throttled) -> String {
     }
 }
 
-/// How long they lived is told of the part of their lives that lies in the window.
+/// Short enough that the name fits 80 columns: how long they lived is in the evidence.
 fn short_lived(lives: &ShortLived, tilde: &str) -> String {
-    let ShortLived { all_ns, used_ns, comm, under, processes, run_ns, mean_life_ns } = lives;
+    let ShortLived { all_ns, used_ns, comm, under, processes, run_ns, .. } = lives;
     let under = under.map_or(String::new(), |parent| format!(" under {parent}"));
     // They are all of it but for what is lost in rounding.
     let others = if run_ns * 10 >= all_ns * 9 { "" } else { ", and others" };
     format!(
-        "{tilde}{} of the CPU time used by processes that lived {tilde}{} on average: {comm} × {}{under}{others}",
+        "{tilde}{} in processes that lived < {} ms: {comm} × {}{under}{others}",
         percent(*all_ns, *used_ns),
-        duration(*mean_life_ns),
+        SHORT_LIFE_NS / 1_000_000,
         thousands(*processes),
     )
 }
@@ -100,11 +100,12 @@ pub fn evidence(finding: &Finding) -> String {
             of_wanted(*run_ns, *lat_ns, *throttle_ns, WAITED)
         }
         What::ShortLived(lives) => format!(
-            "they used {} of {} · {} used {} · lives below {} on average · {}",
+            "they used {} of {} · {} used {} · lived {} on average, below {} is short · {}",
             duration(lives.all_ns),
             duration(lives.used_ns),
             lives.comm,
             duration(lives.run_ns),
+            duration(lives.mean_life_ns),
             units::duration(SHORT_LIFE_NS),
             told("of the CPU time used", SHORT_LIVED),
         ),

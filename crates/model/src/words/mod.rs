@@ -7,6 +7,7 @@ pub mod findings;
 pub mod losses;
 pub mod moves;
 pub mod named_sums;
+pub mod order;
 pub mod syscalls;
 pub mod units;
 pub mod waits;

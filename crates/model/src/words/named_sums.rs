@@ -2,32 +2,107 @@
 
 use crate::frame::Frame;
 use crate::named_sums::{NamedSum, NamedSums};
+use crate::value::{Datum, Missing, Value};
+use crate::words::order::Order;
 
-/// What stands in a column.
-type Cell = fn(&Frame, &NamedSum) -> String;
+/// A column: its heading, what it means, what stands in it, and what rows are ordered by.
+type Figure = (&'static str, &'static str, fn(&Frame, &NamedSum) -> String, fn(&NamedSum) -> Value);
 
 /// The columns; the last is the name.
-const FIGURES: [(&str, Cell); 10] = [
-    ("%CPU", |frame, row| pct(frame, Some(row.run_ns))),
-    ("SHARE", |frame, row| tenths(Some(row.run_ns), window_ns(frame) * frame.cpus.len() as f64)),
-    ("LAT%", |frame, row| pct(frame, row.lat_ns)),
-    ("THR%", |frame, row| pct(frame, row.throttle_ns)),
-    ("PERIODS", |_, row| {
-        let may = row.may.as_ref();
-        match may.and_then(|may| may.throttled.zip(may.periods)) {
+pub const FIGURES: [Figure; 10] = [
+    (
+        "%CPU",
+        "CPU time of all of them, what exited included: the rows are in sum the balance's tasks and exited.",
+        |frame, row| pct(frame, Some(row.run_ns)),
+        |row| ns(Some(row.run_ns)),
+    ),
+    (
+        "SHARE",
+        "The part of the whole machine that they used.",
+        |frame, row| tenths(Some(row.run_ns), window_ns(frame) * frame.cpus.len() as f64),
+        |row| ns(Some(row.run_ns)),
+    ),
+    (
+        "LAT%",
+        "Run-queue wait of their tasks, added up: 200 is two tasks that waited for a CPU all the time.",
+        |frame, row| pct(frame, row.lat_ns),
+        |row| ns(row.lat_ns),
+    ),
+    (
+        "THR%",
+        "Time in which their tasks could run but a quota was used up, added up as LAT% is.",
+        |frame, row| pct(frame, row.throttle_ns),
+        |row| ns(row.throttle_ns),
+    ),
+    (
+        "PERIODS",
+        "Of the periods of their group's quota in the window, in how many it ran out: 19/20.",
+        |_, row| match periods(row) {
             Some((throttled, periods)) => format!("{throttled}/{periods}"),
             None => "-".into(),
-        }
-    }),
-    ("WEIGHT", |_, row| some(row.may.as_ref().and_then(|may| may.weight))),
-    ("MAX", |_, row| match &row.may {
-        None => "-".into(),
-        Some(may) => may.cpus.map_or("max".into(), |cpus| format!("{cpus:.2}")),
-    }),
-    ("PROCS", |_, row| row.processes.to_string()),
-    ("EXITED", |_, row| some(row.exited)),
-    ("NAME", |_, row| row.name.clone()),
+        },
+        |row| count(periods(row).map(|(throttled, _)| throttled)),
+    ),
+    (
+        "WEIGHT",
+        "The weight of their group against its neighbours'.",
+        |_, row| some(row.may.as_ref().and_then(|may| may.weight)),
+        |row| count(row.may.as_ref().and_then(|may| may.weight)),
+    ),
+    (
+        "MAX",
+        "The CPUs that the tightest quota above them allows; max: no quota.",
+        |_, row| match &row.may {
+            None => "-".into(),
+            Some(may) => may.cpus.map_or("max".into(), |cpus| format!("{cpus:.2}")),
+        },
+        |row| match row.may.as_ref().and_then(|may| may.cpus) {
+            None => Value::Missing(Missing::Source),
+            Some(cpus) => Value::Known(Datum::Real(cpus)),
+        },
+    ),
+    (
+        "PROCS",
+        "Processes at the window's end.",
+        |_, row| row.processes.to_string(),
+        |row| count(Some(row.processes)),
+    ),
+    (
+        "EXITED",
+        "Tasks of them that exited in the window.",
+        |_, row| some(row.exited),
+        |row| count(row.exited),
+    ),
+    (
+        "NAME",
+        "What they have in common.",
+        |_, row| row.name.clone(),
+        |row| Value::Known(Datum::Text(row.name.clone())),
+    ),
 ];
+
+fn ns(ns: Option<u64>) -> Value {
+    Value::ns(ns, Missing::Source)
+}
+
+fn count(count: Option<u64>) -> Value {
+    Value::count(count, Missing::Source)
+}
+
+fn periods(row: &NamedSum) -> Option<(u64, u64)> {
+    row.may.as_ref().and_then(|may| may.throttled.zip(may.periods))
+}
+
+/// How rows are ordered while nobody chose a column.
+pub const FIRST_ORDER: Order = Order { column: 0, descending: true };
+
+/// The rows in an order; those that are alike in it as they were.
+pub fn ordered(sums: &NamedSums, order: Order) -> Vec<&NamedSum> {
+    let value = FIGURES[order.column].3;
+    let mut rows: Vec<(usize, &NamedSum)> = sums.rows.iter().enumerate().collect();
+    rows.sort_by_cached_key(|(n, row)| order.place(value(row), *n));
+    rows.into_iter().map(|(_, row)| row).collect()
+}
 
 /// How many columns there are.
 pub const COLUMNS: usize = FIGURES.len();
@@ -50,14 +125,14 @@ fn some(n: Option<u64>) -> String {
 
 /// The headings; the last says what the rows are.
 pub fn heading(sums: &NamedSums) -> [String; COLUMNS] {
-    let mut heading = FIGURES.map(|(title, _)| title.to_string());
+    let mut heading = FIGURES.map(|(title, ..)| title.to_string());
     heading[COLUMNS - 1] = sums.by.name().to_uppercase();
     heading
 }
 
 /// A row's figures over the window.
 pub fn line(frame: &Frame, row: &NamedSum) -> Vec<String> {
-    FIGURES.iter().map(|(_, figure)| figure(frame, row)).collect()
+    FIGURES.iter().map(|(_, _, text, _)| text(frame, row)).collect()
 }
 
 /// Throttled for less than this part of the time it wanted to run, a quota goes unmentioned.

@@ -104,6 +104,15 @@ pub fn cpu_time(ns: u64) -> String {
 
 /// Bytes in powers of 1024 with at most four characters and a letter: `3.2M`, `212M`, `1.0G`.
 pub fn size(bytes: u64) -> String {
+    sized(bytes, 9.95)
+}
+
+/// The same for a machine's memory, where a digit more has room: `23.5G`.
+pub fn long_size(bytes: u64) -> String {
+    sized(bytes, 99.95)
+}
+
+fn sized(bytes: u64, tenths_below: f64) -> String {
     const LETTERS: [char; 6] = ['K', 'M', 'G', 'T', 'P', 'E'];
     if bytes < 1024 {
         return bytes.to_string();
@@ -114,7 +123,7 @@ pub fn size(bytes: u64) -> String {
         value /= 1024.0;
         letter += 1;
     }
-    if value < 9.95 {
+    if value < tenths_below {
         format!("{value:.1}{}", LETTERS[letter])
     } else {
         format!("{value:.0}{}", LETTERS[letter])

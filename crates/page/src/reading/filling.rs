@@ -1,7 +1,9 @@
 //! The second reading: figures into slots.
 
+use super::groups::FillingGroups;
 use super::names::{update, words};
-use super::waiting_alone;
+use super::threads::{FillingThreads, Leaders};
+use super::{waiting_alone, Chosen};
 use crate::accounts::{Accounts, Peak, Peaks};
 use crate::cells::Cells;
 use crate::columns::{is_of_rows_alone, of_row, of_still, Told};
@@ -14,7 +16,7 @@ use crate::slots::Limits;
 use exactop_model::columns::Context;
 use exactop_model::escape::escape_str;
 use exactop_model::exactness::WindowState;
-use exactop_model::{findings, Books, Column, Frame, FrameOptions, Window};
+use exactop_model::{Books, Column, Frame, FrameOptions, Window};
 use exactop_recording::{Gap, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +37,8 @@ pub(crate) struct Filling {
     chosen: FxHashMap<Who, Place>,
     lines: Vec<Line>,
     others: Cells,
+    groups: FillingGroups,
+    threads: FillingThreads,
     at: usize,
     peaks: Peaks,
     /// Which CPUs have figures.
@@ -49,11 +53,12 @@ impl Filling {
     pub fn new(
         columns: Vec<&'static Column>,
         layout: Vec<u32>,
-        chosen: FxHashMap<Who, Place>,
+        chosen: Chosen,
         strips: BTreeSet<u32>,
         limits: &Limits,
     ) -> Filling {
         let told = columns.iter().map(|column| Told::of(column)).collect();
+        let Chosen { rows: chosen, groups, threads } = chosen;
         let lines = chosen.iter().map(|_| Line::default()).collect();
         Filling {
             columns,
@@ -61,6 +66,8 @@ impl Filling {
             chosen,
             lines,
             others: Cells::default(),
+            groups: FillingGroups::new(groups),
+            threads: FillingThreads::new(threads),
             at: 0,
             peaks: Peaks::default(),
             strips,
@@ -100,8 +107,11 @@ impl Filling {
             length_ns: window.length_ns(),
             goes_on,
         };
-        self.marks.take(&findings::of(window, moment.book()), then);
+        self.marks.take(&moment.findings(), then, boot);
         self.rows(moment, boot, slot);
+        let at = self.at as u32;
+        self.groups.take(moment, boot, at, slot);
+        self.threads.take(moment, boot, (at, slot), &self.columns);
         self.at += 1;
     }
 
@@ -247,6 +257,7 @@ impl Filling {
         }
         let mut of: Vec<(Who, Place)> = self.chosen.into_iter().collect();
         of.sort_by_key(|(_, place)| place.number);
+        let leaders = Leaders::of(of.iter().map(|(who, _)| who));
         let mut rows: Vec<document::Row> = Vec::with_capacity(of.len() + 1);
         for ((who, _), line) in of.into_iter().zip(self.lines) {
             // Who was expected and is gone.
@@ -270,6 +281,8 @@ impl Filling {
         (document.marks, document.marks_left_out) = self.marks.finish();
         (document.gaps, document.gaps_left_out) = self.gaps.finish();
         (document.cpus, document.rows) = (cpus, rows);
+        document.groups = self.groups.finish();
+        document.threads = self.threads.finish(&leaders, columns);
         document
     }
 }

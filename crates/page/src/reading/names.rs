@@ -59,6 +59,11 @@ fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Mo
     }
 }
 
+/// A path, escaped.
+pub(super) fn shortened_path(path: &[u8]) -> String {
+    shortened(path, PATH)
+}
+
 /// So much of a text as tells it from others: some are kilobytes long.
 fn shortened(text: &[u8], most: usize) -> String {
     match text.get(..most) {

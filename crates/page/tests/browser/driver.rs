@@ -194,6 +194,17 @@ impl Browser {
         }
     }
 
+    /// Presses a key that goes on, or chooses what is in focus.
+    pub fn press(&mut self, key: &str, code: u32, text: &str) {
+        for what in ["keyDown", "keyUp"] {
+            let text = if what == "keyDown" { text } else { "" };
+            let event = json!({
+                "type": what, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text,
+            });
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
     /// All that went wrong in the page, and whom it asked for something, beside itself.
     pub fn complaints(&mut self, own: &str) -> Vec<String> {
         // What happened before this answer is there by then.

@@ -1,32 +1,67 @@
 //! A page that windows come to as they are measured.
 
-use super::drawn::{machine, snapshot, Planted, CPUS, OFFSET, SECOND};
+use super::drawn::{group_files, machine, snapshot, Planted, CPUS, OFFSET, SECOND};
 use super::driver::Browser;
 use exactop_model::Book;
 use exactop_page::{beginning, html, policy, Live, Measured};
-use exactop_web::{Content, Door, Hub, Server};
+use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Publishes windows of the drawn machine, one after the other.
-struct Machine {
+pub struct Machine {
     hub: Arc<Hub>,
     book: Book,
     live: Live,
     at: u64,
+    pub planted: Planted,
+    /// Who looks at which process.
+    pub looks: Arc<Looks>,
+    /// Where its page is.
+    pub own: String,
+    _server: Server,
 }
 
 impl Machine {
-    fn measure(&mut self, windows: u64) {
+    /// Serves its page, for those who know the token.
+    pub fn serve(planted: Planted) -> Machine {
+        let hub = Arc::new(Hub::new(&beginning(&machine()).json().expect("JSON")));
+        let mut book = Book::new();
+        assert!(book.advance(snapshot(0, &planted)).is_none());
+        let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
+        let looks = Arc::new(Looks::new("4567".into()));
+        let content = Content {
+            page: html("live", None),
+            policy: policy(true),
+            hub: Some(Arc::clone(&hub)),
+            looks: Some(Arc::clone(&looks)),
+        };
+        let door = Door { address, token: Some("0123".to_string()) };
+        let _server = Server::start(listener, door, content).expect("a server");
+        let own = format!("http://{address}/");
+        Machine { hub, book, live: Live::default(), at: 0, planted, looks, own, _server }
+    }
+
+    /// Opens the page.
+    pub fn open(&self, browser: &mut Browser) {
+        browser.look(1200, 900, false);
+        browser.open(&format!("{}?token=0123", self.own));
+    }
+
+    pub fn measure(&mut self, windows: u64) {
         for _ in 0..windows {
             self.at += 1;
-            let mut now = snapshot(self.at, &Planted::default());
+            let mut now = snapshot(self.at, &self.planted);
             if self.at > 1 {
                 // Nothing happens to init any more.
                 now.complete = false;
                 now.tasks.retain(|task| task.key.tgid != 1);
             }
             let window = self.book.advance(now);
+            let watched: Vec<u32> = self.looks.wanted().into_keys().collect();
+            let groups = self.planted.quota.map(|_| {
+                exactop_model::cgroups::rows(&group_files(self.at - 1), &group_files(self.at), None)
+            });
             let (window, machine, details) = (window.expect("a window"), machine(), HashMap::new());
             let of = Measured {
                 window: &window,
@@ -34,6 +69,9 @@ impl Machine {
                 wall_offset_ns: OFFSET,
                 machine: &machine,
                 details: &details,
+                groups: groups.as_deref(),
+                findings: &exactop_model::findings::of(&window, &self.book),
+                watched: &watched,
             };
             self.hub.publish(&self.live.measured(&of).json().expect("JSON"));
         }
@@ -53,24 +91,15 @@ fn bounded(browser: &mut Browser, machine: &mut Machine) {
     assert_eq!(browser.ask(lat), browser.ask(whole));
 }
 
-const UNTIL: &str = "new Promise(done => { const look = () => window.exactop?.model.n === WANTED \
+pub const UNTIL: &str = "new Promise(done => { const look = () => window.exactop?.model.n === WANTED \
     && !document.getElementById('balance').hidden ? done(exactop.model.n) : setTimeout(look, 20); look(); })";
 
 #[test]
 fn windows_come_to_the_page_and_nothing_else_does() {
     let Some(mut browser) = Browser::start() else { return };
-    let hub = Arc::new(Hub::new(&beginning(&machine()).json().expect("JSON")));
-    let mut book = Book::new();
-    assert!(book.advance(snapshot(0, &Planted::default())).is_none());
-    let mut machine = Machine { hub: Arc::clone(&hub), book, live: Live::default(), at: 0 };
-    let (listener, address) = Server::bind(([127, 0, 0, 1], 0).into()).expect("an address");
-    let content = Content { page: html("live", None), policy: policy(true), hub: Some(hub) };
-    let token = Some("0123".to_string());
-    let _server = Server::start(listener, Door { address, token }, content).expect("a server");
+    let mut machine = Machine::serve(Planted::default());
     machine.measure(5);
-    browser.look(1200, 900, false);
-    let own = format!("http://{address}/");
-    browser.open(&format!("{own}?token=0123"));
+    machine.open(&mut browser);
     assert_eq!(browser.ask(&UNTIL.replace("WANTED", "5")), 5);
     machine.measure(20);
     assert_eq!(browser.ask(&UNTIL.replace("WANTED", "25")), 25);
@@ -93,9 +122,9 @@ fn windows_come_to_the_page_and_nothing_else_does() {
     let asleep = "[...exactop.model.rows.values()].find(row => row.comm === 'init').sum(exactop.model.column('sleep_ns'), 0, 28)";
     assert_eq!(browser.ask(asleep), 28 * SECOND);
     let open = "(exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'steady').key), exactop.show(), \
-        document.getElementById('row-facts').textContent.includes('exactop syscalls -p 10'))";
+        document.getElementById('row-section').textContent.includes('exactop syscalls -p 10'))";
     assert_eq!(browser.ask(open), true, "a page without system calls says which command has them");
     bounded(&mut browser, &mut machine);
-    let complaints = browser.complaints(&own);
+    let complaints = browser.complaints(&machine.own);
     assert!(complaints.is_empty(), "{complaints:#?}");
 }

@@ -10,7 +10,10 @@ mod driver;
 
 mod choosing;
 mod drawing;
+mod everyone;
+mod groups;
 mod live;
+mod looking;
 mod looks;
 
 use drawn::{document, Planted};

@@ -2,11 +2,13 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
+use exactop_model::cgroups::GroupSample;
 use exactop_model::named::{GroupName, Named};
+use exactop_model::run::CpuStat;
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
     Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
-    TaskKey, TaskSample,
+    Tap, TaskKey, TaskSample,
 };
 use exactop_page::{read, Document, Limits};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
@@ -26,6 +28,9 @@ pub const SPIKE_NS: u64 = 3 * SECOND;
 pub const HOSTILE: &str = "<img src=x>";
 pub const HOSTILE_PATH: &str = "/</script><script>window.bad=1</script>\u{2028}";
 
+/// The group that is held back.
+pub const CAPPED: &str = "/shop/capped";
+
 /// What is planted.
 #[derive(Clone, Copy, Debug)]
 pub struct Planted {
@@ -40,11 +45,24 @@ pub struct Planted {
     pub far_cpus: bool,
     /// Nobody recorded before this window.
     pub gap: Option<u64>,
+    /// Somebody is held back by a quota, of which the kernel's files were read from this window on.
+    pub quota: Option<u64>,
+    /// Somebody has three threads.
+    pub threads: bool,
 }
 
 impl Default for Planted {
     fn default() -> Planted {
-        Planted { windows: 120, spike: 77, crowd: 12, starving: 0, far_cpus: false, gap: None }
+        Planted {
+            windows: 120,
+            spike: 77,
+            crowd: 12,
+            starving: 0,
+            far_cpus: false,
+            gap: None,
+            quota: None,
+            threads: false,
+        }
     }
 }
 
@@ -69,7 +87,11 @@ fn task(pid: u32, comm: &str, n: u64, run_ns: u64, rest: Counter) -> TaskSample 
     counters.set(Counter::SystemNs, run_ns / 4);
     counters.set(rest, n * SECOND - run_ns);
     counters.set(Counter::Dispatches, 10 * n);
-    let state = if rest == Counter::LatNs { MicroState::Lat } else { MicroState::Sleep };
+    let state = match rest {
+        Counter::LatNs => MicroState::Lat,
+        Counter::ThrottleNs => MicroState::Throttle,
+        _ => MicroState::Sleep,
+    };
     TaskSample { state, threads: Some(1), counters, ..samples::task(pid.into(), key, ident) }
 }
 
@@ -87,6 +109,19 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
     spiky.counters.set(Counter::RunNs, spiked);
     spiky.counters.set(Counter::UserNs, spiked);
     tasks.push(spiky);
+    if planted.quota.is_some() {
+        // Of 1.5 CPUs it gets 0.4.
+        let mut capped = task(14, HOSTILE, n, n * SECOND * 2 / 5, Counter::ThrottleNs);
+        capped.ident.cgroup_id = Some(8);
+        tasks.push(capped);
+    }
+    for number in (0..3).filter(|_| planted.threads) {
+        let run_ns = n * SECOND / 100 * u64::from(number);
+        let name = if number == 2 { HOSTILE } else { "pool" };
+        let thread = task(15 + number, name, n, run_ns, Counter::SleepNs);
+        let key = TaskKey { tgid: 15, ..thread.key };
+        tasks.push(TaskSample { key, threads: Some(3), ..thread });
+    }
     for number in 0..planted.crowd {
         let comm = format!("crowd{number}");
         tasks.push(task(
@@ -123,9 +158,38 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         path: HOSTILE_PATH.into(),
         named: Arc::new(Named { unit: Some("web.service".into()), ..Named::default() }),
     })];
+    if planted.quota.is_some() {
+        let container = Some(format!("till {HOSTILE}"));
+        let named = Arc::new(Named { container, ..Named::default() });
+        now.groups.push(Arc::new(GroupName { id: 8, path: CAPPED.into(), named }));
+    }
     now.tasks = tasks;
     now.exited = vec![brief];
     now
+}
+
+/// What the kernel's files say of groups at the n-th window's end.
+pub fn group_files(n: u64) -> Vec<GroupSample> {
+    let group = |name: &str, id, usage_ns, allowed_cpus: Option<f64>| GroupSample {
+        name: name.into(),
+        id: Some(id),
+        stat: CpuStat {
+            usage_ns: Some(usage_ns),
+            nr_periods: Some(10 * n),
+            nr_throttled: Some(9 * n),
+            ..CpuStat::default()
+        },
+        weight: Some(50),
+        max: Some(allowed_cpus.map_or("max 100000".into(), |cpus| format!("{cpus} of a CPU"))),
+        allowed_cpus,
+        ..GroupSample::default()
+    };
+    vec![
+        GroupSample { name: "/".into(), id: Some(1), ..GroupSample::default() },
+        group("/shop", 9, n * SECOND * 2 / 5, Some(0.4)),
+        group(CAPPED, 8, n * SECOND * 2 / 5, Some(2.0)),
+        group("/idle", 10, 0, None),
+    ]
 }
 
 fn of_cpu(cpu: u64, n: u64, used: u64) -> exactop_model::CpuSample {
@@ -159,6 +223,9 @@ pub fn record(path: &Path, planted: &Planted) {
             now.tasks.retain(|task| happened(task.key.tgid));
         }
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });
+        if planted.quota.is_some_and(|from| n >= from.max(1)) {
+            recorder.groups(&group_files(n - 1), &group_files(n));
+        }
         book.advance(now);
     }
     assert_eq!(recorder.notices(), []);

@@ -126,6 +126,7 @@ fn get_system(f: &mut Fields) -> Result<System, Bad> {
         forks: f.uint(),
         ticks: get_ticks(f),
         cpu_ticks: Vec::new(),
+        ..System::default()
     })
 }
 

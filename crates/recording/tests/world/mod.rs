@@ -225,6 +225,7 @@ impl World {
                 ticks: Some(ticks),
                 cpu_ticks: vec![(0, ticks), (1, ticks)],
                 forks: Some(self.accounts),
+                ..System::default()
             },
             cost: CostSample { user_ns: n, bpf_ns: None, bpf_events: Some(n) },
             outside: self.complete.then_some(Outside { run_ns: n, irq_ns: 3 * n, steal_ns: 1 }),

@@ -7,6 +7,7 @@ mod kind;
 mod view;
 
 use super::seen::Seen;
+use super::shares::LOOKERS;
 use crate::ask::{Look, What};
 use exactop_model::on_demand::Looked;
 use kind::Kind;
@@ -20,8 +21,6 @@ use std::time::{Duration, Instant};
 use view::Looker;
 pub use view::Reply;
 
-/// So many look at once: of each what they have not asked for yet is kept.
-const LOOKERS: usize = 16;
 /// Programs of a kind are loaded at most so often, however often somebody comes and goes.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Whoever has not asked for so long, and for three of their windows, looks no longer.
@@ -74,6 +73,8 @@ enum Progress {
 pub struct Looking {
     attach: Option<Attach>,
     kinds: Vec<Kind>,
+    /// Whose each of those is who look, or did.
+    users: Vec<(u64, u32)>,
     started: u64,
     /// When programs of a kind were loaded last.
     loaded: Vec<(What, Instant)>,
@@ -92,14 +93,31 @@ impl Looking {
         wake.set_nonblocking(true)?;
         woken.set_nonblocking(true)?;
         let (telling, told) = channel();
-        let (kinds, loaded, one_at_a_time) = (Vec::new(), Vec::new(), Vec::new());
+        let (kinds, users) = (Vec::new(), Vec::new());
+        let (loaded, one_at_a_time) = (Vec::new(), Vec::new());
         let (attach, started, wake) = (None, 0, Arc::new(wake));
-        Ok(Looking { attach, kinds, started, loaded, one_at_a_time, told, telling, woken, wake })
+        Ok(Looking {
+            attach,
+            kinds,
+            users,
+            started,
+            loaded,
+            one_at_a_time,
+            told,
+            telling,
+            woken,
+            wake,
+        })
     }
 
     /// Whoever asks from now on has programs attached by this.
     pub fn attach_by(&mut self, attach: Attach) {
         self.attach = Some(attach);
+    }
+
+    /// Whether somebody looks.
+    pub fn has(&self, number: u64) -> bool {
+        self.kinds.iter().any(|kind| kind.has(number))
     }
 
     /// Has something to read when a thread told something.
@@ -128,7 +146,7 @@ impl Looking {
         seen: impl FnOnce() -> Result<Seen, String>,
         now_ns: u64,
     ) -> Result<Option<Reply>, String> {
-        if !self.kinds.iter().any(|kind| kind.has(number)) {
+        if !self.has(number) {
             self.come(number, look, seen()?, now_ns)?;
         }
         let kind = self.kinds.iter_mut().find(|kind| kind.what() == look.what && kind.has(number));
@@ -138,9 +156,11 @@ impl Looking {
 
     fn come(&mut self, number: u64, look: &Look, seen: Seen, now_ns: u64) -> Result<(), String> {
         let attach = self.attach.clone().ok_or("this daemon attaches no programs for others")?;
-        if self.kinds.iter().map(Kind::lookers).sum::<usize>() >= LOOKERS {
-            return Err(format!("{LOOKERS} look already"));
-        }
+        let kinds = &self.kinds;
+        self.users.retain(|(number, _)| kinds.iter().any(|kind| kind.has(*number)));
+        let uid = seen.uid().unwrap_or(0);
+        LOOKERS.one_more(self.users.iter().map(|(_, uid)| *uid), uid, "look")?;
+        self.users.push((number, uid));
         let patience_ns = look.interval_ns.map_or(IDLE_NS, |ns| ns.saturating_mul(3).max(IDLE_NS));
         let looker = Looker::new(number, now_ns, patience_ns);
         let there = self.kinds.iter().position(|kind| kind.what() == look.what);

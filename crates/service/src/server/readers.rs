@@ -7,6 +7,8 @@
 use super::pids::{self, Whose};
 use super::refused_file;
 use crate::ask::{Look, Said, Window, LONGEST};
+use crate::beat::MOST_ENDS;
+use crate::schedule::SHORTEST_NS;
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
 use exactop_sources::pid_namespace::{self, PidNamespace};
@@ -18,10 +20,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
-/// Whoever leaves more unread, bytes, is let go: some minutes of a busy machine.
+/// Whoever left more unread, bytes, when the next piece comes is let go: some minutes of a busy machine.
 const UNREAD: usize = 32 << 20;
 /// So much waits for a reader's own window to end, bytes: what a socket takes at once.
 const HELD: usize = 64 << 10;
+/// Whoever asks for nothing for so long keeps no place.
+const IDLE_NS: u64 = 60_000_000_000;
+/// How often somebody may look who does not say how often.
+const UNSAID_NS: u64 = 10_000_000_000;
+/// What is wanted so seldom is wanted for so long only.
+const SELDOM_NS: u64 = 3_600_000_000_000;
 /// Pieces that are written with one call.
 const PIECES: usize = 32;
 
@@ -60,8 +68,12 @@ pub struct Reader {
     /// Which of all.
     pub number: u64,
     pub place: Place,
+    /// Who they are, by the socket.
+    pub uid: u32,
     /// What they asked for last.
     pub wants: Option<Window>,
+    /// When they asked last, or came, CLOCK_MONOTONIC.
+    asked_ns: u64,
     /// The PID namespace that they are told of; `None`: everyone.
     pub namespace: Option<Arc<PidNamespace>>,
     whose: Whose,
@@ -84,11 +96,13 @@ pub struct Reader {
 
 impl Reader {
     /// Who just came; `stream` does not block.
-    pub fn new(number: u64, stream: UnixStream, whose: Whose) -> Reader {
+    pub fn new(number: u64, stream: UnixStream, (uid, whose): (u32, Whose), now_ns: u64) -> Reader {
         Reader {
             number,
             place: Place::New,
+            uid,
             wants: None,
+            asked_ns: now_ns,
             namespace: None,
             whose,
             shown: None,
@@ -115,6 +129,26 @@ impl Reader {
         is_news.then_some(self.is_full)
     }
 
+    /// They ask for something now.
+    pub fn asks(&mut self, now_ns: u64) {
+        self.asked_ns = now_ns;
+    }
+
+    /// What is to be measured for them: what they asked for last, until its ends are over and they have
+    /// not asked for others.
+    pub fn wants_at(&self, now_ns: u64) -> Option<&Window> {
+        let window = self.wants.as_ref()?;
+        let interval_ns = window.interval_ns.unwrap_or(UNSAID_NS).clamp(SHORTEST_NS, SELDOM_NS);
+        let ends = window.ends.unwrap_or(1).clamp(1, MOST_ENDS);
+        let for_ns = interval_ns * (u64::from(ends) + 2) + UNSAID_NS;
+        (now_ns <= self.asked_ns.saturating_add(for_ns)).then_some(window)
+    }
+
+    /// Whether they have a place and have asked for nothing.
+    pub fn is_idle(&self, now_ns: u64) -> bool {
+        self.wants.is_none() && now_ns.saturating_sub(self.asked_ns) > IDLE_NS
+    }
+
     /// Waits for the beginning.
     pub fn is_due(&self) -> bool {
         self.place == Place::Greeted && self.wants.is_some()
@@ -139,6 +173,12 @@ impl Reader {
             Over::Stalled(bytes) => Some(bytes),
             _ => None,
         }
+    }
+
+    /// Bytes that they have not read.
+    #[cfg(test)]
+    pub fn unread(&self) -> usize {
+        self.unread_bytes
     }
 
     /// What they said.
@@ -252,13 +292,16 @@ impl Reader {
     }
 
     fn keep(&mut self, bytes: &Arc<[u8]>) {
-        if self.over == Over::No {
-            self.unread.push_back(bytes.clone());
-            self.unread_bytes += bytes.len();
-            if self.unread_bytes > UNREAD {
-                self.over = Over::Stalled(self.unread_bytes);
-            }
+        if self.over != Over::No {
+            return;
         }
+        // One piece may be longer than that: what counts is what they left of those before.
+        if self.unread_bytes > UNREAD {
+            self.over = Over::Stalled(self.unread_bytes);
+            return;
+        }
+        self.unread.push_back(bytes.clone());
+        self.unread_bytes += bytes.len();
     }
 
     /// Says why not, if that can be said at once, and ends: nobody is waited for who was refused.

@@ -5,6 +5,7 @@ use exactop_files::Directory;
 use rustix::fs::{chmod, chown, Gid, Mode};
 use rustix::net::sockopt::socket_peercred;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
@@ -36,7 +37,7 @@ impl Socket {
         match UnixStream::connect(path) {
             Ok(_) => return Err(ServiceError::Held(path.into())),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                std::fs::remove_file(path).map_err(failed("remove"))?;
+                remove_stale(path).map_err(failed("listen on"))?;
             }
             Err(_) => {}
         }
@@ -73,6 +74,16 @@ impl Drop for Socket {
     }
 }
 
+/// Takes away a socket that nobody serves; every other file is somebody's, and a connection to it is refused in
+/// the same words.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let there = std::fs::symlink_metadata(path)?;
+    if !there.file_type().is_socket() {
+        return Err(io::Error::other("something that is no socket is there: give another path"));
+    }
+    std::fs::remove_file(path)
+}
+
 /// Whether somebody may see everyone: what /proc hides from them (proc(5), `hidepid`), the socket
 /// does not tell.
 pub fn may_read(stream: &UnixStream) -> Result<(), String> {
@@ -92,4 +103,27 @@ pub fn user(stream: &UnixStream) -> Result<u32, String> {
     let peer = socket_peercred(stream);
     let peer = peer.map_err(|errno| format!("nobody knows who asks: {errno}"))?;
     Ok(peer.uid.as_raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_socket_that_nobody_serves_is_taken_away() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("socket");
+        drop(UnixListener::bind(&path).expect("a socket that is left"));
+        drop(Socket::listen(&path, None).expect("its place is taken"));
+        assert!(!path.exists(), "and left in the end");
+
+        std::fs::write(&path, "somebody's").expect("a file");
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("a link");
+        for refused in [&path, &link] {
+            let error = Socket::listen(refused, None).expect_err("no socket").to_string();
+            assert!(error.contains("no socket is there: give another path"), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(&path).expect("it is there"), "somebody's");
+    }
 }

@@ -39,6 +39,28 @@ use std::path::{Path, PathBuf};
 use tasks::{Look, NoRow, TaskPath, TaskTable};
 use ticks::{Now, Ticks};
 
+/// Of whom there are samples. Figures of a process and of its threads do not continue each other: who
+/// changes from one to the other has none for a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RowsOf {
+    Processes,
+    /// Of this process's threads, and of all other processes.
+    ThreadsOf(u32),
+    Threads,
+}
+
+impl RowsOf {
+    /// Threads are wanted of the watched process, if one is: all others stay what they are.
+    fn next(self, needs: Needs, watch: Option<u32>) -> RowsOf {
+        match (needs.has(Needs::THREADS), watch) {
+            (false, _) => RowsOf::Processes,
+            (true, None) => RowsOf::Threads,
+            (true, Some(_)) if self == RowsOf::Threads => self,
+            (true, Some(tgid)) => RowsOf::ThreadsOf(tgid),
+        }
+    }
+}
+
 /// The source that reads /proc.
 pub struct Procfs {
     root: PathBuf,
@@ -46,7 +68,7 @@ pub struct Procfs {
     tasks: TaskTable,
     cpus: CpuReader,
     ticks: Ticks,
-    threads: bool,
+    rows: RowsOf,
     errors: ErrorCounts,
     provenance: Provenance,
     pids: Vec<u32>,
@@ -70,7 +92,7 @@ impl Procfs {
             tasks: TaskTable::new(Budget::of_this_process()),
             cpus: CpuReader::open(root)?,
             ticks: Ticks::of_this_system(),
-            threads: false,
+            rows: RowsOf::Processes,
             errors: ErrorCounts::default(),
             provenance: provenance(),
             pids: Vec::new(),
@@ -85,12 +107,17 @@ impl Procfs {
         self
     }
 
-    fn read_tasks(&mut self, needs: Needs, now: Now) -> Result<Vec<TaskSample>, SourceError> {
-        let threads = needs.has(Needs::THREADS);
-        if threads != self.threads {
+    fn read_tasks(
+        &mut self,
+        needs: Needs,
+        watch: Option<u32>,
+        now: Now,
+    ) -> Result<Vec<TaskSample>, SourceError> {
+        let rows = self.rows.next(needs, watch);
+        if (rows == RowsOf::Threads) != (self.rows == RowsOf::Threads) {
             self.tasks.clear();
-            self.threads = threads;
         }
+        self.rows = rows;
         self.listing
             .processes(&mut self.pids)
             .map_err(|errno| SourceError::Read { path: self.root.clone(), error: errno.into() })?;
@@ -98,7 +125,7 @@ impl Procfs {
         self.tasks.begin();
         for at in 0..self.pids.len() {
             let tgid = self.pids[at];
-            if threads {
+            if rows == RowsOf::Threads || rows == RowsOf::ThreadsOf(tgid) {
                 self.read_threads(tgid, needs, now, &mut samples);
             } else {
                 self.read_task(TaskPath { tgid, tid: None }, needs, now, &mut samples);
@@ -143,7 +170,7 @@ impl Source for Procfs {
     /// [`SourceError::Read`] and [`SourceError::Parse`], for /proc itself and /proc/stat only.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let (mut snapshot, now) = self.cpus.begin(&self.provenance, &mut self.errors)?;
-        snapshot.tasks = self.read_tasks(request.needs, now)?;
+        snapshot.tasks = self.read_tasks(request.needs, request.watch, now)?;
         snapshot.errors = self.errors;
         Ok(snapshot)
     }

@@ -102,6 +102,32 @@ fn going_over_to_threads_and_back_runs_nothing_backwards() {
     }
 }
 
+/// Who looks at one process loses nobody else's time.
+#[test]
+fn watching_one_process_leaves_all_others_what_they_are() {
+    let (proc, mut source, clock) = fake();
+    let mut book = Book::new();
+    let mut known = Vec::new();
+    for (n, watch) in [None, Some(7), Some(7), Some(8), None].into_iter().enumerate() {
+        for pid in [7, 8, 9] {
+            let task = FakeTask { utime: 50 + 3 * n as u64, ..FakeTask::new(pid) };
+            proc.process(FakeTask { ..task });
+            proc.thread(pid, task);
+        }
+        clock.fetch_add(SECOND_NS, Ordering::Relaxed);
+        let needs = if watch.is_some() { Needs::THREADS } else { Needs::NONE };
+        let snapshot = source.snapshot(&Request { needs, watch, interval_ns: None }).unwrap();
+        if let Some(window) = book.advance(snapshot) {
+            let has = |t: &&exactop_model::window::TaskDelta| t.delta.get(Counter::RunNs).is_some();
+            let mut pids: Vec<u32> =
+                window.tasks.iter().filter(has).map(|t| t.sample.key.tgid).collect();
+            pids.sort_unstable();
+            known.push(pids);
+        }
+    }
+    assert_eq!(known, [vec![8, 9], vec![7, 8, 9], vec![9], vec![7, 9]]);
+}
+
 #[test]
 fn whoever_vanishes_is_absent_and_no_error() {
     let (proc, mut source, _) = fake();

@@ -44,6 +44,23 @@ fn kept_bytes() -> u32 {
     0
 }
 
+/// For a program that runs for months: what is large goes back to the kernel when it is freed, and threads share
+/// what is kept for more. Without it the allocator takes each large piece that was freed for a sign that more will
+/// come, keeps ever larger ones, and after each load of programs holds twice what is in use. To be called before there
+/// are threads.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub fn keep_little() {
+    // SAFETY: takes numbers (mallopt(3)); one that is refused changes nothing.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 256 << 10);
+        libc::mallopt(libc::M_ARENA_MAX, 2);
+    }
+}
+
+/// Other allocators do so by themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub fn keep_little() {}
+
 /// Gives the kernel back what was freed. Loading programs takes several times what a session holds on
 /// to.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,7 +1,7 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
 mod held_back;
-mod memory;
+pub mod memory;
 #[cfg(feature = "bpf")]
 mod own_programs;
 mod since_boot;
@@ -24,6 +24,7 @@ use exactop_model::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
+use std::sync::Arc;
 use watched::Watched;
 pub use watched::{Attaches, Looks, Own, Subject};
 
@@ -55,6 +56,14 @@ pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError>
     Session::new(source(choice, split)?, Path::new("/proc"))
 }
 
+/// Opens `Auto` where something better was refused: why, is told first where it is not the ledger that works.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_instead(refused: &str, split: SplitOptions) -> Result<Session, SourceError> {
+    Session::new(automatic(Some(refused), split)?, Path::new("/proc"))
+}
+
 /// Opens a source of this machine.
 ///
 /// # Errors
@@ -65,20 +74,24 @@ pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, So
         Choice::Taskstats => Ok(Box::new(Taskstats::open()?)),
         Choice::Ledger => ledger(split),
         Choice::Snapshot => iterated(None),
-        Choice::Auto => {
-            let why = match ledger(split) {
-                Ok(source) => return Ok(source),
-                Err(why) => why.to_string(),
-            };
-            if let Ok(source) = iterated(Some(&why)) {
-                return Ok(source);
-            }
-            if let Ok(source) = Taskstats::open() {
-                return Ok(Box::new(source.because(&why)));
-            }
-            Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
-        }
+        Choice::Auto => automatic(None, split),
     }
+}
+
+/// The first that works; of the others it tells why not the ledger, and why not what is better still.
+fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
+    let why = match ledger(split) {
+        Ok(source) => return Ok(source),
+        Err(why) => why.to_string(),
+    };
+    let why = refused.map_or_else(|| why.clone(), |refused| format!("{refused}; {why}"));
+    if let Ok(source) = iterated(Some(&why)) {
+        return Ok(source);
+    }
+    if let Ok(source) = Taskstats::open() {
+        return Ok(Box::new(source.because(&why)));
+    }
+    Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
 }
 
 #[cfg(feature = "bpf")]
@@ -239,7 +252,12 @@ impl Session {
     pub fn advance(&mut self, request: &Request) -> Result<bool, SourceError> {
         // The header's ticks right before the source's instant, so that they tell of the same
         // window; how long the source takes to collect its tasks does not matter then.
+        let looks = request.needs.has(Needs::PRESSURE);
+        if !looks {
+            self.system.leave_pressure();
+        }
         let system = match request.needs.has(Needs::MACHINE) || self.tap.is_some() {
+            true if looks => self.system.read_with_pressure(),
             true => self.system.read(),
             false => self.system.read_uptime(),
         };
@@ -329,8 +347,12 @@ impl Session {
 impl Session {
     /// Whose a row's control group is: as it was told, else by the path of the process's.
     fn name(&mut self, row: &mut Row) {
-        row.detail.named = match self.book.named(row.ident.cgroup_id) {
-            Some(named) => Ok(named),
+        let told = row.ident.cgroup_id.and_then(|id| self.book.group(id));
+        row.detail.named = match told {
+            Some(group) => {
+                row.detail.cgroup = Ok(group.path.clone());
+                Ok(Arc::clone(&group.named))
+            }
             None if row.kind == RowKind::Exited => Err(Missing::Vanished),
             None => {
                 self.detail(row, Needs::CGROUP);

@@ -7,7 +7,7 @@ mod logins;
 use crate::procfs::files::KeptFile;
 use crate::procfs::ticks::number;
 use crate::procfs::KernelStat;
-use exactop_model::system::{Memory, System};
+use exactop_model::system::{DiskRate, Memory, Pressure, System};
 use jiff::tz::TimeZone;
 use jiff::Timestamp;
 use logins::Logins;
@@ -23,6 +23,12 @@ pub struct SystemReader {
     load: Option<KeptFile>,
     memory: Option<KeptFile>,
     stat: Option<KeptFile>,
+    /// Opened when somebody wants to know: CPU, I/O and memory.
+    pressure: Option<[Option<KeptFile>; 3]>,
+    vmstat: Option<KeptFile>,
+    /// What went to and from disks at the last reading, bytes, and when that was.
+    disk: Option<(Instant, [u64; 2])>,
+    root: PathBuf,
     logins: Logins,
     zone: TimeZone,
 }
@@ -37,6 +43,10 @@ impl SystemReader {
             load: file("loadavg"),
             memory: file("meminfo"),
             stat: file("stat"),
+            pressure: None,
+            vmstat: None,
+            disk: None,
+            root: root.into(),
             logins: Logins::new(Path::new(UTMP)),
             zone: exactop_files::zone::local(),
         }
@@ -67,7 +77,32 @@ impl SystemReader {
             ticks: stat.total,
             cpu_ticks: stat.cpus,
             forks: stat.forks,
+            pressure: None,
+            disk: None,
         }
+    }
+
+    /// Everything as it is now, with who waits for what and with disk I/O since the last call: files that
+    /// are opened by the first, and closed by [`SystemReader::leave_pressure`].
+    pub fn read_with_pressure(&mut self) -> System {
+        let open = |name: &str| KeptFile::open(self.root.join(name)).ok();
+        let files = self
+            .pressure
+            .get_or_insert_with(|| ["pressure/cpu", "pressure/io", "pressure/memory"].map(open));
+        let [cpu, io, memory] = files.each_mut().map(|file| read(file, some_avg10));
+        let known = [cpu, io, memory].iter().any(Option::is_some);
+        if self.vmstat.is_none() {
+            self.vmstat = KeptFile::open(self.root.join("vmstat")).ok();
+        }
+        let now = read(&mut self.vmstat, paged_bytes).map(|bytes| (Instant::now(), bytes));
+        let disk = self.disk.zip(now).and_then(|(then, now)| rate(then, now));
+        self.disk = now;
+        System { pressure: known.then_some(Pressure { cpu, io, memory }), disk, ..self.read() }
+    }
+
+    /// Nobody wants to know of pressure any more.
+    pub fn leave_pressure(&mut self) {
+        (self.pressure, self.vmstat, self.disk) = (None, None, None);
     }
 }
 
@@ -112,6 +147,28 @@ fn memory(text: &[u8]) -> Option<Memory> {
     })
 }
 
+/// `some avg10=1.23 avg60=...`, of /proc/pressure.
+fn some_avg10(text: &[u8]) -> Option<f64> {
+    let line = text.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"some avg10="))?;
+    number(line.split(|&b| b == b' ').next()?)
+}
+
+/// What was read from and written to block devices since boot, bytes: `pgpgin` and `pgpgout` of
+/// /proc/vmstat, which counts each byte once, whatever devices are stacked upon each other.
+fn paged_bytes(text: &[u8]) -> Option<[u64; 2]> {
+    let kib = |name: &[u8]| -> Option<u64> {
+        let line = text.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(name))?;
+        number::<u64>(line)?.checked_mul(1024)
+    };
+    Some([kib(b"pgpgin ")?, kib(b"pgpgout ")?])
+}
+
+fn rate(then: (Instant, [u64; 2]), now: (Instant, [u64; 2])) -> Option<DiskRate> {
+    let seconds = now.0.checked_duration_since(then.0)?.as_secs_f64();
+    let of = |n: usize| Some(now.1[n].checked_sub(then.1[n])? as f64 / seconds);
+    (seconds > 0.0).then_some(DiskRate { read: of(0)?, written: of(1)? })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,6 +197,33 @@ mod tests {
         assert_eq!(reader.read().uptime_s, Some(351.25));
         let alone = System { uptime_s: Some(351.25), ..System::default() };
         assert_eq!(reader.read_uptime(), alone);
+    }
+
+    #[test]
+    fn pressure_and_disks_are_read_while_somebody_looks() {
+        let proc = FakeProc::new();
+        std::fs::create_dir(proc.root().join("pressure")).unwrap();
+        proc.write(
+            "pressure/cpu",
+            "some avg10=18.64 avg60=1.00 avg300=0.00 total=7\nfull avg10=1\n",
+        );
+        proc.write("pressure/io", "nonsense");
+        proc.write("vmstat", "nr_free_pages 7\npgpgin 100\npgpgout 50\npgpgoutrun 1\n");
+        let mut reader = SystemReader::open(proc.root());
+        assert_eq!((reader.read().pressure, reader.read().disk), (None, None));
+        let first = reader.read_with_pressure();
+        assert_eq!(first.pressure, Some(Pressure { cpu: Some(18.64), io: None, memory: None }));
+        assert_eq!(first.disk, None, "since when?");
+        proc.write("vmstat", "pgpgin 100\npgpgout 60\n");
+        let disk = reader.read_with_pressure().disk.unwrap();
+        assert!(disk.read == 0.0 && disk.written > 0.0, "{disk:?}");
+        reader.leave_pressure();
+        assert_eq!(reader.read_with_pressure().disk, None);
+        let then = (Instant::now(), [0, 1024]);
+        let now = (then.0 + std::time::Duration::from_secs(2), [4096, 1023]);
+        assert_eq!(rate(then, now), None, "it ran backwards");
+        let now = (now.0, [4096, 1024]);
+        assert_eq!(rate(then, now), Some(DiskRate { read: 2048.0, written: 0.0 }));
     }
 
     #[test]

@@ -242,6 +242,113 @@ fn a_cpu_that_becomes_idle_pulls_who_waits() {
     eprintln!("not measured: CPU 1 was idle for {idled} ticks only");
 }
 
+/// What sched_setattr(2) takes (include/uapi/linux/sched/types.h), as far as it is asked here; times in ns.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Class {
+    size: u32,
+    policy: u32,
+    flags: u64,
+    nice: i32,
+    priority: u32,
+    runtime: u64,
+    deadline: u64,
+    period: u64,
+}
+
+impl Class {
+    fn fifo(priority: u32) -> Class {
+        Class { size: 48, policy: libc::SCHED_FIFO as u32, priority, ..Class::default() }
+    }
+
+    fn deadline(runtime: u64, period: u64) -> Class {
+        let policy = libc::SCHED_DEADLINE as u32;
+        Class { size: 48, policy, runtime, deadline: period, period, ..Class::default() }
+    }
+}
+
+/// A shell of a scheduling class of its own; killed in the end.
+struct Scheduled(std::process::Child);
+
+impl Scheduled {
+    /// `None`: the kernel refuses the class here (no runtime for this group, say).
+    fn start(class: Class, script: &str) -> Option<Scheduled> {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        let ask = move || match unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &class, 0) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        };
+        // SAFETY: one system call, of what was made before the fork.
+        unsafe { std::os::unix::process::CommandExt::pre_exec(&mut command, ask) };
+        let refused = |e: &std::io::Error| eprintln!("left out: the class is refused: {e}");
+        command.spawn().inspect_err(refused).ok().map(Scheduled)
+    }
+
+    fn pid(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Scheduled {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a task of theirs was moved for, but for wake-ups, where it is chosen anew each time.
+fn hold_its_class(source: &mut Moves, pids: &[u32], classes: &[Cause]) {
+    let theirs = |tgid| pids.contains(&tgid);
+    let none = || sleep(Duration::from_millis(300));
+    until(source, none, |window| {
+        let of = |cause| moves(window, cause, |tgid, _| theirs(tgid));
+        let all: u64 = Cause::ALL.map(of).iter().sum();
+        assert!(of(Cause::Unknown) <= all / 20, "{}", told(window));
+        let balanced = [Cause::NewIdle, Cause::Periodic, Cause::Active].map(of);
+        assert_eq!(balanced, [0; 3], "only the fair class is balanced: {}", told(window));
+        classes.iter().copied().map(of).sum::<u64>() > 0
+    });
+}
+
+#[test]
+fn a_realtime_task_gives_way_to_a_higher_one() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    // All have pauses: kernels in which interrupts are threads need them.
+    let now_and_then = |cpus: u32, turns: u32| {
+        let work = format!("i=0; while [ $i -lt {turns} ]; do i=$((i+1)); done");
+        format!("taskset -p {cpus} $$ >/dev/null; while :; do {work}; sleep 0.02; done")
+    };
+    let Some(low) = Scheduled::start(Class::fifo(10), &now_and_then(3, 30_000)) else { return };
+    let high = [1, 2].map(|cpu| Scheduled::start(Class::fifo(20), &now_and_then(cpu, 3_000)));
+    assert!(high.iter().all(Option::is_some), "the low one was not refused");
+    let mut source = open(&[low.pid()], &Options::default());
+    hold_its_class(&mut source, &[low.pid()], &[Cause::RtPush, Cause::RtPull]);
+}
+
+#[test]
+fn a_deadline_task_gives_way_to_an_earlier_one() {
+    let Some(_machine) = crate::machine() else { return };
+    if !has_two() {
+        return;
+    }
+    // Two for each CPU, which may not be bound, and less than all of their time.
+    let of = |runtime: u64, period: u64| {
+        let class = Class::deadline(runtime * 1_000_000, period * 1_000_000);
+        Scheduled::start(class, "while :; do :; done")
+    };
+    let Some(first) = of(24, 60) else { return };
+    let cpus = thread::available_parallelism().map_or(2, usize::from) as u64;
+    let others = (1..2 * cpus).map(|n| if n % 4 == 0 { of(24, 60) } else { of(3, 6 + n % 4 * 2) });
+    let others: Vec<Scheduled> = others.map(|one| one.expect("room for it")).collect();
+    let pids: Vec<u32> = others.iter().chain([&first]).map(Scheduled::pid).collect();
+    let mut source = open(&pids, &Options::default());
+    hold_its_class(&mut source, &pids, &[Cause::DlPush, Cause::DlPull]);
+}
+
 /// The kernel's own count of a process's migrations.
 fn by_kernel(pid: u32) -> Option<u64> {
     let mut sum = 0;

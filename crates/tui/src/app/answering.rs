@@ -35,6 +35,7 @@ impl App {
             }
             KeyCommand::ClearFilters => {
                 self.filters.clear();
+                self.members_of = None;
                 self.settings.filters.clear();
                 (self.user, self.settings.user) = (None, None);
                 self.search = None;
@@ -68,9 +69,10 @@ impl App {
     }
 
     fn filters_in_words(&self) -> String {
+        let members = self.members_of.iter().map(|members| members.whose.to_string());
         let user = self.user.iter().map(|u| format!("user {}", u.text));
         let all: Vec<String> =
-            self.filters.iter().map(|f| f.text().to_string()).chain(user).collect();
+            self.filters.iter().map(|f| f.text().to_string()).chain(user).chain(members).collect();
         if all.is_empty() {
             "no filters: o adds one".into()
         } else {

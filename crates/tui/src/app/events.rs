@@ -7,6 +7,7 @@ use super::select::{Pointed, Selection};
 use super::{Action, App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
+use crate::layout;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
@@ -130,8 +131,18 @@ impl App {
                 self.stale = true;
                 Action::Draw
             }
+            KeyCommand::Pressure => {
+                self.shows_pressure = !self.shows_pressure;
+                match self.past {
+                    // It is read at both ends of a window.
+                    None if self.shows_pressure => Action::Refresh,
+                    _ => Action::Draw,
+                }
+            }
             KeyCommand::PerCpu => {
-                self.settings.per_cpu = !self.settings.per_cpu;
+                let is_table = self.page == Page::Table;
+                let next = layout::next_per_cpu(self.size, self.wants(), is_table);
+                self.settings.per_cpu = next;
                 self.follow_selection();
                 Action::Draw
             }
@@ -144,6 +155,7 @@ impl App {
             KeyCommand::Threads => self.toggle(|s| &mut s.threads),
             KeyCommand::Microstates => self.switch_columns(),
             KeyCommand::Tree => self.toggle(|s| &mut s.tree),
+            KeyCommand::FoldToggle | KeyCommand::Fold | KeyCommand::Unfold => self.on_fold(command),
             KeyCommand::HideIdle => self.toggle(|s| &mut s.hide_idle),
             KeyCommand::HideKernel => self.toggle(|s| &mut s.hide_kernel_threads),
             KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
@@ -170,6 +182,7 @@ impl App {
             | KeyCommand::End => self.move_selection(command),
             KeyCommand::Mark => self.on_mark(),
             KeyCommand::Back if self.marked.is_some() => self.on_mark(),
+            KeyCommand::Back if self.members_of.is_some() => self.leave_members(),
             KeyCommand::Back if self.is_looking_back() => Action::LookOn,
             KeyCommand::Back => {
                 self.selection = Selection::None;

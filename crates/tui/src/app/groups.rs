@@ -1,10 +1,14 @@
 //! The page of control groups: which one is selected, and what is asked about it.
 
+use super::ordering;
 use super::question::{Prompt, Question};
 use super::target::Limit;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
-use exactop_model::cgroups::GroupRow;
+use exactop_model::belonging::Belonging;
+use exactop_model::cgroups::{GroupRow, Groups};
+use exactop_model::words::cgroups::{first_order, heading, ordered};
+use exactop_model::words::order::Order;
 
 /// A group as a person follows it from one frame to the next: a name may pass to a group made
 /// later.
@@ -36,9 +40,18 @@ pub struct GroupsPage {
 }
 
 impl App {
-    fn group_rows(&self) -> &[GroupRow] {
-        let groups = self.frame().and_then(|frame| frame.groups.as_ref()?.as_ref().ok());
-        groups.map_or(&[], |groups| &groups.rows)
+    fn groups(&self) -> Option<&Groups> {
+        self.frame()?.groups.as_ref()?.as_ref().ok()
+    }
+
+    /// In which order groups are, those of one group.
+    pub(crate) fn order_of_groups(&self, groups: &Groups) -> Order {
+        self.groups_order.unwrap_or_else(|| first_order(groups))
+    }
+
+    /// The groups, in the order in which they are shown.
+    pub(crate) fn group_rows(&self) -> Vec<&GroupRow> {
+        self.groups().map_or(Vec::new(), |groups| ordered(groups, self.order_of_groups(groups)))
     }
 
     /// The line of the selected group; `None` if it is gone, or nothing was drawn yet.
@@ -53,7 +66,7 @@ impl App {
         let Page::Groups(GroupsPage { selected: None, of }) = &self.page else { return };
         let rows = self.group_rows();
         let wanted = rows.iter().find(|row| of.is_some() && row.sample.id == *of);
-        let first = wanted.or(rows.first()).map(GroupKey::of);
+        let first = wanted.or(rows.first()).map(|row| GroupKey::of(row));
         if let Page::Groups(page) = &mut self.page {
             page.selected = first;
         }
@@ -61,6 +74,7 @@ impl App {
 
     /// The page of groups, from the table or from a process, whose group is marked then.
     pub(super) fn open_groups(&mut self) -> Action {
+        self.members_of = None;
         let process = self.process_page().zip(self.frame());
         let row = process.and_then(|(page, frame)| page.row(frame));
         let of = row.and_then(|row| row.ident.cgroup_id);
@@ -81,23 +95,52 @@ impl App {
             KeyCommand::Home => self.move_group(isize::MIN / 2),
             KeyCommand::End => self.move_group(isize::MAX / 2),
             KeyCommand::Weight | KeyCommand::Limit => return self.ask_limit(command),
-            _ => {}
+            KeyCommand::Open => return self.enter_group(),
+            KeyCommand::Sums => return self.open_sums(),
+            _ => self.order_groups(command),
         }
         Action::Draw
+    }
+
+    /// The table of the selected group's processes.
+    fn enter_group(&mut self) -> Action {
+        match self.selected_group().and_then(|at| self.group_rows().get(at).copied()) {
+            Some(row) => {
+                let name = row.sample.name.clone();
+                self.enter_members(Belonging::Below(name))
+            }
+            None => {
+                self.complain("no group is selected, or it is gone");
+                Action::Draw
+            }
+        }
+    }
+
+    fn order_groups(&mut self, command: KeyCommand) {
+        let Some(now) = self.groups().map(|groups| self.order_of_groups(groups)) else { return };
+        match ordering::on_key(command, now, &heading().map(String::from)) {
+            Some(Ok((order, text))) => {
+                self.groups_order = Some(order);
+                self.say(text);
+            }
+            Some(Err(why)) => self.complain(why),
+            None => {}
+        }
     }
 
     pub(super) fn move_group(&mut self, by: isize) {
         let last = self.group_rows().len().saturating_sub(1) as isize;
         let at = self.selected_group().unwrap_or(0) as isize;
         let at = at.saturating_add(by).clamp(0, last);
-        let group = self.group_rows().get(at as usize).map(GroupKey::of);
+        let group = self.group_rows().get(at as usize).map(|row| GroupKey::of(row));
         if let Page::Groups(page) = &mut self.page {
             page.selected = group;
         }
     }
 
     fn ask_limit(&mut self, command: KeyCommand) -> Action {
-        let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at)) else {
+        let Some(row) = self.selected_group().and_then(|at| self.group_rows().get(at).copied())
+        else {
             self.complain(match &self.page {
                 Page::Groups(GroupsPage { selected: Some(group), .. }) => {
                     format!("group {} is gone: nothing done", group.name)

@@ -57,7 +57,9 @@ impl App {
         if needs == Needs::NONE || self.process_page().is_some() {
             return;
         }
-        let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
+        // Whose the control groups of exited tasks were is told, too.
+        let exited = frame.exited.iter_mut().filter(|_| needs.has(Needs::NAMES));
+        let mut rows: Vec<&mut Row> = frame.rows.iter_mut().chain(exited).collect();
         read(&mut rows, needs);
     }
 

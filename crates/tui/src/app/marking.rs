@@ -57,6 +57,7 @@ impl App {
         let mut rules = self.rules(&marked.frame, marked.threads);
         (rules.hide_idle, rules.hide_kernel) = (false, false);
         (rules.filters, rules.user) = (&[], None);
+        (rules.members_of, rules.folded) = (None, None);
         rules
     }
 

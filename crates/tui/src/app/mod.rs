@@ -6,10 +6,13 @@ pub mod arrange;
 pub mod column_chooser;
 pub mod events;
 pub mod findings;
+mod folding;
 pub mod groups;
 pub mod looking;
 pub mod marking;
+pub(crate) mod members;
 pub mod next_frame;
+mod ordering;
 pub mod past;
 pub mod process;
 pub mod question;
@@ -21,7 +24,7 @@ pub mod tags;
 pub mod target;
 
 use crate::layout::{self, Placed, Screen, Wants, Widths};
-use crate::settings::Settings;
+use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, Context};
@@ -29,15 +32,18 @@ use exactop_model::filter::Filter;
 use exactop_model::named::By;
 use exactop_model::sort::SortBy;
 use exactop_model::timeline::Travel;
-use exactop_model::Frame;
+use exactop_model::words::order::Order;
+use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
 use groups::GroupsPage;
+use members::MembersOf;
 use past::Past;
 use process::ProcessPage;
 use question::Prompt;
 use recent::Recent;
 use select::{Seen, Selection};
 use shown::Shown;
+use std::collections::HashSet;
 use sums::SumsPage;
 use tags::Tags;
 use target::{Deed, Limit, Target};
@@ -155,6 +161,8 @@ pub struct App {
     pub(crate) selection: Selection,
     /// Rows that are meant together.
     pub(crate) tags: Tags,
+    /// Rows of the tree whose branches are folded into them.
+    pub(crate) folded: HashSet<TaskKey>,
     /// The first line shown.
     pub(crate) top: usize,
     pub(crate) column_offset: usize,
@@ -167,6 +175,13 @@ pub struct App {
     /// What totals are by, on their page or when it is opened next.
     pub(crate) sums_by: By,
     pub(crate) search: Option<String>,
+    /// The orders of the pages of groups and of totals, once somebody chose them.
+    pub(crate) groups_order: Option<Order>,
+    pub(crate) sums_order: Option<Order>,
+    /// Pressure and disk I/O stand where the memory does.
+    pub(crate) shows_pressure: bool,
+    /// The table has the rows of these alone.
+    pub(crate) members_of: Option<MembersOf>,
     /// The window that rows are shown against.
     pub(crate) marked: Option<Marked>,
     /// A search to do when everyone's row is there.
@@ -202,6 +217,7 @@ impl App {
             failure: None,
             selection: Selection::None,
             tags: Tags::default(),
+            folded: HashSet::new(),
             top: 0,
             column_offset: 0,
             command_offset: 0,
@@ -210,6 +226,10 @@ impl App {
             recent: Recent::default(),
             sums_by: By::ALL[0],
             search: None,
+            groups_order: None,
+            sums_order: None,
+            shows_pressure: false,
+            members_of: None,
             marked: None,
             search_due: false,
             end_due: false,
@@ -326,15 +346,24 @@ impl App {
             sort: self.sort,
             filters: &self.filters,
             user: self.user.as_ref(),
+            members_of: self.members_of.as_ref().map(|members| &members.whose),
+            folded: Some(&self.folded),
             context: self.context_of(Some(frame)),
         }
     }
 
     /// Where everything stands; `None` if the screen is too small.
     pub(crate) fn screen(&self) -> Option<Screen> {
-        let cpus = match (self.frame(), self.settings.per_cpu) {
-            (Some(frame), true) => frame.cpus.len(),
-            _ => 0,
+        layout::screen(self.size.0, self.size.1, self.wants())
+    }
+
+    /// What wants a place on it. CPUs that nobody asked for have none on the pages, which are full.
+    pub(crate) fn wants(&self) -> Wants {
+        let cpus = self.frame().map_or(0, |frame| frame.cpus.len());
+        let per_cpu = match (self.settings.per_cpu, &self.page) {
+            (PerCpu::Auto, Page::Table) => PerCpu::Auto,
+            (PerCpu::Auto, _) => PerCpu::Never,
+            (asked, _) => asked,
         };
         let findings = self.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = self.settings.findings;
@@ -342,8 +371,7 @@ impl App {
         // These fill the screen and have a line of their own.
         let fills = matches!(self.page, Page::Help(_) | Page::ColumnChooser(_));
         let footer = self.settings.footer && !fills;
-        let wants = Wants { cpus, recorded, findings, reserved, footer };
-        layout::screen(self.size.0, self.size.1, wants)
+        Wants { cpus, per_cpu, recorded, findings, reserved, footer }
     }
 
     /// The columns of the table that fit.
@@ -351,7 +379,16 @@ impl App {
         let least = self.least_rest();
         let (offset, width) = (self.column_offset, self.size.0);
         let width = width - self.bar_width().map_or(0, |bar| bar + 1);
-        layout::place(&self.columns, &self.widths, self.sort.column, offset, width, least)
+        layout::place(&self.there(), &self.widths, self.sort.column, offset, width, least)
+    }
+
+    /// The columns of which there is something: what is read of processes that live was read of nobody
+    /// for windows that are over.
+    fn there(&self) -> Vec<&'static Column> {
+        const OF_THE_LIVING: [Needs; 2] = [Needs::STAT, Needs::STATM];
+        let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
+        let all = self.columns.iter().copied();
+        all.filter(|column| !(self.is_looking_back() && read(column))).collect()
     }
 
     /// Columns get as wide as what is shown from here on.
@@ -365,9 +402,9 @@ impl App {
 
     /// The width of the bar of states to the right of the table, where there is room for one.
     pub(crate) fn bar_width(&self) -> Option<u16> {
-        let (columns, width) = (&self.columns, self.size.0);
+        let (columns, width) = (self.there(), self.size.0);
         match self.settings.microstates {
-            true => layout::bar_width(columns, &self.widths, width, self.least_rest()),
+            true => layout::bar_width(&columns, &self.widths, width, self.least_rest()),
             false => None,
         }
     }

@@ -5,12 +5,18 @@ use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
 use exactop_model::{Ask, FrameOptions, Needs, Still};
 
+/// From this width on the header may have room for pressure beside the memory.
+const ROOM_FOR_PRESSURE: u16 = 100;
+
 impl App {
     /// What to ask the feed for.
     pub fn ask(&self) -> Ask {
         let page = self.process_page().map(|p| p.key.tgid);
         let threads = self.settings.threads && page.is_none();
         let mut needs = self.row_needs() | Needs::MACHINE;
+        if self.shows_pressure || self.size.0 >= ROOM_FOR_PRESSURE {
+            needs = needs | Needs::PRESSURE;
+        }
         if threads {
             needs = needs | Needs::THREADS;
         }
@@ -59,19 +65,24 @@ impl App {
         let shown = self.placed();
         let filters = self.filters.iter().map(|f| f.column());
         let all = shown.iter().map(|p| p.column).chain(filters).chain([self.sort.column]);
-        columns::needs(all, self.settings.command_line)
+        columns::needs(all, self.settings.command_line) | self.members_needs()
     }
 
     /// What the order and the choice of rows need, so of every row.
     pub(crate) fn needs_of_all(&self) -> Needs {
         let filters = self.filters.iter().map(|f| f.column()).chain([self.sort.column]);
-        let needs = columns::needs(filters, self.settings.command_line);
+        let needs = columns::needs(filters, self.settings.command_line) | self.members_needs();
         let searched = self.search_due && self.settings.command_line;
         if searched {
             needs | Needs::CMDLINE
         } else {
             needs
         }
+    }
+
+    /// What tells who belongs to the group or total that was entered.
+    fn members_needs(&self) -> Needs {
+        self.members_of.as_ref().map_or(Needs::NONE, |members| members.whose.needs())
     }
 
     /// How many rows of tasks that did nothing.
@@ -89,8 +100,10 @@ impl App {
         if self.settings.hide_idle {
             return Still::Hide;
         }
-        let hidden = self.settings.hide_kernel_threads;
-        let chosen = !self.filters.is_empty() || self.user.is_some() || hidden;
+        let chosen = !self.filters.is_empty()
+            || self.user.is_some()
+            || self.members_of.is_some()
+            || self.settings.hide_kernel_threads;
         // A selected process keeps its row when it falls asleep.
         let followed = self.selected().is_some();
         if chosen || followed || !self.sort.column.is_activity() || !self.sort.descending {

@@ -125,8 +125,7 @@ impl Prompt {
 
     /// Asks for the nice value.
     fn renice_value(target: Target) -> Prompt {
-        let (whom, now) = (target.shown(), target.nice);
-        let label = format!("new nice value, -20 to 19, for {whom}, which has {now}");
+        let label = format!("nice value of {}, -20 to 19, now", target.shown());
         let nice = target.nice.to_string();
         Prompt::new(Question::ReniceValue(target), label, Some(nice))
     }
@@ -145,10 +144,15 @@ impl Prompt {
 
     /// The text left of the answer.
     pub fn head(&self) -> String {
+        format!("{}{}", self.label, self.tail())
+    }
+
+    /// Its end: what an empty answer means.
+    pub fn tail(&self) -> String {
         match (&self.default, self.is_yes_no()) {
-            (_, true) => format!("{} [y/N] ", self.label),
-            (Some(default), _) => format!("{} [{default}]: ", self.label),
-            (None, _) => format!("{}: ", self.label),
+            (_, true) => " [y/N] ".into(),
+            (Some(default), _) => format!(" [{default}]: "),
+            (None, _) => ": ".into(),
         }
     }
 

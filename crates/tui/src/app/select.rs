@@ -145,6 +145,7 @@ impl App {
             self.select(self.line_count().saturating_sub(1));
         }
         self.forget_gone_tags();
+        self.forget_gone_folds();
         if self.process_page().is_none() && self.selected_line().is_none() {
             self.let_go_of_lost();
         }
@@ -210,6 +211,9 @@ impl App {
         let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e, &text));
         match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
+            None if self.settings.tree && !self.folded.is_empty() => {
+                self.complain(format!("'{text}' is in no row that is not folded"));
+            }
             None => self.complain(format!("'{text}' is in no row")),
         }
     }

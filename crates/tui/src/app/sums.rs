@@ -1,10 +1,13 @@
 //! The page of totals: everyone's time by command, user, group, unit, container, pod or namespace, one
 //! after the other.
 
-use super::{Action, App, Page};
+use super::{ordering, Action, App, Page};
 use crate::keys::KeyCommand;
+use exactop_model::belonging::Belonging;
 use exactop_model::named::By;
-use exactop_model::named_sums::NamedSums;
+use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
+use exactop_model::words::order::Order;
 
 /// What is summed, and which row is selected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,10 +25,20 @@ impl App {
         self.frame()?.sums.as_ref().filter(|sums| sums.by == page.by)
     }
 
+    /// In which order the rows are.
+    pub(crate) fn order_of_sums(&self) -> Order {
+        self.sums_order.unwrap_or(FIRST_ORDER)
+    }
+
+    /// The rows, in the order in which they are shown.
+    pub(crate) fn sum_rows(&self) -> Vec<&NamedSum> {
+        self.sums().map_or(Vec::new(), |sums| ordered(sums, self.order_of_sums()))
+    }
+
     /// The line of the selected row.
     pub(crate) fn selected_sum(&self) -> usize {
         let Page::Sums(SumsPage { selected: Some(name), .. }) = &self.page else { return 0 };
-        let at = self.sums().and_then(|sums| sums.rows.iter().position(|row| row.name == *name));
+        let at = self.sum_rows().iter().position(|row| row.name == *name);
         at.map_or(0, |at| at)
     }
 
@@ -35,6 +48,7 @@ impl App {
 
     pub(super) fn open_sums_by(&mut self, by: By) -> Action {
         let had_groups = self.ask().groups;
+        self.members_of = None;
         self.sums_by = by;
         self.page = Page::Sums(SumsPage { by, selected: None });
         // What groups may use is read at both ends of a window.
@@ -58,13 +72,44 @@ impl App {
             KeyCommand::PageDown => self.move_sum(screen),
             KeyCommand::Home => self.move_sum(isize::MIN / 2),
             KeyCommand::End => self.move_sum(isize::MAX / 2),
-            _ => return None,
+            KeyCommand::Open => return Some(self.enter_sum()),
+            KeyCommand::Groups => return Some(self.open_groups()),
+            _ => return self.order_sums(command),
+        }
+        Some(Action::Draw)
+    }
+
+    /// The table of those whose sum the selected row is.
+    fn enter_sum(&mut self) -> Action {
+        let row = self.sum_rows().get(self.selected_sum()).copied();
+        let belonging = row.zip(self.sums()).map(|(row, sums)| Belonging::Sum {
+            by: sums.by,
+            name: row.name.clone(),
+            is_rest: row.is_rest,
+        });
+        match belonging {
+            Some(whose) => self.enter_members(whose),
+            None => {
+                self.complain("no sums yet: they are there from the next window on");
+                Action::Draw
+            }
+        }
+    }
+
+    fn order_sums(&mut self, command: KeyCommand) -> Option<Action> {
+        let titles = heading(self.sums()?);
+        match ordering::on_key(command, self.order_of_sums(), &titles)? {
+            Ok((order, text)) => {
+                self.sums_order = Some(order);
+                self.say(text);
+            }
+            Err(why) => self.complain(why),
         }
         Some(Action::Draw)
     }
 
     pub(super) fn move_sum(&mut self, by: isize) {
-        let rows = self.sums().map_or(&[][..], |sums| &sums.rows);
+        let rows = self.sum_rows();
         let last = rows.len().saturating_sub(1) as isize;
         let at = (self.selected_sum() as isize).saturating_add(by).clamp(0, last);
         let name = rows.get(at as usize).map(|row| row.name.clone());

@@ -1,8 +1,10 @@
-//! CPU cells: a bar of where the CPU's time went, and how much of it was not idle.
+//! CPUs one by one: a bar of where the CPU's time went, and how much of it was not idle; where there
+//! are many, a character for each.
 
+use super::header::EIGHTHS;
 use super::text::{bar, put};
 use super::theme::{Ink, Theme};
-use crate::layout::{Screen, CPU_GAP};
+use crate::layout::{CpuGrid, CpuPart, CpuStrip, Screen, CPU_GAP};
 use exactop_model::{CpuRow, Frame};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -17,18 +19,20 @@ pub(super) const GLYPHS: [(char, Ink, &str); 5] = [
 ];
 
 pub(super) fn line(frame: &Frame, screen: &Screen, n: u16, theme: Theme, y: u16, buf: &mut Buffer) {
-    let Some(grid) = screen.cpus else { return };
+    match screen.cpus {
+        Some(CpuPart::Cells(grid)) => cells(frame, grid, n, theme, y, buf),
+        Some(CpuPart::Strip(strip)) => put(buf, 0, y, u16::MAX, &marks(frame, strip, n, theme)),
+        None => {}
+    }
+}
+
+fn cells(frame: &Frame, grid: CpuGrid, n: u16, theme: Theme, y: u16, buf: &mut Buffer) {
     let first = usize::from(n) * usize::from(grid.per_line);
     let shown = frame.cpus.iter().skip(first).take(usize::from(grid.per_line));
     let digits = frame.cpus.last().map_or(1, |c| c.account.time.cpu.to_string().len());
     for (i, cpu) in (0u16..).zip(shown) {
         let x = i * (grid.cell + CPU_GAP);
         put(buf, x, y, grid.cell, &cell(cpu, digits, usize::from(grid.bar), theme));
-    }
-    let all = usize::from(grid.per_line) * usize::from(grid.lines);
-    if n + 1 == grid.lines && frame.cpus.len() > all {
-        let more = Line::raw(format!(" … {} more CPUs ", frame.cpus.len() - all));
-        super::text::put_right(buf, y, &more);
     }
 }
 
@@ -39,16 +43,64 @@ fn cell(cpu: &CpuRow, digits: usize, width: usize, theme: Theme) -> Line<'static
         spans.push(Span::raw(" "));
         spans.extend(bar(&parts(cpu), width, theme));
     }
-    let total = length_ns(cpu);
-    let busy = match total {
-        0 => "-".into(),
-        total => {
-            let idle = time.idle_ns.saturating_add(time.offline_ns);
-            format!("{:.1}", total.saturating_sub(idle) as f64 * 100.0 / total as f64)
-        }
-    };
-    spans.push(Span::styled(format!("{busy:>6}"), theme.style(Ink::Strong)));
+    spans.push(figure(std::slice::from_ref(cpu), theme));
     Line::from(spans)
+}
+
+/// How much of these CPUs' time was not idle.
+fn figure(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
+    let busy = busy(cpus).map_or("-".into(), |part| format!("{:.1}", part * 100.0));
+    Span::styled(format!("{busy:>6}"), theme.style(Ink::Strong))
+}
+
+fn busy(cpus: &[CpuRow]) -> Option<f64> {
+    let total = cpus.iter().map(length_ns).fold(0, u64::saturating_add);
+    let idle = |cpu: &CpuRow| cpu.account.time.idle_ns.saturating_add(cpu.account.time.offline_ns);
+    let idle = cpus.iter().map(idle).fold(0, u64::saturating_add);
+    (total > 0).then(|| total.saturating_sub(idle) as f64 / total as f64)
+}
+
+/// A line of a strip: which CPUs, a character for each, and how busy all of them were.
+fn marks(frame: &Frame, strip: CpuStrip, n: u16, theme: Theme) -> Line<'static> {
+    let per_mark = usize::from(strip.per_mark);
+    let per_line = usize::from(strip.per_line) * per_mark;
+    let all = frame.cpus.chunks(per_line).nth(usize::from(n));
+    let cpus = all.unwrap_or_default();
+    let (Some(first), Some(last)) = (cpus.first(), cpus.last()) else { return Line::default() };
+    let [first, last] = [first, last].map(|cpu| cpu.account.time.cpu);
+    let label = usize::from(strip.label);
+    let name = format!("cpu{first}-{last} ");
+    let mut spans = vec![Span::raw(format!("{name:<label$}"))];
+    spans.extend(cpus.chunks(per_mark).map(|cpus| mark(cpus, theme)));
+    if strip.figure > 0 {
+        let shown = cpus.len().div_ceil(per_mark);
+        spans.push(Span::raw(" ".repeat(usize::from(strip.per_line).saturating_sub(shown))));
+        spans.push(figure(cpus, theme));
+    }
+    Line::from(spans)
+}
+
+/// How busy, as a height; coloured by what took most of it.
+fn mark(cpus: &[CpuRow], theme: Theme) -> Span<'static> {
+    let Some(part) = busy(cpus) else { return Span::raw("-") };
+    let is_offline = |cpu: &CpuRow| cpu.account.time.offline_ns > cpu.account.time.idle_ns;
+    if part == 0.0 && cpus.iter().all(is_offline) {
+        return Span::styled("·", theme.style(Ink::Idle));
+    }
+    let eighth = ((part * 8.0) as usize).min(EIGHTHS.len() - 1);
+    let ink = match eighth {
+        0 => Ink::Idle,
+        _ => most(cpus),
+    };
+    Span::styled(EIGHTHS[eighth].to_string(), theme.style(ink))
+}
+
+/// What took most of the time that was not idle.
+fn most(cpus: &[CpuRow]) -> Ink {
+    let of = |n: usize| -> f64 { cpus.iter().filter_map(|cpu| Some(parts(cpu).get(n)?.0)).sum() };
+    // The first four are what a CPU does when it is neither idle nor offline.
+    let worst = (0..4).max_by(|&a, &b| of(a).total_cmp(&of(b)));
+    worst.map_or(Ink::Idle, |n| GLYPHS[n].1)
 }
 
 fn length_ns(cpu: &CpuRow) -> u64 {

@@ -1,13 +1,30 @@
 //! Tables of pages: figures under their headings, and a name that takes what is left. Where the screen
 //! is narrow, columns give way.
 
-use super::text::cell;
+use super::text::{cell, cut_middle};
+use exactop_model::words::order::Order;
 use unicode_width::UnicodeWidthStr;
 
 /// Columns that a name gets at least.
 const NAME: usize = 20;
 
-/// The width of each column, 0 for those that gave way: those in `give_way` first, in their order.
+/// The headings, that of the column by which rows are ordered with the direction; and those of `give_way`
+/// that may.
+pub(super) fn titled<'t>(
+    mut titles: Vec<String>,
+    order: Order,
+    give_way: &[&'t str],
+) -> (Vec<String>, Vec<&'t str>) {
+    let is_name = order.column + 1 == titles.len();
+    let arrow = if order.descending { "▾" } else { "▴" };
+    let title = &mut titles[order.column];
+    let may = give_way.iter().copied().filter(|other| other != title).collect();
+    *title = if is_name { format!("{title}{arrow}") } else { format!("{arrow}{title}") };
+    (titles, may)
+}
+
+/// The width of each column, 0 for those that gave way: columns without a figure for the sake of a whole
+/// name, then those in `give_way`, in their order.
 pub(super) fn widths(
     heading: &[String],
     texts: &[Vec<String>],
@@ -17,6 +34,15 @@ pub(super) fn widths(
     let widest = |i: usize| texts.iter().map(|t| t[i].width()).max().unwrap_or(0);
     let width = |i: usize| widest(i).max(heading[i].width()) + 1;
     let mut widths: Vec<usize> = (0..heading.len() - 1).map(width).collect();
+    let longest = widest(heading.len() - 1);
+    for i in (0..widths.len()).rev().filter(|_| !texts.is_empty()) {
+        if widths.iter().sum::<usize>() + longest.max(NAME) <= room {
+            break;
+        }
+        if texts.iter().all(|text| text[i] == "-") {
+            widths[i] = 0;
+        }
+    }
     for title in give_way {
         if widths.iter().sum::<usize>() + NAME <= room {
             break;
@@ -36,4 +62,14 @@ pub(super) fn joined(texts: &[String], widths: &[usize]) -> String {
         out.push(' ');
     }
     out + texts.last().map_or("", String::as_str)
+}
+
+/// A line of exactly this width. `long`: the name as it is where there is room for all of it; else its
+/// last text stands there, cut in the middle.
+pub(super) fn named(texts: &[String], long: &str, widths: &[usize], room: usize) -> String {
+    let (name, figures) = texts.split_last().map_or(("", texts), |(name, rest)| (name, rest));
+    let figures = joined(&[figures, &[String::new()]].concat(), widths);
+    let left = room.saturating_sub(figures.width());
+    let name = if long.width() <= left { long.into() } else { cut_middle(name, left) };
+    cell(&(figures + &name), room, true)
 }

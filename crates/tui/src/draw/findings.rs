@@ -57,13 +57,17 @@ fn ink(finding: &Finding) -> Ink {
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {
     let (mut y, width) = (screen.heading_y, buf.area.width);
     let room = usize::from(width);
-    let heading = cell("FINDINGS OF THE WINDOW, THE WORST FIRST", room, true);
+    let selected = app.selected_finding();
+    let leads = selected.and_then(|at| frame.findings.get(at)).map(Finding::leads);
+    let way = leads.map_or(String::new(), way);
+    let whole = "FINDINGS OF THE WINDOW, THE WORST FIRST";
+    let heading = if whole.len() + way.len() <= room { whole } else { "FINDINGS" };
+    let heading = cell(heading, room, true);
     put(buf, 0, y, width, &Line::styled(heading, theme.style(Ink::Heading)));
     if frame.findings.is_empty() {
         let text = "nothing: docs/findings.md says from when on there is something";
         return put(buf, 0, y + 1, width, &Line::styled(text, theme.style(Ink::Dim)));
     }
-    let selected = app.selected_finding();
     let blocks: Vec<Vec<Line>> = frame
         .findings
         .iter()
@@ -83,9 +87,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
         y += 1;
         put(buf, 0, y, width, line);
     }
-    if let Some(leads) = selected.map(|at| frame.findings[at].leads()) {
-        put_right(buf, screen.heading_y, &Line::styled(way(leads), theme.style(Ink::Heading)));
-    }
+    put_right(buf, screen.heading_y, &Line::styled(way, theme.style(Ink::Heading)));
 }
 
 /// A finding's sentence with its figures below.

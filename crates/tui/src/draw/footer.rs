@@ -44,7 +44,7 @@ const PAST: [Hint; 9] = [
 const KEPT: [Hint; 7] = [
     ("h", "help", 20),
     ("←→", "window", 18),
-    ("[]", "change", 16),
+    ("[ ]", "step", 16),
     ("z", "join", 15),
     ("Enter", "process", 14),
     ("Esc", "back to now", 19),
@@ -70,16 +70,26 @@ const CALLS: [Hint; 5] = [
     ("k", "kill", 17),
 ];
 
-const GROUPS: [Hint; 5] = [
+const GROUPS: [Hint; 8] = [
     ("h", "help", 18),
     ("Esc", "back", 20),
     ("↑↓", "choose", 17),
+    ("Enter", "its processes", 19),
+    ("<>", "sort", 14),
+    ("K", "totals", 13),
     ("w", "weight", 16),
     ("x", "quota", 15),
 ];
 
-const SUMS: [Hint; 4] =
-    [("h", "help", 18), ("Esc", "back", 20), ("K", "by something else", 19), ("↑↓", "choose", 17)];
+const SUMS: [Hint; 7] = [
+    ("h", "help", 18),
+    ("Esc", "back", 20),
+    ("K", "by something else", 19),
+    ("↑↓", "choose", 16),
+    ("Enter", "its processes", 17),
+    ("<>", "sort", 15),
+    ("g", "groups", 14),
+];
 
 const FINDINGS: [Hint; 4] = [
     ("h", "help", 18),

@@ -1,13 +1,13 @@
 //! The page of control groups: a tree with what each uses, wants and may use.
 
-use super::figures::{joined, widths};
-use super::text::{cell, put};
+use super::figures::{joined, named, titled, widths};
+use super::text::put;
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
-use exactop_model::cgroups::Groups;
+use exactop_model::cgroups::{GroupRow, Groups};
 use exactop_model::escape::harmless;
-use exactop_model::words::cgroups::{cost, heading, line, without_ledger};
+use exactop_model::words::cgroups::{bare_name, beyond_cpus, cost, heading, line, without_ledger};
 use exactop_model::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::text::Line;
@@ -45,14 +45,18 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
     let at = app.selected_group();
     let first = (at.unwrap_or(0) + 1).saturating_sub(rows);
-    let texts: Vec<Vec<String>> =
-        groups.rows.iter().skip(first).take(rows).map(|row| line(groups, row)).collect();
-    let titles = heading().map(String::from);
-    let widths = widths(&titles, &texts, &GIVE_WAY, usize::from(buf.area.width));
+    let shown: Vec<&GroupRow> = app.group_rows().into_iter().skip(first).take(rows).collect();
+    let mut texts: Vec<Vec<String>> = shown.iter().map(|row| line(groups, row)).collect();
+    let names: Vec<String> = texts.iter_mut().filter_map(Vec::pop).collect();
+    // What a path means gives way before figures do.
+    texts.iter_mut().zip(&shown).for_each(|(text, row)| text.push(bare_name(row)));
+    let titles = heading().map(String::from).to_vec();
+    let (titles, give_way) = titled(titles, app.order_of_groups(groups), &GIVE_WAY);
+    let widths = widths(&titles, &texts, &give_way, usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
         let ink = if Some(index) == at { Ink::Selected } else { Ink::Plain };
-        let text = cell(&joined(text, &widths), usize::from(buf.area.width), true);
+        let text = named(text, &names[index - first], &widths, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(ink)));
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);
@@ -64,5 +68,5 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
 /// Why the ledger has no part in it, and what limits cost, dearest first as the rows are.
 fn words(groups: &Groups, most: usize) -> Vec<String> {
     let costs = groups.rows.iter().filter_map(|row| cost(groups, row));
-    without_ledger(groups).into_iter().chain(costs).take(most).collect()
+    without_ledger(groups).into_iter().chain(beyond_cpus(groups)).chain(costs).take(most).collect()
 }

@@ -1,14 +1,14 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
-use super::books;
 use super::text::{cut, pack, put, put_right, seconds, width, Piece};
 use super::theme::{Ink, Theme};
+use super::{books, pressure};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
 use exactop_model::escape::{escape_str, harmless};
 use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::{size, thousands};
+use exactop_model::words::units::{long_size, thousands};
 use exactop_model::{Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -40,10 +40,12 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
                 let used = tasks.width();
                 put(buf, 0, y, u16::MAX, &tasks);
                 if !has_own_line && room > used + 60 {
-                    put_right(buf, y, &pack(memory(frame, theme), " ", room - used - 3));
+                    put_right(buf, y, &pack(beside(app, frame, theme), " ", room - used - 3));
                 }
             }
-            HeaderLine::Memory => put(buf, 0, y, u16::MAX, &pack(memory(frame, theme), " ", room)),
+            HeaderLine::Memory => {
+                put(buf, 0, y, u16::MAX, &pack(beside(app, frame, theme), " ", room))
+            }
         }
     }
 }
@@ -81,6 +83,11 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
         right = first;
     }
     let left = pack(about(app, frame, theme), "  ", room.saturating_sub(right.width() + 2));
+    // What the per cent are of, where the last windows have room beside it.
+    let used = left.width() + right.width() + 2 * GAP + BUSY.len() + LEAST_BARS;
+    if used + OF_A_CPU.len() <= room {
+        right.push_span(OF_A_CPU);
+    }
     put(buf, 0, y, u16::MAX, &left);
     put_right(buf, y, &right);
     let free = room.saturating_sub(left.width() + right.width() + 2 * GAP);
@@ -93,6 +100,8 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
 
 /// What a bar of the last windows is made of.
 pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// After what looking costs.
+const OF_A_CPU: &str = " of a CPU";
 /// What stands before them.
 const BUSY: &str = "busy ";
 /// The fewest that say something.
@@ -272,16 +281,30 @@ fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     pieces
 }
 
+/// The memory, with the pressure where there is room; or pressure and disk I/O in its place.
+fn beside(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
+    if app.shows_pressure {
+        return pressure::line(frame, theme);
+    }
+    let mut pieces = memory(frame, theme);
+    pieces.extend(pressure::pressure(frame, theme, [2, 1]));
+    pieces
+}
+
 fn memory(frame: &Frame, theme: Theme) -> Vec<Piece> {
     let Some(m) = frame.system.memory else {
         return vec![Piece::new(9, theme, Ink::Dim, "Mem -")];
     };
     let part = |rank, bytes, what: &str| {
-        Piece::new(rank, theme, Ink::Strong, size(bytes)).and(theme, Ink::Plain, format!(" {what}"))
+        Piece::new(rank, theme, Ink::Strong, long_size(bytes)).and(
+            theme,
+            Ink::Plain,
+            format!(" {what}"),
+        )
     };
     let total = |rank, name: &str, bytes| {
         Piece::new(rank, theme, Ink::Plain, format!("{name} "))
-            .and(theme, Ink::Strong, size(bytes))
+            .and(theme, Ink::Strong, long_size(bytes))
             .and(theme, Ink::Plain, ":")
     };
     let mut pieces = vec![

@@ -7,8 +7,8 @@ use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
-use exactop_model::words::audit;
 use exactop_model::words::units::duration;
+use exactop_model::words::{audit, cgroups, named_sums};
 use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui::buffer::Buffer;
 use ratatui::text::{Line, Span};
@@ -60,6 +60,7 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let text = format!("{} Name: {}.", column.help, column.name);
         lines.extend(entry(column.title, &text, 10, width, theme));
     }
+    lines.extend(columns_of_pages(width, theme));
     lines.push(Line::default());
     lines.push(title("Events (those of this window stand above)", theme));
     for kind in ErrorKind::ALL {
@@ -71,6 +72,20 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines.push(title("Words", theme));
     for (word, meaning) in words_of(GLOSSARY) {
         lines.extend(entry(word, &meaning, 20, width, theme));
+    }
+    lines
+}
+
+/// The columns of the pages of control groups and of totals.
+fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
+    let groups = cgroups::FIGURES.map(|(name, help, ..)| (name, help));
+    let sums = named_sums::FIGURES.map(|(name, help, ..)| (name, help));
+    let mut lines = Vec::new();
+    for (head, columns) in
+        [("Columns of control groups (g)", &groups[..]), ("Columns of totals (K)", &sums[..])]
+    {
+        lines.extend([Line::default(), title(head, theme)]);
+        lines.extend(columns.iter().flat_map(|(name, help)| entry(name, help, 10, width, theme)));
     }
     lines
 }
@@ -164,7 +179,7 @@ fn bars(width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut lines = vec![Line::default(), head, Line::from(spans)];
     lines.extend(state_marks(width, theme));
     let eighths: String = EIGHTHS.iter().collect();
-    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right");
+    let busy = format!("{eighths}  how much of all CPUs' time was not idle, window by window, the newest to the right; CPU by CPU from 32 on, coloured by what took most");
     lines.extend(entry("busy", &busy, 10, width, theme));
     lines.push(Line::from(names));
     lines

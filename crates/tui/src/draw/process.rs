@@ -67,6 +67,7 @@ pub(super) struct View<'a> {
 impl View<'_> {
     fn lines(&self) -> Vec<Line<'static>> {
         let mut lines = self.time();
+        lines.extend(self.first_reading());
         lines.push(self.cpu());
         lines.extend(self.runs_on());
         lines.push(self.events());
@@ -273,6 +274,15 @@ impl View<'_> {
         Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
     }
 
+    /// Why a sampling source has no figures yet: a process's and its threads' do not continue each other.
+    fn first_reading(&self) -> Option<Line<'static>> {
+        let samples = !self.frame.provenance.source.keeps_books();
+        let is_first = samples && self.row.delta.get(Counter::RunNs).is_none();
+        let text = "of its threads this is the first reading: figures from the next window on";
+        let text = cut(text, self.room.saturating_sub(9));
+        is_first.then(|| self.named("threads", vec![self.piece(9, Ink::Dim, text)], ""))
+    }
+
     /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
     /// something to say.
     fn waits(&self) -> Vec<Line<'static>> {
@@ -281,6 +291,12 @@ impl View<'_> {
             Some(Err(why)) => {
                 let text =
                     cut(&format!("not known: {}", harmless(why)), self.room.saturating_sub(9));
+                return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
+            }
+            None if !self.frame.provenance.source.keeps_books() => {
+                let why =
+                    "not known, nor who woke it: only the ledger tells (as root, or by a daemon)";
+                let text = cut(why, self.room.saturating_sub(9));
                 return vec![self.named("waits in", vec![self.piece(9, Ink::Dim, text)], "")];
             }
             None => return Vec::new(),

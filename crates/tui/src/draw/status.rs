@@ -73,10 +73,16 @@ fn cut_line(line: Line<'static>, room: usize) -> Line<'static> {
     Line::from(spans)
 }
 
+/// Cells that an answer has at least, where a screen is wide enough.
+const ANSWER: usize = 16;
+
 /// Draws the question; yields the cursor's column.
 fn question(prompt: &Prompt, y: u16, theme: Theme, buf: &mut Buffer) -> u16 {
     let room = usize::from(buf.area.width);
-    let head = cut(&prompt.head(), room * 2 / 3);
+    let answer = if prompt.is_yes_no() { 1 } else { ANSWER.min(room / 3) };
+    // What an empty answer means is never cut.
+    let tail = cut(&prompt.tail(), room * 2 / 3);
+    let head = cut(&prompt.label, room.saturating_sub(tail.width() + answer)) + &tail;
     let before = prompt.editor.before_cursor();
     let rest = room.saturating_sub(head.width() + 1);
     // A long answer scrolls: the cursor stays on the screen.
@@ -112,6 +118,9 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     }
     if let Some(user) = &app.user {
         add(8, Ink::Strong, format!("user {}", user.text));
+    }
+    if let Some(members) = &app.members_of {
+        add(8, Ink::Strong, format!("{} (Esc back)", members.whose));
     }
     if !app.tags.is_empty() {
         add(9, Ink::Strong, format!("{} tagged", app.tags.len()));

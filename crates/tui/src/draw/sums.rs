@@ -1,8 +1,8 @@
 //! The page of totals by command, user, group, unit, container, pod or namespace: what each got, what it may use, and who
 //! was kept from running.
 
-use super::figures::{joined, widths};
-use super::text::{cell, put};
+use super::figures::{joined, named, titled, widths};
+use super::text::put;
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
@@ -25,14 +25,16 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
     let at = app.selected_sum();
     let first = (at + 1).saturating_sub(rows);
-    let shown = sums.rows.iter().skip(first).take(rows);
+    let shown = app.sum_rows().into_iter().skip(first).take(rows);
     let texts: Vec<Vec<String>> = shown.map(|row| line(frame, row)).collect();
-    let titles = heading(sums);
-    let widths = widths(&titles, &texts, &GIVE_WAY, usize::from(buf.area.width));
+    let titles = heading(sums).to_vec();
+    let (titles, give_way) = titled(titles, app.order_of_sums(), &GIVE_WAY);
+    let widths = widths(&titles, &texts, &give_way, usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &Line::styled(joined(&titles, &widths), theme.style(Ink::Heading)));
     for ((y, text), index) in (y + 1..height).zip(&texts).zip(first..) {
         let ink = if index == at { Ink::Selected } else { Ink::Plain };
-        let text = cell(&joined(text, &widths), usize::from(buf.area.width), true);
+        let name = text.last().map_or("", String::as_str);
+        let text = named(text, name, &widths, usize::from(buf.area.width));
         put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(ink)));
     }
     let below = y + 1 + u16::try_from(texts.len()).unwrap_or(0);

@@ -18,6 +18,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use std::rc::Rc;
+use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
     let placed = app.placed();
@@ -119,6 +120,11 @@ pub(super) fn heading(placed: &[Placed], sort: SortBy, theme: Theme, y: u16, buf
             Span::styled(word.trim_end().to_string(), theme.style(ink)),
         ];
         put(buf, p.x, y, p.width, &Line::from(spans));
+        // In a column as narrow as its heading it has the gap beside it.
+        let gap = if left { Some(p.end()) } else { p.x.checked_sub(1) };
+        if let Some(x) = gap.filter(|_| sorts && !room) {
+            put(buf, x, y, 1, &Line::styled(arrow, theme.style(Ink::SortHeading)));
+        }
     }
 }
 
@@ -227,7 +233,7 @@ impl TableRow<'_> {
     ) -> Span<'static> {
         let width = usize::from(p.width);
         if p.column.id == ColumnId::Command {
-            let text = self.command(context, labelled);
+            let text = self.command(context, labelled, width);
             let of_kernel = self.entry.row.kind != RowKind::Exited && self.entry.row.ident.kthread;
             let ink = if of_kernel { Ink::Dim } else { Ink::Plain };
             return self.span(ink, cell(&text, width, true));
@@ -269,7 +275,7 @@ impl TableRow<'_> {
         }
     }
 
-    fn command(&self, context: &Context, labelled: bool) -> String {
+    fn command(&self, context: &Context, labelled: bool, width: usize) -> String {
         let Entry { line, row, versus } = self.entry;
         if row.kind == RowKind::Exited {
             let threads = if row.exited_processes == 0 { " (threads)" } else { "" };
@@ -279,7 +285,14 @@ impl TableRow<'_> {
                 true if self.app.settings.tree => format!("{prefix}{comm}{threads}"),
                 true => format!("{comm}{threads}"),
                 false => {
-                    format!("{prefix}{comm} × {} exited{threads}", self.exited())
+                    // What is cut first is that they exited: the letter X and the branch say it, too.
+                    let count = self.exited();
+                    let forms = [
+                        format!("{prefix}{count} × {comm}{threads} exited"),
+                        format!("{prefix}{count} × {comm}{threads}"),
+                    ];
+                    let fitting = forms.into_iter().find(|form| form.width() <= width);
+                    fitting.unwrap_or_else(|| format!("{prefix}{count}×{comm}{threads}"))
                 }
             };
         }

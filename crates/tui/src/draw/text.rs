@@ -27,6 +27,25 @@ pub fn cut(text: &str, width: usize) -> String {
     out
 }
 
+/// Cuts text to a width in its middle: names of one kind differ at their ends.
+pub fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width || width < 3 {
+        return cut(text, width);
+    }
+    let head = cut(text, width.div_ceil(2));
+    let mut room = width - head.width();
+    let mut from = text.len();
+    for (at, c) in text.char_indices().rev() {
+        let w = c.width().unwrap_or(0);
+        if w > room {
+            break;
+        }
+        room -= w;
+        from = at;
+    }
+    head + &text[from..]
+}
+
 /// Cuts and pads text to exactly a width. A figure is never cut: a part of a number is a wrong
 /// number, so it becomes `*`.
 pub fn cell(text: &str, width: usize, left: bool) -> String {
@@ -189,6 +208,19 @@ mod tests {
             assert_eq!(cell(text, width, false).width(), width, "{text} in {width}");
         }
         assert_eq!(cell("12345", 4, false), "   *");
+    }
+
+    #[test]
+    fn names_keep_both_ends() {
+        assert_eq!(cut_middle("pod00000000-0000-0001", 13), "pod000…0-0001");
+        assert_eq!(
+            (cut_middle("short", 5), cut_middle("longer", 2)),
+            ("short".into(), "l…".into())
+        );
+        for width in 0..12 {
+            let cut = cut_middle("日本語日本語", width);
+            assert!(cut.width() <= width, "{cut} in {width}");
+        }
     }
 
     #[test]

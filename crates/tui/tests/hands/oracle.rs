@@ -78,11 +78,11 @@ impl Oracle {
         self.held = app.selected().is_some();
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
-        let cpus = if app.settings().per_cpu { 2 } else { 0 };
+        let (cpus, per_cpu) = (2, app.settings().per_cpu);
         let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = app.settings().findings;
         let footer = app.settings().footer;
-        let wants = Wants { cpus, findings, reserved, recorded: false, footer };
+        let wants = Wants { cpus, per_cpu, findings, reserved, recorded: false, footer };
         let Some(place) = screen(width, height, wants) else { return };
         if *app.page() != Page::Table {
             return;
@@ -292,7 +292,7 @@ fn read(line: &str) -> Drawn {
     match name.map(|(name, _)| name.split_at(1.min(name.len()))) {
         Some(("n", serial)) => serial.parse().map_or(Drawn::Unreadable, Drawn::Task),
         Some(("x", _)) => Drawn::Exited,
-        _ if line.contains("exited") => Drawn::Exited,
+        _ if line.contains("exited") || line.contains('×') => Drawn::Exited,
         _ => Drawn::Unreadable,
     }
 }

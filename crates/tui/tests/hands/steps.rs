@@ -18,7 +18,7 @@ pub enum Step {
     Nothing,
 }
 
-const CHARS: &[u8] = b"kr kr HVicm1DIPMTNRf<>gwxWhpdsou=L/&n?yYq0123459\nUG !!K[]z";
+const CHARS: &[u8] = b"kr kr HVicm1DIPMTNRf<>gwxWhpdsouv+-b=L/&n?yYq0123459\nUG !!K[]z";
 
 const MOVES: [KeyCode; 14] = [
     KeyCode::Down,

@@ -273,6 +273,11 @@ impl Feed for Shows {
             if needs.has(Needs::CMDLINE) {
                 row.detail.cmdline = Ok(row.ident.comm.to_string().into());
             }
+            if needs.has(Needs::NAMES) {
+                // Everybody is in one of these, wherever groups come and go.
+                let path: &[u8] = if row.key.tgid % 2 == 0 { b"/a" } else { b"/b" };
+                row.detail.cgroup = Ok(path.to_vec());
+            }
             row.detail.res = Ok(u64::from(row.key.tid) << 20);
         }
     }

@@ -45,17 +45,16 @@ impl Default for Export {
 
 impl Export {
     /// Whether it can be done at all; no file is looked at.
-    pub fn check(&self, record: &Record) -> Result<(), String> {
+    pub fn check(&self, record: &Record) -> Result<(), (&'static str, String)> {
         let Some(to) = &self.to else { return Ok(()) };
-        Address::read(to).map_err(|error| format!("export.to: {error}"))?;
+        Address::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
         if !record.enabled {
-            return Err(
-                "export.to: what is sent is what is recorded: it takes record.enabled".into()
-            );
+            let what = ": what is sent is what is recorded: it takes record.enabled";
+            return Err(("export.to", what.into()));
         }
         match self.groups {
             1..=100_000 => Ok(()),
-            n => Err(format!("export.groups is {n}: 1 to 100000 groups can have rows")),
+            n => Err(("export.groups", format!(" is {n}: 1 to 100000 groups can have rows"))),
         }
     }
 

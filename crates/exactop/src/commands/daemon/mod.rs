@@ -14,7 +14,7 @@ mod settings;
 mod supervisor;
 
 use super::record::directory;
-use crate::failure::Failure;
+use crate::failure::{complain, Failure};
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::Whose;
 use crate::output::{print, Signals};
@@ -24,6 +24,7 @@ use crate::source;
 use clap::Args;
 use exactop_recording::{Machine, Recorder};
 use exactop_service::Server;
+use exactop_sources::session::memory::keep_little;
 use exactop_sources::session::Choice;
 use exactop_sources::{passwd, SplitOptions};
 use exporting::Exported;
@@ -98,8 +99,7 @@ impl DaemonArgs {
         if let Some(url) = &self.export {
             settings.export.to = Some(url.clone());
         }
-        settings.otlp.check().map_err(Failure::usage)?;
-        settings.export.check(&settings.record).map_err(Failure::usage)?;
+        settings.check().map_err(|(key, what)| Failure::usage(format!("{key}{what}")))?;
         Ok(settings)
     }
 }
@@ -115,10 +115,12 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     if typed.check {
         return print(settings.told());
     }
+    keep_little();
     let mut supervisor = Supervisor::new();
     let signals = Signals::of_a_service()?;
     let machine = Machine::this(env!("CARGO_PKG_VERSION"));
     let group = passwd::group_id(&settings.group);
+    warn(&settings, group);
     let server = Server::listen(&settings.socket, group, machine).map_err(Failure::failed)?;
     let server = with_programs(server);
     let recorder = recorder(&settings)?;
@@ -145,6 +147,25 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     supervisor.ends();
     serving.finish();
     ended
+}
+
+/// Says what is set and will hardly be meant.
+fn warn(settings: &Settings, group: Option<u32>) {
+    if group.is_none() && !settings.group.is_empty() {
+        let group = &settings.group;
+        complain(&format!("no group is called '{group}' in /etc/group: only root may connect"));
+    }
+    let Some(address) = settings.metrics.listen else { return };
+    if !address.ip().is_loopback() {
+        complain(&format!(
+            "metrics on {address} are for everyone who reaches it, without a password: commands and users of all"
+        ));
+    } else if exactop_sources::probe::hides_processes().unwrap_or(false) {
+        complain(
+            "/proc hides others' processes here (hidepid), and the page of metrics tells every user of this machine \
+             commands and users of all",
+        );
+    }
 }
 
 /// Whoever looks at system calls, wake-ups and waits has them attached.

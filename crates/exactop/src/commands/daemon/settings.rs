@@ -2,7 +2,7 @@
 
 use super::exporting::Export;
 use crate::failure::Failure;
-use crate::options::config::{parsed, Parsed};
+use crate::options::config::{line_of_key, parsed, Parsed};
 use crate::options::time::{size, stretch};
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
@@ -164,6 +164,30 @@ impl Otlp {
 }
 
 impl Settings {
+    /// What cannot be used though it can be read: the key, and what follows it.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let wrong = |key| move |what: String| (key, format!(": {what}"));
+        self.otlp.check().map_err(wrong("otlp.url"))?;
+        self.export.check(&self.record)?;
+        match self.metrics.groups {
+            1..=100_000 => {}
+            n => {
+                return Err((
+                    "metrics.groups",
+                    format!(" is {n}: 1 to 100000 groups can have series"),
+                ))
+            }
+        }
+        // sun_path of unix(7), with the byte that ends it.
+        match self.socket.as_os_str().len() {
+            0 => Err(("socket", " is empty: name a file".into())),
+            n @ 108.. => {
+                Err(("socket", format!(" has {n} bytes: a socket's path has 107 at most")))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// As a file that sets just that.
     pub fn told(&self) -> String {
         toml::to_string(self).expect("settings are plain values")
@@ -204,11 +228,12 @@ pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
 
 fn read(bytes: &[u8]) -> Parsed<Settings> {
     let settings: Settings = parsed(bytes)?;
-    settings.otlp.check().map_err(|what| (1, format!("otlp.url: {what}")))?;
-    settings.export.check(&settings.record).map_err(|what| (1, what))?;
-    match settings.metrics.groups {
-        1..=100_000 => Ok(settings),
-        n => Err((1, format!("metrics.groups is {n}: 1 to 100000 groups can have series"))),
+    match settings.check() {
+        Ok(()) => Ok(settings),
+        Err((key, what)) => {
+            let text = std::str::from_utf8(bytes).unwrap_or_default();
+            Err((line_of_key(text, key), format!("{key}{what}")))
+        }
     }
 }
 
@@ -376,10 +401,13 @@ mod tests {
             ("[record]\nmax_size = 3\n", 2),
             ("[record]\nsync = \"always\"\n", 2),
             ("socket = 1\n", 1),
-            ("[metrics]\ngroups = 0\n", 1),
-            ("[otlp]\nurl = \"https://c\"\n", 1),
-            ("[export]\nto = \"store\"\n", 1),
-            ("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", 1),
+            ("socket = \"\"\n", 1),
+            ("[metrics]\nby = [\"user\"]\n\ngroups = 0\n", 4),
+            ("[otlp]\nurl = \"https://c\"\n", 2),
+            ("[export]\nto = \"store\"\n", 2),
+            ("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", 4),
+            ("[export]\ngroups = 0\nto = \"http://s\"\n", 2),
+            (&format!("group = \"x\"\nsocket = \"/{}\"\n", "s".repeat(107)), 2),
             ("[export]\nevery = \"never\"\n", 2),
             ("[metrics]\n\nlisten = \"here\"\n", 3),
         ] {

@@ -51,6 +51,11 @@ pub struct StoreArgs {
 }
 
 impl StoreArgs {
+    /// Whether a file is named.
+    pub fn is_said(&self) -> bool {
+        self.login.is_some() || self.ca.is_some()
+    }
+
     /// Who speaks to the store there.
     ///
     /// # Errors

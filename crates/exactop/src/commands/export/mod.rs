@@ -17,7 +17,8 @@ Examples:
   exactop export clickhouse --to https://store:8443 --login /etc/exactop/store
 
 Parquet: for each day (UTC) there is a directory, day=YYYY-MM-DD, with accounts.parquet, rows.parquet, groups.parquet and
-charges.parquet; files of an earlier export of the same day are replaced. docs/recording.md has the columns.
+charges.parquet; files of an earlier export of the same day are replaced. docs/recording.md has the columns. A URL is that of a
+server that takes PUT, such as WebDAV: https://files/books/HOST.
 
 ClickHouse: the tables of fleet/schema.sql. What the store has is not sent again. docs/fleet.md has more.";
 

@@ -1,16 +1,20 @@
-//! `exactop export parquet`: a directory of files.
+//! `exactop export parquet`: a directory of files, here or behind a server that takes them.
 
 use super::{complain_of, nothing};
 use crate::commands::record::{directory, listing::counted};
 use crate::commands::stretch;
 use crate::failure::Failure;
-use crate::options::time::now;
+use crate::options::time::{self, now};
 use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
+use exactop_export::clickhouse::{Address, Login, Patience};
+use exactop_export::{Files, Objects};
 use exactop_files::Directory;
+use exactop_model::escape::harmless;
 use exactop_recording::Recording;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What to export.
 #[derive(Debug, Args)]
@@ -21,26 +25,77 @@ pub struct ParquetArgs {
     /// Which stretch: '03:05+15m' [default: all of it]
     #[arg(short, long, value_name = "FROM+LENGTH")]
     time: Option<String>,
-    /// Where to; made if it is not there
-    #[arg(short, long, visible_alias = "to", value_name = "DIR")]
+    /// Where to: a directory, made if it is not there, or https://HOST/DIR of a server that takes PUT
+    #[arg(short, long, visible_alias = "to", value_name = "DIR|URL")]
     output: PathBuf,
+    /// Of a URL: a file with NAME:PASSWORD that others cannot read
+    #[arg(long, value_name = "FILE")]
+    login: Option<PathBuf>,
+    /// Of a URL: a file of certificates (PEM) to believe [default: the system's]
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Of a URL: how long a server that is away is asked again
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
+    patience: Duration,
+}
+
+/// Where files go.
+enum Target<'a> {
+    Here(&'a Path, Directory),
+    There(Box<Objects>, u16),
+}
+
+impl ParquetArgs {
+    /// A directory is made, of a URL all files are read that it takes to ask.
+    fn target(&self) -> Result<Target<'_>, Failure> {
+        let Some(url) = self.output.to_str().filter(|text| text.contains("://")) else {
+            if self.login.is_some() || self.ca.is_some() {
+                return Err(Failure::usage(
+                    "--login and --ca are about a URL, and --to is a directory",
+                ));
+            }
+            let into = Directory::open_or_make(&self.output).map_err(Failure::failed)?;
+            return Ok(Target::Here(&self.output, into));
+        };
+        if !url.starts_with("http") {
+            return Err(Failure::usage(format!(
+                "--to {}: files go to a directory, or by PUT to https://HOST/DIR; of others' stores 'rclone' and \
+                 'aws s3 sync' copy a directory",
+                harmless(url)
+            )));
+        }
+        let address = Address::read(url).map_err(Failure::usage)?;
+        let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
+        let patience = Patience { all: self.patience, ..Patience::default() };
+        let objects = Objects::new(&address, login.as_ref(), self.ca.as_deref(), patience);
+        Ok(Target::There(Box::new(objects.map_err(Failure::failed)?), address.port()))
+    }
 }
 
 /// Exports.
 ///
 /// # Errors
-/// What cannot be read or written, and where there is nothing.
+/// What cannot be read, written or sent, and where there is nothing.
 pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
     let path = directory(typed.path.as_ref())?;
     let now = now();
     stretch::check(typed.time.as_deref(), &now)?;
-    let into = Directory::open_or_make(&typed.output).map_err(Failure::failed)?;
-    let beside = Beside { readable: &[&path], written: &[&typed.output], ..Beside::default() };
+    let mut target = typed.target()?;
+    let (written, connects) = match &target {
+        Target::Here(path, _) => (vec![*path], Vec::new()),
+        Target::There(_, port) => (Vec::new(), vec![*port]),
+    };
+    let beside =
+        Beside { readable: &[&path], written: &written, connects: &connects, ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
     let when = stretch::of(typed.time.as_deref(), &now, &recording)?;
     complain_of(&recording);
-    let exported = exactop_export::export(recording, when, &into).map_err(Failure::failed)?;
+    let files: &mut dyn Files = match &mut target {
+        Target::Here(_, into) => &mut &*into,
+        Target::There(objects, _) => &mut **objects,
+    };
+    let exported = exactop_export::export(recording, when, files).map_err(Failure::failed)?;
     if exported.windows == 0 {
         return Err(nothing());
     }

@@ -76,7 +76,7 @@ pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let tolerance = Tolerance { clock: typed.ahead, silent: typed.silent };
     let now_ns = now.timestamp().as_nanosecond();
     let balance = check(&*books, when, &tolerance, now_ns).map_err(Failure::failed)?;
-    if balance.hosts.is_empty() {
+    if balance.there().next().is_none() {
         return Err(Failure::failed("no window ends in that time, of no host"));
     }
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);

@@ -1,6 +1,7 @@
 //! `exactop fleet`: the books of many machines, where `exactop export` put them.
 
 mod check;
+pub mod diff;
 mod report;
 
 use crate::failure::{complain, Failure};
@@ -14,6 +15,7 @@ Examples:
   exactop fleet check --from https://store:8443 --login /etc/exactop/store --json
   exactop fleet report --from /srv/books -t '14:00+1h' --by unit
   exactop fleet report --from /srv/books --by pod --format html -o fleet.html
+  exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     what a rollout changed
 
 A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below: 'exactop export
 parquet --to DIR/HOST' for each. A URL is that of a ClickHouse with the tables of fleet/schema.sql.

@@ -6,7 +6,7 @@
 #[cfg(feature = "bpf")]
 pub mod moves;
 #[cfg(feature = "bpf")]
-mod shared;
+pub mod shared;
 #[cfg(feature = "bpf")]
 pub mod syscalls;
 #[cfg(feature = "bpf")]

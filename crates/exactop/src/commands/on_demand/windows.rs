@@ -51,6 +51,12 @@ impl<S> Opened<S> {
         Opened { source, keeps: (Role::OnDemand, Origin::Bpf) }
     }
 
+    /// What it is, where rights were given up before.
+    #[cfg(feature = "bpf")]
+    pub fn source(self) -> S {
+        self.source
+    }
+
     /// A daemon's: what is read beside is in /proc and control groups.
     pub fn on_socket(source: S) -> Opened<S> {
         Opened { source, keeps: (Role::Windows, Origin::Procfs) }

@@ -39,7 +39,7 @@ fn who_only_said_hello_costs_nothing() {
         }
     };
     let (ours, _theirs) = UnixStream::pair().unwrap();
-    let mut reader = Reader::new(1, ours, Whose::Theirs);
+    let mut reader = Reader::new(1, ours, (0, Whose::Theirs), 0);
     reader.place = Place::Greeted;
     reader.namespace = Some(Arc::new(PidNamespace::of(own().unwrap()).unwrap()));
     let mut readers = [reader];

@@ -2,13 +2,16 @@
 //! branch used together. Pure.
 
 use super::against::Rows;
-use super::line::{At, Line};
+use super::line::{At, Fold, Line};
 use super::rules::{Chosen, Rules};
 use super::shares::Shares;
 use exactop_model::columns::Rounding;
 use exactop_model::value::Datum;
 use exactop_model::{sort, Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
+
+/// Before an exited group that stands below nobody: what is above it is not its parent.
+const ALONE: &str = "╶ ";
 
 /// The lines of a frame.
 pub(super) fn lines(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
@@ -70,7 +73,8 @@ fn flat(rows: Rows, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
     }
     let mut lines = Vec::with_capacity(chosen.order.len());
     for at in heads {
-        lines.push(line(at, String::new()));
+        let is_living = rows.row(at).kind != RowKind::Exited;
+        lines.push(line(at, if is_living { String::new() } else { ALONE.into() }));
         let tgid = rows.row(at).key.tgid;
         let is_leader = matches!(at, At::Live(i) if leaders.get(&tgid) == Some(&i));
         if let Some(mut groups) = is_leader.then(|| below.remove(&tgid)).flatten() {
@@ -82,7 +86,7 @@ fn flat(rows: Rows, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
 }
 
 fn line(at: At, prefix: String) -> Line {
-    Line { at, prefix, cpu_tenths: None, cpu_plus_tenths: None }
+    Line { at, prefix, fold: Fold::Leaf, cpu_tenths: None, cpu_plus_tenths: None }
 }
 
 /// Exited groups under one parent: the largest first.
@@ -250,9 +254,19 @@ fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line
                 continue;
             }
             let node = &nodes[visit.node];
-            let below = push_node(&mut lines, node, &visit);
             let mut children: Vec<usize> =
                 node.children.iter().copied().filter(|&c| nodes[c].kept).collect();
+            let key = rows.row(At::Live(node.row)).key;
+            let fold = match rules.folded.is_some_and(|folded| folded.contains(&key)) {
+                true => Fold::Folded(fold_away(nodes, visit.node, &mut seen)),
+                false => Fold::Open,
+            };
+            let is_leaf = children.is_empty() && node.exited.is_empty();
+            let below =
+                push_node(&mut lines, node, &visit, if is_leaf { Fold::Leaf } else { fold });
+            if matches!(fold, Fold::Folded(_)) {
+                continue;
+            }
             in_order(&mut children);
             push_exited(&mut lines, &node.exited, &below, children.is_empty());
             let last = children.len().saturating_sub(1);
@@ -264,16 +278,33 @@ fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line
             }));
         }
     }
-    lines.extend(orphans.into_iter().map(|at| line(at, String::new())));
+    lines.extend(orphans.into_iter().map(|at| line(at, ALONE.into())));
+    lines
+}
+
+/// How many lines stand below a node; they count as drawn.
+fn fold_away(nodes: &[Node], from: usize, seen: &mut [bool]) -> usize {
+    let mut lines = nodes[from].exited.len();
+    let mut stack: Vec<usize> = nodes[from].children.clone();
+    while let Some(n) = stack.pop() {
+        if !std::mem::replace(&mut seen[n], true) {
+            lines += usize::from(nodes[n].kept) + nodes[n].exited.len();
+            stack.extend(&nodes[n].children);
+        }
+    }
     lines
 }
 
 /// Adds the node's line; yields what stands before the lines below it.
-fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit) -> String {
+fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit, fold: Fold) -> String {
     let drawn = visit.depth > 0;
     let branch = if visit.last { "└ " } else { "├ " };
-    let prefix = if drawn { format!("{}{branch}", visit.stem) } else { String::new() };
-    lines.push(Line { cpu_plus_tenths: node.branch_tenths, ..line(At::Live(node.row), prefix) });
+    let mut prefix = if drawn { format!("{}{branch}", visit.stem) } else { String::new() };
+    if let Fold::Folded(rows) = fold {
+        prefix += &format!("[+{rows}] ");
+    }
+    let line = line(At::Live(node.row), prefix);
+    lines.push(Line { cpu_plus_tenths: node.branch_tenths, fold, ..line });
     match visit.depth {
         0 => String::new(),
         d if d > MAX_DRAWN_DEPTH => visit.stem.clone(),

@@ -11,7 +11,7 @@ mod rules;
 mod shares;
 
 pub use against::{Marked, Versus, Was};
-pub use line::Line;
+pub use line::{Fold, Line};
 pub use rules::{Rules, UserFilter};
 
 use against::{Against, Rows};

@@ -2,11 +2,13 @@
 
 use super::against::Rows;
 use super::line::At;
+use exactop_model::belonging::{Belonging, Members};
 use exactop_model::columns::{Column, Context};
 use exactop_model::filter::Filter;
 use exactop_model::sort::{Ranked, SortBy};
 use exactop_model::value::Datum;
-use exactop_model::{Counter, Missing, Row, RowKind, Value};
+use exactop_model::{Counter, Missing, Row, RowKind, TaskKey, Value};
+use std::collections::HashSet;
 
 /// Whose rows are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +37,10 @@ pub struct Rules<'a> {
     /// All must hold.
     pub filters: &'a [Filter],
     pub user: Option<&'a UserFilter>,
+    /// These alone.
+    pub members_of: Option<&'a Belonging>,
+    /// In the tree: the rows whose branches are folded into them.
+    pub folded: Option<&'a HashSet<TaskKey>>,
     /// What values depend on.
     pub context: Context,
 }
@@ -61,23 +67,29 @@ impl Rules<'_> {
     pub(super) fn choose(&self, rows: Rows) -> Chosen {
         let kind = self.kind();
         let frame = rows.frame;
+        let members = self.members_of.map(|whose| whose.among(frame));
+        let members = members.as_ref();
         let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
         let others = (0..frame.exited.len()).map(At::Exited);
         let others = others.chain(rows.against.iter().flat_map(|against| against.gone()));
-        let mut order: Vec<At> = live.chain(others.filter(|at| self.keeps(rows, *at))).collect();
+        let mut order: Vec<At> =
+            live.chain(others.filter(|at| self.keeps(rows, members, *at))).collect();
         order.sort_by_cached_key(|at| {
             let row = rows.row(*at);
             let tie = (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm);
             Ranked::new(self.sort_value(rows, *at), self.sort.descending, tie)
         });
         let kept = frame.rows.iter().enumerate();
-        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, At::Live(i)));
+        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, members, At::Live(i)));
         Chosen { order, kept: kept.collect() }
     }
 
     /// The kernel does not say whose the exited tasks of a group were.
-    fn keeps(&self, rows: Rows, at: At) -> bool {
+    fn keeps(&self, rows: Rows, members: Option<&Members>, at: At) -> bool {
         let row = rows.row(at);
+        if members.is_some_and(|members| !members.has(row)) {
+            return false;
+        }
         let of_group = row.kind == RowKind::Exited;
         let user = self.user.is_none_or(|u| (row.ident.uid == u.uid) != u.negated);
         let busy = |row: &Row| match of_group {

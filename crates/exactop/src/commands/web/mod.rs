@@ -1,21 +1,30 @@
 //! `exactop web`: the page over HTTP, live or of a recording.
 
+#[cfg(feature = "bpf")]
+mod looking;
+
 use super::page;
 use super::record::{DETAILS, NEEDS};
 use crate::failure::{complain, Failure};
+#[cfg(feature = "bpf")]
+use crate::options::looking::Places;
 use crate::options::parse;
 use crate::options::resolved::SourceOptions;
+#[cfg(feature = "bpf")]
+use crate::options::typed::AUTO;
 use crate::options::typed::{Whose, SOURCES};
 use crate::output::{print, Signals};
 use crate::rights::{self, Beside, Origin, Role};
 use crate::source;
 use clap::Args;
-use exactop_model::{AccountId, Ask, Detail, Feed, FrameOptions, Needs, Row};
+use exactop_model::{AccountId, Ask, Detail, Feed, Frame, FrameOptions, Needs, Row};
 use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_recording::{Clocks, Machine};
+#[cfg(feature = "bpf")]
+use exactop_service::SOCKET;
 use exactop_sources::session::Session;
-use exactop_sources::{Request, SplitOptions};
-use exactop_web::{Content, Door, Hub, Server};
+use exactop_sources::SplitOptions;
+use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -79,7 +88,7 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
             let opened = page::open(path, typed.time.as_deref())?;
             give_up(Origin::None, &[path], address);
             let page = opened.page()?;
-            let content = Content { page, policy: policy(false), hub: None };
+            let content = Content { page, policy: policy(false), hub: None, looks: None };
             let _server = serve(listener, door, content)?;
             loop {
                 signals.sleep_until(Instant::now() + Duration::from_secs(3600))?;
@@ -92,9 +101,16 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
             let begin = beginning(&machine);
             let hub = Arc::new(Hub::new(&begin.json().map_err(Failure::failed)?));
             let page = html(&format!("exactop: {}", begin.host()), None);
-            let content = Content { page, policy: policy(true), hub: Some(Arc::clone(&hub)) };
+            let looks = typed.looks()?;
+            let content = Content {
+                page,
+                policy: policy(true),
+                hub: Some(Arc::clone(&hub)),
+                looks: looks.clone(),
+            };
             let _server = serve(listener, door, content)?;
-            windows(session, &machine, &hub, typed, &signals)
+            let served = Served { machine, hub, looks };
+            windows(session, &served, typed, &signals)
         }
     }
 }
@@ -108,6 +124,31 @@ impl WebArgs {
             root: None,
             record: None,
             names: true,
+        }
+    }
+
+    /// Who looks at which process, once there is somebody who attaches programs for them.
+    #[cfg(feature = "bpf")]
+    fn looks(&self) -> Result<Option<Arc<Looks>>, Failure> {
+        let looks = Arc::new(Looks::new(token()?));
+        looking::begin(&looks, self.places(), Duration::from_secs_f64(self.delay))?;
+        Ok(Some(looks))
+    }
+
+    #[cfg(not(feature = "bpf"))]
+    fn looks(&self) -> Result<Option<Arc<Looks>>, Failure> {
+        Ok(None)
+    }
+
+    /// Whose programs tell of a process: where the figures come from.
+    #[cfg(feature = "bpf")]
+    fn places(&self) -> Places {
+        let socket = self.socket.as_deref().unwrap_or(SOCKET.as_ref());
+        match self.source {
+            Whose::Daemon => Places::Socket(socket.into()),
+            AUTO if self.socket.is_some() => Places::Socket(socket.into()),
+            AUTO if socket.exists() => Places::Either(socket.into()),
+            Whose::Own(_) => Places::Own,
         }
     }
 
@@ -160,27 +201,44 @@ fn token() -> Result<String, Failure> {
     }))
 }
 
+/// Of which machine, for whom.
+struct Served {
+    machine: Machine,
+    hub: Arc<Hub>,
+    looks: Option<Arc<Looks>>,
+}
+
 /// Measures until a signal comes.
 fn windows(
     mut session: Session,
-    machine: &Machine,
-    hub: &Hub,
+    served: &Served,
     typed: &WebArgs,
     signals: &Signals,
 ) -> Result<(), Failure> {
-    let request = Request { needs: NEEDS, watch: None, interval_ns: None };
+    let Served { machine, hub, looks } = served;
     let interval = Duration::from_secs_f64(typed.delay);
     let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
-        let advanced = session.advance(&request);
-        if advanced.map_err(|error| signals.or(Failure::failed(error)))? {
-            let details = details(&mut session, typed.details());
+        let options = FrameOptions { findings: true, ..FrameOptions::default() };
+        // The kernel's own files of all control groups are read for nobody else.
+        let ask = Ask { options, needs: NEEDS, groups: hub.is_read(), ..Ask::default() };
+        let frame = session.next_frame(&ask);
+        if let Some(mut frame) = frame.map_err(|error| signals.or(Failure::failed(error)))? {
+            let details = details(&mut session, &mut frame, typed.details());
             if let Some(window) = session.window() {
-                let wall_offset_ns = Clocks::now().wall_offset_ns;
-                let details = &details;
-                let book = session.book();
-                let measured = Measured { window, book, wall_offset_ns, machine, details };
-                let document = live.measured(&measured);
+                let watched = looks.as_ref().map(|looks| looks.wanted().into_keys().collect());
+                let watched: Vec<u32> = watched.unwrap_or_default();
+                let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());
+                let document = live.measured(&Measured {
+                    window,
+                    book: session.book(),
+                    wall_offset_ns: Clocks::now().wall_offset_ns,
+                    machine,
+                    details: &details,
+                    groups: groups.map(|groups| groups.rows.as_slice()),
+                    findings: &frame.findings,
+                    watched: &watched,
+                });
                 hub.publish(&document.json().map_err(Failure::failed)?);
             }
         }
@@ -190,11 +248,9 @@ fn windows(
 }
 
 /// Of everyone who did something.
-fn details(session: &mut Session, needs: Needs) -> HashMap<AccountId, Detail> {
-    let options = FrameOptions::default();
-    let ask = Ask { options, needs: NEEDS, ..Ask::default() };
-    let Some(mut frame) = session.same_frame(&ask) else { return HashMap::new() };
+fn details(session: &mut Session, frame: &mut Frame, needs: Needs) -> HashMap<AccountId, Detail> {
     let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
     session.details(&mut rows, needs);
-    frame.rows.into_iter().filter_map(|row| Some((row.account?, row.detail))).collect()
+    let rows = frame.rows.iter_mut();
+    rows.filter_map(|row| Some((row.account?, std::mem::take(&mut row.detail)))).collect()
 }

@@ -1,0 +1,185 @@
+//! Two stretches of many machines' time, compared: `exactop diff` of books that many sent.
+
+use super::complain_of;
+use crate::commands::export::StoreArgs;
+use crate::failure::Failure;
+use crate::options::time::{self, now, piece, shown};
+use crate::output;
+use clap::Args;
+use exactop_export::clickhouse::{Address, Client};
+use exactop_fleet::compare::{json, page, Basis, Difference, Kind, Measure, Per, Side};
+use exactop_fleet::{Books, By, FleetError, Parquet, Store};
+use exactop_recording::{Recording, When};
+use exactop_sums::{By as OneBy, Least, Per as OnePer};
+use std::path::Path;
+use std::time::Duration;
+
+/// What is asked of the books of many machines alone.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Of many machines")]
+pub struct ManyArgs {
+    /// Text in the names of hosts on which something was changed: held against what changed on all others
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    changed: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// How long a store that is away is asked again
+    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
+    patience: Duration,
+}
+
+/// Where one side is.
+#[derive(Debug)]
+pub enum Place<'a> {
+    /// A directory or a file: of one machine or of many.
+    Path(&'a Path),
+    /// A store.
+    Store(Client, u16),
+}
+
+impl ManyArgs {
+    /// What a name says; of a store all files are read that it takes to ask it.
+    ///
+    /// # Errors
+    /// No address, or a file cannot be read.
+    pub fn place<'a>(&self, path: &'a Path) -> Result<Place<'a>, Failure> {
+        let Some(url) = path.to_str().filter(|text| text.contains("://")) else {
+            return Ok(Place::Path(path));
+        };
+        let address = Address::read(url).map_err(Failure::usage)?;
+        let port = address.port();
+        Ok(Place::Store(self.store.client(address, self.patience)?, port))
+    }
+
+    /// Whether something was asked that a recording of one machine does not have.
+    ///
+    /// # Errors
+    /// It was.
+    pub fn nothing(&self) -> Result<(), Failure> {
+        match self.changed.is_some() || self.store.is_said() {
+            false => Ok(()),
+            true => Err(Failure::usage(
+                "--changed, --login and --ca are about the books of many machines, and these are recordings of one",
+            )),
+        }
+    }
+}
+
+impl<'a> Place<'a> {
+    /// A file or a directory, if it is one.
+    pub fn path(&self) -> Option<&'a Path> {
+        match self {
+            Place::Path(path) => Some(path),
+            Place::Store(..) => None,
+        }
+    }
+
+    /// The port of a store.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Place::Path(_) => None,
+            Place::Store(_, port) => Some(*port),
+        }
+    }
+
+    /// Opens it; `None`: it is of one machine, or nothing at all.
+    ///
+    /// # Errors
+    /// The store does not answer, or a directory has both.
+    pub fn books(self) -> Result<Option<Box<dyn Books>>, Failure> {
+        let path = match self {
+            Place::Store(client, _) => {
+                return Ok(Some(Box::new(Store::open(client).map_err(Failure::failed)?)));
+            }
+            Place::Path(path) => path,
+        };
+        let Ok(books) = Parquet::open(path) else { return Ok(None) };
+        if Recording::open(path).is_ok() {
+            return Err(Failure::usage(format!(
+                "{}: a recording of one machine and accounts.parquet of many are in it: name one of them",
+                path.display()
+            )));
+        }
+        complain_of(&books);
+        Ok(Some(Box::new(books)))
+    }
+}
+
+/// What is compared.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    pub a: Option<&'a str>,
+    pub b: Option<&'a str>,
+    pub by: OneBy,
+    pub per: OnePer,
+    pub least: Least,
+    pub rows: usize,
+    pub json: bool,
+    pub many: &'a ManyArgs,
+}
+
+/// Compares; one of both is the books of both stretches if there is no second.
+///
+/// # Errors
+/// What cannot be read, and where there is nothing.
+pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Result<(), Failure> {
+    let now = now();
+    let by = by(asked.by)?;
+    let per = match asked.per {
+        OnePer::Cpu => Per::Cpu,
+        OnePer::Wall => Per::Wall,
+        OnePer::Work(_) => {
+            return Err(Failure::usage(
+                "--per work: the books of many machines do not count it: cpu or wall",
+            ));
+        }
+    };
+    let measure = Measure { per, least: asked.least, changed: asked.many.changed.clone() };
+    let now_ns = now.timestamp().as_nanosecond();
+    let read = |books: &dyn Books, text: Option<&str>, name: &str| {
+        let when = match text {
+            Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
+            None => When::default(),
+        };
+        let side = Side::read(books, when, by, now_ns).map_err(failed)?;
+        side.ok_or_else(|| Failure::failed(format!("no window of any host ends in {name}")))
+    };
+    let (a, b) = (read(first, asked.a, "A")?, read(second.unwrap_or(first), asked.b, "B")?);
+    let difference = Difference::of(a, b, measure);
+    is_there(&difference.basis, asked.many.changed.as_deref())?;
+    output::print(match asked.json {
+        true => json(&difference),
+        false => page(&difference, asked.rows, &|ns| shown(ns, &now)).text(),
+    })
+}
+
+fn failed(error: FleetError) -> Failure {
+    Failure::failed(error)
+}
+
+/// What rows stand for there; what a host keeps to itself is refused.
+fn by(by: OneBy) -> Result<By, Failure> {
+    Ok(match by {
+        OneBy::Command => By::Command,
+        OneBy::Unit => By::Unit,
+        OneBy::Container => By::Container,
+        OneBy::Pod => By::Pod,
+        OneBy::Namespace => By::Namespace,
+        OneBy::Cgroup | OneBy::User | OneBy::Process => {
+            return Err(Failure::usage(format!(
+                "--by {}: the books of many machines have command, unit, container, pod and namespace",
+                by.name()
+            )));
+        }
+    })
+}
+
+/// A rollout to nobody is a name that was mistyped.
+fn is_there(basis: &Basis, changed: Option<&str>) -> Result<(), Failure> {
+    match (basis.kind, basis.hosts(), changed) {
+        (Kind::Rollout, (0, _), Some(text)) => Err(Failure::failed(format!(
+            "--changed: no host with '{text}' in its name is in both stretches"
+        ))),
+        _ => Ok(()),
+    }
+}

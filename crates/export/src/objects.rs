@@ -1,0 +1,113 @@
+//! Files into a store that takes them by HTTP's PUT: WebDAV (nginx, Apache), and stores of objects whose gate asks for a
+//! password or nothing. What is put replaces what was there, so the same may be put as often as it takes.
+
+use crate::clickhouse::address::{shortened, Address, Login, StoreError};
+use crate::days::Files;
+use crate::wire::{after, agent, failed, may_pass, Failed, Patience};
+use crate::ExportError;
+use base64::prelude::{Engine, BASE64_STANDARD};
+use std::path::Path;
+use std::time::Duration;
+use ureq::http::{Method, Request, Response, StatusCode};
+use ureq::{Agent, Body};
+
+/// Time in which a file has to be taken: a day's rows may be some hundred megabytes.
+const FILE: Duration = Duration::from_secs(900);
+/// Bytes of an answer that are read.
+const ANSWER: u64 = 65_536;
+
+/// Who puts files there.
+#[derive(Debug)]
+pub struct Objects {
+    agent: Agent,
+    /// Without a slash at its end.
+    below: String,
+    /// What says who asks.
+    login: Option<String>,
+    patience: Patience,
+}
+
+impl Objects {
+    /// Reads what is needed; nothing is sent yet. `believed` is a file of certificates, else the system's are.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub fn new(
+        address: &Address,
+        login: Option<&Login>,
+        believed: Option<&Path>,
+        patience: Patience,
+    ) -> Result<Objects, StoreError> {
+        address.may_have(login)?;
+        let agent = agent(address, believed, FILE)?;
+        let below = address.uri().to_string().trim_end_matches('/').to_string();
+        let told = |Login { name, password }: &Login| {
+            format!("Basic {}", BASE64_STANDARD.encode(format!("{name}:{password}")))
+        };
+        Ok(Objects { agent, below, login: login.map(told), patience })
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let (directory, _) = path.split_once('/').unwrap_or_default();
+        let put = Method::PUT;
+        self.patience.carry(|| {
+            let mut answer = self.ask(&put, path, bytes)?;
+            // A directory that is not there: as WebDAV says it (RFC 4918), and as nginx does. Who makes it meanwhile is welcome.
+            let no_directory = [StatusCode::CONFLICT, StatusCode::INTERNAL_SERVER_ERROR];
+            if no_directory.contains(&answer.status()) {
+                let mkcol = Method::from_bytes(b"MKCOL").map_err(|_| refused(&mut answer))?;
+                self.ask(&mkcol, &format!("{directory}/"), &[])?;
+                answer = self.ask(&put, path, bytes)?;
+            }
+            match answer.status() {
+                status if status.is_success() => Ok(()),
+                status if may_pass(status) => {
+                    let after = after(&answer);
+                    Err(Failed::Later { why: said(&mut answer), after })
+                }
+                _ => Err(refused(&mut answer)),
+            }
+        })
+    }
+
+    fn ask(&self, method: &Method, path: &str, bytes: &[u8]) -> Result<Response<Body>, Failed> {
+        let mut request = Request::builder().method(method).uri(format!("{}/{path}", self.below));
+        if let Some(login) = &self.login {
+            request = request.header("Authorization", login);
+        }
+        let request = request.body(bytes).map_err(|error| {
+            let text = shortened(&error.to_string());
+            Failed::Refused(StoreError::Refused { text, hint: "" })
+        })?;
+        self.agent.run(request).map_err(|error| failed(&error))
+    }
+}
+
+/// What it says, in one line.
+fn said(answer: &mut Response<Body>) -> String {
+    let status = answer.status();
+    let text = answer.body_mut().with_config().limit(ANSWER).read_to_string();
+    match text.unwrap_or_default().trim_start() {
+        // A page for people with the status on it.
+        "" => status.to_string(),
+        page if page.starts_with('<') => status.to_string(),
+        text => format!("{status}: {}", shortened(text)),
+    }
+}
+
+fn refused(answer: &mut Response<Body>) -> Failed {
+    let hint = match answer.status().as_u16() {
+        401 | 403 => " (--login FILE says who asks; requests are not signed as S3 wants them)",
+        404 | 409 => " (is the directory above there?)",
+        405 | 501 => " (it takes no PUT: WebDAV and stores of objects do)",
+        413 => " (it takes no file as large as that)",
+        _ => "",
+    };
+    Failed::Refused(StoreError::Refused { text: said(answer), hint })
+}
+
+impl Files for Objects {
+    fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        Ok(Objects::put(self, &format!("{day}/{name}"), bytes)?)
+    }
+}

@@ -1,0 +1,144 @@
+//! Files to a server that takes them: those of a directory, each whole, whatever happens on the way.
+
+use crate::fake::{Fake, Reply, Request};
+use crate::made::{one, HASTY};
+use crate::tls::secure;
+use exactop_export::clickhouse::{Address, Login, Patience, StoreError};
+use exactop_export::{export, ExportError, Exported, Objects};
+use exactop_files::Directory;
+use exactop_recording::{Recording, When};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+fn objects(url: &str, login: Option<&Login>, believed: Option<&Path>) -> Objects {
+    let address = Address::read(url).expect("an address");
+    Objects::new(&address, login, believed, HASTY).expect("what it takes to ask")
+}
+
+fn put(path: &Path, mut objects: Objects) -> Result<Exported, ExportError> {
+    let recording = Recording::open(path).expect("a recording");
+    export(recording, When::default(), &mut objects)
+}
+
+/// Method and path.
+fn line(request: &Request) -> (&str, &str) {
+    let mut words = request.head.split(' ');
+    (words.next().unwrap_or(""), words.next().unwrap_or(""))
+}
+
+/// What a directory would have: by day and name.
+fn expected(path: &Path, below: &Path) -> BTreeMap<String, Vec<u8>> {
+    let into = Directory::open_or_make(below).expect("a directory");
+    let recording = Recording::open(path).expect("a recording");
+    export(recording, When::default(), &mut &into).expect("exported");
+    let mut files = BTreeMap::new();
+    for day in fs::read_dir(below).expect("days").flatten() {
+        for file in fs::read_dir(day.path()).expect("files").flatten() {
+            let name =
+                format!("/books/{}/{}", day.file_name().display(), file.file_name().display());
+            files.insert(name, fs::read(file.path()).expect("a file"));
+        }
+    }
+    files
+}
+
+#[test]
+fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
+    let (dir, path, _) = one();
+    let kept: Arc<Mutex<BTreeMap<String, Vec<u8>>>> = Arc::default();
+    let (store, mut made, mut asked) = (Arc::clone(&kept), Vec::new(), 0);
+    let fake = Fake::start(move |request| {
+        let (method, target) = line(request);
+        if method == "MKCOL" {
+            made.push(target.to_string());
+            return Reply::With(201, None, String::new());
+        }
+        // As WebDAV has it: no directory is made for a file.
+        if !made.iter().any(|directory| target.starts_with(directory)) {
+            let status = if asked == 0 { 409 } else { 500 };
+            return Reply::With(status, None, "no such directory".into());
+        }
+        asked += 1;
+        match asked {
+            1 => return Reply::With(503, None, "busy".into()),
+            2 => return Reply::None,
+            _ => {}
+        }
+        store.lock().expect("it").insert(target.to_string(), request.body.clone());
+        // Taken, and nobody hears of it.
+        if asked == 3 {
+            Reply::None
+        } else {
+            Reply::With(201, None, String::new())
+        }
+    });
+    let exported = put(&path, objects(&format!("{}/books/", fake.url), None, None)).expect("taken");
+    let expected = expected(&path, &dir.path().join("out"));
+    assert_eq!(*kept.lock().expect("it"), expected);
+    let bytes: usize = expected.values().map(Vec::len).sum();
+    assert_eq!(exported.bytes, bytes as u64);
+    assert_eq!(expected.len() as u64, 4 * exported.days);
+    // Again: what was there is replaced.
+    put(&path, objects(&format!("{}/books", fake.url), None, None)).expect("taken");
+    assert_eq!(*kept.lock().expect("it"), expected);
+    let asked = fake.asked();
+    assert!(asked.iter().all(|request| ["PUT", "MKCOL"].contains(&line(request).0)));
+}
+
+#[test]
+fn what_a_server_refuses_is_not_asked_again() {
+    let (_dir, path, _) = one();
+    for (status, requests, words) in [
+        (403, 1, "--login FILE says who asks"),
+        (405, 1, "takes no PUT"),
+        (307, 1, "307"),
+        (413, 1, "as large as that"),
+        // Asked for the directory, too, and for the file again.
+        (409, 3, "is the directory above there"),
+    ] {
+        let fake = Fake::start(move |_| Reply::With(status, None, "why\x1b[2J\nmore".into()));
+        let error = put(&path, objects(&fake.url, None, None)).expect_err("refused").to_string();
+        assert!(error.contains(words) && error.contains("why"), "{error}");
+        assert!(!error.contains('\x1b') && !error.contains("more"), "{error}");
+        assert_eq!(fake.asked().len(), requests, "{status}");
+    }
+    let nobody = Address::read("http://127.0.0.1:1").expect("an address");
+    let nobody = Objects::new(&nobody, None, None, Patience::ONCE).expect("what it takes to ask");
+    let away = put(&path, nobody).expect_err("away");
+    assert!(matches!(away, ExportError::Store(StoreError::Away { .. })), "{away}");
+}
+
+#[test]
+fn a_password_goes_in_a_header_to_whom_it_may() {
+    let (dir, path, _) = one();
+    let file = dir.path().join("login");
+    fs::write(&file, "jo:se:cret\n").expect("a file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("chmod");
+    let login = Login::read(&file).expect("a login");
+    let fake = Fake::start(|_| Reply::fine());
+    put(&path, objects(&fake.url, Some(&login), None)).expect("taken");
+    for request in fake.asked() {
+        // jo:se:cret, as RFC 7617 has it.
+        let header = "authorization: Basic am86c2U6Y3JldA==";
+        assert!(request.head.to_lowercase().contains(&header.to_lowercase()), "{}", request.head);
+        assert!(!request.head.contains("cret\r"), "{}", request.head);
+    }
+    let address = Address::read("http://store/books").expect("an address");
+    let error = Objects::new(&address, Some(&login), None, HASTY).expect_err("in the clear");
+    assert!(error.to_string().contains("in the clear"), "{error}");
+}
+
+#[test]
+fn only_who_is_believed_gets_a_file() {
+    let (dir, path, _) = one();
+    let (url, believed, _) = secure(dir.path(), "one.pem");
+    put(&path, objects(&url, None, Some(&believed))).expect("taken");
+    let (other, _, reached) = secure(dir.path(), "two.pem");
+    let error = put(&path, objects(&other, None, Some(&believed))).expect_err("not believed");
+    assert!(error.to_string().contains("--ca"), "{error}");
+    assert_eq!(reached.load(Ordering::SeqCst), 1, "asked once");
+}

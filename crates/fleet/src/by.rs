@@ -1,0 +1,84 @@
+//! What rows of the largest groups stand for, and how they are called.
+
+/// What rows stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub enum By {
+    Host,
+    Namespace,
+    Pod,
+    Container,
+    Unit,
+    Command,
+}
+
+impl By {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Host => "host",
+            By::Namespace => "namespace",
+            By::Pod => "pod",
+            By::Container => "container",
+            By::Unit => "unit",
+            By::Command => "command",
+        }
+    }
+
+    /// Columns of `charges` whose values, with a slash between, are a row's name.
+    pub(crate) const fn columns(self) -> &'static [&'static str] {
+        match self {
+            By::Host => &["host"],
+            By::Namespace => &["namespace"],
+            By::Pod => &["namespace", "pod"],
+            By::Container => &["namespace", "pod", "container"],
+            By::Unit => &["unit"],
+            By::Command => &["command"],
+        }
+    }
+
+    /// A row's name as it is told; what is in no such thing has none.
+    pub(crate) fn shown(self, name: &str) -> String {
+        match name {
+            "" => format!("(no {})", self.name()),
+            name => name.into(),
+        }
+    }
+}
+
+/// A name of parts; empty where there is no such thing, which the last part says.
+pub(crate) fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &'a str> + Clone) {
+    name.clear();
+    let last = parts.clone().last().unwrap_or_default();
+    // ~other and ~unknown are so in all parts.
+    if parts.len() > 1 && last.starts_with('~') {
+        name.push_str(last);
+        return;
+    }
+    for part in parts.filter(|part| !last.is_empty() && !part.is_empty()) {
+        // Containers of docker are in no pod.
+        name.push_str(if name.is_empty() { "" } else { "/" });
+        name.push_str(part);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_parts_that_there_are() {
+        for (parts, expected) in [
+            (&["shop", "cart-1", "app"][..], "shop/cart-1/app"),
+            (&["", "", "web"], "web"),
+            (&["shop", "", ""], ""),
+            (&["~other", "~other"], "~other"),
+            (&["~unknown"], "~unknown"),
+            (&["", ""], ""),
+        ] {
+            let mut name = "before".to_string();
+            join(&mut name, parts.iter().copied());
+            assert_eq!(name, expected, "{parts:?}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! A difference for a person.
+
+use super::{Difference, Kind, Row, Side, Verdict};
+use crate::check::counted;
+use crate::sums::seconds;
+use crate::Clock;
+use exactop_plot::page::{Block, Document};
+use exactop_statistics::CONFIDENCE;
+
+/// The page; `most` rows of each kind.
+pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {
+    let Difference { a, b, .. } = difference;
+    let mut blocks = vec![
+        Block::Paragraph("A ", head(a, clock)),
+        Block::Paragraph("B ", head(b, clock)),
+        Block::Paragraph("", hosts(difference)),
+        books(difference),
+        Block::Paragraph("", come_to(difference)),
+    ];
+    blocks.extend(told_apart(a, b).map(|text| Block::Paragraph("", text)));
+    blocks.push(Block::Paragraph("", verdict(difference)));
+    let (told, rest): (Vec<&Row>, Vec<&Row>) = difference.all().partition(|row| row.is_beyond());
+    let (within, others): (Vec<&Row>, Vec<&Row>) =
+        rest.into_iter().partition(|row| row.apart.is_some());
+    let least = difference.measure.least;
+    let noise = format!(
+        "Within noise, or less than {} % of a CPU or {} % of the row:",
+        least.of_cpu_pct, least.of_row_pct
+    );
+    let can_tell = difference.basis.can_tell();
+    let unweighed = if can_tell { "Not weighed:" } else { "What changed:" };
+    for (title, of) in [("", told), (&*noise, within), (unweighed, others)] {
+        if !of.is_empty() {
+            blocks.extend((!title.is_empty()).then(|| Block::Paragraph("", title.into())));
+            blocks.extend(rows(difference, &of, most));
+        }
+    }
+    Document(blocks)
+}
+
+/// What one stretch is.
+fn head(side: &Side, clock: Clock) -> String {
+    let found = match side.findings {
+        0 => String::new(),
+        n => format!("; findings on {} ('exactop fleet check' says which)", counted(n, "host")),
+    };
+    format!(
+        "{} to {}: {}, {}{found}",
+        clock(side.from_ns),
+        clock(side.to_ns),
+        counted(side.hosts.len() as u64, "host"),
+        counted(side.sums.windows, "window"),
+    )
+}
+
+/// Which hosts are weighed.
+fn hosts(difference: &Difference) -> String {
+    let (of_a, of_b) = difference.basis.hosts();
+    let hosts = |n: usize| counted(n as u64, "host");
+    let (all_a, all_b) = (difference.a.hosts.len(), difference.b.hosts.len());
+    match (difference.basis.kind, &difference.measure.changed) {
+        (Kind::Pairs, _) if of_a == all_a && of_a == all_b => {
+            format!("{}, each held against itself.", hosts(of_a))
+        }
+        (Kind::Pairs, _) => format!(
+            "{} in both, each held against itself; {} in A alone and {} in B alone count in sums only.",
+            hosts(of_a),
+            all_a - of_a,
+            all_b - of_a
+        ),
+        (Kind::Sides, _) => format!("{} held against {of_b} others.", hosts(of_a)),
+        (Kind::Rollout, text) => format!(
+            "{} with '{}' in their names, held against what changed on {of_b} others meanwhile.",
+            hosts(of_a),
+            text.as_deref().unwrap_or_default()
+        ),
+    }
+}
+
+/// Where the time went, of both sides, and what that comes to.
+fn books(difference: &Difference) -> Block {
+    let Difference { a, b, .. } = difference;
+    let part = |ns: u128, of: &Side| match of.sums.capacity_ns {
+        0 => "-".into(),
+        all => format!("{:.1}", 100.0 * ns as f64 / all as f64),
+    };
+    let line = |name: &str, of: &dyn Fn(&Side) -> Option<u128>| {
+        let (in_a, in_b) = (of(a)?, of(b)?);
+        let change = in_b as i128 - in_a as i128;
+        Some(vec![
+            name.to_string(),
+            seconds(in_a),
+            seconds(in_b),
+            signed(change),
+            part(in_a, a),
+            part(in_b, b),
+        ])
+    };
+    let lines = [
+        line("busy", &|s| Some(s.busy_ns())),
+        line("  unnamed", &|s| Some(s.sums.unnamed_ns)),
+        line("idle", &|s| Some(s.sums.idle_ns)),
+        line("steal", &|s| (s.sums.steal_windows > 0).then_some(s.sums.steal_ns)),
+        line("irq", &|s| (s.sums.irq_windows > 0).then_some(s.sums.irq_ns)),
+        line("offline", &|s| Some(s.sums.offline_ns)),
+        line("capacity", &|s| Some(s.sums.capacity_ns)),
+    ];
+    let titles = ["", "A", "B", "CHANGE", "A %", "B %"].map(String::from).to_vec();
+    Block::Table(titles, lines.into_iter().flatten().collect())
+}
+
+fn come_to(difference: &Difference) -> String {
+    let rows: i128 = difference.rows.iter().map(|row| row.delta_ns).sum();
+    let unnamed = difference.unnamed.delta_ns;
+    let busy = difference.delta(Side::busy_ns);
+    let mut text = format!(
+        "Rows {rows} ns and unnamed {unnamed} ns are the change of busy time, {busy} ns, to {} ns.",
+        busy - rows - unnamed
+    );
+    let residual = difference.b.sums.residual_ns - difference.a.sums.residual_ns;
+    if residual != 0 {
+        text += &format!(" The books do not close: residual {residual} ns.");
+    }
+    text
+}
+
+/// What is told by some windows is part of whom it hit in the others.
+fn told_apart(a: &Side, b: &Side) -> Option<String> {
+    let in_part = |of: fn(&Side) -> u64| {
+        [a, b].iter().any(|side| of(side) < side.sums.windows) && of(a) + of(b) > 0
+    };
+    let irq = in_part(|side| side.sums.irq_windows).then_some("interrupts");
+    let steal = in_part(|side| side.sums.steal_windows).then_some("steal");
+    let what: Vec<&str> = irq.into_iter().chain(steal).collect();
+    (!what.is_empty()).then(|| {
+        format!(
+            "Not all windows tell {} apart: in the others it is part of whom it hit.",
+            what.join(" and ")
+        )
+    })
+}
+
+fn verdict(difference: &Difference) -> String {
+    let unit = difference.measure.per.unit();
+    match difference.verdict() {
+        Verdict::TooFewHosts => format!(
+            "With fewer than {} hosts {} a difference cannot be told from noise. Figures are {unit}.",
+            difference.basis.fewest(),
+            if difference.basis.kind == Kind::Pairs { "in both" } else { "on a side" }
+        ),
+        Verdict::NothingBeyondNoise => format!(
+            "Nothing beyond noise: in no row that was weighed do A and B differ more than their hosts do among \
+             themselves ({CONFIDENCE} %, all rows together), by {} % of a CPU and {} % of the row or more.",
+            difference.measure.least.of_cpu_pct, difference.measure.least.of_row_pct
+        ),
+        Verdict::BeyondNoise(n) => format!(
+            "{} beyond noise ({CONFIDENCE} %, all rows together). Figures are {unit}.",
+            if n == 1 { "1 row differs".into() } else { format!("{n} rows differ") }
+        ),
+    }
+}
+
+fn rows(difference: &Difference, rows: &[&Row], most: usize) -> Vec<Block> {
+    let interval = format!("DIFFERENCE ({CONFIDENCE} %)");
+    let titles = ["WHO", "", "A", "B", &interval, "CPU TIME", "HOSTS A", "B"];
+    let figure = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+    let line = |row: &&Row| {
+        let name = row.name.as_deref();
+        vec![
+            name.map_or("(unnamed)".into(), |name| difference.by.shown(name)),
+            row.change.name().into(),
+            figure(row.a),
+            figure(row.b),
+            apart(row),
+            signed(row.delta_ns),
+            row.hosts.0.to_string(),
+            row.hosts.1.to_string(),
+        ]
+    };
+    let lines = rows.iter().take(most).map(line).collect();
+    let left = rows.len().saturating_sub(most);
+    let others = format!("... and {left} more (--rows)");
+    let table = Block::Table(titles.map(String::from).to_vec(), lines);
+    [table].into_iter().chain((left > 0).then(|| Block::Paragraph("", others))).collect()
+}
+
+fn apart(row: &Row) -> String {
+    let Some(change) = row.change_by_measure() else { return "-".into() };
+    match row.apart.and_then(|apart| apart.interval) {
+        Some((low, high)) => format!("{change:+.2} ({low:+.2}..{high:+.2})"),
+        None => format!("{change:+.2}"),
+    }
+}
+
+fn signed(ns: i128) -> String {
+    let sign = match ns {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", seconds(ns.unsigned_abs()))
+}

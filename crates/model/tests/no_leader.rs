@@ -1,0 +1,43 @@
+//! A process whose leader no source can see: it has one name wherever it is named.
+
+use exactop_model::frame::{Frame, FrameOptions};
+use exactop_model::{Book, Comm, Counter, Ident, Snapshot, SourceKind, TaskKey, TaskSample};
+use exactop_testkit::samples;
+
+const SECOND: u64 = 1_000_000_000;
+
+fn thread(tid: u32, comm: &str, run_ns: u64) -> TaskSample {
+    let ident = Ident { comm: Comm::new(comm.as_bytes()), ..Ident::default() };
+    let mut task = samples::task(tid.into(), TaskKey { tgid: 7, tid, start_ns: 1 }, ident);
+    task.counters.set(Counter::RunNs, run_ns);
+    task
+}
+
+/// The name of its row, and the one that sums and findings take, where this thread did something.
+fn names(who: u32) -> [String; 2] {
+    let mut book = Book::new();
+    let all = |ran: u64| {
+        ["worker", "timer", "reaper"]
+            .into_iter()
+            .zip(8..)
+            .map(move |(comm, tid)| thread(tid, comm, if tid == who { ran } else { 0 }))
+    };
+    let at = |seconds, tasks| Snapshot {
+        tasks,
+        ..samples::snapshot(SourceKind::Ledger, seconds * SECOND)
+    };
+    book.advance(at(1, all(0).collect()));
+    let mut after = at(2, all(5).filter(|task| task.key.tid == who).collect());
+    after.complete = false;
+    let window = book.advance(after).expect("a window");
+    let frame = Frame::new(&window, &book, &FrameOptions::default());
+    let row = frame.rows.iter().find(|row| row.key.tgid == 7).expect("its row");
+    [row.ident.comm.to_string(), book.leader(&window.tasks[0].sample).ident.comm.to_string()]
+}
+
+#[test]
+fn who_has_no_leader_has_one_name_whoever_of_it_runs() {
+    for who in 8..11 {
+        assert_eq!(names(who), ["worker", "worker"], "{who} ran");
+    }
+}

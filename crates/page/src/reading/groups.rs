@@ -1,0 +1,201 @@
+//! Control groups: what each was charged with by the ledger, and, where somebody read them, what the kernel's
+//! own files said of it and of all below it. The page adds up what is below by the paths.
+
+use super::names::shortened_path;
+use crate::cells::Cells;
+use crate::document::{Group, GroupNames, LimitOf};
+use crate::entities::{GroupId, Place, Weights};
+use crate::moment::Moment;
+use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
+use exactop_model::escape::escape_str;
+use exactop_model::SourceKind;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What is told of a group, in this order: of its own tasks by the ledger, then by the kernel of all below it.
+pub(crate) const COLUMNS: [&str; 9] = [
+    "run_ns",
+    "lat_ns",
+    "throttle_ns",
+    "exited",
+    "usage_ns",
+    "throttled_ns",
+    "nr_periods",
+    "nr_throttled",
+    "pressure_some_ns",
+];
+/// How many of these are the ledger's.
+const LEDGER: usize = 4;
+
+/// What a window says of groups, by id.
+struct Told {
+    /// `None`: the source charges nobody.
+    uses: Option<FxHashMap<u64, GroupUse>>,
+    files: BTreeMap<u64, GroupRow>,
+}
+
+impl Told {
+    fn of(moment: &dyn Moment) -> Told {
+        let window = moment.window();
+        let is_ledger = window.end.provenance.source == SourceKind::Ledger;
+        let files = moment.group_files().unwrap_or_default();
+        Told {
+            uses: is_ledger.then(|| uses(window, moment.book())),
+            files: files.into_iter().filter_map(|row| Some((row.sample.id?, row))).collect(),
+        }
+    }
+
+    /// Whoever is told of.
+    fn ids(&self) -> impl Iterator<Item = u64> + '_ {
+        let charged = self.uses.iter().flat_map(|uses| uses.keys().copied());
+        charged.filter(|id| !self.files.contains_key(id)).chain(self.files.keys().copied())
+    }
+
+    fn charged(&self, id: u64) -> Option<GroupUse> {
+        Some(self.uses.as_ref()?.get(&id).copied().unwrap_or_default())
+    }
+
+    /// How much speaks for a place: what it was charged with, else what all below it used.
+    fn weight_ns(&self, id: u64) -> u64 {
+        let charged = self.charged(id).filter(|used| used.wanted_ns() > 0);
+        let below = || self.files.get(&id).and_then(|row| row.stat.usage_ns).unwrap_or(0);
+        charged.map_or_else(below, |used| used.wanted_ns())
+    }
+
+    fn figures(&self, id: u64) -> Vec<Option<u64>> {
+        let used = self.charged(id);
+        let files = self.files.get(&id);
+        let mut figures = vec![
+            used.map(|used| used.run_ns),
+            used.map(|used| used.lat_ns),
+            used.map(|used| used.throttle_ns),
+            used.map(|used| used.exited),
+        ];
+        let of_files = files.map(|row| {
+            let stat = &row.stat;
+            [
+                stat.usage_ns,
+                stat.throttled_ns,
+                stat.nr_periods,
+                stat.nr_throttled,
+                row.pressure_some_ns,
+            ]
+        });
+        figures.extend(of_files.unwrap_or_default());
+        figures
+    }
+}
+
+/// Adds what speaks for every group in a window.
+pub(super) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: u32, at: u32) {
+    let (told, length_ns) = (Told::of(moment), moment.window().length_ns());
+    for id in told.ids() {
+        weights.add(GroupId { boot, id }, told.weight_ns(id), at, length_ns);
+    }
+}
+
+/// A group as far as it is read.
+#[derive(Debug, Default)]
+struct Line {
+    path: Option<String>,
+    names: GroupNames,
+    limits: Vec<LimitOf>,
+    cells: Cells,
+}
+
+/// Groups that are being filled.
+#[derive(Debug)]
+pub(super) struct FillingGroups {
+    chosen: FxHashMap<GroupId, Place>,
+    lines: Vec<Line>,
+    others: Cells,
+}
+
+impl FillingGroups {
+    pub fn new(chosen: FxHashMap<GroupId, Place>) -> FillingGroups {
+        let lines = chosen.iter().map(|_| Line::default()).collect();
+        FillingGroups { chosen, lines, others: Cells::default() }
+    }
+
+    /// Takes a window.
+    pub fn take(&mut self, moment: &dyn Moment, boot: u32, at: u32, slot: u32) {
+        let told = Told::of(moment);
+        for id in told.ids() {
+            let figures = told.figures(id);
+            let place = self.chosen.get(&GroupId { boot, id }).filter(|place| place.has(at));
+            let Some(number) = place.map(|place| place.number) else {
+                self.add_to_others(slot, &figures);
+                continue;
+            };
+            let line = &mut self.lines[number as usize];
+            line.cells.add(slot, &figures);
+            line.name(id, told.files.get(&id), moment);
+            if let Some(row) = told.files.get(&id) {
+                line.limit(slot, row);
+            }
+        }
+    }
+
+    /// What the kernel says is of all below: of several together it is no sum.
+    fn add_to_others(&mut self, slot: u32, figures: &[Option<u64>]) {
+        let known = |(at, &figure): (usize, &Option<u64>)| figure.filter(|_| at < LEDGER);
+        let figures: Vec<Option<u64>> = figures.iter().enumerate().map(known).collect();
+        self.others.add(slot, &figures);
+    }
+
+    /// All is read.
+    pub fn finish(self) -> Vec<Group> {
+        let mut of: Vec<(GroupId, Place)> = self.chosen.into_iter().collect();
+        of.sort_by_key(|(_, place)| place.number);
+        let mut groups = Vec::with_capacity(of.len() + 1);
+        for ((GroupId { boot, id }, _), line) in of.into_iter().zip(self.lines) {
+            if line.cells.is_empty() {
+                continue;
+            }
+            let Line { path, names, limits, cells } = line;
+            let cells = cells.columns(COLUMNS.len());
+            let meaning = path.as_deref().and_then(meaning);
+            groups.push(Group { key: format!("{boot}.{id}"), path, meaning, names, limits, cells });
+        }
+        if !self.others.is_empty() {
+            let cells = self.others.columns(COLUMNS.len());
+            groups.push(Group { key: "other".into(), cells, ..Group::default() });
+        }
+        groups
+    }
+}
+
+impl Line {
+    /// What it is called, once somebody knows.
+    fn name(&mut self, id: u64, files: Option<&GroupRow>, moment: &dyn Moment) {
+        let book = moment.book();
+        if self.path.is_none() {
+            let told = book.group(id).map(|group| shortened_path(&group.path));
+            self.path = told.or_else(|| files.map(|row| row.sample.name.clone()));
+        }
+        if self.names == GroupNames::default() {
+            if let Some(named) = book.named(Some(id)) {
+                let text = |name: &Option<String>| name.as_deref().map(escape_str);
+                self.names = GroupNames {
+                    unit: text(&named.unit),
+                    container: text(&named.container),
+                    pod: text(&named.pod),
+                    namespace: text(&named.namespace),
+                };
+            }
+        }
+    }
+
+    /// What it may use from a slot on, where that is something else than before.
+    fn limit(&mut self, slot: u32, row: &GroupRow) {
+        let sample = &row.sample;
+        let (weight, cpus, max) = (sample.weight, sample.allowed_cpus, &sample.max);
+        if weight.is_none() && max.is_none() {
+            return;
+        }
+        let last = self.limits.last();
+        if !last.is_some_and(|last| (last.1, last.2, &last.3) == (weight, cpus, max)) {
+            self.limits.push(LimitOf(slot, weight, cpus, max.clone()));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Threads of processes that have several: what each did, window by window.
+
+use crate::cells::Cells;
+use crate::columns::{of_still, of_thread};
+use crate::document;
+use crate::entities::{wanted_ns, Place, Thread, Weights, Who};
+use crate::moment::Moment;
+use exactop_model::window::TaskDelta;
+use exactop_model::{Book, Column, Comm, TaskKey};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Adds what speaks for every thread that did something in a window.
+pub(super) fn survey(weights: &mut Weights<Thread>, moment: &dyn Moment, boot: u32, at: u32) {
+    let (window, book) = (moment.window(), moment.book());
+    let length_ns = window.length_ns();
+    for task in window.tasks.iter().filter(|task| has_others(task, book)) {
+        let key = task.sample.key;
+        weights.add(Thread { boot, key }, wanted_ns(&task.delta), at, length_ns);
+    }
+}
+
+/// Whether it is one of several: the one of a process that has no other is the process.
+fn has_others(task: &TaskDelta, book: &Book) -> bool {
+    book.process(task.sample.key.tgid).is_some_and(|process| process.tasks.len() > 1)
+}
+
+/// All threads of some processes, those that used or wanted most in a window first; at most so many.
+pub(crate) fn of_processes(
+    processes: &[u32],
+    moment: &dyn Moment,
+    most: usize,
+) -> FxHashMap<Thread, Place> {
+    let (window, book) = (moment.window(), moment.book());
+    let mut weights: FxHashMap<TaskKey, u64> = FxHashMap::default();
+    for &tgid in processes {
+        let tasks = book.process(tgid).filter(|process| process.tasks.len() > 1);
+        let tasks = tasks.into_iter().flat_map(|process| &process.tasks);
+        weights.extend(tasks.filter_map(|&task| Some((book.task(task)?.key, 0))));
+    }
+    for task in &window.tasks {
+        if let Some(weight) = weights.get_mut(&task.sample.key) {
+            *weight = wanted_ns(&task.delta);
+        }
+    }
+    let mut keys: Vec<(TaskKey, u64)> = weights.into_iter().collect();
+    keys.sort_by_key(|&(key, weight)| (std::cmp::Reverse(weight), key));
+    let keys = keys.into_iter().take(most).zip(0..);
+    keys.map(|((key, _), number)| (Thread { boot: 0, key }, Place { number, first: 0, last: 0 }))
+        .collect()
+}
+
+/// A thread as far as it is read.
+#[derive(Debug, Default)]
+struct Line {
+    comm: Comm,
+    cells: Cells,
+}
+
+/// Threads that are being filled.
+#[derive(Debug)]
+pub(super) struct FillingThreads {
+    chosen: FxHashMap<Thread, Place>,
+    lines: Vec<Line>,
+}
+
+impl FillingThreads {
+    pub fn new(chosen: FxHashMap<Thread, Place>) -> FillingThreads {
+        let lines = chosen.iter().map(|_| Line::default()).collect();
+        FillingThreads { chosen, lines }
+    }
+
+    /// Takes a window.
+    pub fn take(&mut self, moment: &dyn Moment, boot: u32, place: (u32, u32), of: &[&Column]) {
+        if self.chosen.is_empty() {
+            return;
+        }
+        let (window, book, (at, slot)) = (moment.window(), moment.book(), place);
+        let mut seen = FxHashSet::default();
+        for task in &window.tasks {
+            let thread = Thread { boot, key: task.sample.key };
+            let Some(place) = self.chosen.get(&thread).filter(|place| place.has(at)) else {
+                continue;
+            };
+            seen.insert(place.number);
+            self.lines[place.number as usize].add(slot, task, of_thread(task, of));
+        }
+        for (thread, place) in &self.chosen {
+            if thread.boot != boot || !place.has(at) || seen.contains(&place.number) {
+                continue;
+            }
+            // It lives, and did one thing all the time.
+            let tasks = book.process(thread.key.tgid).into_iter().flat_map(|p| &p.tasks);
+            let mut found =
+                tasks.filter(|&&task| book.task(task).is_some_and(|t| t.key == thread.key));
+            if let Some(task) = found.next().and_then(|&task| book.still(task, window.t0_ns)) {
+                self.lines[place.number as usize].add(slot, &task, of_still(&task, of));
+            }
+        }
+    }
+
+    /// All is read; whose they are is told by their leaders' start.
+    pub fn finish(self, leaders: &Leaders, columns: usize) -> Vec<document::Thread> {
+        let mut of: Vec<(Thread, Place)> = self.chosen.into_iter().collect();
+        of.sort_by_key(|(_, place)| place.number);
+        let told = |((thread, _), line): ((Thread, Place), Line)| {
+            let process = leaders.0.get(&(thread.boot, thread.key.tgid))?;
+            (!line.cells.is_empty()).then(|| document::Thread {
+                key: format!("{}.{}.{}", thread.boot, thread.key.tid, thread.key.start_ns),
+                process: super::key(process),
+                tid: thread.key.tid,
+                comm: line.comm.to_string(),
+                cells: line.cells.columns(columns),
+            })
+        };
+        of.into_iter().zip(self.lines).filter_map(told).collect()
+    }
+}
+
+impl Line {
+    fn add(&mut self, slot: u32, task: &TaskDelta, figures: Vec<Option<u64>>) {
+        self.comm = task.sample.ident.comm;
+        self.cells.add(slot, &figures);
+    }
+}
+
+/// Of which process a PID was last.
+#[derive(Debug, Default)]
+pub(super) struct Leaders(FxHashMap<(u32, u32), Who>);
+
+impl Leaders {
+    /// Of processes that have rows.
+    pub fn of<'a>(rows: impl Iterator<Item = &'a Who>) -> Leaders {
+        let process = |who: &Who| match *who {
+            Who::Process { boot, tgid, .. } => Some(((boot, tgid), *who)),
+            Who::Exited { .. } => None,
+        };
+        Leaders(rows.filter_map(process).collect())
+    }
+}

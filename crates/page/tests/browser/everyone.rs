@@ -1,0 +1,133 @@
+//! Whoever hears the page, has no mouse, or reads it on paper.
+
+use super::drawn::Planted;
+use super::{shown, Shown};
+use exactop_page::Limits;
+use serde_json::{json, Value};
+
+fn planted() -> Planted {
+    Planted { quota: Some(1), threads: true, ..Planted::default() }
+}
+
+const FRAME: &str = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))";
+
+/// What a screen reader is told: of each thing its role and its name.
+fn told(page: &mut Shown) -> Vec<(String, String)> {
+    page.browser.call("Accessibility.enable", json!({}));
+    let tree = page.browser.call("Accessibility.getFullAXTree", json!({}));
+    let word = |node: &Value, of: &str| node[of]["value"].as_str().unwrap_or_default().to_string();
+    let nodes = tree["nodes"].as_array().expect("nodes").iter();
+    let heard = nodes.filter(|node| node["ignored"] == false);
+    heard.map(|node| (word(node, "role"), word(node, "name"))).collect()
+}
+
+#[test]
+fn who_hears_the_page_has_a_table_of_each_picture() {
+    let Some(mut page) = shown(&planted(), &Limits::default()) else { return };
+    page.browser.ask(
+        "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",
+    );
+    page.browser.ask("exactop.openGroup('path:/shop/capped')");
+    page.browser.ask("[...document.querySelectorAll('details.behind')].forEach(details => { details.open = true; })");
+    page.browser.ask(FRAME);
+    let heard = told(&mut page);
+    let of = |role: &str| -> Vec<&String> {
+        heard.iter().filter(|(of, _)| of == role).map(|(_, name)| name).collect()
+    };
+    let pictures = [of("image"), of("img"), of("Canvas")].concat();
+    let tables = [of("table"), of("grid")].concat();
+    assert_eq!(pictures.len(), 4, "{pictures:?}");
+    for picture in pictures {
+        assert!(!picture.is_empty() && tables.contains(&picture), "{picture}: {tables:#?}");
+    }
+    for role in ["button", "combobox", "searchbox", "table", "region", "heading"] {
+        let nameless = of(role).iter().filter(|name| name.is_empty()).count();
+        assert!(nameless == 0 && !of(role).is_empty(), "{role}: {nameless} without a name");
+    }
+    page.is_quiet();
+}
+
+/// What has the focus, and what stands there.
+fn focused(page: &mut Shown) -> (String, String) {
+    let told = page.browser.ask("[document.activeElement.id, document.activeElement.textContent]");
+    let word = |n: usize| told[n].as_str().unwrap_or_default().to_string();
+    (word(0), word(1))
+}
+
+/// Goes to something that Tab leads to.
+fn focus(page: &mut Shown, selector: &str) {
+    let found = page.browser.ask(&format!(
+        "(() => {{ const of = {selector}; of.focus(); return document.activeElement === of && of.tabIndex === 0; }})()"
+    ));
+    assert_eq!(found, true, "{selector}");
+}
+
+/// A button with this text.
+fn button(place: &str, text: &str) -> String {
+    format!("[...document.querySelectorAll('{place} button')].find(button => button.textContent === '{text}')")
+}
+
+#[test]
+fn keys_alone_lead_to_a_process_a_group_and_back() {
+    let Some(mut page) = shown(&planted(), &Limits::default()) else { return };
+    page.browser.press("Tab", 9, "");
+    assert_eq!(focused(&mut page).0, "skip");
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(focused(&mut page).0, "rows-title");
+    page.browser.press("Tab", 9, "");
+    assert_eq!(focused(&mut page).0, "search", "Tab goes on from there");
+    focus(&mut page, &button("#rows", "steady"));
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(focused(&mut page), ("row-title".into(), "steady 10".into()));
+    page.browser.press("Tab", 9, "");
+    assert_eq!(focused(&mut page).0, "row-close");
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(focused(&mut page).0, "rows-title");
+    focus(&mut page, &button("#groups", "capped"));
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(focused(&mut page), ("group-title".into(), "/shop/capped".into()));
+    focus(&mut page, &button("#group-facts", "Its processes"));
+    page.browser.press("Enter", 13, "\r");
+    assert_eq!(focused(&mut page).0, "rows-title");
+    assert_eq!(page.words("document.getElementById('search').value"), "/shop/capped");
+    page.is_quiet();
+}
+
+#[test]
+fn on_paper_nothing_is_cut_off_and_all_is_light() {
+    let planted = Planted { crowd: 120, ..planted() };
+    let Some(mut page) = shown(&planted, &Limits::default()) else { return };
+    page.browser.ask(
+        "exactop.openRow([...exactop.model.rows.values()].find(row => row.comm === 'pool').key)",
+    );
+    page.browser.ask("exactop.openGroup('path:/shop/capped')");
+    // A4 with Chromium's margins, of somebody whose screen is dark.
+    page.browser.look(718, 1000, true);
+    let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
+    page.browser.call("Emulation.setEmulatedMedia", json!({ "media": "print", "features": dark }));
+    page.browser.ask("dispatchEvent(new Event('beforeprint'))");
+    page.browser.ask(FRAME);
+    assert_eq!(page.words("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)");
+    let idle = page.words("(() => { const c = exactop.balance.canvas; return c.getContext('2d').getImageData(c.width >> 1, 0, 1, 1).data.slice(0, 3).join(); })()");
+    assert_eq!(idle, "233,236,240");
+    let over = page.words(
+        "[...document.querySelectorAll('body *')].filter(of => of.getClientRects().length && of.getBoundingClientRect().right > 719) \
+         .map(of => `${of.tagName} ${of.id || of.closest('[id]').id} ${Math.round(of.getBoundingClientRect().right)}`).slice(0, 5).join(', ')",
+    );
+    assert_eq!(over, "", "beyond the paper's edge");
+    let hidden = page.words(
+        "[...document.querySelectorAll('body *')].filter(of => of.getClientRects().length && of.scrollHeight > of.clientHeight + 1 \
+         && getComputedStyle(of).overflowY !== 'visible').map(of => of.id || of.className).join()",
+    );
+    assert_eq!(hidden, "", "scrolled away");
+    assert_eq!(page.number("document.querySelectorAll('#rows tbody tr[data-key]').length"), 128.0);
+    let pdf = page.browser.call("Page.printToPDF", json!({ "printBackground": true }));
+    let pdf = pdf["data"].as_str().expect("a document");
+    assert!(pdf.starts_with("JVBERi0"), "%PDF-");
+    if let Some(dir) = std::env::var_os("EXACTOP_TEST_PICTURES") {
+        use base64::Engine;
+        let bytes = base64::engine::general_purpose::STANDARD.decode(pdf).expect("base64");
+        std::fs::write(std::path::Path::new(&dir).join("page.pdf"), bytes).expect("a file");
+    }
+    page.is_quiet();
+}

@@ -1,0 +1,109 @@
+//! What is said of those who read, no more often than somebody can read it: whoever can connect can be
+//! refused as often as they like.
+
+use crate::server::Notice;
+use std::time::Duration;
+
+/// Of one kind something is said at most so often.
+const PAUSE_NS: u64 = 1_000_000_000;
+
+/// What kinds there are: in one flood another is not lost.
+const KINDS: usize = 4;
+
+/// Of one kind.
+#[derive(Debug, Default)]
+struct Held {
+    said_ns: Option<u64>,
+    last: Option<Notice>,
+    count: u64,
+}
+
+/// Holds back what comes too often, and counts it.
+#[derive(Debug, Default)]
+pub struct Log {
+    kinds: [Held; KINDS],
+}
+
+fn kind(notice: &Notice) -> usize {
+    match notice {
+        Notice::Stalled(_) => 0,
+        Notice::TooLarge => 1,
+        // What they said is quoted.
+        Notice::Refused(why) if why.starts_with('\'') => 2,
+        Notice::Refused(_) => 3,
+    }
+}
+
+impl Log {
+    /// What is to be said now, with how many more of its kind there were since the one before.
+    pub fn take(&mut self, notices: Vec<Notice>, now_ns: u64) -> Vec<(Notice, u64)> {
+        for notice in notices {
+            let held = &mut self.kinds[kind(&notice)];
+            held.last = Some(notice);
+            held.count += 1;
+        }
+        let due = self.kinds.iter_mut().filter(|held| held.due_ns().is_some_and(|at| at <= now_ns));
+        due.filter_map(|held| held.say(now_ns)).collect()
+    }
+
+    /// How long nothing is to be said; `None`: there is nothing.
+    pub fn due(&self, now_ns: u64) -> Option<Duration> {
+        let due_ns = self.kinds.iter().filter_map(Held::due_ns).min()?;
+        Some(Duration::from_nanos(due_ns.saturating_sub(now_ns)))
+    }
+}
+
+impl Held {
+    fn due_ns(&self) -> Option<u64> {
+        self.last.as_ref()?;
+        Some(self.said_ns.map_or(0, |said_ns| said_ns + PAUSE_NS))
+    }
+
+    fn say(&mut self, now_ns: u64) -> Option<(Notice, u64)> {
+        let notice = self.last.take()?;
+        self.said_ns = Some(now_ns);
+        Some((notice, std::mem::take(&mut self.count) - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn refused(n: u64) -> Notice {
+        Notice::Refused(format!("'x{n}' is no question"))
+    }
+
+    #[test]
+    fn a_flood_is_one_line_a_second_and_all_of_it_is_counted() {
+        let mut log = Log::default();
+        let (mut lines, mut counted) = (0, 0);
+        for n in 0..5000 {
+            for (_, more) in log.take(vec![refused(n)], 10_000 * MS + n * MS) {
+                lines += 1;
+                counted += 1 + more;
+            }
+        }
+        assert_eq!(lines, 5, "in five seconds");
+        assert!(log.due(15_000 * MS).is_some());
+        let rest = log.take(Vec::new(), 60_000 * MS);
+        assert_eq!(rest.first().map(|(notice, _)| notice), Some(&refused(4999)));
+        counted += rest.iter().map(|(_, more)| 1 + more).sum::<u64>();
+        assert_eq!((rest.len(), counted), (1, 5000));
+        assert_eq!(log.due(60_000 * MS), None, "nothing is left to be said");
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_said_at_once() {
+        let mut log = Log::default();
+        let flood: Vec<Notice> = (0..100).map(refused).collect();
+        assert_eq!(log.take(flood, 0), [(refused(99), 99)]);
+        let others = [Notice::Stalled(5), Notice::TooLarge, Notice::Refused("hidepid".into())];
+        let said = log.take([vec![refused(100)], others.to_vec()].concat(), 10 * MS);
+        assert_eq!(said.len(), 3, "{said:?}");
+        assert!(others.iter().all(|other| said.contains(&(other.clone(), 0))), "{said:?}");
+        assert_eq!(log.due(10 * MS), Some(Duration::from_millis(990)));
+    }
+}

@@ -1,0 +1,174 @@
+//! Who is let in, for how long, and what is measured for them.
+
+use super::readers::Reader;
+use super::*;
+use exactop_model::Needs;
+use exactop_recording::stream::answer;
+use std::io::{Read, Write};
+use std::time::Instant;
+
+const HELLO: &str = "{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n";
+const MINUTE_NS: u64 = 60_000_000_000;
+/// Neither root nor who runs this.
+const SOMEBODY: u32 = 4_000_000_001;
+
+fn server() -> (Server, tempfile::TempDir) {
+    let dir = tempfile::tempdir().unwrap();
+    let text = || "x".to_string();
+    let machine = Machine {
+        host: text(),
+        boot_id: text(),
+        kernel: text(),
+        architecture: text(),
+        exactop: text(),
+    };
+    (Server::listen(&dir.path().join("socket"), None, machine).unwrap(), dir)
+}
+
+fn comes(dir: &tempfile::TempDir, said: &str) -> UnixStream {
+    let mut stream = UnixStream::connect(dir.path().join("socket")).unwrap();
+    stream.write_all(said.as_bytes()).unwrap();
+    stream
+}
+
+fn until(server: &mut Server, what: &str, is: impl Fn(&Server) -> bool) {
+    let begun = Instant::now();
+    while !is(server) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        server.serve(Duration::from_millis(10), &[]).unwrap();
+    }
+}
+
+/// What they were told until the connection ended.
+fn last_words(mut stream: &UnixStream) -> String {
+    let mut said = Vec::new();
+    let _ = stream.read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[test]
+fn who_is_there_and_asks_for_nothing_goes_with_the_word() {
+    let (mut server, dir) = server();
+    let silent = [comes(&dir, ""), comes(&dir, HELLO)];
+    let _asks = comes(&dir, &format!("{HELLO}{{\"window\":{{}}}}\n"));
+    until(&mut server, "all came", |server| {
+        let greeted = server.readers.iter().filter(|reader| reader.place == Place::Greeted);
+        greeted.count() == 2 && server.readers() == 3
+    });
+    let now_ns = now_ns();
+    server.let_idle_go(now_ns + MINUTE_NS / 2);
+    assert_eq!(server.readers(), 3);
+    server.let_idle_go(now_ns + 2 * MINUTE_NS);
+    assert_eq!(server.readers(), 1, "who asked stays");
+    for silent in &silent {
+        assert!(last_words(silent).contains("nothing was asked for a minute"));
+    }
+    assert_eq!(server.notices().len(), 2);
+}
+
+#[test]
+fn what_costs_extra_is_measured_no_longer_than_somebody_asks() {
+    let (mut server, dir) = server();
+    let ask = |ends| {
+        format!(
+            "{HELLO}{{\"window\":{{\"interval_ns\":1000000000,\"ends\":{ends},\"needs\":[\"split\"],\
+             \"watch\":7}}}}\n"
+        )
+    };
+    let _one = comes(&dir, &ask(1));
+    until(&mut server, "one asked", |server| {
+        server.readers().min(1) == 1 && server.due_ns().is_some()
+    });
+    let now_ns = now_ns();
+    let wanted = |server: &Server, s: u64| {
+        let wanted = server.wanted_at(now_ns + s * 1_000_000_000);
+        (wanted.needs.has(Needs::SPLIT), wanted.watch)
+    };
+    assert_eq!(wanted(&server, 0), (true, Some(7)));
+    assert_eq!(wanted(&server, 5), (true, Some(7)), "the next question may be a little late");
+    assert_eq!(wanted(&server, 30), (false, None), "nobody has asked for long");
+    let _many = comes(&dir, &ask(32));
+    until(&mut server, "another asked", |server| wanted(server, 30).0);
+    assert_eq!(wanted(&server, 32), (true, Some(7)), "its ends are not over");
+    assert_eq!(wanted(&server, 600), (false, None));
+    assert_eq!(server.readers(), 2, "both may go on asking");
+}
+
+/// One more reader of some user.
+fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
+    server.make_room(uid)?;
+    let (stream, _) = UnixStream::pair().unwrap();
+    let mut reader = Reader::new(1000 + server.readers() as u64, stream, (uid, Whose::Hosts), 0);
+    reader.place = place;
+    server.readers.push(reader);
+    Ok(())
+}
+
+#[test]
+fn a_user_who_takes_all_places_has_a_share_and_root_gets_in() {
+    let (mut server, _dir) = server();
+    let took = (0..1000).filter(|_| add(&mut server, SOMEBODY, Place::Greeted).is_ok()).count();
+    assert_eq!(took, READERS.of_one);
+    let why = add(&mut server, SOMEBODY, Place::Greeted).unwrap_err();
+    assert_eq!(why, "32 of yours readers are served already");
+    assert!(add(&mut server, SOMEBODY + 1, Place::Greeted).is_ok());
+    (0..1000).for_each(|n| drop(add(&mut server, SOMEBODY + n, Place::Greeted)));
+    assert_eq!(server.readers(), READERS.all - READERS.for_root);
+    assert!(add(&mut server, 0, Place::Greeted).is_ok(), "there is a place for root");
+}
+
+#[test]
+fn whoever_has_said_nothing_yet_makes_room() {
+    let (mut server, _dir) = server();
+    for n in 0..READERS.of_one {
+        let place = if n == 5 { Place::New } else { Place::Greeted };
+        add(&mut server, SOMEBODY, place).unwrap();
+    }
+    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_ok());
+    assert_eq!(server.readers(), READERS.of_one);
+    assert!(add(&mut server, SOMEBODY, Place::Greeted).is_err(), "nobody is silent any more");
+    assert_eq!(server.readers(), READERS.of_one, "and nobody went for nothing");
+}
+
+#[test]
+fn an_answer_longer_than_what_may_wait_arrives() {
+    let (mut server, dir) = server();
+    let mut stream = comes(&dir, HELLO);
+    until(&mut server, "somebody came", |server| server.readers() == 1);
+    let long: std::sync::Arc<[u8]> = answer(vec![b' '; 48 << 20]).unwrap().into();
+    let reading = std::thread::spawn(move || {
+        let (mut read, mut bytes) = (0, vec![0; 1 << 20]);
+        loop {
+            match stream.read(&mut bytes) {
+                Ok(0) | Err(_) => return read,
+                Ok(n) => read += n,
+            }
+        }
+    });
+    server.readers[0].send(&long);
+    let all = |server: &Server| server.readers.iter().all(|reader| reader.unread() == 0);
+    until(&mut server, "all is written", all);
+    assert_eq!((server.readers(), server.notices()), (1, vec![]));
+    drop(server);
+    assert_eq!(reading.join().unwrap(), long.len());
+}
+
+#[test]
+fn who_leaves_too_much_unread_is_let_go_and_that_is_told() {
+    let (mut server, dir) = server();
+    let _stalled = comes(&dir, HELLO);
+    let other = comes(&dir, HELLO);
+    until(&mut server, "both came", |server| server.readers() == 2);
+    let piece: std::sync::Arc<[u8]> = answer(vec![b' '; 24 << 20]).unwrap().into();
+    for _ in 0..3 {
+        assert_eq!(server.readers(), 2);
+        server.readers[0].send(&piece);
+        server.serve(Duration::from_millis(1), &[]).unwrap();
+    }
+    let notices = server.notices();
+    let [Notice::Stalled(bytes)] = notices[..] else { panic!("{notices:?}") };
+    assert!((33 << 20..48 << 20).contains(&bytes), "{bytes}");
+    assert_eq!(server.readers(), 1, "the other stays");
+    drop(server);
+    assert_eq!(last_words(&other), "");
+}

@@ -1,0 +1,174 @@
+//! Which of many figures changed on those who have them twice, before and after, by more than their own coming and going
+//! explains.
+//!
+//! If nothing happened, a change is as likely to be the other way round. So the signs of all that changed on one of them are
+//! turned together at random, again and again, and each time the figure that then changed most, measured in its own
+//! standard error, is noted: the paired form of [`crate::apart`], with the same promise over all figures at once.
+
+use crate::apart::{Apart, CONFIDENCE, DEALS};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+/// With fewer of them nothing can be said: of seven even the most one-sided change comes by chance in 2 of 128 turns.
+pub const FEWEST_PAIRS: usize = 8;
+
+/// Judges the changes, figure by figure, of the same ones in the same order, [`FEWEST_PAIRS`] or more. `None`: they are not.
+pub fn changed(figures: &[Vec<f64>], seed: u64) -> Option<Vec<Apart>> {
+    let n = figures.first()?.len();
+    if n < FEWEST_PAIRS || figures.iter().any(|figure| figure.len() != n) {
+        return None;
+    }
+    let figures: Vec<Figure> = figures.iter().map(|changes| Figure::of(changes)).collect();
+    let mut turned = vec![1.0; n];
+    let mut most = vec![largest(&figures, &turned)];
+    let mut signs = Signs::of(n, seed);
+    while signs.next(&mut turned) {
+        most.push(largest(&figures, &turned));
+    }
+    most.sort_by(f64::total_cmp);
+    let critical = most[(most.len() * CONFIDENCE as usize).div_ceil(100) - 1];
+    let told = |figure: &Figure| {
+        let difference = figure.sum(&vec![1.0; n]) / n as f64;
+        let room = critical * figure.error(difference);
+        let interval = critical.is_finite().then_some((difference - room, difference + room));
+        let beyond = interval.is_some_and(|(low, high)| low > 0.0 || high < 0.0);
+        Apart { difference, interval, beyond }
+    };
+    Some(figures.iter().map(told).collect())
+}
+
+/// One figure's changes.
+struct Figure<'a> {
+    changes: &'a [f64],
+    /// No sign changes it.
+    squares: f64,
+}
+
+impl Figure<'_> {
+    fn of(changes: &[f64]) -> Figure<'_> {
+        Figure { changes, squares: changes.iter().map(|change| change * change).sum() }
+    }
+
+    fn sum(&self, turned: &[f64]) -> f64 {
+        self.changes.iter().zip(turned).map(|(change, sign)| change * sign).sum()
+    }
+
+    /// The mean's standard error.
+    fn error(&self, mean: f64) -> f64 {
+        let n = self.changes.len() as f64;
+        let spread = (self.squares - n * mean * mean).max(0.0);
+        // What is left of equal changes is rounding.
+        let spread = if spread <= 1e-12 * self.squares { 0.0 } else { spread };
+        (spread / (n - 1.0) / n).sqrt()
+    }
+
+    /// The mean in its standard errors.
+    fn statistic(&self, turned: &[f64]) -> f64 {
+        let mean = self.sum(turned) / self.changes.len() as f64;
+        match self.error(mean) {
+            error if error > 0.0 => mean.abs() / error,
+            _ if mean != 0.0 => f64::INFINITY,
+            _ => 0.0,
+        }
+    }
+}
+
+fn largest(figures: &[Figure], turned: &[f64]) -> f64 {
+    figures.iter().map(|figure| figure.statistic(turned)).fold(0.0, f64::max)
+}
+
+/// Signs: all there are where they are few, else some drawn at random. To turn all of them is the same again, so the first stays.
+enum Signs {
+    All(u64, u64),
+    Drawn(StdRng, usize),
+}
+
+impl Signs {
+    fn of(n: usize, seed: u64) -> Signs {
+        match 1_u64.checked_shl(n as u32 - 1).filter(|&all| all <= DEALS as u64) {
+            Some(all) => Signs::All(1, all),
+            None => Signs::Drawn(StdRng::seed_from_u64(seed), DEALS),
+        }
+    }
+
+    /// The next ones; `false`: there are no more.
+    fn next(&mut self, turned: &mut [f64]) -> bool {
+        match self {
+            Signs::All(at, end) if *at < *end => {
+                let signs = turned.iter_mut().skip(1).enumerate();
+                signs
+                    .for_each(|(bit, sign)| *sign = if (*at >> bit) & 1 == 1 { -1.0 } else { 1.0 });
+                *at += 1;
+                true
+            }
+            Signs::Drawn(random, left) if *left > 0 => {
+                for signs in turned.chunks_mut(64) {
+                    let bits: u64 = random.random();
+                    let signs = signs.iter_mut().enumerate();
+                    signs.for_each(|(at, sign)| {
+                        *sign = if (bits >> at) & 1 == 1 { -1.0 } else { 1.0 };
+                    });
+                }
+                *left -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Changes of hosts on which nothing happened: some figures come and go, some hardly move, one never does.
+    fn drawn(random: &mut StdRng, figures: usize, n: usize) -> Vec<Vec<f64>> {
+        let one = |at: usize, random: &mut StdRng| match at % 3 {
+            0 => random.random::<f64>() - random.random::<f64>(),
+            1 => (random.random::<f64>() * 4.0).exp() - (random.random::<f64>() * 4.0).exp(),
+            _ if at == 2 => 0.0,
+            _ => f64::from(u8::from(random.random::<f64>() < 0.2)) * (random.random::<f64>() - 0.5),
+        };
+        (0..figures).map(|at| (0..n).map(|_| one(at, random)).collect()).collect()
+    }
+
+    #[test]
+    fn where_nothing_happened_nothing_is_found_in_97_of_100() {
+        let mut random = StdRng::seed_from_u64(1);
+        for n in [8, 12] {
+            let found = (0..100)
+                .filter(|&turn| {
+                    let changes = drawn(&mut random, 40, n);
+                    changed(&changes, turn).unwrap().iter().any(|figure| figure.beyond)
+                })
+                .count();
+            assert!(found <= 3, "{found} of 100 with {n} of them");
+        }
+    }
+
+    #[test]
+    fn what_changed_is_found_and_its_interval_holds_the_change() {
+        let mut random = StdRng::seed_from_u64(2);
+        // Of eight a change that all have.
+        for (n, by) in [(8, 10.0), (12, 5.0), (60, 1.0)] {
+            let mut changes = drawn(&mut random, 40, n);
+            changes[0].iter_mut().for_each(|change| *change += by);
+            let found = changed(&changes, 7).unwrap();
+            let beyond: Vec<usize> = (0..40).filter(|&at| found[at].beyond).collect();
+            assert_eq!(beyond, [0], "{n}");
+            let (low, high) = found[0].interval.unwrap();
+            assert!(low < by && by < high && low > 0.0, "{n}: {low}..{high}");
+            assert!(!found[2].beyond && found[2].interval == Some((0.0, 0.0)));
+            assert_eq!(found, changed(&changes, 7).unwrap(), "the same seed, the same answer");
+        }
+    }
+
+    #[test]
+    fn few_say_nothing() {
+        assert_eq!(changed(&[], 0), None);
+        assert_eq!(changed(&[vec![1.0; 7]], 0), None);
+        assert_eq!(changed(&[vec![1.0; 8], vec![1.0; 9]], 0), None);
+        assert!(changed(&[vec![1.0; 8]], 0).unwrap()[0].beyond, "all by the same");
+        assert!(!changed(&[vec![0.0; 8]], 0).unwrap()[0].beyond);
+    }
+}

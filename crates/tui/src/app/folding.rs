@@ -1,0 +1,50 @@
+//! Branches of the tree that are folded into the row they begin at.
+
+use super::arrange::{Fold, RowId};
+use super::{Action, App};
+use crate::keys::KeyCommand;
+use exactop_model::TaskKey;
+use std::collections::HashSet;
+
+impl App {
+    /// Folds or unfolds the branch of the selected row.
+    pub(super) fn on_fold(&mut self, command: KeyCommand) -> Action {
+        if !self.settings.tree {
+            self.say("folding is of the tree: V shows it");
+            return Action::Draw;
+        }
+        let arranged = self.arranged.as_ref();
+        let entry = self.marked().and_then(|id| {
+            let arranged = arranged?;
+            arranged.entry(arranged.place(id)?)
+        });
+        let Some((RowId::Task(key), fold)) = entry.map(|entry| (entry.id(), entry.line.fold))
+        else {
+            self.complain("no process selected");
+            return Action::Draw;
+        };
+        match (command, fold) {
+            (_, Fold::Leaf) => {
+                self.say("nothing stands below it");
+                return Action::Draw;
+            }
+            (KeyCommand::Fold, Fold::Folded(_)) | (KeyCommand::Unfold, Fold::Open) => {
+                return Action::Draw
+            }
+            (_, Fold::Open) => self.folded.insert(key),
+            (_, Fold::Folded(_)) => self.folded.remove(&key),
+        };
+        self.rearranged()
+    }
+
+    /// Who is gone has no branch any more. A process's page has only who did something.
+    pub(super) fn forget_gone_folds(&mut self) {
+        let has_everyone =
+            self.settings.tree && self.process_page().is_none() && self.past.is_none();
+        if let Some(arranged) = self.arranged.as_ref().filter(|_| has_everyone) {
+            let living: HashSet<TaskKey> =
+                arranged.frame().rows.iter().map(|row| row.key).collect();
+            self.folded.retain(|key| living.contains(key));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The order of a page whose columns are its own: the table's keys, as far as they mean something there.
+
+use crate::keys::KeyCommand;
+use exactop_model::words::order::Order;
+
+/// The order after a key, and what to say of it; `None`: the key orders nothing. `now`: the order before;
+/// `titles`: those of the columns, the name last.
+pub(super) fn on_key(
+    command: KeyCommand,
+    now: Order,
+    titles: &[String],
+) -> Option<Result<(Order, String), String>> {
+    let last = titles.len().saturating_sub(1);
+    let column = match command {
+        KeyCommand::SortCpu => title(titles, "%CPU"),
+        KeyCommand::SortTime => title(titles, "THR%"),
+        KeyCommand::SortPid => last,
+        KeyCommand::SortLeft => now.column.saturating_sub(1),
+        KeyCommand::SortRight => (now.column + 1).min(last),
+        KeyCommand::Reverse => now.column,
+        KeyCommand::SortMemory => {
+            return Some(Err("no memory here: P CPU, T throttled, N name, < > a column".into()))
+        }
+        _ => return None,
+    };
+    // Names from A on, figures from the largest.
+    let natural = column != last;
+    let descending = if command == KeyCommand::Reverse { !now.descending } else { natural };
+    let text = format!("sorted by {}", titles[column]);
+    Some(Ok((Order { column, descending }, text)))
+}
+
+fn title(titles: &[String], wanted: &str) -> usize {
+    titles.iter().position(|title| title == wanted).map_or(0, |at| at)
+}

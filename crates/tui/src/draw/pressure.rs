@@ -1,0 +1,42 @@
+//! Who waits for what, and disk I/O: beside the memory where there is room, or in its place.
+
+use super::text::Piece;
+use super::theme::{Ink, Theme};
+use exactop_model::words::units::size;
+use exactop_model::Frame;
+
+/// `PSI cpu 18.6 io 0.0 mem -`: of the last ten seconds, in how many per cent some task waited for it.
+pub(super) fn pressure(frame: &Frame, theme: Theme, ranks: [u8; 2]) -> Vec<Piece> {
+    let Some(pressure) = frame.system.pressure else { return Vec::new() };
+    let figure = |pct: Option<f64>| pct.map_or("-".into(), |pct| format!("{pct:.1}"));
+    let [first, rest] = ranks;
+    let part = |rank, text: &str, pct: Option<f64>| {
+        let ink = if pct.is_some_and(|pct| pct > 0.0) { Ink::Strong } else { Ink::Dim };
+        Piece::new(rank, theme, Ink::Plain, format!("{text} ")).and(theme, ink, figure(pct))
+    };
+    vec![
+        part(first, "PSI cpu", pressure.cpu),
+        part(rest, "io", pressure.io),
+        part(rest, "mem", pressure.memory),
+    ]
+}
+
+/// The line in the memory's place.
+pub(super) fn line(frame: &Frame, theme: Theme) -> Vec<Piece> {
+    let mut pieces = pressure(frame, theme, [9, 8]);
+    if pieces.is_empty() {
+        pieces.push(Piece::new(9, theme, Ink::Dim, "PSI -"));
+    }
+    let head = Piece::new(7, theme, Ink::Plain, "· Disk");
+    pieces.push(match frame.system.disk {
+        None => head.and(theme, Ink::Dim, " - (known from the next window on)"),
+        Some(disk) => {
+            let rate = |bytes: f64| format!(" {}/s", size(bytes.max(0.0) as u64));
+            head.and(theme, Ink::Strong, rate(disk.read))
+                .and(theme, Ink::Plain, " read")
+                .and(theme, Ink::Strong, rate(disk.written))
+                .and(theme, Ink::Plain, " written")
+        }
+    });
+    pieces
+}

@@ -1,0 +1,135 @@
+//! CPUs one by one: bars where they fit by themselves, a character each where there are many.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::{CpuRow, Frame};
+use exactop_testkit::{arranged, details};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{Action, App, PerCpu, Settings};
+
+fn app(width: u16, height: u16, cpus: u32) -> App {
+    let mut app = App::new(Settings::default()).unwrap();
+    app.resize(width, height);
+    show(&mut app, cpus);
+    app
+}
+
+fn show(app: &mut App, cpus: u32) {
+    let mut frame = arranged(&app.ask(), 0);
+    many(&mut frame, cpus);
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+}
+
+/// So many CPUs: each a little busier than the one before, the first 16 idle, the last one offline.
+fn many(frame: &mut Frame, cpus: u32) {
+    let length = frame.length_ns();
+    let row = |cpu: u32| -> CpuRow {
+        let mut row = frame.cpus[0];
+        let time = &mut row.account.time;
+        let used = u64::from(cpu.saturating_sub(16)) * length / u64::from(cpus);
+        (time.cpu, time.unnamed_ns, time.offline_ns) = (cpu, 0, 0);
+        (time.irq_ns, time.steal_ns) = (Some(0), Some(0));
+        (time.task_ns, time.idle_ns) = (used, length - used);
+        match cpu % 32 {
+            // One that the hypervisor keeps.
+            20 => (time.task_ns, time.steal_ns) = (0, Some(used)),
+            _ if cpu + 1 == cpus => (time.task_ns, time.idle_ns, time.offline_ns) = (0, 0, length),
+            _ => {}
+        }
+        row
+    };
+    frame.cpus = (0..cpus).map(row).collect();
+}
+
+fn press(app: &mut App, code: KeyCode, cpus: u32) {
+    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    if matches!(action, Action::Rearrange | Action::Refresh) {
+        show(app, cpus);
+    }
+    app.look(&mut details);
+}
+
+fn shown(app: &App, theme: Theme) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, theme, &mut canvas);
+    let lines = canvas.cells().content.chunks(width.into()).map(|line| {
+        let line: String = line.iter().map(|cell| cell.symbol()).collect();
+        line.trim_end().to_string() + "\n"
+    });
+    lines.collect()
+}
+
+fn lines_of_cpus(app: &App) -> Vec<String> {
+    let is_of_cpus = |line: &&str| line.starts_with("cpu");
+    shown(app, Theme::MONO).lines().filter(is_of_cpus).map(String::from).collect()
+}
+
+#[test]
+fn a_hundred_and_twenty_eight_cpus_can_be_read_on_a_small_screen() {
+    insta::assert_snapshot!(shown(&app(80, 24, 128), Theme::FULL));
+    let ascii = shown(&app(80, 24, 128), Theme::MONO.in_ascii());
+    let line = ascii.lines().find(|line| line.starts_with("cpu64-127 ")).expect("a strip");
+    assert!(line.is_ascii() && line.contains("***."), "{line}");
+}
+
+#[test]
+fn every_cpu_has_its_character_up_to_many() {
+    for (cpus, width, lines) in [(32, 80, 1), (48, 80, 1), (96, 80, 2), (128, 160, 1), (128, 60, 4)]
+    {
+        let of_cpus = lines_of_cpus(&app(width, 40, cpus));
+        let marks = of_cpus.iter().flat_map(|line| {
+            let marks = line.split_once(' ').expect("a name").1.trim_start();
+            marks.chars().take_while(|c| !c.is_ascii()).collect::<Vec<_>>()
+        });
+        assert_eq!((marks.count(), of_cpus.len()), (cpus as usize, lines), "{cpus}: {of_cpus:#?}");
+    }
+    // More than there is room for share one.
+    let of_cpus = lines_of_cpus(&app(80, 24, 1024));
+    assert!(of_cpus.len() <= 3 && of_cpus.last().unwrap().contains("-1023 "), "{of_cpus:#?}");
+}
+
+#[test]
+fn fewer_have_bars_where_these_take_few_lines() {
+    let bars = |width, height, cpus| {
+        let lines = lines_of_cpus(&app(width, height, cpus));
+        (lines.len(), lines.iter().any(|line| line.contains('-')))
+    };
+    assert_eq!(bars(80, 24, 2), (1, false), "a line of bars");
+    assert_eq!(bars(80, 24, 8), (3, false));
+    assert_eq!(bars(80, 24, 16), (1, true), "too many for so few lines: a strip");
+    assert_eq!(bars(200, 50, 16), (2, false));
+    assert_eq!(bars(80, 16, 2), (0, false), "a low screen is for rows");
+}
+
+#[test]
+fn the_key_takes_them_away_and_brings_them_back() {
+    let one = KeyCode::Char('1');
+    let through = |width, height, cpus: u32| {
+        let mut app = app(width, height, cpus);
+        let mut seen = vec![(app.settings().per_cpu, lines_of_cpus(&app).len())];
+        for _ in 0..3 {
+            press(&mut app, one, cpus);
+            seen.push((app.settings().per_cpu, lines_of_cpus(&app).len()));
+        }
+        seen
+    };
+    use PerCpu::{Always, Auto, Never};
+    assert_eq!(through(80, 24, 2), [(Auto, 1), (Never, 0), (Auto, 1), (Never, 0)]);
+    assert_eq!(through(80, 16, 2), [(Auto, 0), (Always, 1), (Auto, 0), (Always, 1)]);
+    assert_eq!(through(80, 24, 128), [(Auto, 2), (Never, 0), (Auto, 2), (Never, 0)]);
+    // Where there is room for a bar each, these come between.
+    let bars = [(Auto, 1), (Always, 16), (Never, 0), (Auto, 1)];
+    assert_eq!(through(200, 50, 128), bars);
+}
+
+#[test]
+fn pages_that_are_full_have_them_when_they_are_asked_for() {
+    let mut app = app(80, 24, 2);
+    press(&mut app, KeyCode::Down, 2);
+    press(&mut app, KeyCode::Enter, 2);
+    assert_eq!(lines_of_cpus(&app).len(), 0, "{}", shown(&app, Theme::MONO));
+    press(&mut app, KeyCode::Char('1'), 2);
+    assert_eq!(lines_of_cpus(&app).len(), 1, "{}", shown(&app, Theme::MONO));
+}

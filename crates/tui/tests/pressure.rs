@@ -1,0 +1,89 @@
+//! Pressure and disk I/O in the header; and what a process's page says where a source samples.
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::system::{DiskRate, Pressure};
+use exactop_model::{Counters, Needs, RowKind, SourceKind};
+use exactop_testkit::{arranged, details, frame};
+use exactop_tui::canvas::Canvas;
+use exactop_tui::draw::{draw, theme::Theme};
+use exactop_tui::{Action, App, Settings};
+
+fn app(width: u16, height: u16) -> App {
+    let mut app = App::new(Settings::default()).unwrap();
+    app.resize(width, height);
+    accept(&mut app);
+    app
+}
+
+fn accept(app: &mut App) {
+    let mut frame = arranged(&app.ask(), 0);
+    if app.ask().needs.has(Needs::PRESSURE) {
+        let pressure = Pressure { cpu: Some(18.64), io: Some(0.0), memory: None };
+        frame.system.pressure = Some(pressure);
+        frame.system.disk = Some(DiskRate { read: 12.0e6, written: 0.0 });
+    }
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+}
+
+fn press(app: &mut App, code: KeyCode) -> Action {
+    let action = app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    app.look(&mut details);
+    action
+}
+
+fn picture(app: &App) -> String {
+    let (width, height) = app.size();
+    let mut canvas = Canvas::new(width, height);
+    draw(app, Theme::MONO, &mut canvas);
+    let cells = canvas.cells();
+    let line = |y| (0..width).map(|x| cells[(x, y)].symbol()).collect::<String>() + "\n";
+    (0..height).map(line).collect()
+}
+
+#[test]
+fn pressure_stands_beside_the_memory_where_there_is_room() {
+    let wide = picture(&app(140, 30));
+    assert!(wide.contains("Mem 3.9G") && wide.contains("PSI cpu 18.6 io 0.0 mem -"), "{wide}");
+    assert!(!wide.contains("Disk"), "{wide}");
+    let narrow = app(80, 24);
+    assert!(!narrow.ask().needs.has(Needs::PRESSURE), "nothing is read that has no room");
+    assert!(!picture(&narrow).contains("PSI"), "{}", picture(&narrow));
+}
+
+#[test]
+fn a_key_puts_pressure_and_disks_in_the_memorys_place() {
+    let mut app = app(80, 24);
+    assert_eq!(press(&mut app, KeyCode::Char('b')), Action::Refresh, "from now on");
+    assert!(picture(&app).contains("Disk - (known from the next window on)"), "{}", picture(&app));
+    accept(&mut app);
+    let text = picture(&app);
+    assert!(text.contains("PSI cpu 18.6 io 0.0 mem - · Disk 11M/s read 0/s written"), "{text}");
+    assert!(!text.contains("Mem 3.9G"), "{text}");
+    press(&mut app, KeyCode::Char('b'));
+    assert!(picture(&app).contains("Mem 3.9G") && !app.ask().needs.has(Needs::PRESSURE));
+}
+
+#[test]
+fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has() {
+    let mut app = App::new(Settings::default()).unwrap();
+    app.resize(120, 30);
+    let show = |app: &mut App, first: bool| {
+        let mut frame = frame(SourceKind::Procfs, false);
+        for row in frame.rows.iter_mut().filter(|row| first && row.kind == RowKind::Process) {
+            row.delta = Counters::default();
+        }
+        app.accept(frame, &mut details);
+        app.look(&mut details);
+    };
+    show(&mut app, false);
+    press(&mut app, KeyCode::Down);
+    press(&mut app, KeyCode::Enter);
+    show(&mut app, true);
+    let text = picture(&app);
+    assert!(text.contains("of its threads this is the first reading"), "{text}");
+    assert!(text.contains("only the ledger tells"), "{text}");
+    show(&mut app, false);
+    let text = picture(&app);
+    assert!(!text.contains("first reading") && text.contains("only the ledger tells"), "{text}");
+}

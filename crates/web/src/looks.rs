@@ -1,0 +1,196 @@
+//! Who looks at which process just now: whoever attaches programs does so for these, and tells them.
+
+use crate::hub::{event, Windows};
+use hyper::body::Bytes;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::mpsc::{channel, Sender};
+use tokio::sync::oneshot;
+
+/// So many look at once,
+const LOOKERS: usize = 8;
+/// at so many processes: for each there are programs in the kernel.
+const PROCESSES: usize = 4;
+/// So many windows one may be behind before it is let go.
+const BEHIND: usize = 16;
+
+/// What is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The process.
+    pub pid: u32,
+    /// Whether its system calls are counted, beside what it waits for.
+    pub calls: bool,
+}
+
+/// One who looks. Once this is dropped, the connection ends.
+#[derive(Debug)]
+struct Looker {
+    look: Look,
+    events: Sender<Bytes>,
+    _stays: oneshot::Sender<()>,
+}
+
+/// Who looks.
+#[derive(Debug)]
+pub struct Looks {
+    /// What only a page knows that was told so by this server.
+    key: String,
+    lookers: Mutex<Vec<Looker>>,
+    changed: Condvar,
+}
+
+impl Looks {
+    /// With something that nobody can guess; letters and digits.
+    pub fn new(key: String) -> Looks {
+        Looks { key, lookers: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// What a page has to show.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Whoever had it panicked between two whole states, or not at all.
+    fn lookers(&self) -> MutexGuard<'_, Vec<Looker>> {
+        let mut lookers = self.lookers.lock().unwrap_or_else(PoisonError::into_inner);
+        lookers.retain(|looker| !looker.events.is_closed());
+        lookers
+    }
+
+    /// One more looks. `None`: too many do, or at too many processes.
+    pub(crate) fn join(&self, look: Look) -> Option<Windows> {
+        let mut lookers = self.lookers();
+        let mut looked_at = wanted(&lookers);
+        looked_at.insert(look.pid, look.calls);
+        if lookers.len() >= LOOKERS || looked_at.len() > PROCESSES {
+            return None;
+        }
+        let (events, receiver) = channel(BEHIND);
+        let (stays, let_go) = oneshot::channel();
+        lookers.push(Looker { look, events, _stays: stays });
+        self.changed.notify_all();
+        Some(Windows { events: receiver, let_go: Some(let_go) })
+    }
+
+    /// The processes that somebody looks at, and whether their system calls are counted.
+    pub fn wanted(&self) -> BTreeMap<u32, bool> {
+        wanted(&self.lookers())
+    }
+
+    /// The same once it is something else than `known`, or at an instant; while nobody looks, whenever
+    /// somebody does.
+    pub fn wait(&self, known: &BTreeMap<u32, bool>, until: Instant) -> BTreeMap<u32, bool> {
+        let mut lookers = self.lookers();
+        loop {
+            let now = wanted(&lookers);
+            let left = until.saturating_duration_since(Instant::now());
+            if now != *known || (left.is_zero() && !now.is_empty()) {
+                return now;
+            }
+            let waited = match now.is_empty() {
+                true => self.changed.wait(lookers).map_err(PoisonError::into_inner),
+                false => match self.changed.wait_timeout(lookers, left) {
+                    Ok((lookers, _)) => Ok(lookers),
+                    Err(poisoned) => Err(poisoned.into_inner().0),
+                },
+            };
+            lookers = waited.unwrap_or_else(|lookers| lookers);
+            lookers.retain(|looker| !looker.events.is_closed());
+        }
+    }
+
+    /// Tells those who look at a process; `calls`: those who want its system calls. Who is too far behind is
+    /// let go. JSON is on one line.
+    pub fn tell(&self, pid: u32, calls: bool, name: &str, json: &str) {
+        let event = event(name, json);
+        self.lookers().retain(|looker| {
+            let Look { pid: of, calls: wants_calls } = looker.look;
+            let is_for = of == pid && (wants_calls || !calls);
+            !is_for || looker.events.try_send(event.clone()).is_ok()
+        });
+    }
+}
+
+fn wanted(lookers: &[Looker]) -> BTreeMap<u32, bool> {
+    let mut wanted = BTreeMap::new();
+    for Looker { look, .. } in lookers {
+        *wanted.entry(look.pid).or_insert(false) |= look.calls;
+    }
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    fn look(pid: u32, calls: bool) -> Look {
+        Look { pid, calls }
+    }
+
+    fn looks() -> Looks {
+        Looks::new("key".into())
+    }
+
+    #[test]
+    fn a_process_is_wanted_as_long_as_somebody_looks() {
+        let looks = looks();
+        let (one, two) = (looks.join(look(7, false)), looks.join(look(7, true)));
+        assert_eq!(looks.wanted(), BTreeMap::from([(7, true)]));
+        drop(two);
+        assert_eq!(looks.wanted(), BTreeMap::from([(7, false)]));
+        drop(one);
+        assert!(looks.wanted().is_empty());
+    }
+
+    #[test]
+    fn each_is_told_what_it_looks_at() {
+        let looks = looks();
+        let asks = [look(7, false), look(7, true), look(8, true)];
+        let mut told: Vec<Windows> = asks.into_iter().filter_map(|ask| looks.join(ask)).collect();
+        looks.tell(7, false, "waits", "1");
+        looks.tell(7, true, "calls", "2");
+        let all = |told: &mut Windows| {
+            std::iter::from_fn(|| told.events.try_recv().ok()).collect::<Vec<Bytes>>()
+        };
+        assert_eq!(all(&mut told[0]), ["event: waits\ndata: 1\n\n"]);
+        assert_eq!(all(&mut told[1]).len(), 2);
+        assert!(all(&mut told[2]).is_empty());
+    }
+
+    #[test]
+    fn there_is_room_for_some_and_who_does_not_read_is_let_go() {
+        let looks = looks();
+        let mut four: Vec<Windows> =
+            (1..=4).filter_map(|pid| looks.join(look(pid, false))).collect();
+        assert!(four.len() == PROCESSES && looks.join(look(5, false)).is_none());
+        let more: Vec<_> = (0..9).filter_map(|_| looks.join(look(1, false))).collect();
+        assert_eq!(more.len(), LOOKERS - PROCESSES);
+        (0..=BEHIND).for_each(|_| looks.tell(2, false, "waits", "1"));
+        assert!(!looks.wanted().contains_key(&2));
+        let told = four[1].let_go.as_mut().map(oneshot::Receiver::try_recv);
+        assert_eq!(told, Some(Err(oneshot::error::TryRecvError::Closed)));
+        assert!(looks.join(look(5, false)).is_some(), "there is room again");
+    }
+
+    #[test]
+    fn who_attaches_sleeps_until_somebody_looks_and_is_told_when_nobody_does() {
+        let looks = Arc::new(looks());
+        let waiting = std::thread::spawn({
+            let looks = Arc::clone(&looks);
+            // It is due long since: but for whom?
+            move || looks.wait(&BTreeMap::new(), Instant::now())
+        });
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        let looker = looks.join(look(7, false)).expect("room");
+        let wanted = waiting.join().expect("no panic");
+        assert_eq!(wanted, BTreeMap::from([(7, false)]));
+        assert_eq!(looks.wait(&wanted, Instant::now()), wanted, "the next window is due");
+        drop(looker);
+        assert!(looks.wait(&wanted, Instant::now()).is_empty());
+    }
+}
