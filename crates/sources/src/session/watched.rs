@@ -66,21 +66,20 @@ impl Attaches for Own {
     }
 }
 
+/// What came of attaching.
+type Attached = Result<Box<dyn Looks>, String>;
+
 /// One subject of the process that is watched.
 #[derive(Default)]
 struct Watch {
-    programs: Option<(u32, Result<Box<dyn Looks>, String>)>,
+    programs: Option<(u32, Attached)>,
     /// The last window, or why it is not known; from the window after the one in which they were attached.
     told: Option<Result<Looked, String>>,
 }
 
 impl Watch {
     /// Ends the window; from here on this process is watched, or none.
-    fn advance(
-        &mut self,
-        pid: Option<u32>,
-        attach: impl FnOnce(u32) -> Result<Box<dyn Looks>, String>,
-    ) {
+    fn advance(&mut self, pid: Option<u32>, attach: impl FnOnce(u32) -> Attached) {
         let Some(pid) = pid else {
             (self.programs, self.told) = (None, None);
             return;
