@@ -5,6 +5,7 @@ use crate::definition::Experiment;
 use crate::machine::MachineFacts;
 use crate::LabError;
 use exactop_files::Directory;
+use exactop_model::on_demand::moves::{Cause, MoveSums};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
@@ -79,6 +80,9 @@ pub struct Point {
     /// What looking cost: exactop's own CPU time.
     pub cost_pct: Option<f64>,
     pub workers: Vec<WorkerSeen>,
+    /// What moved the first worker to other CPUs, where that was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Vec<(Cause, MoveSums)>>,
     /// What each process had done when: for each, times (ms) at which equal parts were done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Vec<f64>>,

@@ -319,10 +319,11 @@ impl Looking<'_> {
             return (FxHashMap::default(), Vec::new());
         }
         let mut uses = uses(self.window, self.book);
+        // What a quota of its own took from a task is none of its group's.
         for (id, losers) in &losers {
-            let used = uses.get_mut(id);
-            used.into_iter()
-                .for_each(|used| used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns));
+            if let Some(used) = uses.get_mut(id) {
+                used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns);
+            }
         }
         let group = |(id, losers): (&u64, &Losers)| Some(self.group(*id, uses.get(id)?, losers));
         let mut groups: Vec<Throttled> = losers.iter().filter_map(group).collect();

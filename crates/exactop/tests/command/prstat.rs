@@ -164,7 +164,7 @@ fn on_a_terminal_reports_stand_over_each_other() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Please wait...\r"), "{text:?}");
     let (_, reports) = text.split_once("Please wait").expect("both");
-    assert_eq!(reports.matches("\x1b[H\x1b[4m   PID ").count(), 2, "{text:?}");
+    assert_eq!(reports.matches("\x1b[H\x1b[K\x1b[4m   PID ").count(), 2, "{text:?}");
     assert_eq!(
         reports.matches('\n').count(),
         2 * (1 + 21 + 1),

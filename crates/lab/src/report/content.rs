@@ -1,6 +1,6 @@
 //! What is on the page.
 
-use super::{discards, figure, interval, plots, predicted};
+use super::{discards, figure, interval, plots, predicted, why_moved};
 use crate::analysis::{Finding, Findings, Verdict};
 use crate::definition::Experiment;
 use crate::record::{Point, Run};
@@ -77,6 +77,7 @@ fn of_experiment(
         findings.iter().partition(|f| f.x.is_some());
     blocks.push(figures(&others));
     blocks.push(beside(&others));
+    blocks.extend(why_moved::table(&experiment.name, &others, points));
     if !swept.is_empty() {
         blocks.push(Block::Heading(3, "Sweep".into()));
         blocks.push(figures(&swept));

@@ -3,6 +3,7 @@
 
 mod content;
 mod plots;
+mod why_moved;
 
 pub use exactop_plot::page::{Block, Document};
 

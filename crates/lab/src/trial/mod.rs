@@ -4,6 +4,7 @@ mod bursts;
 mod groups;
 mod guard;
 mod metric;
+mod moved;
 mod progress;
 mod seen;
 mod strip;
@@ -207,8 +208,13 @@ impl<'a> Lab<'a> {
         groups: Option<&Groups>,
         point: &mut Point,
     ) -> Result<Taken, Trouble> {
+        let mut watched = moved::watch(setup, workers);
         self.sleep(setup.experiment.settle_of(setup.condition))?;
         self.close()?;
+        if let Some(watched) = &mut watched {
+            // What came before the window is nobody's.
+            let _ = moved::by_cause(watched);
+        }
         // Of the window alone: a program's start takes CPU time, too.
         let before = groups.and_then(Groups::periods_of_first);
         let length_s = setup.experiment.window_s;
@@ -223,6 +229,7 @@ impl<'a> Lab<'a> {
             _ => self.sleep(length_s)?,
         }
         let window = self.close()?;
+        point.moved = watched.as_mut().and_then(moved::by_cause);
         let top = top.map(|top| top.sum(self.cpus.len())).transpose().map_err(Trouble::Trial)?;
         workers.all_alive()?;
         let periods = groups.and_then(|groups| groups.periods_since(before?));

@@ -66,7 +66,7 @@ impl Attaches for Own {
     }
 }
 
-/// Programs, or why they cannot be attached.
+/// What came of attaching.
 type Attached = Result<Box<dyn Looks>, String>;
 
 /// One subject of the process that is watched.

@@ -100,8 +100,10 @@ impl App {
         if self.settings.hide_idle {
             return Still::Hide;
         }
-        let hidden = self.members_of.is_some() || self.settings.hide_kernel_threads;
-        let chosen = !self.filters.is_empty() || self.user.is_some() || hidden;
+        let chosen = !self.filters.is_empty()
+            || self.user.is_some()
+            || self.members_of.is_some()
+            || self.settings.hide_kernel_threads;
         // A selected process keeps its row when it falls asleep.
         let followed = self.selected().is_some();
         if chosen || followed || !self.sort.column.is_activity() || !self.sort.descending {

@@ -200,11 +200,7 @@ mod tests {
     fn a_narrow_screen_leaves_out_what_matters_least() {
         for by in [SyscallsBy::Call, SyscallsBy::Process, SyscallsBy::Thread] {
             let mut window = window(by);
-            window.failures.push(Failures {
-                errno: 110,
-                count: 12_345,
-                ..window.failures[0]
-            });
+            window.failures.push(Failures { errno: 110, count: 12_345, ..window.failures[0] });
             let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
             insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
         }

@@ -96,6 +96,10 @@ impl Format {
     }
 }
 
+/// Of a daemon that ended and another that came.
+const BEGUN_ANEW: &str =
+    "the daemon was started anew: from its last window to the next one nothing is told";
+
 /// Prints windows until there were enough of them, somebody wants no more or a signal comes.
 ///
 /// # Errors
@@ -118,7 +122,12 @@ pub fn run(wanted: &Windows) -> Result<(), Failure> {
         }
         let frame = feed.next_frame(&ask);
         let frame = frame.map_err(|error| screen.or(Failure::failed(error)))?;
-        let Some(frame) = frame else { continue };
+        let Some(frame) = frame else {
+            if !screen.is_drawn() {
+                complain(BEGUN_ANEW);
+            }
+            continue;
+        };
         let page = plan.page(frame, &mut *feed);
         if screen.is_drawn() {
             format.draw(&page, &mut screen)?;

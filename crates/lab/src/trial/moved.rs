@@ -1,0 +1,22 @@
+//! Why the first worker went to other CPUs, in an experiment that asks how often it does.
+
+use super::workers::Workers;
+use super::Setup;
+use crate::definition::Metric;
+use exactop_model::on_demand::moves::{Cause, MoveSums};
+use exactop_sources::on_demand::moves::Moves;
+
+/// Attaches programs for the first worker, where moves are asked for and the kernel takes them.
+pub fn watch(setup: &Setup, workers: &Workers) -> Option<Moves> {
+    let experiment = setup.experiment;
+    let of_moves = |condition| experiment.metric_of(condition) == Metric::Migrations;
+    let asked = experiment.conditions.iter().any(of_moves) && !setup.turn.drawn;
+    let asked = asked && setup.condition.ledger;
+    asked.then(|| Moves::open(&workers.pids_of_first()).ok()).flatten()
+}
+
+/// What moved it since the window before; a birth on another CPU is no move.
+pub fn by_cause(watched: &mut Moves) -> Option<Vec<(Cause, MoveSums)>> {
+    let causes = watched.window().ok()?.by_cause();
+    Some(causes.into_iter().filter(|(cause, sums)| cause.is_counted() && sums.moves > 0).collect())
+}
