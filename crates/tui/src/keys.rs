@@ -154,7 +154,7 @@ bindings! {
     }
     Rows {
         HideIdle: [ch('i')], "hide rows that used no CPU";
-        HideKernel: [ctrl('k')], "hide kernel threads, which stand in [brackets] (K of htop; here K is totals)";
+        HideKernel: [ctrl('k')], "hide kernel threads, which stand in brackets (K of htop; here K is totals)";
         User: [ch('u'), ch('U')], "one user's rows; !name: all but theirs; empty: everyone's";
         Filter: [ch('o'), ch('O'), on(KeyCode::F(4))], "add a filter on any column: %CPU>5, COMMAND=sh, !USER=root";
         ShowFilters: [ctrl('o')], "show the filters";
