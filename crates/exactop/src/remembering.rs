@@ -69,13 +69,22 @@ impl Remembering {
         let (kept, join_ns) = (self.kept.borrow(), self.join_ns.unwrap_or(0));
         let span = |n: usize| kept.span(n).unwrap_or_default();
         let fits = |first, last| span(last).t1_ns.saturating_sub(span(first).t0_ns) <= join_ns;
+        // Where whoever measures began anew, neither figures nor accounts go on.
+        let adjoins = |n: usize| span(n).t1_ns == span(n + 1).t0_ns;
         match goes_on {
             true => (
                 n,
-                (n..kept.len()).take_while(|&last| last == n || fits(n, last)).last().unwrap_or(n),
+                (n..kept.len())
+                    .take_while(|&last| last == n || adjoins(last - 1) && fits(n, last))
+                    .last()
+                    .unwrap_or(n),
             ),
             false => (
-                (0..=n).rev().take_while(|&first| first == n || fits(first, n)).last().unwrap_or(n),
+                (0..=n)
+                    .rev()
+                    .take_while(|&first| first == n || adjoins(first) && fits(first, n))
+                    .last()
+                    .unwrap_or(n),
                 n,
             ),
         }

@@ -247,6 +247,10 @@ fn in_tree_order(rows: &mut [GroupRow]) {
 /// systemd.
 pub fn meaning(name: &str) -> Option<String> {
     let last = name.rsplit('/').next().filter(|last| !last.is_empty())?;
+    // What a user's systemd or session made may be called after anything.
+    if let Some(theirs) = of_user(name) {
+        return theirs;
+    }
     let bare = last.strip_suffix(".scope").unwrap_or(last);
     for (prefix, runtime) in [
         ("docker-", "docker"),
@@ -274,6 +278,22 @@ pub fn meaning(name: &str) -> Option<String> {
         .iter()
         .any(|unit| last.ends_with(unit))
         .then(|| format!("unit {last}"))
+}
+
+/// Of a group below a user's units, the user's unit that it is in.
+fn of_user(name: &str) -> Option<Option<String>> {
+    let mut parts = name.split('/');
+    let theirs = parts.find(|part| {
+        (part.starts_with("user@") && part.ends_with(".service")) || *part == "user.slice"
+    })?;
+    let is_unit = |part: &&str| [".service", ".scope"].iter().any(|unit| part.ends_with(unit));
+    let units: Vec<&str> = std::iter::once(theirs).chain(parts).filter(is_unit).take(2).collect();
+    Some(match (units.is_empty(), name.rsplit('/').next()) {
+        (false, _) => Some(format!("unit {}", units.join("/"))),
+        (true, last) => {
+            last.filter(|last| last.ends_with(".slice")).map(|last| format!("unit {last}"))
+        }
+    })
 }
 
 fn is_id(text: &str) -> bool {

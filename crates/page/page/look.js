@@ -77,7 +77,7 @@ class LookView {
     $('row-count-calls').hidden = !this.model.isLive;
     if (!this.model.isLive) return this.recorded(row);
     const callsToo = `'exactop syscalls -p ${row.pid}' counts them, too.`;
-    this.say(this.key ? 'Programs are being attached …' : `Nobody attaches programs for this page: 'exactop waits -p ${row.pid}' has it.`);
+    this.say(this.key ? 'Programs are being attached …' : `No programs are attached for a page that everyone of the machine may open: start 'exactop web --token', or ask 'exactop waits -p ${row.pid}'.`);
     $('row-calls-told').textContent = this.calls ? 'Programs are being attached …' : `Counted while that is pressed; ${callsToo}`;
     if (document.hidden || !this.key) return;
     const asked = new URLSearchParams(location.search);

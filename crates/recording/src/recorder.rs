@@ -193,6 +193,8 @@ impl Recorder {
         }
         if has_begun_anew {
             self.session = None;
+            // Its accounts have the numbers of others: nothing that is known of them holds.
+            self.known = Encoder::default();
         }
         if self.running.is_none() {
             if let Err(error) = self.begin(span) {

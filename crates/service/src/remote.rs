@@ -213,7 +213,8 @@ impl Remote {
         }
         self.has_begun_anew = false;
         let snapshot = match self.link.window(&self.path, request) {
-            Err(ServiceError::Closed(_)) => {
+            // Whoever was let go is taken again, or told why not.
+            Err(ServiceError::Closed(_) | ServiceError::Refused { .. }) => {
                 self.connect_again()?;
                 self.link.window(&self.path, request)
             }
@@ -237,7 +238,10 @@ impl Remote {
                 }
                 // It is about to listen; a new socket is its owner's alone for a moment.
                 Err(error @ (Closed(_) | Nobody { .. } | NotAllowed { .. })) => error,
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.is_lost = true;
+                    return Err(error);
+                }
             };
             let Some(left) = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero())
             else {

@@ -297,7 +297,7 @@ impl Server {
     fn make_room(&mut self, uid: u32) -> Result<(), String> {
         let room_without = |gone: Option<usize>| {
             let stay = self.readers.iter().enumerate().filter(|(at, _)| Some(*at) != gone);
-            READERS.one_more(stay.map(|(_, reader)| reader.uid), uid, "readers are served")
+            READERS.one_more(stay.map(|(_, reader)| reader.uid), uid, "connections are served")
         };
         let Err(why) = room_without(None) else { return Ok(()) };
         let is_silent = |at: &usize| self.readers[*at].place == Place::New;

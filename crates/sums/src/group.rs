@@ -106,15 +106,20 @@ pub(crate) struct Process {
     pub start_ns: u64,
 }
 
-/// The unit that a control group was made for: the innermost service, scope or the like of its path;
-/// where there is none, the innermost slice.
-pub fn unit_of(path: &str) -> Option<&str> {
+/// The unit that a control group was made for: the outermost service, scope or the like of its path, as what is below is
+/// its own affair; of what a user's systemd started that unit's name behind it. Where there is none, the innermost slice.
+pub fn unit_of(path: &str) -> Option<String> {
     const KINDS: [&str; 5] = [".service", ".scope", ".socket", ".mount", ".swap"];
-    let innermost = |kinds: &[&str]| {
-        let is = |part: &&str| kinds.iter().any(|kind| part.ends_with(kind));
-        path.rsplit('/').find(is)
+    let is_unit = |part: &&str| KINDS.iter().any(|kind| part.ends_with(kind));
+    let mut units = path.split('/').filter(is_unit);
+    let Some(first) = units.next() else {
+        return path.rsplit('/').find(|part| part.ends_with(".slice")).map(String::from);
     };
-    innermost(&KINDS).or_else(|| innermost(&[".slice"]))
+    let is_of_user = first.starts_with("user@") && first.ends_with(".service");
+    Some(match units.next().filter(|_| is_of_user) {
+        Some(unit) => format!("{first}/{unit}"),
+        None => first.into(),
+    })
 }
 
 #[cfg(test)]
@@ -122,16 +127,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_the_innermost() {
+    fn units_are_the_outermost_and_a_users_are_his() {
         for (path, unit) in [
             ("/system.slice/cron.service", Some("cron.service")),
-            ("/user.slice/user-1.slice/user@1.service/app.slice/a.service/x", Some("a.service")),
+            (
+                "/user.slice/user-1.slice/user@1.service/app.slice/a.service/x",
+                Some("user@1.service/a.service"),
+            ),
+            ("/system.slice/a.service/cron.service", Some("a.service")),
             ("/user.slice/user-1.slice/session-2.scope", Some("session-2.scope")),
             ("/user.slice", Some("user.slice")),
             ("/", None),
             ("/docker/12ab", None),
         ] {
-            assert_eq!(unit_of(path), unit, "{path}");
+            assert_eq!(unit_of(path).as_deref(), unit, "{path}");
         }
     }
 }

@@ -100,7 +100,7 @@ impl Names {
             }
             (None, Some(group), _) => escape(&group.path),
             (Some(Named::Unit), None, Some(path)) => {
-                unit_of(path).unwrap_or(Named::Unit.none()).to_string()
+                unit_of(path).unwrap_or_else(|| Named::Unit.none().to_string())
             }
             (Some(Named::Unit), None, None) => unread(),
             (Some(_), None, _) => UNKNOWN.into(),

@@ -143,11 +143,11 @@ bindings! {
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
         FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";
-        Fold: [ch('-')], "tree: fold it; the row says how many rows stand for CPU+";
+        Fold: [ch('-')], "tree: fold it; [+N] rows are in it, and CPU+ sums them";
         Unfold: [ch('+')], "tree: unfold it";
         Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: whose";
+        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: its processes";
         Findings: [ch('!')], "findings with their figures, those that (! +2) counts, too; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
         Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";

@@ -172,7 +172,10 @@ fn on_a_terminal_reports_stand_over_each_other() {
     );
     assert!(text.contains("\x1b[?1049h") && text.ends_with("\x1b[?7h\x1b[?1049l"), "{text:?}");
     let (_, text) = on_terminal("-n 3 0 2", b"");
-    assert!(!text.contains("\x1b[?1049h") && text.contains("\x1b[5A\r\x1b[4m   PID "), "{text:?}");
+    assert!(
+        !text.contains("\x1b[?1049h") && text.contains("\x1b[5A\r\x1b[K\x1b[4m   PID "),
+        "{text:?}"
+    );
     let (_, text) = on_terminal("-c 0 1", b"");
     assert!(text.contains("Please wait...\r\n   PID "), "{text:?}");
 }

@@ -16,17 +16,19 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Page {
     load: Load,
     address: String,
+    token: String,
 }
 
 impl Page {
     fn serve(words: &[&str]) -> Page {
-        let words = [&["web", "--listen", "127.0.0.1:0", "-d", "0.2"], words].concat();
+        let words = [&["web", "--token", "--listen", "127.0.0.1:0", "-d", "0.2"], words].concat();
         let mut load = Load(command(&words).stdout(Stdio::piped()).spawn().expect("it starts"));
         let mut url = String::new();
         let out = load.0.stdout.take().expect("a pipe");
         BufReader::new(out).read_line(&mut url).expect("a line");
-        let address = url.trim().trim_start_matches("http://").trim_end_matches('/').into();
-        Page { load, address }
+        let (address, token) = url.trim().split_once("/?").expect("a token");
+        let address = address.trim_start_matches("http://").into();
+        Page { load, address, token: token.into() }
     }
 
     /// What comes, event by event: its name, and what it tells.
@@ -34,7 +36,9 @@ impl Page {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
         stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
         let address = &self.address;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n").expect("a request");
+        let (joint, token) = (if path.contains('?') { '&' } else { '?' }, &self.token);
+        write!(stream, "GET {path}{joint}{token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
+            .expect("a request");
         let mut name = String::new();
         BufReader::new(stream).lines().map_while(Result::ok).filter_map(move |line| {
             if let Some(of) = line.strip_prefix("event: ") {

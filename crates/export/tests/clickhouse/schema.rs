@@ -9,7 +9,9 @@ fn columns(table: &str) -> Vec<(&'static str, &'static str)> {
     let head = format!("CREATE TABLE IF NOT EXISTS exactop.{table}\n(\n");
     let begin = SCHEMA.find(&head).expect("the table") + head.len();
     let end = SCHEMA[begin..].find("\n)").expect("its end") + begin;
+    // The column's lines are before those of projections.
     let lines = SCHEMA[begin..end].lines().map(str::trim);
+    let lines = lines.take_while(|line| !line.starts_with("PROJECTION"));
     let column = |line: &'static str| {
         let (name, rest) = line.split_once(' ').expect("a name and a type");
         let to = rest.find(" CODEC").or_else(|| rest.find(" DEFAULT"));

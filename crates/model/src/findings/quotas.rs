@@ -29,14 +29,25 @@ pub fn by_quota(
     let (uses, groups) = looking.held_back();
     let mut told: Vec<Throttled> = Vec::new();
     let mut quotas: FxHashMap<u64, Throttled> = FxHashMap::default();
+    let groups: Vec<_> = groups
+        .into_iter()
+        .map(|group| {
+            let quota = quota_of(&group);
+            (group, quota)
+        })
+        .collect();
+    let owner = |(group, quota): &(Throttled, Option<Quota>)| {
+        (group.cgroup_id, quota.as_ref().map_or(group.cgroup_id, |quota| quota.cgroup_id))
+    };
+    let owners: FxHashMap<u64, u64> = groups.iter().map(owner).collect();
     // The one that lost most names who did.
-    for group in groups {
-        let Some(quota) = quota_of(&group) else {
+    for (group, quota) in groups {
+        let Some(quota) = quota else {
             told.push(group);
             continue;
         };
         let id = quota.cgroup_id;
-        let sum = quotas.entry(id).or_insert_with(|| together(quota, &group, &uses, book));
+        let sum = quotas.entry(id).or_insert_with(|| together(quota, &group, &owners, &uses, book));
         if id != group.cgroup_id {
             sum.groups_below += 1;
         }
@@ -55,10 +66,12 @@ pub fn by_quota(
     most(told.into_iter().map(finding).collect())
 }
 
-/// A quota's group with all below it that has a path; the group that lost most as who did.
+/// A quota's group with all that it held back, and what else has a path below it; the group that lost most as who
+/// did. `owners`: whose quota held back who was.
 fn together(
     quota: Quota,
     worst: &Throttled,
+    owners: &FxHashMap<u64, u64>,
     uses: &FxHashMap<u64, GroupUse>,
     book: &Book,
 ) -> Throttled {
@@ -67,7 +80,10 @@ fn together(
         let rest = path.and_then(|path| path.strip_prefix(quota.path.as_slice()));
         rest.is_some_and(|rest| rest.starts_with(b"/"))
     };
-    let is_in = |id: u64| id == quota.cgroup_id || id == worst.cgroup_id || is_below(id);
+    let is_in = |id: u64| match owners.get(&id) {
+        Some(owner) => *owner == quota.cgroup_id,
+        None => id == quota.cgroup_id || is_below(id),
+    };
     let mut sum = GroupUse::default();
     uses.iter().filter(|(id, _)| is_in(**id)).for_each(|(_, used)| sum.add(used));
     Throttled {

@@ -159,7 +159,7 @@ impl Looking {
         let kinds = &self.kinds;
         self.users.retain(|(number, _)| kinds.iter().any(|kind| kind.has(*number)));
         let uid = seen.uid().unwrap_or(0);
-        LOOKERS.one_more(self.users.iter().map(|(_, uid)| *uid), uid, "look")?;
+        LOOKERS.one_more(self.users.iter().map(|(_, uid)| *uid), uid, "connections look")?;
         self.users.push((number, uid));
         let patience_ns = look.interval_ns.map_or(IDLE_NS, |ns| ns.saturating_mul(3).max(IDLE_NS));
         let looker = Looker::new(number, now_ns, patience_ns);

@@ -40,7 +40,7 @@ impl Shares {
             return Ok(());
         }
         if there.iter().filter(|&&other| other == uid).count() >= of_one {
-            return Err(format!("{of_one} of yours {what} already"));
+            return Err(format!("{of_one} of your {what} already"));
         }
         let others = there.iter().filter(|&&other| !is_root(other)).count();
         match others >= all - for_root {

@@ -112,7 +112,7 @@ fn a_user_who_takes_all_places_has_a_share_and_root_gets_in() {
     let took = (0..1000).filter(|_| add(&mut server, SOMEBODY, Place::Greeted).is_ok()).count();
     assert_eq!(took, READERS.of_one);
     let why = add(&mut server, SOMEBODY, Place::Greeted).unwrap_err();
-    assert_eq!(why, "32 of yours readers are served already");
+    assert_eq!(why, "32 of your connections are served already");
     assert!(add(&mut server, SOMEBODY + 1, Place::Greeted).is_ok());
     (0..1000).for_each(|n| drop(add(&mut server, SOMEBODY + n, Place::Greeted)));
     assert_eq!(server.readers(), READERS.all - READERS.for_root);

@@ -244,7 +244,7 @@ fn what_cannot_be_is_said() {
     let looking: Vec<_> =
         (0..16).map(|_| look(&daemon.path, every(1000, What::Syscalls)).unwrap()).collect();
     let error = refused(every(100, What::Waits));
-    assert!(error.contains("16 look already"), "{error}");
+    assert!(error.contains("16 connections look already"), "{error}");
     drop(looking);
     let nothing = Daemon::start();
     let error = look(&nothing.path, every(100, What::Waits)).unwrap_err().to_string();

@@ -291,6 +291,7 @@ impl Session {
     /// What comes is of another ledger: no window spans the two.
     fn begin_anew(&mut self) {
         self.book = Book::new();
+        self.watched.forget();
         self.groups = GroupsBeside::default();
         for (_, read) in self.read.drain() {
             self.held.changed(read.open.open(), 0);

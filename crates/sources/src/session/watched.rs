@@ -116,6 +116,13 @@ impl Default for Watched {
 }
 
 impl Watched {
+    /// Whoever measures began anew: programs that were its own are gone, and are attached again.
+    pub fn forget(&mut self) {
+        for watch in [&mut self.waits, &mut self.calls, &mut self.moves] {
+            *watch = Watch::default();
+        }
+    }
+
     /// By programs that this attaches.
     pub fn by(by: Box<dyn Attaches>) -> Watched {
         let [waits, calls, moves] = [(); 3].map(|()| Watch::default());

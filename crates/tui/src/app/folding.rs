@@ -10,7 +10,7 @@ impl App {
     /// Folds or unfolds the branch of the selected row.
     pub(super) fn on_fold(&mut self, command: KeyCommand) -> Action {
         if !self.settings.tree {
-            self.say("folding is of the tree: V shows it");
+            self.say("only the tree folds: V shows it");
             return Action::Draw;
         }
         let arranged = self.arranged.as_ref();

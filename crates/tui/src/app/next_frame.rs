@@ -97,13 +97,14 @@ impl App {
         if self.settings.tree || self.search.is_some() || self.end_due {
             return Still::All;
         }
+        // Whose somebody is, and what is of the kernel, is told by rows that may be idle.
+        if self.members_of.is_some() || self.settings.hide_kernel_threads {
+            return Still::All;
+        }
         if self.settings.hide_idle {
             return Still::Hide;
         }
-        let chosen = !self.filters.is_empty()
-            || self.user.is_some()
-            || self.members_of.is_some()
-            || self.settings.hide_kernel_threads;
+        let chosen = !self.filters.is_empty() || self.user.is_some();
         // A selected process keeps its row when it falls asleep.
         let followed = self.selected().is_some();
         if chosen || followed || !self.sort.column.is_activity() || !self.sort.descending {

@@ -188,15 +188,10 @@ fn without_name(ns: u64) -> String {
     format!("{} s of the machine's CPU time without a name, perhaps its", short(ns))
 }
 
-/// Whether all was seen; if not, what was missed, or of how many tasks something was set right. What that was, and the
-/// audit against the kernel's own counts, is for programs.
+/// Whether all was seen; if not, what was missed, and of how many tasks of the machine something was set right. What
+/// that was, and the audit against the kernel's own counts, is for programs.
 fn exactness(tree: &Tree) -> String {
     let state = if tree.exact { tree.state } else { WindowState::Inexact };
-    if state == WindowState::Repaired {
-        let tasks = tree.repaired.tasks.map_or("-".into(), thousands);
-        let name = format!("{} {tasks}", state.name());
-        return named(&name, "of its tasks, by the kernel's counts (--json says what)".into());
-    }
     let mut text = vec![match tree.missed_switches {
         Some(missed) => format!("missed switches {}", thousands(missed)),
         None => "missed switches - (the kernel has no such count)".into(),
@@ -209,6 +204,10 @@ fn exactness(tree: &Tree) -> String {
     if tree.late_tasks > 0 {
         let tasks = thousands(tree.late_tasks);
         text.push(format!("{tasks} of its threads seen late: what they did before is not in it"));
+    }
+    if let Some(tasks) = tree.repaired.tasks.filter(|&tasks| tasks > 0) {
+        let tasks = format!("{} {}", thousands(tasks), things(tasks, "task"));
+        text.push(format!("set right of {tasks} of the machine (--json says what)"));
     }
     // For want of a place it is said first.
     if tree.unnamed_ns > 0 && tree.nameless().is_none() {

@@ -152,7 +152,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
 
 /// Says what is set and will hardly be meant.
 fn warn(settings: &Settings, group: Option<u32>) {
-    if group.is_none() && !settings.group.is_empty() {
+    if group.is_none() && settings.group != Settings::default().group {
         let group = &settings.group;
         complain(&format!("no group is called '{group}' in /etc/group: only root may connect"));
     }

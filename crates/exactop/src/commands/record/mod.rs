@@ -193,6 +193,9 @@ fn windows(
                 session.details(&mut rows, DETAILS);
             }
             recorder.with(exactop_recording::Recorder::settle);
+        } else {
+            // The next window is the first of a book: nobody's names are known.
+            still = Still::All;
         }
         recorder.tell();
         state(recorder, started);

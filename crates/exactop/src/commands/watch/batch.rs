@@ -96,9 +96,9 @@ impl Format {
     }
 }
 
-/// Of a daemon that ended and another that came.
+/// Of a daemon that ended and another that came, or of one that let us go.
 const BEGUN_ANEW: &str =
-    "the daemon was started anew: from its last window to the next one nothing is told";
+    "the connection to the daemon was made anew: from the last window to the next one nothing is told";
 
 /// Prints windows until there were enough of them, somebody wants no more or a signal comes.
 ///
