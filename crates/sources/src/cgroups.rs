@@ -182,8 +182,7 @@ impl GroupsBeside {
 
 /// The tightest quota on the way to a group, and whose it is; of equal ones that of the outermost. `None`: there is
 /// none, or the group of this path is another by now.
-pub(crate) fn quota(path: &[u8], id: u64) -> Option<Quota> {
-    let hierarchy = Hierarchy::of_this_machine().ok()?;
+pub(crate) fn quota(hierarchy: &Hierarchy, path: &[u8], id: u64) -> Option<Quota> {
     let directory = hierarchy.directory(Path::new(OsStr::from_bytes(path))).ok()?;
     let root = hierarchy.directory(Path::new("/")).ok()?;
     let way = directory.ancestors().take_while(|dir| *dir != root);
@@ -244,6 +243,7 @@ mod tests {
         let (name, id) = (hierarchy.name(&directory), Hierarchy::id(&directory));
         let (path, id) = (name.as_os_str().as_bytes(), id.expect("it is there"));
         let own = hierarchy.max(&directory).and_then(|max| max.cpus());
+        let quota = |path: &[u8], id| quota(&hierarchy, path, id);
         let allowed = quota(path, id).map(|quota| quota.cpus);
         assert!(own.is_none() || allowed <= own, "{allowed:?} of {own:?}");
         assert_eq!(quota(path, id + 1), None, "another by now");

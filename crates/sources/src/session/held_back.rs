@@ -3,6 +3,7 @@
 
 use super::Session;
 use crate::cgroups::quota;
+use exactop_cgroups::Hierarchy;
 use exactop_model::findings::{by_quota, Finding, Throttled, What};
 use exactop_model::{Frame, Needs};
 use rustc_hash::FxHashMap;
@@ -16,9 +17,11 @@ impl Session {
         let Some(window) = self.window.as_ref().filter(|_| has_throttled(&frame.findings)) else {
             return;
         };
+        // Where groups are mounted is read once, however many were held back.
+        let hierarchy = Hierarchy::of_this_machine().ok();
         let quota_of = |group: &Throttled| {
             let path = group.path.as_ref().or_else(|| paths.get(&group.cgroup_id))?;
-            quota(path, group.cgroup_id)
+            quota(hierarchy.as_ref()?, path, group.cgroup_id)
         };
         let mut told = by_quota(window, &self.book, quota_of);
         for finding in &mut told {
