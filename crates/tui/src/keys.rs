@@ -147,7 +147,7 @@ bindings! {
         Unfold: [ch('+')], "tree: unfold it";
         Groups: [ch('g')], "control groups: what they use, want and may use; Enter: a group's processes";
         Mark: [ch('D')], "mark this window: every row as its change since; again: as it is";
-        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: its processes";
+        Sums: [ch('K')], "totals by command; again: by user, group, unit, container, pod, namespace; Enter: who";
         Findings: [ch('!')], "findings with their figures, those that (! +2) counts, too; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
         Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";

@@ -207,7 +207,7 @@ fn exactness(tree: &Tree) -> String {
     }
     if let Some(tasks) = tree.repaired.tasks.filter(|&tasks| tasks > 0) {
         let tasks = format!("{} {}", thousands(tasks), things(tasks, "task"));
-        text.push(format!("set right of {tasks} of the machine (--json says what)"));
+        text.push(format!("{tasks} of the machine set right"));
     }
     // For want of a place it is said first.
     if tree.unnamed_ns > 0 && tree.nameless().is_none() {
