@@ -46,6 +46,15 @@ pub enum Change {
 }
 
 impl Change {
+    /// What a difference means of a row that is on both sides.
+    pub fn of_sign(difference: f64) -> Change {
+        match difference {
+            more if more > 0.0 => Change::Grew,
+            less if less < 0.0 => Change::Shrank,
+            _ => Change::Same,
+        }
+    }
+
     /// The word for it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,7 +117,7 @@ impl Row {
     fn weighed(&mut self, apart: Apart) {
         self.apart = Some(apart);
         if matches!(self.change, Change::Grew | Change::Shrank) {
-            self.change = of_sign(apart.difference);
+            self.change = Change::of_sign(apart.difference);
         }
     }
 }
@@ -332,18 +341,10 @@ fn row(
         (0, _) => Change::Came,
         (_, 0) => Change::Went,
         // What grew is what the measure says: stretches need not be equally long.
-        _ => of_sign(by_b.zip(by_a).map_or(less(b_ns, a_ns) as f64, |(b, a)| b - a)),
+        _ => Change::of_sign(by_b.zip(by_a).map_or(less(b_ns, a_ns) as f64, |(b, a)| b - a)),
     };
     let delta_ns = less(b_ns, a_ns);
     Row { group: group.cloned(), change, a_ns, b_ns, delta_ns, a: by_a, b: by_b, apart: None }
-}
-
-fn of_sign(change: f64) -> Change {
-    match change {
-        more if more > 0.0 => Change::Grew,
-        less if less < 0.0 => Change::Shrank,
-        _ => Change::Same,
-    }
 }
 
 /// What comes first.

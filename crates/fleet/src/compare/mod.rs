@@ -112,7 +112,7 @@ impl Row {
         self.apart = Some(apart);
         // What is said to have grown is what is shown as larger.
         if matches!(self.change, Change::Grew | Change::Shrank) {
-            self.change = of_sign(apart.difference);
+            self.change = Change::of_sign(apart.difference);
         }
     }
 }
@@ -259,17 +259,9 @@ fn row(
         (0, _) => Change::Came,
         (_, 0) => Change::Went,
         // Stretches need not be equally long.
-        _ => of_sign(b.zip(a).map_or(delta_ns as f64, |(b, a)| b - a)),
+        _ => Change::of_sign(b.zip(a).map_or(delta_ns as f64, |(b, a)| b - a)),
     };
     Row { name, change, a_ns, b_ns, delta_ns, a, b, hosts: (hosts_a, hosts_b), apart: None }
-}
-
-fn of_sign(change: f64) -> Change {
-    match change {
-        more if more > 0.0 => Change::Grew,
-        less if less < 0.0 => Change::Shrank,
-        _ => Change::Same,
-    }
 }
 
 /// What comes first.

@@ -2,6 +2,7 @@
 
 use crate::cgroups::{GroupRow, Groups};
 use crate::value::{Datum, Missing, Value};
+use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 use crate::words::units::duration;
 
@@ -126,14 +127,6 @@ pub const FIGURES: [Figure; 16] = [
 /// Why a group has no such figure is said of all of them ([`without_ledger`]).
 const NOT_KNOWN: Value = Value::Missing(Missing::Source);
 
-fn ns(ns: Option<u64>) -> Value {
-    Value::ns(ns, Missing::Source)
-}
-
-fn count(count: Option<u64>) -> Value {
-    Value::count(count, Missing::Source)
-}
-
 fn real(number: Option<f64>) -> Value {
     number.map_or(NOT_KNOWN, |number| Value::Known(Datum::Real(number)))
 }
@@ -183,16 +176,8 @@ fn window_ns(groups: &Groups) -> f64 {
     groups.length_ns().max(1) as f64
 }
 
-fn tenths(ns: Option<u64>, of_ns: f64) -> String {
-    ns.map_or("-".into(), |ns| format!("{:.1}", 100.0 * ns as f64 / of_ns))
-}
-
 fn pct(groups: &Groups, ns: Option<u64>) -> String {
     tenths(ns, window_ns(groups))
-}
-
-fn some(n: Option<u64>) -> String {
-    n.map_or("-".into(), |n| n.to_string())
 }
 
 /// The headings.
@@ -219,9 +204,12 @@ pub fn beyond_cpus(groups: &Groups) -> Option<String> {
     let machine_ns = groups.length_ns().checked_mul(groups.cpus?.into())?;
     let root = groups.rows.first().filter(|row| row.depth == 0)?;
     (root.stat.usage_ns? > machine_ns).then(|| {
-        "%CPU is the kernel's own count, read a moment beside the window's ends: here it comes to more \
-         than the CPUs have; LEDGER% is of the window itself"
-            .into()
+        // Where there is no ledger that column says nothing.
+        let beside = if groups.no_ledger.is_none() { "; LEDGER% is of the window itself" } else { "" };
+        format!(
+            "%CPU is the kernel's own count, read a moment beside the window's ends: here it comes to more \
+             than the CPUs have{beside}"
+        )
     })
 }
 

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod books;
+mod cells;
 pub mod cgroups;
 pub mod findings;
 pub mod losses;

@@ -3,6 +3,7 @@
 use crate::frame::Frame;
 use crate::named_sums::{NamedSum, NamedSums};
 use crate::value::{Datum, Missing, Value};
+use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 
 /// A column: its heading, what it means, what stands in it, and what rows are ordered by.
@@ -81,14 +82,6 @@ pub const FIGURES: [Figure; 10] = [
     ),
 ];
 
-fn ns(ns: Option<u64>) -> Value {
-    Value::ns(ns, Missing::Source)
-}
-
-fn count(count: Option<u64>) -> Value {
-    Value::count(count, Missing::Source)
-}
-
 fn periods(row: &NamedSum) -> Option<(u64, u64)> {
     row.may.as_ref().and_then(|may| may.throttled.zip(may.periods))
 }
@@ -111,16 +104,8 @@ fn window_ns(frame: &Frame) -> f64 {
     frame.length_ns().max(1) as f64
 }
 
-fn tenths(ns: Option<u64>, of_ns: f64) -> String {
-    ns.map_or("-".into(), |ns| format!("{:.1}", 100.0 * ns as f64 / of_ns.max(1.0)))
-}
-
 fn pct(frame: &Frame, ns: Option<u64>) -> String {
     tenths(ns, window_ns(frame))
-}
-
-fn some(n: Option<u64>) -> String {
-    n.map_or("-".into(), |n| n.to_string())
 }
 
 /// The headings; the last says what the rows are.
