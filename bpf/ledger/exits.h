@@ -76,7 +76,7 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 	key.cgroup = s->id.cgroup;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
-	key.marked = s->marked;
+	key.tree = s->tree;
 	index = bpf_map_lookup_elem(&group_index, &key);
 	if (index)
 		return group_at(*index);
@@ -182,7 +182,7 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 	z.since = now;
 	z.id = s->id;
 	z.cpu = s->cpu;
-	z.marked = s->marked;
+	z.tree = s->tree;
 	if (!st || bpf_map_update_elem(&zombies, &key, &z, BPF_ANY)) {
 		count_error(EX_ERR_NO_LINE);
 		return;

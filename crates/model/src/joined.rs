@@ -180,7 +180,7 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
         ancestors,
         comm: ident.comm,
         cgroup_id: ident.cgroup_id,
-        followed: task.sample.followed,
+        tree: task.sample.tree,
         processes: 0,
         tasks: 0,
         life_ns: 0,

@@ -112,7 +112,7 @@ impl Masks {
             since_ns: _,
             last_cpu: _,
             threads: _,
-            followed: _,
+            tree: _,
             counters: _,
             audit: _,
         } = task;
@@ -126,7 +126,7 @@ impl Masks {
             ancestors: _,
             comm,
             cgroup_id: _,
-            followed: _,
+            tree: _,
             processes: _,
             tasks: _,
             life_ns: _,

@@ -182,7 +182,7 @@ fn task() -> Columns {
         .chain(counters())
         .chain(of(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
         .chain(of(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
-        .chain(of(Type::Uint, "audit_repairs"))
+        .chain(of(Type::Uint, "audit_repairs tree"))
         .collect()
 }
 
@@ -199,7 +199,7 @@ fn exit() -> Columns {
         .chain(counters())
         .chain(of(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
         .chain(of(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
-        .chain(of(Type::Uint, "audit_repaired"))
+        .chain(of(Type::Uint, "audit_repaired tree"))
         .collect()
 }
 

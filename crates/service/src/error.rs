@@ -63,6 +63,16 @@ pub enum ServiceError {
         /// Which socket.
         path: PathBuf,
     },
+    /// The same of descendants.
+    #[error(
+        "the daemon at {} follows no commands: it is older than this exactop; restart it, or as root run \
+         without it (--source own)",
+        path.display()
+    )]
+    FollowsNobody {
+        /// Which socket.
+        path: PathBuf,
+    },
     /// What is asked for is longer than it reads.
     #[error("too much is asked for: a daemon reads {most} bytes of one question, these are {bytes}; name fewer processes or calls")]
     TooLong {

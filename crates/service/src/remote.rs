@@ -6,7 +6,7 @@
 //! A daemon that was started anew is another ledger: it is connected to again, and what comes from it
 //! begins anew ([`Source::has_begun_anew`]).
 
-use crate::ask::{Hello, Said, Window};
+use crate::ask::{Answer, Follow, Hello, Said, Window};
 use crate::beat::{Beat, MOST_ENDS};
 use crate::error::ServiceError;
 use crate::schedule;
@@ -46,7 +46,15 @@ struct Came {
     about: Option<Box<About>>,
     /// Others are told of as one sum.
     is_inside: bool,
+    /// The tree of this process's children.
+    follows: Option<u32>,
     ended: Option<Ended>,
+}
+
+impl Came {
+    fn is_up_to(&self, after_ns: u64) -> bool {
+        self.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns)
+    }
 }
 
 /// Why no more comes.
@@ -142,6 +150,8 @@ struct Link {
     taken_ns: Option<u64>,
     /// What was asked for last, and what comes by itself because of it.
     asked: Option<(Window, Beat)>,
+    /// No window that ended before it was asked for will do: what is followed begins and ends with one.
+    is_strict: bool,
 }
 
 impl Link {
@@ -158,7 +168,15 @@ impl Link {
             let provenance = came.merged.provenance().cloned();
             about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
         };
-        Ok(Link { connection, shared, about, provenance, taken_ns: None, asked: None })
+        Ok(Link {
+            connection,
+            shared,
+            about,
+            provenance,
+            taken_ns: None,
+            asked: None,
+            is_strict: false,
+        })
     }
 }
 
@@ -202,6 +220,32 @@ impl Remote {
     /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
     pub fn is_inside(&self) -> bool {
         self.link.shared.came().is_inside
+    }
+
+    /// Has this process's children followed, from the next snapshot on and as long as this lives: which tree
+    /// they and all who descend from them begin. To be asked for before the first snapshot.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: the daemon refuses, or is older than this.
+    pub fn follow_children(&mut self) -> Result<u32, ServiceError> {
+        let follow = Said::Follow(Follow {});
+        // It is known when a window has ended.
+        let end = Said::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
+        let connection = &mut self.link.connection;
+        let asked = connection.say(&follow).and_then(|()| connection.say(&end));
+        let shared = &self.link.shared;
+        let has = |came: &Came| came.follows.is_some();
+        let most = if asked.is_err() { PATIENCE / 10 } else { PATIENCE };
+        let came = came_within(&self.path, shared, has, most).map_err(|error| match error {
+            ServiceError::Refused { path, said } if said.contains("unknown variant `follow`") => {
+                ServiceError::FollowsNobody { path }
+            }
+            other => other,
+        })?;
+        let silent = || ServiceError::Silent { path: self.path.clone(), seconds: most.as_secs() };
+        let tree = came.and_then(|came| came.follows).ok_or_else(silent)?;
+        self.link.is_strict = true;
+        Ok(tree)
     }
 
     /// A window that ends now, or did so just before; of a daemon that was started anew its first.
@@ -256,11 +300,14 @@ impl Remote {
 }
 
 impl Link {
-    /// A window that ends now, or did so just before.
+    /// A window that ends now, or did so just before, if that will do.
     fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
         let now_ns = now_ns();
         let interval_ns = request.interval_ns;
-        let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns);
+        let after_ns = match self.is_strict {
+            true => now_ns,
+            false => schedule::after_ns(interval_ns, self.taken_ns, now_ns),
+        };
         let ends = interval_ns.map(|_| MOST_ENDS);
         let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
         let window = Window { ends, ..window };
@@ -298,7 +345,7 @@ impl Link {
         after_ns: u64,
         most: Duration,
     ) -> Result<Option<Snapshot>, ServiceError> {
-        let came = came_within(path, &self.shared, after_ns, most)?;
+        let came = came_within(path, &self.shared, |came| came.is_up_to(after_ns), most)?;
         came.map(|came| take(path, came)).transpose()
     }
 
@@ -358,23 +405,22 @@ fn awaited<'a>(
     let begun = Instant::now();
     // Whoever could not ask is told why by what was sent before the connection ended.
     let most = if refused { PATIENCE / 10 } else { PATIENCE };
-    came_within(path, shared, after_ns, most)?.ok_or_else(|| ServiceError::Silent {
-        path: path.to_path_buf(),
-        seconds: begun.elapsed().as_secs(),
+    came_within(path, shared, |came| came.is_up_to(after_ns), most)?.ok_or_else(|| {
+        ServiceError::Silent { path: path.to_path_buf(), seconds: begun.elapsed().as_secs() }
     })
 }
 
-/// The same; `None`: it did not within this time.
+/// What came, once it is what was waited for; `None`: it was not within this time.
 fn came_within<'a>(
     path: &Path,
     shared: &'a Shared,
-    after_ns: u64,
+    is_it: impl Fn(&Came) -> bool,
     most: Duration,
 ) -> Result<Option<MutexGuard<'a, Came>>, ServiceError> {
     let begun = Instant::now();
     let mut came = shared.came();
     loop {
-        if came.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns) {
+        if is_it(&came) {
             return Ok(Some(came));
         }
         let path = || path.to_path_buf();
@@ -424,8 +470,11 @@ fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
                 came.merged.add(*whole);
             }
             Heard::Window(_, now) => came.merged.add(*now),
-            // Nothing was asked for beside.
-            Heard::Answer(_) => {}
+            Heard::Answer(json) => {
+                if let Ok(Answer::Follows(tree)) = serde_json::from_slice(&json) {
+                    came.follows = Some(tree);
+                }
+            }
             Heard::Word(said) => return Err(Ended::Refused(harmless(&said))),
         }
         drop(came);

@@ -14,6 +14,7 @@ mod metrics;
 mod page;
 mod readers;
 mod rights;
+mod runs;
 mod scraped;
 #[path = "../live/screen.rs"]
 mod screen;

@@ -97,7 +97,7 @@ impl World {
             since_ns: self.at_ns - 1,
             last_cpu: None,
             threads: None,
-            followed: self.below(5) == 0,
+            tree: self.below(5).saturating_sub(3) as u32,
             counters,
             audit: TaskAudit::default(),
         };

@@ -249,7 +249,7 @@ fn empty(account: AccountId, first: &Post) -> ExitSample {
         ancestors: first.ancestors,
         comm: first.comm,
         cgroup_id: None,
-        followed: false,
+        tree: 0,
         processes: 0,
         tasks: 0,
         life_ns: 0,

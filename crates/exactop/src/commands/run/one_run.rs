@@ -2,14 +2,13 @@
 
 use super::child;
 use super::condition::Condition;
+use super::following::Follower;
 use super::group::CommandGroup;
 use super::relay::Relay;
 use super::{ours, RunArgs};
 use crate::failure::{complain, Failure};
 use crate::recorded::Shared;
-use exactop_model::run::{End, RunReport, Rusage, Tree};
-use exactop_model::Tap;
-use exactop_sources::SourceError;
+use exactop_model::run::{End, RunReport, Rusage};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use std::io;
@@ -37,7 +36,7 @@ pub fn run(
         complain(&format!("niceness {asked} is out of range: using {nice}"));
     }
     let mut group = CommandGroup::of(condition).map_err(ours)?;
-    let mut follower = Follower::open(typed.exact_split, recorder);
+    let mut follower = Follower::open(typed, recorder)?;
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
     let entrance = group.as_ref().map(CommandGroup::entrance).transpose().map_err(ours)?;
@@ -159,36 +158,5 @@ fn rusage(usage: &libc::rusage) -> Rusage {
         blocks_out: count(usage.ru_oublock),
         vcx: count(usage.ru_nvcsw),
         icx: count(usage.ru_nivcsw),
-    }
-}
-
-/// The ledger following the command's tree, or why it does not.
-struct Follower(Result<Box<exactop_sources::tree::Tree>, String>);
-
-impl Follower {
-    fn open(exact_split: bool, recorder: Option<&Shared>) -> Follower {
-        let tap = recorder.map(|recorder| Box::new(recorder.clone()) as Box<dyn Tap>);
-        let tree = exactop_sources::tree::Tree::open(exact_split, tap);
-        Follower(tree.map(Box::new).map_err(|e| e.to_string()))
-    }
-
-    /// What fails in the middle makes the rest unknown, not the run fail.
-    fn with(&mut self, act: impl Fn(&mut exactop_sources::tree::Tree) -> Result<(), SourceError>) {
-        let failed = self.0.as_mut().ok().and_then(|tree| act(tree).err());
-        if let Some(error) = failed {
-            self.0 = Err(error.to_string());
-        }
-    }
-
-    fn advance(&mut self) {
-        self.with(exactop_sources::tree::Tree::advance);
-    }
-
-    fn begin_again(&mut self) {
-        self.with(exactop_sources::tree::Tree::begin_again);
-    }
-
-    fn finish(self) -> Result<Tree, String> {
-        self.0.map(|tree| tree.totals().clone())
     }
 }
