@@ -49,6 +49,7 @@ install-lib: lib ## Install libexactop, exactop.h and exactop.pc below PREFIX (d
 .PHONY: install
 install: build install-lib ## Install everything below PREFIX: command, manual pages, completions, library
 	scripts/install.sh command
+	@scripts/install.sh hints
 
 .PHONY: deb
 deb: build lib ## Make Debian packages of the command and the library: target/deb
