@@ -84,6 +84,9 @@ pub enum ServiceError {
     /// It closed the connection.
     #[error("the daemon at {} closed the connection: it has ended, or this reader was too slow", .0.display())]
     Closed(PathBuf),
+    /// Somebody took the connection and has said nothing so far.
+    #[error("the daemon at {} is about to start: it has not answered yet", .0.display())]
+    Starting(PathBuf),
     /// It closed the connection, and whoever serves there now cannot be reached.
     #[error("the daemon at {} closed the connection and has not come back: {why}", path.display())]
     Away {

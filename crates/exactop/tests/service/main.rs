@@ -1,6 +1,10 @@
 //! `exactop daemon` as a whole: who reads its socket and its page, what it keeps, how it ends.
 #![cfg(feature = "bpf")]
 
+mod asked;
+mod collected;
+#[path = "../../../metrics/tests/collector/running.rs"]
+mod collector;
 mod daemon;
 mod ends;
 mod exported;

@@ -1,7 +1,7 @@
 //! What a live page attaches programs for, and that they are gone afterwards.
 
 use crate::daemon::{bpf_files, Daemon};
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::{wait_until, Load, KILL};
 use crate::helpers::run::{alone, command};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
@@ -98,6 +98,27 @@ fn a_page_of_a_daemon_has_the_daemons_programs() {
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
     looked_at(&page, daemon.load.pid());
     assert_eq!(bpf_files(page.load.pid()), 0);
+}
+
+#[test]
+fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
+    let Some(_alone) = alone() else { return };
+    let mut daemon = Daemon::start(&[]);
+    let socket = daemon.socket();
+    let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
+    let pipe = Load::shell("while :; do sleep 0.01; done");
+    let mut told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
+    let mut waits_after = |at_ns: u64| {
+        let is_after = |(name, told): &(String, Value)| {
+            let has_rows = told["rows"].as_array().is_some_and(|rows| !rows.is_empty());
+            name == "waits" && has_rows && told["window"]["t0_ns"].as_u64() >= Some(at_ns)
+        };
+        told.find(is_after).is_some()
+    };
+    assert!(waits_after(0), "its waits");
+    daemon.end(KILL);
+    daemon.start_again();
+    assert!(waits_after(exactop_service::now_ns()), "what the next daemon tells");
 }
 
 #[test]

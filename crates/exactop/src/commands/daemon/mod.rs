@@ -46,8 +46,8 @@ Examples:
   exactop daemon --check                     say what is set, and start nothing
   exactop --source daemon                    the live view on it, for the group 'exactop'
 
-Settings are in /etc/exactop/config.toml (docs/service.md); an option goes before them. SIGHUP reads them
-anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
+Settings are in /etc/exactop/config.toml, which says what each is (so does docs/service.md); an option goes before
+them. SIGHUP reads them anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
 
 /// Where settings are unless someone says otherwise.
 const CONFIG: &str = "/etc/exactop/config.toml";

@@ -169,12 +169,13 @@ impl Serving {
         }
     }
 
-    /// The last window, and the recording's end.
+    /// The last window, the recording's end, and what others are to be sent of it.
     pub fn finish(mut self) {
         if let Err(failure) = self.end_window() {
             complain(&words_of("cannot end the last window", &failure));
         }
         self.kept.finish(&mut self.session);
+        self.published.finish(&self.exported);
         self.exported.finish();
     }
 }
