@@ -8,6 +8,7 @@ pub mod events;
 pub mod findings;
 mod folding;
 pub mod groups;
+pub mod holdings;
 pub mod looking;
 pub mod marking;
 pub(crate) mod members;
@@ -168,6 +169,8 @@ pub struct App {
     pub(crate) column_offset: usize,
     pub(crate) command_offset: usize,
     pub(crate) paused: bool,
+    /// What the process of the open page holds.
+    pub(crate) holdings: Option<holdings::Told>,
     /// Where in a recording it is, if it is of one.
     pub(crate) past: Option<Past>,
     /// How busy the machine was until now.
@@ -222,6 +225,7 @@ impl App {
             column_offset: 0,
             command_offset: 0,
             paused: false,
+            holdings: None,
             past: None,
             recent: Recent::default(),
             sums_by: By::ALL[0],
