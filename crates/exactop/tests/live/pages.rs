@@ -150,13 +150,15 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
 fn a_process_has_its_environment_and_its_open_files() {
     let script = "exec 7</etc/hostname; while :; do sleep 0.02; done";
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", script]).env("MARK", "here\x1b[2Jand there");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.args(["-c", script]).env_clear().env("PATH", path);
+    command.env("MARK", "here\x1b[2Jand there");
     let load = Load::start(&mut command);
     let terminal = Terminal::live(100, 40, &format!("{OPTIONS} -p {}", load.pid()));
     terminal.shows(" sh");
     terminal.keys(&["e"]);
     terminal.shows("MARK=here\\x1b[2Jand there");
-    terminal.passes(|screen| harmless(&terminal, screen).and_then(|()| books(screen)));
+    terminal.passes(|screen| harmless(&terminal, screen).and_then(|()| books(screen).map(drop)));
     terminal.keys(&["l"]);
     terminal.passes(|screen| {
         harmless(&terminal, screen)?;

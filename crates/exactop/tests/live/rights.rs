@@ -29,7 +29,8 @@ fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
     assert_eq!(of(&pid), Capabilities { effective: kept, permitted: kept });
     assert_eq!(field(&pid, "NoNewPrivs:"), "1");
     let open = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors");
-    let open = open.map(|entry| std::fs::read_link(entry.expect("an entry").path()).expect("a link"));
+    let open =
+        open.map(|entry| std::fs::read_link(entry.expect("an entry").path()).expect("a link"));
     let (sockets, others): (Vec<_>, Vec<_>) =
         open.partition(|path| path.to_string_lossy().starts_with("socket:"));
     assert!(others.iter().all(|path| path == Path::new("/dev/null")), "{others:?}");

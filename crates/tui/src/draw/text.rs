@@ -233,7 +233,10 @@ mod tests {
     #[test]
     fn what_is_folded_is_all_there() {
         assert_eq!(folded("abcdefgh", 4, 2), ["abcd", "  ef", "  gh"]);
-        assert_eq!((folded("abcd", 4, 2), folded("", 4, 2)), (vec!["abcd".into()], vec![String::new()]));
+        assert_eq!(
+            (folded("abcd", 4, 2), folded("", 4, 2)),
+            (vec!["abcd".into()], vec![String::new()])
+        );
         for width in 2..12 {
             let lines = folded("日本語 a long line é日本語", width, 2);
             assert!(lines.iter().all(|line| line.width() <= width.max(3)), "{lines:?} in {width}");

@@ -49,6 +49,8 @@ fn live(socket: UnixStream, root: &Path, parent: rustix::process::Pid) {
     }
     let _ = rustix::thread::set_name(NAME);
     let Some(socket) = alone(socket) else { return };
+    // What the kernel told this program at its start is asked for once, by calls that it loses here.
+    let _ = rustix::param::clock_ticks_per_second();
     rights::reduce_reader();
     answer(socket, root);
 }
@@ -68,7 +70,7 @@ fn alone(socket: UnixStream) -> Option<UnixStream> {
         std::mem::forget((nothing, socket));
         // Kernels before 5.9 do not know it: there is nothing open this early but what was inherited.
         if libc::syscall(libc::SYS_close_range, SOCKET + 1, libc::c_uint::MAX, 0) != 0 {
-            (SOCKET + 1..1024).for_each(|number| drop(libc::close(number)));
+            (SOCKET + 1..1024).for_each(|number| _ = libc::close(number));
         }
         Some(UnixStream::from_raw_fd(SOCKET))
     }
@@ -112,7 +114,8 @@ mod tests {
     fn own(part: Part, later_ns: u64) -> Wanted {
         let tgid = std::process::id();
         let root = Path::new("/proc");
-        let ticks = Process::open(root, tgid).expect("this process").start_ticks().expect("its start");
+        let ticks =
+            Process::open(root, tgid).expect("this process").start_ticks().expect("its start");
         let start_ns = ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second() + later_ns;
         Wanted { key: TaskKey { tgid, tid: tgid, start_ns }, part }
     }

@@ -69,7 +69,9 @@ impl Reader {
                 "no answer yet: it may lie on a file system that does not answer".into(),
             ),
             ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                Refusal::Because("the process that reads it has been ended: start exactop anew".into())
+                Refusal::Because(
+                    "the process that reads it has been ended: start exactop anew".into(),
+                )
             }
             _ => Refusal::Because(error.to_string()),
         });
@@ -161,7 +163,10 @@ mod tests {
         let other = std::thread::spawn(move || answering(theirs, wait));
         let mut reader = Reader::of(ours);
         let late = reader.read(wanted());
-        assert!(matches!(&late, Err(Refusal::Because(why)) if why.contains("no answer")), "{late:?}");
+        assert!(
+            matches!(&late, Err(Refusal::Because(why)) if why.contains("no answer")),
+            "{late:?}"
+        );
         let before = Instant::now();
         assert!(reader.read(wanted()).is_err(), "still none");
         assert_eq!(reader.asked, 1, "who has not answered is asked nothing more");
