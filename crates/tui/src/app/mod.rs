@@ -24,7 +24,7 @@ pub mod sums;
 pub mod tags;
 pub mod target;
 
-use crate::layout::{self, Placed, Screen, Wants, Widths};
+use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
@@ -363,7 +363,10 @@ impl App {
 
     /// What wants a place on it. CPUs that nobody asked for have none on the pages, which are full.
     pub(crate) fn wants(&self) -> Wants {
-        let cpus = self.frame().map_or(0, |frame| frame.cpus.len());
+        let cpus = self.frame().map_or(Cpus::default(), |frame| Cpus {
+            count: frame.cpus.len(),
+            last: frame.cpus.iter().map(|cpu| cpu.account.time.cpu).max().unwrap_or(0),
+        });
         let per_cpu = match (self.settings.per_cpu, &self.page) {
             (PerCpu::Auto, Page::Table) => PerCpu::Auto,
             (PerCpu::Auto, _) => PerCpu::Never,
