@@ -321,6 +321,25 @@ fn what_a_process_held_is_in_no_recording_which_says_so() {
 }
 
 #[test]
+fn what_works_on_the_living_only_is_not_offered_and_disks_are_not_promised() {
+    with_desk(100, 24, |desk, _| {
+        typed(desk, "b");
+        assert!(picture(desk).contains("Disk - (never recorded)"), "{}", picture(desk));
+        press(desk, KeyCode::Down, KeyModifiers::NONE);
+        for (key, there, gone) in [
+            (KeyCode::Enter, "y calls", "k kill"),
+            (KeyCode::Esc, "", ""),
+            (KeyCode::Char('g'), "Enter its processes", "x quota"),
+        ] {
+            press(desk, key, KeyModifiers::NONE);
+            let screen = picture(desk);
+            let keys = screen.lines().last().unwrap_or_default();
+            assert!(keys.contains(there) && (gone.is_empty() || !keys.contains(gone)), "{keys}");
+        }
+    });
+}
+
+#[test]
 fn it_plays_to_the_end_and_stops() {
     with_desk(100, 24, |desk, at| {
         typed(desk, "t190\n");

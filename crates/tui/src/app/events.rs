@@ -134,8 +134,8 @@ impl App {
             KeyCommand::Pressure => {
                 self.shows_pressure = !self.shows_pressure;
                 match self.past {
-                    // It is read at both ends of a window.
-                    None if self.shows_pressure => Action::Refresh,
+                    // It is read at both ends of a window; who has paused looks at this one.
+                    None if self.shows_pressure && !self.paused => Action::Refresh,
                     _ => Action::Draw,
                 }
             }

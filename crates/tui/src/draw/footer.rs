@@ -109,7 +109,16 @@ const FINDINGS: [Hint; 4] = [
     ("Enter", "where more is seen", 19),
 ];
 
-fn hints(app: &App) -> &'static [Hint] {
+/// Keys that act on who is there: in windows that are over nobody is.
+const ACTING: [&str; 4] = ["k", "r", "w", "x"];
+
+/// Those that work.
+fn hints(app: &App) -> impl Iterator<Item = &'static Hint> {
+    let acts = app.past.is_none();
+    of_page(app).iter().filter(move |(key, ..)| acts || !ACTING.contains(key))
+}
+
+fn of_page(app: &App) -> &'static [Hint] {
     match (app.page(), &app.past) {
         (Page::Process(page), _) => match page.shows {
             Shows::Overview => &PROCESS,
@@ -131,7 +140,7 @@ pub(super) fn draw(app: &App, y: u16, theme: Theme, buf: &mut Buffer) {
     let piece = |&(key, word, rank): &Hint| {
         Piece::new(rank, theme, Ink::Strong, key).and(theme, Ink::Dim, format!(" {word}"))
     };
-    let pieces = hints(app).iter().map(piece).collect();
+    let pieces = hints(app).map(piece).collect();
     let line: Line = pack(pieces, "  ", usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &line);
 }
