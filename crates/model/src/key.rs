@@ -10,7 +10,9 @@ use std::fmt;
 pub struct AccountId(pub u64);
 
 /// A task as a person names it. The start time tells a reused pid from its predecessor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
 pub struct TaskKey {
     /// Thread group id: what user space calls the PID.
     pub tgid: u32,

@@ -24,6 +24,7 @@ pub mod filter;
 pub mod findings;
 pub mod frame;
 mod group_names;
+pub mod holdings;
 pub mod joined;
 pub mod key;
 pub mod limits;

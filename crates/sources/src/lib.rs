@@ -16,6 +16,7 @@ mod cpu_list;
 pub mod details;
 pub mod error;
 mod group_names;
+pub mod holdings;
 #[cfg_attr(not(feature = "bpf"), allow(dead_code))]
 mod kernel_programs;
 #[cfg(feature = "bpf")]

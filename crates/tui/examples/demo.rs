@@ -1,5 +1,6 @@
 //! The live view over made-up frames: `cargo run -p exactop-tui --example demo`.
 
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 use exactop_tui::{run, Begin, Deed, Host, Settings, Target};
 
@@ -17,6 +18,10 @@ impl Host for Pretend {
 
     fn has_exited(&mut self, _task: TaskKey) -> bool {
         false
+    }
+
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        Err(format!("{} holds nothing", wanted.key.tgid))
     }
 
     fn signal(&mut self, target: &Target, _signal: i32) -> Result<(), String> {

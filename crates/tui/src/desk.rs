@@ -6,6 +6,7 @@ use crate::app::target::Target;
 use crate::app::{past, Action, App};
 use crate::host::{Host, TuiError};
 use crossterm::event::Event;
+use exactop_model::holdings::Wanted;
 use exactop_model::timeline::{Direction, Noted, Travel};
 use exactop_model::{Feed, Frame};
 
@@ -75,7 +76,15 @@ impl<'a> Desk<'a> {
         }
         let feed = &mut self.feed;
         self.app.settle(&mut |rows, needs| feed.details(rows, needs));
+        if let Some(wanted) = self.app.has_to_look_into() {
+            self.look_into(wanted);
+        }
         after
+    }
+
+    fn look_into(&mut self, wanted: Wanted) {
+        let told = self.host.look_into(wanted);
+        self.app.looked_into(wanted, told);
     }
 
     /// What is done outside of the view.
@@ -260,6 +269,10 @@ impl<'a> Desk<'a> {
                 None => self.host.has_exited(key),
             };
             self.app.set_exited(exited);
+        }
+        // As of now, while it is shown.
+        if let Some(wanted) = self.app.looks_into() {
+            self.look_into(wanted);
         }
     }
 

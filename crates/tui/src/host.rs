@@ -3,6 +3,7 @@
 use crate::app::target::Limit;
 use crate::app::target::{Deed, Target};
 use crate::settings::Settings;
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 
 /// The things a view must not do by itself. Every error is one line for a person.
@@ -15,6 +16,12 @@ pub trait Host {
 
     /// Whether the process of a task has exited.
     fn has_exited(&mut self, task: TaskKey) -> bool;
+
+    /// What a process holds: of the one that is meant or of none.
+    ///
+    /// # Errors
+    /// Why it is not told.
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String>;
 
     /// Sends a signal to a process: to the one that is meant or to none.
     ///

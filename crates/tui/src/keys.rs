@@ -151,6 +151,8 @@ bindings! {
         Findings: [ch('!')], "findings with their figures, those that (! +2) counts, too; Enter: where more is seen";
         Open: [on(KeyCode::Enter)], "the process's page: threads, exited children, its CPUs";
         Calls: [ch('y')], "the process's system calls: how often, how long, with which errors";
+        Environment: [ch('e')], "the process's environment, where the kernel lets you read it";
+        Files: [ch('l')], "the process's open files: kind, how opened, position, name";
     }
     Rows {
         HideIdle: [ch('i')], "hide rows that used no CPU";

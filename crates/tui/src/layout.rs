@@ -66,14 +66,39 @@ pub struct CpuGrid {
 pub const CPU_GAP: u16 = 2;
 const FIGURE: u16 = 6;
 
-/// Cells for `cpus` CPUs on `width` columns and at most `max_lines` lines. CPUs beyond that have
-/// no cell.
-pub fn cpu_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
+/// CPUs that are shown one by one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cpus {
+    /// How many.
+    pub count: usize,
+    /// The largest of their numbers, which is larger than their count where some are offline.
+    pub last: u32,
+}
+
+impl Cpus {
+    /// So many, by number from 0 on.
+    pub fn without_gaps(count: usize) -> Cpus {
+        Cpus { count, last: count.saturating_sub(1) as u32 }
+    }
+
+    fn has_gaps(self) -> bool {
+        self != Cpus::without_gaps(self.count)
+    }
+}
+
+/// The digits of a number.
+fn digits(n: u32) -> u16 {
+    n.checked_ilog10().unwrap_or(0) as u16 + 1
+}
+
+/// Cells for `cpus` on `width` columns and at most `max_lines` lines. CPUs beyond that have no cell.
+pub fn cpu_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
+    let Cpus { count: cpus, last } = cpus;
     if cpus == 0 || max_lines == 0 {
         return None;
     }
     let count = cpus.min(usize::from(u16::MAX)) as u16;
-    let label = 3 + (count - 1).checked_ilog10().unwrap_or(0) as u16 + 1;
+    let label = 3 + digits(last);
     let fitting = |cell: u16| ((width + CPU_GAP) / (cell + CPU_GAP)).max(1);
     let grid = |least: u16| {
         let lines = count.div_ceil(fitting(least));
@@ -115,16 +140,15 @@ pub struct CpuStrip {
     pub figure: u16,
 }
 
-/// A strip of `cpus` CPUs on `width` columns and at most `max_lines` lines. It has all of them.
-pub fn cpu_strip(width: u16, cpus: usize, max_lines: u16) -> Option<CpuStrip> {
-    if cpus == 0 || max_lines == 0 {
+/// A strip of `cpus` on `width` columns and at most `max_lines` lines. It has all of them.
+pub fn cpu_strip(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuStrip> {
+    if cpus.count == 0 || max_lines == 0 {
         return None;
     }
-    let count = cpus.min(1 << 15) as u16;
-    let digits = |n: u16| n.checked_ilog10().unwrap_or(0) as u16 + 1;
+    let count = cpus.count.min(1 << 15) as u16;
     // `cpu64-127 `, where the first line of many has fewer digits.
-    let label = |first: u16| 3 + digits(first) + 1 + digits(count - 1) + 1;
-    let room = width.checked_sub(label(count - 1)).filter(|&room| room > 0)?;
+    let label = |first: u32| 3 + digits(first) + 1 + digits(cpus.last) + 1;
+    let room = width.checked_sub(label(cpus.last)).filter(|&room| room > 0)?;
     let fitting = 1 << room.ilog2();
     let mut per_mark: u16 = 1;
     while count.div_ceil(per_mark).div_ceil(fitting) > max_lines {
@@ -133,7 +157,9 @@ pub fn cpu_strip(width: u16, cpus: usize, max_lines: u16) -> Option<CpuStrip> {
     let marks = count.div_ceil(per_mark);
     let per_line = fitting.min(marks.next_power_of_two());
     let lines = marks.div_ceil(per_line);
-    let label = label((lines - 1) * per_line * per_mark);
+    let first =
+        if cpus.has_gaps() { cpus.last } else { u32::from((lines - 1) * per_line * per_mark) };
+    let label = label(first);
     let figure = if width >= label + per_line + FIGURE { FIGURE } else { 0 };
     Some(CpuStrip { per_line, lines, per_mark, label, figure })
 }
@@ -158,9 +184,9 @@ impl CpuPart {
 }
 
 /// Cells where all CPUs have one.
-fn whole_grid(width: u16, cpus: usize, max_lines: u16) -> Option<CpuGrid> {
+fn whole_grid(width: u16, cpus: Cpus, max_lines: u16) -> Option<CpuGrid> {
     cpu_grid(width, cpus, max_lines)
-        .filter(|grid| usize::from(grid.per_line) * usize::from(grid.lines) >= cpus)
+        .filter(|grid| usize::from(grid.per_line) * usize::from(grid.lines) >= cpus.count)
 }
 
 /// How CPUs are shown, on at most `room` lines.
@@ -176,7 +202,8 @@ fn cpu_part((width, height): (u16, u16), wants: Wants, room: u16) -> Option<CpuP
         PerCpu::Auto if height < CPUS_FROM => None,
         PerCpu::Auto => {
             let lines = (height / CPUS_OF).min(room);
-            let bars = whole_grid(width, cpus, lines).filter(|g| g.bar > 0 && cpus < STRIP_FROM);
+            let bars =
+                whole_grid(width, cpus, lines).filter(|g| g.bar > 0 && cpus.count < STRIP_FROM);
             bars.map(CpuPart::Cells).or_else(|| strip(lines))
         }
     }
@@ -228,7 +255,7 @@ impl Screen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wants {
     /// CPUs that there are.
-    pub cpus: usize,
+    pub cpus: Cpus,
     /// When they are shown one by one.
     pub per_cpu: PerCpu,
     /// There is a time line.

@@ -1,5 +1,6 @@
 //! What is shown before the first window was measured gives way to it.
 
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row};
 use exactop_testkit::{arranged, Made};
 use exactop_tui::app::target::{Deed, Limit, Target};
@@ -45,6 +46,10 @@ impl Host for Nobody {
 
     fn has_exited(&mut self, _: exactop_model::TaskKey) -> bool {
         false
+    }
+
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        Err(format!("{} holds nothing", wanted.key.tgid))
     }
 
     fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {

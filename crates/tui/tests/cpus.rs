@@ -90,6 +90,22 @@ fn every_cpu_has_its_character_up_to_many() {
     assert!(of_cpus.len() <= 3 && of_cpus.last().unwrap().contains("-1023 "), "{of_cpus:#?}");
 }
 
+/// Every second CPU of 256 is offline, and none of the source's.
+#[test]
+fn cpus_with_large_numbers_stand_below_each_other() {
+    let mut app = app(80, 24, 0);
+    let mut frame = arranged(&app.ask(), 0);
+    many(&mut frame, 128);
+    frame.cpus.iter_mut().for_each(|cpu| cpu.account.time.cpu *= 2);
+    app.accept(frame, &mut details);
+    app.look(&mut details);
+    let of_cpus = lines_of_cpus(&app);
+    let begins = |line: &String| line.find(|c: char| !c.is_ascii());
+    assert_eq!(of_cpus.len(), 2, "{of_cpus:#?}");
+    assert!(of_cpus[0].starts_with("cpu0-126 ") && of_cpus[1].starts_with("cpu128-254 "));
+    assert_eq!(begins(&of_cpus[0]), begins(&of_cpus[1]), "{of_cpus:#?}");
+}
+
 #[test]
 fn fewer_have_bars_where_these_take_few_lines() {
     let bars = |width, height, cpus| {

@@ -6,7 +6,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::layout::{
-    cpu_grid, cpu_strip, least_rest, place, screen, HeaderLine, Wants, Widths, CPU_GAP,
+    cpu_grid, cpu_strip, least_rest, place, screen, Cpus, HeaderLine, Wants, Widths, CPU_GAP,
 };
 use exactop_tui::{App, PerCpu, Settings};
 use proptest::prelude::*;
@@ -44,6 +44,7 @@ proptest! {
         width in 1u16..300, height in 1u16..100, cpus in 0usize..1100, recorded: bool, findings: bool,
         footer: bool, per_cpu in per_cpu(),
     ) {
+        let cpus = Cpus::without_gaps(cpus);
         let wants = Wants { cpus, per_cpu, recorded, findings, footer, reserved: false };
         if let Some(s) = screen(width, height, wants) {
             prop_assert_eq!(usize::from(s.status_y), s.header.len());
@@ -65,6 +66,7 @@ proptest! {
         per_cpu in per_cpu(),
     ) {
         let of = |findings| {
+            let cpus = Cpus::without_gaps(cpus);
             let wants = Wants { cpus, per_cpu, recorded, findings, reserved: true, footer };
             screen(width, height, wants)
         };
@@ -74,7 +76,7 @@ proptest! {
 
     #[test]
     fn cpu_cells_stay_on_the_line(width in 1u16..300, cpus in 1usize..5000, lines in 1u16..20) {
-        if let Some(g) = cpu_grid(width, cpus, lines) {
+        if let Some(g) = cpu_grid(width, Cpus::without_gaps(cpus), lines) {
             prop_assert!(g.lines <= lines);
             let used = g.per_line * (g.cell + CPU_GAP) - CPU_GAP;
             prop_assert!(used <= width || g.per_line == 1, "{g:?} on {width}");
@@ -83,16 +85,19 @@ proptest! {
 
     #[test]
     fn a_strip_has_all_cpus_and_stays_on_the_line(
-        width in 1u16..300, cpus in 1usize..5000, lines in 1u16..20,
+        width in 1u16..300, cpus in 1usize..5000, lines in 1u16..20, offline in 0u32..5000,
     ) {
-        if let Some(s) = cpu_strip(width, cpus, lines) {
+        let all = Cpus::without_gaps(cpus);
+        let all = Cpus { last: all.last + offline, ..all };
+        if let Some(s) = cpu_strip(width, all, lines) {
+            prop_assert!(usize::from(s.label) > format!("cpu-{}", all.last).len(), "{s:?}");
             prop_assert!(s.lines <= lines);
             prop_assert!(s.label + s.per_line + s.figure <= width, "{s:?} on {width}");
             let [marks, per_mark] = [s.per_line * s.lines, s.per_mark].map(usize::from);
             prop_assert!(marks * per_mark >= cpus, "{s:?} of {cpus}");
             prop_assert!(marks - usize::from(s.per_line) < cpus.div_ceil(per_mark), "an empty line");
         }
-        prop_assert!(width < 40 || cpu_strip(width, cpus, lines).is_some());
+        prop_assert!(width < 40 || cpu_strip(width, all, lines).is_some());
     }
 
 }

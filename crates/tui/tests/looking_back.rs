@@ -2,6 +2,7 @@
 //! closed meanwhile, and the way back to now.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
@@ -119,6 +120,10 @@ impl Host for Nobody {
         false
     }
 
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
+    }
+
     fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
         panic!("nobody is signalled");
     }
@@ -223,6 +228,14 @@ fn who_is_gone_by_now_cannot_be_acted_on() {
         press(desk, KeyCode::Esc);
         typed(desk, "k");
         assert!(desk.app().prompt().is_some(), "now it asks");
+    });
+}
+
+#[test]
+fn windows_that_are_over_have_nobodys_environment() {
+    with_desk(3, |desk, _| {
+        typed(desk, "[e");
+        assert!(picture(desk).contains("no environment: "), "{}", picture(desk));
     });
 }
 

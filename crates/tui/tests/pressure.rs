@@ -64,6 +64,15 @@ fn a_key_puts_pressure_and_disks_in_the_memorys_place() {
     assert!(picture(&app).contains("Mem 3.9G") && !app.ask().needs.has(Needs::PRESSURE));
 }
 
+/// Who has paused looks at this window: a key that shows something else of it takes it from nobody.
+#[test]
+fn a_paused_window_stays_and_says_when_disks_are_known() {
+    let mut app = app(80, 24);
+    press(&mut app, KeyCode::Char('p'));
+    assert_eq!(press(&mut app, KeyCode::Char('b')), Action::Draw);
+    assert!(picture(&app).contains("Disk - (paused: known "), "{}", picture(&app));
+}
+
 #[test]
 fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has() {
     let mut app = App::new(Settings::default()).unwrap();

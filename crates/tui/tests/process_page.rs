@@ -2,6 +2,7 @@
 //! lives until someone looked and found it gone.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;
@@ -53,6 +54,10 @@ impl Host for Knows {
     fn has_exited(&mut self, task: TaskKey) -> bool {
         assert_eq!(task.tgid, PID);
         !self.0.get()
+    }
+
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        Err(format!("{} holds nothing", wanted.key.tgid))
     }
 
     fn signal(&mut self, target: &Target, _: i32) -> Result<(), String> {

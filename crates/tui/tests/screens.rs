@@ -90,11 +90,15 @@ fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
         let pretend = |frame: &mut Frame| {
             let rows = frame.rows.iter_mut().filter(|row| row.key.tgid == 990);
             rows.for_each(|row| row.ident.comm = Comm::new(b"[kworker/0:9]"));
+            // A helper of the kernel's, which is no thread of its own.
+            let exited = frame.exited.iter_mut().filter(|row| row.ident.comm.0.starts_with(b"ls"));
+            exited.for_each(|row| (row.ident.ppid, row.ident.comm) = (2, Comm::new(b"kmodhelper")));
         };
         show(&mut app, pretend);
         let tasks = |seen: &str| seen.lines().find(|l| l.contains("Tasks ")).map(String::from);
         let before = picture(&app);
         assert!(before.contains(" [rcu_preempt]") && before.contains(" [kthreadd]"), "{before}");
+        assert!(before.contains("kmodhelper"), "{before}");
         if !command_line {
             assert!(before.contains(" \\[kworker/0:9]"), "{before}");
         }
@@ -103,6 +107,7 @@ fn kernel_threads_are_set_apart_and_hidden_by_a_key() {
         show(&mut app, pretend);
         let after = picture(&app);
         assert!(!after.contains("rcu_preempt") && !after.contains("kthreadd"), "{after}");
+        assert!(!after.contains("kmodhelper"), "{after}");
         assert!(after.contains("kernel threads hidden") && after.contains("sshd:") == command_line);
         assert_eq!(tasks(&before), tasks(&after), "the header counts everyone");
     }

@@ -2,6 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_fuzzing::Choices;
+use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
@@ -160,6 +161,10 @@ impl Host for Nobody {
         panic!("who lives now says nothing of then");
     }
 
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        panic!("{} is of the past: nobody looks into it", wanted.key.tgid)
+    }
+
     fn signal(&mut self, _: &Target, _: i32) -> Result<(), String> {
         panic!("nobody is signalled");
     }
@@ -300,6 +305,36 @@ fn what_needs_a_living_machine_says_that_this_is_a_recording() {
         for key in ["k", "r", "gw", "x"] {
             typed(desk, key);
             assert!(picture(desk).contains("this is a recording"), "{key}: {}", picture(desk));
+        }
+    });
+}
+
+#[test]
+fn what_a_process_held_is_in_no_recording_which_says_so() {
+    for (key, part) in [("e", "no environment: "), ("l", "no open files: ")] {
+        with_desk(100, 24, |desk, _| {
+            typed(desk, key);
+            let screen = picture(desk);
+            assert!(screen.contains(part) && screen.contains("never kept"), "{screen}");
+        });
+    }
+}
+
+#[test]
+fn what_works_on_the_living_only_is_not_offered_and_disks_are_not_promised() {
+    with_desk(100, 24, |desk, _| {
+        typed(desk, "b");
+        assert!(picture(desk).contains("Disk - (never recorded)"), "{}", picture(desk));
+        press(desk, KeyCode::Down, KeyModifiers::NONE);
+        for (key, there, gone) in [
+            (KeyCode::Enter, "y calls", "k kill"),
+            (KeyCode::Esc, "", ""),
+            (KeyCode::Char('g'), "Enter its processes", "x quota"),
+        ] {
+            press(desk, key, KeyModifiers::NONE);
+            let screen = picture(desk);
+            let keys = screen.lines().last().unwrap_or_default();
+            assert!(keys.contains(there) && (gone.is_empty() || !keys.contains(gone)), "{keys}");
         }
     });
 }

@@ -121,15 +121,61 @@ impl Line {
         Line { pid: "-".into(), figures, elapsed: "-".into(), name: format!("[{name}]") }
     }
 
-    fn text(&self, window_ns: u64) -> String {
+    fn text(&self, window_ns: u64, shown: &Shown) -> String {
         let percent = |ns: u64| format!("{:.2}", ns as f64 * 100.0 / window_ns.max(1) as f64);
         let mut line = format!("{:>7} ", self.pid);
-        for cell in self.figures.cells() {
+        for (cell, _) in self.figures.cells().iter().zip(shown.cells).filter(|(_, shown)| *shown) {
             let text = cell.known().map_or("-".into(), percent);
             line.push_str(&format!("{text:>7}{}", cell.mark()));
         }
-        line.push_str(&format!("{:>7} {}", self.elapsed, self.name));
+        if shown.elapsed {
+            line.push_str(&format!("{:>7} ", self.elapsed));
+        }
+        line.push_str(&self.name);
         line.trim_end().into()
+    }
+}
+
+/// Columns that have room.
+struct Shown {
+    cells: [bool; CELLS],
+    elapsed: bool,
+}
+
+const CELLS: usize = 7;
+/// A column with the blank beside it.
+const COLUMN: usize = 8;
+/// The columns that a name keeps.
+const NAME: usize = 8;
+/// The cells that give way, in this order, when `Elap+` has: parts of sums that stay.
+const GIVE_WAY: [usize; 4] = [5, 2, 4, 3];
+
+impl Shown {
+    /// On a screen of so many columns; `None`: all.
+    fn on(width: Option<usize>) -> Shown {
+        let mut shown = Shown { cells: [true; CELLS], elapsed: true };
+        let lacks = |shown: &Shown| width.is_some_and(|width| shown.width() + NAME > width);
+        if lacks(&shown) {
+            shown.elapsed = false;
+        }
+        for cell in GIVE_WAY {
+            if lacks(&shown) {
+                shown.cells[cell] = false;
+            }
+        }
+        shown
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().filter(|shown| **shown).count();
+        COLUMN * (1 + cells + usize::from(self.elapsed))
+    }
+
+    fn row(&self, [pid, cells @ .., elapsed, name]: [&str; CELLS + 3]) -> String {
+        let cells = cells.iter().zip(self.cells).filter(|(_, shown)| *shown);
+        let titles = cells.map(|(title, _)| title).chain(self.elapsed.then_some(&elapsed));
+        let titles: String = titles.map(|title| format!(" {title:>7}")).collect();
+        format!("{pid:>7}{titles} {name}")
     }
 }
 
@@ -149,34 +195,38 @@ fn name(row: &Row, page: &Page) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn write(out: &mut dyn Write, page: &Page, rows: Option<usize>) -> io::Result<()> {
+    write_on(out, page, rows, None)
+}
+
+/// The same on a screen of so many columns, where names stay and parts of sums give way.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_on(
+    out: &mut dyn Write,
+    page: &Page,
+    rows: Option<usize>,
+    width: Option<usize>,
+) -> io::Result<()> {
+    let shown = Shown::on(width);
     let window_ns = page.frame.length_ns();
     let lines = lines(page);
     let mut sum = Figures::default();
     lines.iter().for_each(|line| sum.add(&line.figures));
-    writeln!(out, "{}", row(HEADING))?;
-    writeln!(out, "{}", row(UNITS))?;
+    writeln!(out, "{}", shown.row(HEADING))?;
+    writeln!(out, "{}", shown.row(UNITS))?;
     for line in lines.iter().take(rows.unwrap_or(usize::MAX)) {
-        writeln!(out, "{}", line.text(window_ns))?;
+        writeln!(out, "{}", line.text(window_ns, &shown))?;
     }
     let elapsed = page.context.boottime_ns.map_or("-".into(), hours);
     let sum = Line { pid: "V:V:S".into(), figures: sum, elapsed, name: String::new() };
-    writeln!(out, "{}", sum.text(window_ns))
+    writeln!(out, "{}", sum.text(window_ns, &shown))
 }
 
-const HEADING: [&str; 10] =
+const HEADING: [&str; CELLS + 3] =
     ["pid", "user", "sys", "ste", "cuser", "csys", "cste", "total", "Elap+", "Name"];
-const UNITS: [&str; 10] = ["(#)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(hm)", "(str)"];
-
-fn row([pid, rest @ ..]: [&str; 10]) -> String {
-    let mut line = format!("{pid:>7}");
-    for (at, title) in rest.iter().enumerate() {
-        match at {
-            8 => line.push_str(&format!(" {title}")),
-            _ => line.push_str(&format!(" {title:>7}")),
-        }
-    }
-    line
-}
+const UNITS: [&str; CELLS + 3] =
+    ["(#)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(%)", "(hm)", "(str)"];
 
 /// Rows that took CPU time, largest total first unless another order is asked for, and what belongs
 /// to nobody.

@@ -100,6 +100,29 @@ fn the_precise_top_has_units_and_a_sum() {
 }
 
 #[test]
+fn the_precise_top_keeps_names_on_a_narrow_screen() {
+    let page = page(&precise_plan(), SourceKind::Ledger);
+    for width in [32, 40, 60, 80, 100] {
+        let mut out = Vec::new();
+        ptop::write_on(&mut out, &page, None, Some(width)).expect("memory takes it");
+        let text = String::from_utf8(out).expect("text");
+        let heading = text.lines().next().expect("a heading");
+        let name = heading.find(" Name").expect("a name") + 1;
+        assert!(name + 8 <= width.max(40), "{width}: {heading}");
+        assert_eq!(heading.contains("Elap+"), width >= 80, "{heading}");
+        for line in text.lines().skip(2) {
+            let total: Vec<&str> = heading[..name].split_whitespace().collect();
+            assert_eq!(
+                line[..name.min(line.len())].split_whitespace().count(),
+                total.len(),
+                "{line}"
+            );
+        }
+        assert!(["user", "sys", "total"].iter().all(|title| heading.contains(title)), "{heading}");
+    }
+}
+
+#[test]
 fn the_precise_tops_sum_is_all_that_was_taken() {
     let page = page(&precise_plan(), SourceKind::Ledger);
     let text = precise(&precise_plan(), SourceKind::Ledger, None);

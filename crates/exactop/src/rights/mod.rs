@@ -67,6 +67,20 @@ pub fn reduce_beside(role: Role, source: Origin, beside: &Beside) -> Reduced {
     Reduced { no_new_privs, capabilities, files, calls }
 }
 
+/// Gives up what the process that reads for the live view does not need: everything but looking into
+/// others as root may, and every system call but a few. Landlock would let it look into nobody.
+pub fn reduce_reader() {
+    use rustix::thread::CapabilitySet as Caps;
+    // A file with capabilities is no leave to read what its user may not.
+    let kept = match rustix::process::geteuid().is_root() {
+        true => Caps::SYS_PTRACE | Caps::DAC_READ_SEARCH,
+        false => Caps::empty(),
+    };
+    no_new_privs();
+    capabilities::keep(kept, Caps::empty());
+    calls::fence_reader();
+}
+
 fn no_new_privs() -> Measure {
     match rustix::thread::set_no_new_privs(true) {
         Ok(()) => Measure::On("no program that it starts gets more rights".into()),

@@ -1,7 +1,7 @@
 //! Every documented key, and what the pages behind them show.
 
 use crate::helpers::processes::Load;
-use crate::helpers::run::without_ledger;
+use crate::helpers::run::{program, without_ledger};
 use crate::helpers::terminal::Terminal;
 use crate::screen::{books, harmless, table};
 use exactop_tui::keys::{HelpSection, KeyCommand, BINDINGS};
@@ -143,6 +143,50 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
         Command::new("taskset").args(["-cp", &cpu, &pid]).output().expect("taskset(1)");
         t.screen().contains("moved by ").then_some(())
     });
+}
+
+/// The view that asks is fenced in, and lets another process read.
+#[test]
+fn a_process_has_its_environment_and_its_open_files() {
+    let script = "exec 7</etc/hostname; while :; do sleep 0.02; done";
+    let mut command = Command::new("/bin/sh");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.args(["-c", script]).env_clear().env("PATH", path);
+    command.env("MARK", "here\x1b[2Jand there");
+    let load = Load::start(&mut command);
+    let terminal = Terminal::live(100, 40, &format!("{OPTIONS} -p {}", load.pid()));
+    terminal.shows(" sh");
+    terminal.keys(&["e"]);
+    terminal.shows("MARK=here\\x1b[2Jand there");
+    terminal.passes(|screen| harmless(&terminal, screen).and_then(|()| books(screen).map(drop)));
+    terminal.keys(&["l"]);
+    terminal.passes(|screen| {
+        harmless(&terminal, screen)?;
+        let file = screen.lines().find(|line| line.ends_with("/etc/hostname"));
+        let words: Vec<&str> = file.ok_or("no such file")?.split_whitespace().collect();
+        match words.first() == Some(&"7") && words[1] == "file" && words[2] == "r" {
+            true => Ok(()),
+            false => Err(format!("{words:?}")),
+        }
+    });
+    drop(load);
+    terminal.shows("has exited");
+}
+
+#[test]
+fn of_somebody_elses_process_a_plain_user_is_told_that_he_may_not_look() {
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: another user takes root");
+    }
+    let load = Load::shell("while :; do sleep 0.02; done");
+    let terminal = Terminal::new(100, 30, &[]);
+    let user = "env HOME=/ XDG_CONFIG_HOME=/nowhere setpriv --reuid 65534 --clear-groups";
+    terminal.line(&format!("clear; {user} {} {OPTIONS} -p {}", program(), load.pid()));
+    terminal.shows(" sh");
+    terminal.keys(&["e"]);
+    terminal.shows("no environment: the kernel does not let this user look");
+    terminal.keys(&["l"]);
+    terminal.shows("no open files: the kernel does not let this user look");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! What the live view has, at rest and while someone asks for something.
 
-use crate::helpers::processes::Load;
-use crate::helpers::rights::{documented, field, of};
+use crate::helpers::processes::{children, is_over, send, wait_until, Load, KILL};
+use crate::helpers::rights::{documented, field, of, Capabilities};
 use crate::helpers::terminal::Terminal;
+use std::path::Path;
 
 #[test]
 fn the_live_view_keeps_what_the_document_says() {
@@ -11,6 +12,31 @@ fn the_live_view_keeps_what_the_document_says() {
     terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
     assert_eq!(of(&pid), documented("live view", "procfs"));
     assert_eq!(field(&pid, "NoNewPrivs:"), "1");
+}
+
+/// Of a user who is not root it keeps none.
+#[test]
+fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
+    const READER: u64 = 1 << 2 | 1 << 19;
+    let terminal = Terminal::live(100, 30, "--source procfs -d 0.2");
+    let view = terminal.child();
+    let reader = terminal.wait("a reader", |_| children(view).first().copied());
+    let pid = reader.to_string();
+    terminal.wait("a fence", |_| (field(&pid, "Seccomp:") == "2").then_some(()));
+    assert_eq!(field(&pid, "Name:"), "exactop-reader");
+    let kept = if rustix::process::geteuid().is_root() { READER } else { 0 };
+    let kept = kept & of("self").permitted;
+    assert_eq!(of(&pid), Capabilities { effective: kept, permitted: kept });
+    assert_eq!(field(&pid, "NoNewPrivs:"), "1");
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors");
+    let open =
+        open.map(|entry| std::fs::read_link(entry.expect("an entry").path()).expect("a link"));
+    let (sockets, others): (Vec<_>, Vec<_>) =
+        open.partition(|path| path.to_string_lossy().starts_with("socket:"));
+    assert!(others.iter().all(|path| path == Path::new("/dev/null")), "{others:?}");
+    assert!(!sockets.is_empty() && sockets.iter().all(|socket| *socket == sockets[0]));
+    send(view, KILL);
+    wait_until("its end", || is_over(reader));
 }
 
 #[test]

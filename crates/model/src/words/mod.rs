@@ -5,6 +5,7 @@ pub mod books;
 mod cells;
 pub mod cgroups;
 pub mod findings;
+pub mod holdings;
 pub mod losses;
 pub mod moves;
 pub mod named_sums;

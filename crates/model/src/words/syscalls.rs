@@ -1,6 +1,7 @@
 //! System calls in words, the same in every view.
 
 use crate::on_demand::syscalls::{Failures, SyscallWindow};
+use crate::words::plural::things;
 use crate::words::units::{rate, thousands};
 
 /// Errors that are shown of a row.
@@ -24,10 +25,51 @@ pub fn sum(calls: &SyscallWindow) -> String {
     };
     let (all, errors, open) = (of(|r| r.calls), of(|r| r.errors), of(|r| r.in_flight));
     let rate = rate(all, calls.seconds());
-    let mut text =
-        format!("{} calls ({rate} a second), {} failed", thousands(all), thousands(errors));
+    let mut text = format!(
+        "{} {} ({rate} a second), {} failed",
+        thousands(all),
+        things(all, "call"),
+        thousands(errors)
+    );
     if open > 0 {
         text += &format!(", {} not returned yet", thousands(open));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::on_demand::losses::Losses;
+    use crate::on_demand::syscalls::{SyscallRow, SyscallsBy};
+    use crate::on_demand::SyscallNr;
+
+    fn window(calls: u64) -> SyscallWindow {
+        let row = SyscallRow {
+            who: None,
+            nr: SyscallNr(0),
+            calls,
+            untimed: 0,
+            errors: 1,
+            total_ns: 0,
+            max_ns: None,
+            in_flight: 0,
+            oldest_ns: None,
+        };
+        SyscallWindow {
+            t0_ns: 0,
+            t1_ns: 1_000_000_000,
+            by: SyscallsBy::Call,
+            rows: vec![row],
+            failures: Vec::new(),
+            dispatches: Vec::new(),
+            losses: Losses::default(),
+        }
+    }
+
+    #[test]
+    fn one_call_is_not_several() {
+        assert!(sum(&window(1)).starts_with("1 call ("), "{}", sum(&window(1)));
+        assert!(sum(&window(1_200)).starts_with("1,200 calls ("), "{}", sum(&window(1_200)));
+    }
 }

@@ -134,8 +134,8 @@ impl App {
             KeyCommand::Pressure => {
                 self.shows_pressure = !self.shows_pressure;
                 match self.past {
-                    // It is read at both ends of a window.
-                    None if self.shows_pressure => Action::Refresh,
+                    // It is read at both ends of a window; who has paused looks at this one.
+                    None if self.shows_pressure && !self.paused => Action::Refresh,
                     _ => Action::Draw,
                 }
             }
@@ -193,6 +193,8 @@ impl App {
             }
             KeyCommand::Open => self.open_process(Shows::Overview),
             KeyCommand::Calls => self.open_process(Shows::Calls),
+            KeyCommand::Environment => self.open_process(Shows::Environment),
+            KeyCommand::Files => self.open_process(Shows::Files),
             KeyCommand::Groups => self.open_groups(),
             KeyCommand::Sums => self.open_sums(),
             KeyCommand::Findings => self.open_findings(),
@@ -266,8 +268,8 @@ impl App {
         };
         self.page = Page::Process(ProcessPage { shows, ..ProcessPage::new(key) });
         match shows {
-            Shows::Overview => self.rearranged(),
             Shows::Calls => self.attaching(),
+            Shows::Overview | Shows::Environment | Shows::Files => self.rearranged(),
         }
     }
 
@@ -285,12 +287,15 @@ impl App {
         let Page::Process(page) = &mut self.page else { return Action::Draw };
         scroll_lines(&mut page.top, command, lines);
         let to = match command {
-            KeyCommand::Calls if page.shows == Shows::Calls => Some(Shows::Overview),
             KeyCommand::Calls => Some(Shows::Calls),
+            KeyCommand::Environment => Some(Shows::Environment),
+            KeyCommand::Files => Some(Shows::Files),
             KeyCommand::Back if page.shows != Shows::Overview => Some(Shows::Overview),
             _ => None,
         };
-        if let Some(shows) = to {
+        if let Some(to) = to {
+            // The key goes there and back.
+            let shows = if page.shows == to { Shows::Overview } else { to };
             (page.shows, page.top) = (shows, 0);
             return self.attaching();
         }

@@ -8,6 +8,7 @@ pub mod events;
 pub mod findings;
 mod folding;
 pub mod groups;
+pub mod holdings;
 pub mod looking;
 pub mod marking;
 pub(crate) mod members;
@@ -23,7 +24,7 @@ pub mod sums;
 pub mod tags;
 pub mod target;
 
-use crate::layout::{self, Placed, Screen, Wants, Widths};
+use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
@@ -168,6 +169,8 @@ pub struct App {
     pub(crate) column_offset: usize,
     pub(crate) command_offset: usize,
     pub(crate) paused: bool,
+    /// What the process of the open page holds.
+    pub(crate) holdings: Option<holdings::Told>,
     /// Where in a recording it is, if it is of one.
     pub(crate) past: Option<Past>,
     /// How busy the machine was until now.
@@ -222,6 +225,7 @@ impl App {
             column_offset: 0,
             command_offset: 0,
             paused: false,
+            holdings: None,
             past: None,
             recent: Recent::default(),
             sums_by: By::ALL[0],
@@ -364,7 +368,10 @@ impl App {
 
     /// What wants a place on it. CPUs that nobody asked for have none on the pages, which are full.
     pub(crate) fn wants(&self) -> Wants {
-        let cpus = self.frame().map_or(0, |frame| frame.cpus.len());
+        let cpus = self.frame().map_or(Cpus::default(), |frame| Cpus {
+            count: frame.cpus.len(),
+            last: frame.cpus.iter().map(|cpu| cpu.account.time.cpu).max().unwrap_or(0),
+        });
         let per_cpu = match (self.settings.per_cpu, &self.page) {
             (PerCpu::Auto, Page::Table) => PerCpu::Auto,
             (PerCpu::Auto, _) => PerCpu::Never,

@@ -51,7 +51,7 @@ impl App {
         match self.process_page().map(|page| page.shows) {
             Some(Shows::Overview) => Needs::MOVES,
             Some(Shows::Calls) => Needs::SYSCALLS,
-            None => Needs::NONE,
+            Some(Shows::Environment | Shows::Files) | None => Needs::NONE,
         }
     }
 

@@ -12,6 +12,10 @@ pub enum Shows {
     Overview,
     /// Its system calls.
     Calls,
+    /// What it was started with.
+    Environment,
+    /// Its open files.
+    Files,
 }
 
 /// Which process, and how far down its threads the screen is.

@@ -51,15 +51,17 @@ const KEPT: [Hint; 7] = [
     ("q", "quit", 17),
 ];
 
-const PROCESS: [Hint; 8] = [
+const PROCESS: [Hint; 10] = [
     ("h", "help", 18),
     ("Esc", "back", 20),
-    ("y", "system calls", 19),
-    ("m", "states", 15),
-    ("g", "its group", 14),
-    ("↑↓", "threads", 13),
-    ("k", "kill", 17),
-    ("r", "nice", 16),
+    ("y", "calls", 19),
+    ("e", "environment", 15),
+    ("l", "files", 16),
+    ("m", "states", 14),
+    ("g", "its group", 13),
+    ("↑↓", "threads", 12),
+    ("k", "kill", 18),
+    ("r", "nice", 11),
 ];
 
 const CALLS: [Hint; 5] = [
@@ -67,6 +69,15 @@ const CALLS: [Hint; 5] = [
     ("Esc", "its page", 20),
     ("↑↓", "scroll", 16),
     ("g", "its group", 14),
+    ("k", "kill", 17),
+];
+
+const HOLDINGS: [Hint; 6] = [
+    ("h", "help", 18),
+    ("Esc", "its page", 20),
+    ("↑↓", "scroll", 19),
+    ("e", "environment", 16),
+    ("l", "files", 15),
     ("k", "kill", 17),
 ];
 
@@ -98,11 +109,21 @@ const FINDINGS: [Hint; 4] = [
     ("Enter", "where more is seen", 19),
 ];
 
-fn hints(app: &App) -> &'static [Hint] {
+/// Keys that act on who is there: in windows that are over nobody is.
+const ACTING: [&str; 4] = ["k", "r", "w", "x"];
+
+/// Those that work.
+fn hints(app: &App) -> impl Iterator<Item = &'static Hint> {
+    let acts = app.past.is_none();
+    of_page(app).iter().filter(move |(key, ..)| acts || !ACTING.contains(key))
+}
+
+fn of_page(app: &App) -> &'static [Hint] {
     match (app.page(), &app.past) {
         (Page::Process(page), _) => match page.shows {
             Shows::Overview => &PROCESS,
             Shows::Calls => &CALLS,
+            Shows::Environment | Shows::Files => &HOLDINGS,
         },
         (Page::Groups(_), _) => &GROUPS,
         (Page::Sums(_), _) => &SUMS,
@@ -119,7 +140,7 @@ pub(super) fn draw(app: &App, y: u16, theme: Theme, buf: &mut Buffer) {
     let piece = |&(key, word, rank): &Hint| {
         Piece::new(rank, theme, Ink::Strong, key).and(theme, Ink::Dim, format!(" {word}"))
     };
-    let pieces = hints(app).iter().map(piece).collect();
+    let pieces = hints(app).map(piece).collect();
     let line: Line = pack(pieces, "  ", usize::from(buf.area.width));
     put(buf, 0, y, u16::MAX, &line);
 }
@@ -133,7 +154,7 @@ mod tests {
     /// The keys of a hint that are letters and signs are keys of the view.
     #[test]
     fn every_key_that_is_named_is_one() {
-        let all = [&LIVE[..], &KEPT, &PAST, &PROCESS, &CALLS, &GROUPS, &SUMS, &FINDINGS];
+        let all = [&LIVE[..], &KEPT, &PAST, &PROCESS, &CALLS, &HOLDINGS, &GROUPS, &SUMS, &FINDINGS];
         let names: Vec<String> = BINDINGS.iter().flat_map(|b| b.keys).map(|k| k.name()).collect();
         for (key, word, _) in all.into_iter().flatten() {
             let named = |c: char| {

@@ -284,7 +284,7 @@ fn tasks(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
 /// The memory, with the pressure where there is room; or pressure and disk I/O in its place.
 fn beside(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     if app.shows_pressure {
-        return pressure::line(frame, theme);
+        return pressure::line(app, frame, theme);
     }
     let mut pieces = memory(frame, theme);
     pieces.extend(pressure::pressure(frame, theme, [2, 1]));

@@ -65,8 +65,8 @@ fn lines(frame: &Frame, width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines.push(title("Events (those of this window stand above)", theme));
     for kind in ErrorKind::ALL {
         let then = if kind.inexact() { " The window is inexact." } else { "" };
-        let text = format!("{}{then}", kind.meaning());
-        lines.extend(entry(kind.id(), &text, 14, width, theme));
+        let text = format!("{}{then} In JSON and docs: {}.", kind.meaning(), kind.id());
+        lines.extend(entry(kind.short(), &text, 26, width, theme));
     }
     lines.push(Line::default());
     lines.push(title("Words", theme));

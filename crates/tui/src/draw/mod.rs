@@ -10,6 +10,7 @@ mod footer;
 mod groups;
 pub mod header;
 mod help;
+mod holdings;
 mod pressure;
 mod process;
 mod states;

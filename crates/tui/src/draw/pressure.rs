@@ -2,6 +2,7 @@
 
 use super::text::Piece;
 use super::theme::{Ink, Theme};
+use crate::app::App;
 use exactop_model::words::units::size;
 use exactop_model::Frame;
 
@@ -22,14 +23,14 @@ pub(super) fn pressure(frame: &Frame, theme: Theme, ranks: [u8; 2]) -> Vec<Piece
 }
 
 /// The line in the memory's place.
-pub(super) fn line(frame: &Frame, theme: Theme) -> Vec<Piece> {
+pub(super) fn line(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let mut pieces = pressure(frame, theme, [9, 8]);
     if pieces.is_empty() {
         pieces.push(Piece::new(9, theme, Ink::Dim, "PSI -"));
     }
     let head = Piece::new(7, theme, Ink::Plain, "· Disk");
     pieces.push(match frame.system.disk {
-        None => head.and(theme, Ink::Dim, " - (known from the next window on)"),
+        None => head.and(theme, Ink::Dim, format!(" - ({})", why_no_disk(app))),
         Some(disk) => {
             let rate = |bytes: f64| format!(" {}/s", size(bytes.max(0.0) as u64));
             head.and(theme, Ink::Strong, rate(disk.read))
@@ -39,4 +40,14 @@ pub(super) fn line(frame: &Frame, theme: Theme) -> Vec<Piece> {
         }
     });
     pieces
+}
+
+/// It is a difference, and of what is read while somebody looks.
+fn why_no_disk(app: &App) -> &'static str {
+    match (&app.past, app.is_paused()) {
+        (Some(past), _) if past.kept => "read of windows that go on",
+        (Some(_), _) => "never recorded",
+        (None, true) => "paused: known from the second window on",
+        (None, false) => "known from the next window on",
+    }
 }

@@ -44,6 +44,11 @@ pub(super) fn draw(
             view.put_lines(&head, screen.heading_y, buf);
             return super::calls::draw(&view, screen.heading_y + 2, buf);
         }
+        Shows::Environment | Shows::Files => {
+            let Some(part) = page.shows.part() else { return };
+            view.put_lines(&head, screen.heading_y, buf);
+            return super::holdings::draw(&view, part, screen.heading_y + 2, buf);
+        }
     }
     let threads_need = (1 + page.thread_rows(frame).len()).min(4);
     let most = usize::from(screen.body_rows + 1).saturating_sub(threads_need);

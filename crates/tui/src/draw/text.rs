@@ -46,6 +46,26 @@ pub fn cut_middle(text: &str, width: usize) -> String {
     head + &text[from..]
 }
 
+/// Text in lines of at most `width`, broken anywhere: nothing of it is left out. All but the first are
+/// indented.
+pub fn folded(text: &str, width: usize, indent: usize) -> Vec<String> {
+    let indent = indent.min(width / 2);
+    let mut lines = vec![String::new()];
+    let mut room = width;
+    for c in text.chars() {
+        let w = c.width().unwrap_or(0);
+        if w > room && room < width {
+            lines.push(" ".repeat(indent));
+            room = width - indent;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(c);
+        }
+        room = room.saturating_sub(w);
+    }
+    lines
+}
+
 /// Cuts and pads text to exactly a width. A figure is never cut: a part of a number is a wrong
 /// number, so it becomes `*`.
 pub fn cell(text: &str, width: usize, left: bool) -> String {
@@ -208,6 +228,21 @@ mod tests {
             assert_eq!(cell(text, width, false).width(), width, "{text} in {width}");
         }
         assert_eq!(cell("12345", 4, false), "   *");
+    }
+
+    #[test]
+    fn what_is_folded_is_all_there() {
+        assert_eq!(folded("abcdefgh", 4, 2), ["abcd", "  ef", "  gh"]);
+        assert_eq!(
+            (folded("abcd", 4, 2), folded("", 4, 2)),
+            (vec!["abcd".into()], vec![String::new()])
+        );
+        for width in 2..12 {
+            let lines = folded("日本語 a long line é日本語", width, 2);
+            assert!(lines.iter().all(|line| line.width() <= width.max(3)), "{lines:?} in {width}");
+            let text: String = lines.concat().split_whitespace().collect();
+            assert_eq!(text, "日本語alonglineé日本語", "in {width}");
+        }
     }
 
     #[test]

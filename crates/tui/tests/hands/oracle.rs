@@ -9,7 +9,7 @@ use exactop_tui::app::question::Question;
 use exactop_tui::app::Page;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
-use exactop_tui::layout::{screen, Wants};
+use exactop_tui::layout::{screen, Cpus, Wants};
 use exactop_tui::{App, Deed, Target};
 use ratatui::style::Modifier;
 
@@ -78,7 +78,7 @@ impl Oracle {
         self.held = app.selected().is_some();
         self.seen = Screen { selected: app.selected(), ..Screen::default() };
         let (width, height) = canvas.size();
-        let (cpus, per_cpu) = (2, app.settings().per_cpu);
+        let (cpus, per_cpu) = (Cpus::without_gaps(2), app.settings().per_cpu);
         let findings = app.frame().is_some_and(|frame| !frame.findings.is_empty());
         let reserved = app.settings().findings;
         let footer = app.settings().footer;

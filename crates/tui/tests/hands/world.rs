@@ -3,6 +3,7 @@
 
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::{Finding, Waited, What};
+use exactop_model::holdings::{Environment, Holdings, Wanted};
 use exactop_model::{
     Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, SourceKind, Still, TaskKey,
 };
@@ -308,6 +309,13 @@ impl Host for Acts {
 
     fn has_exited(&mut self, task: TaskKey) -> bool {
         !self.0.borrow().lives(task)
+    }
+
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        match self.0.borrow().lives(wanted.key) {
+            true => Ok(Holdings::Environment(Environment::default())),
+            false => Err("it has exited".into()),
+        }
     }
 
     fn signal(&mut self, target: &Target, _signal: i32) -> Result<(), String> {

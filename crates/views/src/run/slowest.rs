@@ -3,6 +3,7 @@
 use super::{named, seconds};
 use exactop_model::escape::{escape, harmless};
 use exactop_model::run::{Single, Tree};
+use exactop_model::words::plural::things;
 use exactop_model::words::units::thousands;
 use serde_json::{json, Value};
 
@@ -31,12 +32,10 @@ pub(super) fn lines(tree: &Tree) -> Vec<String> {
         lines.push(named("", "(name): gone before its command line could be read".into()));
     }
     if slowest.lost > 0 {
-        let lost = thousands(slowest.lost);
+        let (lost, exits) = (thousands(slowest.lost), things(slowest.lost, "exit"));
         lines.push(named(
             "",
-            format!(
-                "of {lost} exits more it is not known whose they were: one may have been slower"
-            ),
+            format!("no record of {lost} more {exits}: slower ones may be missing"),
         ));
     }
     lines

@@ -1,11 +1,14 @@
 //! What the live view has done for it: signals, nice values, keeping the settings.
 
 use super::held_process::{self as held, Held, Reniced, Stat};
+use super::reader::Reader;
 use crate::commands::cgroups;
 use crate::options::{config, time};
 use crate::rights::asked;
 use exactop_model::escape::unescape;
+use exactop_model::holdings::{Holdings, Refusal, Wanted};
 use exactop_model::limits::Max;
+use exactop_model::words::holdings;
 use exactop_model::TaskKey;
 use exactop_sources::passwd;
 use exactop_tui::app::target::Limit;
@@ -19,7 +22,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// The machine as it is.
-pub struct LiveHost;
+#[derive(Default)]
+pub struct LiveHost {
+    /// Who looks into processes for it; a recording has nobody to look into.
+    pub reader: Option<Reader>,
+}
 
 impl Host for LiveHost {
     fn identify(&mut self, pid: u32, deed: Deed) -> Result<Target, String> {
@@ -28,6 +35,14 @@ impl Host for LiveHost {
 
     fn has_exited(&mut self, task: TaskKey) -> bool {
         !held::process_is_there(task)
+    }
+
+    fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
+        let told = match &mut self.reader {
+            Some(reader) => reader.read(wanted),
+            None => Err(Refusal::Because("nobody reads it here".into())),
+        };
+        told.map_err(|refusal| holdings::refused(wanted.part, &refusal))
     }
 
     fn signal(&mut self, target: &Target, signal: i32) -> Result<(), String> {
@@ -117,28 +132,28 @@ mod tests {
 
     fn sleeper() -> (Child, Target) {
         let child = Command::new("sleep").arg("600").spawn().expect("sleep(1)");
-        let target = LiveHost.identify(child.id(), Deed::Kill).expect("a process");
+        let target = LiveHost::default().identify(child.id(), Deed::Kill).expect("a process");
         (child, target)
     }
 
     #[test]
     fn a_signal_arrives() {
         let (mut child, target) = sleeper();
-        assert_eq!(LiveHost.signal(&target, 15), Ok(()));
+        assert_eq!(LiveHost::default().signal(&target, 15), Ok(()));
         assert_eq!(child.wait().expect("an end").signal(), Some(15));
-        assert_eq!(LiveHost.signal(&target, 15), Err(target.gone()));
-        assert!(LiveHost.has_exited(target.key));
+        assert_eq!(LiveHost::default().signal(&target, 15), Err(target.gone()));
+        assert!(LiveHost::default().has_exited(target.key));
     }
 
     #[test]
     fn a_nice_value_is_set() {
         let (mut child, target) = sleeper();
-        assert_eq!(LiveHost.renice(&target, 7), Ok(()));
+        assert_eq!(LiveHost::default().renice(&target, 7), Ok(()));
         assert_eq!(process::getpriority_process(held::number(target.pid)), Ok(7));
-        assert_eq!(LiveHost.identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
+        assert_eq!(LiveHost::default().identify(child.id(), Deed::Renice).map(|t| t.nice), Ok(7));
         child.kill().expect("a kill");
         child.wait().expect("an end");
-        assert_eq!(LiveHost.renice(&target, 7), Err(target.gone()));
+        assert_eq!(LiveHost::default().renice(&target, 7), Err(target.gone()));
     }
 
     /// A number that passed to another process: the same number, another start.
@@ -149,11 +164,11 @@ mod tests {
         for started in [target.key.start_ns - 1, target.key.start_ns + 10_000_000] {
             let before =
                 Target { key: TaskKey { start_ns: started, ..target.key }, ..target.clone() };
-            assert_eq!(LiveHost.signal(&before, 9), Err(before.gone()));
-            assert_eq!(LiveHost.renice(&before, 19), Err(before.gone()));
-            assert!(LiveHost.has_exited(before.key));
+            assert_eq!(LiveHost::default().signal(&before, 9), Err(before.gone()));
+            assert_eq!(LiveHost::default().renice(&before, 19), Err(before.gone()));
+            assert!(LiveHost::default().has_exited(before.key));
         }
-        assert!(!LiveHost.has_exited(target.key));
+        assert!(!LiveHost::default().has_exited(target.key));
         assert_eq!(child.try_wait().expect("a state"), None, "nobody was killed");
         assert_eq!(process::getpriority_process(held::number(target.pid)), nice);
         child.kill().expect("a kill");
@@ -164,9 +179,9 @@ mod tests {
     fn a_threads_number_means_its_process_to_signals() {
         let tid = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let own = std::process::id();
-        let target = LiveHost.identify(tid, Deed::Kill).expect("this thread's process");
+        let target = LiveHost::default().identify(tid, Deed::Kill).expect("this thread's process");
         assert_eq!((target.pid, target.key.tid), (own, own));
-        let target = LiveHost.identify(tid, Deed::Renice).expect("this thread");
+        let target = LiveHost::default().identify(tid, Deed::Renice).expect("this thread");
         assert_eq!((target.pid, target.key.tgid), (tid, own));
         assert!(held::is_there(target.key) && held::process_is_there(target.key));
     }
@@ -174,18 +189,18 @@ mod tests {
     #[test]
     fn there_is_no_process_zero() {
         for nobody in [0, u32::MAX] {
-            assert!(LiveHost.identify(nobody, Deed::Kill).is_err());
+            assert!(LiveHost::default().identify(nobody, Deed::Kill).is_err());
             let key = TaskKey { tgid: nobody, tid: nobody, start_ns: 0 };
             let target = Target { pid: nobody, key, name: String::new(), nice: 0 };
-            assert_eq!(LiveHost.signal(&target, 15), Err(target.gone()));
-            assert_eq!(LiveHost.renice(&target, 1), Err(target.gone()));
+            assert_eq!(LiveHost::default().signal(&target, 15), Err(target.gone()));
+            assert_eq!(LiveHost::default().renice(&target, 1), Err(target.gone()));
         }
     }
 
     #[test]
     fn a_group_that_was_made_again_is_another() {
         let limit = Limit { group: "/".into(), id: Some(u64::MAX), weight: Some(100), max: None };
-        let refused = LiveHost.limit(&limit).expect_err("no such group");
+        let refused = LiveHost::default().limit(&limit).expect_err("no such group");
         let none_here = !Path::new("/sys/fs/cgroup/cgroup.procs").exists();
         assert!(refused.contains("is gone: nothing done") || none_here, "{refused}");
     }

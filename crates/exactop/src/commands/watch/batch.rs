@@ -59,13 +59,18 @@ impl Format {
             _ => None,
         };
         let text = |sheet: Sheet| {
-            let format = match self {
-                Format::Precise(_) => Format::Precise(Some(sheet.rows)),
-                format => format,
-            };
             let beside = self.beside(&page.frame).map(|line| line + "\n");
             // Memory does not refuse what is written to it.
-            let window = format.window(page, true).unwrap_or_else(|error| error.to_string().into());
+            let mut window = Vec::new();
+            let drawn = match self {
+                Format::Precise(_) => {
+                    ptop::write_on(&mut window, page, Some(sheet.rows), sheet.width)
+                }
+                format => format.window(page, true).map(|bytes| window = bytes),
+            };
+            if let Err(error) = drawn {
+                window = error.to_string().into();
+            }
             beside.unwrap_or_default() + &String::from_utf8_lossy(&window)
         };
         screen.draw_fitting(limit, &text)

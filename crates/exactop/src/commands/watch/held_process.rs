@@ -117,8 +117,17 @@ pub fn process_is_there(task: TaskKey) -> bool {
         return is_there(task);
     }
     let stat = Stat::read(&format!("/proc/{}/stat", task.tgid));
-    let latest = i128::from(task.start_ns) + i128::from(boottime_offset_ns().max(0));
-    stat.is_some_and(|stat| i128::from(stat.start_ns()) <= latest)
+    stat.is_some_and(|stat| is_its_start(task, stat.start_ticks))
+}
+
+/// Whether a process with the number of the task's, which started then, is the task's.
+pub fn is_its_start(task: TaskKey, process_ticks: u64) -> bool {
+    let offset_ns = boottime_offset_ns();
+    if task.is_leader() {
+        return started_with(task.start_ns, process_ticks, offset_ns);
+    }
+    let latest = i128::from(task.start_ns) + i128::from(offset_ns.max(0));
+    i128::from(process_ticks.saturating_mul(tick_ns())) <= latest
 }
 
 /// Keys that come from the kernel's own memory have its start times; /proc shows ticks, and adds

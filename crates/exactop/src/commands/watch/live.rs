@@ -2,6 +2,7 @@
 
 use super::actions::LiveHost;
 use super::first_look::FirstLook;
+use super::reader::Reader;
 use crate::failure::Failure;
 use crate::options::resolved::{Live, SourceOptions};
 use crate::options::typed::Whose;
@@ -12,29 +13,42 @@ use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
 use exactop_sources::session::Choice;
 use exactop_tui::{Begin, ExitReason, TuiError};
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 /// Runs the live view until someone ends it.
 ///
 /// # Errors
 /// Why it ended, unless someone asked for it.
 pub fn run(live: Live) -> Result<(), Failure> {
+    // Before rights are given up, and before there is anything that another process should not have.
+    let root = live.source.root.as_deref().unwrap_or(Path::new("/proc"));
+    let host = LiveHost { reader: Reader::start(root).ok() };
     if !looks_first(&live.source) {
-        return show(source::open(&live.source, Role::Live)?, live.pids, live.begin);
+        return show_with(host, source::open(&live.source, Role::Live)?, live.pids, live.begin);
     }
     let source = live.source;
     let feed = FirstLook::before(Box::new(move || source::open(&source, Role::Live)));
     let unopened = feed.failure();
-    let ended = show(Box::new(feed), live.pids, live.begin);
+    let ended = show_with(host, Box::new(feed), live.pids, live.begin);
     unopened.take().map_or(ended, Err)
 }
 
-/// Shows a feed until someone ends it; only these processes, unless there are none.
+/// Shows a feed of nobody who lives until someone ends it; only these processes, unless there are none.
 ///
 /// # Errors
 /// As above.
 pub fn show(feed: Box<dyn Feed>, pids: Vec<u32>, begin: Begin) -> Result<(), Failure> {
+    show_with(LiveHost::default(), feed, pids, begin)
+}
+
+fn show_with(
+    mut host: LiveHost,
+    feed: Box<dyn Feed>,
+    pids: Vec<u32>,
+    begin: Begin,
+) -> Result<(), Failure> {
     let mut feed = Only { pids, feed };
-    match exactop_tui::run(&mut feed, &mut LiveHost, begin) {
+    match exactop_tui::run(&mut feed, &mut host, begin) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),
         Ok(ExitReason::Signal(signal)) => Err(Failure::Signal(signal)),
         Err(error @ (TuiError::Feed(_) | TuiError::Terminal(_))) => Err(Failure::failed(error)),

@@ -6,6 +6,7 @@ pub mod check;
 mod first_look;
 mod held_process;
 pub mod live;
+mod reader;
 
 use crate::failure::Failure;
 use crate::options::resolved::Wanted;

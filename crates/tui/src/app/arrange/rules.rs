@@ -67,27 +67,32 @@ impl Rules<'_> {
     pub(super) fn choose(&self, rows: Rows) -> Chosen {
         let kind = self.kind();
         let frame = rows.frame;
-        let members = self.members_of.map(|whose| whose.among(frame));
-        let members = members.as_ref();
+        let known = Known {
+            members: self.members_of.map(|whose| whose.among(frame)),
+            kernel: match self.hide_kernel {
+                true => of_kernel(&frame.rows),
+                false => HashSet::new(),
+            },
+        };
         let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
         let others = (0..frame.exited.len()).map(At::Exited);
         let others = others.chain(rows.against.iter().flat_map(|against| against.gone()));
         let mut order: Vec<At> =
-            live.chain(others.filter(|at| self.keeps(rows, members, *at))).collect();
+            live.chain(others.filter(|at| self.keeps(rows, &known, *at))).collect();
         order.sort_by_cached_key(|at| {
             let row = rows.row(*at);
             let tie = (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm);
             Ranked::new(self.sort_value(rows, *at), self.sort.descending, tie)
         });
         let kept = frame.rows.iter().enumerate();
-        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, members, At::Live(i)));
+        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, &known, At::Live(i)));
         Chosen { order, kept: kept.collect() }
     }
 
     /// The kernel does not say whose the exited tasks of a group were.
-    fn keeps(&self, rows: Rows, members: Option<&Members>, at: At) -> bool {
+    fn keeps(&self, rows: Rows, known: &Known, at: At) -> bool {
         let row = rows.row(at);
-        if members.is_some_and(|members| !members.has(row)) {
+        if known.members.as_ref().is_some_and(|members| !members.has(row)) {
             return false;
         }
         let of_group = row.kind == RowKind::Exited;
@@ -98,7 +103,7 @@ impl Rules<'_> {
         };
         let idle = self.hide_idle && !busy(row) && !rows.versus(at).is_some_and(|v| v.did(busy));
         let passes = |filter: &Filter| filter.holds(self.value(rows, at, filter.column()));
-        let kernel = self.hide_kernel && is_of_kernel(rows, row);
+        let kernel = self.hide_kernel && is_of_kernel(known, row);
         (of_group || user) && !idle && !kernel && self.filters.iter().all(passes)
     }
 
@@ -127,12 +132,22 @@ impl Rules<'_> {
     }
 }
 
+/// What is looked up once for all rows.
+struct Known<'a> {
+    members: Option<Members<'a>>,
+    /// The processes that are the kernel's, by their numbers.
+    kernel: HashSet<u32>,
+}
+
+fn of_kernel(rows: &[Row]) -> HashSet<u32> {
+    rows.iter().filter(|row| row.ident.kthread).map(|row| row.key.tgid).collect()
+}
+
 /// Whether a row is of the kernel's threads. What exited is, where its living ancestor is: the kernel's threads are
 /// children of one.
-fn is_of_kernel(rows: Rows, row: &Row) -> bool {
-    let parent = || rows.frame.rows.iter().find(|other| other.key.tgid == row.ident.ppid);
+fn is_of_kernel(known: &Known, row: &Row) -> bool {
     match row.kind {
-        RowKind::Exited => parent().is_some_and(|parent| parent.ident.kthread),
+        RowKind::Exited => known.kernel.contains(&row.ident.ppid),
         _ => row.ident.kthread,
     }
 }

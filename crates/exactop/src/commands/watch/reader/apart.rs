@@ -1,0 +1,153 @@
+//! The process apart that reads: it is made, gives up what it does not need, and answers until the
+//! live view ends.
+
+use super::{Answer, Question};
+use crate::commands::watch::held_process;
+use crate::rights;
+use exactop_model::holdings::{Holdings, Refusal, Wanted};
+use exactop_sources::holdings::Process;
+use rustix::process::Signal;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::net::UnixStream;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+
+/// What `ps` calls it.
+const NAME: &std::ffi::CStr = c"exactop-reader";
+/// The only descriptor it has beside those that every process has.
+const SOCKET: i32 = 3;
+/// A question is shorter.
+const LONGEST_QUESTION: u64 = 1024;
+
+/// Makes it, with this end of a socket.
+///
+/// # Errors
+/// There can be no more processes.
+pub(super) fn start(socket: UnixStream, root: &Path) -> io::Result<()> {
+    let parent = rustix::process::getpid();
+    // SAFETY: this process has one thread, so its copy may do what any process may.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => {
+            // Nothing of the live view's may go on here, whatever happens.
+            let _ = catch_unwind(AssertUnwindSafe(|| live(socket, root, parent)));
+            // SAFETY: it ends this process without what was to be done at the other's end.
+            unsafe { libc::_exit(0) }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn live(socket: UnixStream, root: &Path, parent: rustix::process::Pid) {
+    // What a terminal tells its programs is not for this one.
+    let _ = rustix::process::setsid();
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if rustix::process::getppid() != Some(parent) {
+        return;
+    }
+    let _ = rustix::thread::set_name(NAME);
+    let Some(socket) = alone(socket) else { return };
+    // What the kernel told this program at its start is asked for once, by calls that it loses here.
+    let _ = rustix::param::clock_ticks_per_second();
+    rights::reduce_reader();
+    answer(socket, root);
+}
+
+/// Closes everything else: a terminal or a pipe that stays open here would not end with the live view.
+fn alone(socket: UnixStream) -> Option<UnixStream> {
+    let nothing = File::options().read(true).write(true).open("/dev/null").ok()?;
+    // SAFETY: descriptors are numbers here, and all that had them are forgotten or are this call's.
+    unsafe {
+        for number in 0..SOCKET {
+            libc::dup2(nothing.as_raw_fd(), number);
+        }
+        let moved = libc::fcntl(socket.as_raw_fd(), libc::F_DUPFD_CLOEXEC, SOCKET + 1);
+        if moved < 0 || libc::dup2(moved, SOCKET) < 0 {
+            return None;
+        }
+        std::mem::forget((nothing, socket));
+        // Kernels before 5.9 do not know it: there is nothing open this early but what was inherited.
+        if libc::syscall(libc::SYS_close_range, SOCKET + 1, libc::c_uint::MAX, 0) != 0 {
+            (SOCKET + 1..1024).for_each(|number| _ = libc::close(number));
+        }
+        Some(UnixStream::from_raw_fd(SOCKET))
+    }
+}
+
+/// Answers until nobody asks any more.
+fn answer(socket: UnixStream, root: &Path) {
+    let Ok(copy) = socket.try_clone() else { return };
+    let mut questions = BufReader::new(copy);
+    loop {
+        let mut line = Vec::new();
+        match questions.by_ref().take(LONGEST_QUESTION).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let Ok(Question { number, wanted }) = serde_json::from_slice(&line) else { return };
+        let told = look(root, &wanted);
+        let Ok(mut answer) = serde_json::to_vec(&Answer { number, told }) else { return };
+        answer.push(b'\n');
+        if (&socket).write_all(&answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads it of the process that is meant, or of none.
+fn look(root: &Path, wanted: &Wanted) -> Result<Holdings, Refusal> {
+    let process = Process::open(root, wanted.key.tgid)?;
+    if !held_process::is_its_start(wanted.key, process.start_ticks()?) {
+        return Err(Refusal::Exited);
+    }
+    process.read(wanted.part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::holdings::Part;
+    use exactop_model::TaskKey;
+
+    fn own(part: Part, later_ns: u64) -> Wanted {
+        let tgid = std::process::id();
+        let root = Path::new("/proc");
+        let ticks =
+            Process::open(root, tgid).expect("this process").start_ticks().expect("its start");
+        let start_ns = ticks * 1_000_000_000 / rustix::param::clock_ticks_per_second() + later_ns;
+        Wanted { key: TaskKey { tgid, tid: tgid, start_ns }, part }
+    }
+
+    #[test]
+    fn who_got_the_number_afterwards_is_told_of_to_nobody() {
+        for part in [Part::Environment, Part::Files] {
+            let told = look(Path::new("/proc"), &own(part, 0));
+            assert!(told.is_ok(), "{part:?} of this process: {told:?}");
+            let other = look(Path::new("/proc"), &own(part, 50_000_000));
+            assert_eq!(other, Err(Refusal::Exited), "{part:?} of one that had the number");
+        }
+    }
+
+    #[test]
+    fn questions_are_answered_until_nobody_asks() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
+        let mut reader = super::super::Reader::of(ours);
+        for part in [Part::Files, Part::Environment] {
+            assert!(reader.read(own(part, 0)).is_ok());
+        }
+        drop(reader);
+        thread.join().expect("an end");
+    }
+
+    /// Whoever writes nonsense into the socket is let go: nobody but the live view has it.
+    #[test]
+    fn nonsense_ends_it() {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
+        (&ours).write_all(b"{}\n").expect("written");
+        thread.join().expect("an end");
+    }
+}

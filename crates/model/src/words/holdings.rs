@@ -1,0 +1,108 @@
+//! What a process holds, in words.
+
+use crate::holdings::{Environment, Files, Kind, Part, Refusal};
+use crate::words::plural::counted;
+use crate::words::units::thousands;
+
+/// What it is called.
+pub fn name(part: Part) -> &'static str {
+    match part {
+        Part::Environment => "environment",
+        Part::Files => "open files",
+    }
+}
+
+/// `23 variables`, and what is missing.
+pub fn sum_of_environment(environment: &Environment) -> String {
+    let n = environment.variables.len() as u64;
+    match (n, environment.is_cut) {
+        (0, _) => "none: the process has no memory of its own, or was started without one".into(),
+        (_, false) => counted(n, "variable"),
+        (_, true) => format!("the first {}: there are more than are read", counted(n, "variable")),
+    }
+}
+
+/// `12 open files`, and what is missing.
+pub fn sum_of_files(files: &Files) -> String {
+    let n = files.files.len() as u64;
+    match (n, files.left_out) {
+        (0, 0) => "none".into(),
+        (_, 0) => counted(n, "open file"),
+        (_, more) => format!("{}, and {} more", counted(n, "open file"), thousands(more)),
+    }
+}
+
+/// Why there is nothing to be shown of a part.
+pub fn refused(part: Part, refusal: &Refusal) -> String {
+    let name = name(part);
+    match refusal {
+        Refusal::Exited => format!("no {name}: the process has exited"),
+        Refusal::NotPermitted => format!(
+            "no {name}: the kernel does not let this user look into the process (root, and its own \
+             user unless it has changed its rights, may)"
+        ),
+        Refusal::Because(why) => format!("no {name}: {why}"),
+    }
+}
+
+/// What a recording says instead.
+pub fn not_recorded(part: Part) -> String {
+    let name = name(part);
+    format!("no {name}: read of processes that live, while somebody looks, and never kept")
+}
+
+/// What a file is.
+pub fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Regular => "file",
+        Kind::Directory => "dir",
+        Kind::CharacterDevice => "char",
+        Kind::BlockDevice => "block",
+        Kind::Pipe => "pipe",
+        Kind::Socket => "socket",
+        Kind::Link => "link",
+        Kind::Anonymous => "kernel",
+        Kind::Unknown => "-",
+    }
+}
+
+/// How it was opened, by the flags of open(2): `r`, `w`, `rw`, then `a` to append, `n` not to wait;
+/// `path` for a file that is neither.
+pub fn mode(flags: u32) -> String {
+    const ACCESS: u32 = 0o3;
+    const APPEND: u32 = 0o2_000;
+    const NONBLOCK: u32 = 0o4_000;
+    const PATH: u32 = 0o10_000_000;
+    if flags & PATH != 0 {
+        return "path".into();
+    }
+    let access = match flags & ACCESS {
+        0 => "r",
+        1 => "w",
+        2 => "rw",
+        _ => "-",
+    };
+    let with = |flag, letter| if flags & flag != 0 { letter } else { "" };
+    format!("{access}{}{}", with(APPEND, "a"), with(NONBLOCK, "n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_letters() {
+        let modes = [0, 1, 2, 0o2_001, 0o104_002, 0o2_006_000, 0o10_000_000].map(mode);
+        assert_eq!(modes, ["r", "w", "rw", "wa", "rwn", "ran", "path"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        let some = |is_cut| Environment { variables: vec![b"A=1".to_vec()], is_cut };
+        assert_eq!(sum_of_environment(&some(false)), "1 variable");
+        assert!(sum_of_environment(&some(true)).contains("more than are read"));
+        assert!(sum_of_environment(&Environment::default()).starts_with("none"));
+        let files = Files { files: Vec::new(), left_out: 1_234 };
+        assert_eq!(sum_of_files(&files), "0 open files, and 1,234 more");
+    }
+}
