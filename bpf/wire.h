@@ -230,8 +230,9 @@ struct ex_group_key {
 	struct ex_process parent;
 	__u64 cgroup;
 	char comm[16];
-	__u32 cpu;
-	__u32 marked;
+	__u16 cpu; /* Linux has 8,192 at most */
+	__u16 marked;
+	__u32 uid;
 };
 
 struct ex_group_cum {
