@@ -239,8 +239,9 @@ struct ex_group_key {
 	struct ex_process parent;
 	__u64 cgroup;
 	char comm[16];
-	__u32 cpu;
 	__u32 tree;
+	__u32 uid;
+	__u64 cpu; /* no padding, which would be part of the key */
 };
 
 struct ex_group_cum {

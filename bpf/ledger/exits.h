@@ -74,6 +74,7 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 		process_of(&key.of, task);
 	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
 	key.cgroup = s->id.cgroup;
+	key.uid = s->id.uid;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
 	key.tree = s->tree;
@@ -135,7 +136,7 @@ static __always_inline __u64 executed(struct ex_slot *s)
 	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
-/* Whether all of its process goes with a task, and whether it stands for the process. */
+/* Whether all of its process goes with a task, whether it stands for the process, and whose it is at the end. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
 {
@@ -143,6 +144,7 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 	__u32 flags = EX_EXIT_NOTED;
 	struct storage *st;
 
+	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
 	if (last || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
 		flags |= EX_EXIT_WHOLE;
 	/*

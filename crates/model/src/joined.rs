@@ -180,6 +180,7 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
         ancestors,
         comm: ident.comm,
         cgroup_id: ident.cgroup_id,
+        uid: Some(ident.uid),
         tree: task.sample.tree,
         processes: 0,
         tasks: 0,

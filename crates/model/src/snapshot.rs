@@ -94,7 +94,7 @@ pub struct ProcessRef {
     pub start_ns: u64,
 }
 
-/// Tasks that exited, summed by (parent, comm, cgroup); each added only the part of its time
+/// Tasks that exited, summed by (parent, comm, cgroup, user); each added only the part of its time
 /// that lay in the window it died in. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExitSample {
@@ -110,6 +110,8 @@ pub struct ExitSample {
     pub comm: Comm,
     /// Cgroup id, where known.
     pub cgroup_id: Option<u64>,
+    /// Effective user at the end, where known.
+    pub uid: Option<u32>,
     /// Which tree that is followed these belonged to; 0: none.
     pub tree: u32,
     /// Exited processes.

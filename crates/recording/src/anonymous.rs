@@ -126,6 +126,7 @@ impl Masks {
             ancestors: _,
             comm,
             cgroup_id: _,
+            uid,
             tree: _,
             processes: _,
             tasks: _,
@@ -133,7 +134,7 @@ impl Masks {
             counters: _,
             audit: _,
         } = exit;
-        ExitSample { comm: self.comm(comm), ..exit }
+        ExitSample { comm: self.comm(comm), uid: uid.map(|uid| self.uid(uid)), ..exit }
     }
 
     /// A snapshot of somebody. What its source says of itself may hold names, too.

@@ -193,7 +193,7 @@ fn exit() -> Columns {
     of(Type::Uint, "of_tgid of_start_ns")
         .chain(ancestors)
         .chain(of(Type::Text, "comm"))
-        .chain(of(Type::Uint, "cgroup_id"))
+        .chain(of(Type::Uint, "cgroup_id uid"))
         .chain(of(Type::Bool, "followed"))
         .chain(of(Type::Uint, "processes tasks life_ns"))
         .chain(counters())

@@ -35,6 +35,7 @@ pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSampl
         ancestors,
         comm,
         cgroup_id: None,
+        uid: None,
         tree: 0,
         processes: 0,
         tasks: 0,

@@ -40,7 +40,7 @@ pub const BYS: &[Word<By>] = &[
     ("container", By::Container, "Containers; those of pods as NAMESPACE/POD/CONTAINER"),
     ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
     ("namespace", By::Namespace, "Namespaces of kubernetes"),
-    ("user", By::User, "Users; whose exited processes were is not recorded"),
+    ("user", By::User, "Users; of what exited, at its end"),
     ("process", By::Process, "Single processes; what exited by command name"),
 ];
 

@@ -27,3 +27,4 @@ mod settings;
 mod soak;
 #[path = "../../../fleet/tests/stand_in/mod.rs"]
 mod stand_in;
+mod users;

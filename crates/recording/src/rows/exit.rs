@@ -18,6 +18,7 @@ pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
     cells
         .text(Some(words::comm(&exit.comm)))
         .uint(exit.cgroup_id)
+        .uint(exit.uid.map(u64::from))
         .bool(exit.tree != 0)
         .uint(exit.processes)
         .uint(exit.tasks)
@@ -43,6 +44,7 @@ pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, Bad> {
         ancestors,
         comm: words::comm_of(f.text()?)?,
         cgroup_id: f.uint(),
+        uid: f.small()?,
         tree: u32::from(f.bool()?),
         processes: f.known()?,
         tasks: f.known()?,

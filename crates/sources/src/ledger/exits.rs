@@ -82,6 +82,7 @@ fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
         ancestors: group.ancestors.map(|p| process(&p)),
         comm: comm(group.key.comm),
         cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
+        uid: Some(group.key.uid),
         tree: group.key.tree,
         processes: cum.processes,
         tasks: cum.tasks,
