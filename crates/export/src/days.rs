@@ -134,7 +134,7 @@ impl Day {
 }
 
 /// As DuckDB and others name partitions.
-fn day_of(wall_ns: i128) -> String {
+pub(crate) fn day_of(wall_ns: i128) -> String {
     match Timestamp::from_nanosecond(wall_ns) {
         Ok(instant) => instant.strftime("day=%Y-%m-%d").to_string(),
         Err(_) => "day=unknown".into(),

@@ -5,20 +5,25 @@
 //! Figures are nanoseconds and counts as unsigned 64-bit numbers; what is not known is null. The sums
 //! of `rows`, of `groups` and of `charges` are the `tasks_ns` and `exited_ns` of `accounts`, window by window.
 //!
-//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]).
+//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]), and there or into files as
+//! windows close ([`onward`]).
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod charges;
 pub mod clickhouse;
 mod days;
+mod filing;
 mod names;
 mod objects;
+pub mod onward;
 mod table;
 mod tables;
 mod wire;
 
 pub use charges::GROUPS;
 pub use days::{Exported, Files, Had};
+pub use filing::Shelf;
 pub use objects::Objects;
 pub use table::{Field, Kind};
 pub use tables::{fields, Which};

@@ -47,7 +47,32 @@ impl Objects {
         Ok(Objects { agent, below, login: login.map(told), patience })
     }
 
-    fn put(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Which server that is, without a login.
+    pub(crate) fn told(&self) -> &str {
+        &self.below
+    }
+
+    /// Whether there is a file: of a server that says neither it is taken that there is none.
+    pub(crate) fn has(&self, path: &str) -> Result<bool, StoreError> {
+        self.patience.carry(|| {
+            let mut answer = self.ask(&Method::HEAD, path, &[])?;
+            match answer.status() {
+                status if status.is_success() => Ok(true),
+                StatusCode::NOT_FOUND
+                | StatusCode::GONE
+                | StatusCode::CONFLICT
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::NOT_IMPLEMENTED => Ok(false),
+                status if may_pass(status) => {
+                    let after = after(&answer);
+                    Err(Failed::Later { why: said(&mut answer), after })
+                }
+                _ => Err(refused(&mut answer)),
+            }
+        })
+    }
+
+    pub(crate) fn put(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let (directory, _) = path.split_once('/').unwrap_or_default();
         let put = Method::PUT;
         self.patience.carry(|| {
