@@ -79,6 +79,7 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
     check("[export]\nto = \"store:8443\"\n", "no address of a store");
     check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
     check("[export]\nto = \"parquet:\"\n", "takes a directory or a URL");
+    check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");
     check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login is not about");
     check("[export]\nto = \"parquet:http://s/b\"\ndatabase = \"x\"\n", "export.database is not");
     check("[export]\nto = \"parquet:/dev/null\"\n", "give a directory");

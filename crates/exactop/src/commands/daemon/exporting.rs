@@ -2,6 +2,7 @@
 
 use super::settings::{some_length, Record};
 use crate::failure::{complain, Failure};
+use crate::options::parse::MOST_GROUPS;
 use crate::options::time::shown;
 use exactop_export::clickhouse::{Address, Client, Login, Patience};
 use exactop_export::onward::{Exporter, Log, News, Onto, Pace};
@@ -61,7 +62,10 @@ impl To {
         let address = |url: &str| Address::read(url).map_err(|error| error.to_string());
         match text.split_once(':') {
             Some(("parquet", "")) => Err("parquet: takes a directory or a URL behind it".into()),
-            Some(("parquet", url)) if url.contains("://") => address(url).map(To::Server),
+            Some(("parquet", url)) if is_of_http(url) => address(url).map(To::Server),
+            Some(("parquet", url)) if url.contains("://") => {
+                Err(format!("'{url}': files go to a directory, or by PUT to https://HOST/DIR"))
+            }
             Some(("parquet", dir)) => std::path::absolute(dir)
                 .map(To::Directory)
                 .map_err(|error| format!("no directory is called '{dir}': {error}")),
@@ -72,6 +76,11 @@ impl To {
             },
         }
     }
+}
+
+/// Whether it is an address of a server that may take files.
+fn is_of_http(url: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 impl Export {
@@ -93,8 +102,10 @@ impl Export {
             return Err((key, " is not about where export.to goes: take it away".into()));
         }
         match self.groups {
-            1..=100_000 => Ok(()),
-            n => Err(("export.groups", format!(" is {n}: 1 to 100000 groups can have rows"))),
+            1..=MOST_GROUPS => Ok(()),
+            n => {
+                Err(("export.groups", format!(" is {n}: 1 to {MOST_GROUPS} groups can have rows")))
+            }
         }
     }
 
