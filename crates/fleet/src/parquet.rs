@@ -1,4 +1,5 @@
-//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is.
+//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is, and every
+//! `accounts-*.parquet` and `charges-*.parquet`, of which daemons write one after the other.
 
 use crate::by::{join, By};
 use crate::chunks::{each, Chunk};
@@ -8,9 +9,12 @@ use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Directories within each other that are looked into.
 const DEEPEST: usize = 8;
+/// Charges that are not older may be of a batch that is being written: its accounts follow.
+const UNDER_WAY: Duration = Duration::from_secs(60);
 
 /// Columns of `accounts` that are read, in the order in which [`account`] takes them.
 const ACCOUNTS: [&str; 17] = [
@@ -68,11 +72,16 @@ impl Parquet {
     fn look(&mut self, path: &Path, depth: usize) -> Result<(), FleetError> {
         let mut names = Directory::open_to_read(path)?.names()?;
         names.sort_unstable();
-        for name in names {
-            let within = path.join(&name);
-            match &*name {
-                "accounts.parquet" => self.accounts.push(within),
-                "charges.parquet" => self.charges.push(within),
+        for name in &names {
+            let within = path.join(name);
+            match &**name {
+                _ if is_of(Which::Accounts, name) => {
+                    self.charges.extend(unlisted(path, name, &names));
+                    self.accounts.push(within);
+                }
+                _ if is_of(Which::Charges, name) && !is_under_way(&within, &names) => {
+                    self.charges.push(within);
+                }
                 _ if !within.is_dir() => {}
                 // Who links may link in a circle.
                 _ if depth >= DEEPEST || within.is_symlink() => self.skipped += 1,
@@ -149,6 +158,31 @@ impl Books for Parquet {
             }
         })
     }
+}
+
+/// Whether a file has rows of a table, by its name.
+fn is_of(which: Which, name: &str) -> bool {
+    let table = name.strip_suffix(".parquet").and_then(|name| name.strip_prefix(which.name()));
+    table.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// The charges of such a batch that came while names were listed: before its accounts, which were seen.
+fn unlisted(directory: &Path, accounts: &str, names: &[String]) -> Option<PathBuf> {
+    let charges = format!("charges-{}", accounts.strip_prefix("accounts-")?);
+    let path = directory.join(&charges);
+    (names.binary_search(&charges).is_err() && path.is_file()).then_some(path)
+}
+
+/// Whether charges are of a batch of a daemon that is being written: its accounts are not there yet. It is of the next time. Names are
+/// in order.
+fn is_under_way(charges: &Path, names: &[String]) -> bool {
+    let name = charges.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(rest) = name.strip_prefix("charges-") else { return false };
+    if names.binary_search(&format!("accounts-{rest}")).is_ok() {
+        return false;
+    }
+    let written = std::fs::metadata(charges).and_then(|file| file.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < UNDER_WAY))
 }
 
 /// Whether a row's window, its first column, is of that time.

@@ -137,4 +137,5 @@ fn two_stretches_of_many_machines_are_compared() {
     run(&words).fine();
     of(&[text(&recording), text(&books)]).refused(2, "give two of one kind");
     of(&[text(&recording), text(&recording), "--changed", "x"]).refused(2, "recordings of one");
+    of(&[text(&recording), text(&recording), "--changed", ""]).refused(2, "write some text");
 }

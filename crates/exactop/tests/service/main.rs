@@ -8,6 +8,10 @@ mod collector;
 mod daemon;
 mod ends;
 mod exported;
+#[path = "../../../export/tests/clickhouse/fake.rs"]
+#[allow(dead_code)] // It remembers what is kept here, too.
+mod fake;
+mod filed;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
@@ -16,6 +20,8 @@ mod live;
 mod looking;
 mod metrics;
 mod page;
+#[path = "../../../fleet/tests/puts/mod.rs"]
+mod puts;
 mod readers;
 mod rights;
 mod runs;

@@ -30,7 +30,7 @@ pub struct ClickhouseArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Groups of a window that have a row of their own, beside ~other
-    #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::number::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::groups)]
     groups: usize,
     /// How long a store that is away is asked again
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]

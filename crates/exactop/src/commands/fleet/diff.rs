@@ -19,13 +19,21 @@ use std::time::Duration;
 #[command(next_help_heading = "Of many machines")]
 pub struct ManyArgs {
     /// Text in the names of hosts on which something was changed: held against what changed on all others
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     changed: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
     /// How long a store that is away is asked again
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
     patience: Duration,
+}
+
+/// Some of a name: nothing is in every one.
+fn text(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("write some text that is in the names of some hosts".into()),
+        text => Ok(text.into()),
+    }
 }
 
 /// Where one side is.
