@@ -135,6 +135,7 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
 	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
+	target/fleet/bin/python3 scripts/fleet-planted.py target/fleet-planted
 	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
 	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/xtask target/fleet-rollouts 10 5 200

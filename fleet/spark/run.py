@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 HERE = pathlib.Path(__file__).resolve().parent
 INSTANTS, WHOLE, PARTS = ("since", "until", "rolled_out"), ("most", "silent_s"), ("least_pct", "least_queued", "least_locked", "times")
-GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "least_locked": 1.0, "times": 4.0}
+GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "least_locked": 20.0, "times": 4.0}
 
 
 def options():

@@ -105,11 +105,11 @@ impl Parquet {
             Which::Charges => &self.charges,
             _ => &self.accounts,
         };
-        for path in paths {
+        for (at, path) in paths.iter().enumerate() {
             let above = path.parent().unwrap_or(Path::new("."));
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let file = Directory::open_to_read(above)?.open_file(name)?;
-            each(file, &wanted, tell).map_err(|error| {
+            each((at, file), &wanted, tell).map_err(|error| {
                 let why = format!("it is no table of 'exactop export' ({error})");
                 FleetError::Table { path: path.clone(), why }
             })?;
