@@ -235,13 +235,14 @@ struct ex_process {
 
 /* Which exited tasks are summed together. Per CPU, so that a group has one writer. */
 struct ex_group_key {
-	struct ex_process of; /* tgid 0: whole processes; else threads of this one */
+	__u64 of_start;
+	__u32 of_tgid; /* 0: whole processes; else threads of this one */
+	__u32 cpu;
 	struct ex_process parent;
 	__u64 cgroup;
 	char comm[16];
 	__u32 tree;
 	__u32 uid;
-	__u64 cpu; /* no padding, which would be part of the key */
 };
 
 struct ex_group_cum {

@@ -70,8 +70,10 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 	struct ex_group_key key = {};
 	__u32 *index;
 
-	if (!(s->exit_flags & EX_EXIT_WHOLE))
-		process_of(&key.of, task);
+	if (!(s->exit_flags & EX_EXIT_WHOLE)) {
+		key.of_tgid = BPF_CORE_READ(task, tgid);
+		key.of_start = BPF_CORE_READ(task, group_leader, start_boottime);
+	}
 	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
 	key.cgroup = s->id.cgroup;
 	key.uid = s->id.uid;

@@ -113,9 +113,9 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		return 0;
 	}
 	/* Inherited at birth, so no one gets lost by becoming an orphan or a daemon. */
-	tree = mine ? mine->tree : inherited_tree(parent);
+	tree = begun_tree(parent, task);
 	if (!tree)
-		tree = begun_tree(parent, task);
+		tree = mine ? mine->tree : inherited_tree(parent);
 	s->tree = tree;
 	if (!claim(st, s, index)) {
 		s = slot_of(task, &index);

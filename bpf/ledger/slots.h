@@ -94,13 +94,20 @@ static __always_inline __u32 tree_of(struct task_struct *task)
 
 static __noinline __u32 tree_of_children(__u32 tgid, __u64 start)
 {
+	__u32 tree;
 	int i;
 
 	for (i = 0; i < EX_FOLLOWED_MOST; i++) {
-		if (!followed[i].tree || followed[i].tgid != tgid)
+		tree = READ_ONCE(followed[i].tree);
+		barrier();
+		if (!tree || followed[i].tgid != tgid)
 			continue;
-		if (!followed[i].start || followed[i].start == start)
-			return followed[i].tree;
+		if (followed[i].start && followed[i].start != start)
+			continue;
+		barrier();
+		/* Else it was changed meanwhile, and is another's. */
+		if (READ_ONCE(followed[i].tree) == tree)
+			return tree;
 	}
 	return 0;
 }
@@ -124,9 +131,9 @@ static __always_inline __u32 inherited_tree(struct task_struct *task)
 	__u32 tree = tree_of(task->group_leader);
 
 	if (!tree)
-		tree = tree_of(task->real_parent);
-	if (!tree)
 		tree = begun_tree(task->real_parent, task);
+	if (!tree)
+		tree = tree_of(task->real_parent);
 	return tree;
 }
 

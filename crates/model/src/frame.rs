@@ -55,6 +55,8 @@ pub struct Frame {
     pub errors: ErrorCounts,
     /// CPUs that were online.
     pub cpus: Vec<CpuRow>,
+    /// The process whose time on each CPU these tell; 0: the trees that are followed.
+    pub watch: Option<u32>,
     /// Tasks or processes, in no order.
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
@@ -172,6 +174,7 @@ impl Frame {
             books,
             errors: window.errors,
             cpus: cpu_rows(window),
+            watch: window.end.watch,
             rows,
             exited_in_rows_ns,
             died: sees_exits.then(|| died(window)),

@@ -138,6 +138,13 @@ impl Server {
         }
     }
 
+    /// Whose children were to begin trees are let go, with the reason: the source follows nobody.
+    pub fn follows_nobody(&mut self, why: &str) {
+        let them = self.following.nobody();
+        let readers = self.readers.iter_mut().filter(|reader| them.contains(&reader.number));
+        readers.for_each(|reader| reader.refuse(why));
+    }
+
     /// Whose children are to begin trees from the next window's beginning on.
     pub fn followed(&self) -> Vec<Followed> {
         self.following.all()

@@ -43,6 +43,9 @@ pub struct Request {
     pub interval_ns: Option<u64>,
 }
 
+/// How many processes are followed at once, at most.
+pub const FOLLOWED_MOST: usize = 16;
+
 /// A process whose children begin a tree of descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
@@ -71,7 +74,7 @@ pub trait Source {
     /// birth, unless they belong to one already. Whoever belongs to a tree stays in it.
     ///
     /// # Errors
-    /// This source does not see births, or has no room for so many.
+    /// This source does not see births, or they are more than [`FOLLOWED_MOST`].
     fn follow(&mut self, _: &[Followed]) -> Result<(), SourceError> {
         Err(SourceError::Unavailable {
             what: "this source follows nobody's descendants".into(),

@@ -153,7 +153,7 @@ impl Tree {
         if self.source.has_begun_anew() {
             return Err(SourceError::Unavailable {
                 what:
-                    "the daemon was started anew meanwhile, and nobody is followed by the new one"
+                    "the daemon was started anew meanwhile, or let this connection go: what followed is not known"
                         .into(),
                 advice: "run the command again".into(),
             });

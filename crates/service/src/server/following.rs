@@ -4,10 +4,10 @@
 
 use super::shares::Shares;
 use exactop_model::Book;
-use exactop_sources::Followed;
+use exactop_sources::{Followed, FOLLOWED_MOST};
 
-/// How many are followed at once: so many the programs know.
-const FOLLOWERS: Shares = Shares { all: 16, of_one: 4, for_root: 4 };
+/// How many are followed at once: no more than the programs know.
+const FOLLOWERS: Shares = Shares { all: FOLLOWED_MOST, of_one: 4, for_root: 4 };
 
 /// Who asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,14 @@ impl Following {
         let leader = book.process(asker.pid).and_then(|process| book.task(process.leader?));
         let leader = leader.filter(|leader| leader.key.start_ns <= asker.came_ns);
         let leader = leader.ok_or("the ledger does not know your process: connect again")?;
-        if leader.tree != 0 {
+        let mut trees = self.trees.iter().map(|(_, followed)| followed);
+        if trees.clone().any(|of| (of.tgid, of.start_ns) == (asker.pid, leader.key.start_ns)) {
+            return Err(
+                "your children are followed already, for another connection of yours".into()
+            );
+        }
+        // One whose run has ended counts nobody any more.
+        if trees.any(|of| of.tree == leader.tree) {
             return Err("you descend from a command that is followed already, whose tree would lose yours: \
                         as root follow it by a ledger of its own (--source own)"
                 .into());
@@ -70,6 +77,11 @@ impl Following {
     pub fn leave(&mut self, reader: u64) {
         self.asked.retain(|asker| asker.reader != reader);
         self.trees.retain(|(asker, _)| asker.reader != reader);
+    }
+
+    /// Nobody can be followed: who asked for it.
+    pub fn nobody(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.trees).into_iter().map(|(asker, _)| asker.reader).collect()
     }
 
     /// Whose children begin trees.
@@ -127,7 +139,27 @@ mod tests {
         assert!(begun(&mut following, another, &book(0)).contains("does not know your process"));
         let unknown = Asker { pid: 8, ..asker(2, 5) };
         assert!(begun(&mut following, unknown, &book(0)).contains("does not know your process"));
-        assert!(begun(&mut following, asker(3, 5), &book(9)).contains("followed already"));
+        assert!(following.all().is_empty());
+        // The process 7 has a tree; another connection of its gets none, and who descends from it none, too.
+        following.ask(asker(3, 5)).expect("there is room");
+        assert_eq!(following.begin(&book(0)), [(3, Ok(1))]);
+        let same = begun(&mut following, asker(4, 5), &book(0));
+        assert!(same.contains("another connection of yours"), "{same}");
+        let below = |tree| {
+            let mut now = samples::snapshot(SourceKind::Ledger, 1_000);
+            let key = TaskKey { tgid: 8, tid: 8, start_ns: START_NS };
+            let mut task = samples::task(2, key, Ident::default());
+            task.tree = tree;
+            (now.complete, now.tasks) = (true, vec![task]);
+            let mut book = Book::new();
+            book.advance(now);
+            book
+        };
+        assert!(begun(&mut following, unknown, &below(1)).contains("descend from a command"));
+        // Of a tree whose run has ended nobody counts anything any more.
+        following.ask(unknown).expect("there is room");
+        assert_eq!(following.begin(&below(9)), [(2, Ok(2))]);
+        assert_eq!(following.nobody(), [3, 2]);
         assert!(following.all().is_empty());
     }
 

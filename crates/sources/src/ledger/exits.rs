@@ -78,7 +78,7 @@ fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
     let cum = if crossed { &group.snap } else { &group.cum };
     ExitSample {
         account: AccountId(group.serial),
-        of: process(&group.key.of),
+        of: ProcessRef { tgid: group.key.of_tgid, start_ns: group.key.of_start },
         ancestors: group.ancestors.map(|p| process(&p)),
         comm: comm(group.key.comm),
         cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),

@@ -3,10 +3,9 @@
 
 use super::maps::Globals;
 use crate::bpf::wire::ex_follows;
-use crate::source::Followed;
+use crate::source::{Followed, FOLLOWED_MOST as MOST};
 
-/// How many processes are followed at once.
-pub const MOST: usize = ex_follows::EX_FOLLOWED_MOST.0 as usize;
+const _: () = assert!(MOST == ex_follows::EX_FOLLOWED_MOST.0 as usize);
 
 /// What the programs know.
 #[derive(Default)]
@@ -29,11 +28,6 @@ impl Entries {
             globals.set_followed(at, entry);
         }
         globals.set_followed_n(change.used);
-    }
-
-    /// Whether anyone is followed.
-    pub fn any(&self) -> bool {
-        self.0.iter().any(Option::is_some)
     }
 
     fn change(&mut self, followed: &[Followed]) -> Change {
@@ -77,7 +71,6 @@ mod tests {
         let with = entries.change(&[of(3), of(1), of(4)]);
         assert_eq!((with.writes, with.used), (vec![(1, of(4))], 3));
         assert_eq!(entries.change(&[]).used, 0);
-        assert!(!entries.any());
     }
 
     #[test]

@@ -105,8 +105,8 @@ impl Globals {
         unsafe { ptr::read_volatile(&raw const (*self.0).ready[table as usize]) }
     }
 
-    /// An entry of those whose children begin trees. A program that comes between reads none, the one of before
-    /// or this: its number is taken away first and given last.
+    /// An entry of those whose children begin trees. Its number is taken away first and given last, and programs
+    /// look at it before and after the rest: they read none, the one of before or this.
     pub fn set_followed(&self, at: usize, new: Followed) {
         // SAFETY: as above; `at` is bounded by the array.
         unsafe {

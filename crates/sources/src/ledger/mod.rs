@@ -30,7 +30,7 @@ use crate::bpf::spare::Spare;
 use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
-use crate::source::{Followed, Request, Source, SplitOptions};
+use crate::source::{Followed, Request, Source, SplitOptions, FOLLOWED_MOST};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -170,6 +170,8 @@ pub struct Ledger {
     steal: bool,
     watch: Option<u32>,
     followed: Entries,
+    /// They are this process's own children.
+    follows_own: bool,
     seeded_without_slot: u64,
 }
 
@@ -217,6 +219,7 @@ impl Ledger {
             steal,
             watch: None,
             followed: Entries::default(),
+            follows_own: false,
             seeded_without_slot: 0,
         })
     }
@@ -241,6 +244,7 @@ impl Ledger {
     pub fn follow_children(&mut self) {
         let own = Followed { tgid: std::process::id(), start_ns: 0, tree: OWN_TREE };
         self.followed.set(&self.kernel.globals, &[own]);
+        self.follows_own = true;
     }
 
     fn watch(&mut self, tgid: Option<u32>) {
@@ -303,17 +307,18 @@ impl Ledger {
 
 impl Source for Ledger {
     fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
-        if followed.len() > followed::MOST {
+        if followed.len() > FOLLOWED_MOST {
             return Err(SourceError::Unavailable {
                 what: format!(
                     "{} processes are to be followed, of at most {}",
                     followed.len(),
-                    followed::MOST
+                    FOLLOWED_MOST
                 ),
                 advice: "wait until other runs have ended".into(),
             });
         }
         self.followed.set(&self.kernel.globals, followed);
+        self.follows_own = false;
         Ok(())
     }
 
@@ -350,8 +355,8 @@ impl Source for Ledger {
             moves,
             groups: Vec::new(),
             cpus,
-            // 0: the trees that are followed.
-            watch: self.watch.or(self.followed.any().then_some(0)),
+            // 0: the tree of our own children. Of the others' trees the CPUs have one sum, which nobody asks for.
+            watch: self.watch.or(self.follows_own.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
             repaired_ns: Some(self.kernel.globals.repaired_ns()),

@@ -120,19 +120,21 @@ impl Serving {
     }
 
     /// Has those followed who ask for it by now.
-    fn follow(&mut self) -> Result<(), Failure> {
+    fn follow(&mut self) {
         let followed = self.server.followed();
-        if followed != self.followed {
-            self.session.follow(&followed).map_err(Failure::failed)?;
-            self.followed = followed;
+        if followed == self.followed {
+            return;
         }
-        Ok(())
+        match self.session.follow(&followed) {
+            Ok(()) => self.followed = followed,
+            Err(why) => self.server.follows_nobody(&why.to_string()),
+        }
     }
 
     /// Ends a window, for whoever wants it.
     fn end_window(&mut self) -> Result<(), Failure> {
         let t0_ns = self.session.book().at_ns();
-        self.follow()?;
+        self.follow();
         let wanted = self.server.wanted();
         let needs = wanted.needs | NEEDS.without(Needs::SPLIT.with(Needs::INTERRUPTS));
         let request = Request { needs, watch: wanted.watch, interval_ns: None };

@@ -10,7 +10,7 @@ mod relay;
 mod repeat;
 mod report;
 mod user;
-mod wait_for_group;
+mod waiting;
 
 use crate::failure::{complain, Failure};
 use crate::options::looking::LookingArgs;
