@@ -3,8 +3,7 @@
 -- there are two of those: what changed everywhere, such as the time of day, is no work of the rollout. The interval is over
 -- hosts, for 95 in 100 of all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun
 -- 26.2.23 and 26.7.5, good from some 5 hosts on). A host that was not there both before and after does not count; a group that
--- had no row on one was small there and is in ~other. A container's id in place of a name, which no two hosts share, is left
--- out. First what grew for certain, most first.
+-- had no row on one was small there and is in ~other. First what grew for certain, most first.
 -- Variables: since, rolled_out, until (UTC), changed (a regular expression of hosts).
 WITH
 instant AS (SELECT epoch_ns(getvariable('rolled_out')::TIMESTAMP) AS at_ns),
@@ -23,19 +22,19 @@ lengths AS
 used AS
 (
     SELECT
-        host, namespace, if(regexp_full_match(container, '[0-9a-f]{12}'), '', container) AS named, unit, command,
+        host, namespace, container, unit, command,
         coalesce(sum(run_ns::HUGEINT) FILTER (end_ns <= at_ns), 0) AS before,
         coalesce(sum(run_ns::HUGEINT) FILTER (end_ns > at_ns), 0) AS after
     FROM charges, asked, instant
     WHERE end_ns > since_ns AND end_ns <= until_ns
-    GROUP BY host, namespace, named, unit, command
+    GROUP BY host, namespace, container, unit, command
 ),
 -- Hosts on which a group had no row count with 0 and 0.
 counts AS (SELECT count(*) FILTER (has) AS n1, count(*) FILTER (NOT has) AS n0 FROM lengths),
 changes AS
 (
     SELECT
-        u.namespace AS of_namespace, u.named AS of_container, u.unit AS of_unit, u.command AS of_command, l.has,
+        u.namespace AS of_namespace, u.container AS of_container, u.unit AS of_unit, u.command AS of_command, l.has,
         u.after::DOUBLE / l.after::DOUBLE - u.before::DOUBLE / l.before::DOUBLE AS change
     FROM used AS u
     INNER JOIN lengths AS l ON l.host = u.host

@@ -1,12 +1,11 @@
 -- The largest groups by namespace, container, unit and command, minute by minute: those that are the largest over all of
--- the time, and all the others as one, so that the rows of a minute sum up to what was used in it. A container's id in
--- place of a name, which no two hosts share, is left out.
+-- the time, and all the others as one, so that the rows of a minute sum up to what was used in it.
 -- Variables: since, until (UTC, whole minutes), most (groups).
 WITH minutes AS
 (
     SELECT
         end_ns // 60000000000 * 60 AS second, namespace,
-        if(regexp_full_match(container, '[0-9a-f]{12}'), '', container) AS named, unit, command, sum(run_ns::HUGEINT) AS run_ns
+        container, unit, command, sum(run_ns::HUGEINT) AS run_ns
     FROM charges, asked
     WHERE end_ns >= since_ns AND end_ns < until_ns
     GROUP BY 1, 2, 3, 4, 5
@@ -14,20 +13,20 @@ WITH minutes AS
 ranked AS
 (
     SELECT
-        namespace, named, unit, command,
-        row_number() OVER (ORDER BY sum(run_ns) DESC, namespace, named, unit, command) AS place
+        namespace, container, unit, command,
+        row_number() OVER (ORDER BY sum(run_ns) DESC, namespace, container, unit, command) AS place
     FROM minutes
-    GROUP BY namespace, named, unit, command
+    GROUP BY namespace, container, unit, command
 ),
 placed AS
 (
-    SELECT second, run_ns, namespace, named, unit, command, place <= getvariable('most')::BIGINT AS own
-    FROM minutes JOIN ranked USING (namespace, named, unit, command)
+    SELECT second, run_ns, namespace, container, unit, command, place <= getvariable('most')::BIGINT AS own
+    FROM minutes JOIN ranked USING (namespace, container, unit, command)
 )
 SELECT
     second,
     if(own, namespace, '(all others)') AS of_namespace,
-    if(own, named, '(all others)') AS of_container,
+    if(own, container, '(all others)') AS of_container,
     if(own, unit, '(all others)') AS of_unit,
     if(own, command, '(all others)') AS of_command,
     sum(run_ns) AS ns

@@ -1,34 +1,33 @@
 -- The largest groups by namespace, container, unit and command, minute by minute: those that are the largest over all of
--- the time, and all the others as one, so that the rows of a minute sum up to what was used in it. A container's id in
--- place of a name, which no two hosts share, is left out.
+-- the time, and all the others as one, so that the rows of a minute sum up to what was used in it.
 -- Parameters: since, until (UTC, whole minutes), most (groups).
 WITH minutes AS
 (
     SELECT
-        minute, namespace, if(match(container, '^[0-9a-f]{12}$'), '', container) AS named, unit, command,
+        minute, namespace, container, unit, command,
         sum(c.run_ns) AS run_ns
     FROM charges_1m AS c
     WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
-    GROUP BY minute, namespace, named, unit, command
+    GROUP BY minute, namespace, container, unit, command
 ),
 largest AS
 (
-    SELECT namespace, named, unit, command FROM minutes
-    GROUP BY namespace, named, unit, command
-    ORDER BY sum(run_ns) DESC, namespace, named, unit, command
+    SELECT namespace, container, unit, command FROM minutes
+    GROUP BY namespace, container, unit, command
+    ORDER BY sum(run_ns) DESC, namespace, container, unit, command
     LIMIT {most:UInt64}
 ),
 placed AS
 (
     SELECT
-        toUnixTimestamp(minute) AS second, run_ns, namespace, named, unit, command,
-        (namespace, named, unit, command) IN largest AS own
+        toUnixTimestamp(minute) AS second, run_ns, namespace, container, unit, command,
+        (namespace, container, unit, command) IN largest AS own
     FROM minutes
 )
 SELECT
     second,
     if(own, namespace, '(all others)') AS of_namespace,
-    if(own, named, '(all others)') AS of_container,
+    if(own, container, '(all others)') AS of_container,
     if(own, unit, '(all others)') AS of_unit,
     if(own, command, '(all others)') AS of_command,
     sum(run_ns) AS ns

@@ -3,11 +3,13 @@
 
 use crate::by::{join, By};
 use crate::chunks::{each, Chunk};
-use crate::rows::{Account, Before, Books, Charged, Used, Whose};
+use crate::rows::{Account, Before, Books, Charged, Unread, Used, Whose};
 use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -47,6 +49,8 @@ pub struct Parquet {
     accounts: Vec<PathBuf>,
     charges: Vec<PathBuf>,
     skipped: u64,
+    /// What cannot be read, and why, if that is no error.
+    passed_by: Option<RefCell<BTreeMap<PathBuf, String>>>,
 }
 
 impl Parquet {
@@ -55,10 +59,26 @@ impl Parquet {
     /// # Errors
     /// [`FleetError`]
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
-        let mut found = Parquet { accounts: Vec::new(), charges: Vec::new(), skipped: 0 };
+        Parquet::find(directory, None)
+    }
+
+    /// The same, but what cannot be read within it is passed by ([`Books::unread`]); of a file that is damaged the rows before that are told.
+    ///
+    /// # Errors
+    /// [`FleetError`]: of the directory itself.
+    pub fn open_what_is_readable(directory: &Path) -> Result<Parquet, FleetError> {
+        Parquet::find(directory, Some(RefCell::default()))
+    }
+
+    fn find(
+        directory: &Path,
+        passed_by: Option<RefCell<BTreeMap<PathBuf, String>>>,
+    ) -> Result<Parquet, FleetError> {
+        let (accounts, charges) = (Vec::new(), Vec::new());
+        let mut found = Parquet { accounts, charges, skipped: 0, passed_by };
         found.look(directory, 0)?;
         // Charges alone are an export that was interrupted: the balance says so.
-        if found.accounts.is_empty() && found.charges.is_empty() {
+        if found.accounts.is_empty() && found.charges.is_empty() && found.unread().is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)
@@ -85,9 +105,20 @@ impl Parquet {
                 _ if !within.is_dir() => {}
                 // Who links may link in a circle.
                 _ if depth >= DEEPEST || within.is_symlink() => self.skipped += 1,
-                _ => self.look(&within, depth + 1)?,
+                _ => {
+                    let done = self.look(&within, depth + 1);
+                    self.or_pass_by(&within, done)?;
+                }
             }
         }
+        Ok(())
+    }
+
+    fn or_pass_by(&self, path: &Path, done: Result<(), FleetError>) -> Result<(), FleetError> {
+        let Some((passed_by, error)) = self.passed_by.as_ref().zip(done.as_ref().err()) else {
+            return done;
+        };
+        passed_by.borrow_mut().entry(path.into()).or_insert_with(|| error.to_string());
         Ok(())
     }
 
@@ -106,16 +137,25 @@ impl Parquet {
             _ => &self.accounts,
         };
         for (at, path) in paths.iter().enumerate() {
-            let above = path.parent().unwrap_or(Path::new("."));
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let file = Directory::open_to_read(above)?.open_file(name)?;
-            each((at, file), &wanted, tell).map_err(|error| {
-                let why = format!("it is no table of 'exactop export' ({error})");
-                FleetError::Table { path: path.clone(), why }
-            })?;
+            self.or_pass_by(path, of_file((at, path), &wanted, tell))?;
         }
         Ok(())
     }
+}
+
+/// Tells the rows of a file.
+fn of_file(
+    (at, path): (usize, &Path),
+    wanted: &[Field],
+    tell: &mut dyn FnMut(&Chunk),
+) -> Result<(), FleetError> {
+    let above = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let file = Directory::open_to_read(above)?.open_file(name)?;
+    each((at, file), wanted, tell).map_err(|error| {
+        let why = format!("it is no table of 'exactop export' ({error})");
+        FleetError::Table { path: path.into(), why }
+    })
 }
 
 impl Books for Parquet {
@@ -144,6 +184,11 @@ impl Books for Parquet {
                 }
             }
         })
+    }
+
+    fn unread(&self) -> Vec<Unread> {
+        let passed_by = self.passed_by.iter().flat_map(|all| all.borrow().clone());
+        passed_by.map(|(path, error)| Unread { path, error }).collect()
     }
 
     fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {

@@ -141,6 +141,9 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let places = || [Some(&of_a), of_b.as_ref()].into_iter().flatten();
     let readable: Vec<&Path> = places().filter_map(many::Place::path).collect();
     let connects: Vec<u16> = places().filter_map(many::Place::port).collect();
+    if connects.is_empty() {
+        typed.many.no_store()?;
+    }
     let beside = Beside { readable: &readable, connects: &connects, ..Beside::default() };
     rights::reduce_beside(Role::Text, Origin::None, &beside);
     let (in_a, in_b) = (of_a.books()?, of_b.map(many::Place::books).transpose()?);
