@@ -1,6 +1,7 @@
 //! `exactop daemon` as a whole: who reads its socket and its page, what it keeps, how it ends.
 #![cfg(feature = "bpf")]
 
+mod browsed;
 mod daemon;
 mod ends;
 mod exported;
