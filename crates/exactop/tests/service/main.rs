@@ -2,6 +2,7 @@
 #![cfg(feature = "bpf")]
 
 mod asked;
+mod browsed;
 mod collected;
 #[path = "../../../metrics/tests/collector/running.rs"]
 mod collector;

@@ -13,14 +13,15 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A page's server.
-struct Page {
+pub struct Page {
     load: Load,
-    address: String,
+    /// Where it listens.
+    pub address: String,
     token: String,
 }
 
 impl Page {
-    fn serve(words: &[&str]) -> Page {
+    pub fn serve(words: &[&str]) -> Page {
         let words = [&["web", "--token", "--listen", "127.0.0.1:0", "-d", "0.2"], words].concat();
         let mut load = Load(command(&words).stdout(Stdio::piped()).spawn().expect("it starts"));
         let mut url = String::new();
@@ -29,6 +30,11 @@ impl Page {
         let (address, token) = url.trim().split_once("/?").expect("a token");
         let address = address.trim_start_matches("http://").into();
         Page { load, address, token: token.into() }
+    }
+
+    /// What somebody opens.
+    pub fn url(&self) -> String {
+        format!("http://{}/?{}", self.address, self.token)
     }
 
     /// What comes, event by event: its name, and what it tells.
