@@ -48,7 +48,10 @@ pub fn start(
         };
         // Who was not taken in does not come to the gate.
         if let Some(summoner) = for_gate.filter(|_| taken_in.is_ok()) {
-            let Ok(()) = summoner.serve(|_| Ok::<(), Infallible>(at_gate()));
+            let Ok(()) = summoner.serve(|_| -> Result<(), Infallible> {
+                at_gate();
+                Ok(())
+            });
         }
         let child = spawned.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         taken_in.and(child.map_err(|error| why(name.as_deref().unwrap_or_default(), &error)))
