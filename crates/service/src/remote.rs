@@ -13,16 +13,16 @@ use crate::error::ServiceError;
 use exactop_model::{Provenance, Snapshot};
 use exactop_recording::About;
 use exactop_sources::{Request, Source, SourceError};
-use link::{Link, Opening, PATIENCE};
+use link::{Link, Opening, PATIENT};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long an answer is waited for by who has keys to answer, and may ask again soon.
-const BRIEF: Duration = Duration::from_secs(2);
-/// How long those wait for the first answer of a daemon that may be just about to start.
+const BRIEF: Duration = Duration::from_secs(1);
+/// How long those wait each time after that, and for the first answer of a daemon that may be just about to start.
 const MOMENT: Duration = Duration::from_millis(100);
 /// How long a daemon that went is waited for, before there is no snapshot.
-const AWAY: Duration = Duration::from_secs(10);
+pub(crate) const AWAY: Duration = Duration::from_secs(10);
 /// How long nobody tries to connect between two times: twice as long each time, up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 
@@ -34,8 +34,8 @@ pub struct Remote {
     link: Link,
     /// How long a daemon that went is waited for.
     pub(crate) away: Duration,
-    /// How long an answer is waited for.
-    pub(crate) patience: Duration,
+    /// How long an answer is waited for, and how long each time after that.
+    patience: [Duration; 2],
     /// The next daemon, where nobody waits for it.
     opening: Option<Opening>,
     /// It was waited for in vain: each snapshot that is asked for tries once.
@@ -56,7 +56,7 @@ impl Remote {
             exactop: exactop.into(),
             link: Link::open(path, exactop)?,
             away: AWAY,
-            patience: PATIENCE,
+            patience: PATIENT,
             opening: None,
             is_lost: false,
             is_another: false,
@@ -66,10 +66,10 @@ impl Remote {
 
     /// For who has something else to do, such as to answer keys: where the daemon went there is an error at
     /// once, and each snapshot that is asked for looks once for the next one; where it does not answer, after
-    /// two seconds.
+    /// a second, and from then on after a tenth of one.
     pub fn waits_for_nobody(&mut self) {
-        (self.away, self.patience) = (Duration::ZERO, BRIEF);
-        self.link.patience = BRIEF;
+        (self.away, self.patience) = (Duration::ZERO, [BRIEF, MOMENT]);
+        self.link.patience = self.patience;
     }
 
     /// Who serves, of which machine.

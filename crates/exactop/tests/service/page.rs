@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An answer that takes longer does not come.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -113,7 +113,10 @@ fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
     let socket = daemon.socket();
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
     let pipe = Load::shell("while :; do sleep 0.01; done");
-    let mut told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
+    let told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
+    // What is told of it has no end.
+    let begun = Instant::now();
+    let mut told = told.take_while(|_| begun.elapsed() < PATIENCE);
     let mut waits_after = |at_ns: u64| {
         let is_after = |(name, told): &(String, Value)| {
             let has_rows = told["rows"].as_array().is_some_and(|rows| !rows.is_empty());

@@ -11,10 +11,12 @@ use exactop_sources::Request;
 use rustix::time::{clock_gettime, ClockId};
 use std::path::Path;
 use std::sync::{Arc, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long an answer may take beyond what the grid of window ends makes of it.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for the first time and for each after it.
+pub const PATIENT: [Duration; 2] = [PATIENCE; 2];
 /// How long an end may be overdue that comes by itself, before it is asked for.
 const OVERDUE_NS: u64 = 100_000_000;
 
@@ -59,8 +61,8 @@ impl Opening {
             provenance,
             taken_ns: None,
             asked: None,
-            patience: PATIENCE,
-            unanswered_ns: None,
+            patience: PATIENT,
+            unanswered: None,
             is_strict: false,
         })
     }
@@ -76,11 +78,10 @@ pub struct Link {
     taken_ns: Option<u64>,
     /// What was asked for last, and what comes by itself because of it.
     asked: Option<(Window, Beat)>,
-    /// How long an answer is waited for.
-    pub patience: Duration,
-    /// A window that ends from here on was waited for in vain: if it is there by now, it will do. Who asks
-    /// for a newer one each time gets none of a daemon that always takes longer.
-    unanswered_ns: Option<u64>,
+    /// How long an answer is waited for, and how long each time after that.
+    pub patience: [Duration; 2],
+    /// A window that ends from here on was asked for then, and waited for in vain.
+    unanswered: Option<(u64, Instant)>,
     /// No window that ended before it was asked for will do: what is followed begins and ends with one.
     is_strict: bool,
 }
@@ -96,7 +97,7 @@ impl Link {
         let end = Said::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
         let connection = &mut self.connection;
         let asked = connection.say(&Said::Follow(Follow {})).and_then(|()| connection.say(&end));
-        let most = heard_within(asked.is_err(), self.patience);
+        let most = heard_within(asked.is_err(), self.patience[0]);
         let has = |came: &Came| came.follows.is_some();
         let came = came_within(path, &self.shared, has, most).map_err(|error| match error {
             ServiceError::Refused { path, said } if said.contains("unknown variant `follow`") => {
@@ -112,16 +113,40 @@ impl Link {
 
     /// A window that ends now, or did so just before, if that will do.
     pub fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
-        let now_ns = now_ns();
+        if let Some((after_ns, since)) = self.unanswered {
+            return self.late(path, after_ns, since);
+        }
+        let (now_ns, begun) = (now_ns(), Instant::now());
         let after_ns = match self.is_strict {
             true => now_ns,
             false => schedule::after_ns(request.interval_ns, self.taken_ns, now_ns),
         };
-        let after_ns = self.unanswered_ns.unwrap_or(after_ns);
         let snapshot = self.window_after(path, request, (after_ns, now_ns));
-        self.unanswered_ns =
-            matches!(snapshot, Err(ServiceError::Silent { .. })).then_some(after_ns);
+        let is_silent = matches!(snapshot, Err(ServiceError::Silent { .. }));
+        self.unanswered = is_silent.then_some((after_ns, begun));
         snapshot
+    }
+
+    /// The window that was asked for before. Who asks for a newer one each time gets none of a daemon that
+    /// always takes longer, and whoever writes to one that stands still is held up in the end.
+    fn late(
+        &mut self,
+        path: &Path,
+        after_ns: u64,
+        since: Instant,
+    ) -> Result<Snapshot, ServiceError> {
+        let came = self.came(path, after_ns, self.patience[1])?;
+        let seconds = since.elapsed().as_secs();
+        let silent = || ServiceError::Silent { path: path.into(), seconds };
+        let snapshot = came.ok_or_else(silent)?;
+        self.unanswered = None;
+        self.note(&snapshot);
+        Ok(snapshot)
+    }
+
+    fn note(&mut self, taken: &Snapshot) {
+        self.taken_ns = Some(taken.at_ns);
+        self.provenance = taken.provenance.clone();
     }
 
     fn window_after(
@@ -142,8 +167,7 @@ impl Link {
             Some(snapshot) => snapshot,
             None => self.ask(path, window, after_ns)?,
         };
-        self.taken_ns = Some(snapshot.at_ns);
-        self.provenance = snapshot.provenance.clone();
+        self.note(&snapshot);
         Ok(snapshot)
     }
 
@@ -178,7 +202,7 @@ impl Link {
         after_ns: u64,
     ) -> Result<Snapshot, ServiceError> {
         let asked = self.connection.say(&Said::Window(window.clone()));
-        let most = heard_within(asked.is_err(), self.patience);
+        let most = heard_within(asked.is_err(), self.patience[0]);
         let came = awaited(path, &self.shared, after_ns, most)?;
         let snapshot = take(path, came)?;
         let grid_ns = schedule::grid_ns(window.interval_ns);
