@@ -70,9 +70,13 @@ test: cargo ## Run all tests (those of the ledger need root)
 	@scripts/deps.sh test
 	CARGO=$(CARGO) scripts/test.sh
 
+# Makes a directory for Python's modules; what a Python without venv's package has made of it lacks pip.
+venv = target/$(1)/bin/python3 -m pip --version >/dev/null 2>&1 || \
+    { scripts/deps.sh python && python3 -m venv --clear target/$(1); }
+
 .PHONY: test-metrics
 test-metrics: cargo ## Hold the page of metrics against the strict parser of OpenMetrics (Python's, installed below target/) and promtool
-	@test -x target/prometheus/bin/python3 || python3 -m venv target/prometheus
+	@$(call venv,prometheus)
 	@target/prometheus/bin/python3 -c 'import prometheus_client' 2>/dev/null || \
 	    target/prometheus/bin/python3 -m pip install --quiet prometheus_client
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/prometheus/bin/python3 $(CARGO) test -p exactop-metrics outside
@@ -105,22 +109,22 @@ test-collector: cargo ## Send reports and a daemon's figures (as root) to the Op
 
 .PHONY: test-duckdb
 test-duckdb: cargo ## Hold exported Parquet against DuckDB (Python's, installed below target/)
-	@test -x target/duckdb/bin/python3 || python3 -m venv target/duckdb
+	@$(call venv,duckdb)
 	@target/duckdb/bin/python3 -c 'import duckdb, pytz' 2>/dev/null || \
 	    target/duckdb/bin/python3 -m pip install --quiet duckdb pytz
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/duckdb/bin/python3 $(CARGO) test -p exactop-export duckdb
 
 .PHONY: fleet-python
 fleet-python:
-	@test -x target/fleet/bin/python3 || python3 -m venv target/fleet
-	@target/fleet/bin/python3 -c 'import chdb, duckdb, pytz' 2>/dev/null || \
-	    target/fleet/bin/python3 -m pip install --quiet chdb duckdb pytz
+	@$(call venv,fleet)
+	@target/fleet/bin/python3 -c 'import duckdb, pytz' 2>/dev/null || \
+	    target/fleet/bin/python3 -m pip install --quiet duckdb pytz
 
 .PHONY: fleet-spark
 fleet-spark: fleet-python
 	@scripts/deps.sh fleet
-	@target/fleet/bin/python3 -c 'import pyspark, grafana_foundation_sdk' 2>/dev/null || \
-	    target/fleet/bin/python3 -m pip install --quiet pyspark 'grafana-foundation-sdk==1769699998!10.1.0'
+	@target/fleet/bin/python3 -c 'import chdb, pyspark, grafana_foundation_sdk' 2>/dev/null || \
+	    target/fleet/bin/python3 -m pip install --quiet chdb pyspark 'grafana-foundation-sdk==1769699998!10.1.0'
 
 # What happens to the fleet that is tested: a little of everything.
 FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --regression 20,30
@@ -144,10 +148,10 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
 
 .PHONY: fleet-demo
-fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report
+fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report, opened where there is a screen
 	rm -rf target/fleet-demo
 	$(CARGO) run -q --release -p xtask -- fleet-sim $(FLEET) -o target/fleet-demo/books
-	target/fleet/bin/python3 scripts/fleet-demo.py target/release/exactop target/fleet-demo
+	target/fleet/bin/python3 scripts/fleet-demo.py target/release/exactop target/fleet-demo --open
 
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops

@@ -2,15 +2,17 @@
 # Packages that building and testing need, on Debian and its relatives. As root it installs what
 # is missing; else it prints the one line to run and fails.
 #
-#   deps.sh [build|test|truth|deb|packages|fleet]    what a build needs, what the tests need too (the
-#                                 default), or what bench-truth, deb, test-packages or test-fleet run
+#   deps.sh [build|test|truth|deb|packages|fleet|python]    what a build needs, what the tests need too (the
+#                                 default), what bench-truth, deb, test-packages or test-fleet run, or
+#                                 what installs Python's modules below target/
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
 test=(procps tmux zsh fish valgrind stress-ng prometheus runc containerd podman systemd-container)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
-fleet=(default-jre-headless prometheus victoria-metrics)
+python=(python3-venv)
+fleet=("${python[@]}" default-jre-headless prometheus victoria-metrics)
 truth=(stress-ng rt-tests postgresql nginx-light wrk)
 
 missing() {
@@ -30,6 +32,7 @@ test) wanted+=("${test[@]}") ;;
 truth) wanted+=("${truth[@]}") ;;
 deb) wanted+=("${deb[@]}") ;;
 fleet) wanted+=("${fleet[@]}") ;;
+python) wanted+=("${python[@]}") ;;
 packages) wanted+=("${deb[@]}" "${packages[@]}") ;;
 esac
 mapfile -t lacking < <(missing "${wanted[@]}")

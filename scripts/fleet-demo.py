@@ -1,13 +1,17 @@
 """A simulated fleet's books in an embedded engine (DuckDB): the balance, the questions of fleet/duckdb, a report.
 
-    fleet-demo.py EXACTOP DIRECTORY      DIRECTORY/books is what 'cargo xtask fleet-sim' made
+    fleet-demo.py EXACTOP DIRECTORY [--open]    DIRECTORY/books is what 'cargo xtask fleet-sim' made
+
+--open shows the report where there is a screen.
 
 Ends with 1 where what was made, the engine's sums and those of 'exactop fleet check' are not equal, to the nanosecond.
 """
 
 import datetime
 import json
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import time
@@ -58,6 +62,13 @@ def ask(engine, name):
     return titles, rows
 
 
+def show(page):
+    """Opens a page, if this is a desktop; else its name is what there is."""
+    opener = shutil.which("xdg-open")
+    if opener and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        subprocess.Popen([opener, page], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
 def main():
     made = json.loads((BOOKS / "simulated.json").read_text())
     print(exactop("check", "--from", str(BOOKS), "--rows", "5", codes=(0, 3)), end="")
@@ -106,6 +117,8 @@ def main():
     if apart:
         sys.exit(f"fleet-demo: apart: {', '.join(apart)}")
     print("What was made, DuckDB's sums and those of 'exactop fleet check' are equal, to the nanosecond.")
+    if sys.argv[3:] == ["--open"]:
+        show(report.resolve())
 
 
 main()
