@@ -128,7 +128,7 @@ impl World {
             let mut ancestors = [ProcessRef::default(); 8];
             ancestors[0] = ProcessRef { tgid: 101, start_ns: 999_999_999 };
             self.accounts += 1;
-            let uid = (self.accounts % 3 > 0).then_some(self.accounts as u32);
+            let uid = (!self.accounts.is_multiple_of(3)).then_some(self.accounts as u32);
             self.exits.push(ExitSample { uid, ..samples::exited(self.accounts, ancestors, comm) });
             self.exits.len() - 1
         });
