@@ -90,8 +90,8 @@ pub(super) struct Following<'a> {
     last: Option<Position>,
     /// and the file of the first of those that are under way.
     first_file: Option<u64>,
-    /// The last one of those that were under way once and come again, as they were.
-    until: Option<Position>,
+    /// Those that were under way once and come again, as they were.
+    again: Option<UnderWay>,
     /// The file of the last that is in the store.
     sent_file: Option<u64>,
     /// Why time before the next window is not recorded.
@@ -114,7 +114,7 @@ impl<'a> Following<'a> {
             Err(RecordingError::Empty { .. }) => return Ok(None),
             recording => recording?,
         };
-        let (resumed, until) = resumed(&recording, &*carrier, cursor)?;
+        let (resumed, again) = resumed(&recording, &*carrier, cursor)?;
         let (recording, file_is_gone) = from(recording, resumed.as_ref());
         Ok(Some(Following {
             replay: Replay::new(Reader::following(recording)),
@@ -123,7 +123,7 @@ impl<'a> Following<'a> {
             shown,
             last: resumed.clone(),
             first_file: None,
-            until,
+            again,
             sent_file: resumed.as_ref().map(|position| position.file),
             stands: resumed.clone(),
             resumed,
@@ -159,6 +159,7 @@ impl<'a> Following<'a> {
 
     fn window(&mut self) -> Result<(), ExportError> {
         let Some(here) = self.here() else { return Ok(()) };
+        self.look_for_beginning(&here)?;
         let passed = |there: &Position| there.boot_id == here.boot_id && here.t1_ns <= there.t1_ns;
         if self.resumed.as_ref().is_some_and(passed) {
             // What they say of the time between them was told then.
@@ -175,9 +176,24 @@ impl<'a> Following<'a> {
         Ok(())
     }
 
+    /// Whether those that come again begin as they did: their first file may have gone since it was looked for.
+    fn look_for_beginning(&mut self, here: &Position) -> Result<(), ExportError> {
+        let begins = self.first_file.is_none();
+        let cut = self.again.take_if(|again| begins && here.file > again.file);
+        let Some(UnderWay { label, last, .. }) = cut else { return Ok(()) };
+        if self.carrier.was_taken(&label)? {
+            self.cursor.save(&last)?;
+            self.sent_file = Some(last.file);
+            self.file_is_gone = here.file > last.file;
+            (self.stands, self.last) = (Some(last.clone()), Some(last.clone()));
+            self.resumed = Some(last);
+        }
+        Ok(())
+    }
+
     /// Whether a window goes with those that are under way.
     fn goes_on(&self, here: &Position) -> Result<bool, ExportError> {
-        match &self.until {
+        match self.again.as_ref().map(|again| &again.last) {
             Some(last) => Ok(last.boot_id == here.boot_id && here.t1_ns <= last.t1_ns),
             None => self.carrier.goes_on(&self.replay),
         }
@@ -190,7 +206,7 @@ impl<'a> Following<'a> {
             self.cursor.begin(self.stands.as_ref(), UnderWay { label, file, last })?;
         }
         self.carrier.deliver()?;
-        (self.first_file, self.until) = (None, None);
+        (self.first_file, self.again) = (None, None);
         self.saved(self.last.clone())
     }
 
@@ -262,12 +278,13 @@ fn resumed(
     recording: &Recording,
     carrier: &dyn Carrier,
     cursor: &Cursor,
-) -> Result<(Option<Position>, Option<Position>), ExportError> {
+) -> Result<(Option<Position>, Option<UnderWay>), ExportError> {
     let (position, under_way) = cursor.read();
-    let Some(UnderWay { label, file, last }) = under_way else { return Ok((position, None)) };
-    if recording.parts().iter().any(|part| part.number() == Some(file)) {
-        return Ok((position, Some(last)));
+    let Some(under_way) = under_way else { return Ok((position, None)) };
+    if recording.parts().iter().any(|part| part.number() == Some(under_way.file)) {
+        return Ok((position, Some(under_way)));
     }
+    let UnderWay { label, last, .. } = under_way;
     if !carrier.was_taken(&label)? {
         return Ok((position, None));
     }
