@@ -49,6 +49,7 @@ install-lib: lib ## Install libexactop, exactop.h and exactop.pc below PREFIX (d
 .PHONY: install
 install: build install-lib ## Install everything below PREFIX: command, manual pages, completions, library
 	scripts/install.sh command
+	@scripts/install.sh hints
 
 .PHONY: deb
 deb: build lib ## Make Debian packages of the command and the library: target/deb
@@ -96,10 +97,11 @@ test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windo
 	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
 
 .PHONY: test-collector
-test-collector: cargo ## Send reports to the OpenTelemetry collector, built from its Go modules (some minutes, once)
+test-collector: cargo ## Send reports and a daemon's figures (as root) to the OpenTelemetry collector, built from its Go modules (some minutes, once)
 	@command -v go >/dev/null || { echo "exactop: no go: install it (1.26 or newer), or leave this test out" >&2; exit 1; }
 	cd crates/metrics/tests/collector && go build -o $(CURDIR)/target/collector .
 	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop-metrics collector
+	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop --test service collected::
 
 .PHONY: test-duckdb
 test-duckdb: cargo ## Hold exported Parquet against DuckDB (Python's, installed below target/)
@@ -127,11 +129,13 @@ FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --reg
 test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes, rollouts (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test filing duckdb
 	$(CARGO) build -q -p exactop
 	rm -rf target/fleet-test
 	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
 	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
+	target/fleet/bin/python3 scripts/fleet-planted.py target/fleet-planted
 	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
 	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/xtask target/fleet-rollouts 10 5 200

@@ -15,3 +15,4 @@ enum ex_cur cur_layout;
 enum ex_cpu_word cpu_word_layout;
 enum ex_chunks chunks_layout;
 enum ex_audited audited_layout;
+enum ex_follows follows_layout;

@@ -113,10 +113,19 @@ struct ex_slot {
 	__u32 split_run;
 	__s32 wait_nr; /* the system call it sleeps in; -1: none */
 	__u32 fault_text; /* its last page fault was on an instruction */
-	__u32 marked;	  /* belongs to the tree that is followed; inherited */
+	__u32 tree;	  /* which of those that are followed it belongs to; 0: none; inherited */
 	struct ex_cum cum;
 	struct ex_cum snap;
 };
+
+/* A process whose children begin a tree that is followed. */
+struct ex_followed {
+	__u64 start; /* of its leader; 0: whoever has this number */
+	__u32 tgid;
+	__u32 tree; /* its number, which no other gets; 0: no entry */
+};
+
+enum ex_follows { EX_FOLLOWED_MOST = 16 };
 
 #define EX_EXIT_WHOLE 1 /* the whole process is going */
 #define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
@@ -147,7 +156,7 @@ struct ex_zombie {
 	__u64 since;
 	struct ex_ident id;
 	__u32 cpu;
-	__u32 marked;
+	__u32 tree;
 };
 
 /* Where a CPU's time went. */
@@ -226,12 +235,14 @@ struct ex_process {
 
 /* Which exited tasks are summed together. Per CPU, so that a group has one writer. */
 struct ex_group_key {
-	struct ex_process of; /* tgid 0: whole processes; else threads of this one */
+	__u64 of_start;
+	__u32 of_tgid; /* 0: whole processes; else threads of this one */
+	__u32 cpu;
 	struct ex_process parent;
 	__u64 cgroup;
 	char comm[16];
-	__u32 cpu;
-	__u32 marked;
+	__u32 tree;
+	__u32 uid;
 };
 
 struct ex_group_cum {

@@ -7,7 +7,7 @@
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
-test=(procps tmux valgrind stress-ng prometheus runc containerd podman systemd-container)
+test=(procps tmux zsh fish valgrind stress-ng prometheus runc containerd podman systemd-container)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
 fleet=(default-jre-headless prometheus victoria-metrics)

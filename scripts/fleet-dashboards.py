@@ -69,7 +69,7 @@ CLICKHOUSE_PANELS = [
         "    toFloat64(toInt256(used_ns) - charged_ns) AS `charges apart, ns`"), None),
     ("timeseries", "Where the CPUs' time went", "All accounts together are the CPUs of the fleet.", (12, 9), ACCOUNTS, "CPUs"),
     ("timeseries", "Who used it", "The largest groups of all of the time, and all others: together what was used.", (12, 9), of(
-        "top_over_time", "toDateTime(second, 'UTC') AS time, concat(of_unit, ' ', of_command) AS group,\n"
+        "top_over_time", "toDateTime(second, 'UTC') AS time, concat(of_namespace, ' ', of_container, ' ', of_unit, ' ', of_command) AS group,\n"
         "    toFloat64(ns) / 6e10 AS cpus", "\nORDER BY time, group"), "CPUs"),
     ("table", "The largest groups", "By namespace, unit and command; the last row is all others.", (12, 9), of(
         "top_groups", "rank, of_namespace AS namespace, of_unit AS unit, of_command AS command, on_hosts AS hosts,\n"
@@ -84,15 +84,15 @@ CLICKHOUSE_PANELS = [
         "herd", "of_namespace AS namespace, of_unit AS unit, of_command AS command, on_host AS host, running, waiting,\n"
         "    on_locks AS `on locks`"), None),
     ("table", "Noisy neighbours", "Minutes of a host with the most steal, and the largest group there.", (12, 9), of(
-        "noisy_neighbours", "toDateTime(second, 'UTC') AS time, on_host AS host, steal_pct AS `steal %`, of_unit AS unit,\n"
-        "    of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), None),
+        "noisy_neighbours", "toDateTime(second, 'UTC') AS time, on_host AS host, steal_pct AS `steal %`, of_namespace AS namespace, of_container AS container,\n"
+        "    of_unit AS unit, of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), None),
     ("table", "Hosts in doubt", "A residual, a missed switch, no window of late, a source that tells less.", (12, 9), of(
         "doubtful_hosts", "host, windows, silent_for_s AS `silent, s`, residual_windows AS `with residual`,\n"
         "    toFloat64(missed) AS `missed switches`, inexact, not_by_ledger AS `not by the ledger`, irq_untold AS `no irq`,\n"
-        "    steal_untold AS `no steal`"), None),
+        "    steal_untold AS `no steal`, waits_untold AS `no waits`"), None),
     ("table", "Who grew since a rollout", "On hosts that match 'changed', since 'rolled out' (UTC; empty: the middle of the time "
      "that is shown), less what the others did; 95 in 100 intervals over hosts.", (24, 9), of(
-         "rollout", "of_unit AS unit, of_command AS command, verdict, more_cpus AS `CPUs more, a host`, from_cpus AS `from`,\n"
+         "rollout", "of_namespace AS namespace, of_container AS container, of_unit AS unit, of_command AS command, verdict, more_cpus AS `CPUs more, a host`, from_cpus AS `from`,\n"
          "    to_cpus AS `to`, hosts, others"), None),
     ("table", "Books of ${host}", "Where the time of all of its CPUs went.", (24, 9), of(
         "host_books", "account, toFloat64(ns) / 1e9 AS seconds, pct AS `%`"), None),

@@ -356,7 +356,7 @@ def held(answers, made):
         "cost": (column("cost", 3), total),
         "host_books": (column("host_books", 1), int(everyone[0]["capacity_ns"])),
         "top_groups": (column("top_groups", 5), used),
-        "top_over_time": (column("top_over_time", 3), used),
+        "top_over_time": (column("top_over_time", 5), used),
         "waiting_by_namespace": (column("waiting_by_namespace", 2), used),
     }
     empty = [f"{name}: no rows" for name in rows if not rows[name]]

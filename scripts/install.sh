@@ -2,6 +2,7 @@
 # Puts what was built where it belongs; builds nothing.
 #
 #   install.sh command|library
+#   install.sh hints                what is left to do by hand for the service, on a machine that is in use
 #
 # PREFIX (/usr/local), LIBDIR (PREFIX/lib), UNITDIR (PREFIX/lib/systemd/system) and DESTDIR say where;
 # BUILT is where cargo left it (target/release).
@@ -49,11 +50,34 @@ library_files() {
         crates/capi/exactop.pc.in >"$lib/pkgconfig/exactop.pc"
 }
 
+# What a package's own scripts do, and nobody does without being asked.
+hints() {
+    # Whoever makes a package installs nothing here.
+    [[ -z $dest ]] || return 0
+    local lines=()
+    if ! getent group exactop >/dev/null; then
+        if command -v systemd-sysusers >/dev/null; then
+            lines+=("systemd-sysusers $prefix/lib/sysusers.d/exactop.conf    # the group that may look without root")
+        else
+            lines+=("groupadd --system exactop    # those who may look without root")
+        fi
+    fi
+    if [[ -d ${EXACTOP_SYSTEMD:-/run/systemd/system} ]]; then
+        case $units in
+        /etc/systemd/system | /usr/local/lib/systemd/system | /usr/lib/systemd/system | /lib/systemd/system) ;;
+        *) lines+=("systemctl link $units/exactop.service    # no directory that systemd looks into") ;;
+        esac
+        lines+=("systemctl daemon-reload    # then: systemctl enable --now exactop")
+    fi
+    ((${#lines[@]} == 0)) || printf '%s\n' 'For the service, as root:' "${lines[@]/#/    }"
+}
+
 case ${1:-} in
 command) command_files ;;
 library) library_files ;;
+hints) hints ;;
 *)
-    echo "exactop: install.sh '${1:-}': give command or library" >&2
+    echo "exactop: install.sh '${1:-}': give command, library or hints" >&2
     exit 2
     ;;
 esac

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Takes the screens of docs/guide/questions.md: real ones, of the live view in a terminal (tmux) after the keys that the
-guide names. As root, with a built exactop: scripts/questions.py target/release/exactop [WORDS OF A HEADING]
+"""Takes the screens of docs/guide/questions.md and README.md: real ones, of the live view in a terminal (tmux) after the
+keys that they name. As root, with a built exactop, on a machine on which nobody works:
+scripts/questions.py target/release/exactop [WORDS OF A HEADING]
 
-A block of the guide that begins with '<!-- load: COMMAND; keys: KEYS -->' gets the screen after these keys, while the
-user nobody runs that command; KEYS are tmux's names. Rows are those of this user alone."""
+A block that begins with '<!-- load: COMMAND; keys: KEYS[; size: COLUMNSxLINES] -->' gets the screen after these keys,
+while the user nobody runs that command; KEYS are tmux's names. Rows are those of this user alone."""
 
 import os
 import re
@@ -14,9 +15,10 @@ import sys
 import tempfile
 import time
 
-GUIDE = os.path.join(os.path.dirname(__file__), "..", "docs", "guide", "questions.md")
-SIZE = (100, 24)
-BLOCK = re.compile(r"(<!-- load: (.*?); keys: (.*?) -->\n```\n)(.*?)(```\n)", re.S)
+TOP = os.path.join(os.path.dirname(__file__), "..")
+FILES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "guide", "questions.md")]
+SIZE = "100x24"
+BLOCK = re.compile(r"(<!-- load: (.*?); keys: ([^;]*?)(?:; size: (\d+x\d+))? -->\n```\n)(.*?)(```\n)", re.S)
 USER = "nobody"
 MAKEFILE = "all: $(shell seq 1 5000)\n%:\n\t@seq 1 3000 | sort -R | md5sum > /dev/null\n"
 
@@ -26,9 +28,9 @@ def tmux(server, *words):
     return done.stdout
 
 
-def screen(exactop, keys):
+def screen(exactop, keys, size):
     server = f"questions-{os.getpid()}"
-    width, height = map(str, SIZE)
+    width, height = size.split("x")
     command = f"env LC_ALL=C.UTF-8 TERM=screen-256color XDG_CONFIG_HOME=/nonexistent {exactop} --source ledger -u {USER}"
     tmux(server, "-u", "-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height, command)
     tmux(server, "set-option", "-g", "status", "off")
@@ -53,30 +55,34 @@ def block(exactop, directory, match):
                             start_new_session=True, user=None if "--user" in command else USER)
     try:
         time.sleep(2)
-        shown = screen(exactop, match[3]).replace(exactop, "exactop")
-        return match[1] + shown + match[5]
+        shown = screen(exactop, match[3], match[4] or SIZE).replace(exactop, "exactop")
+        return match[1] + shown + match[6]
     finally:
         os.killpg(load.pid, signal.SIGTERM)
         load.wait()
 
 
+def take(exactop, directory, path, wanted):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    # Of one heading, or of all.
+    parts = re.split(r"(?m)^(?=##? )", text)
+    shown = "".join(BLOCK.sub(lambda match: block(exactop, directory, match), part)
+                    if wanted in part.split("\n", 1)[0] else part for part in parts)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(shown)
+
+
 def main():
     exactop = os.path.abspath(sys.argv[1])
-    with open(GUIDE, encoding="utf-8") as guide:
-        text = guide.read()
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         with open(os.path.join(directory, "Makefile"), "w", encoding="utf-8") as makefile:
             makefile.write(MAKEFILE)
         # Where everybody may run it.
         exactop = shutil.copy(exactop, os.path.join(directory, "exactop"))
-        # Of one question, or of all.
-        wanted = sys.argv[2] if len(sys.argv) > 2 else ""
-        parts = re.split(r"(?m)^(?=## )", text)
-        shown = "".join(BLOCK.sub(lambda match: block(exactop, directory, match), part)
-                        if wanted in part.split("\n", 1)[0] else part for part in parts)
-    with open(GUIDE, "w", encoding="utf-8") as guide:
-        guide.write(shown)
+        for path in FILES:
+            take(exactop, directory, path, sys.argv[2] if len(sys.argv) > 2 else "")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,9 @@ records=$(program_of "unittests src/lib.rs" exactop_sources)
 herd=${CARGO_TARGET_DIR:-target}/vm/herd_server
 mkdir -p "$(dirname "$herd")"
 clang -O2 -pthread -o "$herd" crates/sources/tests/ledger/programs/herd_server.c
+# A scheduler for sched_ext.
+scheduler=${CARGO_TARGET_DIR:-target}/vm/ext_scheduler.bpf.o
+clang -O2 -g -target bpf -c -o "$scheduler" crates/sources/tests/ledger/programs/ext_scheduler.bpf.c
 
 # A minute: books, states, the herd, a quota, each command once.
 short_on() {
@@ -64,6 +67,15 @@ ledger_on() {
         --file "$herd" --env EXACTOP_TEST_HERD_SERVER=/test/herd_server \
         --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_WORKLOAD_WORKER=/test/exactop-workload-worker \
         -- "$ledger" --test-threads=1 "$@"
+}
+
+# Causes of moves for which there have to be two nodes, and a scheduler in BPF.
+rare_moves_on() {
+    "$xtask" vm --kernel "$1" --timeout 600 --nodes 2 --mem 1536 \
+        --file target/debug/exactop-workload-worker --file "$scheduler" \
+        --env EXACTOP_TEST_EXT_SCHEDULER=/test/ext_scheduler.bpf.o \
+        --env EXACTOP_TEST_EMULATED=1 --env EXACTOP_WORKLOAD_WORKER=/test/exactop-workload-worker \
+        -- "$ledger" --test-threads=1 --nocapture moves::rare
 }
 
 # What a niceness and a quota give, in control groups of version 2; weights are the lab's.
@@ -124,6 +136,7 @@ long_on() {
     twice records_on "$kernel" || failed=1
     twice systemd_on "$kernel" || failed=1
     twice unit_on "$kernel" || failed=1
+    twice rare_moves_on "$kernel" || failed=1
     twice shares_on "$kernel" || failed=1
     twice lab_on "$kernel" || failed=1
     twice_by_test "$kernel" || failed=1

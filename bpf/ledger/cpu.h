@@ -11,10 +11,10 @@ struct segment {
 	__u64 irq;
 };
 
-/* One process, or the tree that is followed. */
+/* One process, or all trees that are followed. */
 static __always_inline bool is_watched(struct ex_slot *s)
 {
-	return watch_tgid ? s->id.tgid == watch_tgid : s->marked;
+	return watch_tgid ? s->id.tgid == watch_tgid : s->tree;
 }
 
 static __always_inline void post_cpu(struct ex_cpu_cum *cum, __u32 cur, struct segment seg,

@@ -70,13 +70,16 @@ static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task
 	struct ex_group_key key = {};
 	__u32 *index;
 
-	if (!(s->exit_flags & EX_EXIT_WHOLE))
-		process_of(&key.of, task);
+	if (!(s->exit_flags & EX_EXIT_WHOLE)) {
+		key.of_tgid = BPF_CORE_READ(task, tgid);
+		key.of_start = BPF_CORE_READ(task, group_leader, start_boottime);
+	}
 	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
 	key.cgroup = s->id.cgroup;
+	key.uid = s->id.uid;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
-	key.marked = s->marked;
+	key.tree = s->tree;
 	index = bpf_map_lookup_elem(&group_index, &key);
 	if (index)
 		return group_at(*index);
@@ -135,7 +138,7 @@ static __always_inline __u64 executed(struct ex_slot *s)
 	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
-/* Whether all of its process goes with a task, and whether it stands for the process. */
+/* Whether all of its process goes with a task, whether it stands for the process, and whose it is at the end. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
 {
@@ -143,6 +146,7 @@ static __always_inline void note_exit(struct ex_slot *s, struct task_struct *tas
 	__u32 flags = EX_EXIT_NOTED;
 	struct storage *st;
 
+	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
 	if (last || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
 		flags |= EX_EXIT_WHOLE;
 	/*
@@ -182,7 +186,7 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 	z.since = now;
 	z.id = s->id;
 	z.cpu = s->cpu;
-	z.marked = s->marked;
+	z.tree = s->tree;
 	if (!st || bpf_map_update_elem(&zombies, &key, &z, BPF_ANY)) {
 		count_error(EX_ERR_NO_LINE);
 		return;

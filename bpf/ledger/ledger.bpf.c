@@ -94,9 +94,8 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s, *mine = c ? own_slot(c, parent) : NULL;
-	bool marked;
 	struct storage *st;
-	__u32 index;
+	__u32 index, tree;
 
 	if (!task->pid)
 		return 0; /* a swapper for a CPU being brought up */
@@ -114,14 +113,14 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 		return 0;
 	}
 	/* Inherited at birth, so no one gets lost by becoming an orphan or a daemon. */
-	marked = mine ? mine->marked : inherits_mark(parent);
-	if (mark_children_of && parent->tgid == mark_children_of && task->tgid != mark_children_of)
-		marked = true;
-	s->marked = marked;
+	tree = begun_tree(parent, task);
+	if (!tree)
+		tree = mine ? mine->tree : inherited_tree(parent);
+	s->tree = tree;
 	if (!claim(st, s, index)) {
 		s = slot_of(task, &index);
 		if (s)
-			s->marked = marked;
+			s->tree = tree;
 	}
 	return 0;
 }

@@ -31,7 +31,8 @@ __u32 epoch;
 __u32 read_epoch; /* the reader is done with the slots of this epoch */
 __u32 seeded;	  /* everyone who lives has a slot: from now on a missing one is an error */
 __u32 watch_tgid;
-__u32 mark_children_of; /* children of this process begin the tree that is followed */
+__u32 followed_n; /* 0: none of these is in use */
+struct ex_followed followed[EX_FOLLOWED_MOST];
 __u32 split_run;  /* which run of measuring user and system time; 0: not measured */
 __u32 irq_run;	  /* which run of measuring interrupts; 0: not both ends of all are seen */
 __u64 lead_ns;	  /* how far ahead publish() sets T */

@@ -167,7 +167,7 @@ int seed(struct bpf_iter__task *ctx)
 	}
 	/* Who was born since we began to look was not shown to us, or found no room. */
 	if (READ_ONCE(seeded))
-		s->marked = inherits_mark(task);
+		s->tree = inherited_tree(task);
 	list_dirty(READ_ONCE(epoch), index);
 	if (!claim(st, s, index))
 		return 0;

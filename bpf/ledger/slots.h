@@ -84,25 +84,57 @@ static __always_inline void release_slot(struct ex_slot *s, struct task_struct *
 	give_back(s, index);
 }
 
-static __always_inline bool is_marked(struct task_struct *task)
+static __always_inline __u32 tree_of(struct task_struct *task)
 {
 	__u32 index;
 	struct ex_slot *s = slot_of(task, &index);
 
-	return s && s->marked;
+	return s ? s->tree : 0;
+}
+
+static __noinline __u32 tree_of_children(__u32 tgid, __u64 start)
+{
+	__u32 tree;
+	int i;
+
+	for (i = 0; i < EX_FOLLOWED_MOST; i++) {
+		tree = READ_ONCE(followed[i].tree);
+		barrier();
+		if (!tree || followed[i].tgid != tgid)
+			continue;
+		if (followed[i].start && followed[i].start != start)
+			continue;
+		barrier();
+		/* Else it was changed meanwhile, and is another's. */
+		if (READ_ONCE(followed[i].tree) == tree)
+			return tree;
+	}
+	return 0;
+}
+
+/* The tree that a child of this parent begins; 0: none. Threads of the parent are not its children. */
+static __always_inline __u32 begun_tree(struct task_struct *parent, struct task_struct *task)
+{
+	__u32 tgid = to_read(parent)->tgid;
+
+	if (!READ_ONCE(followed_n) || to_read(task)->tgid == tgid)
+		return 0;
+	return tree_of_children(tgid, BPF_CORE_READ(parent, group_leader, start_boottime));
 }
 
 /*
- * Whether a task whose birth was not shown belongs to the tree that is followed: as its process
- * does, or the parent that it has now.
+ * Which tree a task whose birth was not shown belongs to: as its process does, or the parent that it
+ * has now.
  */
-static __always_inline bool inherits_mark(struct task_struct *task)
+static __always_inline __u32 inherited_tree(struct task_struct *task)
 {
-	__u32 parent = to_read(task)->real_parent->tgid;
+	__u32 tree = tree_of(task->group_leader);
 
-	if (mark_children_of && parent == mark_children_of && task->tgid != mark_children_of)
-		return true;
-	return is_marked(task->group_leader) || is_marked(task->real_parent);
+	if (!tree)
+		tree = begun_tree(task->real_parent, task);
+	if (!tree)
+		tree = tree_of(task->real_parent);
+	return tree;
 }
 
 static __always_inline bool storage_in_any_context(void)
@@ -143,7 +175,7 @@ static __always_inline struct ex_slot *late_slot(struct task_struct *task, __u32
 	s = new_slot(task, EX_SEED, 0, index);
 	if (!s)
 		return NULL;
-	s->marked = inherits_mark(task);
+	s->tree = inherited_tree(task);
 	return claim(st, s, *index) ? s : NULL;
 }
 

@@ -6,7 +6,7 @@ WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name),
 named AS
 (
     SELECT
-        coalesce(t.team, '(none)') AS of_team, c.namespace AS of_namespace, c.unit AS of_unit,
+        coalesce(nullif(t.team, ''), '(none)') AS of_team, c.namespace AS of_namespace, c.unit AS of_unit,
         sum(c.run_ns::HUGEINT) AS ns
     FROM asked, charges AS c
     LEFT JOIN teams_once AS t ON t.name = if(c.namespace = '', c.unit, c.namespace)

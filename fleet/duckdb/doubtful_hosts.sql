@@ -1,22 +1,56 @@
 -- Hosts whose figures say less than all: a residual or a missed switch, windows that are not exact, no window of late,
--- another source than the ledger, interrupts or steal that are not told apart. A host that was never there is not here.
+-- another source than the ledger, interrupts or steal that are not told apart, waits that are not told (waits_untold:
+-- rows of charges). Who was silent all of the time is here with windows 0, if any window before is still in the tables;
+-- a host that was never there is not.
 -- Variables: since, until (UTC), silent_s (seconds without a window up to until that are silence).
-SELECT
-    host,
-    count(*) AS windows,
-    any_value(until_ns) // 1000000000 - max(end_ns) // 1000000000 AS silent_for_s,
-    count(*) FILTER (residual_ns <> 0) AS residual_windows,
-    sum(residual_ns::HUGEINT) AS residual,
-    sum(missed_switches::HUGEINT) AS missed,
-    count(*) FILTER (missed_switches IS NULL) AS without_witness,
-    count(*) FILTER (NOT exact) AS inexact,
-    sum(inexact_events::HUGEINT) AS events,
-    count(*) FILTER (source <> 'ledger') AS not_by_ledger,
-    count(*) FILTER (irq_ns IS NULL) AS irq_untold,
-    count(*) FILTER (steal_ns IS NULL) AS steal_untold
-FROM accounts, asked
-WHERE end_ns > since_ns AND end_ns <= until_ns
-GROUP BY host
-HAVING silent_for_s > getvariable('silent_s')::BIGINT OR residual_windows > 0 OR missed > 0 OR without_witness > 0
-    OR inexact > 0 OR not_by_ledger > 0 OR irq_untold > 0 OR steal_untold > 0
+WITH untold AS
+(
+    SELECT
+        host,
+        count(*) FILTER (lat_ns IS NULL OR throttle_ns IS NULL OR lock_ns IS NULL OR block_ns IS NULL) AS waits
+    FROM charges, asked
+    WHERE end_ns > since_ns AND end_ns <= until_ns
+    GROUP BY host
+),
+told AS
+(
+    SELECT
+        host,
+        count(*) AS windows,
+        max(end_ns) AS last_ns,
+        count(*) FILTER (residual_ns <> 0) AS residual_windows,
+        sum(residual_ns::HUGEINT) AS residual,
+        sum(missed_switches::HUGEINT) AS missed,
+        count(*) FILTER (missed_switches IS NULL) AS without_witness,
+        count(*) FILTER (NOT exact) AS inexact,
+        sum(inexact_events::HUGEINT) AS events,
+        count(*) FILTER (source <> 'ledger') AS not_by_ledger,
+        count(*) FILTER (irq_ns IS NULL) AS irq_untold,
+        count(*) FILTER (steal_ns IS NULL) AS steal_untold
+    FROM accounts, asked
+    WHERE end_ns > since_ns AND end_ns <= until_ns
+    GROUP BY host
+),
+gone AS
+(
+    SELECT host, max(end_ns) AS last_ns
+    FROM (SELECT host, end_ns FROM accounts, asked WHERE end_ns <= since_ns) AS earlier ANTI JOIN told USING (host)
+    GROUP BY host
+),
+all_hosts AS
+(
+    SELECT told.*, coalesce(waits, 0) AS waits_untold FROM told LEFT JOIN untold USING (host)
+    UNION ALL
+    SELECT host, 0, last_ns, 0, 0, NULL, 0, 0, 0, 0, 0, 0, 0 FROM gone
+),
+silences AS
+(
+    SELECT
+        host, windows, until_ns // 1000000000 - last_ns // 1000000000 AS silent_for_s, residual_windows, residual, missed,
+        without_witness, inexact, events, not_by_ledger, irq_untold, steal_untold, waits_untold
+    FROM all_hosts, asked
+)
+SELECT * FROM silences
+WHERE silent_for_s > getvariable('silent_s')::BIGINT OR residual_windows > 0 OR missed > 0 OR without_witness > 0
+    OR inexact > 0 OR not_by_ledger > 0 OR irq_untold > 0 OR steal_untold > 0 OR waits_untold > 0
 ORDER BY residual_windows DESC, inexact DESC, silent_for_s DESC, host

@@ -1,6 +1,6 @@
--- Noisy neighbours: hosts and minutes in which the hypervisor gave most of their CPUs' time to somebody else, and who
--- ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal are in
--- doubtful_hosts.sql.
+-- Noisy neighbours: hosts and minutes of which a hypervisor gave at least least_pct of the CPUs' time to somebody else, most
+-- first, and who ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal
+-- are in doubtful_hosts.sql.
 -- Variables: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
 WITH stolen AS
 (
@@ -17,21 +17,23 @@ WITH stolen AS
 groups AS
 (
     SELECT
-        end_ns // 60000000000 * 60 AS second, host, unit, command,
+        end_ns // 60000000000 * 60 AS second, host, namespace, container, unit, command,
         sum(run_ns::HUGEINT) AS ran, coalesce(sum(lat_ns::HUGEINT), 0) AS waited
     FROM charges, asked
     WHERE end_ns >= since_ns AND end_ns < until_ns
         -- Of all the others nobody wants to know; the groups of all hosts and minutes are most of the table.
         AND (end_ns // 60000000000 * 60, host) IN (SELECT (second, host) FROM stolen)
-    GROUP BY 1, 2, 3, 4
+    GROUP BY 1, 2, 3, 4, 5, 6
 ),
 largest AS
 (
-    SELECT *, row_number() OVER (PARTITION BY second, host ORDER BY ran DESC, unit, command) AS place FROM groups
+    SELECT *, row_number() OVER (PARTITION BY second, host ORDER BY ran DESC, namespace, container, unit, command) AS place
+    FROM groups
 )
 SELECT
     s.second, s.host AS on_host, s.steal AS steal_ns, 100 * s.steal::DOUBLE / s.capacity::DOUBLE AS steal_pct,
-    l.unit AS of_unit, l.command AS of_command, l.ran AS ran_ns, l.waited AS waited_ns
+    l.namespace AS of_namespace, l.container AS of_container, l.unit AS of_unit, l.command AS of_command,
+    l.ran AS ran_ns, l.waited AS waited_ns
 FROM stolen AS s
 INNER JOIN largest AS l ON l.second = s.second AND l.host = s.host
 WHERE l.place = 1

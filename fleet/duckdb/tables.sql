@@ -1,4 +1,5 @@
--- The tables of Parquet exports, below one directory: exactop export parquet --to /srv/books/HOST on each host.
+-- The tables of Parquet exports, below one directory: exactop export parquet --to /srv/books/HOST on each host, or what daemons
+-- write there as windows close (accounts-HOST_BOOT_FIRST.parquet).
 --
 --     duckdb -c "SET VARIABLE books = '/srv/books'; SET VARIABLE since = '2026-11-22 00:00:00';
 --         SET VARIABLE until = '2026-11-23 00:00:00'; SET VARIABLE most = 20;
@@ -9,11 +10,11 @@
 
 CREATE OR REPLACE VIEW accounts AS
 SELECT *, epoch_ns(window_end) AS end_ns
-FROM read_parquet(getvariable('books') || '/**/accounts.parquet', hive_partitioning = false);
+FROM read_parquet(getvariable('books') || '/**/accounts[.-]*parquet', hive_partitioning = false);
 
 CREATE OR REPLACE VIEW charges AS
 SELECT *, epoch_ns(window_end) AS end_ns
-FROM read_parquet(getvariable('books') || '/**/charges.parquet', hive_partitioning = false);
+FROM read_parquet(getvariable('books') || '/**/charges[.-]*parquet', hive_partitioning = false);
 
 -- Whose a namespace is, or a unit where there is no namespace: filled by whoever knows.
 CREATE TABLE IF NOT EXISTS teams (name VARCHAR, team VARCHAR);

@@ -6,7 +6,8 @@ WITH teams_once AS (SELECT name, min(team) AS team FROM teams GROUP BY name)
 SELECT * FROM
 (
 SELECT
-    if(t.team = '', '(none)', t.team) AS of_team,
+    -- Whatever join_use_nulls says of who is in no team.
+    ifNull(nullIf(t.team, ''), '(none)') AS of_team,
     c.namespace AS of_namespace,
     c.unit AS of_unit,
     sum(toInt128(c.run_ns)) AS ns,

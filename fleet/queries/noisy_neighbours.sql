@@ -1,6 +1,6 @@
--- Noisy neighbours: hosts and minutes in which the hypervisor gave most of their CPUs' time to somebody else, and who
--- ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal are in
--- doubtful_hosts.sql.
+-- Noisy neighbours: hosts and minutes of which a hypervisor gave at least least_pct of the CPUs' time to somebody else, most
+-- first, and who ran there meanwhile: the largest group, and how long it waited for a CPU. Hosts that do not tell steal
+-- are in doubtful_hosts.sql.
 -- Parameters: since, until (UTC, whole minutes), most (rows), least_pct (of CPUs x time).
 WITH stolen AS
 (
@@ -14,21 +14,23 @@ WITH stolen AS
 ),
 groups AS
 (
-    SELECT minute, host, unit, command, sum(run_ns) AS ran, sum(lat_ns) AS waited
+    SELECT minute, host, namespace, container, unit, command, sum(run_ns) AS ran, sum(lat_ns) AS waited
     FROM charges_1m
     WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
         -- Of all the others nobody wants to know; the groups of all hosts and minutes are most of the table.
         AND (minute, host) IN (SELECT minute, host FROM stolen)
-    GROUP BY minute, host, unit, command
+    GROUP BY minute, host, namespace, container, unit, command
 ),
 largest AS
 (
-    SELECT *, row_number() OVER (PARTITION BY minute, host ORDER BY ran DESC, unit, command) AS place FROM groups
+    SELECT *, row_number() OVER (PARTITION BY minute, host ORDER BY ran DESC, namespace, container, unit, command) AS place
+    FROM groups
 )
 SELECT
     toUnixTimestamp(s.minute) AS second, s.host AS on_host, s.steal AS steal_ns,
     100 * toFloat64(s.steal) / toFloat64(s.capacity) AS steal_pct,
-    l.unit AS of_unit, l.command AS of_command, l.ran AS ran_ns, l.waited AS waited_ns
+    l.namespace AS of_namespace, l.container AS of_container, l.unit AS of_unit, l.command AS of_command,
+    l.ran AS ran_ns, l.waited AS waited_ns
 FROM stolen AS s
 INNER JOIN largest AS l ON l.minute = s.minute AND l.host = s.host
 WHERE l.place = 1

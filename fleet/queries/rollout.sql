@@ -1,9 +1,9 @@
--- Who grew since a rollout: for each unit and command the CPUs it used on a host after it less those before, as a mean over
--- the hosts that have it (their names match changed), less the same mean over all other hosts, if there are two of those:
--- what changed everywhere, such as the time of day, is no work of the rollout. The interval is over hosts, for 95 in 100 of
--- all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun 26.2.23 and 26.7.5, good
--- from some 5 hosts on). A host that was not there both before and after does not count; a group that had no row on one
--- was small there and is in ~other. First what grew for certain, most first.
+-- Who grew since a rollout: for each namespace, container, unit and command the CPUs it used on a host after it less those
+-- before, as a mean over the hosts that have it (their names match changed), less the same mean over all other hosts, if
+-- there are two of those: what changed everywhere, such as the time of day, is no work of the rollout. The interval is over
+-- hosts, for 95 in 100 of all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun
+-- 26.2.23 and 26.7.5, good from some 5 hosts on). A host that was not there both before and after does not count; a group that
+-- had no row on one was small there and is in ~other. First what grew for certain, most first.
 -- Parameters: since, rolled_out, until (UTC), changed (a regular expression of hosts).
 WITH
 lengths AS
@@ -21,19 +21,19 @@ lengths AS
 used AS
 (
     SELECT
-        host, unit, command,
+        host, namespace, container, unit, command,
         sumIf(toUInt128(run_ns), window_end <= {rolled_out:DateTime('UTC')}) AS before,
         sumIf(toUInt128(run_ns), window_end > {rolled_out:DateTime('UTC')}) AS after
     FROM charges
     WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}
-    GROUP BY host, unit, command
+    GROUP BY host, namespace, container, unit, command
 ),
 -- Hosts on which a group had no row count with 0 and 0.
 counts AS (SELECT countIf(has) AS n1, countIf(NOT has) AS n0 FROM lengths),
 changes AS
 (
     SELECT
-        u.unit AS of_unit, u.command AS of_command, l.has AS has,
+        u.namespace AS of_namespace, u.container AS of_container, u.unit AS of_unit, u.command AS of_command, l.has AS has,
         toFloat64(u.after) / toFloat64(l.after) - toFloat64(u.before) / toFloat64(l.before) AS change
     FROM used AS u
     INNER JOIN lengths AS l ON l.host = u.host
@@ -41,14 +41,14 @@ changes AS
 moments AS
 (
     SELECT
-        of_unit, of_command,
+        of_namespace, of_container, of_unit, of_command,
         any(counts.n1) AS n1, if(any(counts.n0) < 2, 0, any(counts.n0)) AS n0,
         sumIf(change, has) / n1 AS m1,
         (sumIf(change * change, has) - n1 * m1 * m1) / (n1 - 1) / n1 AS e1,
         if(n0 = 0, 0, sumIf(change, NOT has) / n0) AS m0,
         if(n0 = 0, 0, (sumIf(change * change, NOT has) - n0 * m0 * m0) / (n0 - 1) / n0) AS e0
     FROM changes CROSS JOIN counts
-    GROUP BY of_unit, of_command
+    GROUP BY of_namespace, of_container, of_unit, of_command
     HAVING n1 >= 2
 ),
 quantiles AS
@@ -63,7 +63,7 @@ quantiles AS
     FROM moments
 )
 SELECT
-    of_unit, of_command, n1 AS hosts, n0 AS others,
+    of_namespace, of_container, of_unit, of_command, n1 AS hosts, n0 AS others,
     m1 - m0 AS more_cpus,
     (z + (z * z * z + z) / (4 * df)
         + (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * df * df)) * sqrt(e) AS half,
@@ -71,4 +71,5 @@ SELECT
     more_cpus + half AS to_cpus,
     multiIf(from_cpus > 1e-9, 'grew', to_cpus < -1e-9, 'shrank', 'nothing certain') AS verdict
 FROM quantiles
-ORDER BY verdict = 'grew' DESC, verdict = 'shrank' DESC, round(abs(more_cpus), 9) DESC, of_unit, of_command
+ORDER BY verdict = 'grew' DESC, verdict = 'shrank' DESC, round(abs(more_cpus), 9) DESC,
+    of_namespace, of_container, of_unit, of_command

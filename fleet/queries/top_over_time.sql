@@ -1,20 +1,36 @@
--- The largest groups by unit and command, minute by minute: those that are the largest over all of the time, and all
--- the others as one, so that the rows of a minute sum up to what was used in it.
+-- The largest groups by namespace, container, unit and command, minute by minute: those that are the largest over all of
+-- the time, and all the others as one, so that the rows of a minute sum up to what was used in it.
 -- Parameters: since, until (UTC, whole minutes), most (groups).
-WITH largest AS
+WITH minutes AS
 (
-    SELECT unit, command FROM charges_1m
+    SELECT
+        minute, namespace, container, unit, command,
+        sum(c.run_ns) AS run_ns
+    FROM charges_1m AS c
     WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
-    GROUP BY unit, command
-    ORDER BY sum(run_ns) DESC, unit, command
+    GROUP BY minute, namespace, container, unit, command
+),
+largest AS
+(
+    SELECT namespace, container, unit, command FROM minutes
+    GROUP BY namespace, container, unit, command
+    ORDER BY sum(run_ns) DESC, namespace, container, unit, command
     LIMIT {most:UInt64}
+),
+placed AS
+(
+    SELECT
+        toUnixTimestamp(minute) AS second, run_ns, namespace, container, unit, command,
+        (namespace, container, unit, command) IN largest AS own
+    FROM minutes
 )
 SELECT
-    toUnixTimestamp(minute) AS second,
-    if((unit, command) IN largest, unit, '(all others)') AS of_unit,
-    if((unit, command) IN largest, command, '(all others)') AS of_command,
+    second,
+    if(own, namespace, '(all others)') AS of_namespace,
+    if(own, container, '(all others)') AS of_container,
+    if(own, unit, '(all others)') AS of_unit,
+    if(own, command, '(all others)') AS of_command,
     sum(run_ns) AS ns
-FROM charges_1m
-WHERE minute >= {since:DateTime('UTC')} AND minute < {until:DateTime('UTC')}
-GROUP BY second, of_unit, of_command
-ORDER BY second, ns DESC, of_unit, of_command
+FROM placed
+GROUP BY 1, 2, 3, 4, 5
+ORDER BY second, ns DESC, of_namespace, of_container, of_unit, of_command

@@ -1,16 +1,26 @@
--- Starved and throttled, by namespace and container: what was wanted of the CPUs and not had. Of all that wanted a CPU
--- (ran, waited for one, or had used up a quota) so much waited. untold counts rows of hosts that tell no waits.
+-- Starved and throttled, by namespace and container: what was wanted of the CPUs and not had. starved_pct: of what ran or
+-- waited for a CPU, the part that waited, where hosts tell that wait. throttled_pct: of that and what a quota stopped, the
+-- part that it stopped, where hosts tell both. untold counts rows of hosts that do not; a per cent of none is null.
 -- Parameters: since, until (UTC).
+WITH sums AS
+(
+    SELECT
+        namespace, container,
+        sum(toUInt128(run_ns)) AS ran,
+        sum(toUInt128(lat_ns)) AS starved,
+        sum(toUInt128(throttle_ns)) AS throttled,
+        countIf(isNull(lat_ns) OR isNull(throttle_ns)) AS untold,
+        -- The same rows above the line and below it.
+        sum(toUInt128(run_ns) + lat_ns) AS wanted,
+        sumIf(toUInt128(throttle_ns), isNotNull(lat_ns)) AS stopped,
+        sum(toUInt128(run_ns) + lat_ns + throttle_ns) AS wanted_more
+    FROM charges
+    WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}
+    GROUP BY namespace, container
+)
 SELECT
-    namespace, container,
-    sum(toUInt128(run_ns)) AS ran,
-    sum(toUInt128(lat_ns)) AS starved,
-    sum(toUInt128(throttle_ns)) AS throttled,
-    countIf(isNull(lat_ns) OR isNull(throttle_ns)) AS untold,
-    sumIf(toUInt128(run_ns) + lat_ns + throttle_ns, isNotNull(lat_ns) AND isNotNull(throttle_ns)) AS wanted,
-    if(wanted = 0, NULL, 100 * toFloat64(starved) / toFloat64(wanted)) AS starved_pct,
-    if(wanted = 0, NULL, 100 * toFloat64(throttled) / toFloat64(wanted)) AS throttled_pct
-FROM charges
-WHERE window_end > {since:DateTime('UTC')} AND window_end <= {until:DateTime('UTC')}
-GROUP BY namespace, container
+    namespace, container, ran, starved, throttled, untold,
+    100 * toFloat64(starved) / toFloat64(nullIf(wanted, 0)) AS starved_pct,
+    100 * toFloat64(stopped) / toFloat64(nullIf(wanted_more, 0)) AS throttled_pct
+FROM sums
 ORDER BY ifNull(starved, 0) + ifNull(throttled, 0) DESC, namespace, container

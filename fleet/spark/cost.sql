@@ -13,7 +13,7 @@ used AS
 named AS
 (
     SELECT
-        coalesce(t.team, '(none)') AS of_team, u.namespace AS of_namespace, u.unit AS of_unit, sum(u.ns) AS ns
+        coalesce(nullif(t.team, ''), '(none)') AS of_team, u.namespace AS of_namespace, u.unit AS of_unit, sum(u.ns) AS ns
     FROM used AS u
     LEFT JOIN teams_once AS t ON t.name = if(u.namespace = '', u.unit, u.namespace)
     GROUP BY 1, 2, 3

@@ -1,9 +1,9 @@
--- Who grew since a rollout: for each unit and command the CPUs it used on a host after it less those before, as a mean over
--- the hosts that have it (their names match changed), less the same mean over all other hosts, if there are two of those:
--- what changed everywhere, such as the time of day, is no work of the rollout. The interval is over hosts, for 95 in 100 of
--- all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun 26.2.23 and 26.7.5, good
--- from some 5 hosts on). A host that was not there both before and after does not count; a group that had no row on one
--- was small there and is in ~other. First what grew for certain, most first.
+-- Who grew since a rollout: for each namespace, container, unit and command the CPUs it used on a host after it less those
+-- before, as a mean over the hosts that have it (their names match changed), less the same mean over all other hosts, if
+-- there are two of those: what changed everywhere, such as the time of day, is no work of the rollout. The interval is over
+-- hosts, for 95 in 100 of all groups together (Bonferroni, Welch; the quantile of the t distribution by Abramowitz and Stegun
+-- 26.2.23 and 26.7.5, good from some 5 hosts on). A host that was not there both before and after does not count; a group that
+-- had no row on one was small there and is in ~other. First what grew for certain, most first.
 -- Parameters: since, rolled_out, until (UTC), changed (a regular expression of hosts).
 WITH
 lengths AS
@@ -21,19 +21,19 @@ lengths AS
 used AS
 (
     SELECT
-        host, unit, command,
+        host, namespace, container, unit, command,
         coalesce(sum(CAST(run_ns AS DECIMAL(38, 0))) FILTER (WHERE end_ns <= :rolled_out_ns), 0) AS before,
         coalesce(sum(CAST(run_ns AS DECIMAL(38, 0))) FILTER (WHERE end_ns > :rolled_out_ns), 0) AS after
     FROM charges
     WHERE end_ns > :since_ns AND end_ns <= :until_ns
-    GROUP BY host, unit, command
+    GROUP BY host, namespace, container, unit, command
 ),
 -- Hosts on which a group had no row count with 0 and 0.
 counts AS (SELECT count(*) FILTER (WHERE has) AS n1, count(*) FILTER (WHERE NOT has) AS n0 FROM lengths),
 changes AS
 (
     SELECT
-        u.unit AS of_unit, u.command AS of_command, l.has AS has,
+        u.namespace AS of_namespace, u.container AS of_container, u.unit AS of_unit, u.command AS of_command, l.has AS has,
         CAST(u.after AS DOUBLE) / CAST(l.after AS DOUBLE) - CAST(u.before AS DOUBLE) / CAST(l.before AS DOUBLE) AS change
     FROM used AS u
     INNER JOIN lengths AS l ON l.host = u.host
@@ -41,18 +41,18 @@ changes AS
 sums AS
 (
     SELECT
-        of_unit, of_command,
+        of_namespace, of_container, of_unit, of_command,
         any_value(n1) AS n1, if(any_value(n0) < 2, 0, any_value(n0)) AS n0,
         coalesce(sum(change) FILTER (WHERE has), 0D) AS s1, coalesce(sum(change * change) FILTER (WHERE has), 0D) AS r1,
         coalesce(sum(change) FILTER (WHERE NOT has), 0D) AS s0,
         coalesce(sum(change * change) FILTER (WHERE NOT has), 0D) AS r0
     FROM changes CROSS JOIN counts
-    GROUP BY of_unit, of_command
+    GROUP BY of_namespace, of_container, of_unit, of_command
 ),
 moments AS
 (
     SELECT
-        of_unit, of_command, n1, n0,
+        of_namespace, of_container, of_unit, of_command, n1, n0,
         s1 / n1 AS m1, (r1 - n1 * (s1 / n1) * (s1 / n1)) / (n1 - 1) / n1 AS e1,
         if(n0 = 0, 0D, s0 / n0) AS m0, if(n0 = 0, 0D, (r0 - n0 * (s0 / n0) * (s0 / n0)) / (n0 - 1) / n0) AS e0
     FROM sums
@@ -74,7 +74,7 @@ quantiles AS
 intervals AS
 (
     SELECT
-        of_unit, of_command, n1 AS hosts, n0 AS others,
+        of_namespace, of_container, of_unit, of_command, n1 AS hosts, n0 AS others,
         m1 - m0 AS more_cpus,
         (z + (z * z * z + z) / (4 * df)
             + (5 * z * z * z * z * z + 16 * z * z * z + 3 * z) / (96 * df * df)) * sqrt(e) AS half
@@ -89,4 +89,5 @@ verdicts AS
     FROM intervals
 )
 SELECT * FROM verdicts
-ORDER BY verdict = 'grew' DESC, verdict = 'shrank' DESC, round(abs(more_cpus), 9) DESC, of_unit, of_command
+ORDER BY verdict = 'grew' DESC, verdict = 'shrank' DESC, round(abs(more_cpus), 9) DESC,
+    of_namespace, of_container, of_unit, of_command

@@ -3,9 +3,10 @@
     spark-submit fleet/spark/run.py --books DIR --since TIME --until TIME [--query NAME]... [NAME=VALUE]...
     fleet/spark/run.py --master spark://HOST:7077 --books s3a://books/ ...      with pyspark installed
 
-DIR is one below which there are accounts.parquet and charges.parquet. TIME is UTC: '2026-11-23 00:00:00'. What else a
-question is given is in its first lines. Answers are printed tab-separated, null as \\N, a comment before each; --json
-prints an object a line: the question, its titles, its rows as texts, and how many seconds it took.
+DIR is one below which there are accounts.parquet and charges.parquet, or accounts-*.parquet and charges-*.parquet. TIME is
+UTC: '2026-11-23 00:00:00'. What else a question is given is in its first lines. Answers are printed tab-separated, null as
+\\N, a comment before each; --json prints an object a line: the question, its titles, its rows as texts, and how many seconds it
+took.
 
 Sums are DECIMAL(38, 0): Spark's sum of BIGINT wraps or fails. Unsigned columns of 64 bits are DECIMAL(20, 0) there.
 """
@@ -21,7 +22,7 @@ from pyspark.sql import SparkSession
 
 HERE = pathlib.Path(__file__).resolve().parent
 INSTANTS, WHOLE, PARTS = ("since", "until", "rolled_out"), ("most", "silent_s"), ("least_pct", "least_queued", "least_locked", "times")
-GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "least_locked": 1.0, "times": 4.0}
+GIVEN = {"most": 20, "silent_s": 300, "least_pct": 1.0, "least_queued": 4.0, "least_locked": 20.0, "times": 4.0}
 
 
 def options():
@@ -68,7 +69,7 @@ def session(asked):
 def tables(spark, asked):
     """The views that questions are about: accounts, charges, teams."""
     for name in ("accounts", "charges"):
-        files = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", f"{name}.parquet")
+        files = spark.read.option("recursiveFileLookup", "true").option("pathGlobFilter", f"{{{name},{name}-*}}.parquet")
         files.parquet(asked.books).withColumnRenamed("window_end", "end_ns").createOrReplaceTempView(name)
     teams = []
     if asked.teams:

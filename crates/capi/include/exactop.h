@@ -52,7 +52,8 @@ typedef enum exactop_status {
    */
   EXACTOP_END = 7,
   /**
-   * Time is not recorded here; exactop_error says which, and why. The next call goes on.
+   * Time that nobody knows of: of a recording, exactop_error says which, and why; of a daemon, another
+   * one answers, and counters begin anew. The next call goes on.
    */
   EXACTOP_GAP = 8,
 } exactop_status;
@@ -256,6 +257,9 @@ const char *exactop_source_name(const struct exactop_source *source);
  * Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
  * it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
  * second at most: until the next one this waits.
+ * EXACTOP_GAP, of a daemon: it ended, and the one that came after it was taken up, or it had let this
+ * reader go. Figures since the last call are lost. A snapshot was taken, whose counters began anew and are
+ * not to be subtracted from earlier ones; there is no window until the next call.
  *
  * # Safety
  * `source` comes from exactop_open.
@@ -302,7 +306,8 @@ int32_t exactop_counter_number(const char *name);
  * programs and no root, but the leave to use the socket, which the group exactop has. A thread of
  * the library reads what comes until exactop_close ends it. After a fork it stays the parent's: in the
  * child it takes no snapshots (EXACTOP_UNAVAILABLE), closing it there ends nothing of the parent's, and
- * whoever wants figures there opens anew.
+ * whoever wants figures there opens anew. A daemon that ends is waited for: exactop_take tries to connect for
+ * 10 s to the one that comes after it, and says EXACTOP_GAP when it has.
  * EXACTOP_UNAVAILABLE: nobody serves there, or this user is refused. What it yields must be given to
  * exactop_close.
  *

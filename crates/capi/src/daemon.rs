@@ -11,7 +11,8 @@ use std::path::Path;
 /// programs and no root, but the leave to use the socket, which the group exactop has. A thread of
 /// the library reads what comes until exactop_close ends it. After a fork it stays the parent's: in the
 /// child it takes no snapshots (EXACTOP_UNAVAILABLE), closing it there ends nothing of the parent's, and
-/// whoever wants figures there opens anew.
+/// whoever wants figures there opens anew. A daemon that ends is waited for: exactop_take tries to connect for
+/// 10 s to the one that comes after it, and says EXACTOP_GAP when it has.
 /// EXACTOP_UNAVAILABLE: nobody serves there, or this user is refused. What it yields must be given to
 /// exactop_close.
 ///

@@ -40,7 +40,8 @@ pub enum exactop_status {
     EXACTOP_BUG = 6,
     /// The recording ends here.
     EXACTOP_END = 7,
-    /// Time is not recorded here; exactop_error says which, and why. The next call goes on.
+    /// Time that nobody knows of: of a recording, exactop_error says which, and why; of a daemon, another
+    /// one answers, and counters begin anew. The next call goes on.
     EXACTOP_GAP = 8,
 }
 
@@ -81,7 +82,14 @@ struct Measured {
     source: Box<dyn Source>,
     book: Book,
     window: Option<Window>,
+    /// A snapshot was taken.
+    is_open: bool,
 }
+
+/// What is said where another daemon answers.
+const BEGUN_ANEW: &str =
+    "the daemon was started anew, or had let this reader go: counters begin anew here, and \
+                          what was since the last snapshot is lost";
 
 impl exactop_source {
     fn book(&self) -> &Book {
@@ -159,7 +167,7 @@ pub unsafe extern "C" fn exactop_open(kind: u32, out: *mut *mut exactop_source) 
 /// A source that takes snapshots now, for C to hold.
 fn measured(source: Box<dyn Source>) -> *mut exactop_source {
     let name = CString::new(source.provenance().source.name()).unwrap_or_default();
-    let measured = Measured { source, book: Book::new(), window: None };
+    let measured = Measured { source, book: Book::new(), window: None, is_open: false };
     let origin = Origin::Measured(Box::new(measured));
     Box::into_raw(Box::new(exactop_source { origin, name }))
 }
@@ -199,6 +207,9 @@ pub unsafe extern "C" fn exactop_source_name(source: *const exactop_source) -> *
 /// Takes a snapshot: ends the window that the call before began, and begins the next. In a recording
 /// it goes to the next window. A daemon ends windows for all who look at the same instants, ten in a
 /// second at most: until the next one this waits.
+/// EXACTOP_GAP, of a daemon: it ended, and the one that came after it was taken up, or it had let this
+/// reader go. Figures since the last call are lost. A snapshot was taken, whose counters began anew and are
+/// not to be subtracted from earlier ones; there is no window until the next call.
 ///
 /// # Safety
 /// `source` comes from exactop_open.
@@ -214,10 +225,15 @@ pub unsafe extern "C" fn exactop_take(source: *mut exactop_source) -> exactop_st
         match measured.source.snapshot(&Request::default()) {
             Err(error) => refused(&error),
             Ok(snapshot) => {
-                if measured.source.has_begun_anew() {
+                let begins_anew = measured.source.has_begun_anew();
+                if begins_anew {
                     measured.book = Book::new();
                 }
                 measured.window = measured.book.advance(snapshot);
+                // Nobody has figures from before the first one.
+                if std::mem::replace(&mut measured.is_open, true) && begins_anew {
+                    return fail(EXACTOP_GAP, BEGUN_ANEW);
+                }
                 EXACTOP_OK
             }
         }

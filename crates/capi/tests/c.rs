@@ -9,8 +9,9 @@ use exactop_recording::{
     Clocks, Machine, Moved, Options, Reader, Recorder, Recording, Replay, Sync,
 };
 use served::Served;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn home() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -185,6 +186,32 @@ fn whoever_forks_leaves_the_parents_connection_as_it_is() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), text.as_str()), (Some(0), "both go on\n"), "{said}");
     assert!(said.contains("from which this one was forked: open one anew"), "{said}");
+}
+
+#[test]
+fn a_c_program_is_told_that_another_daemon_answers() {
+    let libraries = build();
+    let dir = tempfile::tempdir().expect("a directory");
+    let library = libraries.to_str().expect("UTF-8");
+    let rpath = format!("-Wl,-rpath,{library}");
+    let link = ["-L", library, "-lexactop", &rpath];
+    let program = compile(dir.path(), "../tests/again.c", "again", &link);
+    let socket = dir.path().join("run/socket");
+    let served = Served::start(&socket, "procfs");
+    let mut reader = Command::new(&program)
+        .arg(&socket)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut lines = BufReader::new(reader.stdout.take().expect("a pipe")).lines();
+    let mut next = || lines.next().and_then(Result::ok);
+    assert_eq!(next().as_deref(), Some("looked"));
+    drop(served);
+    let _another = Served::start(&socket, "procfs");
+    reader.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
+    assert_eq!(next().as_deref(), Some("told once"));
+    assert!(reader.wait().expect("an end").success());
 }
 
 /// Records a made-up machine twice, with a gap between.

@@ -1,7 +1,7 @@
 //! A live source whose last windows are kept: one can go back to them, and come back.
 
 use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
-use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, RowKind, Snapshot, Tap, TaskKey, Window};
+use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap, TaskKey, Window};
 use exactop_recording::Kept;
 use exactop_sources::session::Session;
 use std::cell::RefCell;
@@ -94,8 +94,8 @@ impl Remembering {
 impl Shown {
     /// What the window itself tells of a row. The rest nobody read then, and now it may be another's.
     fn fill(&self, session: &mut Session, row: &mut Row) {
-        if row.kind != RowKind::Exited {
-            row.detail.user = Ok(session.user(row.ident.uid));
+        if let Some(uid) = row.uid() {
+            row.detail.user = Ok(session.user(uid));
         }
         if let Some(group) = row.ident.cgroup_id.and_then(|id| self.book.group(id)) {
             row.detail.cgroup = Ok(group.path.clone());

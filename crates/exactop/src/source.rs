@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Why it cannot be opened.
 pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
-    let (session, origin) = session(wanted)?;
+    let (session, origin) = opened(wanted, role == Role::Live)?;
     let recorder = wanted.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
     let recorder = recorder.transpose()?;
     let kept = role == Role::Live;
@@ -50,6 +50,11 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
 /// # Errors
 /// Why it cannot be opened.
 pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+    opened(wanted, false)
+}
+
+/// The same; `has_keys`: who looks is answered by the thread that asks for windows.
+fn opened(wanted: &SourceOptions, has_keys: bool) -> Result<(Session, Origin), Failure> {
     if let Some(root) = &wanted.root {
         if !matches!(wanted.whose, Whose::Own(Choice::Auto | Choice::Procfs)) {
             return Err(Failure::usage("--proc-root is for the source procfs only"));
@@ -59,19 +64,26 @@ pub fn session(wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
     }
     let socket = wanted.socket.as_deref().unwrap_or(SOCKET.as_ref());
     match wanted.whose {
-        Whose::Daemon => on_socket(socket, wanted),
-        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted),
+        Whose::Daemon => on_socket(socket, wanted, has_keys),
+        Whose::Own(Choice::Auto) if wanted.socket.is_some() => on_socket(socket, wanted, has_keys),
         // What a daemon measures all the time; a split of one's own it cannot be told.
         AUTO if wanted.split == SplitOptions::default() && may_be_there(socket) => {
-            on_socket(socket, wanted).or_else(|refused| instead(&refused, wanted))
+            on_socket(socket, wanted, has_keys).or_else(|refused| instead(&refused, wanted))
         }
         Whose::Own(choice) => own(choice, wanted),
     }
 }
 
-fn on_socket(socket: &Path, wanted: &SourceOptions) -> Result<(Session, Origin), Failure> {
+fn on_socket(
+    socket: &Path,
+    wanted: &SourceOptions,
+    has_keys: bool,
+) -> Result<(Session, Origin), Failure> {
     let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
-    let remote = Box::new(remote.map_err(Failure::failed)?);
+    let mut remote = Box::new(remote.map_err(Failure::failed)?);
+    if has_keys {
+        remote.waits_for_nobody();
+    }
     // Whoever sums what was recorded takes it for all that ran.
     if wanted.record.is_some() && remote.is_inside() {
         return Err(Failure::failed(

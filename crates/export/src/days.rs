@@ -1,10 +1,12 @@
 //! A directory for each day, by the window's end in UTC.
 
 use crate::charges::{groups, GROUPS};
+use crate::losses::{lost, Lost};
 use crate::names::Names;
 use crate::table::Table;
 use crate::tables::{fields, waiting, Told, Which};
 use crate::ExportError;
+use bytes::Bytes;
 use exactop_files::Directory;
 use exactop_model::escape::escape_str;
 use exactop_model::{Book, Window};
@@ -47,8 +49,17 @@ pub struct Had<'a> {
     pub book: &'a Book,
 }
 
+/// No file of a day is longer.
+const LONGEST: u64 = 1 << 30;
+
 /// Where files go.
 pub trait Files {
+    /// What is there under a name; `None`: nothing.
+    ///
+    /// # Errors
+    /// [`ExportError`]
+    fn get(&mut self, day: &str, name: &str) -> Result<Option<Bytes>, ExportError>;
+
     /// Writes a file into a day's directory, whole or not at all; what was there is replaced.
     ///
     /// # Errors
@@ -56,7 +67,28 @@ pub trait Files {
     fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError>;
 }
 
+/// Replaces what is there, whatever it has.
+pub struct Replacing<'a>(pub &'a mut dyn Files);
+
+impl Files for Replacing<'_> {
+    fn get(&mut self, _: &str, _: &str) -> Result<Option<Bytes>, ExportError> {
+        Ok(None)
+    }
+
+    fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        self.0.put(day, name, bytes)
+    }
+}
+
 impl Files for &Directory {
+    fn get(&mut self, day: &str, name: &str) -> Result<Option<Bytes>, ExportError> {
+        if !self.has(day)? {
+            return Ok(None);
+        }
+        let day = self.within(day)?;
+        Ok(if day.has(name)? { Some(day.read(name, LONGEST)?.into()) } else { None })
+    }
+
     fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
         Ok(self.within(day)?.replace(name, bytes)?)
     }
@@ -111,15 +143,62 @@ impl Days {
         Ok(self.days.len() - 1)
     }
 
-    /// Writes the files, each whole or not at all.
-    pub fn write(mut self, files: &mut dyn Files) -> Result<Exported, ExportError> {
+    /// The files of it.
+    pub fn finish(self) -> Result<Finished, ExportError> {
+        let mut exported = self.exported;
+        let mut files = Vec::new();
         for day in self.days {
             for (which, table) in day.tables {
-                let bytes = table.finish()?;
-                self.exported.bytes += bytes.len() as u64;
-                files.put(&day.name, &format!("{}.parquet", which.name()), &bytes)?;
+                let bytes = Bytes::from(table.finish()?);
+                exported.bytes += bytes.len() as u64;
+                files.push(File { day: day.name.clone(), which, bytes });
             }
-            self.exported.days += 1;
+            exported.days += 1;
+        }
+        Ok(Finished { files, exported })
+    }
+}
+
+/// A day's table.
+struct File {
+    day: String,
+    which: Which,
+    bytes: Bytes,
+}
+
+impl File {
+    fn name(&self) -> String {
+        format!("{}.parquet", self.which.name())
+    }
+}
+
+/// Files that are not written yet.
+pub(crate) struct Finished {
+    files: Vec<File>,
+    exported: Exported,
+}
+
+impl Finished {
+    /// Refuses where those that are there have windows that these have not: a part of a day would take the place of all of it.
+    pub fn keeps(&self, files: &mut dyn Files) -> Result<(), ExportError> {
+        for file in self.files.iter().filter(|file| file.which == Which::Accounts) {
+            let Some(there) = files.get(&file.day, &file.name())? else { continue };
+            let name = format!("{}/{}", file.day, file.name());
+            match lost(there, file.bytes.clone()) {
+                Ok(None) => {}
+                Ok(Some(Lost { windows, host })) => {
+                    return Err(ExportError::Loses { name, windows, host });
+                }
+                Err(why) => return Err(ExportError::Strange { name, why }),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files, each whole or not at all.
+    pub fn write(self, files: &mut dyn Files) -> Result<Exported, ExportError> {
+        for file in &self.files {
+            files.put(&file.day, &file.name(), &file.bytes)?;
         }
         Ok(self.exported)
     }
@@ -134,7 +213,7 @@ impl Day {
 }
 
 /// As DuckDB and others name partitions.
-fn day_of(wall_ns: i128) -> String {
+pub(crate) fn day_of(wall_ns: i128) -> String {
     match Timestamp::from_nanosecond(wall_ns) {
         Ok(instant) => instant.strftime("day=%Y-%m-%d").to_string(),
         Err(_) => "day=unknown".into(),

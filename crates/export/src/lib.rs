@@ -5,20 +5,26 @@
 //! Figures are nanoseconds and counts as unsigned 64-bit numbers; what is not known is null. The sums
 //! of `rows`, of `groups` and of `charges` are the `tasks_ns` and `exited_ns` of `accounts`, window by window.
 //!
-//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]).
+//! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]), and there or into files as
+//! windows close ([`onward`]).
 #![forbid(unsafe_code)]
 
+mod carrier;
 mod charges;
 pub mod clickhouse;
 mod days;
+mod filing;
+mod losses;
 mod names;
 mod objects;
+pub mod onward;
 mod table;
 mod tables;
 mod wire;
 
 pub use charges::GROUPS;
-pub use days::{Exported, Files, Had};
+pub use days::{Exported, Files, Had, Replacing};
+pub use filing::Shelf;
 pub use objects::Objects;
 pub use table::{Field, Kind};
 pub use tables::{fields, Which};
@@ -49,6 +55,29 @@ pub enum ExportError {
         "the recording does not say whose windows these are: no store can tell them from others'"
     )]
     Nameless,
+    /// What would be replaced has more.
+    #[error(
+        "{name} has windows that this export has not ({windows}, the first of '{host}'): export all of that day (UTC), or \
+         to another place, or say --replace"
+    )]
+    Loses {
+        /// The file, below where files go.
+        name: String,
+        /// So many.
+        windows: u64,
+        /// Whose the first of them is, harmless.
+        host: String,
+    },
+    /// What would be replaced is something else.
+    #[error(
+        "{name} is no table of 'exactop export' ({why}): export to another place, or say --replace"
+    )]
+    Strange {
+        /// The file, below where files go.
+        name: String,
+        /// What is wrong with it.
+        why: ParquetError,
+    },
     /// There can be no thread.
     #[error("cannot start the exporter: {0}: raise the limit of processes")]
     Start(#[source] std::io::Error),
@@ -60,7 +89,8 @@ pub enum ExportError {
     },
 }
 
-/// Writes the windows of a time below a directory, or to a store that takes files.
+/// Writes the windows of a time below a directory, or to a store that takes files. Nothing is written where a day's windows that
+/// are there would be lost.
 ///
 /// # Errors
 /// [`ExportError`]
@@ -74,7 +104,9 @@ pub fn export(
     while windows.advance()? {
         days.window(windows.replay())?;
     }
-    days.write(files)
+    let done = days.finish()?;
+    done.keeps(files)?;
+    done.write(files)
 }
 
 /// The tables of many machines, `accounts` and `charges`, of windows that come from no recording.
@@ -95,11 +127,11 @@ impl FleetTables {
         self.0.put(Some((host, boot_id)), had)
     }
 
-    /// Writes what was put below a directory, as [`export`] does.
+    /// Writes what was put below a directory, and replaces what is there.
     ///
     /// # Errors
     /// [`ExportError`]
     pub fn write(self, mut directory: &Directory) -> Result<Exported, ExportError> {
-        self.0.write(&mut directory)
+        self.0.finish()?.write(&mut directory)
     }
 }

@@ -6,6 +6,7 @@ use crate::days::Files;
 use crate::wire::{after, agent, failed, may_pass, Failed, Patience};
 use crate::ExportError;
 use base64::prelude::{Engine, BASE64_STANDARD};
+use bytes::Bytes;
 use std::path::Path;
 use std::time::Duration;
 use ureq::http::{Method, Request, Response, StatusCode};
@@ -13,6 +14,8 @@ use ureq::{Agent, Body};
 
 /// Time in which a file has to be taken: a day's rows may be some hundred megabytes.
 const FILE: Duration = Duration::from_secs(900);
+/// Bytes of a file that are read.
+const LONGEST: u64 = 1 << 30;
 /// Bytes of an answer that are read.
 const ANSWER: u64 = 65_536;
 
@@ -47,7 +50,60 @@ impl Objects {
         Ok(Objects { agent, below, login: login.map(told), patience })
     }
 
-    fn put(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
+    /// Which server that is, without a login.
+    pub(crate) fn told(&self) -> &str {
+        &self.below
+    }
+
+    /// Whether there is a file: of a server that says neither it is taken that there is none.
+    pub(crate) fn has(&self, path: &str) -> Result<bool, StoreError> {
+        self.patience.carry(|| {
+            let mut answer = self.ask(&Method::HEAD, path, &[])?;
+            match answer.status() {
+                status if status.is_success() => Ok(true),
+                StatusCode::NOT_FOUND
+                | StatusCode::GONE
+                | StatusCode::CONFLICT
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::NOT_IMPLEMENTED => Ok(false),
+                status if may_pass(status) => {
+                    let after = after(&answer);
+                    Err(Failed::Later { why: said(&mut answer), after })
+                }
+                _ => Err(refused(&mut answer)),
+            }
+        })
+    }
+
+    /// A file; `None`: there is none.
+    fn get(&self, path: &str) -> Result<Option<Bytes>, StoreError> {
+        self.patience.carry(|| {
+            let mut answer = self.ask(&Method::GET, path, &[])?;
+            match answer.status() {
+                status if status.is_success() => {
+                    let bytes = answer.body_mut().with_config().limit(LONGEST).read_to_vec();
+                    bytes.map(|bytes| Some(bytes.into())).map_err(|error| failed(&error))
+                }
+                StatusCode::NOT_FOUND | StatusCode::GONE | StatusCode::CONFLICT => Ok(None),
+                status if may_pass(status) && status != StatusCode::NOT_IMPLEMENTED => {
+                    let after = after(&answer);
+                    Err(Failed::Later { why: said(&mut answer), after })
+                }
+                status => {
+                    let hint = match status.as_u16() {
+                        401 | 403 => {
+                            " (--login FILE says who asks what is there; --replace does not ask)"
+                        }
+                        _ => " (it does not tell what is there; --replace does not ask)",
+                    };
+                    let text = said(&mut answer);
+                    Err(Failed::Refused(StoreError::Refused { text, hint }))
+                }
+            }
+        })
+    }
+
+    pub(crate) fn put(&self, path: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let (directory, _) = path.split_once('/').unwrap_or_default();
         let put = Method::PUT;
         self.patience.carry(|| {
@@ -107,6 +163,10 @@ fn refused(answer: &mut Response<Body>) -> Failed {
 }
 
 impl Files for Objects {
+    fn get(&mut self, day: &str, name: &str) -> Result<Option<Bytes>, ExportError> {
+        Ok(Objects::get(self, &format!("{day}/{name}"))?)
+    }
+
     fn put(&mut self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
         Ok(Objects::put(self, &format!("{day}/{name}"), bytes)?)
     }

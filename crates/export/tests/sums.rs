@@ -1,11 +1,12 @@
 //! What is exported is what was recorded: read back by this crate's own library, and by DuckDB.
 
-use exactop_export::{export, fields, Which};
+use exactop_export::{export, fields, Files, Replacing, Which};
 use exactop_files::Directory;
 use exactop_model::{Book, Books, Snapshot, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -135,6 +136,46 @@ fn only_the_stretch_asked_for_is_exported() {
     let (capacity, windows) = sums(&out, Which::Accounts, &["capacity_ns"]);
     assert_eq!(windows as u64, WINDOWS, "the two parts are the whole");
     assert_eq!(capacity[0], WINDOWS * 2 * exactop_testkit::WINDOW);
+}
+
+/// Files of all days.
+fn files(out: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let below = |path: &Path| std::fs::read_dir(path).expect("a directory").flatten();
+    let all = below(out).flat_map(|day| below(&day.path()));
+    all.map(|file| (file.path(), std::fs::read(file.path()).expect("a file"))).collect()
+}
+
+#[test]
+fn a_part_of_a_day_does_not_take_the_place_of_more() {
+    let (dir, out, _) = exported();
+    let whole = files(&out);
+    let into = Directory::open_or_make(&out).expect("a directory");
+    let midnight = 1_760_054_400_000_000_000i128;
+    let export = |when, files: &mut dyn Files| {
+        export(Recording::open(&dir.path().join("recording")).expect("it"), when, files)
+    };
+    let since = |ns: i128| When { from: Some(midnight + ns), to: None };
+    let window = i128::from(exactop_testkit::WINDOW);
+    // Of each day all but one window, and what is of a day alone.
+    let but_one = When { from: None, to: Some(midnight - window - 1) };
+    for (when, windows) in [(since(0), 1), (since(window), 2), (but_one, 1)] {
+        let error = export(when, &mut &into).expect_err("it has less").to_string();
+        let told = format!("has windows that this export has not ({windows}, the first of '");
+        assert!(error.contains(&told) && !error.contains('\x1b'), "{error}");
+        assert_eq!(files(&out), whole, "nothing was written");
+    }
+    // A whole day, and again all.
+    export(since(-1), &mut &into).expect("no less");
+    export(When::default(), &mut &into).expect("no less");
+    assert_eq!(files(&out), whole);
+    let accounts = whole.keys().find(|path| path.ends_with("accounts.parquet")).expect("it");
+    std::fs::write(accounts, "what somebody put there").expect("written");
+    let error = export(When::default(), &mut &into).expect_err("it is another").to_string();
+    assert!(error.contains("is no table of 'exactop export'"), "{error}");
+    export(since(window), &mut Replacing(&mut &into)).expect("it was said");
+    assert_ne!(files(&out), whole);
+    export(When::default(), &mut Replacing(&mut &into)).expect("it was said");
+    assert_eq!(files(&out), whole);
 }
 
 #[test]

@@ -93,16 +93,28 @@ impl Directory {
     /// # Errors
     /// [`FileError`]
     pub fn for_us_alone(path: &Path) -> Result<Directory, FileError> {
-        let directory = Directory::open_or_make(path)?;
-        let stat =
-            fs::fstat(&directory.held).map_err(|errno| FileError::io("open", path, errno))?;
+        Directory::open_or_make(path)?.alone()
+    }
+
+    /// [`Directory::for_us_alone`] of one that is there already.
+    ///
+    /// # Errors
+    /// [`FileError`]
+    pub fn ours(path: &Path) -> Result<Directory, FileError> {
+        Directory::open(path)?.alone()
+    }
+
+    /// Refused where somebody else could make or rename anything in it.
+    fn alone(self) -> Result<Directory, FileError> {
+        let path = || self.path.clone();
+        let stat = fs::fstat(&self.held).map_err(|errno| FileError::io("open", &path(), errno))?;
         let (owner, own) = (stat.st_uid, own_uid());
         if owner != own {
-            return Err(FileError::Foreign { path: path.into(), owner, own });
+            return Err(FileError::Foreign { path: path(), owner, own });
         }
         match stat.st_mode & OTHERS_WRITE {
-            0 => Ok(directory),
-            _ => Err(FileError::Writable { path: path.into(), mode: stat.st_mode & 0o7777 }),
+            0 => Ok(self),
+            _ => Err(FileError::Writable { path: path(), mode: stat.st_mode & 0o7777 }),
         }
     }
 

@@ -29,6 +29,8 @@ pub(crate) enum Cells {
 pub(crate) struct Chunk {
     columns: Vec<Cells>,
     pub rows: usize,
+    /// Which of the files it is of.
+    pub file: usize,
 }
 
 impl Chunk {
@@ -61,16 +63,16 @@ impl Chunk {
     }
 }
 
-/// Tells all rows of a file.
+/// Tells all rows of a file, the `at`-th.
 pub(crate) fn each(
-    file: File,
+    (at, file): (usize, File),
     wanted: &[Field],
     tell: &mut dyn FnMut(&Chunk),
 ) -> Result<(), ParquetError> {
     let reader = guarded(|| SerializedFileReader::new(file))?;
     let places = places(reader.metadata().file_metadata().schema_descr(), wanted)?;
-    for at in 0..reader.num_row_groups() {
-        let group = guarded(|| reader.get_row_group(at))?;
+    for group in 0..reader.num_row_groups() {
+        let group = guarded(|| reader.get_row_group(group))?;
         let mut columns = guarded(|| open(&*group, wanted, &places))?;
         let mut left = group.metadata().num_rows();
         loop {
@@ -90,7 +92,7 @@ pub(crate) fn each(
             if let Some((field, _)) = null {
                 return Err(wrong(format!("its column '{}' has nulls", field.name)));
             }
-            tell(&Chunk { columns, rows });
+            tell(&Chunk { columns, rows, file: at });
         }
         if left != 0 {
             return Err(wrong("it has not as many rows as it says"));

@@ -18,7 +18,7 @@ mod sums;
 
 pub use by::By;
 pub use parquet::Parquet;
-pub use rows::{Account, Before, Books, Charged, Used, Whose};
+pub use rows::{Account, Before, Books, Charged, Unread, Used, Whose};
 pub use store::Store;
 pub use sums::Sums;
 

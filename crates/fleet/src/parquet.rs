@@ -1,16 +1,22 @@
-//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is.
+//! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is, and every
+//! `accounts-*.parquet` and `charges-*.parquet`, of which daemons write one after the other.
 
 use crate::by::{join, By};
 use crate::chunks::{each, Chunk};
-use crate::rows::{Account, Before, Books, Charged, Used, Whose};
+use crate::rows::{Account, Before, Books, Charged, Unread, Used, Whose};
 use crate::FleetError;
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Directories within each other that are looked into.
 const DEEPEST: usize = 8;
+/// Charges that are not older may be of a batch that is being written: its accounts follow.
+const UNDER_WAY: Duration = Duration::from_secs(60);
 
 /// Columns of `accounts` that are read, in the order in which [`account`] takes them.
 const ACCOUNTS: [&str; 17] = [
@@ -43,6 +49,8 @@ pub struct Parquet {
     accounts: Vec<PathBuf>,
     charges: Vec<PathBuf>,
     skipped: u64,
+    /// What cannot be read, and why, if that is no error.
+    passed_by: Option<RefCell<BTreeMap<PathBuf, String>>>,
 }
 
 impl Parquet {
@@ -51,10 +59,26 @@ impl Parquet {
     /// # Errors
     /// [`FleetError`]
     pub fn open(directory: &Path) -> Result<Parquet, FleetError> {
-        let mut found = Parquet { accounts: Vec::new(), charges: Vec::new(), skipped: 0 };
+        Parquet::find(directory, None)
+    }
+
+    /// The same, but what cannot be read within it is passed by ([`Books::unread`]); of a file that is damaged the rows before that are told.
+    ///
+    /// # Errors
+    /// [`FleetError`]: of the directory itself.
+    pub fn open_what_is_readable(directory: &Path) -> Result<Parquet, FleetError> {
+        Parquet::find(directory, Some(RefCell::default()))
+    }
+
+    fn find(
+        directory: &Path,
+        passed_by: Option<RefCell<BTreeMap<PathBuf, String>>>,
+    ) -> Result<Parquet, FleetError> {
+        let (accounts, charges) = (Vec::new(), Vec::new());
+        let mut found = Parquet { accounts, charges, skipped: 0, passed_by };
         found.look(directory, 0)?;
         // Charges alone are an export that was interrupted: the balance says so.
-        if found.accounts.is_empty() && found.charges.is_empty() {
+        if found.accounts.is_empty() && found.charges.is_empty() && found.unread().is_empty() {
             return Err(FleetError::Nothing { path: directory.into() });
         }
         Ok(found)
@@ -68,17 +92,33 @@ impl Parquet {
     fn look(&mut self, path: &Path, depth: usize) -> Result<(), FleetError> {
         let mut names = Directory::open_to_read(path)?.names()?;
         names.sort_unstable();
-        for name in names {
-            let within = path.join(&name);
-            match &*name {
-                "accounts.parquet" => self.accounts.push(within),
-                "charges.parquet" => self.charges.push(within),
+        for name in &names {
+            let within = path.join(name);
+            match &**name {
+                _ if is_of(Which::Accounts, name) => {
+                    self.charges.extend(unlisted(path, name, &names));
+                    self.accounts.push(within);
+                }
+                _ if is_of(Which::Charges, name) && !is_under_way(&within, &names) => {
+                    self.charges.push(within);
+                }
                 _ if !within.is_dir() => {}
                 // Who links may link in a circle.
                 _ if depth >= DEEPEST || within.is_symlink() => self.skipped += 1,
-                _ => self.look(&within, depth + 1)?,
+                _ => {
+                    let done = self.look(&within, depth + 1);
+                    self.or_pass_by(&within, done)?;
+                }
             }
         }
+        Ok(())
+    }
+
+    fn or_pass_by(&self, path: &Path, done: Result<(), FleetError>) -> Result<(), FleetError> {
+        let Some((passed_by, error)) = self.passed_by.as_ref().zip(done.as_ref().err()) else {
+            return done;
+        };
+        passed_by.borrow_mut().entry(path.into()).or_insert_with(|| error.to_string());
         Ok(())
     }
 
@@ -96,17 +136,26 @@ impl Parquet {
             Which::Charges => &self.charges,
             _ => &self.accounts,
         };
-        for path in paths {
-            let above = path.parent().unwrap_or(Path::new("."));
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let file = Directory::open_to_read(above)?.open_file(name)?;
-            each(file, &wanted, tell).map_err(|error| {
-                let why = format!("it is no table of 'exactop export' ({error})");
-                FleetError::Table { path: path.clone(), why }
-            })?;
+        for (at, path) in paths.iter().enumerate() {
+            self.or_pass_by(path, of_file((at, path), &wanted, tell))?;
         }
         Ok(())
     }
+}
+
+/// Tells the rows of a file.
+fn of_file(
+    (at, path): (usize, &Path),
+    wanted: &[Field],
+    tell: &mut dyn FnMut(&Chunk),
+) -> Result<(), FleetError> {
+    let above = path.parent().unwrap_or(Path::new("."));
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let file = Directory::open_to_read(above)?.open_file(name)?;
+    each((at, file), wanted, tell).map_err(|error| {
+        let why = format!("it is no table of 'exactop export' ({error})");
+        FleetError::Table { path: path.into(), why }
+    })
 }
 
 impl Books for Parquet {
@@ -137,6 +186,11 @@ impl Books for Parquet {
         })
     }
 
+    fn unread(&self) -> Vec<Unread> {
+        let passed_by = self.passed_by.iter().flat_map(|all| all.borrow().clone());
+        passed_by.map(|(path, error)| Unread { path, error }).collect()
+    }
+
     fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         let mut wanted = USED.to_vec();
         wanted.extend(by.columns());
@@ -149,6 +203,31 @@ impl Books for Parquet {
             }
         })
     }
+}
+
+/// Whether a file has rows of a table, by its name.
+fn is_of(which: Which, name: &str) -> bool {
+    let table = name.strip_suffix(".parquet").and_then(|name| name.strip_prefix(which.name()));
+    table.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+}
+
+/// The charges of such a batch that came while names were listed: before its accounts, which were seen.
+fn unlisted(directory: &Path, accounts: &str, names: &[String]) -> Option<PathBuf> {
+    let charges = format!("charges-{}", accounts.strip_prefix("accounts-")?);
+    let path = directory.join(&charges);
+    (names.binary_search(&charges).is_err() && path.is_file()).then_some(path)
+}
+
+/// Whether charges are of a batch of a daemon that is being written: its accounts are not there yet. It is of the next time. Names are
+/// in order.
+fn is_under_way(charges: &Path, names: &[String]) -> bool {
+    let name = charges.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(rest) = name.strip_prefix("charges-") else { return false };
+    if names.binary_search(&format!("accounts-{rest}")).is_ok() {
+        return false;
+    }
+    let written = std::fs::metadata(charges).and_then(|file| file.modified());
+    written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age < UNDER_WAY))
 }
 
 /// Whether a row's window, its first column, is of that time.

@@ -3,6 +3,7 @@
 use crate::by::By;
 use crate::FleetError;
 use exactop_recording::When;
+use std::path::PathBuf;
 
 /// Whose a row is, as the tables have it: escaped. Empty: the recording did not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +88,15 @@ pub struct Before<'a> {
     pub end_ns: i64,
 }
 
+/// A file or a directory that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why, with its path.
+    pub error: String,
+}
+
 /// Where a fleet's books are.
 pub trait Books {
     /// Tells what `charges` of a time are, in no order.
@@ -107,6 +117,11 @@ pub trait Books {
     /// # Errors
     /// [`FleetError`]
     fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError>;
+
+    /// What could not be read up to now and was passed by; nothing where that is an error.
+    fn unread(&self) -> Vec<Unread> {
+        Vec::new()
+    }
 
     /// Tells what groups used in that time, in no order; of windows that are new nothing.
     ///

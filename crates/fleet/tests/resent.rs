@@ -1,6 +1,9 @@
 //! A fleet's batches that are doubled, come in another order, are lost and sent again, one in a hundred of each: what is wrong
 //! is told, to the window, and once all is sent again the totals are what was recorded.
 
+#[path = "../../export/tests/clickhouse/fake.rs"]
+#[allow(dead_code)] // It remembers what is kept here, too.
+mod fake;
 #[path = "../../export/tests/clickhouse/made.rs"]
 #[allow(dead_code)] // More is made there than is needed here.
 mod made;

@@ -131,7 +131,7 @@ fn of_exited(exit: &ExitDelta, book: &Book, settings: &Settings) -> Raw {
     let leader = process.and_then(|process| book.task(process.leader?));
     match leader.filter(|leader| leader.key.start_ns == sample.of.start_ns) {
         Some(leader) => raw(settings, leader.ident.comm, sample.cgroup_id, Some(leader.ident.uid)),
-        None => raw(settings, sample.comm, sample.cgroup_id, None),
+        None => raw(settings, sample.comm, sample.cgroup_id, sample.uid),
     }
 }
 

@@ -13,7 +13,7 @@ pub enum Dimension {
     Unit,
     /// Command name of the process.
     Command,
-    /// Effective user; of exited processes it is not recorded.
+    /// Effective user; of what exited that at its end, where the source tells it.
     User,
 }
 

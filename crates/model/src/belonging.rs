@@ -78,10 +78,7 @@ impl Members<'_> {
             None => (by.none().into(), true),
         };
         match by {
-            By::User => named(self.process(row).map(|process| match &process.detail.user {
-                Ok(user) => escape_str(user),
-                Err(_) => process.ident.uid.to_string(),
-            })),
+            By::User => named(user(self.process(row).map_or(row, |process| process))),
             By::Command => {
                 let who = self.process(row).map_or(row, |process| process);
                 let pool = Workers::of_comm(&who.ident.comm).filter(|_| self.is_kthread(who));
@@ -108,6 +105,12 @@ impl Members<'_> {
         let parent = || self.leaders.get(&row.ident.ppid).is_some_and(|row| row.ident.kthread);
         row.ident.kthread || row.kind == RowKind::Exited && parent()
     }
+}
+
+/// Whose a row is; `None`: nobody told.
+fn user(row: &Row) -> Option<String> {
+    let name = |uid: u32| row.detail.user.as_ref().map_or(uid.to_string(), |user| escape_str(user));
+    row.uid().map(name)
 }
 
 fn is_below(row: &Row, group: &str) -> bool {

@@ -448,7 +448,10 @@ columns! {
         "uid", "UID", Id, Identity,
         help: "Effective user id.",
         source: "cred.euid / owner of /proc/PID",
-        value: |row, _| living(row, || Value::Known(Datum::Count(row.ident.uid.into()))),
+        value: |row, _| match row.uid() {
+            Some(uid) => Value::Known(Datum::Count(uid.into())),
+            None => Value::Missing(Missing::NotApplicable),
+        },
         silent_if_exited: true,
     );
     Pr = column!(

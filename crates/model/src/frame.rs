@@ -55,6 +55,8 @@ pub struct Frame {
     pub errors: ErrorCounts,
     /// CPUs that were online.
     pub cpus: Vec<CpuRow>,
+    /// The process whose time on each CPU these tell; 0: the trees that are followed.
+    pub watch: Option<u32>,
     /// Tasks or processes, in no order.
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
@@ -172,6 +174,7 @@ impl Frame {
             books,
             errors: window.errors,
             cpus: cpu_rows(window),
+            watch: window.end.watch,
             rows,
             exited_in_rows_ns,
             died: sees_exits.then(|| died(window)),
@@ -226,6 +229,7 @@ impl Builder<'_> {
             account: Some(task.sample.account),
             key: task.sample.key,
             ident: task.sample.ident,
+            exited_uid: None,
             letter: task.sample.letter,
             doing: Doing::of(task),
             last_cpu: task.sample.last_cpu,
@@ -386,7 +390,7 @@ impl Builder<'_> {
         exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
     }
 
-    /// Exited groups merged by (nearest living ancestor, comm, cgroup). Exited threads of a
+    /// Exited groups merged by (nearest living ancestor, comm, cgroup, user). Exited threads of a
     /// process that lives are part of its row already, unless rows are threads: then they have a
     /// row under their process.
     fn exited_rows(&self, threads: bool) -> Vec<Row> {
@@ -398,7 +402,7 @@ impl Builder<'_> {
                 continue;
             }
             let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
-            let key = (ppid, threads_only, s.comm, s.cgroup_id);
+            let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid);
             let row = merged.entry(key).or_insert_with(|| {
                 let repairs = self.keeps_books().then_some(0);
                 Row { repairs, ..exited_row(s, ppid, threads_only) }
@@ -447,6 +451,7 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         account: None,
         key: TaskKey { tgid: if threads_only { ppid } else { 0 }, ..TaskKey::default() },
         ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
+        exited_uid: sample.uid,
         letter: 'X',
         doing: Doing::default(),
         last_cpu: None,

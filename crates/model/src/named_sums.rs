@@ -202,7 +202,8 @@ impl Summing<'_> {
     /// Whose the time of what exited was. Threads of a process that lives are its own.
     fn whose_was(&self, exit: &ExitSample) -> Whose {
         match (self.by, self.book.living(exit.of)) {
-            (By::User, process) => Whose::User(process.map(|leader| leader.ident.uid)),
+            (By::User, Some(process)) => Whose::User(Some(process.ident.uid)),
+            (By::User, None) => Whose::User(exit.uid),
             (By::Command, Some(process)) => command(process),
             (By::Command, None) => {
                 let workers = Workers::of_exited(exit, self.book);

@@ -98,6 +98,8 @@ pub struct Row {
     /// Identity; of the leader for a process. For exited groups `ppid` is the nearest living
     /// ancestor, 0 if none lives.
     pub ident: Ident,
+    /// Of an exited group: whose it was, where that is known. See [`Row::uid`].
+    pub exited_uid: Option<u32>,
     /// State letter as top's: R S D T t Z I; X for exited groups. A process has its leader's,
     /// or R where another thread runs.
     pub letter: char,
@@ -129,6 +131,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// The effective user; `None`: whose it was when it exited is not known.
+    pub fn uid(&self) -> Option<u32> {
+        match self.kind {
+            RowKind::Exited => self.exited_uid,
+            _ => Some(self.ident.uid),
+        }
+    }
+
     /// CPU time of the row itself and of those that exited below it, ns.
     pub fn run_with_exited_ns(&self) -> Option<u64> {
         let own = self.delta.get(Counter::RunNs)?;

@@ -76,8 +76,8 @@ pub struct Tree {
     pub exited: BTreeMap<Comm, Exited>,
     /// The slowest that exited; else why they are not known, in one line.
     pub slowest: Result<Slowest, String>,
-    /// Time on each CPU it ran on, ns.
-    pub cpus: BTreeMap<u32, u64>,
+    /// Time on each CPU it ran on, ns; `None`: a daemon counts all trees as one.
+    pub cpus: Option<BTreeMap<u32, u64>>,
     /// Tasks that lived when it ended.
     pub living: u64,
     /// Whether every window was exact.
@@ -109,7 +109,7 @@ impl Default for Tree {
             life_ns: 0,
             exited: BTreeMap::new(),
             slowest: Ok(Slowest::default()),
-            cpus: BTreeMap::new(),
+            cpus: Some(BTreeMap::new()),
             living: 0,
             exact: true,
             state: WindowState::Exact,

@@ -77,8 +77,8 @@ pub struct TaskSample {
     pub last_cpu: Option<u32>,
     /// Threads in the process, where the source reads processes only.
     pub threads: Option<u32>,
-    /// Whether it belongs to the tree of descendants that the source was told to follow.
-    pub followed: bool,
+    /// Which tree of descendants it belongs to, of those that the source was told to follow; 0: none.
+    pub tree: u32,
     /// Cumulative counters.
     pub counters: Counters,
     /// Cumulative differences to the kernel's own counts.
@@ -94,7 +94,7 @@ pub struct ProcessRef {
     pub start_ns: u64,
 }
 
-/// Tasks that exited, summed by (parent, comm, cgroup); each added only the part of its time
+/// Tasks that exited, summed by (parent, comm, cgroup, user); each added only the part of its time
 /// that lay in the window it died in. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExitSample {
@@ -110,8 +110,10 @@ pub struct ExitSample {
     pub comm: Comm,
     /// Cgroup id, where known.
     pub cgroup_id: Option<u64>,
-    /// Whether these belonged to the tree that is followed.
-    pub followed: bool,
+    /// Effective user at the end, where known.
+    pub uid: Option<u32>,
+    /// Which tree that is followed these belonged to; 0: none.
+    pub tree: u32,
     /// Exited processes.
     pub processes: u64,
     /// Exited tasks (threads), leaders included.

@@ -135,6 +135,7 @@ fn row(choices: &mut Choices) -> Row {
             policy: choices.number() as u32,
             kthread: choices.once_in(3),
         },
+        exited_uid: choices.once_in(2).then(|| choices.number() as u32),
         letter: *choices.pick(&['R', 'S', 'X']),
         doing: Doing {
             state: *choices.pick(&[MicroState::Run, MicroState::Lat]),

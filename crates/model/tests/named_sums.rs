@@ -3,7 +3,7 @@
 use exactop_model::cgroups::{self, GroupSample, Groups};
 use exactop_model::named::{By, GroupName, Named, Runtime, UNKNOWN};
 use exactop_model::named_sums::{NamedSum, NamedSums};
-use exactop_model::snapshot::GroupMove;
+use exactop_model::snapshot::{GroupMove, ProcessRef};
 use exactop_model::words::named_sums::{lost, without_groups};
 use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
 use exactop_testkit::snapshot as made_up;
@@ -99,6 +99,29 @@ fn each_kind_of_sum_has_its_rest() {
     assert!(names(By::Container).contains(&named("shop/web-1/app")));
     assert!(names(By::User).contains(&named("0")));
     assert!(names(By::Unit).contains(&rest(UNKNOWN)));
+}
+
+#[test]
+fn what_exited_is_its_users_where_that_is_told() {
+    let told = |n| {
+        let mut snapshot = snapshot(n);
+        for exit in &mut snapshot.exited {
+            (exit.of, exit.uid) = (ProcessRef::default(), Some(4711));
+        }
+        snapshot
+    };
+    let mut book = Book::new();
+    book.advance(told(0));
+    let window = book.advance(told(1)).expect("a window");
+    let sums = NamedSums::of(&window, &book, By::User);
+    let theirs = row(&sums, "4711");
+    let exited_ns = Books::of(&window).exited_ns;
+    assert!(exited_ns > 0 && !theirs.is_rest);
+    assert_eq!(theirs.run_ns, exited_ns);
+    assert!(sums.rows.iter().all(|row| !row.is_rest), "{:?}", sums.rows);
+    // And so are the rows of a frame.
+    let frame = Frame::new(&window, &book, &FrameOptions::default());
+    assert!(frame.exited.iter().all(|row| row.uid() == Some(4711)));
 }
 
 #[test]

@@ -90,7 +90,12 @@ class LookView {
     });
     on('waits', told => this.waits(told));
     on('calls', told => this.syscalls(told));
-    on('refused', told => (told.what === 'calls' ? $('row-calls-told') : $('row-waits-told')).textContent = told.why);
+    on('refused', told => {
+      const what = told.what === 'calls' ? 'row-calls' : 'row-waits';
+      $(`${what}-told`).textContent = told.why;
+      // What was told before is not of now.
+      fill($(what));
+    });
     source.addEventListener('error', () => {
       if (this.source === source && source.readyState === EventSource.CLOSED) this.say(`Refused: too many processes are looked at, or none is here. 'exactop waits -p ${row.pid}' has it.`);
     });

@@ -36,6 +36,7 @@ pub(crate) enum Who {
         parent_start_ns: u64,
         comm: Comm,
         cgroup_id: Option<u64>,
+        uid: Option<u32>,
     },
 }
 
@@ -48,7 +49,8 @@ impl Who {
                 let leader = book.process(parent).and_then(|process| book.task(process.leader?));
                 let parent_start_ns = leader.map_or(0, |task| task.key.start_ns);
                 let (comm, cgroup_id) = (row.ident.comm, row.ident.cgroup_id);
-                Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id }
+                let uid = row.exited_uid;
+                Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid }
             }
             _ => Who::Process { boot, tgid: row.key.tgid, start_ns: row.key.start_ns },
         }

@@ -112,7 +112,7 @@ impl Masks {
             since_ns: _,
             last_cpu: _,
             threads: _,
-            followed: _,
+            tree: _,
             counters: _,
             audit: _,
         } = task;
@@ -126,14 +126,15 @@ impl Masks {
             ancestors: _,
             comm,
             cgroup_id: _,
-            followed: _,
+            uid,
+            tree: _,
             processes: _,
             tasks: _,
             life_ns: _,
             counters: _,
             audit: _,
         } = exit;
-        ExitSample { comm: self.comm(comm), ..exit }
+        ExitSample { comm: self.comm(comm), uid: uid.map(|uid| self.uid(uid)), ..exit }
     }
 
     /// A snapshot of somebody. What its source says of itself may hold names, too.

@@ -13,6 +13,7 @@ use exactop_model::{
     AccountId, Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Row, RowKind, Snapshot,
     Window,
 };
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// The needs that come from files of the row's process, and bring its parent and priority with
@@ -289,9 +290,16 @@ impl Feed for Replay {
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        let mut users: FxHashMap<u32, String> = FxHashMap::default();
         for row in rows {
             match row.kind {
-                RowKind::Exited => refuse(&mut row.detail),
+                RowKind::Exited => {
+                    refuse(&mut row.detail);
+                    if let Some(uid) = row.uid().filter(|_| needs.has(Needs::USER)) {
+                        let name = || self.user(uid).unwrap_or_else(|| uid.to_string());
+                        row.detail.user = Ok(users.entry(uid).or_insert_with(name).clone());
+                    }
+                }
                 _ => self.fill(row, needs),
             }
             if needs.has(Needs::NAMES) {

@@ -182,7 +182,7 @@ fn task() -> Columns {
         .chain(counters())
         .chain(of(Type::Int, "audit_run_error_ns audit_run_bias_ns"))
         .chain(of(Type::Int, "audit_lat_error_ns audit_lat_bias_ns"))
-        .chain(of(Type::Uint, "audit_repairs"))
+        .chain(of(Type::Uint, "audit_repairs tree"))
         .collect()
 }
 
@@ -193,13 +193,13 @@ fn exit() -> Columns {
     of(Type::Uint, "of_tgid of_start_ns")
         .chain(ancestors)
         .chain(of(Type::Text, "comm"))
-        .chain(of(Type::Uint, "cgroup_id"))
+        .chain(of(Type::Uint, "cgroup_id uid"))
         .chain(of(Type::Bool, "followed"))
         .chain(of(Type::Uint, "processes tasks life_ns"))
         .chain(counters())
         .chain(of(Type::Uint, "audit_run_error_ns audit_run_bias_ns audit_run_worst_ns"))
         .chain(of(Type::Uint, "audit_lat_error_ns audit_lat_bias_ns audit_lat_worst_ns"))
-        .chain(of(Type::Uint, "audit_repaired"))
+        .chain(of(Type::Uint, "audit_repaired tree"))
         .collect()
 }
 

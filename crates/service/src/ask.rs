@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The first line is a hello. Each of the others asks for a window's end; one of what is counted only
-//! while somebody looks is `{"look":{"what":"syscalls"}}`. Keys that are not known are
+//! while somebody looks is `{"look":{"what":"syscalls"}}`, and `{"follow":{}}` has the asker's children followed. Keys that are not known are
 //! passed by, so that a later reader can say more.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
@@ -27,7 +27,14 @@ pub enum Said {
     Window(Window),
     /// A window of programs that are attached while somebody looks is to end.
     Look(Look),
+    /// Children of the process that connected are to be followed, with all who descend from them.
+    Follow(Follow),
 }
+
+/// The answer comes after the next window's end ([`Answer::Follows`]); what it is done for ends with the
+/// connection. Nothing is to be said of it yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {}
 
 /// Who reads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,6 +127,8 @@ pub enum Answer {
     Begun(u64),
     /// What was counted since the answer before.
     Looked(Looked),
+    /// From the window on that begins after this, children of whoever asked begin the tree of this number.
+    Follows(u32),
 }
 
 /// An [`Answer`] as it is written: of what stays with who answers.
@@ -128,6 +137,8 @@ pub enum Answer {
 pub enum Told<'a> {
     /// As [`Answer::Looked`].
     Looked(&'a Looked),
+    /// As [`Answer::Follows`].
+    Follows(u32),
 }
 
 /// What a ledger measures only while somebody asks for it. What is read from files, readers read
@@ -176,6 +187,8 @@ mod tests {
         let later = r#"{"window":{"needs":["split","later"],"more":[1]}}"#;
         let Said::Window(said) = serde_json::from_str(later).unwrap() else { panic!("a window") };
         assert_eq!((said.needs(), said.interval_ns), (Needs::SPLIT, None));
+        let follow = serde_json::to_string(&Said::Follow(Follow {})).unwrap();
+        assert_eq!(follow, r#"{"follow":{}}"#);
         assert!(serde_json::from_str::<Said>(r#"{"other":{}}"#).is_err());
     }
 }

@@ -63,6 +63,16 @@ pub enum ServiceError {
         /// Which socket.
         path: PathBuf,
     },
+    /// The same of descendants.
+    #[error(
+        "the daemon at {} follows no commands: it is older than this exactop; restart it, or as root run \
+         without it (--source own)",
+        path.display()
+    )]
+    FollowsNobody {
+        /// Which socket.
+        path: PathBuf,
+    },
     /// What is asked for is longer than it reads.
     #[error("too much is asked for: a daemon reads {most} bytes of one question, these are {bytes}; name fewer processes or calls")]
     TooLong {
@@ -74,6 +84,9 @@ pub enum ServiceError {
     /// It closed the connection.
     #[error("the daemon at {} closed the connection: it has ended, or this reader was too slow", .0.display())]
     Closed(PathBuf),
+    /// Somebody took the connection and has said nothing so far.
+    #[error("the daemon at {} is about to start: it has not answered yet", .0.display())]
+    Starting(PathBuf),
     /// It closed the connection, and whoever serves there now cannot be reached.
     #[error("the daemon at {} closed the connection and has not come back: {why}", path.display())]
     Away {

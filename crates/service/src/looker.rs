@@ -46,7 +46,7 @@ impl Looker {
         looker.say(&Said::Look(looker.ask.clone()))?;
         match looker.answer()? {
             Answer::Begun(at_ns) => looker.has_ns = at_ns,
-            Answer::Looked(_) => return Err(looker.nonsense()),
+            Answer::Looked(_) | Answer::Follows(_) => return Err(looker.nonsense()),
         }
         Ok(looker)
     }
@@ -60,7 +60,7 @@ impl Looker {
         self.ask.after_ns = Some(after_ns);
         self.say(&Said::Look(self.ask.clone()))?;
         match self.answer()? {
-            Answer::Begun(_) => Err(self.nonsense()),
+            Answer::Begun(_) | Answer::Follows(_) => Err(self.nonsense()),
             Answer::Looked(looked) => {
                 self.has_ns = looked.span_ns().1;
                 Ok(looked)

@@ -6,161 +6,25 @@
 //! A daemon that was started anew is another ledger: it is connected to again, and what comes from it
 //! begins anew ([`Source::has_begun_anew`]).
 
-use crate::ask::{Hello, Said, Window};
-use crate::beat::{Beat, MOST_ENDS};
+mod connection;
+mod link;
+
 use crate::error::ServiceError;
-use crate::schedule;
-use exactop_model::escape::harmless;
-use exactop_model::merged::Merged;
 use exactop_model::{Provenance, Snapshot};
-use exactop_recording::stream::{Heard, Incoming, StreamError};
-use exactop_recording::{About, FORMAT};
-use exactop_sources::{pid_namespace, Request, Source, SourceError};
-use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
-use rustix::time::{clock_gettime, ClockId};
-use std::io::{IoSlice, Read, Write};
-use std::mem::MaybeUninit;
-use std::net::Shutdown;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use exactop_recording::About;
+use exactop_sources::{Request, Source, SourceError};
+use link::{Link, Opening, PATIENT};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long an answer may take beyond what the grid of window ends makes of it.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long an end may be overdue that comes by itself, before it is asked for.
-const OVERDUE_NS: u64 = 100_000_000;
+/// How long an answer is waited for by who has keys to answer, and may ask again soon.
+const BRIEF: Duration = Duration::from_secs(1);
+/// How long those wait each time after that, and for the first answer of a daemon that may be just about to start.
+const MOMENT: Duration = Duration::from_millis(100);
 /// How long a daemon that went is waited for, before there is no snapshot.
-const AWAY: Duration = Duration::from_secs(10);
+pub(crate) const AWAY: Duration = Duration::from_secs(10);
 /// How long nobody tries to connect between two times: twice as long each time, up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
-/// Bytes that are read at once.
-const CHUNK: usize = 1 << 16;
-
-/// What came.
-#[derive(Debug, Default)]
-struct Came {
-    merged: Merged,
-    about: Option<Box<About>>,
-    /// Others are told of as one sum.
-    is_inside: bool,
-    ended: Option<Ended>,
-}
-
-/// Why no more comes.
-#[derive(Clone, Debug)]
-enum Ended {
-    Closed,
-    Refused(String),
-    Unreadable(StreamError),
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    came: Mutex<Came>,
-    something: Condvar,
-}
-
-impl Shared {
-    /// Whoever had it panicked between two whole states, or not at all.
-    fn came(&self) -> MutexGuard<'_, Came> {
-        self.came.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The connection, and the thread that reads from it. Both end with this, so that a program that closes
-/// what it opened has nothing left of it. In a process that was forked from the one that opened it there
-/// is no such thread, and the connection is the other's.
-#[derive(Debug)]
-struct Connection {
-    stream: UnixStream,
-    thread: Option<JoinHandle<()>>,
-    opened_by: u32,
-}
-
-impl Connection {
-    fn open(path: &Path, shared: &Arc<Shared>) -> Result<Connection, ServiceError> {
-        let nobody = |error| ServiceError::unconnected(path, error);
-        let stream = UnixStream::connect(path).map_err(nobody)?;
-        let reading = stream.try_clone().map_err(nobody)?;
-        let theirs = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("daemon".into())
-            .spawn(move || listen(reading, &theirs))
-            .map_err(|error| ServiceError::Io { what: "start a thread", error })?;
-        Ok(Connection { stream, thread: Some(thread), opened_by: std::process::id() })
-    }
-
-    fn is_anothers(&self) -> bool {
-        self.opened_by != std::process::id()
-    }
-
-    fn say(&mut self, said: &Said) -> std::io::Result<()> {
-        self.stream.write_all(&line(said)?)
-    }
-
-    /// Says who reads, and shows by which numbers they call processes: who is in a PID namespace of their
-    /// own is told of those in it.
-    fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
-        let line = line(hello)?;
-        let namespace = pid_namespace::own().ok();
-        let files: Vec<BorrowedFd> = namespace.iter().map(AsFd::as_fd).collect();
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut beside = SendAncillaryBuffer::new(&mut space);
-        if !files.is_empty() {
-            beside.push(SendAncillaryMessage::ScmRights(&files));
-        }
-        let flags = SendFlags::NOSIGNAL;
-        let sent = sendmsg(&self.stream, &[IoSlice::new(&line)], &mut beside, flags)?;
-        self.stream.write_all(&line[sent..])
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        if self.is_anothers() {
-            // There is nothing to wait for, and nothing to end.
-            return std::mem::forget(self.thread.take());
-        }
-        // The thread's reading ends with it.
-        let ended = self.stream.shutdown(Shutdown::Both);
-        if let (Ok(()), Some(thread)) = (ended, self.thread.take()) {
-            let _ = thread.join();
-        }
-    }
-}
-
-/// What there is of one daemon.
-#[derive(Debug)]
-struct Link {
-    connection: Connection,
-    shared: Arc<Shared>,
-    about: Box<About>,
-    provenance: Provenance,
-    taken_ns: Option<u64>,
-    /// What was asked for last, and what comes by itself because of it.
-    asked: Option<(Window, Beat)>,
-}
-
-impl Link {
-    /// Connects, and waits for the first snapshot.
-    fn open(path: &Path, exactop: &str) -> Result<Link, ServiceError> {
-        let shared = Arc::new(Shared::default());
-        let mut connection = Connection::open(path, &shared)?;
-        let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
-        let first = Said::Window(Window::default());
-        let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
-        let (about, provenance) = {
-            let came = awaited(path, &shared, 1, asked.is_err())?;
-            let about = came.about.clone();
-            let provenance = came.merged.provenance().cloned();
-            about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
-        };
-        Ok(Link { connection, shared, about, provenance, taken_ns: None, asked: None })
-    }
-}
 
 /// A source on a daemon's socket.
 #[derive(Debug)]
@@ -170,6 +34,10 @@ pub struct Remote {
     link: Link,
     /// How long a daemon that went is waited for.
     pub(crate) away: Duration,
+    /// How long an answer is waited for, and how long each time after that.
+    patience: [Duration; 2],
+    /// The next daemon, where nobody waits for it.
+    opening: Option<Opening>,
     /// It was waited for in vain: each snapshot that is asked for tries once.
     is_lost: bool,
     /// Nothing was taken yet from the daemon that was connected to again.
@@ -188,10 +56,20 @@ impl Remote {
             exactop: exactop.into(),
             link: Link::open(path, exactop)?,
             away: AWAY,
+            patience: PATIENT,
+            opening: None,
             is_lost: false,
             is_another: false,
             has_begun_anew: false,
         })
+    }
+
+    /// For who has something else to do, such as to answer keys: where the daemon went there is an error at
+    /// once, and each snapshot that is asked for looks once for the next one; where it does not answer, after
+    /// a second, and from then on after a tenth of one.
+    pub fn waits_for_nobody(&mut self) {
+        (self.away, self.patience) = (Duration::ZERO, [BRIEF, MOMENT]);
+        self.link.patience = self.patience;
     }
 
     /// Who serves, of which machine.
@@ -202,6 +80,15 @@ impl Remote {
     /// Whether it tells of the tasks of a PID namespace, and of all others one sum.
     pub fn is_inside(&self) -> bool {
         self.link.shared.came().is_inside
+    }
+
+    /// Has this process's children followed, from the next snapshot on and as long as this lives: which tree
+    /// they and all who descend from them begin. To be asked for before the first snapshot.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: the daemon refuses, or is older than this.
+    pub fn follow_children(&mut self) -> Result<u32, ServiceError> {
+        self.link.follow_children(&self.path)
     }
 
     /// A window that ends now, or did so just before; of a daemon that was started anew its first.
@@ -224,20 +111,51 @@ impl Remote {
         Ok(snapshot)
     }
 
+    /// Connects to whoever serves there by now, if they answer at once.
+    fn connect_at_once(&mut self) -> Result<(), ServiceError> {
+        let opening = match self.opening.take() {
+            Some(opening) => Ok(opening),
+            None => Opening::begin(&self.path, &self.exactop),
+        };
+        let opening = opening.map_err(|error| self.gone(error))?;
+        let has_come = opening.has_come(&self.path, MOMENT);
+        if has_come.map_err(|error| self.gone(error))? {
+            let link = opening.link(&self.path)?;
+            self.take_up(link);
+            return Ok(());
+        }
+        self.opening = Some(opening);
+        Err(self.gone(ServiceError::Starting(self.path.clone())))
+    }
+
+    /// Why there is nobody, where somebody may come.
+    fn gone(&self, error: ServiceError) -> ServiceError {
+        match may_come(&error) {
+            true => ServiceError::Away { path: self.path.clone(), why: error.to_string() },
+            false => error,
+        }
+    }
+
+    fn take_up(&mut self, link: Link) {
+        (self.link, self.is_lost, self.is_another) = (link, false, true);
+        self.link.patience = self.patience;
+    }
+
     /// Connects to whoever serves there by now.
     fn connect_again(&mut self) -> Result<(), ServiceError> {
+        if self.away.is_zero() {
+            return self.connect_at_once();
+        }
         let begun = Instant::now();
         let most = if self.is_lost { Duration::ZERO } else { self.away };
         let [mut pause, longest] = PAUSES;
         loop {
-            use ServiceError::{Closed, Nobody, NotAllowed};
             let error = match Link::open(&self.path, &self.exactop) {
                 Ok(link) => {
-                    (self.link, self.is_lost, self.is_another) = (link, false, true);
+                    self.take_up(link);
                     return Ok(());
                 }
-                // It is about to listen; a new socket is its owner's alone for a moment.
-                Err(error @ (Closed(_) | Nobody { .. } | NotAllowed { .. })) => error,
+                Err(error) if may_come(&error) => error,
                 Err(error) => {
                     self.is_lost = true;
                     return Err(error);
@@ -246,8 +164,7 @@ impl Remote {
             let Some(left) = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero())
             else {
                 self.is_lost = true;
-                let (path, why) = (self.path.clone(), error.to_string());
-                return Err(ServiceError::Away { path, why });
+                return Err(self.gone(error));
             };
             std::thread::sleep(pause.min(left));
             pause = (pause * 2).min(longest);
@@ -255,74 +172,11 @@ impl Remote {
     }
 }
 
-impl Link {
-    /// A window that ends now, or did so just before.
-    fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
-        let now_ns = now_ns();
-        let interval_ns = request.interval_ns;
-        let after_ns = schedule::after_ns(interval_ns, self.taken_ns, now_ns);
-        let ends = interval_ns.map(|_| MOST_ENDS);
-        let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
-        let window = Window { ends, ..window };
-        let by_itself = match self.comes(&window, after_ns, now_ns) {
-            Some(patience) => self.came(path, after_ns, patience)?,
-            None => None,
-        };
-        let snapshot = match by_itself {
-            Some(snapshot) => snapshot,
-            None => self.ask(path, window, after_ns)?,
-        };
-        self.taken_ns = Some(snapshot.at_ns);
-        self.provenance = snapshot.provenance.clone();
-        Ok(snapshot)
-    }
-}
-
-impl Link {
-    /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
-    fn comes(&self, window: &Window, after_ns: u64, now_ns: u64) -> Option<Duration> {
-        let (asked, beat) = self.asked.as_ref()?;
-        if !asked.is_for_the_same(window) {
-            return None;
-        }
-        let next_ns = beat.next_ns(after_ns.saturating_sub(1))?;
-        let is_soon = next_ns <= schedule::point_ns(window.interval_ns, now_ns);
-        let until_ns = next_ns.saturating_add(OVERDUE_NS);
-        is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(now_ns)))
-    }
-
-    /// What comes up to an instant within a time; `None`: it did not.
-    fn came(
-        &self,
-        path: &Path,
-        after_ns: u64,
-        most: Duration,
-    ) -> Result<Option<Snapshot>, ServiceError> {
-        let came = came_within(path, &self.shared, after_ns, most)?;
-        came.map(|came| take(path, came)).transpose()
-    }
-
-    /// Asks for a window, and for those after it.
-    fn ask(
-        &mut self,
-        path: &Path,
-        window: Window,
-        after_ns: u64,
-    ) -> Result<Snapshot, ServiceError> {
-        let asked = self.connection.say(&Said::Window(window.clone()));
-        let came = awaited(path, &self.shared, after_ns, asked.is_err())?;
-        let snapshot = take(path, came)?;
-        let grid_ns = schedule::grid_ns(window.interval_ns);
-        self.asked = window.interval_ns.map(|interval_ns| {
-            let beat = Beat::after(snapshot.at_ns, interval_ns, grid_ns, MOST_ENDS - 1);
-            (window, beat)
-        });
-        Ok(snapshot)
-    }
-}
-
-fn take(path: &Path, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
-    came.merged.take().ok_or_else(|| ServiceError::Closed(path.into()))
+/// Whether somebody may serve there soon: they are about to listen, or to begin; a new socket is its owner's
+/// alone for a moment.
+fn may_come(error: &ServiceError) -> bool {
+    use ServiceError::{Closed, Nobody, NotAllowed, Starting};
+    matches!(error, Closed(_) | Nobody { .. } | NotAllowed { .. } | Starting(_))
 }
 
 impl Source for Remote {
@@ -346,101 +200,4 @@ impl Source for Remote {
     fn has_begun_anew(&self) -> bool {
         self.has_begun_anew
     }
-}
-
-/// What came, once it goes up to an instant.
-fn awaited<'a>(
-    path: &Path,
-    shared: &'a Shared,
-    after_ns: u64,
-    refused: bool,
-) -> Result<MutexGuard<'a, Came>, ServiceError> {
-    let begun = Instant::now();
-    // Whoever could not ask is told why by what was sent before the connection ended.
-    let most = if refused { PATIENCE / 10 } else { PATIENCE };
-    came_within(path, shared, after_ns, most)?.ok_or_else(|| ServiceError::Silent {
-        path: path.to_path_buf(),
-        seconds: begun.elapsed().as_secs(),
-    })
-}
-
-/// The same; `None`: it did not within this time.
-fn came_within<'a>(
-    path: &Path,
-    shared: &'a Shared,
-    after_ns: u64,
-    most: Duration,
-) -> Result<Option<MutexGuard<'a, Came>>, ServiceError> {
-    let begun = Instant::now();
-    let mut came = shared.came();
-    loop {
-        if came.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns) {
-            return Ok(Some(came));
-        }
-        let path = || path.to_path_buf();
-        match came.ended.clone() {
-            Some(Ended::Closed) => return Err(ServiceError::Closed(path())),
-            Some(Ended::Refused(said)) => return Err(ServiceError::Refused { path: path(), said }),
-            Some(Ended::Unreadable(error)) => {
-                return Err(ServiceError::Stream { path: path(), error })
-            }
-            None => {}
-        }
-        let left = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
-        let Some(left) = left else { return Ok(None) };
-        let waited = shared.something.wait_timeout(came, left);
-        came = waited.unwrap_or_else(PoisonError::into_inner).0;
-    }
-}
-
-/// Until the connection ends.
-fn listen(mut stream: UnixStream, shared: &Shared) {
-    let mut incoming = Incoming::new();
-    let mut bytes = vec![0; CHUNK];
-    let ended = loop {
-        match stream.read(&mut bytes) {
-            Ok(0) => break Ended::Closed,
-            Ok(n) => incoming.push(&bytes[..n]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(_) => break Ended::Closed,
-        }
-        if let Err(ended) = hear(&mut incoming, shared) {
-            break ended;
-        }
-    };
-    shared.came().ended.get_or_insert(ended);
-    shared.something.notify_all();
-}
-
-fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
-    while let Some(heard) = incoming.next_heard().map_err(Ended::Unreadable)? {
-        let mut came = shared.came();
-        match heard {
-            Heard::Machine(about) => came.about = Some(about),
-            // For others who came later.
-            Heard::Whole(_) if came.merged.at_ns().is_some() => {}
-            Heard::Whole(whole) => {
-                came.is_inside = whole.outside.is_some();
-                came.merged.add(*whole);
-            }
-            Heard::Window(_, now) => came.merged.add(*now),
-            // Nothing was asked for beside.
-            Heard::Answer(_) => {}
-            Heard::Word(said) => return Err(Ended::Refused(harmless(&said))),
-        }
-        drop(came);
-        shared.something.notify_all();
-    }
-    Ok(())
-}
-
-fn line(said: &Said) -> std::io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(said)?;
-    line.push(b'\n');
-    Ok(line)
-}
-
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

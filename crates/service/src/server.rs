@@ -1,5 +1,6 @@
 //! The socket: who reads, what they ask for, and the same bytes for all of them.
 
+mod following;
 mod inside;
 mod looking;
 mod pids;
@@ -13,14 +14,16 @@ mod telling;
 #[cfg(test)]
 mod tests;
 
-use crate::ask::{Look, Window};
+use crate::ask::{self, Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
 use crate::notices::Log;
 use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
-use exactop_recording::stream::word;
+use exactop_recording::stream::{self, word};
 use exactop_recording::{Bad, Machine};
+use exactop_sources::Followed;
+use following::{Asker, Following};
 use inside::{too_many, Insides};
 pub use looking::{Attach, Programs};
 use looking::{Looking, Reply};
@@ -72,6 +75,7 @@ pub struct Server {
     ready: Ready,
     schedule: Schedule,
     looking: Looking,
+    following: Following,
     numbers: u64,
     notices: Vec<Notice>,
     log: Log,
@@ -97,6 +101,7 @@ impl Server {
             schedule: Schedule::default(),
             looking: Looking::new()
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
+            following: Following::default(),
             numbers: 0,
             notices: Vec::new(),
             log: Log::default(),
@@ -131,6 +136,18 @@ impl Server {
             needs: asks.fold(Needs::NONE, |needs, ask| needs | ask.needs()),
             watch: of_all.filter_map(|reader| reader.wants_at(now_ns)?.watch).next(),
         }
+    }
+
+    /// Whose children were to begin trees are let go, with the reason: the source follows nobody.
+    pub fn follows_nobody(&mut self, why: &str) {
+        let them = self.following.nobody();
+        let readers = self.readers.iter_mut().filter(|reader| them.contains(&reader.number));
+        readers.for_each(|reader| reader.refuse(why));
+    }
+
+    /// Whose children are to begin trees from the next window's beginning on.
+    pub fn followed(&self) -> Vec<Followed> {
+        self.following.all()
     }
 
     /// When somebody wants a window to end, CLOCK_MONOTONIC ns; `None`: nobody does.
@@ -203,6 +220,13 @@ impl Server {
                         let looked = looked(&mut self.looking, reader, &look, now_ns);
                         answer(reader, looked, &mut self.notices);
                     }
+                    Spoke::Follow => {
+                        reader.asks(now_ns);
+                        if let Err(why) = follow(&mut self.following, reader) {
+                            self.notices.push(Notice::Refused(why.clone()));
+                            reader.refuse(&why);
+                        }
+                    }
                     Spoke::Wrong(why) => {
                         self.notices.push(Notice::Refused(why.clone()));
                         reader.refuse(&why);
@@ -262,6 +286,7 @@ impl Server {
         for reader in self.readers.iter().filter(|reader| reader.is_over()) {
             self.schedule.leave(reader.number);
             self.looking.leave(reader.number);
+            self.following.leave(reader.number);
             self.notices.extend(reader.stalled().map(Notice::Stalled));
         }
         self.readers.retain(|reader| !reader.is_over());
@@ -320,7 +345,21 @@ impl Server {
             self.insides.forget();
             self.readers.iter_mut().for_each(|reader| reader.refuse("a window is too large"));
         }
+        self.begin_trees(book);
         self.let_go();
+    }
+
+    /// Those who asked for it are told which tree is theirs.
+    fn begin_trees(&mut self, book: &Book) {
+        for (number, tree) in self.following.begin(book) {
+            let reader = self.readers.iter_mut().find(|reader| reader.number == number);
+            let Some(reader) = reader else { continue };
+            let reply = match tree.and_then(follows) {
+                Ok(bytes) => Reply::Bytes(bytes.into()),
+                Err(why) => Reply::Refusal(why),
+            };
+            answer(reader, Some(reply), &mut self.notices);
+        }
     }
 
     fn send(&mut self, t0_ns: u64, now: &Snapshot, book: &Book) -> Result<(), Bad> {
@@ -355,6 +394,21 @@ fn looked(looking: &mut Looking, reader: &Reader, look: &Look, now_ns: u64) -> O
     }
     let seen = || socket::user(reader.stream()).map(Seen::by);
     looking.ask(reader.number, look, seen, now_ns).unwrap_or_else(|why| Some(Reply::Refusal(why)))
+}
+
+/// Somebody runs a command.
+fn follow(following: &mut Following, reader: &Reader) -> Result<(), String> {
+    if reader.namespace.is_some() {
+        return Err(pids::NOT_FOLLOWED.into());
+    }
+    let pid = pids::who(reader.stream())?;
+    let &Reader { number, uid, came_ns, .. } = reader;
+    following.ask(Asker { reader: number, uid, pid, came_ns })
+}
+
+fn follows(tree: u32) -> Result<Vec<u8>, String> {
+    let told = serde_json::to_vec(&ask::Told::Follows(tree)).map_err(|error| error.to_string())?;
+    stream::answer(told).map_err(|bad| bad.to_string())
 }
 
 fn answer(reader: &mut Reader, reply: Option<Reply>, notices: &mut Vec<Notice>) {

@@ -51,6 +51,8 @@ struct Daemon {
     path: PathBuf,
     dir: Arc<tempfile::TempDir>,
     stop: Arc<AtomicBool>,
+    /// It stands still as long as this is set.
+    held: Arc<AtomicBool>,
     windows: Arc<AtomicU64>,
     notices: Arc<Mutex<Vec<Notice>>>,
     thread: Option<JoinHandle<()>>,
@@ -80,13 +82,17 @@ impl Daemon {
         let stop = Arc::new(AtomicBool::new(false));
         let (windows, notices) = (Arc::new(AtomicU64::new(0)), Arc::default());
         let told: Arc<Mutex<Vec<Notice>>> = Arc::clone(&notices);
-        let (stopped, counted) = (stop.clone(), windows.clone());
+        let held = Arc::new(AtomicBool::new(false));
+        let (stopped, counted, stands) = (stop.clone(), windows.clone(), held.clone());
         let thread = std::thread::spawn(move || {
             let (nothing, _other) = UnixStream::pair().unwrap();
             let began_ns = now_ns();
             let mut book = Book::new();
             while !stopped.load(Ordering::SeqCst) {
                 use std::os::fd::AsFd;
+                while stands.load(Ordering::SeqCst) && !stopped.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 server.serve(Duration::from_millis(20), &[nothing.as_fd()]).unwrap();
                 told.lock().unwrap().extend(server.notices());
                 if server.is_due() {
@@ -98,7 +104,7 @@ impl Daemon {
                 }
             }
         });
-        Daemon { path, dir, stop, windows, notices, thread: Some(thread) }
+        Daemon { path, dir, stop, held, windows, notices, thread: Some(thread) }
     }
 
     fn end(&mut self) {

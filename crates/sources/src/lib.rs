@@ -37,4 +37,4 @@ pub mod taskstats;
 pub mod tree;
 
 pub use error::SourceError;
-pub use source::{Request, Source, SplitOptions, When};
+pub use source::{Followed, Request, Source, SplitOptions, When, FOLLOWED_MOST};

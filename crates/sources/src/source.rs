@@ -43,6 +43,21 @@ pub struct Request {
     pub interval_ns: Option<u64>,
 }
 
+/// How many processes are followed at once, at most.
+pub const FOLLOWED_MOST: usize = 16;
+
+/// A process whose children begin a tree of descendants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Its number.
+    pub tgid: u32,
+    /// When its leader began, since boot, ns; 0: whoever has this number.
+    pub start_ns: u64,
+    /// The number that samples of its descendants have ([`TaskSample::tree`](exactop_model::TaskSample)), never 0
+    /// and no other tree's.
+    pub tree: u32,
+}
+
 /// A source of snapshots. `Snapshot::system` and the user-space part of `Snapshot::cost` are
 /// filled in by the [`session`](crate::session), the same way for every source.
 pub trait Source {
@@ -54,6 +69,18 @@ pub trait Source {
 
     /// Who this is and how good its figures are.
     fn provenance(&self) -> &Provenance;
+
+    /// From the next snapshot on the children of these begin trees, with everyone who descends from them by
+    /// birth, unless they belong to one already. Whoever belongs to a tree stays in it.
+    ///
+    /// # Errors
+    /// This source does not see births, or they are more than [`FOLLOWED_MOST`].
+    fn follow(&mut self, _: &[Followed]) -> Result<(), SourceError> {
+        Err(SourceError::Unavailable {
+            what: "this source follows nobody's descendants".into(),
+            advice: "the ledger does (--source ledger)".into(),
+        })
+    }
 
     /// Whether the snapshot taken last is the first of another ledger than the one before it: nothing
     /// can be subtracted from it, and a book begins anew with it.

@@ -4,7 +4,7 @@
 mod slowest;
 
 use crate::error::SourceError;
-use crate::ledger::{Ledger, Options};
+use crate::ledger::{Ledger, Options, OWN_TREE};
 use crate::procfs::ticks::own_cpu_ns;
 use crate::source::{Request, Source, SplitOptions, When};
 use crate::system::SystemReader;
@@ -14,10 +14,11 @@ use exactop_model::run::{Slowest, Tree as Totals};
 use exactop_model::{AccountId, Book, Books, Comm, Counter, MicroState, Needs, Tap, Window};
 use rustc_hash::FxHashMap;
 use slowest::Watcher;
+use std::collections::BTreeMap;
 use std::path::Path;
 
-fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
-    for task in window.tasks.iter().filter(|t| t.sample.followed) {
+fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window, tree: u32) {
+    for task in window.tasks.iter().filter(|t| t.sample.tree == tree) {
         // First seen after its first window: what it did is not known, and must not make the whole
         // sum unknown.
         if task.delta.get(Counter::RunNs).is_none() {
@@ -29,7 +30,7 @@ fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
         totals.delta.add(&task.delta);
         totals.life_ns += task.life_ns;
     }
-    for group in window.exited.iter().filter(|e| e.sample.followed) {
+    for group in window.exited.iter().filter(|e| e.sample.tree == tree) {
         totals.delta.add(&group.delta);
         totals.life_ns += group.life_ns;
         let name = totals.exited.entry(group.sample.comm).or_default();
@@ -37,8 +38,9 @@ fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
         name.run_ns += group.delta.get(Counter::RunNs).unwrap_or(0);
     }
     for cpu in &window.cpus {
-        if let Some(ns) = cpu.time.watched_ns.filter(|&ns| ns > 0) {
-            *totals.cpus.entry(cpu.time.cpu).or_default() += ns;
+        if let (Some(cpus), Some(ns)) = (&mut totals.cpus, cpu.time.watched_ns.filter(|&ns| ns > 0))
+        {
+            *cpus.entry(cpu.time.cpu).or_default() += ns;
         }
         totals.unnamed_ns += cpu.time.unnamed_ns + cpu.time.no_name_ns;
     }
@@ -53,8 +55,8 @@ fn add(totals: &mut Totals, repaired: &mut RepairedTasks, window: &Window) {
     totals.missed_switches = totals.missed_switches.zip(missed).map(|(all, more)| all + more);
     repaired.add(window);
     totals.repaired.add(&Repairs::of(window), repaired);
-    let tasks = window.tasks.iter().filter(|t| t.sample.followed);
-    let exited = window.exited.iter().filter(|e| e.sample.followed);
+    let tasks = window.tasks.iter().filter(|t| t.sample.tree == tree);
+    let exited = window.exited.iter().filter(|e| e.sample.tree == tree);
     totals.audit.add(&Audit::of(&window.end.provenance, tasks, exited));
 }
 
@@ -67,7 +69,11 @@ fn residual_ns(window: &Window) -> u64 {
 
 /// A ledger that follows a tree.
 pub struct Tree {
-    ledger: Ledger,
+    source: Box<dyn Source>,
+    /// The number of the tree.
+    tree: u32,
+    /// Whether the source follows no other, so that its CPUs tell of this one.
+    is_alone: bool,
     book: Book,
     request: Request,
     totals: Totals,
@@ -87,22 +93,49 @@ impl Tree {
     /// # Errors
     /// Why there is no ledger.
     pub fn open(exact_split: bool, tap: Option<Box<dyn Tap>>) -> Result<Tree, SourceError> {
+        let mut ledger = Tree::ledger(exact_split)?;
+        ledger.follow_children();
+        Tree::begun(Box::new(ledger), OWN_TREE, true, tap)
+    }
+
+    /// On a source that follows this process's children, among others, as the tree of this number.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn on(
+        source: Box<dyn Source>,
+        tree: u32,
+        tap: Option<Box<dyn Tap>>,
+    ) -> Result<Tree, SourceError> {
+        Tree::begun(source, tree, false, tap)
+    }
+
+    fn ledger(exact_split: bool) -> Result<Ledger, SourceError> {
         let split = if exact_split { When::Always } else { When::Never };
         let split = SplitOptions { split, irq: When::Never, ..SplitOptions::default() };
-        let ledger = Ledger::open(&Options { split, calibrate: false, ..Options::default() })?;
+        Ledger::open(&Options { split, calibrate: false, ..Options::default() })
+    }
+
+    fn begun(
+        source: Box<dyn Source>,
+        tree: u32,
+        is_alone: bool,
+        tap: Option<Box<dyn Tap>>,
+    ) -> Result<Tree, SourceError> {
         let request = Request { needs: Needs::NONE, watch: None, interval_ns: None };
         let mut tree = Tree {
-            ledger,
+            source,
+            tree,
+            is_alone,
             book: Book::new(),
             request,
             totals: Totals::default(),
             repaired: RepairedTasks::default(),
             earlier: FxHashMap::default(),
-            exits: Watcher::open(),
+            exits: Watcher::open(tree),
             tap: tap.map(|tap| (tap, SystemReader::open(Path::new("/proc")))),
         };
-        tree.totals.slowest = tree.nobody_yet();
-        tree.ledger.follow_children();
+        tree.totals = tree.nothing_yet();
         tree.advance()?;
         Ok(tree)
     }
@@ -116,15 +149,23 @@ impl Tree {
         let exits = self.exits.as_mut().ok().map(Watcher::take);
         // Right before the snapshot, so that it tells of the same window.
         let system = self.tap.as_mut().map(|(_, system)| system.read());
-        let mut snapshot = self.ledger.snapshot(&self.request)?;
+        let mut snapshot = self.source.snapshot(&self.request)?;
+        if self.source.has_begun_anew() {
+            return Err(SourceError::Unavailable {
+                what:
+                    "the daemon was started anew meanwhile, or let this connection go: what followed is not known"
+                        .into(),
+                advice: "run the command again".into(),
+            });
+        }
         if let (Some((tap, _)), Some(system)) = (&mut self.tap, system) {
             snapshot.system = system;
             snapshot.cost.user_ns = own_cpu_ns();
             tap.snapshot(&snapshot, &self.book);
         }
         if let Some(window) = self.book.advance(snapshot) {
-            add(&mut self.totals, &mut self.repaired, &window);
-            add_sleepers(&mut self.totals, &self.book, &window);
+            add(&mut self.totals, &mut self.repaired, &window, self.tree);
+            add_sleepers(&mut self.totals, &self.book, &window, self.tree);
             self.remember(&window);
             let of = (&mut self.exits, &mut self.totals.slowest, exits);
             if let (Ok(watcher), Ok(slowest), Some(exits)) = of {
@@ -137,7 +178,7 @@ impl Tree {
     /// An exited group holds what its tasks used in the window they died in. What they used before
     /// goes to the name of their process.
     fn remember(&mut self, window: &Window) {
-        for task in window.tasks.iter().filter(|t| t.sample.followed) {
+        for task in window.tasks.iter().filter(|t| t.sample.tree == self.tree) {
             let leader = self.book.process(task.sample.key.tgid).and_then(|p| p.leader);
             let leader = leader.and_then(|leader| self.book.task(leader));
             let comm = leader.map_or(task.sample.ident.comm, |leader| leader.ident.comm);
@@ -161,14 +202,16 @@ impl Tree {
     /// What the kernel says.
     pub fn begin_again(&mut self) -> Result<(), SourceError> {
         self.advance()?;
-        self.totals = Totals { slowest: self.nobody_yet(), ..Totals::default() };
+        self.totals = self.nothing_yet();
         self.repaired = RepairedTasks::default();
         self.earlier.clear();
         Ok(())
     }
 
-    fn nobody_yet(&self) -> Result<Slowest, String> {
-        self.exits.as_ref().map(|_| Slowest::default()).map_err(String::clone)
+    fn nothing_yet(&self) -> Totals {
+        let slowest = self.exits.as_ref().map(|_| Slowest::default()).map_err(String::clone);
+        let cpus = self.is_alone.then(BTreeMap::new);
+        Totals { slowest, cpus, ..Totals::default() }
     }
 
     /// What the tree did up to the last window's end.
@@ -178,12 +221,14 @@ impl Tree {
 }
 
 /// Tasks of the tree that did nothing in the window were in their state all the while.
-fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window) {
+fn add_sleepers(totals: &mut Totals, book: &Book, window: &Window, tree: u32) {
     let changed: std::collections::HashSet<_> =
         window.tasks.iter().map(|t| t.sample.account).collect();
     totals.living = 0;
     for account in book.processes().flat_map(|(_, process)| process.tasks.iter().copied()) {
-        let Some(sample) = book.task(account).filter(|sample| sample.followed) else { continue };
+        let Some(sample) = book.task(account).filter(|sample| sample.tree == tree) else {
+            continue;
+        };
         // The dead whom nobody has reaped yet live no more.
         totals.living += u64::from(sample.state != MicroState::Zombie);
         if changed.contains(&account) {
@@ -204,10 +249,10 @@ mod tests {
     /// What a window of which this is true makes of a run.
     fn totals(change: impl Fn(&mut Window)) -> Totals {
         let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
-        window.tasks[2].sample.followed = true;
+        window.tasks[2].sample.tree = 1;
         change(&mut window);
         let mut totals = Totals::default();
-        add(&mut totals, &mut RepairedTasks::default(), &window);
+        add(&mut totals, &mut RepairedTasks::default(), &window, 1);
         totals
     }
 
@@ -233,8 +278,8 @@ mod tests {
         window.tasks[2].audit.as_mut().expect("it is not new").repairs = 1;
         window.repaired_tasks = Some(1);
         let (mut totals, mut repaired) = (Totals::default(), RepairedTasks::default());
-        add(&mut totals, &mut repaired, &window);
-        add(&mut totals, &mut repaired, &window);
+        add(&mut totals, &mut repaired, &window, 1);
+        add(&mut totals, &mut repaired, &window, 1);
         assert_eq!((totals.state, totals.repaired.tasks), (WindowState::Repaired, Some(1)));
     }
 }

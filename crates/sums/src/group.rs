@@ -21,7 +21,7 @@ pub enum By {
     Pod,
     /// Namespaces of kubernetes.
     Namespace,
-    /// Users. Who exited tasks belonged to is not recorded: they have a row of their own.
+    /// Users. Where it is not recorded whose exited tasks were (not by the ledger), they have a row of their own.
     User,
     /// Single processes; what exited, by its command name.
     Process,

@@ -77,6 +77,11 @@ impl Names {
         }
     }
 
+    /// Whose what exited was, where that is known.
+    pub fn user_who_was(&self, uid: Option<u32>) -> Id {
+        Id::User(uid.map(|uid| self.numbered(uid)))
+    }
+
     /// The control groups of a window by name: they may be forgotten later.
     pub fn groups(&mut self, window: &Window, book: &Book) {
         let tasks = window.tasks.iter().filter_map(|task| task.sample.ident.cgroup_id);

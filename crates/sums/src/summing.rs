@@ -212,7 +212,7 @@ impl Summing {
                     workers.map_or(Id::Command(sample.comm), Id::Workers)
                 }
                 None if by == By::Process => Id::Exited(sample.comm),
-                None => Id::User(None),
+                None => self.names.user_who_was(sample.uid),
             },
         }
     }

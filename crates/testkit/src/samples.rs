@@ -21,7 +21,7 @@ pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
         since_ns: 0,
         last_cpu: None,
         threads: None,
-        followed: false,
+        tree: 0,
         counters: Counters::zero(),
         audit: TaskAudit::default(),
     }
@@ -35,7 +35,8 @@ pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSampl
         ancestors,
         comm,
         cgroup_id: None,
-        followed: false,
+        uid: None,
+        tree: 0,
         processes: 0,
         tasks: 0,
         life_ns: 0,

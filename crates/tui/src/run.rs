@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// The first window is short, so that something is on the screen soon.
 const FIRST_WINDOW: Duration = Duration::from_millis(100);
 
+/// A source that failed is asked again so soon, however long windows are.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Events between two drawings: whoever holds a key down must see what it does.
 const MOST_EVENTS: usize = 256;
 
@@ -45,7 +48,8 @@ pub fn run(feed: &mut dyn Feed, host: &mut dyn Host, begin: Begin) -> Result<Exi
     let signals = Signals::new()?;
     let guard = Guard::new(mouse)?;
     let due = Instant::now();
-    let mut view = View { desk, theme, signals, guard, due, is_short: true, left: windows };
+    let (is_short, failing) = (true, None);
+    let mut view = View { desk, theme, signals, guard, due, is_short, left: windows, failing };
     let ended = view.run();
     // Who asked for some windows has the last one to read; what somebody left has been read.
     let stays = (view.left == Some(0) && ended.is_ok()).then(|| view.guard.lines());
@@ -79,6 +83,8 @@ struct View<'a> {
     is_short: bool,
     /// How many windows are yet to be shown.
     left: Option<u64>,
+    /// Since when there was no window for want of a source.
+    failing: Option<Instant>,
 }
 
 impl View<'_> {
@@ -163,7 +169,7 @@ impl View<'_> {
     fn next_frame(&mut self) -> Result<(), TuiError> {
         let has_frame = self.desk.next_frame()?;
         self.set_due(has_frame);
-        if has_frame && !std::mem::take(&mut self.is_short) {
+        if has_frame && self.is_over() && !std::mem::take(&mut self.is_short) {
             self.left = self.left.map(|left| left.saturating_sub(1));
         }
         Ok(())
@@ -171,7 +177,27 @@ impl View<'_> {
 
     fn set_due(&mut self, has_frame: bool) {
         let wait = self.desk.app().settings().interval();
-        self.due = Instant::now() + if has_frame { wait } else { wait.min(FIRST_WINDOW) };
+        let most = match (has_frame, self.desk.app().has_failed()) {
+            (false, _) => FIRST_WINDOW,
+            (true, true) => AGAIN,
+            (true, false) => wait,
+        };
+        self.due = Instant::now() + wait.min(most);
+    }
+
+    /// Whether a window is over. Where the source fails one is when its time has passed, however often it was asked.
+    fn is_over(&mut self) -> bool {
+        if !self.desk.app().has_failed() {
+            self.failing = None;
+            return true;
+        }
+        let now = Instant::now();
+        let since = *self.failing.get_or_insert(now);
+        let is_over = now - since >= self.desk.app().settings().interval();
+        if is_over {
+            self.failing = Some(now);
+        }
+        is_over
     }
 
     fn suspend(&mut self) -> Result<(), TuiError> {

@@ -126,6 +126,16 @@ fn who_has_no_row_has_exited_only_if_it_has() {
     assert!(gone.contains("process 22417 has exited"));
 }
 
+#[test]
+fn where_it_ran_is_said_of_nobody_else() {
+    let others = |frame: &mut Frame| frame.watch = Some(PID + 1);
+    let trees = |frame: &mut Frame| frame.watch = Some(0);
+    assert!(page(nothing, nothing, true).contains("ran on   cpu"));
+    for of in [others, trees] {
+        assert!(!page(nothing, of, true).contains("ran on"));
+    }
+}
+
 /// A source that never saw the leader names the process by another thread, another one each time.
 fn named_by(frame: &mut Frame, thread: u32) {
     for row in frame.rows.iter_mut().filter(|row| row.key.tgid == PID) {

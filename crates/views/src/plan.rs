@@ -156,10 +156,10 @@ impl Selection {
         self.pids.is_empty() || self.pids.contains(&pid) || of_process
     }
 
-    /// An exited group may hold tasks of several users, so it is nobody's.
+    /// An exited group of which nobody told whose it was is nobody's.
     fn has_user(&self, row: &Row) -> bool {
-        let wanted = |user: User| (row.ident.uid == user.uid) != user.others;
-        self.user.is_none_or(|user| row.kind != RowKind::Exited && wanted(user))
+        let wanted = |user: User| row.uid().is_some_and(|uid| (uid == user.uid) != user.others);
+        self.user.is_none_or(wanted)
     }
 }
 

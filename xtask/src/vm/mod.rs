@@ -13,7 +13,7 @@ mod newc;
 mod qemu;
 mod systemd;
 
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -47,6 +47,9 @@ pub struct Args {
     /// Virtual CPUs.
     #[arg(long, default_value_t = 4)]
     cpus: u32,
+    /// NUMA nodes, among which CPUs and memory are shared out alike.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    nodes: u32,
     /// Memory, in MiB.
     #[arg(long, default_value_t = 1024)]
     mem: u32,
@@ -73,6 +76,8 @@ pub struct Args {
 
 /// Runs the program on every kernel asked for.
 pub fn run(args: &Args) -> Result<ExitCode> {
+    let Args { cpus, nodes, .. } = args;
+    ensure!(cpus % nodes == 0, "{cpus} CPUs cannot be shared out alike among {nodes} nodes");
     let cache = cache_dir();
     qemu::check_installed()?;
     let names: Vec<&str> = if args.kernel == "all" { ALL.to_vec() } else { vec![&args.kernel] };
@@ -93,6 +98,7 @@ fn run_on(name: &str, args: &Args, cache: &Path) -> Result<u8> {
         kernel: &kernel.image,
         initrd: &initrd.path(),
         cpus: args.cpus,
+        nodes: args.nodes,
         mem_mib: args.mem,
         timeout: Duration::from_secs(args.timeout),
     };

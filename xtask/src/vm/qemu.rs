@@ -25,6 +25,8 @@ pub struct Machine<'a> {
     pub initrd: &'a Path,
     /// Virtual CPUs.
     pub cpus: u32,
+    /// NUMA nodes.
+    pub nodes: u32,
     /// Memory in MiB.
     pub mem_mib: u32,
     /// When to give up.
@@ -95,7 +97,7 @@ impl Machine<'_> {
             "none",
         ]);
         command.args(["-serial", "stdio", "-monitor", "none", "-append", KERNEL_ARGS]);
-        command.args(["-m", &self.mem_mib.to_string(), "-smp", &self.cpus.to_string()]);
+        command.args(self.topology());
         command.arg("-kernel").arg(self.kernel).arg("-initrd").arg(self.initrd);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let die_with_parent = || {
@@ -105,6 +107,24 @@ impl Machine<'_> {
         // SAFETY: one system call, which allocates nothing and takes no lock.
         unsafe { command.pre_exec(die_with_parent) };
         command.spawn().context("starting qemu")
+    }
+
+    /// Its CPUs and memory, and how they lie.
+    fn topology(&self) -> Vec<String> {
+        let Machine { cpus, nodes, mem_mib, .. } = self;
+        let mut args = vec!["-m".into(), mem_mib.to_string(), "-smp".into()];
+        let (of_node, mem) = (cpus / nodes, mem_mib / nodes);
+        args.push(format!("{cpus},sockets={nodes},cores={of_node}"));
+        for node in (0..*nodes).filter(|_| *nodes > 1) {
+            let (first, last) = (node * of_node, (node + 1) * of_node - 1);
+            args.extend([
+                "-object".into(),
+                format!("memory-backend-ram,id=node{node},size={mem}M"),
+            ]);
+            let of = format!("node,nodeid={node},cpus={first}-{last},memdev=node{node}");
+            args.extend(["-numa".into(), of]);
+        }
+        args
     }
 
     fn wait(&self, start: Instant, events: &Receiver<Event>) -> Run {
@@ -187,6 +207,26 @@ mod tests {
         let (output, event) = split("no newline TOKEN exit 137\n", "TOKEN ");
         assert_eq!(output, "no newline ");
         assert!(matches!(event, Some(Event::Exit(137))));
+    }
+
+    #[test]
+    fn cpus_and_memory_are_shared_out_among_nodes() {
+        let machine = |cpus, nodes| Machine {
+            kernel: Path::new("k"),
+            initrd: Path::new("i"),
+            cpus,
+            nodes,
+            mem_mib: 1024,
+            timeout: Duration::ZERO,
+        };
+        let plain = machine(4, 1).topology().join(" ");
+        assert_eq!(plain, "-m 1024 -smp 4,sockets=1,cores=4");
+        let two = machine(4, 2).topology().join(" ");
+        assert!(two.contains("-smp 4,sockets=2,cores=2 -object"), "{two}");
+        assert!(
+            two.contains("id=node1,size=512M -numa node,nodeid=1,cpus=2-3,memdev=node1"),
+            "{two}"
+        );
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub const BYS: &[Word<By>] = &[
     ("container", By::Container, "Containers; those of pods as NAMESPACE/POD/CONTAINER"),
     ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
     ("namespace", By::Namespace, "Namespaces of kubernetes"),
-    ("user", By::User, "Users; whose exited processes were is not recorded"),
+    ("user", By::User, "Users; of what exited, at its end"),
     ("process", By::Process, "Single processes; what exited by command name"),
 ];
 
@@ -141,6 +141,9 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let places = || [Some(&of_a), of_b.as_ref()].into_iter().flatten();
     let readable: Vec<&Path> = places().filter_map(many::Place::path).collect();
     let connects: Vec<u16> = places().filter_map(many::Place::port).collect();
+    if connects.is_empty() {
+        typed.many.no_store()?;
+    }
     let beside = Beside { readable: &readable, connects: &connects, ..Beside::default() };
     rights::reduce_beside(Role::Text, Origin::None, &beside);
     let (in_a, in_b) = (of_a.books()?, of_b.map(many::Place::books).transpose()?);

@@ -72,6 +72,14 @@ fn one(command: &clap::Command) -> Vec<u8> {
         page.extend(notes_section(&notes.to_string()).bytes());
     }
     page.extend(b".SH \"SEE ALSO\"\n.BR exactop (1)\n");
+    with_documents(page)
+}
+
+/// Where the documents are that a page names, if it names any: in the source they are beside it.
+fn with_documents(mut page: Vec<u8>) -> Vec<u8> {
+    if String::from_utf8_lossy(&page).contains("docs/") {
+        page.extend(DOCUMENTS.bytes());
+    }
     page
 }
 
@@ -164,7 +172,7 @@ fn whole(command: clap::Command) -> Vec<u8> {
     page.extend(keys().bytes());
     page.extend(columns().bytes());
     page.extend(CLOSING.bytes());
-    page
+    with_documents(page)
 }
 
 /// The generator begins every section as if it were a page of its own.
@@ -304,9 +312,32 @@ Each command has a page of its own: \fBexactop\-run\fR(1) and so on.
 .BR cgroups (7)
 "#;
 
+/// Both are what packaging/debian/exactop.docs puts there.
+const DOCUMENTS: &str = "\
+.PP
+Documents that are called docs/NAME.md here are in /usr/share/doc/exactop where a package brought this page, else with the source.
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_is_sent_to_a_document_is_told_where_it_is_installed() {
+        let documents = include_str!("../../../../packaging/debian/exactop.docs");
+        assert!(documents.lines().any(|line| line == "docs"), "{documents}");
+        let command = <crate::cli::Cli as clap::CommandFactory>::command;
+        let names = names(command());
+        let mut sent = 0;
+        for name in names.lines() {
+            let page = page(command(), Some(name)).expect("a page");
+            let page = String::from_utf8(page).expect("UTF-8");
+            let names_one = page.replace("docs/NAME.md", "").contains("docs/");
+            assert_eq!(names_one, page.contains("/usr/share/doc/exactop"), "{name}");
+            sent += usize::from(names_one);
+        }
+        assert!(sent > 2, "{sent} pages of {names}");
+    }
 
     #[test]
     fn a_synopsis_says_what_options_take() {

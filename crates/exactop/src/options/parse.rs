@@ -52,6 +52,17 @@ pub fn number<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "write a whole number, 0 or more".into())
 }
 
+/// How many groups of a window can have a row of their own.
+pub const MOST_GROUPS: usize = 100_000;
+
+/// How many groups of a window have a row of their own.
+pub fn groups(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n @ 1..=MOST_GROUPS) => Ok(n),
+        _ => Err(format!("write a whole number of groups, 1 to {MOST_GROUPS}")),
+    }
+}
+
 /// Where to listen.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {

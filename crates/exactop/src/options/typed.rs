@@ -46,7 +46,7 @@ pub const BYS: &[Word<By>] = &[
     ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
     ("namespace", By::Namespace, "Namespaces of kubernetes"),
     ("unit", By::Unit, "Units of systemd, the innermost outside of containers"),
-    ("user", By::User, "Users; whose exited processes were is not told"),
+    ("user", By::User, "Users; of what exited, at its end"),
     ("cgroup", By::Cgroup, "Control groups, each for itself"),
 ];
 

@@ -63,8 +63,51 @@ fn a_balance_ends_with_what_there_is_to_find() {
     of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");
     of(&["http://127.0.0.1:1", "--patience", "1s"]).refused(1, "took nothing");
-    std::fs::write(books.join("accounts.parquet"), "PAR1").expect("a file");
-    of(&[text(&books)]).refused(1, "accounts.parquet: it is no table of 'exactop export'");
+    for said in OF_A_STORE {
+        of(&[&[text(&books)], said].concat()).refused(2, "are about a store, and none is named");
+    }
+}
+
+/// What is of no use with a directory is refused there.
+const OF_A_STORE: [&[&str]; 4] = [
+    &["--database", "x"],
+    &["--login", "/nonexistent"],
+    &["--ca", "/nonexistent"],
+    &["--patience", "1s"],
+];
+
+/// Of ten thousand hosts' files one is always half copied: it is a finding, and all others are read.
+#[test]
+fn a_file_that_cannot_be_read_is_a_finding() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let books = dir.path().join("books");
+    exported(&books, "one", "one");
+    exported(&books, "two", "two");
+    let half = books.join("half\x1b[2J/day=2025-10-09/accounts.parquet");
+    exported(&books, "half\x1b[2J", "half");
+    let whole = std::fs::read(&half).expect("a table");
+    std::fs::write(&half, &whole[..whole.len() / 2]).expect("written");
+    let check = ["fleet", "check", "--from", text(&books)];
+    let found = run(&check);
+    assert_eq!((found.code, &*found.err), (Some(3), ""), "{}", found.out);
+    let words = [
+        "3 hosts, 2 boots, 24 windows",
+        "accounts.parquet: it is no table of 'exactop export'",
+        "of 3 hosts; 1 path cannot be read.",
+    ];
+    assert!(words.iter().all(|words| found.out.contains(words)), "{}", found.out);
+    assert!(!found.out.contains('\x1b'), "{}", found.out);
+    let told = run(&[&check[..], &["--json"]].concat());
+    let told: serde_json::Value = serde_json::from_str(&told.out).expect("JSON");
+    assert_eq!((&told["holds"], &told["unread"][0]["path"]), (&false.into(), &text(&half).into()));
+    assert_eq!(told["sums"]["cpus_x_time_ns"], (2 * WINDOWS * 2 * WINDOW).to_string());
+    // Who needs all of it says which file it is.
+    let name = "accounts.parquet: it is no table of 'exactop export'";
+    run(&["fleet", "report", "--from", text(&books)]).refused(1, name);
+    run(&["diff", text(&books), text(&books)]).refused(1, name);
+    // Nothing else is there: no balance, but a finding.
+    let alone = run(&["fleet", "check", "--from", text(&books.join("half\x1b[2J/day=2025-10-09"))]);
+    assert_eq!(alone.code, Some(3), "{}", alone.out);
 }
 
 #[test]
@@ -90,6 +133,7 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
+    run(&["fleet", "report", "--from", "http://127.0.0.1:1"]).refused(2, "made of a directory");
 }
 
 /// Hosts of which one side is the first half, the other the second.
@@ -130,6 +174,9 @@ fn two_stretches_of_many_machines_are_compared() {
     of(&["http://127.0.0.1:1", "http://127.0.0.1:1", "--patience", "1s"])
         .refused(1, "took nothing");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
+    for said in OF_A_STORE {
+        of(&[&halves[..], said].concat()).refused(2, "are about a store, and none is named");
+    }
     // Of one machine nothing of it is asked.
     let recording = dir.path().join("recording");
     let words =
@@ -137,4 +184,5 @@ fn two_stretches_of_many_machines_are_compared() {
     run(&words).fine();
     of(&[text(&recording), text(&books)]).refused(2, "give two of one kind");
     of(&[text(&recording), text(&recording), "--changed", "x"]).refused(2, "recordings of one");
+    of(&[text(&recording), text(&recording), "--changed", ""]).refused(2, "write some text");
 }

@@ -12,6 +12,7 @@ mod fleet;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
+mod install;
 #[cfg(feature = "bpf")]
 mod kills;
 #[cfg(feature = "bpf")]

@@ -44,6 +44,16 @@ fn a_report_sums_up_in_every_form() {
     run(&["report", "--html", "--json", path]).refused(2, "cannot be used with");
 }
 
+/// A stretch with some of a recording's windows, and not all.
+fn part_of(path: &Path) -> String {
+    let report = |words: &[&str]| run(&[&["report", "--json", text(path)], words].concat()).fine();
+    let whole: serde_json::Value = serde_json::from_str(&report(&[])).expect("JSON");
+    let ns = |name: &str| whole["stretch"][name].as_i64().expect("ns");
+    let middle = (ns("from_wall_ns") + ns("to_wall_ns")) / 2;
+    let middle = jiff::Timestamp::from_nanosecond(middle.into()).expect("an instant");
+    format!("{middle}+1h")
+}
+
 #[test]
 fn exports_go_where_they_are_sent_and_nowhere_else() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -59,10 +69,16 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
             assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"), "{file}");
         }
     }
+    // Not less than what is there.
+    let stretch = part_of(&path);
+    let part = ["export", "parquet", "--to", text(&out), "-t", &stretch, text(&path)];
+    run(&part).refused(1, "has windows that this export has not");
+    run(&["export", "parquet", "--to", text(&out), text(&path)]).fine();
+    run(&[&part[..], &["--replace"]].concat()).fine();
     let nothing = ["export", "parquet", "-t", "now+1m", "-o", text(&out), text(&path)];
     run(&nothing).refused(1, "no window ends in that time");
     run(&["export", "parquet", text(&path)]).refused(2, "--output");
-    for to in ["s3://bucket/books", "file:///srv/books"] {
+    for to in ["s3://bucket/books", "file:///srv/books", "httpx://s/books"] {
         run(&["export", "parquet", "--to", to, text(&path)]).refused(2, "files go to a directory");
     }
     let login = ["export", "parquet", "--to", text(&out), "--login", "x", text(&path)];

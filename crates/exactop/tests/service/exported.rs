@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 
 /// The windows of its log.
-fn recorded(daemon: &Daemon) -> Vec<(u64, u64)> {
+pub fn recorded(daemon: &Daemon) -> Vec<(u64, u64)> {
     let replayed = run(&["replay", daemon.log().to_str().expect("UTF-8"), "--json"]).out;
     let at = |window: &Value, name: &str| window["window"][name].as_u64().expect("a time");
     parsed(&replayed).iter().map(|window| (at(window, "t0_ns"), at(window, "t1_ns"))).collect()
@@ -77,6 +77,12 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
         run(&["daemon", "--check", "--config", config]).refused(2, words);
     };
     check("[export]\nto = \"store:8443\"\n", "no address of a store");
+    check("[export]\nto = \"/srv/books\"\n", "or parquet:DIR for files");
+    check("[export]\nto = \"parquet:\"\n", "takes a directory or a URL");
+    check("[export]\nto = \"parquet:httpx://s/b\"\n", "files go to a directory, or by PUT");
+    check("[export]\nto = \"parquet:/b\"\nlogin = \"/x\"\n", "export.login is not about");
+    check("[export]\nto = \"parquet:http://s/b\"\ndatabase = \"x\"\n", "export.database is not");
+    check("[export]\nto = \"parquet:/dev/null\"\n", "give a directory");
     check("[record]\nenabled = false\n[export]\nto = \"http://s\"\n", "it takes record.enabled");
     check("[export]\nto = \"https://s\"\nlogin = \"/nonexistent\"\n", "/nonexistent");
     check("[export]\nto = \"https://s\"\nca = \"/dev/null\"\n", "/dev/null");
@@ -93,4 +99,9 @@ fn what_cannot_be_sent_is_refused_before_anything_is_attached() {
     fs::write(&path, "").expect("settings");
     let told = run(&["daemon", "--check", "--config", config, "--export", "https://store"]).fine();
     assert!(told.contains("to = \"https://store\"\n"), "{told}");
+    // How often goes by what it is.
+    assert!(told.contains("every = \"1m\"\n"), "{told}");
+    let into = format!("parquet:{}", dir.path().join("books").display());
+    let told = run(&["daemon", "--check", "--config", config, "--export", &into]).fine();
+    assert!(told.contains("every = \"10m\"\n") && told.contains(&into), "{told}");
 }

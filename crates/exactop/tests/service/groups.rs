@@ -1,4 +1,4 @@
-//! Control groups by the daemon's ledger, and a run, which it cannot follow.
+//! Control groups by the daemon's ledger.
 
 use crate::daemon::{bpf_files, parsed, Daemon};
 use crate::helpers::processes::Load;
@@ -50,8 +50,7 @@ fn a_plain_user_has_charges_of_groups() {
 }
 
 #[test]
-fn a_run_says_why_a_daemon_cannot_follow_it() {
-    run(&["run", "--source", "daemon", "--", "true"]).refused(125, "without --source daemon");
+fn groups_of_a_daemon_that_is_not_there_are_refused() {
     run(&["cgroups", "--source", "daemon", "--socket", "/nonexistent/s", "1", "1"])
         .refused(1, "no exactop daemon at /nonexistent/s");
     run(&["cgroups", "--replay", "/nonexistent", "--source", "daemon"]).refused(2, "--replay");

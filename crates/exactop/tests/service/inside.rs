@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// In a PID namespace of its own, whose /proc has other processes under the same numbers.
 /// All in it ends with it.
-const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
+pub const CONTAINED: [&str; 5] = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 
 /// In it: one who works and says by which number, one whose children exit at once, and a reader.
 const STORY: &str = "

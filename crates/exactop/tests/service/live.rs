@@ -1,12 +1,15 @@
 //! The live view of who is in the group, without root: what /proc shows them is what they see.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::Load;
+use crate::helpers::processes::{is_over, wait_until, Load, KILL};
 use crate::helpers::run::alone;
 use crate::helpers::terminal::Terminal;
 use crate::screen::table;
 use std::fs;
+use std::os::unix::net::UnixListener;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
 
 /// As nobody, whose group is `nogroup`.
 const PLAIN: [&str; 4] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
@@ -114,4 +117,48 @@ fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
     assert!(!terminal.screen().contains("not known"), "{}", terminal.screen());
     let view = terminal.child();
     assert_eq!(crate::daemon::bpf_files(view), 0, "it loaded programs itself");
+}
+
+/// How often somebody connects who is let go at once.
+fn connections(socket: &std::path::Path) -> Arc<AtomicUsize> {
+    let listener = UnixListener::bind(socket).expect("a socket");
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            drop(connection);
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    count
+}
+
+#[test]
+fn keys_are_answered_while_the_daemon_is_away() {
+    let Some(_alone) = alone() else { return };
+    let mut daemon = Daemon::start(&[]);
+    let terminal = Terminal::new(160, 20, &["XDG_CONFIG_HOME=/nonexistent"]);
+    let socket = daemon.socket();
+    terminal.start(&format!("-d 2 --source daemon --socket {}", socket.display()));
+    let view = terminal.child();
+    daemon.end(KILL);
+    terminal.shows("has not come back");
+    terminal.keys(&["?"]);
+    terminal.shows("End what words mean");
+    terminal.keys(&["Escape"]);
+    daemon.start_again();
+    terminal.wait("the next daemon", |t| (!t.screen().contains("has not come back")).then_some(()));
+    terminal.shows("ledger · window");
+    daemon.end(KILL);
+    fs::remove_file(&socket).expect("the socket that it left");
+    let connections = connections(&socket);
+    let tries = || connections.load(Ordering::SeqCst);
+    wait_until("it tries to connect", || tries() > 0);
+    let before = tries();
+    terminal.keys(&["q"]);
+    wait_until("it ends", || is_over(view));
+    // One that waits for a daemon in the thread of the keys tries a dozen times more before it hears any,
+    // this one once a second.
+    let more = tries() - before;
+    assert!(more < 11, "it quits after {more} attempts more");
 }

@@ -1,9 +1,18 @@
 //! `exactop daemon` as a whole: who reads its socket and its page, what it keeps, how it ends.
 #![cfg(feature = "bpf")]
 
+mod asked;
+mod browsed;
+mod collected;
+#[path = "../../../metrics/tests/collector/running.rs"]
+mod collector;
 mod daemon;
 mod ends;
 mod exported;
+#[path = "../../../export/tests/clickhouse/fake.rs"]
+#[allow(dead_code)] // It remembers what is kept here, too.
+mod fake;
+mod filed;
 mod groups;
 #[path = "../helpers/mod.rs"]
 mod helpers;
@@ -12,8 +21,11 @@ mod live;
 mod looking;
 mod metrics;
 mod page;
+#[path = "../../../fleet/tests/puts/mod.rs"]
+mod puts;
 mod readers;
 mod rights;
+mod runs;
 mod scraped;
 #[path = "../live/screen.rs"]
 mod screen;
@@ -22,3 +34,4 @@ mod settings;
 mod soak;
 #[path = "../../../fleet/tests/stand_in/mod.rs"]
 mod stand_in;
+mod users;

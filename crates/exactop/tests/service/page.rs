@@ -1,26 +1,27 @@
 //! What a live page attaches programs for, and that they are gone afterwards.
 
 use crate::daemon::{bpf_files, Daemon};
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::{wait_until, Load, KILL};
 use crate::helpers::run::{alone, command};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// An answer that takes longer does not come.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A page's server.
-struct Page {
+pub struct Page {
     load: Load,
-    address: String,
+    /// Where it listens.
+    pub address: String,
     token: String,
 }
 
 impl Page {
-    fn serve(words: &[&str]) -> Page {
+    pub fn serve(words: &[&str]) -> Page {
         let words = [&["web", "--token", "--listen", "127.0.0.1:0", "-d", "0.2"], words].concat();
         let mut load = Load(command(&words).stdout(Stdio::piped()).spawn().expect("it starts"));
         let mut url = String::new();
@@ -29,6 +30,11 @@ impl Page {
         let (address, token) = url.trim().split_once("/?").expect("a token");
         let address = address.trim_start_matches("http://").into();
         Page { load, address, token: token.into() }
+    }
+
+    /// What somebody opens.
+    pub fn url(&self) -> String {
+        format!("http://{}/?{}", self.address, self.token)
     }
 
     /// What comes, event by event: its name, and what it tells.
@@ -98,6 +104,30 @@ fn a_page_of_a_daemon_has_the_daemons_programs() {
     let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
     looked_at(&page, daemon.load.pid());
     assert_eq!(bpf_files(page.load.pid()), 0);
+}
+
+#[test]
+fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
+    let Some(_alone) = alone() else { return };
+    let mut daemon = Daemon::start(&[]);
+    let socket = daemon.socket();
+    let page = Page::serve(&["--source", "daemon", "--socket", socket.to_str().expect("UTF-8")]);
+    let pipe = Load::shell("while :; do sleep 0.01; done");
+    let told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
+    // What is told of it has no end.
+    let begun = Instant::now();
+    let mut told = told.take_while(|_| begun.elapsed() < PATIENCE);
+    let mut waits_after = |at_ns: u64| {
+        let is_after = |(name, told): &(String, Value)| {
+            let has_rows = told["rows"].as_array().is_some_and(|rows| !rows.is_empty());
+            name == "waits" && has_rows && told["window"]["t0_ns"].as_u64() >= Some(at_ns)
+        };
+        told.find(is_after).is_some()
+    };
+    assert!(waits_after(0), "its waits");
+    daemon.end(KILL);
+    daemon.start_again();
+    assert!(waits_after(exactop_service::now_ns()), "what the next daemon tells");
 }
 
 #[test]

@@ -74,7 +74,7 @@ pub enum StoreError {
         hint: &'static str,
     },
     /// It was asked as long as was to be.
-    #[error("the store took nothing for {seconds} s ({attempts} attempts; the last: {last}): send again when it is back")]
+    #[error("the store took nothing for {seconds} s ({}; the last: {last}): send again when it is back", tries(*attempts))]
     Away {
         /// So often.
         attempts: u32,
@@ -89,6 +89,13 @@ pub enum StoreError {
         /// The answer.
         text: String,
     },
+}
+
+fn tries(attempts: u32) -> String {
+    match attempts {
+        1 => "1 attempt".into(),
+        n => format!("{n} attempts"),
+    }
 }
 
 impl StoreError {

@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// Which store that is, in one line without a login.
-    pub(super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         format!("{} {}", self.address.uri(), self.database)
     }
 

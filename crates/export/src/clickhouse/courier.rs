@@ -2,7 +2,8 @@
 
 use super::batch::{Batch, Whose};
 use super::stock::{Place, Stock};
-use super::{Sending, Sent};
+use super::Sending;
+use crate::carrier::{Carrier, Label, Sent};
 use crate::charges::groups;
 use crate::names::Names;
 use crate::tables::Told;
@@ -17,25 +18,20 @@ const KEPT_NS: i128 = (7 * 24 - 1) * 3_600_000_000_000;
 const BATCH_NS: u64 = 600_000_000_000;
 
 /// Gathers windows and sends them.
-pub(super) struct Courier<'a> {
+pub(crate) struct Courier<'a> {
     sending: Sending<'a>,
     names: Names,
     under_way: Option<(Batch, Stock)>,
     /// What became of those that were delivered or left out.
-    pub sent: Sent,
+    sent: Sent,
     /// Batches that are in the store.
-    pub batches: u64,
+    batches: u64,
 }
 
 impl<'a> Courier<'a> {
     pub fn new(sending: Sending<'a>) -> Courier<'a> {
         let (names, sent) = (Names::default(), Sent::default());
         Courier { sending, names, under_way: None, sent, batches: 0 }
-    }
-
-    /// What the time is by now.
-    pub fn set_now(&mut self, now_ns: i128) {
-        self.sending.now_ns = now_ns;
     }
 
     /// Whose the window is at which a replay is; `None`: there is none, or it is too old to be sent.
@@ -46,26 +42,26 @@ impl<'a> Courier<'a> {
             Whose { host: escape_str(&machine.host), boot_id: escape_str(&machine.boot_id) };
         Ok((self.sending.now_ns - ends_wall_ns <= KEPT_NS).then_some(whose))
     }
+}
 
-    /// Delivers those that are under way where the next window cannot go with them; `true`: all that it was given
-    /// before are delivered.
-    pub fn make_way(&mut self, replay: &Replay) -> Result<bool, ExportError> {
+impl Carrier for Courier<'_> {
+    fn set_now(&mut self, now_ns: i128) {
+        self.sending.now_ns = now_ns;
+    }
+
+    fn goes_on(&self, replay: &Replay) -> Result<bool, ExportError> {
         let (Some(window), Some(whose)) = (replay.window(), self.whose(replay)?) else {
-            return Ok(false);
+            // It will be left out.
+            return Ok(true);
         };
         let slot = window.t1_ns / BATCH_NS;
         let goes_on = |(batch, stock): &(Batch, Stock)| {
             batch.goes_on(&whose, slot) && stock.knows(window.t0_ns)
         };
-        if self.under_way.as_ref().is_some_and(goes_on) {
-            return Ok(false);
-        }
-        self.deliver()?;
-        Ok(true)
+        Ok(self.under_way.as_ref().is_some_and(goes_on))
     }
 
-    /// Takes the window at which a replay is, for which there is room by now.
-    pub fn put(&mut self, replay: &Replay) -> Result<(), ExportError> {
+    fn put(&mut self, replay: &Replay) -> Result<(), ExportError> {
         let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
         let Some(whose) = self.whose(replay)? else {
             self.sent.old += 1;
@@ -94,13 +90,28 @@ impl<'a> Courier<'a> {
         Ok(())
     }
 
-    /// Sends what is under way.
-    pub fn deliver(&mut self) -> Result<(), ExportError> {
+    fn label(&self) -> Option<Label> {
+        None
+    }
+
+    fn deliver(&mut self) -> Result<(), ExportError> {
         if let Some((batch, _)) = self.under_way.take() {
             let windows = batch.send(self.sending.client)?;
             self.sent.windows += windows;
             self.batches += u64::from(windows > 0);
         }
         Ok(())
+    }
+
+    fn was_taken(&self, _: &Label) -> Result<bool, ExportError> {
+        Ok(false)
+    }
+
+    fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    fn batches(&self) -> u64 {
+        self.batches
     }
 }

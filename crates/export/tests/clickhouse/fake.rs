@@ -33,6 +33,8 @@ pub enum Reply {
     None,
     /// A status, the code of an error, and a body.
     With(u16, Option<u32>, String),
+    /// These bytes.
+    File(Vec<u8>),
 }
 
 impl Reply {
@@ -98,16 +100,18 @@ pub fn serve(
     request.body = vec![0; length.map_or(0, |length| length.parse().expect("a number"))];
     stream.read_exact(&mut request.body)?;
     memory.lock().expect("nobody panicked").push(request.clone());
-    if let Reply::With(status, code, body) = answer(&request) {
-        let code = code.map(|code| format!("X-ClickHouse-Exception-Code: {code}\r\n"));
-        let (code, length) = (code.as_deref().unwrap_or(""), body.len());
-        let head = format!(
-            "HTTP/1.1 {status} X\r\n{code}content-length: {length}\r\nconnection: close\r\n\r\n"
-        );
-        stream.get_mut().write_all((head + &body).as_bytes())?;
-        stream.get_mut().flush()?;
-    }
-    Ok(())
+    let (status, code, body) = match answer(&request) {
+        Reply::None => return Ok(()),
+        Reply::With(status, code, body) => (status, code, body.into_bytes()),
+        Reply::File(bytes) => (200, None, bytes),
+    };
+    let code = code.map(|code| format!("X-ClickHouse-Exception-Code: {code}\r\n"));
+    let (code, length) = (code.as_deref().unwrap_or(""), body.len());
+    let head = format!(
+        "HTTP/1.1 {status} X\r\n{code}content-length: {length}\r\nconnection: close\r\n\r\n"
+    );
+    stream.get_mut().write_all(&[head.as_bytes(), &body].concat())?;
+    stream.get_mut().flush()
 }
 
 fn decoded(text: &str) -> String {

@@ -4,9 +4,9 @@ use crate::fake::{Fake, Reply, Request};
 use crate::made::{one, HASTY};
 use crate::tls::secure;
 use exactop_export::clickhouse::{Address, Login, Patience, StoreError};
-use exactop_export::{export, ExportError, Exported, Objects};
+use exactop_export::{export, ExportError, Exported, Files, Objects, Replacing};
 use exactop_files::Directory;
-use exactop_recording::{Recording, When};
+use exactop_recording::{Recording, When, Windows};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,6 +22,14 @@ fn objects(url: &str, login: Option<&Login>, believed: Option<&Path>) -> Objects
 fn put(path: &Path, mut objects: Objects) -> Result<Exported, ExportError> {
     let recording = Recording::open(path).expect("a recording");
     export(recording, When::default(), &mut objects)
+}
+
+/// When the first window ends.
+fn first_end(path: &Path) -> i128 {
+    let recording = Recording::open(path).expect("a recording");
+    let mut windows = Windows::of(recording, When::default()).expect("windows");
+    assert!(windows.advance().expect("readable"));
+    windows.replay().ends_wall_ns().expect("a window")
 }
 
 /// Method and path.
@@ -57,6 +65,12 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
             made.push(target.to_string());
             return Reply::With(201, None, String::new());
         }
+        if method == "GET" {
+            return match store.lock().expect("it").get(target) {
+                Some(bytes) => Reply::File(bytes.clone()),
+                None => Reply::With(404, None, "no such file".into()),
+            };
+        }
         // As WebDAV has it: no directory is made for a file.
         if !made.iter().any(|directory| target.starts_with(directory)) {
             let status = if asked == 0 { 409 } else { 500 };
@@ -82,11 +96,22 @@ fn what_is_put_is_what_a_directory_has_whatever_happens_on_the_way() {
     let bytes: usize = expected.values().map(Vec::len).sum();
     assert_eq!(exported.bytes, bytes as u64);
     assert_eq!(expected.len() as u64, 4 * exported.days);
-    // Again: what was there is replaced.
+    // Again: what was there is replaced, unless something would be lost.
     put(&path, objects(&format!("{}/books", fake.url), None, None)).expect("taken");
     assert_eq!(*kept.lock().expect("it"), expected);
     let asked = fake.asked();
-    assert!(asked.iter().all(|request| ["PUT", "MKCOL"].contains(&line(request).0)));
+    assert!(asked.iter().all(|request| ["GET", "PUT", "MKCOL"].contains(&line(request).0)));
+    let later = When { from: Some(first_end(&path)), to: None };
+    let part =
+        |files: &mut dyn Files| export(Recording::open(&path).expect("a recording"), later, files);
+    let mut server = objects(&format!("{}/books", fake.url), None, None);
+    let error = part(&mut server).expect_err("it has less").to_string();
+    assert!(error.contains("(1, the first of 'one')") && error.contains("--replace"), "{error}");
+    assert_eq!(*kept.lock().expect("it"), expected, "nothing was written");
+    part(&mut Replacing(&mut server)).expect("it was said");
+    assert_ne!(*kept.lock().expect("it"), expected);
+    put(&path, server).expect("all that is there, and more");
+    assert_eq!(*kept.lock().expect("it"), expected);
 }
 
 #[test]
@@ -100,16 +125,34 @@ fn what_a_server_refuses_is_not_asked_again() {
         // Asked for the directory, too, and for the file again.
         (409, 3, "is the directory above there"),
     ] {
-        let fake = Fake::start(move |_| Reply::With(status, None, "why\x1b[2J\nmore".into()));
+        let fake = Fake::start(move |request| match line(request).0 {
+            "GET" => Reply::With(404, None, "no such file".into()),
+            _ => Reply::With(status, None, "why\x1b[2J\nmore".into()),
+        });
         let error = put(&path, objects(&fake.url, None, None)).expect_err("refused").to_string();
         assert!(error.contains(words) && error.contains("why"), "{error}");
         assert!(!error.contains('\x1b') && !error.contains("more"), "{error}");
-        assert_eq!(fake.asked().len(), requests, "{status}");
+        let of = |request: &&Request| line(request).0 != "GET";
+        assert_eq!(fake.asked().iter().filter(of).count(), requests, "{status}");
+    }
+    // One that does not say what it has.
+    for status in [403, 405, 501] {
+        let fake = Fake::start(move |request| match line(request).0 {
+            "GET" => Reply::With(status, None, String::new()),
+            _ => Reply::fine(),
+        });
+        let error = put(&path, objects(&fake.url, None, None)).expect_err("nobody knows");
+        assert!(error.to_string().contains("--replace does not ask"), "{status}: {error}");
+        assert_eq!(fake.asked().len(), 1, "nothing was written");
+        let recording = Recording::open(&path).expect("a recording");
+        let mut server = objects(&fake.url, None, None);
+        export(recording, When::default(), &mut Replacing(&mut server)).expect("it was said");
     }
     let nobody = Address::read("http://127.0.0.1:1").expect("an address");
     let nobody = Objects::new(&nobody, None, None, Patience::ONCE).expect("what it takes to ask");
     let away = put(&path, nobody).expect_err("away");
     assert!(matches!(away, ExportError::Store(StoreError::Away { .. })), "{away}");
+    assert!(away.to_string().contains("(1 attempt; the last"), "{away}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! many others.
 
 use super::{Balance, Host, Stretches};
+use crate::rows::Unread;
 use crate::sums::Sums;
 use serde_json::{json, Map, Value};
 
@@ -18,9 +19,14 @@ pub fn json(balance: &Balance) -> String {
         "ends_wall_ns": balance.ends_ns,
         "windows": balance.windows(),
         "sums": sums(&balance.sums),
+        "unread": balance.unread.iter().map(unread).collect::<Vec<_>>(),
         "hosts": balance.hosts.iter().map(host).collect::<Vec<_>>(),
     });
     format!("{value}\n")
+}
+
+fn unread(unread: &Unread) -> Value {
+    json!({ "path": unread.path.to_string_lossy(), "error": unread.error })
 }
 
 fn sums(sums: &Sums) -> Value {

@@ -14,7 +14,7 @@ pub use json::json;
 pub(crate) use page::counted;
 pub use page::page;
 
-use crate::rows::{Account, Before, Books, Charged};
+use crate::rows::{Account, Before, Books, Charged, Unread};
 use crate::sums::Sums;
 use crate::FleetError;
 use exactop_recording::When;
@@ -195,12 +195,14 @@ pub struct Balance {
     pub quality: Quality,
     /// The end of the last window that the hosts agree on, by their wall clocks.
     pub ends_ns: Option<i64>,
+    /// What could not be read, and is in nothing of this.
+    pub unread: Vec<Unread>,
 }
 
 impl Balance {
     /// Whether there is nothing to say.
     pub fn holds(&self) -> bool {
-        self.hosts.iter().all(Host::is_well)
+        self.unread.is_empty() && self.hosts.iter().all(Host::is_well)
     }
 
     /// Hosts that have anything in that time.
@@ -230,7 +232,7 @@ pub fn check(
     if let Some(from) = when.from {
         books.before(from, &mut |row| ledgers.before(&row))?;
     }
-    Ok(balance(ledgers, tolerance, now_ns))
+    Ok(Balance { unread: books.unread(), ..balance(ledgers, tolerance, now_ns) })
 }
 
 fn balance(ledgers: Ledgers, tolerance: &Tolerance, now_ns: i128) -> Balance {

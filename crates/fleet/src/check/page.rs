@@ -19,6 +19,7 @@ pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {
             format!("... and on {} more (--rows N shows more, --json all)", unwell.len() - most);
         blocks.push(Block::Paragraph("", others));
     }
+    blocks.extend(unread(balance, most));
     blocks.extend(later(balance, most).map(|text| Block::Paragraph("", text)));
     blocks.push(Block::Paragraph("", verdict(balance, unwell.len())));
     Document(blocks)
@@ -36,14 +37,29 @@ fn later(balance: &Balance, most: usize) -> Option<String> {
 }
 
 fn verdict(balance: &Balance, unwell: usize) -> String {
-    match unwell {
-        0 => "The balance holds.".into(),
-        n => format!(
-            "The balance does not hold: findings on {} of {}.",
-            n,
-            counted(balance.hosts.len() as u64, "host")
-        ),
+    if balance.holds() {
+        return "The balance holds.".into();
     }
+    let hosts = counted(balance.hosts.len() as u64, "host");
+    let unread = match balance.unread.len() as u64 {
+        0 => String::new(),
+        n => format!("; {} cannot be read", counted(n, "path")),
+    };
+    format!("The balance does not hold: findings on {unwell} of {hosts}{unread}.")
+}
+
+/// What could not be read.
+fn unread(balance: &Balance, most: usize) -> Vec<Block> {
+    let all = balance.unread.len();
+    if all == 0 {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> =
+        balance.unread.iter().take(most).map(|unread| unread.error.clone()).collect();
+    if all > most {
+        lines.push(format!("... and {} more (--rows N shows more, --json all)", all - most));
+    }
+    vec![Block::Heading(3, "Not read, and in none of these figures".into()), Block::List(lines)]
 }
 
 fn shown(name: &str) -> String {

@@ -1,5 +1,6 @@
 //! What happened in a fleet in a stretch of time: where all CPUs' time went and who used it, as one page.
 
+mod once;
 mod page;
 mod plots;
 mod read;
@@ -44,7 +45,7 @@ pub struct Report {
     pub from_ns: i128,
     /// The latter.
     pub to_ns: i128,
-    /// Of all windows.
+    /// Of all windows, each once.
     pub sums: Sums,
     /// Those with the most CPU time first.
     pub rows: Vec<Row>,

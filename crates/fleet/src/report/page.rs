@@ -62,7 +62,19 @@ fn in_words(report: &Report) -> String {
     if sums.steal_windows > 0 {
         text += &format!("; hypervisors took {} %", pct(sums.steal_ns as i128, all));
     }
-    text + "."
+    text += ".";
+    let hosts = &report.balance.hosts;
+    let doubled: u64 = hosts.iter().map(|host| host.doubled).sum();
+    if doubled > 0 {
+        let rows = check::counted(doubled, "row");
+        text +=
+            &format!(" {rows} of windows that are there already: here each window counts once.");
+    }
+    let unwell = hosts.iter().filter(|host| !host.is_well()).count() as u64;
+    if unwell > 0 {
+        text += &format!(" There are findings on {}: see below.", check::counted(unwell, "host"));
+    }
+    text
 }
 
 fn accounts(report: &Report) -> Block {

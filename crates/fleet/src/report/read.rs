@@ -1,5 +1,6 @@
 //! A report is read in passes: sums first, then what only the rows that turned out to be the largest need.
 
+use super::once::{doubled, Once, TOLD_BY};
 use super::{By, Piece, Report, Row};
 use crate::by::join;
 use crate::check::{check, Tolerance};
@@ -16,7 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const PIECES: i128 = 120;
 /// Rows whose pieces are kept.
 const DRAWN: usize = 5;
-/// The first columns that are read of `charges`; those that make a name follow.
+/// The first columns that are read of `charges`; those that make a name follow, then, where windows are there twice, [`TOLD_BY`].
 const FIGURES: [&str; 6] =
     ["window_end", "host", "run_ns", "lat_ns", "throttle_ns", "exited_processes"];
 
@@ -41,26 +42,35 @@ impl Report {
             return Ok(None);
         }
         let cut = Cut::of(from, to);
+        let doubled = doubled(&balance);
         let mut pieces = cut.pieces();
+        // All that is there, as the balance has it.
+        let mut there = Sums::default();
+        let mut once = Once::of(&doubled);
         books.accounts(when, &mut |row| {
+            there.add(&row);
             if let Some(piece) = pieces.get_mut(cut.at(row.end_ns.into())) {
-                piece.sums.add(&row);
+                if once.is_first(&row) {
+                    piece.sums.add(&row);
+                }
             }
         })?;
         let mut groups = Groups::default();
-        of_charges(books, by, &mut |chunk, row, name| {
-            if ends_in(chunk, row, when) {
+        of_charges(books, when, (by, &doubled), &mut |chunk, row, name, is_first| {
+            there.charged_ns += u128::from(chunk.unsigned(2, row).unwrap_or(0));
+            if is_first {
                 groups.add(chunk, row, name);
             }
         })?;
+        if there != balance.sums {
+            return Err(FleetError::Changed);
+        }
         let rows = groups.rows();
         let drawn: FxHashMap<&str, usize> =
             rows.iter().take(DRAWN).enumerate().map(|(at, row)| (&*row.name, at)).collect();
         pieces.iter_mut().for_each(|piece| piece.run_ns = vec![0; drawn.len()]);
-        of_charges(books, by, &mut |chunk, row, name| {
-            let Some(end) = chunk.number(0, row).filter(|_| ends_in(chunk, row, when)) else {
-                return;
-            };
+        of_charges(books, when, (by, &doubled), &mut |chunk, row, name, is_first| {
+            let Some(end) = chunk.number(0, row).filter(|_| is_first) else { return };
             let Some((piece, &at)) = pieces.get_mut(cut.at(end.into())).zip(drawn.get(name)) else {
                 return;
             };
@@ -72,9 +82,6 @@ impl Report {
             all
         });
         let sums = Sums { charged_ns: rows.iter().map(|row| row.run_ns).sum(), ..sums };
-        if sums != balance.sums {
-            return Err(FleetError::Changed);
-        }
         Ok(Some(Report { by, from_ns: from, to_ns: to, sums, rows, pieces, balance }))
     }
 }
@@ -118,19 +125,24 @@ impl Cut {
     }
 }
 
-/// Tells each row of `charges` with the name that it has here.
+/// Tells each row of `charges` of a time with the name that it has here, and whether it is the first of its window's.
 fn of_charges(
     books: &Parquet,
-    by: By,
-    tell: &mut dyn FnMut(&Chunk, usize, &str),
+    when: When,
+    (by, doubled): (By, &FxHashSet<String>),
+    tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
 ) -> Result<(), FleetError> {
     let mut wanted = FIGURES.to_vec();
     wanted.extend(by.columns());
     let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
+    if !doubled.is_empty() {
+        wanted.extend(TOLD_BY);
+    }
+    let mut once = Once::of(doubled);
     books.each(Which::Charges, &wanted, &mut |chunk| {
-        for row in 0..chunk.rows {
+        for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, when)) {
             join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
-            tell(chunk, row, &name);
+            tell(chunk, row, &name, once.is_charged_first(chunk, row, parts.end));
         }
     })
 }

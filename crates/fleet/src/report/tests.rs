@@ -83,6 +83,35 @@ fn a_time_without_windows_has_no_report_and_a_directory_without_tables_is_named(
     assert!(error.contains("h0/accounts.parquet: it is no table"), "{error}");
 }
 
+/// A host that was exported twice used no more than it did, in all forms.
+#[test]
+fn what_is_there_twice_counts_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    exported(dir.path(), &["one", "two"]);
+    let plain = [By::Host, By::Pod, By::Unit].map(|by| report(dir.path(), by));
+    exported(&dir.path().join("again"), &["two"]);
+    for once in plain {
+        let twice = report(dir.path(), once.by);
+        assert_eq!(twice.balance.hosts[1].doubled, WINDOWS);
+        assert_eq!(twice.balance.sums.windows, 3 * WINDOWS);
+        assert_eq!((&twice.rows, &twice.pieces), (&once.rows, &once.pieces), "{:?}", once.by);
+        assert_eq!((twice.sums, twice.from_ns, twice.to_ns), (once.sums, once.from_ns, once.to_ns));
+        let text = page(&twice, 2, false, &|ns| ns.to_string()).expect("no pictures").text();
+        for words in [
+            "2 hosts; of 240 s of CPU time ",
+            "30 rows of windows that are there already: here",
+            "findings on 1 host:",
+        ] {
+            assert!(text.split("Where the CPUs").next().expect("a head").contains(words), "{text}");
+        }
+        let text = page(&once, 2, false, &|ns| ns.to_string()).expect("no pictures").text();
+        assert!(
+            text.contains("2 hosts; of 240 s of CPU time ") && !text.contains("findings"),
+            "{text}"
+        );
+    }
+}
+
 #[test]
 fn links_are_not_followed_and_that_is_known() {
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,12 +1,8 @@
 //! A store that keeps what it is sent as files, knows tokens, and fails as a test says.
 
-#[path = "../../../export/tests/clickhouse/fake.rs"]
-#[allow(dead_code)] // It remembers what is kept here, too.
-mod fake;
-
+use crate::fake::{Fake, Reply, Request};
 use exactop_fleet::{Books, Parquet};
 use exactop_recording::When;
-use fake::{Fake, Reply, Request};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;

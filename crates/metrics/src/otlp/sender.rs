@@ -60,7 +60,10 @@ pub type Report = dyn Fn() -> Option<Vec<u8>> + Send;
 #[derive(Debug)]
 pub struct Sender {
     status: Arc<Mutex<Status>>,
-    _stop: mpsc::Sender<()>,
+    /// The last report; without one it stops when this is dropped.
+    last: mpsc::Sender<Vec<u8>>,
+    /// Nothing comes of it but its end.
+    ended: mpsc::Receiver<()>,
 }
 
 impl Sender {
@@ -72,7 +75,8 @@ impl Sender {
     pub fn start(url: &str, interval: Duration, report: Box<Report>) -> Result<Sender, OtlpError> {
         let url = endpoint(url)?;
         let status = Arc::new(Mutex::new(Status::default()));
-        let (stop, stopped) = mpsc::channel();
+        let (last, stopped) = mpsc::channel();
+        let (ends, ended) = mpsc::channel();
         let config = Agent::config_builder()
             .timeout_global(Some(REPORT))
             .http_status_as_error(false)
@@ -80,10 +84,22 @@ impl Sender {
             .proxy(None)
             .user_agent(concat!("exactop/", env!("CARGO_PKG_VERSION")));
         let post = Post { agent: config.build().new_agent(), url, status: Arc::clone(&status) };
-        let send = move || post.send_all(interval, &*report, &stopped);
+        let send = move || {
+            let _ends: mpsc::Sender<()> = ends;
+            post.send_all(interval, &*report, &stopped);
+        };
         let thread = std::thread::Builder::new().name("otlp".into()).spawn(send);
         thread.map_err(OtlpError::Start)?;
-        Ok(Sender { status, _stop: stop })
+        Ok(Sender { status, last, ended })
+    }
+
+    /// Sends a last report, which is waited for so long at most. How it went in the end.
+    pub fn finish(self, last: Vec<u8>, most: Duration) -> Status {
+        // A thread that is gone takes none.
+        if self.last.send(last).is_ok() {
+            let _ = self.ended.recv_timeout(most);
+        }
+        self.status()
     }
 
     /// How it went so far.
@@ -92,7 +108,6 @@ impl Sender {
     }
 }
 
-/// The address with its path.
 /// Where reports go: the address, with the path that collectors have where it has none.
 ///
 /// # Errors
@@ -131,14 +146,18 @@ struct Post {
 }
 
 impl Post {
-    fn send_all(&self, interval: Duration, report: &Report, stopped: &mpsc::Receiver<()>) {
+    fn send_all(&self, interval: Duration, report: &Report, stopped: &mpsc::Receiver<Vec<u8>>) {
         let mut pause = FIRST_PAUSE.min(interval);
         let mut due = Instant::now();
         loop {
             let wait = due.saturating_duration_since(Instant::now());
-            // Nothing is ever sent: it ends when the sender is dropped.
-            if stopped.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                return;
+            match stopped.recv_timeout(wait) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(last) => {
+                    self.send(&last);
+                    return;
+                }
             }
             let outcome = report().map_or(Outcome::Later(None), |report| self.send(&report));
             let now = Instant::now();

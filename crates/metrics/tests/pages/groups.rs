@@ -203,3 +203,22 @@ fn what_was_used_before_a_change_of_group_stays_there() {
     assert_eq!((groups["unit=\"a\""], groups["unit=\"b\""]), (330, 70));
     assert_eq!(groups.values().sum::<i128>(), made.named_ns().into());
 }
+
+#[test]
+fn what_exited_is_its_users_where_that_is_told() {
+    let settings = Settings { by: vec![Dimension::User], ..Settings::default() };
+    let mut made = Made::new(settings, Cgroups::default());
+    let all = [("a", 5), ("b", 7), ("c", 9)].map(|(name, run_ns)| crate::made::ran(name, run_ns));
+    for _ in 0..2 {
+        made.told_otherwise(&all, |snapshot| {
+            for (uid, exit) in [None, Some(0), Some(33)].into_iter().zip(&mut snapshot.exited) {
+                exit.uid = uid;
+            }
+        });
+        made.groups();
+    }
+    let groups: Vec<String> = made.groups().into_keys().collect();
+    for wanted in ["user=\"0\"", "user=\"33\"", "user=\"~unknown\""] {
+        assert!(groups.iter().any(|labels| labels == wanted), "{wanted}: {groups:?}");
+    }
+}

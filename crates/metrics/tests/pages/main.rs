@@ -7,4 +7,6 @@ mod otlp;
 mod outside;
 mod prometheus;
 mod receiver;
+#[path = "../collector/running.rs"]
+mod running;
 mod trust;

@@ -179,3 +179,27 @@ fn what_is_refused_is_not_sent_again_before_its_time() {
     assert!(requests.recv_timeout(Duration::from_secs(3)).is_err());
     drop(sender);
 }
+
+#[test]
+fn the_last_report_does_not_wait_for_its_time_nor_for_who_does_not_answer() {
+    let (address, requests) = receiver::start(vec![answer("200 OK", b""), answer("200 OK", b"")]);
+    let report = Box::new(|| Some(vec![1]));
+    let hour = Duration::from_secs(3600);
+    let url = format!("http://{address}");
+    let sender = Sender::start(&url, hour, report).expect("a sender");
+    requests.recv_timeout(A_WHILE).expect("the first");
+    let status = sender.finish(vec![2], A_WHILE);
+    assert_eq!((status.sent, status.failed), (2, 0), "{status:?}");
+    let mut body = Vec::new();
+    let last = requests.recv_timeout(A_WHILE).expect("the last").body;
+    flate2::read::GzDecoder::new(&last[..]).read_to_end(&mut body).expect("gzip");
+    assert_eq!(body, [2]);
+    // Nobody takes what comes to this one.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("an address"));
+    let sender = Sender::start(&url, hour, Box::new(|| None)).expect("a sender");
+    let begin = Instant::now();
+    let status = sender.finish(vec![2], Duration::from_millis(100));
+    assert_eq!(status.sent, 0);
+    assert!(begin.elapsed() < Duration::from_secs(9), "less than it takes to give up");
+}

@@ -291,10 +291,11 @@ impl Filling {
 pub(crate) fn key(who: &Who) -> String {
     match who {
         Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
-        Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id } => {
+        Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid } => {
             let comm: String = comm.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
             let cgroup_id = cgroup_id.map_or(0, |id| id);
-            format!("x{boot}.{parent}.{parent_start_ns}.{comm}.{cgroup_id}")
+            let uid = uid.map_or(String::new(), |uid| format!(".{uid}"));
+            format!("x{boot}.{parent}.{parent_start_ns}.{comm}.{cgroup_id}{uid}")
         }
     }
 }

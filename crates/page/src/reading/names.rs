@@ -21,9 +21,10 @@ pub(super) fn words(
     let book = moment.book();
     let mut words = match who {
         Who::Process { tgid, .. } => process(*tgid, ident, account, moment),
-        Who::Exited { parent, .. } => Words {
+        Who::Exited { parent, uid, .. } => Words {
             ppid: Some(*parent).filter(|&parent| parent != 0),
             comm: ident.comm.to_string(),
+            user: uid.map(|uid| user(uid, moment)),
             ..Words::default()
         },
     };
@@ -57,6 +58,15 @@ fn process(tgid: u32, ident: &Ident, account: Option<AccountId>, moment: &dyn Mo
         cgroup: cgroup.ok().map(|path| shortened(&path, PATH)),
         ..Words::default()
     }
+}
+
+/// A user's name, as it was read for some process of theirs; else their number.
+fn user(uid: u32, moment: &dyn Moment) -> String {
+    let book = moment.book();
+    let leaders = book.processes().filter_map(|(_, process)| process.leader);
+    let theirs = leaders.filter(|&leader| book.task(leader).is_some_and(|t| t.ident.uid == uid));
+    let mut names = theirs.filter_map(|leader| moment.known(leader)?.user.ok());
+    names.next().map_or_else(|| uid.to_string(), |name| escape_str(&name))
 }
 
 /// A path, escaped.

@@ -81,6 +81,50 @@ fn a_spike_of_one_window_is_as_high_as_it_was() {
     page.is_quiet();
 }
 
+/// In a slot the colour of each CPU, near the top and near the bottom of its strip.
+fn strips(page: &mut Shown, slot: usize) -> Vec<[[f64; 3]; 2]> {
+    let colours = page.browser.ask(&format!(
+        "(() => {{ const plot = exactop.cpus, c = plot.canvas, n = exactop.model.cpus.size; \
+         const [left, right] = plot.pixels(exactop.model.slots.from_us[{slot}], exactop.model.slots.to_us[{slot}]); \
+         const at = y => [...c.getContext('2d').getImageData((left + right) >> 1, Math.floor(y * c.height / n), 1, 1).data.slice(0, 3)]; \
+         return [...Array(n).keys()].map(i => [at(i + 0.25), at(i + 0.75)]); }})()"
+    ));
+    serde_json::from_value(colours).expect("colours")
+}
+
+/// From nothing to all of a CPU, as the page's style has it in the light.
+fn shade(share: f64) -> [f64; 3] {
+    let [cold, warm, hot] = [[233.0, 236.0, 240.0], [240.0, 180.0, 60.0], [190.0, 40.0, 30.0]];
+    let (one, other, part) =
+        if share < 0.5 { (cold, warm, 2.0 * share) } else { (warm, hot, 2.0 * share - 1.0) };
+    [0, 1, 2].map(|n: usize| one[n] + (other[n] - one[n]) * part)
+}
+
+#[test]
+fn each_cpu_has_a_strip_on_which_a_spike_stays_what_it_was() {
+    let busy = 0.62 / 4.0;
+    // Each window has its column; then six have one, whose upper half is the busiest of them.
+    for (slots, slot, most, mean) in [
+        (Limits::default().slots, 50, busy, busy),
+        (Limits::default().slots, 77, busy + 0.75, busy + 0.75),
+        (20, 8, busy, busy),
+        (20, 12, busy + 0.75, busy + 0.75 / 6.0),
+    ] {
+        let limits = Limits { slots, ..Limits::default() };
+        let Some(mut page) = shown(&Planted::default(), &limits) else { return };
+        let strips = strips(&mut page, slot);
+        assert_eq!(strips.len(), 4);
+        for strip in strips {
+            for (colour, expected) in strip.iter().zip([most, mean].map(shade)) {
+                let is_near =
+                    colour.iter().zip(expected).all(|(of, wanted)| (of - wanted).abs() < 8.0);
+                assert!(is_near, "{slots} slots, {slot}: {colour:?} instead of {expected:?}");
+            }
+        }
+        page.is_quiet();
+    }
+}
+
 #[test]
 fn ten_thousand_rows_are_a_hundred_in_the_page() {
     let planted = Planted { windows: 3, crowd: 10_000, ..Planted::default() };

@@ -15,6 +15,7 @@ mod groups;
 mod live;
 mod looking;
 mod looks;
+mod table;
 
 use drawn::{document, Planted};
 use driver::Browser;

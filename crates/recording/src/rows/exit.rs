@@ -18,12 +18,14 @@ pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {
     cells
         .text(Some(words::comm(&exit.comm)))
         .uint(exit.cgroup_id)
-        .bool(exit.followed)
+        .uint(exit.uid.map(u64::from))
+        .bool(exit.tree != 0)
         .uint(exit.processes)
         .uint(exit.tasks)
         .uint(exit.life_ns)
         .counters(&exit.counters);
     audit::put_exit(&mut cells, &exit.audit);
+    cells.uint(words::tree(exit.tree));
     cells.row(exit.account.0)
 }
 
@@ -36,17 +38,20 @@ pub(crate) fn exit_of(row: &Row, strings: &Strings) -> Result<ExitSample, Bad> {
     for ancestor in &mut ancestors {
         *ancestor = process()?;
     }
-    Ok(ExitSample {
+    let mut exit = ExitSample {
         account: AccountId(row.key),
         of,
         ancestors,
         comm: words::comm_of(f.text()?)?,
         cgroup_id: f.uint(),
-        followed: f.bool()?,
+        uid: f.small()?,
+        tree: u32::from(f.bool()?),
         processes: f.known()?,
         tasks: f.known()?,
         life_ns: f.known()?,
         counters: f.counters(),
         audit: audit::get_exit(f)?,
-    })
+    };
+    exit.tree = words::tree_of(exit.tree, f.small()?);
+    Ok(exit)
 }

@@ -29,9 +29,10 @@ pub(crate) fn task(task: &TaskSample, strings: &mut Strings) -> Row {
         .uint(task.since_ns)
         .uint(task.last_cpu.map(u64::from))
         .uint(task.threads.map(u64::from))
-        .bool(task.followed)
+        .bool(task.tree != 0)
         .counters(&task.counters);
     audit::put_task(&mut cells, &task.audit);
+    cells.uint(words::tree(task.tree));
     cells.row(account.0)
 }
 
@@ -49,7 +50,7 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
         policy: f.known_small()?,
         kthread: f.bool()?,
     };
-    Ok(TaskSample {
+    let mut task = TaskSample {
         account: AccountId(row.key),
         key: TaskKey { tgid, tid, start_ns },
         ident,
@@ -58,10 +59,12 @@ pub(crate) fn task_of(row: &Row, strings: &Strings) -> Result<TaskSample, Bad> {
         since_ns: f.known()?,
         last_cpu: f.small()?,
         threads: f.small()?,
-        followed: f.bool()?,
+        tree: u32::from(f.bool()?),
         counters: f.counters(),
         audit: audit::get_task(f)?,
-    })
+    };
+    task.tree = words::tree_of(task.tree, f.small()?);
+    Ok(task)
 }
 
 fn letter(text: Option<&[u8]>) -> Result<char, Bad> {

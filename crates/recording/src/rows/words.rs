@@ -90,6 +90,16 @@ pub(crate) fn wait_kind_of(text: Option<&[u8]>) -> Result<WaitKind, Bad> {
     text.and_then(|text| of(&WAIT_KINDS, text)).ok_or(Bad::Text)
 }
 
+/// The tree a row belongs to; none costs nothing.
+pub(crate) fn tree(tree: u32) -> Option<u64> {
+    (tree != 0).then_some(u64::from(tree))
+}
+
+/// As above; before 0.2 there was one tree, which `told` tells.
+pub(crate) fn tree_of(told: u32, tree: Option<u32>) -> u32 {
+    tree.filter(|_| told != 0).unwrap_or(told)
+}
+
 /// A command name without the zeros at its end.
 pub(crate) fn comm(comm: &Comm) -> &[u8] {
     let end = comm.0.iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);

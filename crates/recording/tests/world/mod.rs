@@ -97,7 +97,7 @@ impl World {
             since_ns: self.at_ns - 1,
             last_cpu: None,
             threads: None,
-            followed: self.below(5) == 0,
+            tree: self.below(5).saturating_sub(3) as u32,
             counters,
             audit: TaskAudit::default(),
         };
@@ -128,7 +128,8 @@ impl World {
             let mut ancestors = [ProcessRef::default(); 8];
             ancestors[0] = ProcessRef { tgid: 101, start_ns: 999_999_999 };
             self.accounts += 1;
-            self.exits.push(samples::exited(self.accounts, ancestors, comm));
+            let uid = (!self.accounts.is_multiple_of(3)).then_some(self.accounts as u32);
+            self.exits.push(ExitSample { uid, ..samples::exited(self.accounts, ancestors, comm) });
             self.exits.len() - 1
         });
         let group = &mut self.exits[group];

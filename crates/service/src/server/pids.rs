@@ -58,6 +58,18 @@ fn lives(process: &OwnedFd) -> bool {
     poll(&mut files, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
 }
 
+/// Why descendants of somebody in a namespace are not followed.
+pub const NOT_FOLLOWED: &str = "your processes have numbers of their own (a PID namespace): \
+     run it outside of the container, or start that with the host's PIDs";
+
+/// The process that connected, which still lives.
+///
+/// # Errors
+/// It does not, or nobody knows.
+pub fn who(stream: &UnixStream) -> Result<u32, String> {
+    asker(stream).map(|(pid, _)| pid)
+}
+
 /// Whose numbers somebody means who has just connected.
 ///
 /// # Errors

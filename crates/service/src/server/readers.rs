@@ -13,6 +13,7 @@ use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
 use exactop_sources::pid_namespace::{self, PidNamespace};
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::time::{clock_gettime, ClockId};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -51,6 +52,8 @@ pub enum Spoke {
     Window(Window),
     /// A window of programs on demand is to end.
     Look(Look),
+    /// Their children are to be followed.
+    Follow,
     /// What is no question.
     Wrong(String),
 }
@@ -72,6 +75,8 @@ pub struct Reader {
     pub uid: u32,
     /// What they asked for last.
     pub wants: Option<Window>,
+    /// When they came, CLOCK_BOOTTIME.
+    pub came_ns: u64,
     /// When they asked last, or came, CLOCK_MONOTONIC.
     asked_ns: u64,
     /// The PID namespace that they are told of; `None`: everyone.
@@ -102,6 +107,7 @@ impl Reader {
             place: Place::New,
             uid,
             wants: None,
+            came_ns: since_boot_ns(),
             asked_ns: now_ns,
             namespace: None,
             whose,
@@ -256,8 +262,9 @@ impl Reader {
                 Some(Spoke::Window(window))
             }
             Said::Look(look) if self.place != Place::New => Some(Spoke::Look(look)),
+            Said::Follow(_) if self.place != Place::New => Some(Spoke::Follow),
             Said::Hello(_) => Some(Spoke::Wrong("a second hello".into())),
-            Said::Window(_) | Said::Look(_) => {
+            Said::Window(_) | Said::Look(_) | Said::Follow(_) => {
                 Some(Spoke::Wrong("the first line is no hello".into()))
             }
         }
@@ -344,6 +351,12 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// As start times of processes are told.
+fn since_boot_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 fn is_for_later(error: &std::io::Error) -> bool {

@@ -96,6 +96,25 @@ fn what_costs_extra_is_measured_no_longer_than_somebody_asks() {
     assert_eq!(server.readers(), 2, "both may go on asking");
 }
 
+#[test]
+fn who_looks_seldom_has_all_of_every_window_measured() {
+    let (mut server, dir) = server();
+    for interval_s in [75, 3_600] {
+        let interval_ns = interval_s * 1_000_000_000;
+        let ask =
+            format!("{{\"window\":{{\"interval_ns\":{interval_ns},\"needs\":[\"split\"]}}}}\n");
+        let _one = comes(&dir, &format!("{HELLO}{ask}"));
+        until(&mut server, "one asked", |server| server.wanted().needs.has(Needs::SPLIT));
+        let now_ns = now_ns();
+        let wanted =
+            |server: &Server, at_ns| server.wanted_at(now_ns + at_ns).needs.has(Needs::SPLIT);
+        assert!(wanted(&server, interval_ns + interval_ns / 2), "until the next question");
+        assert!(!wanted(&server, 10 * interval_ns), "and not for ever");
+        drop(_one);
+        until(&mut server, "one left", |server| server.readers() == 0);
+    }
+}
+
 /// One more reader of some user.
 fn add(server: &mut Server, uid: u32, place: Place) -> Result<(), String> {
     server.make_room(uid)?;

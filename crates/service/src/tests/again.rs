@@ -2,9 +2,11 @@
 
 use super::{request, Daemon};
 use crate::Remote;
-use exactop_model::{Book, Counter, Window};
+use exactop_model::{Book, Counter, Snapshot, Window};
 use exactop_sources::Source;
-use std::time::Duration;
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Takes the next snapshot as whoever has a book does, and what it closes.
 fn look(remote: &mut Remote, book: &mut Book) -> Option<Window> {
@@ -65,4 +67,89 @@ fn one_that_stays_away_is_an_error_until_it_comes() {
     let _next = daemon.again();
     assert!(look(&mut remote, &mut book).is_none() && remote.has_begun_anew());
     assert!(look(&mut remote, &mut book).is_some());
+}
+
+/// So long others wait for a daemon that went, or for an answer.
+const AT_ONCE: Duration = crate::remote::AWAY;
+
+fn failed(remote: &mut Remote) -> String {
+    let begun = Instant::now();
+    let why = remote.snapshot(&request(100)).unwrap_err().to_string();
+    assert!(begun.elapsed() < AT_ONCE, "{why}: after {:?}", begun.elapsed());
+    why
+}
+
+#[test]
+fn who_has_keys_to_answer_does_not_wait_for_the_next_daemon() {
+    let mut daemon = Daemon::start();
+    let mut remote = Remote::connect(&daemon.path, "x").unwrap();
+    remote.waits_for_nobody();
+    let mut book = Book::new();
+    assert!(look(&mut remote, &mut book).is_none());
+    daemon.end();
+    while remote.snapshot(&request(100)).is_ok() {}
+    assert!(failed(&mut remote).contains("has not come back: no exactop daemon at"));
+    // One that has its socket already, and is not ready.
+    std::fs::create_dir_all(daemon.path.parent().unwrap()).unwrap();
+    let begins = UnixListener::bind(&daemon.path).unwrap();
+    begins.set_nonblocking(true).unwrap();
+    for _ in 0..3 {
+        let why = failed(&mut remote);
+        assert!(why.contains("is about to start: it has not answered yet"), "{why}");
+    }
+    let connections = std::iter::from_fn(|| begins.accept().ok());
+    assert_eq!(connections.collect::<Vec<_>>().len(), 1, "it waits for the one it has");
+    assert!(failed(&mut remote).contains("closed the connection"), "and that is gone");
+    drop(begins);
+    std::fs::remove_file(&daemon.path).unwrap();
+    let next = daemon.again();
+    let first = until_there(&mut remote);
+    assert!(remote.has_begun_anew() && first.complete, "{:?}", next.said());
+    book = Book::new();
+    assert!(book.advance(first).is_none());
+    assert!(look(&mut remote, &mut book).is_some());
+}
+
+/// The next snapshot that there is.
+fn until_there(remote: &mut Remote) -> Snapshot {
+    let begun = Instant::now();
+    loop {
+        match remote.snapshot(&request(100)) {
+            Ok(now) => return now,
+            Err(why) => assert!(begun.elapsed() < Duration::from_secs(60), "{why}"),
+        }
+    }
+}
+
+#[test]
+fn who_has_keys_to_answer_takes_an_answer_that_was_late_and_loses_nothing() {
+    let daemon = Daemon::start();
+    let mut remote = Remote::connect(&daemon.path, "x").unwrap();
+    remote.waits_for_nobody();
+    let mut book = Book::new();
+    assert!(look(&mut remote, &mut book).is_none());
+    let before = look(&mut remote, &mut book).unwrap();
+    daemon.held.store(true, Ordering::SeqCst);
+    // It may have told one more before it stood still.
+    let mut last = before.t1_ns;
+    let why = loop {
+        let begun = Instant::now();
+        match remote.snapshot(&request(100)) {
+            Ok(now) => last = book.advance(now).unwrap().t1_ns,
+            Err(why) => {
+                assert!(begun.elapsed() < AT_ONCE, "{why}: after {:?}", begun.elapsed());
+                break why.to_string();
+            }
+        }
+    };
+    assert!(why.contains("has not answered for"), "{why}");
+    let begun = Instant::now();
+    (0..12).for_each(|_| assert!(failed(&mut remote).contains("has not answered for")));
+    assert!(begun.elapsed() < AT_ONCE, "none of them is waited for as long as the first");
+    daemon.held.store(false, Ordering::SeqCst);
+    let now = until_there(&mut remote);
+    assert!(!remote.has_begun_anew());
+    let window = book.advance(now).unwrap();
+    assert_eq!((window.t0_ns, window.cpus[0].residual_ns), (last, 0));
+    assert_eq!(window.tasks[0].delta.get(Counter::RunNs), Some(window.length_ns()));
 }

@@ -91,7 +91,11 @@ impl Details {
         keep: bool,
     ) {
         if row.kind == RowKind::Exited {
-            return refuse(&mut row.detail, needs, Missing::NotApplicable);
+            refuse(&mut row.detail, needs, Missing::NotApplicable);
+            if let Some(uid) = row.uid().filter(|_| needs.has(Needs::USER)) {
+                row.detail.user = Ok(self.users.name(uid));
+            }
+            return;
         }
         if needs.has(Needs::USER) {
             row.detail.user = Ok(self.users.name(row.ident.uid));

@@ -78,11 +78,12 @@ fn sample(group: &ex_group, crossed: bool, measured: Measured) -> ExitSample {
     let cum = if crossed { &group.snap } else { &group.cum };
     ExitSample {
         account: AccountId(group.serial),
-        of: process(&group.key.of),
+        of: ProcessRef { tgid: group.key.of_tgid, start_ns: group.key.of_start },
         ancestors: group.ancestors.map(|p| process(&p)),
         comm: comm(group.key.comm),
         cgroup_id: (group.key.cgroup != 0).then_some(group.key.cgroup),
-        followed: group.key.marked != 0,
+        uid: Some(group.key.uid),
+        tree: group.key.tree,
         processes: cum.processes,
         tasks: cum.tasks,
         life_ns: cum.life_ns,

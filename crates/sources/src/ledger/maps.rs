@@ -5,6 +5,7 @@
 
 use super::skel::types;
 use crate::bpf::wire::{ex_error, ex_table};
+use crate::source::Followed;
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
@@ -71,7 +72,6 @@ impl Globals {
     write_global!(set_read_epoch, read_epoch, u32);
     write_global!(set_seeded, seeded, u32);
     write_global!(set_watch_tgid, watch_tgid, u32);
-    write_global!(set_mark_children_of, mark_children_of, u32);
     write_global!(set_split_run, split_run, u32);
     write_global!(set_irq_run, irq_run, u32);
     write_global!(set_lead_ns, lead_ns, u64);
@@ -104,6 +104,24 @@ impl Globals {
         // SAFETY: as above.
         unsafe { ptr::read_volatile(&raw const (*self.0).ready[table as usize]) }
     }
+
+    /// An entry of those whose children begin trees. Its number is taken away first and given last, and programs
+    /// look at it before and after the rest: they read none, the one of before or this.
+    pub fn set_followed(&self, at: usize, new: Followed) {
+        // SAFETY: as above; `at` is bounded by the array.
+        unsafe {
+            let entry = &raw mut (*self.0).followed[at];
+            ptr::write_volatile(&raw mut (*entry).tree, 0);
+            fence(Ordering::SeqCst);
+            ptr::write_volatile(&raw mut (*entry).tgid, new.tgid);
+            ptr::write_volatile(&raw mut (*entry).start, new.start_ns);
+            fence(Ordering::SeqCst);
+            ptr::write_volatile(&raw mut (*entry).tree, new.tree);
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    write_global!(set_followed_n, followed_n, u32);
 
     /// Starts the list of changed slots of an epoch that is not published yet.
     pub fn clear_dirty(&self, epoch: u32) {

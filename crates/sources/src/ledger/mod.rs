@@ -8,6 +8,7 @@ mod closing;
 mod cost;
 mod cpus;
 mod exits;
+mod followed;
 mod footprint;
 mod growth;
 mod kernel_side;
@@ -29,7 +30,7 @@ use crate::bpf::spare::Spare;
 use crate::bpf::wire::{ex_audited, ex_error, ex_event};
 use crate::clock;
 use crate::error::SourceError;
-use crate::source::{Request, Source, SplitOptions};
+use crate::source::{Followed, Request, Source, SplitOptions, FOLLOWED_MOST};
 use closing::Closed;
 use cost::Cost;
 pub use cost::ProgramStats;
@@ -37,6 +38,7 @@ use exactop_model::snapshot::{CostSample, Snapshot};
 use exactop_model::system::System;
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Needs, Provenance, Quality, SourceKind};
 use exits::ExitReader;
+use followed::Entries;
 use kernel_side::KernelSide;
 use moves::MoveReader;
 use optional::{Group, Optional};
@@ -144,6 +146,8 @@ const _: () = {
 
 /// The epoch that begins with the first window; 0 is what a new slot has.
 const OPENING_EPOCH: u32 = 2;
+/// The tree of this process's own children.
+pub const OWN_TREE: u32 = 1;
 /// So often the first window is begun anew.
 const OPENINGS: u32 = 4;
 
@@ -165,7 +169,9 @@ pub struct Ledger {
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
-    follows: bool,
+    followed: Entries,
+    /// They are this process's own children.
+    follows_own: bool,
     seeded_without_slot: u64,
 }
 
@@ -212,7 +218,8 @@ impl Ledger {
             errors: ErrorCounts::default(),
             steal,
             watch: None,
-            follows: false,
+            followed: Entries::default(),
+            follows_own: false,
             seeded_without_slot: 0,
         })
     }
@@ -232,11 +239,12 @@ impl Ledger {
         self.cost.ns_per_event()
     }
 
-    /// From now on the children of this process are followed, with everyone who descends from them:
-    /// their samples say so, and while no process is watched, CPUs count their time as watched.
+    /// From now on the children of this process are followed, with everyone who descends from them: their
+    /// samples have the tree 1, and while no process is watched, CPUs count their time as watched.
     pub fn follow_children(&mut self) {
-        self.kernel.globals.set_mark_children_of(std::process::id());
-        self.follows = true;
+        let own = Followed { tgid: std::process::id(), start_ns: 0, tree: OWN_TREE };
+        self.followed.set(&self.kernel.globals, &[own]);
+        self.follows_own = true;
     }
 
     fn watch(&mut self, tgid: Option<u32>) {
@@ -298,6 +306,22 @@ impl Ledger {
 }
 
 impl Source for Ledger {
+    fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
+        if followed.len() > FOLLOWED_MOST {
+            return Err(SourceError::Unavailable {
+                what: format!(
+                    "{} processes are to be followed, of at most {}",
+                    followed.len(),
+                    FOLLOWED_MOST
+                ),
+                advice: "wait until other runs have ended".into(),
+            });
+        }
+        self.followed.set(&self.kernel.globals, followed);
+        self.follows_own = false;
+        Ok(())
+    }
+
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.watch(request.watch);
         let now_ns = clock::now_ns();
@@ -331,8 +355,8 @@ impl Source for Ledger {
             moves,
             groups: Vec::new(),
             cpus,
-            // 0: the tree that is followed.
-            watch: self.watch.or(self.follows.then_some(0)),
+            // 0: the tree of our own children. Of the others' trees the CPUs have one sum, which nobody asks for.
+            watch: self.watch.or(self.follows_own.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
             repaired_ns: Some(self.kernel.globals.repaired_ns()),

@@ -50,7 +50,7 @@ struct View {
     cpu: u32,
     kstate: u32,
     born: u64,
-    marked: bool,
+    tree: u32,
     id: ex_ident,
     cum: ex_cum,
 }
@@ -118,7 +118,7 @@ impl TaskReader {
             since_ns: view.born,
             last_cpu: Some(view.cpu & CPU_NUMBER),
             threads: None,
-            followed: view.marked,
+            tree: view.tree,
             counters: counters(&view.cum, self.measured),
             audit: audit(&view.cum),
         }
@@ -189,17 +189,17 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
     if serial == 0 || !is_alive(state) {
         return Seen::Nobody;
     }
-    let (marked, born) = (copy!(marked) != 0, copy!(born));
+    let (tree, born) = (copy!(tree), copy!(born));
     let mut id = copy!(id);
     if crossed {
         id.cgroup = copy!(snap_cgroup);
         let (cpu, kstate, cum) = (copy!(snap_cpu), copy!(snap_kstate), copy!(snap));
-        return Seen::Alive(View { serial, state, cpu, kstate, born, marked, id, cum });
+        return Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum });
     }
     let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
     // Past T only if T was published late; then the window says so.
     cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
-    Seen::Alive(View { serial, state, cpu, kstate, born, marked, id, cum })
+    Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum })
 }
 
 /// What is measured at the moment, beside what always is.

@@ -79,7 +79,7 @@ fn sample(zombie: &ex_zombie, account: u64) -> TaskSample {
         letter: 'Z',
         since_ns: zombie.since,
         last_cpu: Some(zombie.cpu),
-        followed: zombie.marked != 0,
+        tree: zombie.tree,
         threads: None,
         counters: Counters::zero(),
         audit: TaskAudit::default(),

@@ -207,7 +207,7 @@ impl TaskPath {
         // task born right after a window opened is not taken for an older one.
         let born_ns = (start_ns + look.ticks.tick_ns()).saturating_sub(look.now.suspended_ns);
         Some(TaskSample {
-            followed: false,
+            tree: 0,
             account,
             key: TaskKey { tgid: self.tgid, tid: self.tid.unwrap_or(self.tgid), start_ns },
             ident: Ident {

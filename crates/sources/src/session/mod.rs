@@ -15,7 +15,7 @@ use crate::error::SourceError;
 use crate::group_names::GroupNames;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::procfs::Procfs;
-use crate::source::{Request, Source, SplitOptions};
+use crate::source::{Followed, Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
 use exactop_model::{
@@ -242,6 +242,14 @@ impl Session {
     /// Everything known of everyone as of the last snapshot.
     pub fn book(&self) -> &Book {
         &self.book
+    }
+
+    /// Has descendants of these followed from the next window on ([`Source::follow`]).
+    ///
+    /// # Errors
+    /// The source follows nobody.
+    pub fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
+        self.source.follow(followed)
     }
 
     /// Closes the window that has been open since the call before, and forgets the details read

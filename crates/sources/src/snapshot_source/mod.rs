@@ -206,7 +206,7 @@ fn sample(shot: &ex_shot, suspended_ns: u64, now_ns: u64) -> TaskSample {
         since_ns: id.start.saturating_sub(suspended_ns).min(now_ns),
         last_cpu: (shot.cpu != NO_CPU).then_some(shot.cpu),
         threads: None,
-        followed: false,
+        tree: 0,
         counters: counters(shot),
         audit: TaskAudit::default(),
     }

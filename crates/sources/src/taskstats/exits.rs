@@ -249,7 +249,9 @@ fn empty(account: AccountId, first: &Post) -> ExitSample {
         ancestors: first.ancestors,
         comm: first.comm,
         cgroup_id: None,
-        followed: false,
+        // The kernel tells the real one, and of who lives the effective one.
+        uid: None,
+        tree: 0,
         processes: 0,
         tasks: 0,
         life_ns: 0,

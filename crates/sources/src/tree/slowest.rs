@@ -31,10 +31,10 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Begins to listen; why there is nothing to listen to.
-    pub fn open() -> Result<Watcher, String> {
+    /// Begins to listen for this tree; why there is nothing to listen to.
+    pub fn open(tree: u32) -> Result<Watcher, String> {
         let watch = Watch::open().map_err(|error| error.to_string())?;
-        Ok(Watcher { watch, belongs: Belongs::default() })
+        Ok(Watcher { watch, belongs: Belongs::to(tree) })
     }
 
     /// Takes who exited. To be called before the snapshot that ends a window, so that the ledger tells of them, too.
@@ -57,13 +57,17 @@ impl Watcher {
 }
 
 /// Tells whose a process was that exited.
-#[derive(Default)]
 struct Belongs {
+    tree: u32,
     living: FxHashMap<u32, Living>,
     waiting: Vec<(Gone, u8)>,
 }
 
 impl Belongs {
+    fn to(tree: u32) -> Belongs {
+        Belongs { tree, living: FxHashMap::default(), waiting: Vec::new() }
+    }
+
     fn window(&mut self, gone: Vec<Gone>, window: &Window, book: &Book, slowest: &mut Slowest) {
         let groups = groups(window);
         let waiting = std::mem::take(&mut self.waiting);
@@ -90,7 +94,7 @@ impl Belongs {
     fn is_ours(
         &self,
         gone: &Gone,
-        groups: &FxHashMap<(u32, Comm), bool>,
+        groups: &FxHashMap<(u32, Comm), u32>,
         book: &Book,
     ) -> Option<bool> {
         if self.living.contains_key(&gone.pid) {
@@ -98,9 +102,9 @@ impl Belongs {
         }
         let leader = book.process(gone.pid).and_then(|process| book.task(process.leader?));
         if let Some(leader) = leader {
-            return Some(leader.followed);
+            return Some(leader.tree == self.tree);
         }
-        groups.get(&(gone.ppid, gone.comm)).copied()
+        groups.get(&(gone.ppid, gone.comm)).map(|&tree| tree == self.tree)
     }
 
     fn single(&self, gone: &Gone) -> Single {
@@ -117,7 +121,7 @@ impl Belongs {
         let mut left = READ;
         for (pid, process) in book.processes() {
             let leader = process.leader.and_then(|leader| book.task(leader));
-            let Some(leader) = leader.filter(|leader| leader.followed) else { continue };
+            let Some(leader) = leader.filter(|leader| leader.tree == self.tree) else { continue };
             let (start_ns, comm) = (leader.key.start_ns, leader.ident.comm);
             let is_same = |living: &&Living| living.start_ns == start_ns && living.comm == comm;
             let known = before.get(&pid).filter(is_same).and_then(|known| known.command.clone());
@@ -130,17 +134,17 @@ impl Belongs {
     }
 }
 
-/// Whose the exited are, by parent and name. Below a parent that has both, such as the one who takes in orphans, nobody
+/// Whose the exited are, by parent and name. Below a parent that has those of two, such as the one who takes in orphans, nobody
 /// can say.
-fn groups(window: &Window) -> FxHashMap<(u32, Comm), bool> {
-    let mut groups: FxHashMap<(u32, Comm), Option<bool>> = FxHashMap::default();
+fn groups(window: &Window) -> FxHashMap<(u32, Comm), u32> {
+    let mut groups: FxHashMap<(u32, Comm), Option<u32>> = FxHashMap::default();
     for group in window.exited.iter().filter(|group| group.processes > 0) {
         let sample = &group.sample;
-        let of =
-            groups.entry((sample.ancestors[0].tgid, sample.comm)).or_insert(Some(sample.followed));
-        *of = of.filter(|&followed| followed == sample.followed);
+        let key = (sample.ancestors[0].tgid, sample.comm);
+        let of = groups.entry(key).or_insert(Some(sample.tree));
+        *of = of.filter(|&tree| tree == sample.tree);
     }
-    groups.into_iter().filter_map(|(key, followed)| Some((key, followed?))).collect()
+    groups.into_iter().filter_map(|(key, tree)| Some((key, tree?))).collect()
 }
 
 /// A command line; `None`: there is none, or none any more.
@@ -171,9 +175,9 @@ mod tests {
     fn the_ledger_says_whose_an_exit_was() {
         let (mut window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
         let group = window.exited.iter_mut().find(|group| group.processes > 0).expect("some");
-        group.sample.followed = true;
+        group.sample.tree = 1;
         let (ppid, comm) = (group.sample.ancestors[0].tgid, group.sample.comm);
-        let (mut belongs, mut slowest) = (Belongs::default(), Slowest::default());
+        let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
         let others = Gone { resident_kib: Some(2_000_000), ..gone(70_001, 1, b"another", 900) };
         let ours = gone(70_000, ppid, comm.bytes(), 500);
         belongs.window(vec![others, ours], &window, &book, &mut slowest);
@@ -187,8 +191,8 @@ mod tests {
         }
         assert!(belongs.waiting.is_empty());
         // One of them is not ours: nobody knows which.
-        let mut both = *window.exited.iter().find(|g| g.sample.followed).expect("some");
-        both.sample.followed = false;
+        let mut both = *window.exited.iter().find(|g| g.sample.tree == 1).expect("some");
+        both.sample.tree = 2;
         window.exited.push(both);
         assert_eq!(groups(&window).get(&(ppid, comm)), None);
     }
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn the_slowest_are_ten_and_have_their_command_lines() {
         let (window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
-        let (mut belongs, mut slowest) = (Belongs::default(), Slowest::default());
+        let (mut belongs, mut slowest) = (Belongs::to(1), Slowest::default());
         let living = |command: &[u8]| Living {
             start_ns: 1,
             comm: Comm::new(b"cc1"),

@@ -254,7 +254,7 @@ fn the_tree_holds_together(event: LostEvent, one_in: u32) {
         };
         for group in window.exited.iter().filter(is_ours) {
             exited += group.processes;
-            strangers += if group.sample.followed { 0 } else { group.processes };
+            strangers += if group.sample.tree != 0 { 0 } else { group.processes };
         }
         let lost = books.ledger.lost_on_purpose() - begin;
         if exited >= 200 && lost >= 20 {

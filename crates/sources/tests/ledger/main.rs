@@ -14,6 +14,7 @@ mod calls_of_32_bits;
 mod conservation;
 mod cost;
 mod crowd;
+mod followed;
 mod full_tables;
 mod herds;
 mod hotplug;

@@ -1,5 +1,7 @@
 //! Why tasks go to another CPU: one scripted task for each cause, and the kernel's own count.
 
+mod rare;
+
 use exactop_model::on_demand::moves::{Cause, MoveWindow};
 use exactop_sources::on_demand::moves::{Moves, Options};
 use exactop_workloads::workloads::{ForkStorm, Spin};

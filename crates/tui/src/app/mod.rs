@@ -312,6 +312,11 @@ impl App {
         self.failure = Some(why);
     }
 
+    /// Whether the frame on the screen is an old one, since no other could be had.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// Restricts rows to a user, as asked for by [`Action::LookUpUser`]. `uid`: what the host
     /// found.
     pub fn set_user(&mut self, text: &str, uid: Option<u32>) {

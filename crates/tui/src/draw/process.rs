@@ -219,6 +219,10 @@ impl View<'_> {
     /// The CPUs the process ran on, the most used first. Known from the window after the page
     /// was opened.
     fn runs_on(&self) -> Option<Line<'static>> {
+        // In a recording somebody else's may be told.
+        if self.frame.watch.is_some_and(|watched| watched != self.row.key.tgid) {
+            return None;
+        }
         let all = self.frame.cpus.iter().filter_map(|c| {
             let time = &c.account.time;
             Some((time.cpu, time.watched_ns?, time.watched_dispatches))

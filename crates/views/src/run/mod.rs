@@ -226,11 +226,11 @@ fn waited(tree: &Tree) -> String {
 }
 
 fn ran_on(tree: &Tree) -> Option<String> {
-    let total: u64 = tree.cpus.values().sum();
+    let total: u64 = tree.cpus.iter().flat_map(|cpus| cpus.values()).sum();
     let share = |(cpu, ns): (&u32, &u64)| {
         format!("cpu{cpu} {:.1} %", 100.0 * *ns as f64 / total.max(1) as f64)
     };
-    let shares: Vec<String> = tree.cpus.iter().map(share).collect();
+    let shares: Vec<String> = tree.cpus.iter().flatten().map(share).collect();
     let migrations = tree
         .delta
         .get(Counter::Migrations)
@@ -334,8 +334,10 @@ fn tree_json(tree: &Tree) -> Value {
         .collect();
     let errors: serde_json::Map<String, Value> =
         tree.errors.nonzero().map(|(kind, n)| (kind.id().into(), n.into())).collect();
-    let cpus: Vec<Value> =
-        tree.cpus.iter().map(|(cpu, ns)| json!({ "cpu": cpu, "run_ns": ns })).collect();
+    let cpus: Option<Vec<Value>> = tree
+        .cpus
+        .as_ref()
+        .map(|cpus| cpus.iter().map(|(cpu, ns)| json!({ "cpu": cpu, "run_ns": ns })).collect());
     json!({
         "life_ns": tree.life_ns,
         "counters": counters,

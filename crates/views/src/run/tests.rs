@@ -44,7 +44,7 @@ fn report() -> RunReport {
             lost: 2,
             max_resident_kib: Some(5000),
         }),
-        cpus: [(0, 6_000_000_000), (1, 2_720_000_000)].into(),
+        cpus: Some([(0, 6_000_000_000), (1, 2_720_000_000)].into()),
         ..Tree::default()
     };
     RunReport {

@@ -1,10 +1,13 @@
-//! What is recorded goes on to a store as windows close: what is set for that, and what is said of it.
+//! What is recorded goes on to a store or into files as windows close: what is set for that, and what is said of it.
 
-use super::settings::{length, Record};
+use super::settings::{some_length, Record};
 use crate::failure::{complain, Failure};
+use crate::options::parse::MOST_GROUPS;
 use crate::options::time::shown;
-use exactop_export::clickhouse::{Address, Client, Exporter, Log, Login, News, Pace, Patience};
-use exactop_export::GROUPS;
+use exactop_export::clickhouse::{Address, Client, Login, Patience};
+use exactop_export::onward::{Exporter, Log, News, Onto, Pace};
+use exactop_export::{Objects, Shelf, GROUPS};
+use exactop_files::{Directory, FileError};
 use exactop_metrics::Exporting;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -12,6 +15,9 @@ use std::time::Duration;
 
 /// At the end so long is waited for a store.
 const LAST: Duration = Duration::from_secs(2);
+
+/// A database that nobody named.
+const DATABASE: &str = "exactop";
 
 /// Where recorded windows go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,8 +31,8 @@ pub struct Export {
     pub login: Option<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
-    #[serde(with = "length")]
-    pub every: Duration,
+    #[serde(with = "some_length", skip_serializing_if = "Option::is_none")]
+    pub every: Option<Duration>,
     pub groups: usize,
 }
 
@@ -34,47 +40,152 @@ impl Default for Export {
     fn default() -> Export {
         Export {
             to: None,
-            database: "exactop".into(),
+            database: DATABASE.into(),
             login: None,
             ca: None,
-            every: Duration::from_secs(60),
+            every: None,
             groups: GROUPS,
         }
     }
+}
+
+/// What `to` says.
+enum To {
+    Clickhouse(Address),
+    Directory(PathBuf),
+    Server(Address),
+}
+
+impl To {
+    /// `https://STORE`, `clickhouse:https://STORE`, `parquet:DIR` or `parquet:https://SERVER/DIR`.
+    fn read(text: &str) -> Result<To, String> {
+        let address = |url: &str| Address::read(url).map_err(|error| error.to_string());
+        match text.split_once(':') {
+            Some(("parquet", "")) => Err("parquet: takes a directory or a URL behind it".into()),
+            Some(("parquet", url)) if is_of_http(url) => address(url).map(To::Server),
+            Some(("parquet", url)) if url.contains("://") => {
+                Err(format!("'{url}': files go to a directory, or by PUT to https://HOST/DIR"))
+            }
+            Some(("parquet", dir)) => std::path::absolute(dir)
+                .map(To::Directory)
+                .map_err(|error| format!("no directory is called '{dir}': {error}")),
+            Some(("clickhouse", url)) => address(url).map(To::Clickhouse),
+            _ => match address(text) {
+                Err(why) => Err(format!("{why}, or parquet:DIR for files")),
+                address => address.map(To::Clickhouse),
+            },
+        }
+    }
+}
+
+/// Whether it is an address of a server that may take files.
+fn is_of_http(url: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 impl Export {
     /// Whether it can be done at all; no file is looked at.
     pub fn check(&self, record: &Record) -> Result<(), (&'static str, String)> {
         let Some(to) = &self.to else { return Ok(()) };
-        Address::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
+        let to = To::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
         if !record.enabled {
             let what = ": what is sent is what is recorded: it takes record.enabled";
             return Err(("export.to", what.into()));
         }
+        let others = match to {
+            To::Directory(_) => [self.login.is_some(), self.ca.is_some(), self.is_of_a_database()],
+            To::Server(_) => [false, false, self.is_of_a_database()],
+            To::Clickhouse(_) => [false; 3],
+        };
+        let keys = ["export.login", "export.ca", "export.database"];
+        if let Some((key, _)) = keys.into_iter().zip(others).find(|(_, is_set)| *is_set) {
+            return Err((key, " is not about where export.to goes: take it away".into()));
+        }
         match self.groups {
-            1..=100_000 => Ok(()),
-            n => Err(("export.groups", format!(" is {n}: 1 to 100000 groups can have rows"))),
+            1..=MOST_GROUPS => Ok(()),
+            n => {
+                Err(("export.groups", format!(" is {n}: 1 to {MOST_GROUPS} groups can have rows")))
+            }
         }
     }
 
-    /// The store's port.
-    pub fn port(&self) -> Option<u16> {
-        Some(Address::read(self.to.as_ref()?).ok()?.port())
+    fn is_of_a_database(&self) -> bool {
+        self.database != DATABASE
     }
 
-    /// Who speaks to the store, with what files say of it; `None`: nothing is sent.
+    fn goal(&self) -> Option<To> {
+        To::read(self.to.as_ref()?).ok()
+    }
+
+    /// How often: a store takes many inserts, and files of a minute are many files.
+    pub fn every(&self) -> Duration {
+        let usual = match self.goal() {
+            Some(To::Directory(_) | To::Server(_)) => 600,
+            _ => 60,
+        };
+        self.every.unwrap_or(Duration::from_secs(usual))
+    }
+
+    /// The other end's port.
+    pub fn port(&self) -> Option<u16> {
+        match self.goal()? {
+            To::Clickhouse(address) | To::Server(address) => Some(address.port()),
+            To::Directory(_) => None,
+        }
+    }
+
+    /// The directory beneath which has to be written.
+    pub fn written(&self) -> Option<PathBuf> {
+        match self.goal()? {
+            To::Directory(path) => Some(fenced(&path)),
+            _ => None,
+        }
+    }
+
+    /// Who takes it, with what files say of that; `None`: nothing is sent.
     ///
     /// # Errors
-    /// A file cannot be read or used, or a password would go in the clear.
-    pub fn client(&self) -> Result<Option<Client>, Failure> {
-        let Some(to) = &self.to else { return Ok(None) };
+    /// A file cannot be read or used, a password would go in the clear, or others could change what is written.
+    pub fn onto(&self) -> Result<Option<Onto>, Failure> {
+        let Some(goal) = self.goal() else { return Ok(None) };
         let wrong = |error| Failure::usage(format!("[export]: {error}"));
         let login = self.login.as_deref().map(Login::read).transpose().map_err(wrong)?;
-        let address = Address::read(to).map_err(wrong)?;
-        let ca = self.ca.as_deref();
-        Client::new(address, &self.database, login, ca, Patience::ONCE).map(Some).map_err(wrong)
+        let (ca, once) = (self.ca.as_deref(), Patience::ONCE);
+        Ok(Some(match goal {
+            To::Clickhouse(address) => {
+                let client = Client::new(address, &self.database, login, ca, once);
+                Onto::Clickhouse(Box::new(client.map_err(wrong)?))
+            }
+            To::Server(address) => {
+                let objects = Objects::new(&address, login.as_ref(), ca, once).map_err(wrong)?;
+                Onto::Files(Shelf::There(Box::new(objects)))
+            }
+            To::Directory(path) => match Directory::ours(&path) {
+                // One that is missing may come; what others can change stays so.
+                Ok(_) | Err(FileError::Io { .. }) => Onto::Files(Shelf::Here(path)),
+                Err(error) => return Err(Failure::usage(format!("[export]: {error}"))),
+            },
+        }))
     }
+}
+
+/// What a fence has to leave open so that a directory can be written to: itself. Where it is missing or on a disk of its own,
+/// which may be mounted anew, that is the directory above what is there or above where the disk is mounted.
+fn fenced(dir: &Path) -> PathBuf {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).map(|there| there.dev()).ok();
+    let there = dir.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
+    let on = device(there);
+    let mounted = there.ancestors().take_while(|path| device(path) == on).last().unwrap_or(there);
+    let above = match mounted.parent() {
+        // On the disk of all others.
+        None if there == dir => return dir.into(),
+        None => there.parent(),
+        above => above,
+    };
+    // Never everything.
+    let within = |path: &&Path| path.parent().is_some();
+    above.filter(within).or(Some(there)).filter(within).unwrap_or(dir).into()
 }
 
 /// Sends, where that is set.
@@ -86,14 +197,14 @@ impl Exported {
     /// # Errors
     /// How far it is has no place beside the log.
     pub fn start(
-        client: Option<Client>,
+        onto: Option<Onto>,
         dir: Option<&Path>,
         export: &Export,
     ) -> Result<Exported, Failure> {
-        let Some((client, dir)) = client.zip(dir) else { return Ok(Exported(None)) };
-        let (pace, groups) = (Pace::every(export.every), export.groups);
+        let Some((onto, dir)) = onto.zip(dir) else { return Ok(Exported(None)) };
+        let (pace, groups) = (Pace::every(export.every()), export.groups);
         let log = Log { path: dir.into(), groups, pace };
-        Ok(Exported(Some(Exporter::start(client, log).map_err(Failure::failed)?)))
+        Ok(Exported(Some(Exporter::start(onto, log).map_err(Failure::failed)?)))
     }
 
     /// Says on standard error what there is to know, a line each.
@@ -134,18 +245,52 @@ impl Exported {
 fn words(news: &News) -> String {
     match news {
         News::Away(why) => format!("export: {why}; it is tried again, windows wait in the log"),
-        News::Again => "export: all that was recorded is in the store again".into(),
+        News::Again => "export: all that was recorded is there again".into(),
         News::Lost { from_wall_ns, to_wall_ns, length_ns } => {
             let now = crate::options::time::now();
             let (from, to) = (shown(*from_wall_ns, &now), shown(*to_wall_ns, &now));
             let length = length_ns
                 .map_or(String::new(), |ns| format!(" ({} s)", Duration::from_nanos(ns).as_secs()));
-            format!("export: the log lost what it had from {from} to {to}{length} before it was sent: that is a gap in the store")
+            format!("export: the log lost what it had from {from} to {to}{length} before it was sent: that is a gap there")
         }
         News::LeftOut(sent) => {
             let what = sent.to_string();
             let what = what.split_once(", ").map_or(&*what, |(_, what)| what);
             format!("export: {what}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_it_goes_is_one_text() {
+        let read = |text| To::read(text);
+        assert!(matches!(read("https://s:8443"), Ok(To::Clickhouse(_))));
+        assert!(matches!(read("clickhouse:http://s"), Ok(To::Clickhouse(_))));
+        assert!(matches!(read("parquet:https://s/books"), Ok(To::Server(_))));
+        let is = |text, path: &str| matches!(read(text), Ok(To::Directory(dir)) if dir == Path::new(path));
+        assert!(is("parquet:/srv/a:b/", "/srv/a:b/") && is("parquet:/", "/"));
+        assert!(matches!(read("parquet:books"), Ok(To::Directory(dir)) if dir.is_absolute()));
+        for wrong in ["", "/srv/books", "parquet:", "parquet", "parquet:s3://b", "s:8443"] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_more_is_left_open_than_has_to_be() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let there = dir.path();
+        let root = fenced(Path::new("/proc/self"));
+        assert_eq!(root, Path::new("/proc/self"), "never all of it");
+        assert_eq!(fenced(Path::new("/exactop-is/nowhere")), Path::new("/exactop-is/nowhere"));
+        let is_on_its_own = fenced(there) != there;
+        // One that is missing may be on a disk that is mounted later, on what is there.
+        if !is_on_its_own {
+            assert_eq!(fenced(&there.join("books")), there.parent().expect("a directory above"));
+            assert_eq!(fenced(&there.join("a/b/c")), there.parent().expect("a directory above"));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! them on a socket and as metrics, and records.
 //!
 //! `settings` is what is set, `serving` the loop, `on_demand` what is attached while somebody looks,
-//! `kept` what is recorded, `exporting` what goes on to a store, `published` what metrics count, `supervisor` what systemd is told.
+//! `kept` what is recorded, `exporting` what goes on to a store or into files, `published` what metrics count, `supervisor` what systemd is told.
 
 mod exporting;
 mod kept;
@@ -43,11 +43,12 @@ Examples:
   exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
   exactop daemon --metrics 127.0.0.1:9464    and a page for Prometheus
   exactop daemon --export https://store:8443 and send what is recorded to ClickHouse (docs/fleet.md)
+  exactop daemon --export parquet:/srv/books and write it as Parquet, every ten minutes
   exactop daemon --check                     say what is set, and start nothing
   exactop --source daemon                    the live view on it, for the group 'exactop'
 
-Settings are in /etc/exactop/config.toml (docs/service.md); an option goes before them. SIGHUP reads them
-anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
+Settings are in /etc/exactop/config.toml, which says what each is (so does docs/service.md); an option goes before
+them. SIGHUP reads them anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
 
 /// Where settings are unless someone says otherwise.
 const CONFIG: &str = "/etc/exactop/config.toml";
@@ -67,8 +68,9 @@ pub struct DaemonArgs {
     /// Send metrics there, as OTLP over HTTP [default: nowhere]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
-    /// Send what is recorded there as windows close: a ClickHouse, https://HOST:8443 [default: nowhere]
-    #[arg(long, value_name = "URL")]
+    /// Send what is recorded there as windows close: a ClickHouse, https://HOST:8443, or files, parquet:DIR or
+    /// parquet:https://HOST/DIR [default: nowhere]
+    #[arg(long, value_name = "URL|parquet:DIR")]
     export: Option<String>,
     /// The settings [default: /etc/exactop/config.toml, if it is there]
     #[arg(long, value_name = "FILE")]
@@ -112,7 +114,7 @@ impl DaemonArgs {
 pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let settings = typed.settings()?;
     // With the rights it has now: a password is in a file that others cannot read.
-    let store = settings.export.client()?;
+    let onto = settings.export.onto()?;
     if typed.check {
         return print(settings.told());
     }
@@ -137,7 +139,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let dir = recorder.as_ref().map(|(_, dir)| dir.clone());
     let recorder = recorder.map(|(recorder, _)| recorder);
     let published = Published::start(&settings)?;
-    let exported = Exported::start(store, dir.as_deref(), &settings.export)?;
+    let exported = Exported::start(onto, dir.as_deref(), &settings.export)?;
     let latest = Latest::default();
     let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
     let session = session.tapped(Box::new(tap));
@@ -190,7 +192,9 @@ fn recorder(settings: &Settings) -> Result<Option<(Shared, PathBuf)>, Failure> {
 /// Gives up the rights that it took. The settings are read again; the socket is taken away at the
 /// end.
 fn give_up(settings: &Settings, typed: &DaemonArgs, dir: Option<&Path>, origin: rights::Origin) {
-    let written: Vec<&Path> = dir.into_iter().chain(above(&settings.socket)).collect();
+    let exported = settings.export.written();
+    let written = dir.into_iter().chain(above(&settings.socket)).chain(exported.as_deref());
+    let written: Vec<&Path> = written.collect();
     let config = typed.config.as_deref().unwrap_or(Path::new(CONFIG));
     // Where it is, and where a link leads.
     let real = std::fs::canonicalize(config).ok();

@@ -20,6 +20,9 @@ use std::time::Duration;
 /// Whoever asks waits so long for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// At its end a collector has so long to take the last report.
+const LAST: Duration = Duration::from_secs(2);
+
 /// What came is counted at least so often.
 const COUNTED_NS: u64 = 10_000_000_000;
 
@@ -168,17 +171,37 @@ impl Published {
         let Some(counting) = &mut self.0 else { return };
         let Some(sender) = &counting.sender else { return };
         let error = sender.status().error;
-        if error != counting.told {
-            match &error {
-                Some(error) => complain(&format!("metrics are not taken: {error}")),
-                None => complain("metrics are taken again"),
-            }
-            counting.told = error;
+        counting.tell(error);
+    }
+
+    /// Sends what came since the last report, if the collector takes it at once.
+    pub fn finish(self, exported: &Exported) {
+        let Some(mut counting) = self.0 else { return };
+        let Some(sender) = counting.sender.take() else { return };
+        counting.count();
+        if counting.metrics.boundary_ns().is_none() {
+            return;
         }
+        counting.metrics.set_exporting(exported.told(counting.begun_ns));
+        let report = counting.told(&What::Report);
+        // Whoever asks just now is not answered any more.
+        counting.asked = channel().1;
+        let error = sender.finish(report, LAST).error;
+        counting.tell(error);
     }
 }
 
 impl Counting {
+    fn tell(&mut self, error: Option<String>) {
+        if error != self.told {
+            match &error {
+                Some(error) => complain(&format!("metrics are not taken: {error}")),
+                None => complain("metrics are taken again"),
+            }
+            self.told = error;
+        }
+    }
+
     /// Counts what came since the last time.
     fn count(&mut self) {
         let Some(now) = self.merged.take() else { return };

@@ -13,7 +13,7 @@ use exactop_model::escape::harmless;
 use exactop_model::{Book, Needs, Row, Snapshot, Tap};
 use exactop_service::{Notice, Server, SHORTEST_NS};
 use exactop_sources::session::Session;
-use exactop_sources::Request;
+use exactop_sources::{Followed, Request};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
@@ -49,6 +49,7 @@ pub struct Serving {
     kept: Kept,
     published: Published,
     exported: Exported,
+    followed: Vec<Followed>,
     in_force: Settings,
 }
 
@@ -62,7 +63,16 @@ impl Serving {
         (published, exported): (Published, Exported),
         in_force: Settings,
     ) -> Serving {
-        Serving { session, latest, server, kept, published, exported, in_force }
+        Serving {
+            session,
+            latest,
+            server,
+            kept,
+            published,
+            exported,
+            followed: Vec::new(),
+            in_force,
+        }
     }
 
     /// Serves until a signal ends it; SIGHUP has `settings` read anew.
@@ -109,9 +119,22 @@ impl Serving {
         at_ns.is_some_and(|at_ns| exactop_service::now_ns().saturating_sub(at_ns) < SHORTEST_NS)
     }
 
+    /// Has those followed who ask for it by now.
+    fn follow(&mut self) {
+        let followed = self.server.followed();
+        if followed == self.followed {
+            return;
+        }
+        match self.session.follow(&followed) {
+            Ok(()) => self.followed = followed,
+            Err(why) => self.server.follows_nobody(&why.to_string()),
+        }
+    }
+
     /// Ends a window, for whoever wants it.
     fn end_window(&mut self) -> Result<(), Failure> {
         let t0_ns = self.session.book().at_ns();
+        self.follow();
         let wanted = self.server.wanted();
         let needs = wanted.needs | NEEDS.without(Needs::SPLIT.with(Needs::INTERRUPTS));
         let request = Request { needs, watch: wanted.watch, interval_ns: None };
@@ -148,12 +171,13 @@ impl Serving {
         }
     }
 
-    /// The last window, and the recording's end.
+    /// The last window, the recording's end, and what others are to be sent of it.
     pub fn finish(mut self) {
         if let Err(failure) = self.end_window() {
             complain(&words_of("cannot end the last window", &failure));
         }
         self.kept.finish(&mut self.session);
+        self.published.finish(&self.exported);
         self.exported.finish();
     }
 }

@@ -191,7 +191,11 @@ impl Settings {
 
     /// As a file that sets just that.
     pub fn told(&self) -> String {
-        toml::to_string(self).expect("settings are plain values")
+        let mut told = self.clone();
+        if told.export.to.is_some() {
+            told.export.every = Some(told.export.every());
+        }
+        toml::to_string(&told).expect("settings are plain values")
     }
 
     /// What of these takes a restart, where others are in force.
@@ -260,7 +264,7 @@ fn in_units(amount: u64, units: &[(&str, u64)]) -> String {
     })
 }
 
-pub(super) mod length {
+mod length {
     use super::*;
 
     const UNITS: [(&str, u64); 5] =
@@ -272,6 +276,19 @@ pub(super) mod length {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         text(from, stretch)
+    }
+}
+
+/// A length of time, if anybody set it.
+pub(super) mod some_length {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(length: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+        super::length::serialize(&length.unwrap_or_default(), to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+        text(from, stretch).map(Some)
     }
 }
 
@@ -390,7 +407,7 @@ mod tests {
         settings.metrics.zero_for = Duration::from_secs(60);
         settings.otlp.url = Some("http://here:4318".into());
         settings.export.to = Some("https://store:8443".into());
-        settings.export.every = Duration::from_secs(120);
+        settings.export.every = Some(Duration::from_secs(120));
         assert_eq!(read(settings.told().as_bytes()), Ok(settings));
     }
 

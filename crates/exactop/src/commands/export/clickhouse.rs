@@ -30,42 +30,62 @@ pub struct ClickhouseArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Groups of a window that have a row of their own, beside ~other
-    #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::number::<usize>)]
+    #[arg(long, value_name = "N", default_value_t = GROUPS, value_parser = parse::groups)]
     groups: usize,
-    /// How long a store that is away is asked again
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
-    patience: Duration,
 }
 
 /// Whom to ask, and whom to believe.
 #[derive(Debug, Args)]
 pub struct StoreArgs {
-    /// The database that has the tables
-    #[arg(long, value_name = "NAME", default_value = "exactop")]
-    database: String,
+    /// The database that has the tables [default: exactop]
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
     /// A file with NAME:PASSWORD that others cannot read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
     /// A file of certificates (PEM) to believe [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// How long a store that is away is asked again [default: 5m]
+    #[arg(long, value_name = "TIME", value_parser = time::stretch)]
+    patience: Option<Duration>,
 }
 
+/// The database that has the tables.
+const DATABASE: &str = "exactop";
+/// How long a store that is away is asked again.
+const ASKED_AGAIN: Duration = Duration::from_secs(300);
+
 impl StoreArgs {
-    /// Whether a file is named.
-    pub fn is_said(&self) -> bool {
-        self.login.is_some() || self.ca.is_some()
+    /// Nothing is said of a store where there is none.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn nothing(&self) -> Result<(), Failure> {
+        let is_said = [
+            self.database.is_some(),
+            self.login.is_some(),
+            self.ca.is_some(),
+            self.patience.is_some(),
+        ];
+        match is_said.contains(&true) {
+            false => Ok(()),
+            true => Err(Failure::usage(
+                "--database, --login, --ca and --patience are about a store, and none is named: write https://HOST:8443",
+            )),
+        }
     }
 
     /// Who speaks to the store there.
     ///
     /// # Errors
     /// A file cannot be read, or a password would go in the clear.
-    pub fn client(&self, address: Address, patience: Duration) -> Result<Client, Failure> {
+    pub fn client(&self, address: Address) -> Result<Client, Failure> {
         let login = self.login.as_deref().map(Login::read).transpose().map_err(Failure::failed)?;
-        let patience = Patience { all: patience, ..Patience::default() };
-        Client::new(address, &self.database, login, self.ca.as_deref(), patience)
-            .map_err(Failure::failed)
+        let usual = Patience::default();
+        let patience = Patience { all: self.patience.unwrap_or(ASKED_AGAIN), ..usual };
+        let database = self.database.as_deref().unwrap_or(DATABASE);
+        Client::new(address, database, login, self.ca.as_deref(), patience).map_err(Failure::failed)
     }
 }
 
@@ -79,7 +99,7 @@ pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
     stretch::check(typed.time.as_deref(), &now)?;
     let address = Address::read(&typed.to).map_err(Failure::usage)?;
     let port = address.port();
-    let client = typed.store.client(address, typed.patience)?;
+    let client = typed.store.client(address)?;
     let beside = Beside { readable: &[&path], connects: &[port], ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;

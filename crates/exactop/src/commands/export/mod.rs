@@ -12,13 +12,13 @@ use exactop_recording::Recording;
 /// What `--help` ends with.
 pub const NOTES: &str = "\
 Examples:
-  exactop export parquet -t 'yesterday 00:00+24h' --to cpu
+  TZ=UTC exactop export parquet -t 'yesterday 00:00+24h' --to cpu
   duckdb -c \"select comm, sum(run_ns) from 'cpu/*/rows.parquet' group by comm order by 2 desc\"
   exactop export clickhouse --to https://store:8443 --login /etc/exactop/store
 
 Parquet: for each day (UTC) there is a directory, day=YYYY-MM-DD, with accounts.parquet, rows.parquet, groups.parquet and
-charges.parquet; files of an earlier export of the same day are replaced. docs/recording.md has the columns. A URL is that of a
-server that takes PUT, such as WebDAV: https://files/books/HOST.
+charges.parquet. Files of an earlier export of the same day are replaced, unless they have windows that this one has not (--replace:
+even then). docs/recording.md has the columns. A URL is that of a server that takes PUT, such as WebDAV: https://files/books/HOST.
 
 ClickHouse: the tables of fleet/schema.sql. What the store has is not sent again. docs/fleet.md has more.";
 

@@ -9,7 +9,7 @@ use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::{Address, Login, Patience};
-use exactop_export::{Files, Objects};
+use exactop_export::{Files, Objects, Replacing};
 use exactop_files::Directory;
 use exactop_model::escape::harmless;
 use exactop_recording::Recording;
@@ -28,6 +28,9 @@ pub struct ParquetArgs {
     /// Where to: a directory, made if it is not there, or https://HOST/DIR of a server that takes PUT
     #[arg(short, long, visible_alias = "to", value_name = "DIR|URL")]
     output: PathBuf,
+    /// Replace files of a day even if they have windows that this export has not
+    #[arg(long)]
+    replace: bool,
     /// Of a URL: a file with NAME:PASSWORD that others cannot read
     #[arg(long, value_name = "FILE")]
     login: Option<PathBuf>,
@@ -57,7 +60,7 @@ impl ParquetArgs {
             let into = Directory::open_or_make(&self.output).map_err(Failure::failed)?;
             return Ok(Target::Here(&self.output, into));
         };
-        if !url.starts_with("http") {
+        if !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)) {
             return Err(Failure::usage(format!(
                 "--to {}: files go to a directory, or by PUT to https://HOST/DIR; of others' stores 'rclone' and \
                  'aws s3 sync' copy a directory",
@@ -95,7 +98,11 @@ pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
         Target::Here(_, into) => &mut &*into,
         Target::There(objects, _) => &mut **objects,
     };
-    let exported = exactop_export::export(recording, when, files).map_err(Failure::failed)?;
+    let exported = match typed.replace {
+        true => exactop_export::export(recording, when, &mut Replacing(files)),
+        false => exactop_export::export(recording, when, files),
+    };
+    let exported = exported.map_err(Failure::failed)?;
     if exported.windows == 0 {
         return Err(nothing());
     }

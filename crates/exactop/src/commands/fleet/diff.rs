@@ -3,7 +3,7 @@
 use super::complain_of;
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
-use crate::options::time::{self, now, piece, shown};
+use crate::options::time::{now, piece, shown};
 use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
@@ -12,20 +12,24 @@ use exactop_fleet::{Books, By, FleetError, Parquet, Store};
 use exactop_recording::{Recording, When};
 use exactop_sums::{By as OneBy, Least, Per as OnePer};
 use std::path::Path;
-use std::time::Duration;
 
 /// What is asked of the books of many machines alone.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Of many machines")]
 pub struct ManyArgs {
     /// Text in the names of hosts on which something was changed: held against what changed on all others
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, value_parser = text)]
     changed: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
-    /// How long a store that is away is asked again
-    #[arg(long, value_name = "TIME", default_value = "5m", value_parser = time::stretch)]
-    patience: Duration,
+}
+
+/// Some of a name: nothing is in every one.
+fn text(text: &str) -> Result<String, String> {
+    match text {
+        "" => Err("write some text that is in the names of some hosts".into()),
+        text => Ok(text.into()),
+    }
 }
 
 /// Where one side is.
@@ -48,20 +52,28 @@ impl ManyArgs {
         };
         let address = Address::read(url).map_err(Failure::usage)?;
         let port = address.port();
-        Ok(Place::Store(Box::new(self.store.client(address, self.patience)?), port))
+        Ok(Place::Store(Box::new(self.store.client(address)?), port))
     }
 
-    /// Whether something was asked that a recording of one machine does not have.
+    /// Nothing is asked that a recording of one machine does not have.
     ///
     /// # Errors
-    /// It was.
+    /// It is.
     pub fn nothing(&self) -> Result<(), Failure> {
-        match self.changed.is_some() || self.store.is_said() {
+        match self.changed.is_some() {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--changed, --login and --ca are about the books of many machines, and these are recordings of one",
+                "--changed is about the books of many machines, and these are recordings of one",
             )),
         }
+    }
+
+    /// Nothing is said of a store where there is none.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn no_store(&self) -> Result<(), Failure> {
+        self.store.nothing()
     }
 }
 
@@ -93,8 +105,14 @@ impl<'a> Place<'a> {
             }
             Place::Path(path) => path,
         };
-        let Ok(books) = Parquet::open(path) else { return Ok(None) };
-        if Recording::open(path).is_ok() {
+        let (books, is_of_one) = (Parquet::open(path), Recording::open(path).is_ok());
+        let books = match books {
+            Ok(books) => books,
+            Err(FleetError::Nothing { .. }) => return Ok(None),
+            Err(_) if is_of_one || !path.is_dir() => return Ok(None),
+            Err(error) => return Err(Failure::failed(error)),
+        };
+        if is_of_one {
             return Err(Failure::usage(format!(
                 "{}: a recording of one machine and accounts.parquet of many are in it: name one of them",
                 path.display()

@@ -70,6 +70,12 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
         Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
         None => When::default(),
     };
+    if typed.from.to_str().is_some_and(|text| text.contains("://")) {
+        return Err(Failure::usage(
+            "--from: a report is made of a directory ('exactop export parquet --to DIR/HOST'); of a store 'exactop fleet check' \
+             and 'exactop diff' tell, and fleet/queries and fleet/dashboards",
+        ));
+    }
     let into = typed.output.as_deref().map(above);
     let (readable, written) = ([&*typed.from], into.as_deref());
     let beside = Beside { readable: &readable, written: written.as_slice(), ..Beside::default() };

@@ -178,7 +178,9 @@ fn windows(
     signals: &Signals,
     interval: Duration,
 ) -> Result<(), Failure> {
-    let request = Request { needs: NEEDS, watch: None, interval_ns: None };
+    // A daemon measures what is asked for until the next question is due.
+    let interval_ns = u64::try_from(interval.as_nanos()).ok();
+    let request = Request { needs: NEEDS, watch: None, interval_ns };
     let started = Instant::now();
     let mut due = started;
     // Names of everyone once; from then on of those who do something.

@@ -3,11 +3,12 @@
 use super::condition::{Condition, Sched};
 use super::relay;
 use super::user::{answer, User};
-use super::wait_for_group::{self, Waiting};
+use super::waiting::{self, Waiting};
 use super::{ours, RunArgs};
 use crate::descriptors;
 use crate::failure::Failure;
 use exactop_cgroups::Entrance;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -17,7 +18,8 @@ use std::process::{Child, Command as Process};
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Starts it, in the group that `entrance` leads to; `signals` are those it takes from then on.
+/// Starts it, in the group that `entrance` leads to; `signals` are those it takes from then on. With
+/// `--gate`, `at_gate` is called when someone has opened it, and before the command begins.
 ///
 /// # Errors
 /// With the exit status that says which kind.
@@ -26,40 +28,46 @@ pub fn start(
     condition: &Condition,
     entrance: Option<Entrance>,
     signals: relay::Child,
+    at_gate: impl FnOnce(),
 ) -> Result<Child, Failure> {
+    let (doors, scope) = match entrance {
+        Some(Entrance::Doors(doors)) => (doors, None),
+        Some(Entrance::Taken(scope)) => (Vec::new(), Some(scope)),
+        None => (Vec::new(), None),
+    };
+    let pair = |wanted: bool| wanted.then(waiting::pair).transpose().map_err(ours);
+    let (for_group, joining) = pair(scope.is_some())?.unzip();
+    let (for_gate, gate) = pair(typed.gate)?.unzip();
+    let mut process = prepare(typed, condition, Steps { doors, joining, gate, signals })?;
     let name = typed.command.first().map(|name| name.to_string_lossy());
-    let why = |error| why(name.as_deref().unwrap_or_default(), &error);
-    match entrance {
-        Some(Entrance::Taken(scope)) => {
-            let (summoner, waiting) = wait_for_group::pair().map_err(ours)?;
-            let mut process = prepare(typed, condition, Vec::new(), Some(waiting), signals)?;
-            std::thread::scope(|threads| {
-                let served = threads.spawn(|| summoner.serve(scope));
-                let child = process.spawn();
-                // With it goes our copy of the child's ends, or the other would wait for ever.
-                drop(process);
-                match served.join() {
-                    Ok(Ok(())) => child.map_err(why),
-                    Ok(Err(refused)) => Err(ours(refused)),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            })
+    std::thread::scope(|threads| {
+        let spawned = threads.spawn(move || process.spawn());
+        let taken_in = match for_group.zip(scope) {
+            Some((summoner, scope)) => summoner.serve(|pid| scope.take_in(pid)).map_err(ours),
+            None => Ok(()),
+        };
+        // Who was not taken in does not come to the gate.
+        if let Some(summoner) = for_gate.filter(|_| taken_in.is_ok()) {
+            let Ok(()) = summoner.serve(|_| -> Result<(), Infallible> {
+                at_gate();
+                Ok(())
+            });
         }
-        Some(Entrance::Doors(doors)) => {
-            prepare(typed, condition, doors, None, signals)?.spawn().map_err(why)
-        }
-        None => prepare(typed, condition, Vec::new(), None, signals)?.spawn().map_err(why),
-    }
+        let child = spawned.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        taken_in.and(child.map_err(|error| why(name.as_deref().unwrap_or_default(), &error)))
+    })
+}
+
+/// What the child and we do together.
+struct Steps {
+    doors: Vec<File>,
+    joining: Option<Waiting>,
+    gate: Option<Waiting>,
+    signals: relay::Child,
 }
 
 /// Everything but the fork.
-fn prepare(
-    typed: &RunArgs,
-    condition: &Condition,
-    doors: Vec<File>,
-    waiting: Option<Waiting>,
-    signals: relay::Child,
-) -> Result<Process, Failure> {
+fn prepare(typed: &RunArgs, condition: &Condition, steps: Steps) -> Result<Process, Failure> {
     let (program, arguments) = typed
         .command
         .split_first()
@@ -78,15 +86,12 @@ fn prepare(
         process.current_dir(dir);
     }
     let before = Before {
-        doors,
-        waiting,
+        steps,
         nice: condition.niceness().map(|(nice, _)| nice),
         cpus: condition.cpus.clone().map(|cpus| cpus.0),
         sched: condition.sched,
         user,
         no_new_privs: typed.no_new_privs,
-        gate: typed.gate,
-        signals,
     };
     // SAFETY: between fork and exec only system calls are made; nothing is allocated.
     unsafe { process.pre_exec(move || before.run()) };
@@ -126,23 +131,21 @@ const STEPS: [&str; 7] = [
 
 /// What the child does before it becomes the command.
 struct Before {
-    doors: Vec<File>,
-    waiting: Option<Waiting>,
+    steps: Steps,
     nice: Option<i32>,
     cpus: Option<Vec<usize>>,
     sched: Option<Sched>,
     user: Option<User>,
     no_new_privs: bool,
-    gate: bool,
-    signals: relay::Child,
 }
 
 impl Before {
     fn run(&self) -> io::Result<()> {
-        marked(7, self.signals.first())?;
+        let Steps { doors, joining, gate, signals } = &self.steps;
+        marked(7, signals.first())?;
         marked(7, descriptors::put_back())?;
-        marked(1, self.doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
-        marked(1, self.waiting.as_ref().map_or(Ok(()), Waiting::wait))?;
+        marked(1, doors.iter().try_for_each(|door| (&*door).write_all(b"0")))?;
+        marked(1, joining.as_ref().map_or(Ok(()), Waiting::wait))?;
         if let Some(sched) = self.sched {
             let (policy, priority) = sched.numbers();
             let parameters = libc::sched_param { sched_priority: priority };
@@ -160,16 +163,17 @@ impl Before {
         }
         if let Some(user) = &self.user {
             marked(5, user.become_them())?;
-            marked(7, self.signals.stay_with_parent())?;
+            marked(7, signals.stay_with_parent())?;
         }
         if self.no_new_privs {
             // SAFETY: takes numbers.
             marked(6, answer(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }))?;
         }
-        if self.gate {
+        if let Some(gate) = gate {
             wait_for_enter();
+            marked(7, gate.wait())?;
         }
-        marked(7, self.signals.last())
+        marked(7, signals.last())
     }
 }
 

@@ -3,16 +3,17 @@
 mod begun;
 mod child;
 mod condition;
+mod following;
 mod group;
 mod one_run;
 mod relay;
 mod repeat;
 mod report;
 mod user;
-mod wait_for_group;
+mod waiting;
 
 use crate::failure::{complain, Failure};
-use crate::options::parse::{one_of, Word};
+use crate::options::looking::LookingArgs;
 use crate::recorded::{self, Shared};
 use clap::Args;
 use condition::Condition;
@@ -49,9 +50,8 @@ pub struct RunArgs {
     /// kernel's own count
     #[arg(long)]
     exact_split: bool,
-    /// Whose ledger counts what descends from the command
-    #[arg(long, value_parser = one_of(LEDGERS), default_value = "own")]
-    source: Ledger,
+    #[command(flatten)]
+    ledger: LookingArgs,
     /// As POSIX has it: real, user, sys
     #[arg(short, long, conflicts_with_all = ["format", "quiet"])]
     posix: bool,
@@ -86,32 +86,11 @@ pub struct RunArgs {
     command: Vec<OsString>,
 }
 
-/// Whose ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ledger {
-    Own,
-    Daemon,
-}
-
-const LEDGERS: &[Word<Ledger>] = &[
-    (
-        "own",
-        Ledger::Own,
-        "Its own, which marks the command's descendants at birth; needs privileges",
-    ),
-    ("daemon", Ledger::Daemon, "Refused: a daemon marks nobody's descendants"),
-];
-
-/// What a daemon tells are windows, and groups of who exited in them by who was their parent then. Whoever
-/// was born, orphaned and gone between two ends is nobody's descendant in these.
-const NOT_ON_A_DAEMON: &str =
-    "--source daemon: what is orphaned and exits between two of its windows would be lost, \
-    as a daemon marks nobody's descendants at birth; run it as root without --source daemon";
-
 /// What the report holds, for --help.
 pub const NOTES: &str = "\
 Counts everything that descends from the command by birth: daemons, orphans, and children that nobody
-waits for. Without the ledger (root, BPF) only those that were waited for are known, as in time(1).
+waits for: by the ledger of a daemon where one serves (no root), else by one of its own (root, BPF).
+Without either only those that were waited for are known, as in time(1).
 
 --weight and --max make a control group of its own, removed at the end; --cgroup joins one.
 
@@ -193,9 +172,7 @@ pub fn as_its_own(failure: Failure) -> Failure {
 
 /// What can be known before the command is started.
 fn checked(typed: &RunArgs) -> Result<(), Failure> {
-    if typed.source == Ledger::Daemon {
-        return Err(Failure::usage(NOT_ON_A_DAEMON));
-    }
+    following::checked(&typed.ledger, typed.exact_split)?;
     if let Some(format) = &typed.format {
         report::check_format(format)?;
     }

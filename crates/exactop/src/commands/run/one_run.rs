@@ -2,19 +2,20 @@
 
 use super::child;
 use super::condition::Condition;
+use super::following::Follower;
 use super::group::CommandGroup;
 use super::relay::Relay;
 use super::{ours, RunArgs};
 use crate::failure::{complain, Failure};
 use crate::recorded::Shared;
-use exactop_model::run::{End, RunReport, Rusage, Tree};
-use exactop_model::Tap;
-use exactop_sources::SourceError;
-use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use exactop_model::run::{End, RunReport, Rusage};
+use rustix::event::{poll, PollFd, PollFlags};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use std::convert::Infallible;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 /// How often a window of the ledger is ended while the command runs: who exited is kept in groups
@@ -37,25 +38,26 @@ pub fn run(
         complain(&format!("niceness {asked} is out of range: using {nice}"));
     }
     let mut group = CommandGroup::of(condition).map_err(ours)?;
-    let mut follower = Follower::open(typed.exact_split, recorder);
+    let mut follower = Follower::open(typed, recorder)?;
     let resident_floor_kib = own_resident_kib();
     let mut began = Instant::now();
     let entrance = group.as_ref().map(CommandGroup::entrance).transpose().map_err(ours)?;
-    let child = child::start(typed, condition, entrance, relay.for_child());
-    let child = child.inspect_err(|_| relay.ended())?;
-    if typed.gate {
-        // What it waited for someone does not count.
-        began = Instant::now();
+    // What it waited for someone does not count.
+    let at_gate = || {
         follower.begin_again();
-        if let Some(group) = &mut group {
-            group.begin_again();
-        }
+        began = Instant::now();
+    };
+    let child = child::start(typed, condition, entrance, relay.for_child(), at_gate);
+    let child = child.inspect_err(|_| relay.ended())?;
+    if let Some(group) = group.as_mut().filter(|_| typed.gate) {
+        group.begin_again();
     }
     let ended = follow(child.id(), &mut follower, relay).map_err(ours);
-    let elapsed_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     relay.ended();
     follower.advance();
-    let (end, rusage) = ended?;
+    let (at, end, rusage) = ended?;
+    let elapsed = at.saturating_duration_since(began);
+    let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     let words = typed.command.iter().map(|word| word.to_string_lossy().into_owned());
     let command: Vec<String> = words.collect();
     let mut tree = follower.finish();
@@ -86,17 +88,35 @@ fn closed(group: CommandGroup) -> exactop_model::run::RunGroup {
     report
 }
 
-/// Waits for the child, a window of the ledger at a time.
-fn follow(pid: u32, follower: &mut Follower, relay: &mut Relay) -> io::Result<(End, Rusage)> {
+/// Ends windows of the ledger until the child has ended: when it did, how, and what it used. It is waited for
+/// by a thread, since a window of a daemon's may take a while to end.
+fn follow(
+    pid: u32,
+    follower: &mut Follower,
+    relay: &mut Relay,
+) -> io::Result<(Instant, End, Rusage)> {
+    std::thread::scope(|threads| {
+        let (lives, ends) = mpsc::channel::<Infallible>();
+        let waits = threads.spawn(move || {
+            let ended = wait_for(pid, relay);
+            drop(lives);
+            ended
+        });
+        while let Err(RecvTimeoutError::Timeout) = ends.recv_timeout(WINDOW) {
+            follower.advance();
+        }
+        waits.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Passes signals on until it has ended.
+fn wait_for(pid: u32, relay: &mut Relay) -> io::Result<(Instant, End, Rusage)> {
     let raw = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let exits: OwnedFd = pidfd_open(raw, PidfdFlags::empty())?;
-    let mut due = Instant::now() + WINDOW;
     loop {
-        let left = due.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: 0, tv_nsec: left.as_nanos() as i64 };
         let signals = relay.as_fd();
         let mut fds = [PollFd::new(&exits, PollFlags::IN), PollFd::new(&signals, PollFlags::IN)];
-        match poll(&mut fds, Some(&timeout)) {
+        match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -105,11 +125,8 @@ fn follow(pid: u32, follower: &mut Follower, relay: &mut Relay) -> io::Result<(E
             relay.pass_on(exits.as_fd(), pid)?;
         }
         if has_exited {
-            return wait4(pid);
-        }
-        if Instant::now() >= due {
-            follower.advance();
-            due = Instant::now() + WINDOW;
+            let at = Instant::now();
+            return wait4(pid).map(|(end, rusage)| (at, end, rusage));
         }
     }
 }
@@ -159,36 +176,5 @@ fn rusage(usage: &libc::rusage) -> Rusage {
         blocks_out: count(usage.ru_oublock),
         vcx: count(usage.ru_nvcsw),
         icx: count(usage.ru_nivcsw),
-    }
-}
-
-/// The ledger following the command's tree, or why it does not.
-struct Follower(Result<Box<exactop_sources::tree::Tree>, String>);
-
-impl Follower {
-    fn open(exact_split: bool, recorder: Option<&Shared>) -> Follower {
-        let tap = recorder.map(|recorder| Box::new(recorder.clone()) as Box<dyn Tap>);
-        let tree = exactop_sources::tree::Tree::open(exact_split, tap);
-        Follower(tree.map(Box::new).map_err(|e| e.to_string()))
-    }
-
-    /// What fails in the middle makes the rest unknown, not the run fail.
-    fn with(&mut self, act: impl Fn(&mut exactop_sources::tree::Tree) -> Result<(), SourceError>) {
-        let failed = self.0.as_mut().ok().and_then(|tree| act(tree).err());
-        if let Some(error) = failed {
-            self.0 = Err(error.to_string());
-        }
-    }
-
-    fn advance(&mut self) {
-        self.with(exactop_sources::tree::Tree::advance);
-    }
-
-    fn begin_again(&mut self) {
-        self.with(exactop_sources::tree::Tree::begin_again);
-    }
-
-    fn finish(self) -> Result<Tree, String> {
-        self.0.map(|tree| tree.totals().clone())
     }
 }

@@ -219,11 +219,14 @@ fn windows(
 ) -> Result<(), Failure> {
     let Served { machine, hub, looks } = served;
     let interval = Duration::from_secs_f64(typed.delay);
+    // A daemon measures what is asked for until the next question is due.
+    let interval_ns = u64::try_from(interval.as_nanos()).ok();
     let (mut due, mut live) = (Instant::now(), Live::default());
     loop {
         let options = FrameOptions { findings: true, ..FrameOptions::default() };
         // The kernel's own files of all control groups are read for nobody else.
-        let ask = Ask { options, needs: NEEDS, groups: hub.is_read(), ..Ask::default() };
+        let groups = hub.is_read();
+        let ask = Ask { options, needs: NEEDS, groups, interval_ns, ..Ask::default() };
         let frame = session.next_frame(&ask);
         if let Some(mut frame) = frame.map_err(|error| signals.or(Failure::failed(error)))? {
             let details = details(&mut session, &mut frame, typed.details());

@@ -92,7 +92,7 @@ impl Filter {
         for task in &mut tasks {
             let ppid = self.processes.get(&task.ident.ppid).map_or(0, |parent| parent.tgid);
             task.ident = Ident { ppid, cgroup_id: None, ..task.ident };
-            task.followed = false;
+            task.tree = 0;
         }
         let exited = self.exited(&now.exited);
         self.at_ns = Some(now.at_ns);
@@ -194,7 +194,7 @@ impl Filter {
             now.insert(exit.account, Exit { used, inside });
         }
         self.exits = now;
-        told.iter_mut().for_each(|exit| exit.followed = false);
+        told.iter_mut().for_each(|exit| exit.tree = 0);
         told
     }
 

@@ -301,6 +301,7 @@ mod tests {
         match serde_json::from_slice(&json).unwrap() {
             Answer::Looked(looked) => looked,
             Answer::Begun(at_ns) => panic!("begun at {at_ns}"),
+            Answer::Follows(tree) => panic!("followed as tree {tree}"),
         }
     }
 

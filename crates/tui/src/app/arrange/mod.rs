@@ -26,8 +26,8 @@ use std::collections::HashSet;
 pub enum RowId {
     /// A process or a thread.
     Task(TaskKey),
-    /// An exited group: living ancestor, name, cgroup, whole processes or only threads.
-    Exited(u32, Comm, Option<u64>, bool),
+    /// An exited group: living ancestor, name, cgroup, user, whole processes or only threads.
+    Exited(u32, Comm, Option<u64>, Option<u32>, bool),
 }
 
 impl RowId {
@@ -38,6 +38,7 @@ impl RowId {
                 row.ident.ppid,
                 row.ident.comm,
                 row.ident.cgroup_id,
+                row.exited_uid,
                 row.exited_processes > 0,
             ),
             _ => RowId::Task(row.key),

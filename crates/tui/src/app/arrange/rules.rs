@@ -89,14 +89,14 @@ impl Rules<'_> {
         Chosen { order, kept: kept.collect() }
     }
 
-    /// The kernel does not say whose the exited tasks of a group were.
+    /// Not every source says whose the exited tasks of a group were: where it does not, they are shown.
     fn keeps(&self, rows: Rows, known: &Known, at: At) -> bool {
         let row = rows.row(at);
         if known.members.as_ref().is_some_and(|members| !members.has(row)) {
             return false;
         }
         let of_group = row.kind == RowKind::Exited;
-        let user = self.user.is_none_or(|u| (row.ident.uid == u.uid) != u.negated);
+        let user = self.user.zip(row.uid()).is_none_or(|(u, uid)| (uid == u.uid) != u.negated);
         let busy = |row: &Row| match of_group {
             true => row.delta.get(Counter::RunNs) != Some(0),
             false => row.letter == 'R' || row.run_with_exited_ns() != Some(0),
@@ -104,7 +104,7 @@ impl Rules<'_> {
         let idle = self.hide_idle && !busy(row) && !rows.versus(at).is_some_and(|v| v.did(busy));
         let passes = |filter: &Filter| filter.holds(self.value(rows, at, filter.column()));
         let kernel = self.hide_kernel && is_of_kernel(known, row);
-        (of_group || user) && !idle && !kernel && self.filters.iter().all(passes)
+        user && !idle && !kernel && self.filters.iter().all(passes)
     }
 
     /// What a column shows.

@@ -1,9 +1,8 @@
-//! A log that somebody goes on writing, as far as it is in a store. The log is the spool: it is on the disk already and has a
+//! A log that somebody goes on writing, as far as it is in a store or in files. The log is the spool: it is on the disk already and has a
 //! bound. What it lost before it was sent is told, with its time.
 
-use super::courier::Courier;
-use super::cursor::{Cursor, Position};
-use super::{Client, Sending, Sent};
+use super::cursor::{Cursor, Position, UnderWay};
+use crate::carrier::{Carrier, Sent};
 use crate::ExportError;
 use exactop_recording::{Moved, Reader, Recording, RecordingError, Replay, Why};
 use std::path::Path;
@@ -78,22 +77,28 @@ impl Shown {
 /// A log, read on from where the store has it.
 pub(super) struct Following<'a> {
     replay: Replay,
-    courier: Courier<'a>,
+    carrier: Box<dyn Carrier + 'a>,
     cursor: &'a Cursor,
     shown: &'a Shown,
     /// The last window that the store has; what lies before it is passed by.
     resumed: Option<Position>,
+    /// Where the cursor stands.
+    stands: Option<Position>,
     /// The file that it was in is gone.
     file_is_gone: bool,
-    /// The last window that was given to the courier.
+    /// The last window that was given to the carrier,
     last: Option<Position>,
+    /// and the file of the first of those that are under way.
+    first_file: Option<u64>,
+    /// The last one of those that were under way once and come again, as they were.
+    until: Option<Position>,
     /// The file of the last that is in the store.
     sent_file: Option<u64>,
     /// Why time before the next window is not recorded.
     gap: Option<Why>,
     /// What the log lost before windows that are not in the store yet.
     lost: Vec<News>,
-    /// What was told of the courier's.
+    /// What was told of the carrier's.
     counted: (Sent, u64),
 }
 
@@ -101,7 +106,7 @@ impl<'a> Following<'a> {
     /// From where the cursor stands; `None`: there is no log yet.
     pub fn open(
         log: &Path,
-        (client, groups): (&'a Client, usize),
+        carrier: Box<dyn Carrier + 'a>,
         cursor: &'a Cursor,
         shown: &'a Shown,
     ) -> Result<Option<Following<'a>>, ExportError> {
@@ -109,16 +114,18 @@ impl<'a> Following<'a> {
             Err(RecordingError::Empty { .. }) => return Ok(None),
             recording => recording?,
         };
-        let resumed = cursor.read();
+        let (resumed, until) = resumed(&recording, &*carrier, cursor)?;
         let (recording, file_is_gone) = from(recording, resumed.as_ref());
-        let sending = Sending { client, groups, now_ns: now_ns() };
         Ok(Some(Following {
             replay: Replay::new(Reader::following(recording)),
-            courier: Courier::new(sending),
+            carrier,
             cursor,
             shown,
             last: resumed.clone(),
+            first_file: None,
+            until,
             sent_file: resumed.as_ref().map(|position| position.file),
+            stands: resumed.clone(),
             resumed,
             file_is_gone,
             gap: None,
@@ -129,7 +136,7 @@ impl<'a> Following<'a> {
 
     /// Sends all that is there.
     pub fn send_all(&mut self) -> Result<(), ExportError> {
-        self.courier.set_now(now_ns());
+        self.carrier.set_now(now_ns());
         let done = self.windows();
         let parts = self.replay.reader().recording().parts().iter();
         let sent = self.sent_file;
@@ -147,8 +154,7 @@ impl<'a> Following<'a> {
                 Moved::End => break,
             }
         }
-        self.courier.deliver()?;
-        self.saved(self.last.clone())
+        self.deliver()
     }
 
     fn window(&mut self) -> Result<(), ExportError> {
@@ -159,13 +165,33 @@ impl<'a> Following<'a> {
             self.gap = None;
             return Ok(());
         }
-        if self.courier.make_way(&self.replay)? {
-            self.saved(self.last.clone())?;
+        if self.first_file.is_some() && !self.goes_on(&here)? {
+            self.deliver()?;
         }
         self.look_for_loss(&here);
-        self.courier.put(&self.replay)?;
+        self.carrier.put(&self.replay)?;
+        self.first_file.get_or_insert(here.file);
         (self.last, self.resumed, self.file_is_gone) = (Some(here), None, false);
         Ok(())
+    }
+
+    /// Whether a window goes with those that are under way.
+    fn goes_on(&self, here: &Position) -> Result<bool, ExportError> {
+        match &self.until {
+            Some(last) => Ok(last.boot_id == here.boot_id && here.t1_ns <= last.t1_ns),
+            None => self.carrier.goes_on(&self.replay),
+        }
+    }
+
+    /// Has what is under way delivered.
+    fn deliver(&mut self) -> Result<(), ExportError> {
+        let files = self.first_file.zip(self.last.clone());
+        if let Some((label, (file, last))) = self.carrier.label().zip(files) {
+            self.cursor.begin(self.stands.as_ref(), UnderWay { label, file, last })?;
+        }
+        self.carrier.deliver()?;
+        (self.first_file, self.until) = (None, None);
+        self.saved(self.last.clone())
     }
 
     /// The window at which the replay is.
@@ -197,11 +223,14 @@ impl<'a> Following<'a> {
     /// Everything up to there is in the store, or was left out: only now that is told, since what fails comes again.
     fn saved(&mut self, position: Option<Position>) -> Result<(), ExportError> {
         let Some(position) = position else { return Ok(()) };
-        self.cursor.save(&position)?;
+        if self.stands.as_ref() != Some(&position) {
+            self.cursor.save(&position)?;
+            self.stands = Some(position.clone());
+        }
         self.sent_file = Some(position.file);
         let (was, batches) = self.counted;
-        let is = self.courier.sent;
-        self.counted = (is, self.courier.batches);
+        let is = self.carrier.sent();
+        self.counted = (is, self.carrier.batches());
         let new = Sent {
             windows: is.windows - was.windows,
             there: is.there - was.there,
@@ -212,7 +241,7 @@ impl<'a> Following<'a> {
         self.shown.with(|status| {
             status.until_wall_ns = Some(position.wall_ns.into());
             status.sent.add(new);
-            status.batches += self.courier.batches - batches;
+            status.batches += self.counted.1 - batches;
             for news in lost {
                 status.losses += 1;
                 let News::Lost { length_ns, .. } = news else { continue };
@@ -225,6 +254,25 @@ impl<'a> Following<'a> {
         });
         Ok(())
     }
+}
+
+/// The last window that is there, and the last one of a batch of which nobody heard whether it was taken: it comes again as it was.
+/// If the log lost its first windows since, the other end is asked.
+fn resumed(
+    recording: &Recording,
+    carrier: &dyn Carrier,
+    cursor: &Cursor,
+) -> Result<(Option<Position>, Option<Position>), ExportError> {
+    let (position, under_way) = cursor.read();
+    let Some(UnderWay { label, file, last }) = under_way else { return Ok((position, None)) };
+    if recording.parts().iter().any(|part| part.number() == Some(file)) {
+        return Ok((position, Some(last)));
+    }
+    if !carrier.was_taken(&label)? {
+        return Ok((position, None));
+    }
+    cursor.save(&last)?;
+    Ok((Some(last), None))
 }
 
 /// What of a log is not sent; whether the file is gone in which that begins.

@@ -1,6 +1,6 @@
-//! A child that waits, before it becomes the command, until someone has put it into its group.
+//! A child that waits, before it becomes the command, until what comes first is done: it is put into its
+//! group, or what it waited for is no longer counted.
 
-use exactop_cgroups::{CgroupError, Scope};
 use rustix::io::Errno;
 use rustix::pipe::{pipe_with, PipeFlags};
 use std::fs::File;
@@ -57,14 +57,14 @@ impl Waiting {
 }
 
 impl Summoner {
-    /// Waits for the child, has it put into the scope, and lets it go on. A child that never came
-    /// to tell its PID has said why elsewhere.
-    pub fn serve(mut self, scope: &Scope) -> Result<(), CgroupError> {
+    /// Waits for the child, does what comes first, and lets it go on. A child that never came to tell its
+    /// PID has said why elsewhere.
+    pub fn serve<E>(mut self, first: impl FnOnce(u32) -> Result<(), E>) -> Result<(), E> {
         let mut pid = [0; 4];
         if self.told.read_exact(&mut pid).is_err() {
             return Ok(());
         }
-        scope.take_in(u32::from_ne_bytes(pid))?;
+        first(u32::from_ne_bytes(pid))?;
         // A child that was killed meanwhile is found by whoever waits for it.
         let _ = self.go.write_all(&[GO]);
         Ok(())

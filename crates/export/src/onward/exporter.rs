@@ -1,11 +1,14 @@
-//! Sends what is recorded on to a store, in a thread of its own.
+//! Sends what is recorded on to a store or into files, in a thread of its own.
 //!
 //! There is one way on after whatever went wrong, be it a store that is away, a refusal or a kill: the log is read on from
-//! where the cursor stands, and the store is asked what it has.
+//! where the cursor stands. A store is asked what it has, a file that comes again replaces itself.
 
 use super::cursor::Cursor;
 use super::following::{Following, News, Shown, Status};
-use super::{Client, StoreError};
+use crate::carrier::Carrier;
+use crate::clickhouse::courier::Courier;
+use crate::clickhouse::{Client, Sending, StoreError};
+use crate::filing::{Filing, Shelf};
 use crate::ExportError;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -43,6 +46,43 @@ pub struct Log {
     pub pace: Pace,
 }
 
+/// Where it goes. The patience of whoever speaks to a server should be short: between two attempts the pace's pauses are
+/// made.
+#[derive(Debug)]
+pub enum Onto {
+    /// Into the tables of a ClickHouse.
+    Clickhouse(Box<Client>),
+    /// Into files of Parquet.
+    Files(Shelf),
+}
+
+impl Onto {
+    /// The file in which it stands how far it is.
+    fn cursor(&self) -> &'static str {
+        match self {
+            Onto::Clickhouse(_) => "clickhouse.json",
+            Onto::Files(_) => "parquet.json",
+        }
+    }
+
+    fn told(&self) -> String {
+        match self {
+            Onto::Clickhouse(client) => client.told(),
+            Onto::Files(shelf) => shelf.told(),
+        }
+    }
+
+    fn carrier(&self, log: &Log) -> Box<dyn Carrier + '_> {
+        match self {
+            // What the time is, is said before windows are.
+            Onto::Clickhouse(client) => {
+                Box::new(Courier::new(Sending { client, groups: log.groups, now_ns: 0 }))
+            }
+            Onto::Files(shelf) => Box::new(Filing::new(shelf, log.groups, log.pace.every)),
+        }
+    }
+}
+
 /// Sends until it is dropped or [`Exporter::finish`]ed.
 #[derive(Debug)]
 pub struct Exporter {
@@ -52,16 +92,16 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Begins. The client's patience should be short: between two attempts the pace's pauses are made.
+    /// Begins.
     ///
     /// # Errors
     /// [`ExportError`]: the cursor has no place, or there can be no thread.
-    pub fn start(client: Client, log: Log) -> Result<Exporter, ExportError> {
-        let cursor = Cursor::open(&log.path, client.told())?;
+    pub fn start(onto: Onto, log: Log) -> Result<Exporter, ExportError> {
+        let cursor = Cursor::open(&log.path, onto.cursor(), onto.told())?;
         let shown = Arc::new(Shown::default());
         let (stop, stopped) = channel();
         let (ends, ended) = channel();
-        let sending = Sends { client, log, cursor, shown: Arc::clone(&shown), stopped };
+        let sending = Sends { onto, log, cursor, shown: Arc::clone(&shown), stopped };
         let thread = std::thread::Builder::new().name("export".into());
         let run = move || {
             sending.until_stopped();
@@ -89,7 +129,7 @@ impl Exporter {
 }
 
 struct Sends {
-    client: Client,
+    onto: Onto,
     log: Log,
     cursor: Cursor,
     shown: Arc<Shown>,
@@ -125,8 +165,8 @@ impl Sends {
         let mut following = None;
         loop {
             if following.is_none() {
-                let sending = (&self.client, self.log.groups);
-                following = Following::open(&self.log.path, sending, &self.cursor, &self.shown)?;
+                let carrier = self.onto.carrier(&self.log);
+                following = Following::open(&self.log.path, carrier, &self.cursor, &self.shown)?;
             }
             if let Some(following) = &mut following {
                 following.send_all()?;

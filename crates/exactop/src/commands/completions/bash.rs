@@ -1,0 +1,63 @@
+//! What the generator for bash cannot: lists, and what has to be asked of the machine.
+
+use super::{Asked, COLUMNS};
+
+/// The generated script with what takes the place of marks.
+pub fn with_asked(script: &str) -> String {
+    let mut script = script.to_owned();
+    for asked in Asked::ALL {
+        let marked = format!("COMPREPLY=($(compgen -W \"{}\" -- \"${{cur}}\"))", asked.mark());
+        script = script.replace(&marked, call(asked));
+    }
+    let ids: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
+    let titles: Vec<&str> = COLUMNS.iter().map(|column| column.title).collect();
+    let columns = FUNCTIONS.replace("@ids", &ids.join(" ")).replace("@titles", &titles.join(" "));
+    columns + &script
+}
+
+fn call(asked: Asked) -> &'static str {
+    match asked {
+        Asked::Pids => {
+            "_exactop_no_file; COMPREPLY=($(_exactop_list \"$(cd /proc && echo [0-9]*)\" \"${cur}\"))"
+        }
+        Asked::Users => {
+            "_exactop_no_file; COMPREPLY=($(_exactop_list \"$(compgen -u)\" \"${cur}\"))"
+        }
+        Asked::Columns => "_exactop_no_file; COMPREPLY=($(_exactop_columns \"${cur}\"))",
+        Asked::Filter => "_exactop_no_file; COMPREPLY=($(_exactop_filter \"${cur}\"))",
+        Asked::Number => "_exactop_no_file; COMPREPLY=()",
+    }
+}
+
+/// Names of columns are letters, digits and `_`; headings have `%`, `+` and `/`, too.
+const FUNCTIONS: &str = r#"# Who completes a value that is no file gets none, and a list or a condition goes on without a blank.
+_exactop_no_file() {
+    compopt +o default +o bashdefault -o nospace 2>/dev/null
+}
+
+# What a list may go on with after its last comma: each word once.
+_exactop_list() {
+    local head="" word
+    [[ $2 == *,* ]] && head="${2%,*},"
+    [[ $2 == '!'* && -z $head ]] && head='!'
+    local rest="${2:${#head}}"
+    for word in $(compgen -W "$1" -- "$rest"); do
+        [[ ",$head" == *",$word,"* ]] || printf '%s
+' "$head$word"
+    done
+}
+
+# Columns by name or, as help writes them, by heading.
+_exactop_columns() {
+    local found="$(_exactop_list "@ids" "$1")"
+    [[ -n $found ]] || found="$(_exactop_list "@titles" "$1")"
+    printf '%s
+' "$found"
+}
+
+# The column of a condition; what it is held against is anybody's.
+_exactop_filter() {
+    [[ $1 == *[=\<\>,]* ]] || _exactop_columns "$1"
+}
+
+"#;

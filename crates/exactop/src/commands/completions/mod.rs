@@ -1,0 +1,155 @@
+//! Completion scripts: the command line as it is shown to people, with the words that a value may be.
+
+mod bash;
+mod fish;
+mod zsh;
+
+use super::manual;
+use crate::options::preset;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, Command, ValueHint};
+use clap_complete::Shell;
+use exactop_model::columns::COLUMNS;
+
+/// A script for a shell.
+pub fn script(shell: Shell, command: Command) -> Vec<u8> {
+    let pages = manual::names(command.clone());
+    let words = Words { shell, pages: pages.lines().map(String::from).collect() };
+    let mut script = Vec::new();
+    let mut shown = words.shown(&command);
+    clap_complete::generate(shell, &mut shown, "exactop", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    let script = match shell {
+        Shell::Bash => bash::with_asked(&script),
+        Shell::Zsh => zsh::with_asked(&script),
+        Shell::Fish => fish::with_asked(&script, &shown),
+        _ => script.into_owned(),
+    };
+    script.into_bytes()
+}
+
+/// Words that are not in the command line's definition.
+struct Words {
+    shell: Shell,
+    /// The names of manual pages.
+    pages: Vec<String>,
+}
+
+impl Words {
+    /// A command and those below, without options that help does not tell of.
+    fn shown(&self, command: &Command) -> Command {
+        let name = command.get_name().to_string();
+        let args = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        let args: Vec<Arg> = args.map(|arg| self.with_values(&name, arg.clone())).collect();
+        let below = command.get_subcommands().filter(|below| !below.is_hide_set());
+        let mut shown = Command::new(name)
+            .disable_help_flag(command.is_disable_help_flag_set())
+            .args(args)
+            .subcommands(below.map(|below| self.shown(below)));
+        if let Some(about) = command.get_about() {
+            shown = shown.about(about.clone());
+        }
+        if let Some(version) = command.get_version() {
+            shown = shown.version(version.to_string());
+        }
+        shown
+    }
+
+    fn with_values(&self, command: &str, arg: Arg) -> Arg {
+        let id = arg.get_id().as_str().to_string();
+        if let Some(asked) = Asked::of(&arg) {
+            return self.asked(asked, arg);
+        }
+        let plain = |name: &str| PossibleValue::new(name.to_string());
+        let values: Vec<PossibleValue> = match (command, id.as_str()) {
+            (_, "sort") => COLUMNS
+                .iter()
+                .map(|column| PossibleValue::new(column.name).help(column.help))
+                .collect(),
+            (_, "preset") => preset::built_in().map(plain).collect(),
+            ("man", "of") => {
+                let short = |page: &String| plain(page.trim_start_matches("exactop-"));
+                self.pages.iter().map(short).collect()
+            }
+            #[cfg(feature = "bpf")]
+            ("show" | "run", "name" | "names") => {
+                let all = exactop_lab::built_in::all();
+                let names = all.iter().map(|experiment| plain(&experiment.name));
+                let every = (command == "run").then(|| plain("all"));
+                names.chain(every).collect()
+            }
+            #[cfg(feature = "bpf")]
+            ("syscalls", "words") => exactop_model::SyscallNr::names().map(plain).collect(),
+            ("run", "command") => return arg.value_hint(ValueHint::CommandWithArguments),
+            _ => return arg,
+        };
+        arg.value_parser(PossibleValuesParser::new(values))
+    }
+
+    /// With what has to be asked of the machine when it is completed, or is no file at least.
+    fn asked(&self, asked: Asked, arg: Arg) -> Arg {
+        // Only bash's generator does not know what no word and no file is.
+        if asked == Asked::Number && self.shell != Shell::Bash {
+            return arg.value_hint(ValueHint::Other);
+        }
+        let mark = PossibleValue::new(asked.mark());
+        // The mark is no value that it may be left at.
+        let nothing = None::<&'static str>;
+        let arg = arg.default_value(nothing).default_missing_value(nothing);
+        arg.value_parser(PossibleValuesParser::new([mark]))
+    }
+}
+
+/// Values that are not a word of a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// Processes there are, with commas between.
+    Pids,
+    /// Users there are, with commas between.
+    Users,
+    /// Columns, with commas between.
+    Columns,
+    /// A column, and what its value is held against.
+    Filter,
+    /// A number: nothing to offer, and no file.
+    Number,
+}
+
+impl Asked {
+    const ALL: [Asked; 5] =
+        [Asked::Pids, Asked::Users, Asked::Columns, Asked::Filter, Asked::Number];
+
+    fn of(arg: &Arg) -> Option<Asked> {
+        /// What help calls values that are numbers.
+        const NUMBERS: [&str; 8] =
+            ["N", "SECONDS", "PCT", "TIME", "SIZE", "MICROSECONDS", "COLUMNS", "CPULIST"];
+        if arg.is_positional() || !arg.get_action().takes_values() {
+            return None;
+        }
+        let is_number = arg
+            .get_value_names()
+            .is_some_and(|names| names.iter().any(|name| NUMBERS.contains(&name.as_str())));
+        match arg.get_id().as_str() {
+            "pid" | "pids" => Some(Asked::Pids),
+            "user" | "effective" | "real" => Some(Asked::Users),
+            "columns" => Some(Asked::Columns),
+            "filter" | "filters" => Some(Asked::Filter),
+            _ if is_number && arg.get_possible_values().is_empty() => Some(Asked::Number),
+            _ => None,
+        }
+    }
+
+    /// What the generator writes for it, to be replaced: no word is written so.
+    fn mark(self) -> &'static str {
+        match self {
+            Asked::Pids => "@pids",
+            Asked::Users => "@users",
+            Asked::Columns => "@columns",
+            Asked::Filter => "@filter",
+            Asked::Number => "@number",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! What the generator for zsh cannot: lists, and what has to be asked of the machine.
+
+use super::{Asked, COLUMNS};
+use exactop_model::columns::Column;
+
+/// The generated script with what takes the place of marks.
+pub fn with_asked(script: &str) -> String {
+    let mut script = script.to_owned();
+    for asked in Asked::ALL {
+        script = script.replace(&format!("({})", asked.mark()), call(asked));
+    }
+    let described: String = COLUMNS.iter().map(|column| described(column) + "\n").collect();
+    let titles: Vec<String> = COLUMNS.iter().map(|column| quoted(column.title)).collect();
+    let functions =
+        FUNCTIONS.replace("@columns\n", &described).replace("@titles", &titles.join(" "));
+    // The first line says whose completions these are, and stays the first.
+    match script.split_once('\n') {
+        Some((first, rest)) => format!("{first}\n\n{functions}{rest}"),
+        None => script,
+    }
+}
+
+fn call(asked: Asked) -> &'static str {
+    match asked {
+        Asked::Pids => "_exactop_pids",
+        Asked::Users => "_exactop_users",
+        Asked::Columns => "_exactop_columns",
+        Asked::Filter => "_exactop_filter",
+        Asked::Number => "",
+    }
+}
+
+/// A name, a colon and what it means.
+fn described(column: &Column) -> String {
+    format!("        {}", quoted(&format!("{}:{}", column.name, column.help)))
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', r"'\''"))
+}
+
+/// Each leaves in `taken` what a list has before its last comma, and goes on after that.
+const FUNCTIONS: &str = r#"_exactop_list() {
+    compset -P '(\\|)!'
+    taken=()
+    [[ $PREFIX == *,* ]] && taken=("${(@s:,:)PREFIX%,*}")
+    compset -P '*,'
+    # What is put aside here stays so for who called.
+    compstate[restore]=
+}
+
+_exactop_pids() {
+    local -a taken pids
+    pids=(/proc/<->(N:t))
+    _exactop_list
+    compadd "$@" -S '' -F taken -a pids
+}
+
+_exactop_users() {
+    local -a taken
+    _exactop_list
+    _users "$@" -S '' -F taken
+}
+
+# Columns by name or, as help writes them, by heading.
+_exactop_columns() {
+    local -a taken columns titles
+    columns=(
+@columns
+    )
+    titles=(@titles)
+    _exactop_list
+    _describe -t columns column columns "$@" -S '' -F taken ||
+        compadd "$@" -S '' -F taken -a titles
+}
+
+# The column of a condition; what it is held against is anybody's.
+_exactop_filter() {
+    [[ $PREFIX != *[=\<\>,]* ]] && _exactop_columns "$@"
+}
+
+"#;

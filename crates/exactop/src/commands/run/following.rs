@@ -1,0 +1,89 @@
+//! Which ledger follows the command's tree: a daemon's, which needs no rights and loads nothing, or one of
+//! its own.
+
+use super::{ours, RunArgs};
+use crate::failure::Failure;
+use crate::options::looking::{LookingArgs, Places};
+use crate::recorded::Shared;
+use exactop_model::run::Tree as Totals;
+use exactop_model::Tap;
+use exactop_service::Remote;
+use exactop_sources::tree::Tree;
+use exactop_sources::SourceError;
+use std::path::Path;
+
+/// What a daemon cannot be told.
+const SPLIT_OF_ITS_OWN: &str =
+    "--exact-split takes a ledger of its own, and a daemon's is everyone's: \
+                                leave out --exact-split, or --source and --socket";
+
+/// The ledger following the command's tree, or why it does not.
+pub struct Follower(Result<Box<Tree>, String>);
+
+/// What can be known before.
+///
+/// # Errors
+/// Two things were typed that cannot be together.
+pub fn checked(ledger: &LookingArgs, exact_split: bool) -> Result<(), Failure> {
+    match ledger.places() {
+        Places::Socket(_) if exact_split => Err(Failure::usage(SPLIT_OF_ITS_OWN)),
+        _ => Ok(()),
+    }
+}
+
+impl Follower {
+    /// Whatever this process starts is followed from here on.
+    ///
+    /// # Errors
+    /// A daemon that was asked for does not. Who asked for none runs without a ledger, too.
+    pub fn open(typed: &RunArgs, recorder: Option<&Shared>) -> Result<Follower, Failure> {
+        let tap = || recorder.map(|recorder| Box::new(recorder.clone()) as Box<dyn Tap>);
+        let own = || Tree::open(typed.exact_split, tap()).map_err(|error| error.to_string());
+        let on = |socket: &Path| on_socket(socket, tap());
+        let places = match typed.ledger.places() {
+            Places::Either(_) if typed.exact_split => Places::Own,
+            places => places,
+        };
+        let must = matches!(places, Places::Socket(_));
+        let tree = match places {
+            Places::Either(socket) => {
+                on(&socket).or_else(|refused| own().map_err(|why| format!("{why}; {refused}")))
+            }
+            places => places.open(on, own),
+        };
+        match tree {
+            Err(why) if must => Err(ours(why)),
+            tree => Ok(Follower(tree.map(Box::new))),
+        }
+    }
+
+    /// What fails in the middle makes the rest unknown, not the run fail.
+    fn with(&mut self, act: impl Fn(&mut Tree) -> Result<(), SourceError>) {
+        let failed = self.0.as_mut().ok().and_then(|tree| act(tree).err());
+        if let Some(error) = failed {
+            self.0 = Err(error.to_string());
+        }
+    }
+
+    /// Ends a window.
+    pub fn advance(&mut self) {
+        self.with(Tree::advance);
+    }
+
+    /// Forgets what was so far.
+    pub fn begin_again(&mut self) {
+        self.with(Tree::begin_again);
+    }
+
+    /// What the tree did up to the last window's end; else why that is not known.
+    pub fn finish(self) -> Result<Totals, String> {
+        self.0.map(|tree| tree.totals().clone())
+    }
+}
+
+fn on_socket(socket: &Path, tap: Option<Box<dyn Tap>>) -> Result<Tree, String> {
+    let remote = Remote::connect(socket, env!("CARGO_PKG_VERSION"));
+    let mut remote = remote.map_err(|error| error.to_string())?;
+    let tree = remote.follow_children().map_err(|error| error.to_string())?;
+    Tree::on(Box::new(remote), tree, tap).map_err(|error| error.to_string())
+}

@@ -1,0 +1,120 @@
+//! What is recorded goes into files as windows close: each window once, whatever is killed, and wherever the files go.
+
+use crate::daemon::Daemon;
+use crate::exported::recorded;
+use crate::helpers::processes::{wait_until, KILL, TERM};
+use crate::helpers::run::{alone, run};
+use crate::metrics::{page, port};
+use crate::puts::{Fares, Puts};
+use exactop_fleet::{Books, Parquet};
+use exactop_recording::When;
+use serde_json::Value;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Settings with which windows close and are written each second.
+fn start(to: &str, dir: tempfile::TempDir, options: &[&str]) -> Daemon {
+    let config = dir.path().join("config.toml");
+    let settings =
+        format!("[record]\ninterval = \"1s\"\n[export]\nto = \"parquet:{to}\"\nevery = \"1s\"\n");
+    fs::write(&config, settings).expect("settings");
+    let config = config.to_str().expect("UTF-8").to_string();
+    Daemon::start_in(dir, &[&["--config", &config], options].concat(), None)
+}
+
+/// The windows of accounts that are there by now, in order, each as often as it is there.
+fn written(books: &Path) -> Vec<(u64, u64)> {
+    let mut windows = Vec::new();
+    let Ok(books) = Parquet::open(books) else { return windows };
+    let add = &mut |row: exactop_fleet::Account| {
+        windows.push((row.t1_ns - row.length_ns, row.t1_ns));
+    };
+    books.accounts(When::default(), add).expect("what is under its name is whole");
+    windows.sort_unstable();
+    windows
+}
+
+/// All that was recorded is there, but for what the next daemon writes, and it balances but for that many gaps.
+fn balances(daemon: &Daemon, books: &Path, gaps: u64) {
+    let (there, all) = (written(books), recorded(daemon));
+    assert!(all.starts_with(&there) && there.len() + 3 > all.len(), "{there:?}\n{all:?}");
+    let balance = run(&["fleet", "check", "--from", books.to_str().expect("UTF-8"), "--json"]);
+    let told: Value = serde_json::from_str(&balance.out).expect("JSON");
+    let host = &told["hosts"][0];
+    for what in ["doubled_rows", "uneven_windows", "stray_windows", "open_windows"] {
+        assert_eq!(host[what], 0, "{what}: {host}");
+    }
+    assert_eq!(host["gaps"]["count"], gaps, "the kills: {host}");
+}
+
+#[test]
+fn killed_again_and_again_it_writes_each_window_once() {
+    let Some(_alone) = alone() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (books, aside) = (dir.path().join("books"), dir.path().join("aside"));
+    let metrics = port();
+    let address = format!("127.0.0.1:{metrics}");
+    let to = books.to_str().expect("UTF-8").to_string();
+    let mut daemon = start(&to, dir, &["--metrics", &address]);
+    let failed = || page(metrics)["exactop_export_events_total{kind=\"failure\"}"];
+    wait_until("a failure", || failed() > 0 && recorded(&daemon).len() > 2);
+    assert!(daemon.said().contains("No such file"), "{}", daemon.said());
+    assert!(!books.exists(), "a directory that is missing is not made");
+    fs::create_dir(&books).expect("made");
+    fs::set_permissions(&books, Permissions::from_mode(0o755)).expect("rights");
+    wait_until("it is there", || !written(&books).is_empty());
+    for _ in 0..3 {
+        let before = written(&books).len();
+        wait_until("some of it is there", || written(&books).len() > before + 1);
+        daemon.end(KILL);
+        daemon.start_again();
+    }
+    fs::rename(&books, &aside).expect("away");
+    let (before, recorded_before) = (failed(), recorded(&daemon).len());
+    wait_until("failures", || failed() > before && recorded(&daemon).len() > recorded_before + 1);
+    fs::rename(&aside, &books).expect("back");
+    let is_all = || page(metrics)["exactop_export_pending_bytes"] == 0;
+    wait_until("all was written", || is_all() && written(&books).len() > recorded_before);
+    assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
+    let said = daemon.said();
+    assert!(said.contains("all that was recorded is there again"), "{said}");
+    balances(&daemon, &books, 3);
+}
+
+#[test]
+fn a_server_gets_files_and_no_window_twice() {
+    let Some(_alone) = alone() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let books = dir.path().join("books");
+    let server = Puts::start(&books, Fares::Moody);
+    let metrics = port();
+    let address = format!("127.0.0.1:{metrics}");
+    let mut daemon = start(&server.url, dir, &["--metrics", &address]);
+    for _ in 0..2 {
+        let asked = server.asked();
+        wait_until("some of it was sent", || server.asked() > asked + 4);
+        daemon.end(KILL);
+        daemon.start_again();
+    }
+    server.fares(Fares::Well);
+    let all = recorded(&daemon).len();
+    wait_until("all was sent", || {
+        let page = page(metrics);
+        let sent = page["exactop_export_windows_total{outcome=\"sent\"}"];
+        let is_all = sent > 0 && page["exactop_export_pending_bytes"] == 0;
+        is_all && recorded(&daemon).len() > all + 1
+    });
+    assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
+    balances(&daemon, &books, 2);
+}
+
+#[test]
+fn where_others_could_point_it_nothing_is_written() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let books = dir.path().join("books");
+    fs::create_dir(&books).expect("made");
+    fs::set_permissions(&books, Permissions::from_mode(0o777)).expect("rights");
+    let to = format!("parquet:{}", books.display());
+    run(&["daemon", "--check", "--export", &to]).refused(2, "others can write to");
+}

@@ -1,0 +1,270 @@
+//! Runs whose descendants a daemon's ledger follows: no rights, no programs of one's own, no child lost.
+
+use crate::daemon::{bpf_files, Daemon};
+use crate::helpers::processes::{first_line, send, wait_until, Load, CONT, KILL, STOP};
+use crate::helpers::run::{alone, copied_from, done, program, Done};
+use crate::inside::CONTAINED;
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+/// Orphans that are gone at once, and one who lives a while. All have the pipe: its end is theirs, but for the
+/// little that is left of an exit then.
+const ORPHANS: &str = "
+    {
+        i=0; while [ $i -lt $1 ]; do ($0 &) ; i=$((i+1)); done
+        (setsid sh -c 'exec sleep 1.2' &)
+    } | cat
+    sleep 0.5";
+
+/// A run on this daemon, as nobody where that can be.
+fn running(daemon: &Daemon, options: &[&str], command: &[&str]) -> Command {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut run = match is_root {
+        true => {
+            let mut run = Command::new("setpriv");
+            run.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+            run.arg(daemon.path().join("exactop"));
+            run
+        }
+        false => Command::new(program()),
+    };
+    run.args(["run", "--source", "daemon", "--socket"]).arg(daemon.socket());
+    run.args(["-q", "--json", "-"]).args(options).arg("--").args(command);
+    run
+}
+
+fn report(done: &Done) -> Value {
+    let last = done.out.lines().last().unwrap_or_else(|| panic!("no report: {}", done.err));
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last}"))
+}
+
+fn ns(object: &Value, key: &str) -> u64 {
+    object[key].as_u64().unwrap_or_else(|| panic!("{key}: {object}"))
+}
+
+/// How many of a name exited in the tree.
+fn exited(report: &Value, comm: &str) -> u64 {
+    let groups = report["tree"]["exited"].as_array();
+    let groups = groups.unwrap_or_else(|| panic!("no tree: {}", report["tree_missing"]));
+    let of = groups.iter().filter(|group| group["comm"] == comm);
+    of.map(|group| ns(group, "processes")).sum()
+}
+
+/// A program that does nothing, under a name of its own.
+fn named(daemon: &Daemon, name: &str) -> String {
+    let path = daemon.path().join(name);
+    copied_from("/bin/true", &path);
+    path.to_str().expect("UTF-8").into()
+}
+
+#[test]
+fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    // Those of nobody's tree.
+    let other = named(&daemon, "in-no-tree");
+    let _storm = Load::shell(&format!("while :; do {other}; sleep 0.01; done"));
+    let start = |name: &str, many: &str| {
+        let own = named(&daemon, name);
+        let mut run = running(&daemon, &[], &["sh", "-c", ORPHANS, &own, many]);
+        run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+    };
+    let first = start("first-tree", "150").expect("a run");
+    let second = start("second-tree", "90").expect("a run");
+    wait_until("a run loads nothing", || bpf_files(first.id()) == 0);
+    let ended = |child: std::process::Child| {
+        let output = child.wait_with_output().expect("an end");
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        let done =
+            Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+        report(&done)
+    };
+    let (first, second) = (ended(first), ended(second));
+    let names = ["first-tree", "second-tree", "in-no-tree"];
+    let of = |report: &Value| names.map(|name| exited(report, name));
+    assert_eq!((of(&first), of(&second)), ([150, 0, 0], [0, 90, 0]));
+    for report in [&first, &second] {
+        assert!(exited(report, "sleep") == 2, "the one in a session of its own, too: {report}");
+        assert_eq!(ns(&report["tree"], "living_threads"), 0, "{report}");
+        assert!(report["tree"]["cpus"].is_null(), "a daemon counts all trees as one: {report}");
+        let waited = &report["waited_for"];
+        let waited = ns(waited, "user_ns") + ns(waited, "system_ns");
+        // Orphans are nobody's to wait for; the kernel's own count of the others is in ticks.
+        assert!(ns(report, "cpu_ns") + 50_000_000 > waited, "{waited}: {report}");
+    }
+}
+
+#[test]
+fn what_a_tree_used_is_what_its_workers_say() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    let me = daemon.path().join("exactop");
+    let me = me.to_str().expect("UTF-8");
+    // One that is waited for, and an orphan in a session of its own.
+    let spin =
+        |out: &str| format!("{me} load spin --threads 1 --duration 2 --json >{out} 2>/dev/null");
+    let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
+    let at = place.path();
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(at, everyone).expect("rights");
+    let of = |name: &str| at.join(name).to_str().expect("UTF-8").to_string();
+    let (a, b) = (of("a"), of("b"));
+    let script = format!("(setsid sh -c '{}' &) ; {}; sleep 3", spin(&a), spin(&b));
+    let done = done(running(&daemon, &[], &["sh", "-c", &script]));
+    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    let said = |path: &str| {
+        let text = fs::read_to_string(Path::new(path)).expect("its word");
+        let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+        last["cpu_ns"][0].as_u64().expect("its CPU time")
+    };
+    let (said, counted) = (said(&a) + said(&b), ns(&report(&done), "cpu_ns"));
+    println!("they say {said} ns, exactop says {counted} ns");
+    assert!(counted >= said, "{counted} {said}");
+    // Starting them takes something, too.
+    assert!(counted - said <= said / 10 + 300_000_000, "{counted} {said}");
+}
+
+#[test]
+fn a_run_within_a_run_is_refused_and_the_outer_one_loses_nothing() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
+    let (me, socket) = (me.to_str().expect("UTF-8"), socket.to_str().expect("UTF-8"));
+    let own = named(&daemon, "inner-one");
+    let script = format!("{me} run -q --source daemon --socket {socket} -- {own} || {own}");
+    let done = done(running(&daemon, &[], &["sh", "-c", &script]));
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("followed already") && done.err.lines().count() == 1, "{}", done.err);
+    let report = report(&done);
+    assert_eq!((exited(&report, "inner-one"), exited(&report, "exactop")), (1, 1), "{report}");
+}
+
+#[test]
+fn who_outlived_a_run_may_begin_another() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    let (me, socket) = (daemon.path().join("exactop"), daemon.socket());
+    let own = named(&daemon, "second-run");
+    let place = tempfile::tempdir().expect("a directory");
+    let (go, out) = (place.path().join("go"), place.path().join("out"));
+    let second = format!(
+        "while ! [ -e {} ]; do sleep 0.05; done; {} run --socket {} -q --json {} -- {own}",
+        go.display(),
+        me.display(),
+        socket.display(),
+        out.display()
+    );
+    let script = format!("(setsid sh -c '{second}' >/dev/null 2>&1 &)");
+    let mut run = Command::new(program());
+    run.args(["run", "-q", "--socket"]).arg(&socket).args(["--", "sh", "-c", &script]);
+    let first = done(run);
+    assert_eq!((first.code, first.err.as_str()), (Some(0), ""));
+    fs::write(&go, "").expect("written");
+    let report = || serde_json::from_slice(&fs::read(&out).ok()?).ok();
+    wait_until("the second report", || report().is_some());
+    let report: Value = report().expect("a report");
+    assert_eq!(exited(&report, "second-run"), 1, "{report}");
+}
+
+#[test]
+fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    let own = named(&daemon, "after-gate");
+    let script = "i=0; while [ $i -lt 40 ]; do $0; i=$((i+1)); done";
+    let mut run = running(&daemon, &["--gate"], &["sh", "-c", script, &own]);
+    run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut run = run.spawn().expect("a run");
+    first_line(run.stderr.as_mut());
+    sleep(Duration::from_secs(3));
+    run.stdin.take().expect("a pipe").write_all(b"\n").expect("open");
+    let output = run.wait_with_output().expect("an end");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!((exited(&report, "after-gate"), exited(&report, "sh")), (40, 1), "{report}");
+    // One who slept at the gate would have slept for longer than all of them lived.
+    let elapsed = u128::from(ns(&report, "elapsed_ns"));
+    let lived = u128::from(ns(&report["tree"], "life_ns"));
+    assert!(lived < elapsed * 5 / 2 && lived > 0, "{lived} {elapsed}");
+}
+
+#[test]
+fn a_daemon_that_stands_still_makes_no_command_longer() {
+    let Some(_alone) = alone() else { return };
+    let daemon = Daemon::of_group("nogroup");
+    let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
+    let end = place.path().join("end");
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(place.path(), everyone).expect("rights");
+    let script = format!("date +%s%N; sleep 1.2; date +%s%N >{}", end.display());
+    let mut run = running(&daemon, &[], &["sh", "-c", &script]);
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run");
+    let mut out = run.stdout.take().expect("a pipe");
+    let begun = first_line(Some(&mut out));
+    send(daemon.load.pid(), STOP);
+    let ns_in = |text: &str| text.trim().parse::<u64>().ok();
+    let ended = || fs::read_to_string(&end).ok().and_then(|text| ns_in(&text));
+    wait_until("the command's end", || ended().is_some());
+    let took_ns = ended().expect("its word") - ns_in(&begun).expect("its word");
+    sleep(Duration::from_nanos(3 * took_ns));
+    send(daemon.load.pid(), CONT);
+    let mut text = String::new();
+    out.read_to_string(&mut text).expect("UTF-8");
+    assert!(run.wait().expect("an end").success());
+    let report: Value = serde_json::from_str(text.lines().last().expect("a report")).expect("JSON");
+    let elapsed_ns = ns(&report, "elapsed_ns");
+    assert!((took_ns..2 * took_ns).contains(&elapsed_ns), "{elapsed_ns} {took_ns}");
+    assert_eq!(exited(&report, "sleep"), 1, "{report}");
+}
+
+#[test]
+fn a_daemon_that_ends_meanwhile_is_why_the_rest_is_not_known() {
+    let Some(_alone) = alone() else { return };
+    let mut daemon = Daemon::of_group("nogroup");
+    let mut run = running(&daemon, &[], &["sh", "-c", "echo begun; sleep 3; exit 5"]);
+    let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run");
+    let mut out = run.stdout.take().expect("a pipe");
+    first_line(Some(&mut out));
+    daemon.end(KILL);
+    daemon.start_again();
+    let mut text = String::new();
+    out.read_to_string(&mut text).expect("UTF-8");
+    assert_eq!(run.wait().expect("an end").code(), Some(5), "as the command ended");
+    let report: Value = serde_json::from_str(text.lines().last().expect("a report")).expect("JSON");
+    assert!(report["tree"].is_null(), "{report}");
+    let missing = report["tree_missing"].as_str().expect("why");
+    assert!(missing.contains("was started anew"), "{missing}");
+}
+
+#[test]
+fn what_cannot_be_is_said_before_the_command_starts() {
+    let socket = ["--source", "daemon", "--socket", "/nonexistent/s"];
+    let run = |more: &[&str]| {
+        let line = [&["run"][..], &socket, more, &["--", "touch", "/nonexistent/begun"]].concat();
+        crate::helpers::run::run(&line)
+    };
+    run(&[]).refused(125, "no exactop daemon at /nonexistent/s");
+    run(&["--exact-split"]).refused(125, "a ledger of its own");
+}
+
+#[test]
+fn who_has_numbers_of_their_own_is_refused() {
+    let Some(_alone) = alone() else { return };
+    if !rustix::process::geteuid().is_root() {
+        return eprintln!("left out: a PID namespace takes root");
+    }
+    let daemon = Daemon::of_group("nogroup");
+    let mut run = Command::new(CONTAINED[0]);
+    run.args(&CONTAINED[1..]).arg(program()).args(["run", "--socket"]).arg(daemon.socket());
+    let begun = daemon.path().join("begun");
+    run.args(["--", "touch"]).arg(&begun);
+    let done = done(run);
+    assert_eq!(done.code, Some(125), "{}", done.err);
+    assert!(done.err.contains("(a PID namespace): run it outside"), "{}", done.err);
+    assert!(!begun.exists(), "before the command starts");
+}

@@ -1,0 +1,47 @@
+//! Whose what exited was, in the daemon's log and to its readers.
+
+use crate::daemon::{parsed, Daemon, Looking};
+use crate::helpers::processes::{wait_until, Load, TERM};
+use crate::helpers::run::{alone, run};
+use serde_json::Value;
+
+/// Nobody else's.
+const UID: u32 = 543_210;
+/// How many processes end as theirs.
+const PROCESSES: u64 = 100;
+
+/// What totals by user have of a figure of theirs, in all windows.
+fn theirs(windows: &[Value], figure: &str) -> u64 {
+    let rows = windows.iter().flat_map(|window| window["rows"].as_array().expect("rows"));
+    let name = UID.to_string();
+    let of_them = rows.filter(|row| row["name"] == name.as_str());
+    of_them.map(|row| row[figure].as_u64().expect("a number")).sum()
+}
+
+#[test]
+fn what_exited_is_the_users_it_was_at_its_end() {
+    let Some(_alone) = alone() else { return };
+    let mut daemon = Daemon::start(&[]);
+    let reader = Looking::start(&daemon, "by", &["--by", "user", "-d", "0.3"]);
+    wait_until("a window", || reader.count() > 0);
+    // Each begins as root's.
+    let work = format!(
+        "i=0; while [ $i -lt {PROCESSES} ]; do setpriv --reuid={UID} --clear-groups /bin/true; i=$((i+1)); done"
+    );
+    let mut load = Load::shell(&work);
+    wait_until("the load ends", || load.0.try_wait().expect("a child").is_some());
+    let before = reader.count();
+    wait_until("all is told", || reader.count() > before + 1);
+    assert_eq!(theirs(&reader.stop(), "exited_tasks"), PROCESSES);
+    assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
+    let log = daemon.log();
+    let log = log.to_str().expect("UTF-8");
+    let logged = parsed(&run(&["replay", log, "--json", "--by", "user"]).fine());
+    assert_eq!(theirs(&logged, "exited_tasks"), PROCESSES);
+    let used_ns = theirs(&logged, "run_ns");
+    assert!(used_ns > 0);
+    let report: Value =
+        serde_json::from_str(&run(&["report", log, "--by", "user", "--json"]).fine())
+            .expect("JSON");
+    assert!(report.to_string().contains(&format!("\"{UID}\"")), "{report}");
+}

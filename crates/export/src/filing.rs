@@ -1,0 +1,205 @@
+//! Windows into files as they close: a batch is `charges-HOST_BOOT_FIRST.parquet` and then `accounts-...` in its day's
+//! directory, FIRST being the number of its first window within the boot.
+//!
+//! At least once on the way, exactly once in the files. Whoever goes on does so with the first window that is not known to be
+//! there; so what comes again has the name that it had, and replaces what was there. `accounts` are written last: where they are
+//! the batch is whole.
+
+use crate::carrier::{Carrier, Label, Sent};
+use crate::charges::groups;
+use crate::days::{day_of, Files};
+use crate::names::Names;
+use crate::table::Table;
+use crate::tables::{fields, Told, Which};
+use crate::{ExportError, Objects};
+use exactop_files::Directory;
+use exactop_model::escape::escape_str;
+use exactop_recording::Replay;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The tables, in the order in which they are written.
+const TABLES: [Which; 2] = [Which::Charges, Which::Accounts];
+/// Windows of at least so much time may be in one file, however often is written.
+const LEAST_NS: u64 = 600_000_000_000;
+
+/// Where files go.
+#[derive(Debug)]
+pub enum Shelf {
+    /// Into a directory of our own that others cannot write to. It is looked at anew for each file, and never made: one that
+    /// is missing is a disk that is not mounted.
+    Here(PathBuf),
+    /// To a server.
+    There(Box<Objects>),
+}
+
+impl Shelf {
+    /// Which that is, in one line without a login.
+    pub(crate) fn told(&self) -> String {
+        match self {
+            Shelf::Here(path) => path.to_string_lossy().into_owned(),
+            Shelf::There(objects) => objects.told().into(),
+        }
+    }
+
+    fn put(&self, day: &str, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        match self {
+            Shelf::Here(path) => (&Directory::ours(path)?).put(day, name, bytes),
+            Shelf::There(objects) => Ok(objects.put(&format!("{day}/{name}"), bytes)?),
+        }
+    }
+
+    fn has(&self, day: &str, name: &str) -> Result<bool, ExportError> {
+        match self {
+            Shelf::Here(path) => {
+                let all = Directory::ours(path)?;
+                Ok(all.has(day)? && all.within(day)?.has(name)?)
+            }
+            Shelf::There(objects) => Ok(objects.has(&format!("{day}/{name}"))?),
+        }
+    }
+}
+
+/// Gathers windows and writes them.
+pub(crate) struct Filing<'a> {
+    shelf: &'a Shelf,
+    /// Groups of a window that have a row of their own.
+    groups: usize,
+    /// Windows of as much time are in one file at most.
+    longest_ns: u64,
+    names: Names,
+    under_way: Option<Batch>,
+    sent: Sent,
+    batches: u64,
+}
+
+/// Windows of a host, of one boot and one day.
+struct Batch {
+    host: String,
+    boot_id: String,
+    label: Label,
+    first_ns: u64,
+    tables: [Table; 2],
+    windows: u64,
+}
+
+impl<'a> Filing<'a> {
+    /// What is new is written so often.
+    pub fn new(shelf: &'a Shelf, groups: usize, every: Duration) -> Filing<'a> {
+        let every_ns = u64::try_from(every.as_nanos()).unwrap_or(u64::MAX);
+        // Twice: one window more than usual begins no file.
+        let longest_ns = every_ns.max(LEAST_NS).saturating_mul(2);
+        let (names, sent) = (Names::default(), Sent::default());
+        Filing { shelf, groups, longest_ns, names, under_way: None, sent, batches: 0 }
+    }
+}
+
+impl Carrier for Filing<'_> {
+    fn set_now(&mut self, _: i128) {}
+
+    fn goes_on(&self, replay: &Replay) -> Result<bool, ExportError> {
+        let Some((batch, span)) = self.under_way.as_ref().zip(replay.span()) else {
+            return Ok(false);
+        };
+        let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
+        let same = batch.boot_id == machine.boot_id && batch.host == machine.host;
+        let day = batch.label.day == day_of(span.wall_t1_ns());
+        let full = batch.tables.iter().any(Table::is_long);
+        let long = span.t1_ns.saturating_sub(batch.first_ns) >= self.longest_ns;
+        Ok(same && day && !full && !long)
+    }
+
+    fn put(&mut self, replay: &Replay) -> Result<(), ExportError> {
+        let Some((window, span)) = replay.window().zip(replay.span()) else { return Ok(()) };
+        let batch = match &mut self.under_way {
+            Some(batch) => batch,
+            none => none.insert(Batch::beginning(replay)?),
+        };
+        let named = groups(window, replay.book(), self.groups);
+        let host = Some(escape_str(&batch.host));
+        let boot_id = Some(escape_str(&batch.boot_id));
+        let (names, waiting, named) = (&self.names, &[][..], &named[..]);
+        let told = Told { window, span, host, boot_id, names, waiting, named };
+        for (which, table) in TABLES.into_iter().zip(&mut batch.tables) {
+            told.put(which, table)?;
+        }
+        batch.windows += 1;
+        Ok(())
+    }
+
+    fn label(&self) -> Option<Label> {
+        self.under_way.as_ref().map(|batch| batch.label.clone())
+    }
+
+    fn deliver(&mut self) -> Result<(), ExportError> {
+        let Some(Batch { label, tables, windows, .. }) = self.under_way.take() else {
+            return Ok(());
+        };
+        for (which, table) in TABLES.into_iter().zip(tables) {
+            self.shelf.put(&label.day, &file(which, &label), &table.finish()?)?;
+        }
+        self.sent.windows += windows;
+        self.batches += 1;
+        Ok(())
+    }
+
+    fn was_taken(&self, label: &Label) -> Result<bool, ExportError> {
+        let has = |which| self.shelf.has(&label.day, &file(which, label));
+        let whole = has(Which::Accounts)?;
+        if !whole && has(Which::Charges)? {
+            let none = table(Which::Charges)?.finish()?;
+            self.shelf.put(&label.day, &file(Which::Charges, label), &none)?;
+        }
+        Ok(whole)
+    }
+
+    fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    fn batches(&self) -> u64 {
+        self.batches
+    }
+}
+
+impl Batch {
+    /// Without windows; the one at which a replay is will be its first.
+    fn beginning(replay: &Replay) -> Result<Batch, ExportError> {
+        let machine = replay.reader().machine().ok_or(ExportError::Nameless)?;
+        let span = replay.span().ok_or(ExportError::Nameless)?;
+        let (host, boot_id) = (machine.host.clone(), machine.boot_id.clone());
+        let name = format!("{}_{}_{}", plain(&host), plain(&boot_id), span.t1_ns);
+        let label = Label { day: day_of(span.wall_t1_ns()), name };
+        let tables = [table(TABLES[0])?, table(TABLES[1])?];
+        Ok(Batch { host, boot_id, label, first_ns: span.t1_ns, tables, windows: 0 })
+    }
+}
+
+fn table(which: Which) -> Result<Table, ExportError> {
+    Table::new(which.name(), fields(which))
+}
+
+fn file(which: Which, label: &Label) -> String {
+    format!("{}-{}.parquet", which.name(), label.name)
+}
+
+/// As file names, addresses and all who read them have it. Who is who stands in the rows; two hosts whose names differ by
+/// what is left out here have boots of their own.
+fn plain(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-.".contains(c) { c } else { '~' };
+    name.chars().map(plain).take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_leads_nowhere_else() {
+        assert_eq!(plain("web-1.example"), "web-1.example");
+        assert_eq!(plain("../a b/\u{1b}\u{e4}_%"), "..~a~b~~~~~");
+        assert_eq!(plain(&"x".repeat(300)).len(), 80);
+        let label = Label { day: "day=1".into(), name: "..".into() };
+        assert_eq!(file(Which::Accounts, &label), "accounts-...parquet");
+    }
+}

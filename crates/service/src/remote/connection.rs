@@ -1,0 +1,226 @@
+//! The connection to a daemon, and the thread that reads from it: what came, merged, and why no more comes.
+
+use crate::ask::{Answer, Said};
+use crate::error::ServiceError;
+use exactop_model::escape::harmless;
+use exactop_model::merged::Merged;
+use exactop_recording::stream::{Heard, Incoming, StreamError};
+use exactop_recording::About;
+use exactop_sources::pid_namespace;
+use rustix::net::{sendmsg, SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use std::io::{IoSlice, Read, Write};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 1 << 16;
+/// How long what was sent before a connection ended takes to arrive, at most.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What came.
+#[derive(Debug, Default)]
+pub struct Came {
+    pub merged: Merged,
+    pub about: Option<Box<About>>,
+    /// Others are told of as one sum.
+    pub is_inside: bool,
+    /// The tree of this process's children.
+    pub follows: Option<u32>,
+    ended: Option<Ended>,
+}
+
+impl Came {
+    pub fn is_up_to(&self, after_ns: u64) -> bool {
+        self.merged.at_ns().is_some_and(|at_ns| at_ns >= after_ns)
+    }
+}
+
+/// Why no more comes.
+#[derive(Clone, Debug)]
+pub enum Ended {
+    Closed,
+    Refused(String),
+    Unreadable(StreamError),
+}
+
+#[derive(Debug, Default)]
+pub struct Shared {
+    came: Mutex<Came>,
+    something: Condvar,
+}
+
+impl Shared {
+    /// Whoever had it panicked between two whole states, or not at all.
+    pub fn came(&self) -> MutexGuard<'_, Came> {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The connection, and the thread that reads from it. Both end with this, so that a program that closes
+/// what it opened has nothing left of it. In a process that was forked from the one that opened it there
+/// is no such thread, and the connection is the other's.
+#[derive(Debug)]
+pub struct Connection {
+    stream: UnixStream,
+    thread: Option<JoinHandle<()>>,
+    pub opened_by: u32,
+}
+
+impl Connection {
+    pub fn open(path: &Path, shared: &Arc<Shared>) -> Result<Connection, ServiceError> {
+        let nobody = |error| ServiceError::unconnected(path, error);
+        let stream = UnixStream::connect(path).map_err(nobody)?;
+        let reading = stream.try_clone().map_err(nobody)?;
+        let theirs = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("daemon".into())
+            .spawn(move || listen(reading, &theirs))
+            .map_err(|error| ServiceError::Io { what: "start a thread", error })?;
+        Ok(Connection { stream, thread: Some(thread), opened_by: std::process::id() })
+    }
+
+    pub fn is_anothers(&self) -> bool {
+        self.opened_by != std::process::id()
+    }
+
+    pub fn say(&mut self, said: &Said) -> std::io::Result<()> {
+        self.stream.write_all(&line(said)?)
+    }
+
+    /// Says who reads, and shows by which numbers they call processes: who is in a PID namespace of their
+    /// own is told of those in it.
+    pub fn greet(&mut self, hello: &Said) -> std::io::Result<()> {
+        let line = line(hello)?;
+        let namespace = pid_namespace::own().ok();
+        let files: Vec<BorrowedFd> = namespace.iter().map(AsFd::as_fd).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut beside = SendAncillaryBuffer::new(&mut space);
+        if !files.is_empty() {
+            beside.push(SendAncillaryMessage::ScmRights(&files));
+        }
+        let flags = SendFlags::NOSIGNAL;
+        let sent = sendmsg(&self.stream, &[IoSlice::new(&line)], &mut beside, flags)?;
+        self.stream.write_all(&line[sent..])
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if self.is_anothers() {
+            // There is nothing to wait for, and nothing to end.
+            return std::mem::forget(self.thread.take());
+        }
+        // The thread's reading ends with it.
+        let ended = self.stream.shutdown(Shutdown::Both);
+        if let (Ok(()), Some(thread)) = (ended, self.thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Until the connection ends.
+fn listen(mut stream: UnixStream, shared: &Shared) {
+    let mut incoming = Incoming::new();
+    let mut bytes = vec![0; CHUNK];
+    let ended = loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => break Ended::Closed,
+            Ok(n) => incoming.push(&bytes[..n]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(_) => break Ended::Closed,
+        }
+        if let Err(ended) = hear(&mut incoming, shared) {
+            break ended;
+        }
+    };
+    shared.came().ended.get_or_insert(ended);
+    shared.something.notify_all();
+}
+
+fn hear(incoming: &mut Incoming, shared: &Shared) -> Result<(), Ended> {
+    while let Some(heard) = incoming.next_heard().map_err(Ended::Unreadable)? {
+        let mut came = shared.came();
+        match heard {
+            Heard::Machine(about) => came.about = Some(about),
+            // For others who came later.
+            Heard::Whole(_) if came.merged.at_ns().is_some() => {}
+            Heard::Whole(whole) => {
+                came.is_inside = whole.outside.is_some();
+                came.merged.add(*whole);
+            }
+            Heard::Window(_, now) => came.merged.add(*now),
+            Heard::Answer(json) => {
+                if let Ok(Answer::Follows(tree)) = serde_json::from_slice(&json) {
+                    came.follows = Some(tree);
+                }
+            }
+            Heard::Word(said) => return Err(Ended::Refused(harmless(&said))),
+        }
+        drop(came);
+        shared.something.notify_all();
+    }
+    Ok(())
+}
+
+fn line(said: &Said) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(said)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// How long an answer may take: whoever could not ask is told why by what was sent before the connection ended.
+pub fn heard_within(refused: bool, patience: Duration) -> Duration {
+    if refused {
+        patience.min(LAST_WORDS)
+    } else {
+        patience
+    }
+}
+
+/// What came, once it goes up to an instant.
+pub fn awaited<'a>(
+    path: &Path,
+    shared: &'a Shared,
+    after_ns: u64,
+    most: Duration,
+) -> Result<MutexGuard<'a, Came>, ServiceError> {
+    let begun = Instant::now();
+    came_within(path, shared, |came| came.is_up_to(after_ns), most)?.ok_or_else(|| {
+        ServiceError::Silent { path: path.to_path_buf(), seconds: begun.elapsed().as_secs() }
+    })
+}
+
+/// What came, once it is what was waited for; `None`: it was not within this time.
+pub fn came_within<'a>(
+    path: &Path,
+    shared: &'a Shared,
+    is_it: impl Fn(&Came) -> bool,
+    most: Duration,
+) -> Result<Option<MutexGuard<'a, Came>>, ServiceError> {
+    let begun = Instant::now();
+    let mut came = shared.came();
+    loop {
+        if is_it(&came) {
+            return Ok(Some(came));
+        }
+        let path = || path.to_path_buf();
+        match came.ended.clone() {
+            Some(Ended::Closed) => return Err(ServiceError::Closed(path())),
+            Some(Ended::Refused(said)) => return Err(ServiceError::Refused { path: path(), said }),
+            Some(Ended::Unreadable(error)) => {
+                return Err(ServiceError::Stream { path: path(), error })
+            }
+            None => {}
+        }
+        let left = most.checked_sub(begun.elapsed()).filter(|left| !left.is_zero());
+        let Some(left) = left else { return Ok(None) };
+        let waited = shared.something.wait_timeout(came, left);
+        came = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

@@ -1,0 +1,224 @@
+//! What there is of one daemon: its connection, and which windows it was asked for.
+
+use super::connection::{awaited, came_within, heard_within, Came, Connection, Shared};
+use crate::ask::{Follow, Hello, Said, Window};
+use crate::beat::{Beat, MOST_ENDS};
+use crate::error::ServiceError;
+use crate::schedule;
+use exactop_model::{Provenance, Snapshot};
+use exactop_recording::{About, FORMAT};
+use exactop_sources::Request;
+use rustix::time::{clock_gettime, ClockId};
+use std::path::Path;
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// How long an answer may take beyond what the grid of window ends makes of it.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+/// The same for the first time and for each after it.
+pub const PATIENT: [Duration; 2] = [PATIENCE; 2];
+/// How long an end may be overdue that comes by itself, before it is asked for.
+const OVERDUE_NS: u64 = 100_000_000;
+
+/// Somebody who serves was connected to, and has not answered yet.
+#[derive(Debug)]
+pub struct Opening {
+    connection: Connection,
+    shared: Arc<Shared>,
+    /// They did not hear the question.
+    refused: bool,
+}
+
+impl Opening {
+    /// Connects, and asks for the first snapshot.
+    pub fn begin(path: &Path, exactop: &str) -> Result<Opening, ServiceError> {
+        let shared = Arc::new(Shared::default());
+        let mut connection = Connection::open(path, &shared)?;
+        let hello = Said::Hello(Hello { exactop: exactop.into(), format: FORMAT });
+        let first = Said::Window(Window::default());
+        let asked = connection.greet(&hello).and_then(|()| connection.say(&first));
+        Ok(Opening { connection, shared, refused: asked.is_err() })
+    }
+
+    /// Whether the first snapshot comes within this time.
+    pub fn has_come(&self, path: &Path, most: Duration) -> Result<bool, ServiceError> {
+        Ok(came_within(path, &self.shared, |came| came.is_up_to(1), most)?.is_some())
+    }
+
+    /// With the first snapshot, which is waited for.
+    pub fn link(self, path: &Path) -> Result<Link, ServiceError> {
+        let Opening { connection, shared, refused } = self;
+        let (about, provenance) = {
+            let came = awaited(path, &shared, 1, heard_within(refused, PATIENCE))?;
+            let about = came.about.clone();
+            let provenance = came.merged.provenance().cloned();
+            about.zip(provenance).ok_or_else(|| ServiceError::Closed(path.into()))?
+        };
+        Ok(Link {
+            connection,
+            shared,
+            about,
+            provenance,
+            taken_ns: None,
+            asked: None,
+            patience: PATIENT,
+            unanswered: None,
+            is_strict: false,
+        })
+    }
+}
+
+/// What there is of one daemon.
+#[derive(Debug)]
+pub struct Link {
+    pub connection: Connection,
+    pub shared: Arc<Shared>,
+    pub about: Box<About>,
+    pub provenance: Provenance,
+    taken_ns: Option<u64>,
+    /// What was asked for last, and what comes by itself because of it.
+    asked: Option<(Window, Beat)>,
+    /// How long an answer is waited for, and how long each time after that.
+    pub patience: [Duration; 2],
+    /// A window that ends from here on was asked for then, and waited for in vain.
+    unanswered: Option<(u64, Instant)>,
+    /// No window that ended before it was asked for will do: what is followed begins and ends with one.
+    is_strict: bool,
+}
+
+impl Link {
+    /// Connects, and waits for the first snapshot.
+    pub fn open(path: &Path, exactop: &str) -> Result<Link, ServiceError> {
+        Opening::begin(path, exactop)?.link(path)
+    }
+
+    /// Has this process's children followed, which is known when a window has ended.
+    pub fn follow_children(&mut self, path: &Path) -> Result<u32, ServiceError> {
+        let end = Said::Window(Window { after_ns: Some(now_ns()), ..Window::default() });
+        let connection = &mut self.connection;
+        let asked = connection.say(&Said::Follow(Follow {})).and_then(|()| connection.say(&end));
+        let most = heard_within(asked.is_err(), self.patience[0]);
+        let has = |came: &Came| came.follows.is_some();
+        let came = came_within(path, &self.shared, has, most).map_err(|error| match error {
+            ServiceError::Refused { path, said } if said.contains("unknown variant `follow`") => {
+                ServiceError::FollowsNobody { path }
+            }
+            other => other,
+        })?;
+        let silent = || ServiceError::Silent { path: path.into(), seconds: most.as_secs() };
+        let tree = came.and_then(|came| came.follows).ok_or_else(silent)?;
+        self.is_strict = true;
+        Ok(tree)
+    }
+
+    /// A window that ends now, or did so just before, if that will do.
+    pub fn window(&mut self, path: &Path, request: &Request) -> Result<Snapshot, ServiceError> {
+        if let Some((after_ns, since)) = self.unanswered {
+            return self.late(path, after_ns, since);
+        }
+        let (now_ns, begun) = (now_ns(), Instant::now());
+        let after_ns = match self.is_strict {
+            true => now_ns,
+            false => schedule::after_ns(request.interval_ns, self.taken_ns, now_ns),
+        };
+        let snapshot = self.window_after(path, request, (after_ns, now_ns));
+        let is_silent = matches!(snapshot, Err(ServiceError::Silent { .. }));
+        self.unanswered = is_silent.then_some((after_ns, begun));
+        snapshot
+    }
+
+    /// The window that was asked for before. Who asks for a newer one each time gets none of a daemon that
+    /// always takes longer, and whoever writes to one that stands still is held up in the end.
+    fn late(
+        &mut self,
+        path: &Path,
+        after_ns: u64,
+        since: Instant,
+    ) -> Result<Snapshot, ServiceError> {
+        let came = self.came(path, after_ns, self.patience[1])?;
+        let seconds = since.elapsed().as_secs();
+        let silent = || ServiceError::Silent { path: path.into(), seconds };
+        let snapshot = came.ok_or_else(silent)?;
+        self.unanswered = None;
+        self.note(&snapshot);
+        Ok(snapshot)
+    }
+
+    fn note(&mut self, taken: &Snapshot) {
+        self.taken_ns = Some(taken.at_ns);
+        self.provenance = taken.provenance.clone();
+    }
+
+    fn window_after(
+        &mut self,
+        path: &Path,
+        request: &Request,
+        (after_ns, now_ns): (u64, u64),
+    ) -> Result<Snapshot, ServiceError> {
+        let interval_ns = request.interval_ns;
+        let ends = interval_ns.map(|_| MOST_ENDS);
+        let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
+        let window = Window { ends, ..window };
+        let by_itself = match self.comes(&window, after_ns, now_ns) {
+            Some(patience) => self.came(path, after_ns, patience)?,
+            None => None,
+        };
+        let snapshot = match by_itself {
+            Some(snapshot) => snapshot,
+            None => self.ask(path, window, after_ns)?,
+        };
+        self.note(&snapshot);
+        Ok(snapshot)
+    }
+
+    /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
+    fn comes(&self, window: &Window, after_ns: u64, now_ns: u64) -> Option<Duration> {
+        let (asked, beat) = self.asked.as_ref()?;
+        if !asked.is_for_the_same(window) {
+            return None;
+        }
+        let next_ns = beat.next_ns(after_ns.saturating_sub(1))?;
+        let is_soon = next_ns <= schedule::point_ns(window.interval_ns, now_ns);
+        let until_ns = next_ns.saturating_add(OVERDUE_NS);
+        is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(now_ns)))
+    }
+
+    /// What comes up to an instant within a time; `None`: it did not.
+    fn came(
+        &self,
+        path: &Path,
+        after_ns: u64,
+        most: Duration,
+    ) -> Result<Option<Snapshot>, ServiceError> {
+        let came = came_within(path, &self.shared, |came| came.is_up_to(after_ns), most)?;
+        came.map(|came| take(path, came)).transpose()
+    }
+
+    /// Asks for a window, and for those after it.
+    fn ask(
+        &mut self,
+        path: &Path,
+        window: Window,
+        after_ns: u64,
+    ) -> Result<Snapshot, ServiceError> {
+        let asked = self.connection.say(&Said::Window(window.clone()));
+        let most = heard_within(asked.is_err(), self.patience[0]);
+        let came = awaited(path, &self.shared, after_ns, most)?;
+        let snapshot = take(path, came)?;
+        let grid_ns = schedule::grid_ns(window.interval_ns);
+        self.asked = window.interval_ns.map(|interval_ns| {
+            let beat = Beat::after(snapshot.at_ns, interval_ns, grid_ns, MOST_ENDS - 1);
+            (window, beat)
+        });
+        Ok(snapshot)
+    }
+}
+
+fn take(path: &Path, mut came: MutexGuard<'_, Came>) -> Result<Snapshot, ServiceError> {
+    came.merged.take().ok_or_else(|| ServiceError::Closed(path.into()))
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,177 @@
+//! Whose descendants are followed, for those who run a command: each such tree has a number, which the
+//! ledger's programs give to children at birth. Who descends from a process is known in no other way: between two
+//! ends of windows one may be born, orphaned and gone.
+
+use super::shares::Shares;
+use exactop_model::Book;
+use exactop_sources::{Followed, FOLLOWED_MOST};
+
+/// How many are followed at once: no more than the programs know.
+const FOLLOWERS: Shares = Shares { all: FOLLOWED_MOST, of_one: 4, for_root: 4 };
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// Which reader.
+    pub reader: u64,
+    pub uid: u32,
+    pub pid: u32,
+    /// When they connected, CLOCK_BOOTTIME: a process that began later is not theirs.
+    pub came_ns: u64,
+}
+
+/// Everyone who is followed.
+#[derive(Debug, Default)]
+pub struct Following {
+    asked: Vec<Asker>,
+    trees: Vec<(Asker, Followed)>,
+    last: u32,
+}
+
+impl Following {
+    /// Somebody wants their children to be followed: it begins after the next window's end.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn ask(&mut self, asker: Asker) -> Result<(), String> {
+        let there = self.asked.iter().chain(self.trees.iter().map(|(asker, _)| asker));
+        if there.clone().any(|other| other.reader == asker.reader) {
+            return Err("your children are followed already: one connection has one tree".into());
+        }
+        FOLLOWERS.one_more(there.map(|other| other.uid), asker.uid, "commands are followed")?;
+        self.asked.push(asker);
+        Ok(())
+    }
+
+    /// A window has ended, and `book` has taken it: the trees that begin now, or why they do not.
+    pub fn begin(&mut self, book: &Book) -> Vec<(u64, Result<u32, String>)> {
+        let asked = std::mem::take(&mut self.asked);
+        let told = asked.into_iter().map(|asker| (asker.reader, self.begin_one(asker, book)));
+        told.collect()
+    }
+
+    fn begin_one(&mut self, asker: Asker, book: &Book) -> Result<u32, String> {
+        let leader = book.process(asker.pid).and_then(|process| book.task(process.leader?));
+        let leader = leader.filter(|leader| leader.key.start_ns <= asker.came_ns);
+        let leader = leader.ok_or("the ledger does not know your process: connect again")?;
+        let mut trees = self.trees.iter().map(|(_, followed)| followed);
+        if trees.clone().any(|of| (of.tgid, of.start_ns) == (asker.pid, leader.key.start_ns)) {
+            return Err(
+                "your children are followed already, for another connection of yours".into()
+            );
+        }
+        // One whose run has ended counts nobody any more.
+        if trees.any(|of| of.tree == leader.tree) {
+            return Err("you descend from a command that is followed already, whose tree would lose yours: \
+                        as root follow it by a ledger of its own (--source own)"
+                .into());
+        }
+        self.last = self.last.checked_add(1).ok_or("all numbers of trees were given")?;
+        let tree = self.last;
+        let followed = Followed { tgid: asker.pid, start_ns: leader.key.start_ns, tree };
+        self.trees.push((asker, followed));
+        Ok(tree)
+    }
+
+    /// A reader has gone: no more children of theirs begin a tree.
+    pub fn leave(&mut self, reader: u64) {
+        self.asked.retain(|asker| asker.reader != reader);
+        self.trees.retain(|(asker, _)| asker.reader != reader);
+    }
+
+    /// Nobody can be followed: who asked for it.
+    pub fn nobody(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.trees).into_iter().map(|(asker, _)| asker.reader).collect()
+    }
+
+    /// Whose children begin trees.
+    pub fn all(&self) -> Vec<Followed> {
+        self.trees.iter().map(|&(_, followed)| followed).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::{Ident, SourceKind, TaskKey};
+    use exactop_testkit::samples;
+
+    const START_NS: u64 = 50;
+
+    /// A process 7, which began at 50, and whose tree is this.
+    fn book(tree: u32) -> Book {
+        let key = TaskKey { tgid: 7, tid: 7, start_ns: START_NS };
+        let mut task = samples::task(1, key, Ident::default());
+        task.tree = tree;
+        let mut now = samples::snapshot(SourceKind::Ledger, 1_000);
+        (now.complete, now.tasks) = (true, vec![task]);
+        let mut book = Book::new();
+        book.advance(now);
+        book
+    }
+
+    fn asker(reader: u64, uid: u32) -> Asker {
+        Asker { reader, uid, pid: 7, came_ns: START_NS }
+    }
+
+    #[test]
+    fn a_tree_has_a_number_that_no_other_gets() {
+        let mut following = Following::default();
+        following.ask(asker(1, 5)).expect("there is room");
+        assert!(following.all().is_empty(), "not before a window has ended");
+        assert_eq!(following.begin(&book(0)), [(1, Ok(1))]);
+        assert_eq!(following.all(), [Followed { tgid: 7, start_ns: START_NS, tree: 1 }]);
+        assert!(following.ask(asker(1, 5)).is_err(), "one connection has one");
+        following.leave(1);
+        assert!(following.all().is_empty());
+        following.ask(asker(2, 5)).expect("there is room again");
+        assert_eq!(following.begin(&book(0)), [(2, Ok(2))], "those of the first may live on");
+    }
+
+    #[test]
+    fn whoever_is_another_or_descends_from_one_is_refused() {
+        let mut following = Following::default();
+        let begun = |following: &mut Following, asker: Asker, book: &Book| {
+            following.ask(asker).expect("there is room");
+            following.begin(book).remove(0).1.expect_err("no tree")
+        };
+        let another = Asker { came_ns: START_NS - 1, ..asker(1, 5) };
+        assert!(begun(&mut following, another, &book(0)).contains("does not know your process"));
+        let unknown = Asker { pid: 8, ..asker(2, 5) };
+        assert!(begun(&mut following, unknown, &book(0)).contains("does not know your process"));
+        assert!(following.all().is_empty());
+        // The process 7 has a tree; another connection of its gets none, and who descends from it none, too.
+        following.ask(asker(3, 5)).expect("there is room");
+        assert_eq!(following.begin(&book(0)), [(3, Ok(1))]);
+        let same = begun(&mut following, asker(4, 5), &book(0));
+        assert!(same.contains("another connection of yours"), "{same}");
+        let below = |tree| {
+            let mut now = samples::snapshot(SourceKind::Ledger, 1_000);
+            let key = TaskKey { tgid: 8, tid: 8, start_ns: START_NS };
+            let mut task = samples::task(2, key, Ident::default());
+            task.tree = tree;
+            (now.complete, now.tasks) = (true, vec![task]);
+            let mut book = Book::new();
+            book.advance(now);
+            book
+        };
+        assert!(begun(&mut following, unknown, &below(1)).contains("descend from a command"));
+        // Of a tree whose run has ended nobody counts anything any more.
+        following.ask(unknown).expect("there is room");
+        assert_eq!(following.begin(&below(9)), [(2, Ok(2))]);
+        assert_eq!(following.nobody(), [3, 2]);
+        assert!(following.all().is_empty());
+    }
+
+    #[test]
+    fn one_user_has_a_share() {
+        let mut following = Following::default();
+        let somebody = 4_000_000_001;
+        for reader in 0..4 {
+            following.ask(asker(reader, somebody)).expect("their share");
+        }
+        let why = following.ask(asker(9, somebody)).expect_err("no more");
+        assert!(why.contains("4 of your commands are followed already"), "{why}");
+        following.ask(asker(10, somebody + 1)).expect("another's share");
+    }
+}

@@ -1,0 +1,82 @@
+//! Whose children begin trees that are followed: entries stay where they are, so that no child of one is
+//! missed while another comes or goes.
+
+use super::maps::Globals;
+use crate::bpf::wire::ex_follows;
+use crate::source::{Followed, FOLLOWED_MOST as MOST};
+
+const _: () = assert!(MOST == ex_follows::EX_FOLLOWED_MOST.0 as usize);
+
+/// What the programs know.
+#[derive(Default)]
+pub struct Entries([Option<Followed>; MOST]);
+
+/// What is to be written where.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Change {
+    writes: Vec<(usize, Followed)>,
+    used: u32,
+}
+
+impl Entries {
+    /// From now on these are followed, of more than there is room for the first.
+    pub fn set(&mut self, globals: &Globals, followed: &[Followed]) {
+        let change = self.change(followed);
+        // Whoever comes is looked for before the entry is there, and whoever goes until it is not.
+        globals.set_followed_n(MOST as u32);
+        for (at, entry) in change.writes {
+            globals.set_followed(at, entry);
+        }
+        globals.set_followed_n(change.used);
+    }
+
+    fn change(&mut self, followed: &[Followed]) -> Change {
+        let followed = &followed[..followed.len().min(MOST)];
+        let mut change = Change::default();
+        for (at, entry) in self.0.iter_mut().enumerate() {
+            if entry.is_some_and(|entry| !followed.contains(&entry)) {
+                *entry = None;
+                change.writes.push((at, Followed::default()));
+            }
+        }
+        for &new in followed {
+            if self.0.contains(&Some(new)) {
+                continue;
+            }
+            let Some(at) = self.0.iter().position(Option::is_none) else { break };
+            self.0[at] = Some(new);
+            change.writes.push((at, new));
+        }
+        change.used = self.0.iter().rposition(Option::is_some).map_or(0, |at| at as u32 + 1);
+        change
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(tree: u32) -> Followed {
+        Followed { tgid: 100 + tree, start_ns: 5, tree }
+    }
+
+    #[test]
+    fn who_stays_is_not_touched_while_others_come_and_go() {
+        let mut entries = Entries::default();
+        let first = entries.change(&[of(1), of(2), of(3)]);
+        assert_eq!((first.writes.len(), first.used), (3, 3));
+        let without = entries.change(&[of(1), of(3)]);
+        assert_eq!(without.writes, [(1, Followed::default())]);
+        assert_eq!(without.used, 3, "the third one is still where it was");
+        let with = entries.change(&[of(3), of(1), of(4)]);
+        assert_eq!((with.writes, with.used), (vec![(1, of(4))], 3));
+        assert_eq!(entries.change(&[]).used, 0);
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_are_left_out() {
+        let all: Vec<Followed> = (1..=40).map(of).collect();
+        let change = Entries::default().change(&all);
+        assert_eq!((change.writes.len(), change.used), (MOST, MOST as u32));
+    }
+}

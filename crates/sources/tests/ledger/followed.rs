@@ -1,0 +1,84 @@
+//! Several trees at the same time: each child has the number of its own, and whoever has the number of a
+//! process that is followed, but began at another time, is a stranger.
+
+use crate::books::Books;
+use exactop_sources::ledger::Options;
+use exactop_sources::{Followed, Source};
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const CHILDREN: u64 = 40;
+
+/// A shell that has this many children, each an orphan, once it is told to.
+struct Parent(Child);
+
+impl Parent {
+    fn start() -> Parent {
+        let script = format!(
+            "while read go; do i=0; while [ $i -lt {CHILDREN} ]; do (/bin/true &); i=$((i+1)); done; done"
+        );
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script]).stdin(Stdio::piped());
+        Parent(shell.spawn().expect("a shell"))
+    }
+
+    fn go(&mut self) {
+        self.0.stdin.as_mut().expect("a pipe").write_all(b"go\n").expect("it reads");
+    }
+
+    fn followed(&self, books: &Books, tree: u32) -> Followed {
+        let process = books.book.process(self.0.id()).expect("it lives");
+        let leader = books.book.task(process.leader.expect("a leader")).expect("known");
+        Followed { tgid: self.0.id(), start_ns: leader.key.start_ns, tree }
+    }
+}
+
+impl Drop for Parent {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().ok();
+    }
+}
+
+/// How many exited in each of these trees: until so many did in all, and a little longer.
+fn exited(books: &mut Books, trees: [u32; 3], until: u64) -> [u64; 3] {
+    let mut all = [0; 3];
+    let mut left = 100;
+    while left > 0 {
+        let window = books.window(Duration::from_millis(100));
+        for (sum, tree) in all.iter_mut().zip(trees) {
+            let of = window.exited.iter().filter(|group| group.sample.tree == tree);
+            *sum += of.map(|group| group.processes).sum::<u64>();
+        }
+        left -= 1;
+        if all.iter().sum::<u64>() >= until {
+            left = left.min(3);
+        }
+    }
+    all
+}
+
+#[test]
+fn each_tree_has_its_own_and_no_stranger() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let mut parents = [Parent::start(), Parent::start(), Parent::start()];
+    books.window(Duration::from_millis(200));
+    let [mut first, second, mut stranger] = [0, 1, 2].map(|n| parents[n].followed(&books, 0));
+    (first.tree, stranger.tree) = (11, 13);
+    stranger.start_ns -= 1;
+    let second = Followed { tree: 12, ..second };
+    books.ledger.follow(&[first, second, stranger]).expect("it follows");
+    parents.iter_mut().for_each(Parent::go);
+    // A child and its own child, each time.
+    let both = 2 * CHILDREN;
+    assert_eq!(exited(&mut books, [11, 12, 13], 2 * both), [both, both, 0]);
+    // The first is followed no more, the second goes on, and the third is who it is said to be.
+    stranger.start_ns += 1;
+    books.ledger.follow(&[second, stranger]).expect("it follows");
+    parents.iter_mut().for_each(Parent::go);
+    assert_eq!(exited(&mut books, [11, 12, 13], 2 * both), [0, both, both]);
+    let many: Vec<Followed> = (1..=17).map(|tree| Followed { tree, ..first }).collect();
+    assert!(books.ledger.follow(&many).is_err(), "there is no room for so many");
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Takes docs/guide/page.png: the page of a recording, in Debian's Chromium. As root, on a machine on which nobody works:
+#
+#   scripts/page-picture.sh target/release/exactop [PICTURE]
+#
+# Twelve seconds: gzip again and again, then a fork storm beside it, then dd and xz, which share the CPUs with it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exactop=$(realpath "$1")
+picture=$(realpath "${2:-docs/guide/page.png}")
+dir=$(mktemp -d)
+loads=()
+end() {
+    ((${#loads[@]} == 0)) || kill "${loads[@]}" 2>/dev/null || true
+    rm -rf "$dir"
+}
+trap end EXIT
+# Each ends by itself.
+load() {
+    timeout "$1" sh -c "$2" >/dev/null 2>&1 &
+    loads+=($!)
+}
+
+"$exactop" record --dir "$dir/kept" -d 0.25 --source ledger --sync none 2>"$dir/said" &
+recording=$!
+loads+=("$recording")
+# Its programs are attached when it has a first window.
+for _ in $(seq 100); do
+    [[ -z $(find "$dir/kept" -type f -size +0 2>/dev/null) ]] || break
+    sleep 0.1
+done
+sleep 2
+load 8 'while :; do head -c 20000000 /dev/zero | gzip >/dev/null; done'
+sleep 2
+load 4 'while :; do /bin/true; done'
+sleep 3
+load 4 'dd if=/dev/zero of=/dev/null bs=4k'
+load 4 'xz -9 </dev/zero'
+sleep 5
+kill "$recording"
+wait "$recording" || (($? > 128)) || { cat "$dir/said" >&2; exit 1; }
+"$exactop" replay "$dir/kept" --html "$dir/page.html"
+chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$dir/profile" \
+    --window-size=1080,1130 --screenshot="$picture" "file://$dir/page.html" >"$dir/said" 2>&1 ||
+    { cat "$dir/said" >&2; exit 1; }
+echo "$picture"
