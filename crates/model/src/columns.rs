@@ -10,6 +10,7 @@ use crate::frame::{Row, RowKind};
 use crate::key::Ident;
 use crate::named::By;
 use crate::needs::Needs;
+use crate::system::DiskRate;
 use crate::value::{Datum, Missing, Value};
 use serde::{Deserialize, Serialize};
 
@@ -306,6 +307,7 @@ const CHILDREN: &str = "ledger: exited groups / taskstats: exit records / snapsh
                         signal_struct.cutime and cstime";
 const DELAYS: &str = "taskstats, while the sysctl kernel.task_delayacct is 1 / others: -";
 const STAT: &str = "/proc/PID/stat";
+const DISK: &str = "read_bytes and write_bytes of /proc/PID/io; live view and batch mode";
 const STATES: &str =
     "ledger: sched_switch, sched_waking, pt_regs.orig_ax, sys_enter and sys_exit / \
                       procfs: -";
@@ -631,6 +633,24 @@ columns! {
         },
         rank: 170,
     );
+    ReadRate = column!(
+        "read_rate", "RD/s", Bytes, Events,
+        needs: Needs::DISK,
+        help: "Bytes a second that it had read from disks: not what the page cache had. Sampled, \
+               between two looks about a window apart, so from the second window on; of other \
+               users' processes root is told.",
+        source: DISK,
+        value: |row, _| disk_rate(row, |rate| rate.read),
+        rank: 192, silent_if_exited: true,
+    );
+    WriteRate = column!(
+        "write_rate", "WR/s", Bytes, Events,
+        needs: Needs::DISK,
+        help: "Bytes a second that it gave disks to write; they may be written later. As read_rate.",
+        source: DISK,
+        value: |row, _| disk_rate(row, |rate| rate.written),
+        rank: 191, silent_if_exited: true,
+    );
     Time = column!(
         "time", "TIME+", Time, Life,
         needs: Needs::STAT,
@@ -907,6 +927,11 @@ fn living(row: &Row, value: impl FnOnce() -> Value) -> Value {
 
 fn known(figure: Result<u64, Missing>, datum: fn(u64) -> Datum) -> Value {
     figure.map_or_else(Value::Missing, |n| Value::Known(datum(n)))
+}
+
+fn disk_rate(row: &Row, of: fn(&DiskRate) -> f64) -> Value {
+    let bytes = |rate: &DiskRate| Value::Known(Datum::Bytes(of(rate).max(0.0) as u64));
+    row.detail.disk.as_ref().map_or_else(|why| Value::Missing(*why), bytes)
 }
 
 fn text<T: AsRef<[u8]>>(text: &Result<T, Missing>) -> Value {

@@ -82,6 +82,23 @@ pub enum Kind {
     Unknown,
 }
 
+/// What somebody wants to know of its disk I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskOf {
+    /// A task of the process, as above; or the thread itself.
+    pub key: TaskKey,
+    /// Only of that thread.
+    pub is_thread: bool,
+}
+
+/// What has been read from disks and given them to write, in a life so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)] // Their names say it.
+pub struct DiskBytes {
+    pub read: u64,
+    pub written: u64,
+}
+
 /// Why it is not told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {

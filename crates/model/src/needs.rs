@@ -47,6 +47,8 @@ impl Needs {
     pub const MOVES: Needs = Needs(16384);
     /// The machine's pressure and disk I/O.
     pub const PRESSURE: Needs = Needs(1 << 20);
+    /// /proc/PID/io, which only who may look into a process can read.
+    pub const DISK: Needs = Needs(1 << 21);
 
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {

@@ -4,6 +4,7 @@ use crate::counters::{Counter, Counters};
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::named::Named;
 use crate::snapshot::MicroState;
+use crate::system::DiskRate;
 use crate::value::Missing;
 use crate::window::TaskDelta;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct Detail {
     pub cgroup: Result<Vec<u8>, Missing>,
     /// Whose the cgroup is.
     pub named: Result<Arc<Named>, Missing>,
+    /// What it has read from and written to disks, between two looks about a window apart.
+    pub disk: Result<DiskRate, Missing>,
 }
 
 impl Default for Detail {
@@ -52,6 +55,7 @@ impl Default for Detail {
             user: Err(NOT),
             cgroup: Err(NOT),
             named: Err(NOT),
+            disk: Err(NOT),
         }
     }
 }

@@ -164,6 +164,7 @@ fn detail(choices: &mut Choices) -> Detail {
         user: Ok(String::from_utf8_lossy(choices.bytes(10)).into_owned()),
         cgroup: Ok(choices.bytes(20).to_vec()),
         named: Err(Missing::NotRead),
+        disk: Err(Missing::NotRead),
     }
 }
 

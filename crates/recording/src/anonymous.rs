@@ -228,7 +228,7 @@ impl Masks {
     /// What was read for a row; command lines go.
     pub fn facts(&mut self, facts: Facts) -> Facts {
         let Facts { detail, ppid, nice, prio, policy } = facts;
-        let Detail { virt, res, shr, time_ns, cmdline, user, cgroup, named } = detail;
+        let Detail { virt, res, shr, time_ns, cmdline, user, cgroup, named, disk } = detail;
         let detail = Detail {
             virt,
             res,
@@ -238,6 +238,7 @@ impl Masks {
             user: user.map(|user| self.user(user)),
             cgroup: cgroup.map(|path| self.path(&path)),
             named: named.map(|named| Arc::new(self.named(&named))),
+            disk,
         };
         Facts { detail, ppid, nice, prio, policy }
     }

@@ -265,6 +265,7 @@ fn refuse(detail: &mut Detail) {
         user: Err(not),
         cgroup: Err(not),
         named: Err(not),
+        disk: Err(not),
     };
 }
 

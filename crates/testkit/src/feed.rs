@@ -3,6 +3,7 @@
 use crate::machine::snapshot;
 use crate::on_request::{calls, groups, moves, waits};
 use crate::population::PROCESSES;
+use exactop_model::system::DiskRate;
 use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, Missing, Needs, Row, SourceKind, Still, Window,
 };
@@ -51,6 +52,9 @@ pub fn details(rows: &mut [&mut Row], needs: Needs) {
         }
         if needs.has(Needs::CMDLINE) {
             detail.cmdline = Ok(p.line.into());
+        }
+        if needs.has(Needs::DISK) {
+            detail.disk = Ok(DiskRate { read: p.cpu as f64 * 1000.0, written: 0.0 });
         }
         if needs.has(Needs::CGROUP) {
             detail.cgroup = Ok(b"/user.slice/user-1000.slice/session-3.scope".to_vec());

@@ -139,7 +139,7 @@ bindings! {
         Tree: [ch('V'), ch('t'), on(KeyCode::F(5))], "tree: CPU+ sums the whole branch, - where exits are not seen";
         Microstates: [ch('m')], "microstates: where each row's time went, and a bar of it where there is room";
         PerCpu: [ch('1')], "a bar for each CPU, from 32 on a character; or none";
-        Pressure: [ch('b')], "pressure (PSI) and disk I/O in the header, or the memory";
+        Pressure: [ch('b')], "pressure (PSI) and disk I/O, of each row too; or the memory";
         OfMachine: [ch('I')], "per cent of one CPU, or of the whole machine";
         CommandLine: [ch('c')], "command line, or command name";
         FoldToggle: [ch('v')], "tree: fold the branch below the row into it, or unfold it";

@@ -1,6 +1,7 @@
 //! Pressure and disk I/O in the header; and what a process's page says where a source samples.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
+use exactop_model::columns::ColumnId;
 use exactop_model::system::{DiskRate, Pressure};
 use exactop_model::{Counters, Needs, RowKind, SourceKind};
 use exactop_testkit::{arranged, details, frame};
@@ -95,4 +96,30 @@ fn a_sampling_source_says_why_a_page_has_no_figures_yet_and_which_it_never_has()
     show(&mut app, false);
     let text = picture(&app);
     assert!(!text.contains("first reading") && text.contains("only the ledger tells"), "{text}");
+}
+
+#[test]
+fn the_key_shows_whose_disk_io_it_is_and_takes_it_away_again() {
+    let mut app = app(80, 24);
+    assert!(!picture(&app).contains("RD/s"));
+    press(&mut app, KeyCode::Char('b'));
+    accept(&mut app);
+    let text = picture(&app);
+    assert!(text.contains("  RD/s  WR/s COMMAND"), "{text}");
+    let busiest = text.lines().find(|line| line.contains(" 22417 ")).expect("its row");
+    assert!(busiest.contains("  307K     0 "), "{busiest}");
+    // Where its columns are chosen they stand once, where they were put.
+    let columns = [ColumnId::Pid, ColumnId::WriteRate, ColumnId::ReadRate, ColumnId::Command];
+    let settings = Settings { columns: columns.to_vec(), ..Settings::default() };
+    let mut chosen = App::new(settings).unwrap();
+    chosen.resize(80, 24);
+    accept(&mut chosen);
+    press(&mut chosen, KeyCode::Char('b'));
+    accept(&mut chosen);
+    let text = picture(&chosen);
+    assert!(text.contains("WR/s  RD/s COMMAND"), "{text}");
+    assert_eq!(text.matches("RD/s").count(), 1, "{text}");
+    press(&mut app, KeyCode::Char('b'));
+    accept(&mut app);
+    assert!(!picture(&app).contains("RD/s"));
 }

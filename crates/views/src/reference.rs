@@ -81,6 +81,7 @@ fn needs_list(column: &Column) -> Vec<&'static str> {
         (Needs::CGROUP, "/proc/PID/cgroup"),
         (Needs::SCHEDSTAT, "/proc/PID/schedstat (procfs)"),
         (Needs::STATUS, "/proc/PID/status (procfs)"),
+        (Needs::DISK, "/proc/PID/io"),
     ];
     NAMES.iter().filter(|(need, _)| column.needs.has(*need)).map(|(_, name)| *name).collect()
 }

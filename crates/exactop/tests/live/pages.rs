@@ -173,6 +173,28 @@ fn a_process_has_its_environment_and_its_open_files() {
     terminal.shows("has exited");
 }
 
+/// A row of the table has it, though who draws the table may not look into processes.
+#[test]
+fn the_disk_io_of_each_row_stands_beside_the_machines() {
+    let load = Load::shell("while :; do sleep 0.02; done");
+    let terminal = Terminal::live(100, 24, &format!("{OPTIONS} -p {}", load.pid()));
+    terminal.shows(" sh");
+    terminal.keys(&["b"]);
+    terminal.passes(|screen| {
+        table(&terminal, screen)?;
+        let heading = screen.lines().find(|line| line.contains("RD/s")).ok_or("no columns")?;
+        let at = heading.find("RD/s").ok_or("no column")?;
+        let of_load = load.pid().to_string();
+        let row = screen.lines().find(|l| l.split_whitespace().next() == Some(&of_load));
+        let row = row.ok_or("it has no row")?;
+        let rate: String = row.chars().skip(at).take("RD/s".len()).collect();
+        match rate.trim_end().ends_with(|c: char| c.is_ascii_digit()) {
+            true => Ok(()),
+            false => Err(format!("{rate:?} in {row}")),
+        }
+    });
+}
+
 #[test]
 fn of_somebody_elses_process_a_plain_user_is_told_that_he_may_not_look() {
     if !rustix::process::geteuid().is_root() {

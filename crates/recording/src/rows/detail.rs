@@ -50,7 +50,8 @@ impl Facts {
             Some(_) => Err(Missing::NotRead),
         };
         Facts {
-            detail: Detail { named, ..row.detail.clone() },
+            // What is read of disks is of looks, not of windows.
+            detail: Detail { named, disk: Err(Missing::NotRead), ..row.detail.clone() },
             ppid: ident.ppid,
             nice: ident.nice,
             prio: ident.prio,
@@ -117,6 +118,7 @@ pub(crate) fn detail_of(row: &Values, strings: &Strings) -> Result<Facts, Bad> {
         user: get_text(f)?.map(|text| String::from_utf8_lossy(text).into_owned()),
         cgroup: get_text(f)?.map(<[u8]>::to_vec),
         named: Err(Missing::NotRead),
+        disk: Err(Missing::NotRead),
     };
     let mut facts = Facts {
         detail,

@@ -244,6 +244,7 @@ impl World {
             user: Ok(format!("user{}", row.ident.uid)),
             cgroup: Err(Missing::Vanished),
             named: Err(Missing::NotRead),
+            disk: Err(Missing::NotRead),
         };
         row.ident.nice = 7;
     }

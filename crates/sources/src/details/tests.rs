@@ -56,6 +56,7 @@ fn everything_asked_for_is_read() {
         user: Ok("me".into()),
         cgroup: Ok(b"/v2:x".to_vec()),
         named: Err(Missing::NotRead),
+        disk: Err(Missing::NotRead),
     };
     assert_eq!(row.detail, expected);
 }

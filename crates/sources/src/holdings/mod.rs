@@ -8,6 +8,7 @@
 //! A read may take as long as the process likes: its memory, or a path of its files, may lie on a file
 //! system that it answers for itself. So this is for somebody who can be left waiting.
 
+mod disk;
 mod environment;
 mod files;
 #[cfg(test)]
@@ -15,7 +16,7 @@ mod tests;
 
 use crate::procfs::files::{open_at, open_dir, read_record};
 use crate::procfs::TaskStat;
-use exactop_model::holdings::{Holdings, Part, Refusal};
+use exactop_model::holdings::{DiskBytes, Holdings, Part, Refusal};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;
@@ -41,7 +42,19 @@ impl Process {
     /// # Errors
     /// It has exited.
     pub fn start_ticks(&self) -> Result<u64, Refusal> {
-        let fd = open_at(self.dir.as_fd(), "stat").map_err(why)?;
+        self.ticks_in("stat")
+    }
+
+    /// When a thread of it started.
+    ///
+    /// # Errors
+    /// It has exited.
+    pub fn thread_start_ticks(&self, tid: u32) -> Result<u64, Refusal> {
+        self.ticks_in(&format!("task/{tid}/stat"))
+    }
+
+    fn ticks_in(&self, stat: &str) -> Result<u64, Refusal> {
+        let fd = open_at(self.dir.as_fd(), stat).map_err(why)?;
         let mut line = Vec::new();
         let n = read_record(fd.as_fd(), &mut line).map_err(why)?;
         let stat = TaskStat::parse(&line[..n]);
@@ -58,6 +71,15 @@ impl Process {
             Part::Environment => environment::read(&self.dir).map(Holdings::Environment),
             Part::Files => files::read(&self.dir).map(Holdings::Files),
         }
+    }
+
+    /// What it, or a thread of it, has had read from disks and given them to write since it began, with
+    /// those of its threads that have exited.
+    ///
+    /// # Errors
+    /// It has exited, who asks may not look into it, or this kernel does not count it.
+    pub fn disk(&self, thread: Option<u32>) -> Result<DiskBytes, Refusal> {
+        disk::read(&self.dir, thread)
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use exactop_model::holdings::Kind;
+use exactop_model::holdings::{DiskBytes, Kind};
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Seek, SeekFrom, Write};
 use std::process::{Child, Command, Stdio};
@@ -105,4 +105,13 @@ fn who_has_exited_has_nothing() {
         assert_eq!(process.read(part), Err(Refusal::Exited));
     }
     assert_eq!(Process::open(proc(), u32::MAX).err(), Some(Refusal::Exited));
+}
+
+#[test]
+fn disk_io_is_what_reached_block_devices() {
+    let text = b"rchar: 9\nwchar: 8\nsyscr: 7\nsyscw: 6\nread_bytes: 4096\nwrite_bytes: 512\ncancelled_write_bytes: 1\n";
+    assert_eq!(disk::parsed(text), Some(DiskBytes { read: 4096, written: 512 }));
+    assert_eq!(disk::parsed(b"rchar: 9\nwrite_bytes: 512\n"), None);
+    let own = Process::open(proc(), std::process::id()).expect("this process");
+    assert!(own.disk(None).is_ok());
 }

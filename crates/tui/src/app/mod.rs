@@ -28,7 +28,7 @@ use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
-use exactop_model::columns::{Column, Context};
+use exactop_model::columns::{Column, ColumnId, Context};
 use exactop_model::filter::Filter;
 use exactop_model::named::By;
 use exactop_model::sort::SortBy;
@@ -397,9 +397,17 @@ impl App {
     /// The columns of which there is something: what is read of processes that live was read of nobody
     /// for windows that are over.
     fn there(&self) -> Vec<&'static Column> {
-        const OF_THE_LIVING: [Needs; 2] = [Needs::STAT, Needs::STATM];
+        const OF_THE_LIVING: [Needs; 3] = [Needs::STAT, Needs::STATM, Needs::DISK];
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
-        let all = self.columns.iter().copied();
+        let mut all = self.columns.clone();
+        if self.shows_pressure && matches!(self.page, Page::Table) {
+            // Beside the machine's disk I/O that of each row, where its columns are not chosen anyway.
+            let of_disks = [ColumnId::ReadRate, ColumnId::WriteRate].map(ColumnId::column);
+            let more = of_disks.into_iter().filter(|column| !self.columns.contains(column));
+            let at = all.len().saturating_sub(1);
+            all.splice(at..at, more);
+        }
+        let all = all.into_iter();
         all.filter(|column| !(self.is_looking_back() && read(column))).collect()
     }
 

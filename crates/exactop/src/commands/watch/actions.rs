@@ -16,16 +16,18 @@ use exactop_tui::{Deed, Host, Settings, Target};
 use rustix::io::Errno;
 use rustix::process::Signal;
 use rustix::thread::CapabilitySet as Caps;
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::rc::Rc;
 
 /// The machine as it is.
 #[derive(Default)]
 pub struct LiveHost {
     /// Who looks into processes for it; a recording has nobody to look into.
-    pub reader: Option<Reader>,
+    pub reader: Option<Rc<RefCell<Reader>>>,
 }
 
 impl Host for LiveHost {
@@ -38,8 +40,8 @@ impl Host for LiveHost {
     }
 
     fn look_into(&mut self, wanted: Wanted) -> Result<Holdings, String> {
-        let told = match &mut self.reader {
-            Some(reader) => reader.read(wanted),
+        let told = match &self.reader {
+            Some(reader) => reader.borrow_mut().read(wanted),
             None => Err(Refusal::Because("nobody reads it here".into())),
         };
         told.map_err(|refusal| holdings::refused(wanted.part, &refusal))

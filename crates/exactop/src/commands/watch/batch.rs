@@ -1,16 +1,21 @@
 //! Batch mode: window after window to standard output.
 
 use super::check::Check;
+use super::disk_rates::WithDiskRates;
+use super::reader::Reader;
 use crate::failure::{complain, Failure};
-use crate::options::resolved::{Format, Shape, Windows};
+use crate::options::resolved::{Format, Shape, SourceOptions, Windows};
 use crate::output::not_written;
 use crate::output::screen::{Mode, Screen, Woken};
 use crate::rights::Role;
 use crate::source;
 use exactop_model::words::audit::without_place;
-use exactop_model::{Ask, Frame, FrameOptions, Needs};
+use exactop_model::{Ask, Feed, Frame, FrameOptions, Needs};
 use exactop_views::{by, csv, json, ptop, table, Page, Plan, Sheet};
+use std::cell::RefCell;
 use std::io;
+use std::path::Path;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 impl Format {
@@ -112,7 +117,7 @@ const BEGUN_ANEW: &str =
 pub fn run(wanted: &Windows) -> Result<(), Failure> {
     let Windows { source, plan, format, pace, check, draws } = wanted;
     let mut check = Check::new(*check);
-    let mut feed = source::open(source, Role::Windows)?;
+    let mut feed = opened(source, format.ask(plan).needs)?;
     let mut screen = Screen::open(if *draws { Mode::Whole } else { Mode::Plain })?;
     screen.write(&format.opening(plan).map_err(not_written)?)?;
     let ask = Ask { interval_ns: Some(pace.interval_ns()), ..format.ask(plan) };
@@ -152,6 +157,18 @@ pub fn run(wanted: &Windows) -> Result<(), Failure> {
         screen.write(&format.window(&page, true).map_err(not_written)?)?;
     }
     check.verdict()
+}
+
+/// The source, and who reads what it may not where that is asked for.
+fn opened(source: &SourceOptions, needs: Needs) -> Result<Box<dyn Feed>, Failure> {
+    // Before rights are given up.
+    let root = source.root.as_deref().unwrap_or(Path::new("/proc"));
+    let reader = needs.has(Needs::DISK).then(|| Reader::start(root).ok()).flatten();
+    let feed = source::open(source, Role::Windows)?;
+    Ok(match reader {
+        Some(reader) => Box::new(WithDiskRates::new(feed, Rc::new(RefCell::new(reader)))),
+        None => feed,
+    })
 }
 
 /// On a fixed grid, so that windows do not drift; beats that were missed are left out.

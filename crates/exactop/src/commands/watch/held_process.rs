@@ -120,6 +120,11 @@ pub fn process_is_there(task: TaskKey) -> bool {
     stat.is_some_and(|stat| is_its_start(task, stat.start_ticks))
 }
 
+/// Whether a thread with the task's number, which started then, is the task.
+pub fn is_its_own_start(task: TaskKey, thread_ticks: u64) -> bool {
+    started_with(task.start_ns, thread_ticks, boottime_offset_ns())
+}
+
 /// Whether a process with the number of the task's, which started then, is the task's.
 pub fn is_its_start(task: TaskKey, process_ticks: u64) -> bool {
     let offset_ns = boottime_offset_ns();

@@ -1,6 +1,7 @@
 //! The live view of a source.
 
 use super::actions::LiveHost;
+use super::disk_rates::WithDiskRates;
 use super::first_look::FirstLook;
 use super::reader::Reader;
 use crate::failure::Failure;
@@ -12,8 +13,10 @@ use exactop_model::timeline::Timeline;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
 use exactop_sources::session::Choice;
 use exactop_tui::{Begin, ExitReason, TuiError};
+use std::cell::RefCell;
 use std::io::{self, IsTerminal};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Runs the live view until someone ends it.
 ///
@@ -22,7 +25,8 @@ use std::path::Path;
 pub fn run(live: Live) -> Result<(), Failure> {
     // Before rights are given up, and before there is anything that another process should not have.
     let root = live.source.root.as_deref().unwrap_or(Path::new("/proc"));
-    let host = LiveHost { reader: Reader::start(root).ok() };
+    let reader = Reader::start(root).ok().map(|reader| Rc::new(RefCell::new(reader)));
+    let host = LiveHost { reader };
     if !looks_first(&live.source) {
         return show_with(host, source::open(&live.source, Role::Live)?, live.pids, live.begin);
     }
@@ -47,6 +51,10 @@ fn show_with(
     pids: Vec<u32>,
     begin: Begin,
 ) -> Result<(), Failure> {
+    let feed = match &host.reader {
+        Some(reader) => Box::new(WithDiskRates::new(feed, Rc::clone(reader))),
+        None => feed,
+    };
     let mut feed = Only { pids, feed };
     match exactop_tui::run(&mut feed, &mut host, begin) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),

@@ -1,10 +1,10 @@
 //! The process apart that reads: it is made, gives up what it does not need, and answers until the
 //! live view ends.
 
-use super::{Answer, Question};
+use super::{Answer, Asked, Question, Told, MOST};
 use crate::commands::watch::held_process;
 use crate::rights;
-use exactop_model::holdings::{Holdings, Refusal, Wanted};
+use exactop_model::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
 use exactop_sources::holdings::Process;
 use rustix::process::Signal;
 use std::fs::File;
@@ -18,8 +18,8 @@ use std::path::Path;
 const NAME: &std::ffi::CStr = c"exactop-reader";
 /// The only descriptor it has beside those that every process has.
 const SOCKET: i32 = 3;
-/// A question is shorter.
-const LONGEST_QUESTION: u64 = 1024;
+/// A question is shorter: so many keys with their names, and three numbers each.
+const LONGEST_QUESTION: u64 = 128 * (MOST as u64 + 1);
 
 /// Makes it, with this end of a socket.
 ///
@@ -86,8 +86,11 @@ fn answer(socket: UnixStream, root: &Path) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
-        let Ok(Question { number, wanted }) = serde_json::from_slice(&line) else { return };
-        let told = look(root, &wanted);
+        let Ok(Question { number, asked }) = serde_json::from_slice(&line) else { return };
+        let told = match asked {
+            Asked::Holdings(wanted) => Told::Holdings(look(root, &wanted)),
+            Asked::Disk(all) => Told::Disk(all.iter().map(|of| disk(root, of)).collect()),
+        };
         let Ok(mut answer) = serde_json::to_vec(&Answer { number, told }) else { return };
         answer.push(b'\n');
         if (&socket).write_all(&answer).is_err() {
@@ -103,6 +106,20 @@ fn look(root: &Path, wanted: &Wanted) -> Result<Holdings, Refusal> {
         return Err(Refusal::Exited);
     }
     process.read(wanted.part)
+}
+
+/// The same of disk I/O.
+fn disk(root: &Path, of: &DiskOf) -> Result<DiskBytes, Refusal> {
+    let process = Process::open(root, of.key.tgid)?;
+    let thread = of.is_thread.then_some(of.key.tid);
+    let is_it = match thread {
+        Some(tid) => held_process::is_its_own_start(of.key, process.thread_start_ticks(tid)?),
+        None => held_process::is_its_start(of.key, process.start_ticks()?),
+    };
+    match is_it {
+        true => process.disk(thread),
+        false => Err(Refusal::Exited),
+    }
 }
 
 #[cfg(test)]
@@ -131,6 +148,21 @@ mod tests {
     }
 
     #[test]
+    fn disk_io_is_told_of_who_is_meant_and_of_no_thread_but_its_own() {
+        let root = Path::new("/proc");
+        let key = own(Part::Files, 0).key;
+        let whole = disk(root, &DiskOf { key, is_thread: false }).expect("of this process");
+        let leader = disk(root, &DiskOf { key, is_thread: true }).expect("of its first thread");
+        assert!(leader.read <= whole.read && leader.written <= whole.written);
+        for is_thread in [false, true] {
+            let key = own(Part::Files, 50_000_000).key;
+            assert_eq!(disk(root, &DiskOf { key, is_thread }), Err(Refusal::Exited));
+        }
+        let nobodys = TaskKey { tid: 1, ..key };
+        assert_eq!(disk(root, &DiskOf { key: nobodys, is_thread: true }), Err(Refusal::Exited));
+    }
+
+    #[test]
     fn questions_are_answered_until_nobody_asks() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
@@ -138,6 +170,11 @@ mod tests {
         for part in [Part::Files, Part::Environment] {
             assert!(reader.read(own(part, 0)).is_ok());
         }
+        let key = own(Part::Files, 0).key;
+        // More than one question has room for.
+        let many = vec![DiskOf { key, is_thread: false }; 2 * MOST + 1];
+        let told = reader.disk(&many);
+        assert!(told.len() == many.len() && told.iter().all(Result::is_ok));
         drop(reader);
         thread.join().expect("an end");
     }

@@ -7,7 +7,7 @@
 
 mod apart;
 
-use exactop_model::holdings::{Holdings, Refusal, Wanted};
+use exactop_model::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,17 +21,33 @@ const NO_PATIENCE: Duration = Duration::from_millis(1);
 /// An answer is shorter: what is read is bounded, and a byte takes four at most here.
 const LONGEST: usize = 8 << 20;
 
+/// Of how many disk I/O is asked at once.
+const MOST: usize = 1024;
+
 /// A question, with a number that its answer bears.
 #[derive(Serialize, Deserialize)]
 struct Question {
     number: u64,
-    wanted: Wanted,
+    asked: Asked,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Asked {
+    Holdings(Wanted),
+    Disk(Vec<DiskOf>),
 }
 
 #[derive(Serialize, Deserialize)]
 struct Answer {
     number: u64,
-    told: Result<Holdings, Refusal>,
+    told: Told,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Told {
+    Holdings(Result<Holdings, Refusal>),
+    /// In the order in which they were asked for.
+    Disk(Vec<Result<DiskBytes, Refusal>>),
 }
 
 /// The way to that process, which ends when this is dropped.
@@ -64,25 +80,34 @@ impl Reader {
     /// # Errors
     /// Why it is not told.
     pub fn read(&mut self, wanted: Wanted) -> Result<Holdings, Refusal> {
-        let told = self.ask(wanted).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock | ErrorKind::TimedOut => Refusal::Because(
-                "no answer yet: it may lie on a file system that does not answer".into(),
-            ),
-            ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
-                Refusal::Because(
-                    "the process that reads it has been ended: start exactop anew".into(),
-                )
-            }
-            _ => Refusal::Because(error.to_string()),
-        });
-        told?
+        match self.ask(Asked::Holdings(wanted)).map_err(refusal)? {
+            Told::Holdings(told) => told,
+            Told::Disk(_) => Err(Refusal::Because(ANOTHER.into())),
+        }
     }
 
-    fn ask(&mut self, wanted: Wanted) -> io::Result<Result<Holdings, Refusal>> {
+    /// Disk I/O of all these, in their order.
+    pub fn disk(&mut self, all: &[DiskOf]) -> Vec<Result<DiskBytes, Refusal>> {
+        let mut found = Vec::with_capacity(all.len());
+        for some in all.chunks(MOST) {
+            let why = match self.ask(Asked::Disk(some.to_vec())) {
+                Ok(Told::Disk(told)) if told.len() == some.len() => {
+                    found.extend(told);
+                    continue;
+                }
+                Ok(_) => Refusal::Because(ANOTHER.into()),
+                Err(error) => refusal(error),
+            };
+            found.extend(some.iter().map(|_| Err(why.clone())));
+        }
+        found
+    }
+
+    fn ask(&mut self, asked: Asked) -> io::Result<Told> {
         while self.answered < self.asked {
             self.next_answer(NO_PATIENCE)?;
         }
-        let question = Question { number: self.asked + 1, wanted };
+        let question = Question { number: self.asked + 1, asked };
         let mut line = serde_json::to_vec(&question)?;
         line.push(b'\n');
         self.socket.write_all(&line)?;
@@ -124,6 +149,21 @@ impl Reader {
     }
 }
 
+/// An answer that is not to what was asked.
+const ANOTHER: &str = "the process that reads it says something else";
+
+fn refusal(error: io::Error) -> Refusal {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => Refusal::Because(
+            "no answer yet: it may lie on a file system that does not answer".into(),
+        ),
+        ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
+            Refusal::Because("the process that reads it has been ended: start exactop anew".into())
+        }
+        _ => Refusal::Because(error.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,7 +189,7 @@ mod tests {
             if may.recv().is_err() {
                 return;
             }
-            let told = Ok(environment(number as usize));
+            let told = Told::Holdings(Ok(environment(number as usize)));
             let mut answer = serde_json::to_vec(&Answer { number, told }).expect("an answer");
             answer.push(b'\n');
             (&theirs).write_all(&answer).expect("told");

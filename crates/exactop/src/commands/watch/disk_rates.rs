@@ -1,0 +1,159 @@
+//! What processes read from and write to disks, beside what a feed tells of them: only a process that is
+//! not fenced in can look at that ([`super::reader`]).
+
+use super::reader::Reader;
+use exactop_model::holdings::{DiskBytes, DiskOf, Refusal};
+use exactop_model::system::DiskRate;
+use exactop_model::timeline::Timeline;
+use exactop_model::{Ask, Feed, Frame, Missing, Needs, Row, RowKind};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// A feed whose rows have disk I/O where it is asked for.
+pub struct WithDiskRates {
+    feed: Box<dyn Feed>,
+    reader: Rc<RefCell<Reader>>,
+    /// By whom: a thread, or else a process.
+    looks: HashMap<DiskKey, Look>,
+    /// Windows so far.
+    windows: u64,
+    /// Windows that are over are shown, of which nothing can be read any more.
+    looks_back: bool,
+}
+
+type DiskKey = (bool, exactop_model::TaskKey);
+
+/// What was read of somebody at last, and what follows from it and from the look before.
+struct Look {
+    window: u64,
+    at: Instant,
+    bytes: Option<DiskBytes>,
+    rate: Result<DiskRate, Missing>,
+}
+
+impl WithDiskRates {
+    /// That feed, with disk I/O as this process reads it.
+    pub fn new(feed: Box<dyn Feed>, reader: Rc<RefCell<Reader>>) -> WithDiskRates {
+        WithDiskRates { feed, reader, looks: HashMap::default(), windows: 0, looks_back: false }
+    }
+
+    /// Looks at those at whom nobody has looked since the window ended.
+    fn look(&mut self, rows: &[&mut Row]) {
+        let is_due = |of: &DiskKey| self.looks.get(of).is_none_or(|at| at.window != self.windows);
+        let mut due: Vec<DiskKey> = rows.iter().filter_map(|row| key(row)).filter(is_due).collect();
+        due.sort_unstable();
+        due.dedup();
+        let all: Vec<DiskOf> =
+            due.iter().map(|&(is_thread, key)| DiskOf { key, is_thread }).collect();
+        let found = self.reader.borrow_mut().disk(&all);
+        let at = Instant::now();
+        for (of, found) in due.into_iter().zip(found) {
+            let before = self.looks.get(&of);
+            let before = before.and_then(|look| Some((look.at, look.bytes?)));
+            let rate = match &found {
+                Ok(now) => rate(before, (at, *now)).ok_or(Missing::NotRead),
+                Err(why) => Err(missing(why)),
+            };
+            let look = Look { window: self.windows, at, bytes: found.ok(), rate };
+            self.looks.insert(of, look);
+        }
+    }
+}
+
+/// Exited groups have nothing to be looked at.
+fn key(row: &Row) -> Option<DiskKey> {
+    match row.kind {
+        RowKind::Exited => None,
+        kind => Some((kind == RowKind::Task, row.key)),
+    }
+}
+
+/// Bytes a second; none where there was no look before, or where a count ran backwards.
+fn rate(then: Option<(Instant, DiskBytes)>, now: (Instant, DiskBytes)) -> Option<DiskRate> {
+    let (then_at, then) = then?;
+    let seconds = now.0.duration_since(then_at).as_secs_f64();
+    let of = |now: u64, then: u64| Some(now.checked_sub(then)? as f64 / seconds);
+    let rate =
+        DiskRate { read: of(now.1.read, then.read)?, written: of(now.1.written, then.written)? };
+    (seconds > 0.0).then_some(rate)
+}
+
+fn missing(why: &Refusal) -> Missing {
+    match why {
+        Refusal::Exited => Missing::Vanished,
+        Refusal::NotPermitted => Missing::NotPermitted,
+        Refusal::Because(_) => Missing::Source,
+    }
+}
+
+impl Feed for WithDiskRates {
+    fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
+        self.feed.at_once(ask)
+    }
+
+    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+        let frame = self.feed.next_frame(ask)?;
+        self.windows += 1;
+        // Who was not on the screen in the last window has no look before this one.
+        let last = self.windows - 1;
+        self.looks.retain(|_, look| look.window == last);
+        Ok(frame)
+    }
+
+    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+        self.feed.same_frame(ask)
+    }
+
+    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
+        self.feed.details(rows, needs);
+        if !needs.has(Needs::DISK) || self.looks_back {
+            return;
+        }
+        self.look(rows);
+        for row in rows {
+            let look = key(row).map(|of| self.looks.get(&of));
+            row.detail.disk = match look {
+                None => Err(Missing::NotApplicable),
+                Some(look) => look.map_or(Err(Missing::NotRead), |look| look.rate),
+            };
+        }
+    }
+
+    fn forget_details(&mut self) {
+        self.feed.forget_details();
+    }
+
+    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
+        self.feed.timeline()
+    }
+
+    fn look_back(&mut self) -> bool {
+        self.looks_back = self.feed.look_back();
+        self.looks_back
+    }
+
+    fn look_on(&mut self) {
+        self.looks_back = false;
+        self.feed.look_on();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_rate_takes_two_looks_and_does_not_run_backwards() {
+        let begin = Instant::now();
+        let after = begin + Duration::from_secs(2);
+        let bytes = |read, written| DiskBytes { read, written };
+        assert_eq!(rate(None, (after, bytes(9, 9))), None);
+        let between = rate(Some((begin, bytes(4, 0))), (after, bytes(4100, 10)));
+        assert_eq!(between, Some(DiskRate { read: 2048.0, written: 5.0 }));
+        assert_eq!(rate(Some((begin, bytes(4, 0))), (after, bytes(3, 10))), None);
+        assert_eq!(rate(Some((begin, bytes(4, 0))), (begin, bytes(4, 0))), None);
+    }
+}
