@@ -133,7 +133,16 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
-    run(&["fleet", "report", "--from", "http://127.0.0.1:1"]).refused(2, "made of a directory");
+    // A store takes what it takes to ask it, and a directory does not.
+    let store = |words: &[&str]| run(&[&["fleet", "report", "--from"], words].concat());
+    store(&["http://127.0.0.1:1", "--patience", "1s", "-o", text(&page)])
+        .refused(1, "took nothing");
+    store(&["ftp://store"]).refused(2, "write https://HOST:8443");
+    store(&["https://store", "--login", "/nonexistent"]).refused(1, "/nonexistent");
+    for said in OF_A_STORE {
+        of(said).refused(2, "are about a store, and none is named");
+    }
+    assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
 }
 
 /// Hosts of which one side is the first half, the other the second.
