@@ -88,6 +88,9 @@ impl Engine {
         let of = "namespace, pod, container, unit, command, run_ns, lat_ns, throttle_ns, lock_ns, block_ns, \
                   exited_processes";
         for (table, own, rows) in [("accounts", own, accounts), ("charges", of, charges)] {
+            if rows.is_empty() {
+                continue;
+            }
             let sql = format!("INSERT INTO {table} ({columns}, {own}) VALUES {}", rows.join(", "));
             self.client().select(&sql, &[]).expect("taken");
         }
@@ -275,7 +278,8 @@ fn engine_is_asked_for_a_report() {
             )
             .expect("done");
     }
-    // Charges alone are a finding, and in no row.
+    // Charges alone are a finding, and in no row; nothing else is there later.
+    let none_else = When { from: at(385), to: None };
     engine
         .client()
         .select("ALTER TABLE accounts DELETE WHERE host = 'two' SETTINGS mutations_sync = 1", &[])
@@ -284,6 +288,10 @@ fn engine_is_asked_for_a_report() {
     let told = read(&store, When::default(), By::Host);
     assert_eq!((told.rows.len(), told.sums.charged_ns), (2, told.sums.named_ns()));
     assert!(told.balance.hosts.iter().any(|host| host.name == "two" && host.stray == 61));
+    engine.insert_of("idle", 410..=411, &[]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let told = read(&Store::open(engine.client()).expect("it answers"), none_else, By::Host);
+    assert_eq!((told.rows.len(), told.sums.windows), (0, 2), "{:?}", told.rows);
 }
 
 #[test]

@@ -33,14 +33,17 @@ impl Figures for Store {
         cut: &Cut,
         tell: &mut dyn FnMut(usize, usize, u128),
     ) -> Result<(), FleetError> {
+        if names.is_empty() {
+            return Ok(());
+        }
         let keys: Vec<String> = (0..names.len()).map(|at| format!("d{at}")).collect();
         let given: Vec<(&str, &str)> =
             keys.iter().map(String::as_str).zip(names.iter().copied()).collect();
         let any: Vec<String> = keys.iter().map(|key| format!("{{{key}:String}}")).collect();
         let any = any.join(", ");
-        // As Cut::at has it.
+        // As Cut::at has it; a row that somebody made up may be of any length.
         let piece = format!(
-            "intDiv(greatest(toUnixTimestamp64Nano(end) - 1 - ({}), 0), {})",
+            "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
             cut.from, cut.length
         );
         let sql = |which: &str| {

@@ -14,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const PIECES: i128 = 120;
 /// Rows whose pieces are kept.
 const DRAWN: usize = 5;
+
 impl Report {
     /// Reads a stretch of time; `None`: no window ends in it.
     ///
