@@ -39,11 +39,12 @@ impl Store {
         Ok(Store { client, begun })
     }
 
-    /// Asks about a time in parts that are no longer than an answer may be; `rows` tells the parts' lengths.
-    fn each(
+    /// Asks about a time in parts that are no longer than an answer may be; `rows` tells the parts' lengths, `given` are values of the question.
+    pub(crate) fn each(
         &self,
         (table, rows): (&str, &str),
         when: When,
+        given: &[(&str, &str)],
         tell: &mut dyn FnMut(&str) -> Option<()>,
         sql: &dyn Fn(&str) -> String,
     ) -> Result<(), FleetError> {
@@ -62,7 +63,8 @@ impl Store {
             for part in parts(hour, &self.client.select(&counts, &[])?)? {
                 let of_part =
                     format!("{of_hour} AND host >= {{first:String}} AND host <= {{last:String}}");
-                let given = [("first", &*part.first), ("last", &*part.last)];
+                let hosts = [("first", &*part.first), ("last", &*part.last)];
+                let given = [&hosts, given].concat();
                 for line in self.client.select(&sql(&of_part), &given)?.lines() {
                     tell(line).ok_or_else(|| no_answer(line))?;
                 }
@@ -72,11 +74,22 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Those of some charges whose accounts were there when it was asked first.
+    pub(crate) fn known(&self, which: &str) -> String {
+        format!(
+            "{which} AND (host, boot_id, t1_ns) IN (SELECT host, boot_id, t1_ns FROM accounts WHERE {which} AND \
+             toUnixTimestamp(received) < {})",
+            self.begun
+        )
+    }
+}
+
 const SECOND_NS: i128 = 1_000_000_000;
 /// Where the hour begins to which a window belongs.
 const HOUR: &str = "toUnixTimestamp(toStartOfHour(toDateTime(window_end, 'UTC')))";
 /// What tells windows of a host apart.
-const WINDOWS: &str = "boot_id, t1_ns, window_end";
+pub(crate) const WINDOWS: &str = "boot_id, t1_ns, window_end";
 
 fn bounds(from: Option<i128>, to: Option<i128>) -> String {
     let instant = |ns: i128| {
@@ -120,7 +133,7 @@ fn no_answer(line: &str) -> FleetError {
 }
 
 /// As ClickHouse writes texts between tabs.
-fn unescaped(text: &str) -> Option<String> {
+pub(crate) fn unescaped(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -152,7 +165,7 @@ impl Books for Store {
             )
         };
         let mut row = |line: &str| account(line, tell);
-        self.each(("accounts", WINDOWS), when, &mut row, &sql)
+        self.each(("accounts", WINDOWS), when, &[], &mut row, &sql)
     }
 
     fn charges(&self, when: When, tell: &mut dyn FnMut(Charged)) -> Result<(), FleetError> {
@@ -163,7 +176,7 @@ impl Books for Store {
             )
         };
         let mut row = |line: &str| charged(line, tell);
-        self.each(("charges", WINDOWS), when, &mut row, &sql)
+        self.each(("charges", WINDOWS), when, &[], &mut row, &sql)
     }
 
     fn before(&self, wall_ns: i128, tell: &mut dyn FnMut(Before)) -> Result<(), FleetError> {
@@ -181,14 +194,12 @@ impl Books for Store {
         let names = by.columns().join(", ");
         let sql = |which: &str| {
             format!(
-                "SELECT host, sum(toUInt128(run_ns)), {names} FROM charges WHERE {which} AND \
-                 (host, boot_id, t1_ns) IN (SELECT host, boot_id, t1_ns FROM accounts WHERE {which} AND \
-                 toUnixTimestamp(received) < {}) GROUP BY host, {names} FORMAT TSV",
-                self.begun
+                "SELECT host, sum(toUInt128(run_ns)), {names} FROM charges WHERE {} GROUP BY host, {names} FORMAT TSV",
+                self.known(which)
             )
         };
         let mut row = |line: &str| used(line, tell);
-        self.each(("charges", &names), when, &mut row, &sql)
+        self.each(("charges", &names), when, &[], &mut row, &sql)
     }
 }
 

@@ -3,16 +3,23 @@
 use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_fleet::check::{check, Balance, Tolerance};
 use exactop_fleet::compare::{Difference, Measure, Per, Side, Verdict};
-use exactop_fleet::{By, FleetError, Store};
+use exactop_fleet::report::{page, Report};
+use exactop_fleet::{By, FleetError, Parquet, Store};
 use exactop_recording::When;
 use exactop_sums::Least;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../export/tests/clickhouse/server.py");
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
 const SECOND: u64 = 1_000_000_000;
+
+/// Namespace, pod, container, unit and command, s of CPU time, and two waits.
+type Named = (&'static str, u64, &'static str);
+const PLAIN: [Named; 2] =
+    [("'', '', '', 'x.service', 'a'", 2, "1, 2"), ("'', '', '', 'x.service', '~other'", 4, "1, 2")];
 
 /// The engine behind a port of this machine.
 struct Engine {
@@ -59,6 +66,10 @@ impl Engine {
 
     /// Windows of 10 s on two CPUs, 6 s of each used.
     fn insert(&self, host: &str, windows: impl Iterator<Item = u64>) {
+        self.insert_of(host, windows, &PLAIN);
+    }
+
+    fn insert_of(&self, host: &str, windows: impl Iterator<Item = u64>, groups: &[Named]) {
         let (mut accounts, mut charges) = (Vec::new(), Vec::new());
         for n in windows {
             let (t1, end) = (n * 10 * SECOND, begin_ns() + n * 10 * SECOND);
@@ -66,10 +77,9 @@ impl Engine {
             accounts.push(format!(
                 "({whose}, 2, 20000000000, 5000000000, 1000000000, 0, NULL, 1, 13999999999, 0, 0, true, 'ledger', 0, 0)"
             ));
-            for (command, ns) in [("a", 2 * SECOND), ("~other", 4 * SECOND)] {
-                charges.push(format!(
-                    "({whose}, '', '', '', 'x.service', '{command}', {ns}, 1, 2, 3, NULL, 0)"
-                ));
+            for (names, seconds, waits) in groups {
+                charges
+                    .push(format!("({whose}, {names}, {seconds}000000000, {waits}, 3, NULL, 1)"));
             }
         }
         let columns = "window_end, t1_ns, length_ns, host, boot_id";
@@ -78,8 +88,33 @@ impl Engine {
         let of = "namespace, pod, container, unit, command, run_ns, lat_ns, throttle_ns, lock_ns, block_ns, \
                   exited_processes";
         for (table, own, rows) in [("accounts", own, accounts), ("charges", of, charges)] {
+            if rows.is_empty() {
+                continue;
+            }
             let sql = format!("INSERT INTO {table} ({columns}, {own}) VALUES {}", rows.join(", "));
             self.client().select(&sql, &[]).expect("taken");
+        }
+    }
+
+    /// Its rows as files: each once, and those that are there twice in a file more.
+    fn copy(&self, into: &Path) {
+        for table in ["accounts", "charges"] {
+            let columns = if table == "accounts" { "* EXCEPT (received)" } else { "*" };
+            for (file, sql) in [
+                ("", format!("SELECT DISTINCT {columns} FROM {table}")),
+                (
+                    "-again",
+                    format!("SELECT {columns} FROM {table} GROUP BY ALL HAVING count() > 1"),
+                ),
+            ] {
+                let path = into.join(format!("{table}{file}.parquet"));
+                let form = "SETTINGS output_format_parquet_compression_method = 'zstd'";
+                let sql = format!(
+                    "INSERT INTO FUNCTION file('{}', 'Parquet') {sql} {form}",
+                    path.display()
+                );
+                self.client().select(&sql, &[]).expect("written");
+            }
         }
     }
 
@@ -169,6 +204,94 @@ fn engine_is_asked_who_used_it() {
         assert_eq!(difference.verdict(), Verdict::NothingBeyondNoise);
         assert!(difference.rows.iter().all(|row| row.delta_ns == 0), "{:?}", difference.rows);
     }
+}
+
+/// Names that are not nice, one that only some hosts have, pods with and without a name, and waits that are not told.
+const MIXED: [Named; 6] = [
+    ("'shop', 'cart-1', 'app', 'k.slice', 'java'", 1, "5, NULL"),
+    ("'shop', 'cart-1', '', 'k.slice', 'pause'", 1, "5, 7"),
+    ("'', '', 'th\\\\r\\'e\\te', 'k.slice', 'th\\\\r\\'e\\te'", 1, "4, 3"),
+    ("'', '', '', '<b>.service', '<b>\\x1b[2J'", 1, "4, 3"),
+    ("'', '', '', '', '\\\\~'", 1, "NULL, 0"),
+    ("'~other', '~other', '~other', '~other', '~other'", 1, "3, 2"),
+];
+
+/// A store and files with the same rows have the same report, whatever is there twice.
+#[test]
+fn engine_is_asked_for_a_report() {
+    let Some(engine) = Engine::start() else { return };
+    let hostile = "<b>\\x1b\\\\r\\'e\\te";
+    // On both sides of a whole hour.
+    engine.insert_of("one", 340..=380, &MIXED);
+    engine.insert_of(hostile, 350..=370, &MIXED);
+    engine.insert("two", 340..=400);
+    let at = |n: u64| Some(i128::from(begin_ns() + n * 10 * SECOND));
+    let now_ns = i128::from(begin_ns() + 4200 * SECOND);
+    let read = |books: &dyn exactop_fleet::report::Figures, when, by| {
+        Report::read(books, when, by, now_ns).expect("answers").expect("windows")
+    };
+    let times = [When::default(), When { from: at(355), to: at(390) }];
+    let bys = [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command];
+    let mut plain = None;
+    for twice in [false, true] {
+        if twice {
+            engine.insert_of("one", 360..=365, &MIXED);
+            engine.insert_of(hostile, 353..=356, &MIXED);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1100));
+        let dir = tempfile::tempdir().expect("a directory");
+        engine.copy(dir.path());
+        let (files, store) = (
+            Parquet::open(dir.path()).expect("tables"),
+            Store::open(engine.client()).expect("it answers"),
+        );
+        // New, and nobody's yet.
+        engine.insert("three", 401..=402 + u64::from(twice));
+        for (when, by) in times.iter().flat_map(|when| bys.map(|by| (*when, by))) {
+            let (told, expected) = (read(&store, when, by), read(&files, when, by));
+            assert!(told == expected, "{by:?}: {:?}, {:?}", told.rows, expected.rows);
+            assert_eq!(told.sums.charged_ns, told.sums.named_ns());
+            assert_eq!(told.balance.holds(), !twice);
+        }
+        let told = read(&store, When::default(), By::Container);
+        assert!(
+            told.rows.iter().any(|row| row.name == "shop/cart-1/app" && row.throttle_ns.is_none()),
+            "{:?}",
+            told.rows
+        );
+        let text = page(&told, 20, true, &|ns| ns.to_string()).expect("pictures");
+        assert!(!text.html().contains("<b>") && !text.text().contains('\x1b'));
+        let told = (told.sums, told.rows, told.pieces);
+        assert_eq!(*plain.get_or_insert(told.clone()), told);
+        engine
+            .client()
+            .select(
+                "ALTER TABLE accounts DELETE WHERE host = 'three' SETTINGS mutations_sync = 1",
+                &[],
+            )
+            .expect("done");
+        engine
+            .client()
+            .select(
+                "ALTER TABLE charges DELETE WHERE host = 'three' SETTINGS mutations_sync = 1",
+                &[],
+            )
+            .expect("done");
+    }
+    // Charges alone are a finding, and in no row; nothing else is there later.
+    let none_else = When { from: at(385), to: None };
+    engine
+        .client()
+        .select("ALTER TABLE accounts DELETE WHERE host = 'two' SETTINGS mutations_sync = 1", &[])
+        .expect("done");
+    let store = Store::open(engine.client()).expect("it answers");
+    let told = read(&store, When::default(), By::Host);
+    assert_eq!((told.rows.len(), told.sums.charged_ns), (2, told.sums.named_ns()));
+    assert!(told.balance.hosts.iter().any(|host| host.name == "two" && host.stray == 61));
+    engine.insert_of("idle", 410..=411, &[]);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let told = read(&Store::open(engine.client()).expect("it answers"), none_else, By::Host);
+    assert_eq!((told.rows.len(), told.sums.windows), (0, 2), "{:?}", told.rows);
 }
 
 #[test]

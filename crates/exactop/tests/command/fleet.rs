@@ -6,6 +6,10 @@ use exactop_files::Directory;
 use exactop_model::{Book, SourceKind};
 use exactop_recording::Span;
 use exactop_testkit::{snapshot, WINDOW};
+use std::fs::Permissions;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 const WINDOWS: u64 = 12;
@@ -133,7 +137,45 @@ fn a_report_of_many_machines_has_every_form() {
     assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
     of(&["-o", "/proc/nowhere/page"]).refused(1, "/proc/nowhere");
     of(&["--by", "pid"]).refused(2, "pid");
-    run(&["fleet", "report", "--from", "http://127.0.0.1:1"]).refused(2, "made of a directory");
+    // A store takes what it takes to ask it, and a directory does not.
+    let store = |words: &[&str]| run(&[&["fleet", "report", "--from"], words].concat());
+    store(&["http://127.0.0.1:1", "--patience", "1s", "-o", text(&page)])
+        .refused(1, "took nothing");
+    store(&["ftp://store"]).refused(2, "write https://HOST:8443");
+    store(&["https://store", "--login", "/nonexistent"]).refused(1, "/nonexistent");
+    for said in OF_A_STORE {
+        of(said).refused(2, "are about a store, and none is named");
+    }
+    assert_eq!(std::fs::read_to_string(&page).expect("a page"), html);
+}
+
+/// Whoever a store does not know is told so in a line, of which nothing moves a cursor.
+#[test]
+fn a_store_that_refuses_is_told_in_one_line() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let login = dir.path().join("login");
+    std::fs::write(&login, "somebody:wrong\n").expect("a file");
+    std::fs::set_permissions(&login, Permissions::from_mode(0o600)).expect("one's own");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("a port"));
+    let store = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a question");
+        let (mut asked, mut some) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&asked).contains("FORMAT TSV") {
+            let length = stream.read(&mut some).expect("a question");
+            assert!(length > 0, "it ends early");
+            asked.extend_from_slice(&some[..length]);
+        }
+        let text = "Code: 516.\n\x1b[2JAuthentication failed";
+        let head =
+            "HTTP/1.1 403 Forbidden\r\nX-ClickHouse-Exception-Code: 516\r\nConnection: close";
+        write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).expect("told");
+    });
+    let words = ["fleet", "report", "--from", &url, "--login", text(&login), "--patience", "10s"];
+    let told = run(&words);
+    told.refused(1, "--login FILE says who asks");
+    assert!(!told.err.contains('\x1b') && !told.err.contains("wrong"), "{}", told.err);
+    store.join().expect("it was asked");
 }
 
 /// Hosts of which one side is the first half, the other the second.

@@ -1,12 +1,16 @@
 //! What happened in a fleet in a stretch of time: where all CPUs' time went and who used it, as one page.
 
+mod asking;
+mod figures;
 mod once;
 mod page;
 mod plots;
 mod read;
 
 pub use crate::by::By;
+pub use figures::{Asked, Did, Figures, Group};
 pub use page::page;
+pub use read::Cut;
 
 use crate::check::Balance;
 use crate::sums::Sums;

@@ -1,15 +1,12 @@
 //! A report is read in passes: sums first, then what only the rows that turned out to be the largest need.
 
-use super::once::{doubled, Once, TOLD_BY};
+use super::figures::{Asked, Did, Figures, Group};
+use super::once::{doubled, Once};
 use super::{By, Piece, Report, Row};
-use crate::by::join;
-use crate::check::{check, Tolerance};
-use crate::chunks::Chunk;
-use crate::parquet::{ends_in, Parquet};
-use crate::rows::{Account, Books};
+use crate::check::{check, Balance, Tolerance};
+use crate::rows::Account;
 use crate::sums::Sums;
 use crate::FleetError;
-use exactop_export::Which;
 use exactop_recording::When;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,9 +14,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const PIECES: i128 = 120;
 /// Rows whose pieces are kept.
 const DRAWN: usize = 5;
-/// The first columns that are read of `charges`; those that make a name follow, then, where windows are there twice, [`TOLD_BY`].
-const FIGURES: [&str; 6] =
-    ["window_end", "host", "run_ns", "lat_ns", "throttle_ns", "exited_processes"];
 
 impl Report {
     /// Reads a stretch of time; `None`: no window ends in it.
@@ -27,54 +21,49 @@ impl Report {
     /// # Errors
     /// [`FleetError`]
     pub fn read(
-        books: &Parquet,
+        books: &dyn Figures,
         when: When,
         by: By,
         now_ns: i128,
     ) -> Result<Option<Report>, FleetError> {
         let balance = check(books, when, &Tolerance::default(), now_ns)?;
         let (mut from, mut to) = (i128::MAX, i128::MIN);
-        books.accounts(when, &mut |row| {
-            from = from.min(begins_ns(&row));
+        of_accounts(books, when, &mut |row| {
+            from = from.min(begins_ns(row));
             to = to.max(row.end_ns.into());
         })?;
         if from > to {
             return Ok(None);
         }
         let cut = Cut::of(from, to);
-        let doubled = doubled(&balance);
+        let asked = Asked { when, by, doubled: &doubled(&balance) };
         let mut pieces = cut.pieces();
         // All that is there, as the balance has it.
         let mut there = Sums::default();
-        let mut once = Once::of(&doubled);
-        books.accounts(when, &mut |row| {
-            there.add(&row);
+        let mut once = Once::of(asked.doubled);
+        of_accounts(books, when, &mut |row| {
+            there.add(row);
             if let Some(piece) = pieces.get_mut(cut.at(row.end_ns.into())) {
-                if once.is_first(&row) {
-                    piece.sums.add(&row);
+                if once.is_first(row) {
+                    piece.sums.add(row);
                 }
             }
         })?;
         let mut groups = Groups::default();
-        of_charges(books, when, (by, &doubled), &mut |chunk, row, name, is_first| {
-            there.charged_ns += u128::from(chunk.unsigned(2, row).unwrap_or(0));
-            if is_first {
-                groups.add(chunk, row, name);
-            }
+        books.groups(&asked, &mut |group| {
+            there.charged_ns += group.rows_ns;
+            groups.add(&group);
         })?;
-        if there != balance.sums {
+        if !is_all(&there, &balance, books) {
             return Err(FleetError::Changed);
         }
         let rows = groups.rows();
-        let drawn: FxHashMap<&str, usize> =
-            rows.iter().take(DRAWN).enumerate().map(|(at, row)| (&*row.name, at)).collect();
+        let drawn: Vec<&str> = rows.iter().take(DRAWN).map(|row| &*row.name).collect();
         pieces.iter_mut().for_each(|piece| piece.run_ns = vec![0; drawn.len()]);
-        of_charges(books, when, (by, &doubled), &mut |chunk, row, name, is_first| {
-            let Some(end) = chunk.number(0, row).filter(|_| is_first) else { return };
-            let Some((piece, &at)) = pieces.get_mut(cut.at(end.into())).zip(drawn.get(name)) else {
-                return;
-            };
-            piece.run_ns[at] += u128::from(chunk.unsigned(2, row).unwrap_or(0));
+        books.drawn(&asked, &drawn, &cut, &mut |piece, at, run_ns| {
+            if let Some(sum) = pieces.get_mut(piece).and_then(|piece| piece.run_ns.get_mut(at)) {
+                *sum += run_ns;
+            }
         })?;
         pieces.retain(|piece| piece.sums.windows > 0);
         let sums = pieces.iter().fold(Sums::default(), |mut all, piece| {
@@ -86,14 +75,35 @@ impl Report {
     }
 }
 
+/// Rows that count.
+fn of_accounts(
+    books: &dyn Figures,
+    when: When,
+    tell: &mut dyn FnMut(&Account),
+) -> Result<(), FleetError> {
+    books.accounts(when, &mut |row| {
+        if !row.is_new {
+            tell(&row);
+        }
+    })
+}
+
+/// Whether what was read is what the balance was made of.
+fn is_all(there: &Sums, balance: &Balance, books: &dyn Figures) -> bool {
+    let without = !books.tells_strays() && balance.hosts.iter().any(|host| host.stray > 0);
+    let charged_ns = if without { there.charged_ns } else { balance.sums.charged_ns };
+    *there == Sums { charged_ns, ..balance.sums }
+}
+
 fn begins_ns(row: &Account) -> i128 {
     i128::from(row.end_ns) - i128::from(row.length_ns)
 }
 
 /// A time in pieces of one length.
-struct Cut {
-    from: i128,
-    length: i128,
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    pub(super) from: i128,
+    pub(super) length: i128,
     count: usize,
 }
 
@@ -112,7 +122,7 @@ impl Cut {
     }
 
     /// The piece in which a window ends.
-    fn at(&self, end_ns: i128) -> usize {
+    pub(super) fn at(&self, end_ns: i128) -> usize {
         usize::try_from((end_ns - 1 - self.from).max(0) / self.length).unwrap_or(usize::MAX)
     }
 
@@ -125,28 +135,6 @@ impl Cut {
     }
 }
 
-/// Tells each row of `charges` of a time with the name that it has here, and whether it is the first of its window's.
-fn of_charges(
-    books: &Parquet,
-    when: When,
-    (by, doubled): (By, &FxHashSet<String>),
-    tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
-) -> Result<(), FleetError> {
-    let mut wanted = FIGURES.to_vec();
-    wanted.extend(by.columns());
-    let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
-    if !doubled.is_empty() {
-        wanted.extend(TOLD_BY);
-    }
-    let mut once = Once::of(doubled);
-    books.each(Which::Charges, &wanted, &mut |chunk| {
-        for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, when)) {
-            join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
-            tell(chunk, row, &name, once.is_charged_first(chunk, row, parts.end));
-        }
-    })
-}
-
 /// Sums by name.
 #[derive(Default)]
 struct Groups {
@@ -157,7 +145,8 @@ struct Groups {
 }
 
 impl Groups {
-    fn add(&mut self, chunk: &Chunk, at: usize, name: &str) {
+    fn add(&mut self, group: &Group) {
+        let &Group { host, name, once: Some(did), .. } = group else { return };
         let place = match self.places.get(name) {
             Some(&place) => place,
             None => {
@@ -172,7 +161,6 @@ impl Groups {
                 self.rows.len() - 1
             }
         };
-        let host = chunk.text(1, at);
         let number = match self.hosts.get(host) {
             Some(&number) => number,
             None => {
@@ -182,12 +170,7 @@ impl Groups {
             }
         };
         self.on.insert((place, number));
-        let known = |column| chunk.unsigned(column, at).map(u128::from);
-        let row = &mut self.rows[place];
-        row.run_ns += known(2).unwrap_or(0);
-        row.lat_ns = row.lat_ns.zip(known(3)).map(|(sum, ns)| sum + ns);
-        row.throttle_ns = row.throttle_ns.zip(known(4)).map(|(sum, ns)| sum + ns);
-        row.exited += known(5).unwrap_or(0);
+        self.rows[place].add(&did);
     }
 
     /// The largest first.
@@ -197,6 +180,15 @@ impl Groups {
         }
         self.rows.sort_by(|a, b| b.run_ns.cmp(&a.run_ns).then_with(|| a.name.cmp(&b.name)));
         self.rows
+    }
+}
+
+impl Row {
+    fn add(&mut self, did: &Did) {
+        self.run_ns += did.run_ns;
+        self.lat_ns = self.lat_ns.zip(did.lat_ns).map(|(sum, ns)| sum + ns);
+        self.throttle_ns = self.throttle_ns.zip(did.throttle_ns).map(|(sum, ns)| sum + ns);
+        self.exited += did.exited;
     }
 }
 

@@ -15,6 +15,7 @@ Examples:
   exactop fleet check --from https://store:8443 --login /etc/exactop/store --json
   exactop fleet report --from /srv/books -t '14:00+1h' --by unit
   exactop fleet report --from /srv/books --by pod --format html -o fleet.html
+  exactop fleet report --from https://store:8443 --login /etc/exactop/store -t '14:00+1h'
   exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     what a rollout changed
 
 A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below: 'exactop export

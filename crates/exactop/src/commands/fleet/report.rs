@@ -1,6 +1,7 @@
 //! `exactop fleet report`: what happened on all machines in a stretch of time.
 
 use super::complain_of;
+use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
 use crate::options::time::{now, piece, shown};
@@ -8,8 +9,9 @@ use crate::output::file::Sink;
 use crate::output::{self, Signals};
 use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
-use exactop_fleet::report::{page, By, Report};
-use exactop_fleet::Parquet;
+use exactop_export::clickhouse::Address;
+use exactop_fleet::report::{page, By, Figures, Report};
+use exactop_fleet::{Parquet, Store};
 use exactop_recording::When;
 use std::path::{Path, PathBuf};
 
@@ -40,12 +42,14 @@ const FORMATS: &[Word<Format>] = &[
 /// What to report.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A directory of Parquet files
-    #[arg(long, value_name = "DIR")]
+    /// A directory of Parquet files, or the address of a ClickHouse: https://HOST:8443
+    #[arg(long, value_name = "DIR|URL")]
     from: PathBuf,
     /// Which stretch: '03:05+15m' [default: all of it]
     #[arg(short, long, value_name = "FROM+LENGTH")]
     time: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
     /// What rows stand for
     #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
     by: By,
@@ -60,6 +64,29 @@ pub struct ReportArgs {
     output: Option<PathBuf>,
 }
 
+impl ReportArgs {
+    /// Where the books are; from here on nothing else is read, and written where the report is to be.
+    fn open(&self) -> Result<Box<dyn Figures>, Failure> {
+        let into = self.output.as_deref().map(above);
+        let written = into.as_deref();
+        let beside = Beside { written: written.as_slice(), ..Beside::default() };
+        let Some(url) = self.from.to_str().filter(|text| text.contains("://")) else {
+            self.store.nothing()?;
+            let readable = [&*self.from];
+            let beside = Beside { readable: &readable, ..beside };
+            rights::reduce_beside(Role::Text, Origin::None, &beside);
+            let books = Parquet::open(&self.from).map_err(Failure::failed)?;
+            complain_of(&books);
+            return Ok(Box::new(books));
+        };
+        let address = Address::read(url).map_err(Failure::usage)?;
+        let connects = [address.port()];
+        let client = self.store.client(address)?;
+        rights::reduce_beside(Role::Text, Origin::None, &Beside { connects: &connects, ..beside });
+        Ok(Box::new(Store::open(client).map_err(Failure::failed)?))
+    }
+}
+
 /// Reports.
 ///
 /// # Errors
@@ -70,20 +97,9 @@ pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
         Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
         None => When::default(),
     };
-    if typed.from.to_str().is_some_and(|text| text.contains("://")) {
-        return Err(Failure::usage(
-            "--from: a report is made of a directory ('exactop export parquet --to DIR/HOST'); of a store 'exactop fleet check' \
-             and 'exactop diff' tell, and fleet/queries and fleet/dashboards",
-        ));
-    }
-    let into = typed.output.as_deref().map(above);
-    let (readable, written) = ([&*typed.from], into.as_deref());
-    let beside = Beside { readable: &readable, written: written.as_slice(), ..Beside::default() };
-    rights::reduce_beside(Role::Text, Origin::None, &beside);
-    let books = Parquet::open(&typed.from).map_err(Failure::failed)?;
-    complain_of(&books);
+    let books = typed.open()?;
     let now_ns = now.timestamp().as_nanosecond();
-    let report = Report::read(&books, when, typed.by, now_ns).map_err(Failure::failed)?;
+    let report = Report::read(&*books, when, typed.by, now_ns).map_err(Failure::failed)?;
     let report =
         report.ok_or_else(|| Failure::failed("no window ends in that time, of no host"))?;
     let rows = usize::try_from(typed.rows).unwrap_or(usize::MAX);

@@ -1,0 +1,152 @@
+//! A store is asked for sums, not for rows: what there is of a fleet's day goes over no wire.
+
+use super::figures::{Asked, Did, Figures, Group};
+use super::read::Cut;
+use super::By;
+use crate::store::{unescaped, Store, WINDOWS};
+use crate::FleetError;
+
+impl Figures for Store {
+    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+        let told = |column| {
+            format!("if(countIf(isNull({column})) > 0, NULL, sum(toUInt128(ifNull({column}, 0))))")
+        };
+        let (lat, throttle) = (told("lat"), told("throttle"));
+        let sql = |which: &str| {
+            format!(
+                "SELECT host, name, sum(toUInt128(once_ns)), sum(all_ns), {lat}, {throttle}, sum(toUInt128(exited)) \
+                 FROM ({}) GROUP BY host, name FORMAT TSV",
+                self.rows(asked, which)
+            )
+        };
+        let names = asked.by.columns().join(", ");
+        // So many rows are held against each other at once.
+        let parts =
+            if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
+        self.each(("charges", &parts), asked.when, &[], &mut |line| group(line, tell), &sql)
+    }
+
+    fn drawn(
+        &self,
+        asked: &Asked,
+        names: &[&str],
+        cut: &Cut,
+        tell: &mut dyn FnMut(usize, usize, u128),
+    ) -> Result<(), FleetError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<String> = (0..names.len()).map(|at| format!("d{at}")).collect();
+        let given: Vec<(&str, &str)> =
+            keys.iter().map(String::as_str).zip(names.iter().copied()).collect();
+        let any: Vec<String> = keys.iter().map(|key| format!("{{{key}:String}}")).collect();
+        let any = any.join(", ");
+        // As Cut::at has it; a row that somebody made up may be of any length.
+        let piece = format!(
+            "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
+            cut.from, cut.length
+        );
+        let sql = |which: &str| {
+            format!(
+                "SELECT {piece} AS piece, indexOf([{any}], toString(name)) - 1 AS at, sum(toUInt128(once_ns)) FROM ({}) \
+                 WHERE at >= 0 GROUP BY piece, at FORMAT TSV",
+                self.rows(asked, which)
+            )
+        };
+        let mut row = |line: &str| drawn(line, tell);
+        self.each(("charges", WINDOWS), asked.when, &given, &mut row, &sql)
+    }
+
+    fn tells_strays(&self) -> bool {
+        false
+    }
+}
+
+impl Store {
+    /// Rows of `charges`, of each window once if some are there twice, with the sum of what they are together.
+    fn rows(&self, asked: &Asked, which: &str) -> String {
+        let (name, known) = (name(asked.by), self.known(which));
+        if asked.doubled.is_empty() {
+            return format!(
+                "SELECT host, {name} AS name, window_end AS end, run_ns AS once_ns, toUInt128(run_ns) AS all_ns, \
+                 lat_ns AS lat, throttle_ns AS throttle, exited_processes AS exited FROM charges WHERE {known}"
+            );
+        }
+        format!(
+            "SELECT host, {name} AS name, any(window_end) AS end, any(run_ns) AS once_ns, sum(toUInt128(run_ns)) AS all_ns, \
+             any(lat_ns) AS lat, any(throttle_ns) AS throttle, any(exited_processes) AS exited FROM charges WHERE {known} \
+             GROUP BY host, boot_id, t1_ns, length_ns, namespace, pod, container, unit, command"
+        )
+    }
+}
+
+/// A row's name, as [`crate::by::join`] has it.
+fn name(by: By) -> String {
+    let columns = by.columns();
+    let Some((last, before)) = columns.split_last().filter(|(_, before)| !before.is_empty()) else {
+        return columns.concat();
+    };
+    let before: Vec<String> =
+        before.iter().map(|part| format!("if({part} = '', '', concat({part}, '/'))")).collect();
+    format!(
+        "if({last} = '' OR startsWith({last}, '~'), {last}, concat({}, {last}))",
+        before.join(", ")
+    )
+}
+
+/// A line of an answer; `None`: it is none.
+fn group(line: &str, tell: &mut dyn FnMut(Group)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [host, name, run, rows, lat, throttle, exited] = cells[..] else { return None };
+    let number = |cell: &str| cell.parse::<u128>().ok();
+    let perhaps = |cell: &str| match cell {
+        "\\N" => Some(None),
+        cell => number(cell).map(Some),
+    };
+    let once = Did {
+        run_ns: number(run)?,
+        lat_ns: perhaps(lat)?,
+        throttle_ns: perhaps(throttle)?,
+        exited: number(exited)?,
+    };
+    let (host, name) = (unescaped(host)?, unescaped(name)?);
+    tell(Group { host: &host, name: &name, once: Some(once), rows_ns: number(rows)? });
+    Some(())
+}
+
+fn drawn(line: &str, tell: &mut dyn FnMut(usize, usize, u128)) -> Option<()> {
+    let cells: Vec<&str> = line.split('\t').collect();
+    let [piece, at, run] = cells[..] else { return None };
+    tell(piece.parse().ok()?, at.parse().ok()?, run.parse().ok()?);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_sum_or_nothing() {
+        let mut told = Vec::new();
+        let line = "h\\\\x1b\tshop/a\\tb\t7\t14\t\\N\t0\t3";
+        let done = group(line, &mut |row| {
+            told.push((row.host.to_string(), row.name.to_string(), row.once, row.rows_ns))
+        });
+        let did = Did { run_ns: 7, lat_ns: None, throttle_ns: Some(0), exited: 3 };
+        assert_eq!(
+            (done, told),
+            (Some(()), vec![("h\\x1b".into(), "shop/a\tb".into(), Some(did), 14)])
+        );
+        for wrong in
+            ["", "Code: 60. DB::Exception", &line.replace("14", "many"), &line[..line.len() - 2]]
+        {
+            assert_eq!(group(wrong, &mut |_| panic!("{wrong}")), None);
+        }
+        let mut told = Vec::new();
+        assert_eq!(drawn("3\t1\t9", &mut |piece, at, ns| told.push((piece, at, ns))), Some(()));
+        assert_eq!(told, [(3, 1, 9)]);
+        for wrong in ["", "-1\t1\t9", "3\t1", "3\t1\tmany"] {
+            assert_eq!(drawn(wrong, &mut |_, _, _| panic!("{wrong}")), None);
+        }
+    }
+}

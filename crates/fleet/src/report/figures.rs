@@ -1,0 +1,134 @@
+//! What a report asks of `charges` beside what a balance does, and how files tell it.
+
+use super::once::{Once, TOLD_BY};
+use super::read::Cut;
+use super::By;
+use crate::by::join;
+use crate::chunks::Chunk;
+use crate::parquet::{ends_in, Parquet};
+use crate::rows::Books;
+use crate::FleetError;
+use exactop_export::Which;
+use exactop_recording::When;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The first columns that are read of `charges`; those that make a name follow, then, where windows are there twice, [`TOLD_BY`].
+const FIGURES: [&str; 6] =
+    ["window_end", "host", "run_ns", "lat_ns", "throttle_ns", "exited_processes"];
+
+/// Of what a report is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// Its time.
+    pub when: When,
+    /// What its rows stand for.
+    pub by: By,
+    /// Hosts that have windows more than once: each is to count once.
+    pub doubled: &'a FxHashSet<String>,
+}
+
+/// What a group did on a host: one row of `charges`, or the sum of some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Group<'a> {
+    pub host: &'a str,
+    /// Empty: it is in no such thing.
+    pub name: &'a str,
+    /// Of each window once; `None`: all of it is there already.
+    pub once: Option<Did>,
+    /// What all rows come to.
+    pub rows_ns: u128,
+}
+
+/// Sums of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // Their names say it.
+pub struct Did {
+    pub run_ns: u128,
+    /// `None`: some row does not tell it.
+    pub lat_ns: Option<u128>,
+    pub throttle_ns: Option<u128>,
+    pub exited: u128,
+}
+
+/// Books of which a report can be made.
+pub trait Figures: Books {
+    /// Tells what groups did, in no order.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError>;
+
+    /// Tells what those of these names used, of each window once: in which piece, which of the names, how much.
+    ///
+    /// # Errors
+    /// [`FleetError`]
+    fn drawn(
+        &self,
+        asked: &Asked,
+        names: &[&str],
+        cut: &Cut,
+        tell: &mut dyn FnMut(usize, usize, u128),
+    ) -> Result<(), FleetError>;
+
+    /// Whether charges without accounts are among what [`Figures::groups`] tells: in a store they may be on their way.
+    fn tells_strays(&self) -> bool;
+}
+
+impl Figures for Parquet {
+    fn groups(&self, asked: &Asked, tell: &mut dyn FnMut(Group)) -> Result<(), FleetError> {
+        of_charges(self, asked, &mut |chunk, row, name, is_first| {
+            let known = |column| chunk.unsigned(column, row).map(u128::from);
+            let did = Did {
+                run_ns: known(2).unwrap_or(0),
+                lat_ns: known(3),
+                throttle_ns: known(4),
+                exited: known(5).unwrap_or(0),
+            };
+            let once = is_first.then_some(did);
+            tell(Group { host: chunk.text(1, row), name, once, rows_ns: did.run_ns });
+        })
+    }
+
+    fn drawn(
+        &self,
+        asked: &Asked,
+        names: &[&str],
+        cut: &Cut,
+        tell: &mut dyn FnMut(usize, usize, u128),
+    ) -> Result<(), FleetError> {
+        let places: FxHashMap<&str, usize> =
+            names.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+        of_charges(self, asked, &mut |chunk, row, name, is_first| {
+            let end = chunk.number(0, row).filter(|_| is_first);
+            if let Some((end, &at)) = end.zip(places.get(name)) {
+                tell(cut.at(end.into()), at, chunk.unsigned(2, row).unwrap_or(0).into());
+            }
+        })
+    }
+
+    fn tells_strays(&self) -> bool {
+        true
+    }
+}
+
+/// Tells each row of `charges` of a time with the name that it has here, and whether it is the first of its window's.
+fn of_charges(
+    books: &Parquet,
+    asked: &Asked,
+    tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
+) -> Result<(), FleetError> {
+    let mut wanted = FIGURES.to_vec();
+    wanted.extend(asked.by.columns());
+    let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
+    if !asked.doubled.is_empty() {
+        wanted.extend(TOLD_BY);
+    }
+    let mut once = Once::of(asked.doubled);
+    books.each(Which::Charges, &wanted, &mut |chunk| {
+        for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, asked.when)) {
+            join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
+            tell(chunk, row, &name, once.is_charged_first(chunk, row, parts.end));
+        }
+    })
+}
