@@ -26,10 +26,13 @@ pub const VERSION: u32 = 1;
 
 /// The columns of machine-readable output unless others are asked for: every raw figure. Per
 /// cent can be computed from them, the command shown on screen is `comm` put differently, and names
-/// of containers take files that nobody reads without being asked.
+/// of containers and disk I/O take files that nobody reads without being asked.
 pub fn default_columns() -> Vec<&'static Column> {
     let wanted = |c: &&Column| {
-        c.unit != Unit::Pct && c.id != ColumnId::Command && !c.needs.has(Needs::NAMES)
+        c.unit != Unit::Pct
+            && c.id != ColumnId::Command
+            && !c.needs.has(Needs::NAMES)
+            && !c.needs.has(Needs::DISK)
     };
     COLUMNS.iter().filter(wanted).collect()
 }
