@@ -27,6 +27,10 @@ const LONGEST_QUESTION: u64 = 128 * (MOST as u64 + 1);
 /// There can be no more processes.
 pub(super) fn start(socket: UnixStream, root: &Path) -> io::Result<()> {
     let parent = rustix::process::getpid();
+    // Nobody waits for it: killed, it would stay in the table of processes as long as the live view
+    // does. None of the commands that start it has children of another kind.
+    // SAFETY: no handler is set, and whoever is told to ignore a signal runs nothing at it.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // SAFETY: this process has one thread, so its copy may do what any process may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
