@@ -9,7 +9,7 @@ use exactop_sources::holdings::Process;
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
@@ -82,8 +82,9 @@ fn alone(socket: UnixStream) -> Option<UnixStream> {
 
 /// Answers until nobody asks any more.
 fn answer(socket: UnixStream, root: &Path) {
-    let Ok(copy) = socket.try_clone() else { return };
-    let mut questions = BufReader::new(copy);
+    // As a file: the calls that read from and write to sockets can hand over descriptors, too.
+    let socket = File::from(OwnedFd::from(socket));
+    let mut questions = BufReader::new(&socket);
     loop {
         let mut line = Vec::new();
         match questions.by_ref().take(LONGEST_QUESTION).read_until(b'\n', &mut line) {
