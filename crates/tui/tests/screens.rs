@@ -1,7 +1,6 @@
 //! What is on the screen, character by character, for a made-up machine.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::columns::COLUMNS;
 use exactop_model::exactness::{Repairs, WindowState};
 use exactop_model::named::By;
 use exactop_model::named_sums::{May, NamedSum, NamedSums};
@@ -9,7 +8,6 @@ use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
-use exactop_tui::keys::BINDINGS;
 use exactop_tui::{Action, App, PerCpu, Settings};
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
@@ -293,42 +291,6 @@ fn help_at_80x24() {
     let (text, count) = page.rsplit_once(" of ").expect("a foot");
     let rest = count.trim_start_matches(|c: char| c.is_ascii_digit());
     insta::assert_snapshot!(format!("{text} of N{rest}"));
-}
-
-#[test]
-fn help_names_every_key_column_and_event() {
-    let mut app = app(200, 400, Settings::default());
-    press(&mut app, &[KeyCode::Char('?')]);
-    let help = picture(&app);
-    let keys = BINDINGS.iter().map(|b| b.help);
-    let columns = COLUMNS.iter().map(|c| c.title);
-    for text in keys.chain(columns).chain(ErrorKind::ALL.iter().map(|k| k.id())) {
-        assert!(help.contains(text), "{text}");
-    }
-}
-
-#[test]
-fn help_ends_with_the_words_of_the_glossary() {
-    let mut app = app(120, 400, Settings::default());
-    press(&mut app, &[KeyCode::Char('h')]);
-    let help = picture(&app);
-    let words = help.split_once("\"Words ").expect("a section").1;
-    let glossary = include_str!("../../../docs/glossary.md");
-    let explained: Vec<&str> = glossary
-        .split("\n- **")
-        .skip(1)
-        .filter_map(|entry| Some(entry.split_once("**")?.0))
-        .collect();
-    for word in [
-        "account", "audit", "books", "boundary", "epoch", "exact", "missed", "repaired",
-        "residual", "slot", "split", "still", "unnamed", "window",
-    ] {
-        assert!(explained.contains(&word), "{word} is not explained");
-    }
-    for word in explained {
-        assert!(words.contains(&format!("\"  {word} ")), "{word} is not in the help:\n{words}");
-    }
-    assert!(!words.contains(['*', '`', '[', '#']), "{words}");
 }
 
 #[test]

@@ -210,7 +210,13 @@ mod tests {
     fn the_document_has_the_table() {
         for role in ROLES {
             let row = row(commands(role), role.rights());
-            assert!(DOCUMENT.lines().any(|line| line == row), "docs/security.md lacks\n{row}");
+            // Directories that are named by whoever calls stand behind.
+            let begin = row.trim_end_matches(" |");
+            let has = |line: &str| {
+                let more = line.strip_prefix(begin);
+                more.is_some_and(|more| more == " |" || more.starts_with("; "))
+            };
+            assert!(DOCUMENT.lines().any(has), "docs/security.md lacks\n{row}");
         }
         let sources = [
             ("ledger, snapshot", Origin::Bpf),

@@ -11,6 +11,7 @@ mod hostile;
 mod looking_back;
 mod pages;
 mod questions;
+mod reader;
 mod recording;
 mod rights;
 mod screen;

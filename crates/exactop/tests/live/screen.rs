@@ -105,6 +105,8 @@ fn books_are_checked() {
         Ok(20_000)
     );
     assert_eq!(of("CPU 200.00=tasks 110.83+unnamed 91.04+idle 0.00-residual 1.87"), Ok(20_000));
+    assert_eq!(of("CPU 200 %=tasks 110.83+idle 91.04-residual 1.87"), Ok(20_000));
+    assert_eq!(of("CPU 200 % = tasks 110.83 + idle 89.17"), Ok(20_000));
     assert_eq!(of("200.00=busy 201.87+idle 0.00-resid 1.87"), Ok(20_000));
     assert_eq!(of("CPU 100.00 % = tasks 1.00 + idle 98.99"), Err(()));
     assert_eq!(of("CPU 200.00 % = busy 196.40 + idle 1.98 +"), Err(()));

@@ -181,16 +181,7 @@ impl App {
             | KeyCommand::Home
             | KeyCommand::End => self.move_selection(command),
             KeyCommand::Mark => self.on_mark(),
-            KeyCommand::Back if self.marked.is_some() => self.on_mark(),
-            KeyCommand::Back if self.members_of.is_some() => self.leave_members(),
-            KeyCommand::Back if self.is_looking_back() => Action::LookOn,
-            KeyCommand::Back => {
-                self.selection = Selection::None;
-                (self.top, self.reach) = (0, 0);
-                self.search = None;
-                self.untag();
-                Action::Draw
-            }
+            KeyCommand::Back => self.on_back(),
             KeyCommand::Open => self.open_process(Shows::Overview),
             KeyCommand::Calls => self.open_process(Shows::Calls),
             KeyCommand::Environment => self.open_process(Shows::Environment),
@@ -210,6 +201,24 @@ impl App {
             KeyCommand::Quit => Action::Quit,
             _ => self.on_question(command),
         }
+    }
+
+    /// Out of what was gone into last; the table forgets what was chosen in it.
+    fn on_back(&mut self) -> Action {
+        if self.marked.is_some() {
+            return self.on_mark();
+        }
+        if self.members_of.is_some() {
+            return self.leave_members();
+        }
+        if self.is_looking_back() {
+            return Action::LookOn;
+        }
+        self.selection = Selection::None;
+        (self.top, self.reach) = (0, 0);
+        self.search = None;
+        self.untag();
+        Action::Draw
     }
 
     fn toggle(&mut self, flag: fn(&mut crate::Settings) -> &mut bool) -> Action {

@@ -80,9 +80,10 @@ fn merged(known: &[Part], merge: Merge) -> Vec<Part> {
 enum Form {
     /// `CPU 200.00 % = tasks 131.20 + idle 68.80`
     Wide,
-    /// `CPU 200.00 = tasks 131.20 + idle 68.80`
+    /// `CPU 200 % = tasks 131.20 + idle 68.80`; a total that is not whole has no room for its unit:
+    /// `CPU 199.50 = tasks 130.70 + idle 68.80`.
     Bare,
-    /// `CPU 200.00=tasks 131.20+idle 68.80`
+    /// `CPU 200 %=tasks 131.20+idle 68.80`, or `CPU 199.50=tasks 130.70+idle 68.80`
     Tight,
     /// `200.00=busy 131.20+idle 60.80+resid 8.00`
     Least,
@@ -103,14 +104,18 @@ fn whole(total: i64, parts: &[Part], theme: Theme) -> Line<'static> {
 }
 
 fn sum(total: i64, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line<'static> {
+    let is_short = total % 100 == 0 && matches!(form, Form::Bare | Form::Tight);
     let (is, plus, minus) = match form {
         Form::Wide => (" % = ", " + ", " - "),
+        Form::Bare if is_short => (" % = ", " + ", " - "),
         Form::Bare => (" = ", " + ", " - "),
+        Form::Tight if is_short => (" %=", "+", "-"),
         Form::Tight | Form::Least => ("=", "+", "-"),
     };
+    let shown = if is_short { (total / 100).to_string() } else { hundredths(total) };
     let mut spans = vec![
         Span::raw(if form == Form::Least { "" } else { "CPU " }),
-        Span::styled(hundredths(total), theme.style(Ink::Strong)),
+        Span::styled(shown, theme.style(Ink::Strong)),
         Span::raw(is),
     ];
     for (i, (name, ink, figure)) in parts.iter().enumerate() {
@@ -173,9 +178,19 @@ mod tests {
             |merge, form| sum(20_000, &merged(&KNOWN, merge), form, "", Theme::MONO).to_string();
         assert_eq!(
             text(Merge::Small, Form::Tight),
-            "CPU 200.00=tasks 110.83+unnamed 90.99+other 0.05+idle 0.00-residual 1.87"
+            "CPU 200 %=tasks 110.83+unnamed 90.99+other 0.05+idle 0.00-residual 1.87"
         );
         assert_eq!(text(Merge::Busy, Form::Least), "200.00=busy 201.87+idle 0.00-resid 1.87");
+    }
+
+    #[test]
+    fn a_whole_total_keeps_its_unit_where_there_is_little_room() {
+        let of = |total, form| sum(total, &KNOWN[..1], form, "", Theme::MONO).to_string();
+        assert_eq!(of(20_000, Form::Wide), "CPU 200.00 % = tasks 110.83");
+        assert_eq!(of(20_000, Form::Bare), "CPU 200 % = tasks 110.83");
+        assert_eq!(of(19_950, Form::Bare), "CPU 199.50 = tasks 110.83");
+        assert_eq!(of(20_000, Form::Tight), "CPU 200 %=tasks 110.83");
+        assert_eq!(of(19_950, Form::Tight), "CPU 199.50=tasks 110.83");
     }
 
     #[test]

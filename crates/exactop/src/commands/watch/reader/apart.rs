@@ -9,7 +9,7 @@ use exactop_sources::holdings::Process;
 use rustix::process::Signal;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
@@ -27,6 +27,10 @@ const LONGEST_QUESTION: u64 = 128 * (MOST as u64 + 1);
 /// There can be no more processes.
 pub(super) fn start(socket: UnixStream, root: &Path) -> io::Result<()> {
     let parent = rustix::process::getpid();
+    // Nobody waits for it: killed, it would stay in the table of processes as long as the live view
+    // does. None of the commands that start it has children of another kind.
+    // SAFETY: no handler is set, and whoever is told to ignore a signal runs nothing at it.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // SAFETY: this process has one thread, so its copy may do what any process may.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
@@ -78,8 +82,9 @@ fn alone(socket: UnixStream) -> Option<UnixStream> {
 
 /// Answers until nobody asks any more.
 fn answer(socket: UnixStream, root: &Path) {
-    let Ok(copy) = socket.try_clone() else { return };
-    let mut questions = BufReader::new(copy);
+    // As a file: the calls that read from and write to sockets can hand over descriptors, too.
+    let socket = File::from(OwnedFd::from(socket));
+    let mut questions = BufReader::new(&socket);
     loop {
         let mut line = Vec::new();
         match questions.by_ref().take(LONGEST_QUESTION).read_until(b'\n', &mut line) {

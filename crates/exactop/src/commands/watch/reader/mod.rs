@@ -57,6 +57,9 @@ pub struct Reader {
     come: Vec<u8>,
     asked: u64,
     answered: u64,
+    /// Of whom it was asked last.
+    of: String,
+    patience: Duration,
 }
 
 impl Reader {
@@ -72,7 +75,14 @@ impl Reader {
     }
 
     fn of(socket: UnixStream) -> Reader {
-        Reader { socket, come: Vec::new(), asked: 0, answered: 0 }
+        Reader {
+            socket,
+            come: Vec::new(),
+            asked: 0,
+            answered: 0,
+            of: String::new(),
+            patience: PATIENCE,
+        }
     }
 
     /// Asks, and waits a moment for the answer.
@@ -80,7 +90,7 @@ impl Reader {
     /// # Errors
     /// Why it is not told.
     pub fn read(&mut self, wanted: Wanted) -> Result<Holdings, Refusal> {
-        match self.ask(Asked::Holdings(wanted)).map_err(refusal)? {
+        match self.ask(Asked::Holdings(wanted))? {
             Told::Holdings(told) => told,
             Told::Disk(_) => Err(Refusal::Because(ANOTHER.into())),
         }
@@ -96,24 +106,36 @@ impl Reader {
                     continue;
                 }
                 Ok(_) => Refusal::Because(ANOTHER.into()),
-                Err(error) => refusal(error),
+                Err(why) => why,
             };
             found.extend(some.iter().map(|_| Err(why.clone())));
         }
         found
     }
 
-    fn ask(&mut self, asked: Asked) -> io::Result<Told> {
+    /// Whoever still waits for somebody is asked of nobody else, and it is said who that is.
+    fn ask(&mut self, asked: Asked) -> Result<Told, Refusal> {
         while self.answered < self.asked {
-            self.next_answer(NO_PATIENCE)?;
+            if let Err(error) = self.next_answer(NO_PATIENCE) {
+                return Err(if is_late(&error) { self.still_waits() } else { refusal(error) });
+            }
         }
+        self.of = whose(&asked);
+        self.tell(asked).map_err(refusal)
+    }
+
+    fn still_waits(&self) -> Refusal {
+        Refusal::Because(format!("still waits for {}; if that lasts, start exactop anew", self.of))
+    }
+
+    fn tell(&mut self, asked: Asked) -> io::Result<Told> {
         let question = Question { number: self.asked + 1, asked };
         let mut line = serde_json::to_vec(&question)?;
         line.push(b'\n');
         self.socket.write_all(&line)?;
         self.asked += 1;
         loop {
-            let answer = self.next_answer(PATIENCE)?;
+            let answer = self.next_answer(self.patience)?;
             if answer.number == self.asked {
                 return Ok(answer.told);
             }
@@ -152,9 +174,21 @@ impl Reader {
 /// An answer that is not to what was asked.
 const ANOTHER: &str = "the process that reads it says something else";
 
+/// Of whom that is asked.
+fn whose(asked: &Asked) -> String {
+    match asked {
+        Asked::Holdings(wanted) => format!("PID {}", wanted.key.tgid),
+        Asked::Disk(_) => "the disk I/O of rows".into(),
+    }
+}
+
+fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}
+
 fn refusal(error: io::Error) -> Refusal {
     match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => Refusal::Because(
+        _ if is_late(&error) => Refusal::Because(
             "no answer yet: it may lie on a file system that does not answer".into(),
         ),
         ErrorKind::UnexpectedEof | ErrorKind::BrokenPipe | ErrorKind::ConnectionReset => {
@@ -171,8 +205,15 @@ mod tests {
     use exactop_model::TaskKey;
     use std::io::{BufRead, BufReader};
 
-    fn wanted() -> Wanted {
-        Wanted { key: TaskKey { tgid: 7, tid: 7, start_ns: 1 }, part: Part::Environment }
+    /// However busy the machine is, and yet not for ever.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn wanted(tgid: u32) -> Wanted {
+        Wanted { key: TaskKey { tgid, tid: tgid, start_ns: 1 }, part: Part::Environment }
+    }
+
+    fn says(told: &Result<Holdings, Refusal>, words: &str) -> bool {
+        matches!(told, Err(Refusal::Because(why)) if why.contains(words))
     }
 
     fn environment(n: usize) -> Holdings {
@@ -201,23 +242,23 @@ mod tests {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let (may, wait) = std::sync::mpsc::channel();
         let other = std::thread::spawn(move || answering(theirs, wait));
-        let mut reader = Reader::of(ours);
-        let late = reader.read(wanted());
-        assert!(
-            matches!(&late, Err(Refusal::Because(why)) if why.contains("no answer")),
-            "{late:?}"
-        );
+        let mut reader = Reader { patience: NO_PATIENCE, ..Reader::of(ours) };
+        let late = reader.read(wanted(7));
+        assert!(says(&late, "no answer yet"), "{late:?}");
+        reader.patience = LONG;
         let before = Instant::now();
-        assert!(reader.read(wanted()).is_err(), "still none");
+        let still = reader.read(wanted(9));
+        assert!(says(&still, "still waits for PID 7;"), "{still:?}");
         assert_eq!(reader.asked, 1, "who has not answered is asked nothing more");
-        assert!(before.elapsed() < PATIENCE, "nor waited for");
-        may.send(()).expect("it waits");
-        may.send(()).expect("it waits");
-        let told = std::iter::repeat_with(|| reader.read(wanted())).find(Result::is_ok);
-        assert_eq!(told, Some(Ok(environment(2))), "the second question's own");
+        assert!(before.elapsed() < LONG / 2, "nor waited for");
+        (0..2).for_each(|_| may.send(()).expect("it waits"));
+        while reader.answered < 1 && reader.next_answer(NO_PATIENCE).is_err() {
+            assert!(before.elapsed() < LONG, "it does not come");
+        }
+        assert_eq!(reader.read(wanted(9)), Ok(environment(2)), "the second question's own");
         drop(may);
-        let ended = reader.read(wanted());
-        assert!(matches!(&ended, Err(Refusal::Because(why)) if why.contains("ended")), "{ended:?}");
+        let ended = reader.read(wanted(9));
+        assert!(says(&ended, "has been ended"), "{ended:?}");
         other.join().expect("no panic");
     }
 }

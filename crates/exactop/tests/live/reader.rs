@@ -1,0 +1,45 @@
+//! The process that reads for the live view: what is said while it does not answer, and after its end.
+
+use crate::helpers::processes::{children, send, state, wait_until, Load, CONT, KILL, STOP};
+use crate::helpers::terminal::Terminal;
+use std::process::Command;
+
+/// A process with one variable, the live view of it alone, and who reads for that.
+fn view() -> (Load, Terminal, u32) {
+    let load = Load::start(Command::new("sleep").arg("1000").env_clear().env("MARK", "is here"));
+    let options = format!("-d 0.3 --source procfs -p {}", load.pid());
+    let terminal = Terminal::live(100, 30, &options);
+    terminal.shows(" sleep");
+    let view = terminal.child();
+    let reader = terminal.wait("a reader", |_| children(view).first().copied());
+    (load, terminal, reader)
+}
+
+#[test]
+fn killed_it_leaves_nothing_and_its_page_says_so() {
+    let (_load, terminal, reader) = view();
+    let view = terminal.child();
+    send(reader, KILL);
+    wait_until("it is waited for", || children(view).is_empty());
+    terminal.keys(&["e"]);
+    terminal.shows("no environment: the process that reads it has been ended");
+}
+
+#[test]
+fn while_it_waits_for_somebody_it_is_said_for_whom() {
+    let (load, terminal, reader) = view();
+    send(reader, STOP);
+    wait_until("a stop", || state(reader) == Some('T'));
+    terminal.keys(&["e"]);
+    terminal.shows("no environment: no answer yet");
+    terminal.keys(&["l"]);
+    terminal.shows(&format!("no open files: still waits for PID {};", load.pid()));
+    send(reader, CONT);
+    terminal.wait("an answer", |t| {
+        t.keys(&["e"]);
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let answered = t.screen().contains("MARK=is here");
+        t.keys(&["l"]);
+        answered.then_some(())
+    });
+}
