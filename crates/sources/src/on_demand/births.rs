@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::thread::JoinHandle;
 
 object!("births", "the names of containers'", BirthsSkelBuilder);
@@ -61,7 +61,16 @@ impl<T: Send + 'static> Births<T> {
             answer,
         };
         let thread = std::thread::Builder::new().name("exactop-names".into());
-        let thread = thread.spawn(move || looking.run(&ring, look)).map_err(io)?;
+        let ready = Arc::new(Barrier::new(2));
+        let set_up = Arc::clone(&ready);
+        let work = move || {
+            set_up_thread();
+            set_up.wait();
+            looking.run(&ring, look);
+        };
+        let thread = thread.spawn(work).map_err(io)?;
+        // Who goes on from here may rely on its having no rights.
+        ready.wait();
         Ok(Births { asked, ends, dropped, answers, thread: Some(thread), programs })
     }
 
@@ -104,7 +113,6 @@ struct Looking<T> {
 
 impl<T: 'static> Looking<T> {
     fn run(&self, ring: &MapHandle, look: impl Fn(u64, &[u8]) -> T + 'static) {
-        set_up_thread();
         let born = Rc::new(RefCell::new(Vec::new()));
         let (into, dropped) = (Rc::clone(&born), Arc::clone(&self.dropped));
         let mut builder = RingBufferBuilder::new();
