@@ -117,7 +117,8 @@ impl Reader {
     fn ask(&mut self, asked: Asked) -> Result<Told, Refusal> {
         while self.answered < self.asked {
             if let Err(error) = self.next_answer(NO_PATIENCE) {
-                return Err(if is_late(&error) { self.still_waits() } else { refusal(error) });
+                let is_anothers = is_late(&error) && whose(&asked) != self.of;
+                return Err(if is_anothers { self.still_waits() } else { refusal(error) });
             }
         }
         self.of = whose(&asked);
@@ -247,6 +248,8 @@ mod tests {
         assert!(says(&late, "no answer yet"), "{late:?}");
         reader.patience = LONG;
         let before = Instant::now();
+        let late = reader.read(wanted(7));
+        assert!(says(&late, "no answer yet"), "{late:?}");
         let still = reader.read(wanted(9));
         assert!(says(&still, "still waits for PID 7;"), "{still:?}");
         assert_eq!(reader.asked, 1, "who has not answered is asked nothing more");
