@@ -221,8 +221,8 @@ fn rows_have_every_raw_column_unless_asked_otherwise() {
     for list in ["tasks", "exited"] {
         let row = object[list][0].as_object().expect("a row");
         for column in COLUMNS {
-            // Names of containers take files: they are there for who asks.
-            let read = !column.needs.has(Needs::NAMES);
+            // Names of containers and disk I/O take files: they are there for who asks.
+            let read = !column.needs.has(Needs::NAMES) && !column.needs.has(Needs::DISK);
             let raw = column.unit != Unit::Pct && column.id != ColumnId::Command && read;
             assert_eq!(row.contains_key(column.name), raw, "{list}: {}", column.name);
         }
