@@ -4,6 +4,7 @@
 mod containers;
 mod cut;
 mod diff;
+mod disk;
 mod documents;
 mod ends;
 mod files;
