@@ -133,7 +133,7 @@ typedef struct exactop_row {
    */
   uint32_t ppid;
   /**
-   * Effective user.
+   * Effective user; of exited groups as of their end. UINT32_MAX, which is nobody's: not told.
    */
   uint32_t uid;
   /**

@@ -41,7 +41,7 @@ pub struct exactop_row {
     pub tid: u32,
     /// Parent process; of exited groups the nearest ancestor that lives, or 0.
     pub ppid: u32,
-    /// Effective user.
+    /// Effective user; of exited groups as of their end. UINT32_MAX, which is nobody's: not told.
     pub uid: u32,
     /// Processes that exited, of exited groups.
     pub exited: u32,
@@ -145,7 +145,7 @@ fn of_row(row: &Row) -> exactop_row {
         pid: row.key.tgid,
         tid: row.key.tid,
         ppid: row.ident.ppid,
-        uid: row.ident.uid,
+        uid: row.uid().unwrap_or(u32::MAX),
         exited: u32::try_from(row.exited_processes).unwrap_or(u32::MAX),
         start_ns: row.key.start_ns,
         life_ns: row.life_ns,
@@ -303,4 +303,21 @@ pub unsafe extern "C" fn exactop_table_free(table: *mut exactop_table) {
 
 fn past_the_end(table: &exactop_table, index: usize) -> exactop_status {
     fail(EXACTOP_ARGUMENT, format!("no row {index}: there are {}", table.rows.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use exactop_model::SourceKind;
+
+    #[test]
+    fn whose_the_exited_were_is_told_or_nobodys() {
+        for uid in [None, Some(0), Some(33)] {
+            let (mut window, book) = exactop_testkit::window(SourceKind::Ledger, 1, None);
+            window.exited.iter_mut().for_each(|group| group.sample.uid = uid);
+            let frame = Frame::new(&window, &book, &FrameOptions::default());
+            let told: Vec<u32> = frame.exited.iter().map(|row| of_row(row).uid).collect();
+            assert!(!told.is_empty() && told.iter().all(|&told| told == uid.unwrap_or(u32::MAX)));
+        }
+    }
 }
