@@ -2,7 +2,7 @@
 //! use, and, with the feature `change`, setting that and making groups of one's own, by systemd where
 //! that runs (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/).
 //!
-//! Who only reads leaves the feature out: then nothing in here writes, and nothing speaks D-Bus.
+//! A reader leaves the feature out: then nothing in here writes, and nothing asks systemd.
 
 mod error;
 mod find;

@@ -1,5 +1,6 @@
 //! A group that systemd makes: a transient scope (systemd.scope(5)), asked for over D-Bus
-//! (org.freedesktop.systemd1(5)).
+//! (org.freedesktop.systemd1(5)) by busctl(1), which is wherever systemd is. Two calls a run are worth
+//! no D-Bus library.
 //!
 //! A scope is there as long as a process is in it, and what it used is gone with it. So a process
 //! of ours that does nothing keeps it: a cat(1) that waits for an end of file, which comes when
@@ -12,7 +13,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use zbus::Variant;
 
 /// How long systemd may take to make or remove a scope.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,23 +21,12 @@ const STEP: Duration = Duration::from_millis(2);
 /// How long an empty scope may take to go, before we go on without it.
 const GONE: Duration = Duration::from_secs(1);
 
-/// Part of systemd's manager (org.freedesktop.systemd1(5)).
-#[zbus::proxy(
-    interface = "org.freedesktop.systemd1.Manager",
-    default_service = "org.freedesktop.systemd1",
-    default_path = "/org/freedesktop/systemd1"
-)]
-trait Manager {
-    fn start_transient_unit(
-        &self,
-        name: &str,
-        mode: &str,
-        properties: &[(&str, Variant<'_>)],
-        others: &[(&str, &[(&str, Variant<'_>)])],
-    ) -> zbus::Result<zbus::OwnedObjectPath>;
-
-    fn attach_processes_to_unit(&self, unit: &str, group: &str, pids: &[u32]) -> zbus::Result<()>;
-}
+/// systemd's manager on the bus: its name, its object, its interface.
+const MANAGER: [&str; 3] = [
+    "org.freedesktop.systemd1",
+    "/org/freedesktop/systemd1",
+    "org.freedesktop.systemd1.Manager",
+];
 
 /// A scope of ours, until this is dropped and its last process is gone.
 #[derive(Debug)]
@@ -65,8 +54,8 @@ impl Scope {
         let unit = format!("{name}.scope");
         let directory = hierarchy.root.clone();
         let mut scope = Scope { unit, directory, keeper };
-        let made = zbus::block_on(start(&scope.unit, scope.keeper.id(), wanted));
-        made.map_err(|error| refused("make a scope", error))?;
+        call(&start(&scope.unit, scope.keeper.id(), wanted))
+            .map_err(|why| refused("make a scope", why))?;
         scope.directory = scope.arrive(hierarchy)?;
         Ok(scope)
     }
@@ -97,11 +86,9 @@ impl Scope {
     /// # Errors
     /// What systemd says.
     pub fn take_in(&self, pid: u32) -> Result<(), CgroupError> {
-        let taken = zbus::block_on(async {
-            let manager = manager().await?;
-            manager.attach_processes_to_unit(&self.unit, "/", &[pid]).await
-        });
-        taken.map_err(|error| refused("put the command into its scope", error))
+        let pid = pid.to_string();
+        call(&["AttachProcessesToUnit", "ssau", &self.unit, "/", "1", &pid].map(String::from))
+            .map_err(|why| refused("put the command into its scope", why))
     }
 
     /// Processes in it that are not ours.
@@ -127,33 +114,50 @@ impl Drop for Scope {
     }
 }
 
-async fn manager() -> zbus::Result<ManagerProxy<'static>> {
-    let bus = match rustix::process::geteuid().is_root() {
-        true => zbus::Connection::system().await?,
-        false => zbus::Connection::session().await?,
-    };
-    ManagerProxy::new(&bus).await
+/// Calls a method of the manager: the system's for root, else the user's own.
+///
+/// # Errors
+/// What busctl(1) says: its words without "Call failed: " are systemd's.
+fn call(method: &[String]) -> Result<(), String> {
+    let busctl = programs::system("busctl").map_err(|error| error.to_string())?;
+    let bus = if rustix::process::geteuid().is_root() { "--system" } else { "--user" };
+    let mut command = Command::new(busctl);
+    command.args([bus, "--quiet", "--allow-interactive-authorization=no"]);
+    command.arg(format!("--timeout={}", PATIENCE.as_secs()));
+    command.arg("call").args(MANAGER).args(method).stdin(Stdio::null());
+    let output = command.output().map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let line = said.lines().next().unwrap_or("busctl(1) failed without a word");
+    Err(line.strip_prefix("Call failed: ").unwrap_or(line).to_string())
 }
 
-async fn start(unit: &str, keeper: u32, wanted: &Wanted) -> zbus::Result<()> {
+/// `StartTransientUnit`: name, mode, properties (each a name and a typed value), no auxiliary units.
+fn start(unit: &str, keeper: u32, wanted: &Wanted) -> Vec<String> {
     let mut properties = vec![
-        ("Description", Variant::from("a command under exactop run")),
-        ("PIDs", Variant::from(vec![keeper])),
+        ["Description", "s", "a command under exactop run"].map(String::from).to_vec(),
+        ["PIDs", "au", "1", &keeper.to_string()].map(String::from).to_vec(),
         // Others may be put into it only if it is handed over.
-        ("Delegate", Variant::from(true)),
-        ("CPUAccounting", Variant::from(true)),
-        ("CollectMode", Variant::from("inactive-or-failed")),
+        ["Delegate", "b", "true"].map(String::from).to_vec(),
+        ["CPUAccounting", "b", "true"].map(String::from).to_vec(),
+        ["CollectMode", "s", "inactive-or-failed"].map(String::from).to_vec(),
     ];
+    let mut number = |name: &str, value: u64| {
+        properties.push(vec![name.into(), "t".into(), value.to_string()]);
+    };
     if let Some(weight) = wanted.weight {
-        properties.push(("CPUWeight", Variant::from(weight)));
+        number("CPUWeight", weight);
     }
     if let Some((quota_us, max)) = wanted.max.and_then(|max| Some((max.quota_us?, max))) {
         let second = u128::from(quota_us) * 1_000_000 / u128::from(max.period_us.max(1));
-        let second = u64::try_from(second).unwrap_or(u64::MAX);
-        properties.push(("CPUQuotaPerSecUSec", Variant::from(second)));
-        properties.push(("CPUQuotaPeriodUSec", Variant::from(max.period_us)));
+        number("CPUQuotaPerSecUSec", u64::try_from(second).unwrap_or(u64::MAX));
+        number("CPUQuotaPeriodUSec", max.period_us);
     }
-    manager().await?.start_transient_unit(unit, "fail", &properties, &[]).await.map(|_| ())
+    let count = properties.len().to_string();
+    let begin = ["StartTransientUnit", "ssa(sv)a(sa(sv))", unit, "fail", &count].map(String::from);
+    begin.into_iter().chain(properties.concat()).chain(["0".into()]).collect()
 }
 
 /// A user's manager may have been handed no cpu controller.

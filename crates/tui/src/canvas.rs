@@ -4,10 +4,10 @@
 use crate::app::arrange::RowId;
 use crate::app::shown::Facts;
 use crate::draw::theme::Theme;
-use ratatui::backend::Backend;
-use ratatui::buffer::{Buffer, Cell};
-use ratatui::layout::Rect;
-use ratatui::text::Span;
+use ratatui_core::backend::Backend;
+use ratatui_core::buffer::{Buffer, Cell};
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Span;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
@@ -252,8 +252,8 @@ fn extra(cell: &Cell) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::backend::TestBackend;
-    use ratatui::style::Style;
+    use ratatui_core::backend::TestBackend;
+    use ratatui_core::style::Style;
 
     fn written(canvas: &mut Canvas, lines: &[&str]) -> Vec<String> {
         let mut backend = TestBackend::new(8, 2);

@@ -9,9 +9,9 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, PerCpu, Settings};
-use ratatui::backend::TestBackend;
-use ratatui::style::Color;
-use ratatui::Terminal;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::style::Color;
+use ratatui_core::Terminal;
 
 fn app(width: u16, height: u16, settings: Settings) -> App {
     let mut app = App::new(settings).unwrap();

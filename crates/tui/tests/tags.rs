@@ -5,7 +5,7 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings, Target};
-use ratatui::style::Modifier;
+use ratatui_core::style::Modifier;
 
 fn app() -> App {
     let mut app = App::new(Settings::default()).unwrap();

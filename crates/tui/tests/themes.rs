@@ -5,8 +5,8 @@ use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, ColorMode, PerCpu, Settings, ThemeName};
-use ratatui::buffer::Buffer;
-use ratatui::style::Color;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::style::Color;
 use std::fmt::Write;
 
 fn app(width: u16, height: u16, settings: Settings) -> App {
@@ -37,7 +37,7 @@ fn drawn(app: &App, theme: Theme) -> Buffer {
 
 fn text(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width);
-    let line = |cells: &[ratatui::buffer::Cell]| {
+    let line = |cells: &[ratatui_core::buffer::Cell]| {
         let line: String = cells.iter().map(|cell| cell.symbol()).collect();
         line.trim_end().to_string() + "\n"
     };

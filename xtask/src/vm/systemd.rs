@@ -14,8 +14,9 @@ pub const INIT: &str = include_str!("../../guest/systemd/init.sh");
 pub const COMMAND: &str = include_str!("../../guest/systemd/command.sh");
 
 /// This machine's programs and settings that the guest gets.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     "/lib/systemd/systemd",
+    "/usr/bin/busctl",
     "/usr/bin/dbus-daemon",
     "/usr/share/dbus-1/system.conf",
     "/usr/share/dbus-1/session.conf",

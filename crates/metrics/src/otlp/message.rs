@@ -4,13 +4,11 @@ use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Value};
 use crate::labels::{LEFT, OTHER, UNKNOWN, UNNAMED};
 use crate::metrics::Metrics;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::{any_value, AnyValue, InstrumentationScope, KeyValue};
-use opentelemetry_proto::tonic::metrics::v1::{
-    metric::Data, number_data_point, AggregationTemporality, Gauge, Metric, NumberDataPoint,
-    ResourceMetrics, ScopeMetrics, Sum,
+use crate::otlp::wire::{
+    AggregationTemporality, AnyValue, Data, ExportMetricsServiceRequest, Gauge,
+    InstrumentationScope, KeyValue, Metric, Number, NumberDataPoint, Resource, ResourceMetrics,
+    ScopeMetrics, Sum, Text,
 };
-use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 use std::collections::BTreeMap;
 
@@ -51,24 +49,18 @@ impl Host {
 }
 
 fn text(key: &str, value: &str) -> KeyValue {
-    let value = AnyValue { value: Some(any_value::Value::StringValue(value.to_string())) };
-    KeyValue { key: key.to_string(), value: Some(value), ..KeyValue::default() }
+    let value = AnyValue { value: Some(Text::StringValue(value.to_string())) };
+    KeyValue { key: key.to_string(), value: Some(value) }
 }
 
 fn resource(attributes: Vec<KeyValue>, metrics: Vec<Metric>) -> ResourceMetrics {
     let scope = InstrumentationScope {
         name: "exactop".into(),
         version: env!("CARGO_PKG_VERSION").into(),
-        ..InstrumentationScope::default()
     };
     ResourceMetrics {
-        resource: Some(Resource { attributes, ..Resource::default() }),
-        scope_metrics: vec![ScopeMetrics {
-            scope: Some(scope),
-            metrics,
-            ..ScopeMetrics::default()
-        }],
-        ..ResourceMetrics::default()
+        resource: Some(Resource { attributes }),
+        scope_metrics: vec![ScopeMetrics { scope: Some(scope), metrics }],
     }
 }
 
@@ -147,7 +139,7 @@ impl Writer<'_> {
     fn container(&self, points: &[(Vec<KeyValue>, &Point)]) -> Metric {
         let point = |(attributes, point): &(Vec<KeyValue>, &Point)| {
             let Value::Ns(ns) = point.value else { return None };
-            let seconds = number_data_point::Value::AsDouble(ns as f64 / 1e9);
+            let seconds = Number::AsDouble(ns as f64 / 1e9);
             self.point(attributes.clone(), point, seconds)
         };
         let data = sum(points.iter().filter_map(point).collect());
@@ -159,7 +151,7 @@ impl Writer<'_> {
         &self,
         attributes: Vec<KeyValue>,
         point: &Point,
-        value: number_data_point::Value,
+        value: Number,
     ) -> Option<NumberDataPoint> {
         let wall = |at_ns| u64::try_from(self.clock.wall_ns(at_ns)).ok();
         let start_time_unix_nano = match point.created_ns {
@@ -172,22 +164,21 @@ impl Writer<'_> {
             start_time_unix_nano,
             time_unix_nano: wall(self.boundary_ns)?,
             value: Some(value),
-            ..NumberDataPoint::default()
         })
     }
 }
 
 /// `None`: 2^63 ns are 292 years of CPU time; what comes after has no place in the protocol.
-fn whole(value: Value) -> Option<number_data_point::Value> {
+fn whole(value: Value) -> Option<Number> {
     let value = match value {
         Value::Ns(ns) => i64::try_from(ns),
         Value::Count(count) => i64::try_from(count),
     };
-    value.ok().map(number_data_point::Value::AsInt)
+    value.ok().map(Number::AsInt)
 }
 
 fn sum(data_points: Vec<NumberDataPoint>) -> Data {
-    let aggregation_temporality = AggregationTemporality::Cumulative.into();
+    let aggregation_temporality = AggregationTemporality::Cumulative as i32;
     Data::Sum(Sum { data_points, aggregation_temporality, is_monotonic: true })
 }
 
@@ -197,6 +188,5 @@ fn metric(name: &str, description: &str, unit: &str, data: Data) -> Metric {
         description: description.into(),
         unit: unit.into(),
         data: Some(data),
-        ..Metric::default()
     }
 }

@@ -6,6 +6,7 @@
 
 mod message;
 mod sender;
+mod wire;
 
 pub use message::{request, Host};
 pub use sender::{endpoint, OtlpError, Report, Sender, Status};

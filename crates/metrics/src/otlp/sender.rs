@@ -3,10 +3,10 @@
 //! A collector that is not there, or has too much to do, is asked again: after a second, then after twice as
 //! long each time, up to the interval. Each time the report is made anew, so that nothing old is kept.
 
+use crate::otlp::wire::ExportMetricsServiceResponse;
 use exactop_model::escape::harmless;
 use flate2::write::GzEncoder;
 use flate2::Compression;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prost::Message;
 use std::io::{self, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};

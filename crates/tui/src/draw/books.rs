@@ -3,7 +3,7 @@
 use super::theme::{Ink, Theme};
 use exactop_model::words::books::{hundredths, round_to_sum, Account, BooksText};
 use exactop_model::Frame;
-use ratatui::text::{Line, Span};
+use ratatui_core::text::{Line, Span};
 
 /// The books, in words if there is room; else small accounts together. It adds up in any form.
 pub(super) fn line(frame: &Frame, of_machine: bool, theme: Theme, room: usize) -> Line<'static> {

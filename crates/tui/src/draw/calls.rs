@@ -9,8 +9,8 @@ use exactop_model::escape::harmless;
 use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::words::units::{duration, rate, thousands};
 use exactop_model::words::{losses, syscalls};
-use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::Line;
 use unicode_width::UnicodeWidthStr;
 
 const HEADING: [&str; 8] = ["CALLS", "CALLS/s", "ERRORS", "TOTAL", "MEAN", "MAX", "IN", "SYSCALL"];

@@ -3,9 +3,9 @@
 use super::text::{cell, put};
 use super::theme::{Ink, Theme};
 use crate::app::column_chooser::ColumnChooser;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::{Line, Span};
 
 pub(super) fn draw(chooser: &ColumnChooser, theme: Theme, buf: &mut Buffer) {
     let Rect { width, height, .. } = buf.area;

@@ -6,8 +6,8 @@ use super::text::{bar, put};
 use super::theme::{Ink, Theme};
 use crate::layout::{CpuGrid, CpuPart, CpuStrip, Screen, CPU_GAP};
 use exactop_model::{CpuRow, Frame};
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 
 /// The characters of the bar, for the help page too.
 pub(super) const GLYPHS: [(char, Ink, &str); 5] = [

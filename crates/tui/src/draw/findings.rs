@@ -9,8 +9,8 @@ use crate::layout::Screen;
 use exactop_model::findings::{Finding, Leads, What};
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 
 const GAP: &str = " · ";
 

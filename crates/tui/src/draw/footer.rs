@@ -5,8 +5,8 @@ use super::text::{pack, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::process::Shows;
 use crate::app::{App, Page};
-use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::Line;
 
 /// A key, its word, and how late it is left out.
 type Hint = (&'static str, &'static str, u8);

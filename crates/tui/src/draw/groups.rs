@@ -9,8 +9,8 @@ use exactop_model::cgroups::{GroupRow, Groups};
 use exactop_model::escape::harmless;
 use exactop_model::words::cgroups::{bare_name, beyond_cpus, cost, heading, line, without_ledger};
 use exactop_model::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::Line;
 
 /// Columns by what gives way first where the screen is narrow.
 const GIVE_WAY: [&str; 13] = [

@@ -10,8 +10,8 @@ use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{long_size, thousands};
 use exactop_model::{Frame, SourceKind};
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf: &mut Buffer) {

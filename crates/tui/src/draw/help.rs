@@ -10,8 +10,8 @@ use exactop_model::columns::COLUMNS;
 use exactop_model::words::units::duration;
 use exactop_model::words::{audit, cgroups, named_sums};
 use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(frame: &Frame, top: usize, theme: Theme, buf: &mut Buffer) {

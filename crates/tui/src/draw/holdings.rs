@@ -11,8 +11,8 @@ use exactop_model::words::holdings::{
     kind, mode, name, not_recorded, sum_of_environment, sum_of_files,
 };
 use exactop_model::words::units::{size, thousands};
-use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::Line;
 
 const HEADING: [&str; 6] = ["FD", "TYPE", "MODE", "SIZE", "POS", "NAME"];
 /// Columns by what gives way first where the screen is narrow.

@@ -24,9 +24,9 @@ mod timeline;
 use crate::app::{App, Page};
 use crate::canvas::Canvas;
 use crate::layout::Screen;
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::text::Line;
 use text::put;
 use theme::{Ink, Theme};
 

@@ -15,8 +15,8 @@ use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{self, cpu_time, percent, size, thousands};
 use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(

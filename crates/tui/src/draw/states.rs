@@ -5,7 +5,7 @@ use super::text::bar;
 use super::theme::{Ink, Theme};
 use exactop_model::words::books::round_to_sum;
 use exactop_model::{ColumnId, Counter, Counters, Row};
-use ratatui::text::Span;
+use ratatui_core::text::Span;
 
 /// The mark of a state, for the help page too. Each has its own, so that a bar reads without
 /// colours.

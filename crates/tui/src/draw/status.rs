@@ -8,8 +8,8 @@ use super::{put, put_whole};
 use crate::app::question::Prompt;
 use crate::app::{App, Page};
 use exactop_model::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub(super) fn draw(

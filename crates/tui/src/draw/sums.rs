@@ -9,8 +9,8 @@ use crate::layout::Screen;
 use exactop_model::named_sums::NamedSums;
 use exactop_model::words::named_sums::{heading, line, lost, without_groups};
 use exactop_model::Frame;
-use ratatui::buffer::Buffer;
-use ratatui::text::Line;
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::Line;
 
 /// Columns by what gives way first where the screen is narrow.
 const GIVE_WAY: [&str; 7] = ["EXITED", "SHARE", "PROCS", "PERIODS", "WEIGHT", "LAT%", "THR%"];

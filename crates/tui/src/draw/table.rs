@@ -13,10 +13,10 @@ use exactop_model::sort::SortBy;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{self, thousands};
 use exactop_model::{ColumnId, Row, RowKind, Value};
-use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 use std::rc::Rc;
 use unicode_width::UnicodeWidthStr;
 

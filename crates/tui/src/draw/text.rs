@@ -1,9 +1,9 @@
 //! Pieces of text on a line: cutting to a width, leaving out what does not fit.
 
 use super::theme::{Ink, Theme};
-use ratatui::buffer::Buffer;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Cuts text to a width; a cut shows as `…`.
@@ -202,7 +202,7 @@ pub(super) fn seconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::layout::Rect;
+    use ratatui_core::layout::Rect;
 
     #[test]
     fn text_is_put_as_ratatui_puts_it() {

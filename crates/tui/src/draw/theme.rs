@@ -2,7 +2,7 @@
 
 use crate::settings::{ColorMode, ThemeName};
 use exactop_model::columns::{Column, Kind};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui_core::style::{Color, Modifier, Style};
 
 /// What a piece of the screen means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use super::text::{pack, put, put_right, seconds, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::past::Past;
 use crate::app::App;
-use ratatui::buffer::Buffer;
-use ratatui::text::{Line, Span};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::text::{Line, Span};
 
 /// Time that is recorded, that is not, and the window.
 const RECORDED: char = '━';

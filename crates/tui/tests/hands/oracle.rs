@@ -11,7 +11,7 @@ use exactop_tui::canvas::Canvas;
 use exactop_tui::desk::Desk;
 use exactop_tui::layout::{screen, Cpus, Wants};
 use exactop_tui::{App, Deed, Target};
-use ratatui::style::Modifier;
+use ratatui_core::style::Modifier;
 
 /// What a line of the drawn screen shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
