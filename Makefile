@@ -51,8 +51,14 @@ install: build install-lib ## Install everything below PREFIX: command, manual p
 	scripts/install.sh command
 	@scripts/install.sh hints
 
+.PHONY: dist
+dist: cargo ## Build what packages have, with all of the compiler's effort: target/dist
+	@scripts/deps.sh build
+	$(CARGO) build --profile dist -p exactop --features static
+	$(CARGO) build --profile dist -p exactop-capi
+
 .PHONY: deb
-deb: build lib ## Make Debian packages of the command and the library: target/deb
+deb: dist ## Make Debian packages of the command and the library: target/deb
 	@scripts/deps.sh deb
 	scripts/deb.sh
 
@@ -61,9 +67,16 @@ image: static ## Make an OCI image of the static file, without a container engin
 	scripts/image.sh target/static/exactop
 
 .PHONY: test-packages
-test-packages: build lib static ## Install, upgrade and purge in a clean Debian, an empty root, a container (as root)
+test-packages: dist static ## Install, upgrade and purge in a clean Debian, an empty root, a container (as root)
 	@scripts/deps.sh packages
 	scripts/test-packages.sh
+
+.PHONY: check
+check: cargo ## A contributor's minute: formatting, clippy, tests that need neither root nor waiting
+	@scripts/deps.sh build
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	CARGO=$(CARGO) scripts/test.sh --profile check
 
 .PHONY: test
 test: cargo ## Run all tests (those of the ledger need root)

@@ -3,18 +3,18 @@
 #
 #   deb.sh [VERSION]    the version of the packages; that of the workspace unless it is given
 #
-# The command and the library are target/release/exactop and libexactop.{so,a}; BUILT names another
+# The command and the library are target/dist/exactop and libexactop.{so,a}; BUILT names another
 # directory, DEBS another place for the packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
-built=$(realpath "${BUILT:-${CARGO_TARGET_DIR:-target}/release}")
+built=$(realpath "${BUILT:-${CARGO_TARGET_DIR:-target}/dist}")
 debs=${DEBS:-${CARGO_TARGET_DIR:-target}/deb}
 version=${1:-$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)}
 
 for file in exactop libexactop.so libexactop.a; do
     [[ -e $built/$file ]] || {
-        echo "exactop: $built/$file is not built: run make build lib" >&2
+        echo "exactop: $built/$file is not built: run make dist" >&2
         exit 1
     }
 done

@@ -10,7 +10,7 @@ host=$("${RUSTC:-rustc}" -vV | sed -n 's/^host: //p')
 
 # With --target, build scripts and macros are built as ever: these cannot be static.
 RUSTFLAGS="${RUSTFLAGS:-} -C target-feature=+crt-static" \
-    "$cargo" build --release -p exactop --features static --target "$host"
-install -D -m 755 "$target/$host/release/exactop" "$target/static/exactop"
+    "$cargo" build --profile dist -p exactop --features static --target "$host"
+install -D -m 755 "$target/$host/dist/exactop" "$target/static/exactop"
 # Goes wherever the file goes.
 CARGO=$cargo scripts/copyright.py --static >"$target/static/copyright"

@@ -4,7 +4,7 @@
 #
 #   test-packages.sh [packages|static|image|unit ...]    all of them unless some are named
 #
-# As root, in a few minutes. What is tested is what `make build lib static` built. The clean root is made
+# As root, in a few minutes. What is tested is what `make dist static` built. The clean root is made
 # once, from the mirror that this machine's own sources name, and kept in target/test-packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Compiled crates of others, kept once a machine outside the clone.
+#
+#   third-party.sh take    put them into this clone's target directory, if it has none yet
+#   third-party.sh keep    keep what this clone has compiled of them
+#
+# They lie in EXACTOP_CACHE, else below XDG_CACHE_HOME or ~/.cache, by what they were made of: the
+# locked versions, the profiles, the compiler. Where nothing can be kept there, nothing is, and cargo
+# compiles. Cargo itself decides what is fresh.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export LC_ALL=C
+target=${CARGO_TARGET_DIR:-target}/debug
+cache=${EXACTOP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/exactop}/crates
+# Sets of crates that are kept; older ones go.
+most=2
+
+key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml crates/*/Cargo.toml xtask/Cargo.toml && rustc -vV; } |
+    sha256sum | cut -c1-32)
+kept=$cache/$key
+
+# A directory that others can write to is nobody's cache.
+is_ours() { # DIRECTORY
+    [[ -d $1 && ! -L $1 && -O $1 && $(stat -c %A "$1") != @(?????w????|????????w?) ]]
+}
+
+# Names of others' crates, as files of a target directory begin with them: those that the lock file
+# has from a registry.
+others() {
+    awk '/^name = / { name = $3 } /^source = / { gsub(/"/, "", name); print name }' Cargo.lock |
+        sed 'p; s/-/_/g; p; s/^/lib/' | sort -u
+}
+
+case ${1:-} in
+take)
+    [[ ! -e $target ]] && is_ours "$cache" && is_ours "$kept" || exit 0
+    mkdir -p "$(dirname "$target")"
+    cp -a "$kept" "$target.new"
+    mv -T "$target.new" "$target"
+    touch -c "$kept"
+    echo "third-party: took $(ls "$target/.fingerprint" | wc -l) compiled units from $cache"
+    ;;
+keep)
+    [[ -d $target && ! -e $kept ]] || exit 0
+    mkdir -p -m 700 "$cache" 2>/dev/null && is_ours "$cache" || exit 0
+    new=$(mktemp -d "$cache/new.XXXXXX")
+    trap 'rm -rf "$new"' EXIT
+    for part in deps build .fingerprint; do
+        mkdir "$new/$part"
+        # NAME-HASH or NAME-HASH.EXTENSION
+        find "$target/$part" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+            sed -nE 's/^(.*)(-[0-9a-f]{16}(\..*)?)$/\1 \2/p' | sort -k1,1 | join - <(others) | tr -d ' ' |
+            (cd "$target/$part" && xargs -r -d '\n' cp -a -t "$new/$part")
+    done
+    mv -T "$new" "$kept" 2>/dev/null || exit 0
+    find "$cache" -mindepth 1 -maxdepth 1 -type d -printf '%T@ %p\n' | sort -rn | tail -n +$((most + 1)) |
+        cut -d' ' -f2- | xargs -r -d '\n' rm -rf
+    echo "third-party: kept $(ls "$kept/.fingerprint" | wc -l) compiled units in $cache"
+    ;;
+*)
+    echo "exactop: third-party.sh: '${1:-}': write take or keep" >&2
+    exit 2
+    ;;
+esac
