@@ -186,8 +186,9 @@ lab-report: build ## Run every experiment (as root, half an hour): target/lab-re
 	target/release/exactop lab run all --out target/lab-report $(LAB_ARGS)
 
 .PHONY: lint
-lint: cargo ## Formatting, clippy with and without BPF, documentation; warnings are errors
+lint: cargo ## Formatting, manifests, clippy with and without BPF, documentation; warnings are errors
 	$(CARGO) fmt --all --check
+	@CARGO=$(CARGO) scripts/crates.sh
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace
