@@ -11,7 +11,7 @@ use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, PerCpu, Settings};
 use ratatui_core::backend::TestBackend;
 use ratatui_core::style::Color;
-use ratatui_core::Terminal;
+use ratatui_core::terminal::Terminal;
 
 fn app(width: u16, height: u16, settings: Settings) -> App {
     let mut app = App::new(settings).unwrap();
