@@ -1,14 +1,12 @@
 //! What a process waited for while its page was open is recorded, and shown as it was; in windows in which
 //! nobody looked, it is said that nobody did.
 
-mod world;
-
+use crate::world::{machine, open, Live, World};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
 use exactop_model::{Ask, Comm, Feed, Frame, SyscallNr, Tap, Who};
 use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
 use std::path::{Path, PathBuf};
-use world::{machine, open, Live, World};
 
 /// The process that is looked at.
 const PID: u32 = 101;

@@ -1,14 +1,12 @@
 //! A recorder killed at any moment: each window whose sync had returned is there, once; windows and
 //! gaps are all the time there was.
 
-mod world;
-
+use crate::world::{all, machine, Live};
 use exactop_recording::{verify, Options, Recorder, Why};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use world::{all, machine, Live};
 
 const DIRECTORY: &str = "EXACTOP_KILLS_DIRECTORY";
 const BEGIN: &str = "EXACTOP_KILLS_BEGIN";
@@ -41,7 +39,7 @@ fn what_was_synced_is_there_once() {
     for kill in 0..kills {
         begin += 10_000_000_000_000;
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args(["--exact", "child", "--nocapture"])
+            .args(["--exact", "kills::child", "--nocapture"])
             .env(DIRECTORY, &path)
             .env(BEGIN, begin.to_string())
             .stdout(Stdio::piped())

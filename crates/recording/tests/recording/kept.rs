@@ -1,13 +1,11 @@
 //! Recordings of every form there ever was are read by all later versions: they lie in
 //! tests/recordings and stay there.
 
-mod world;
-
+use crate::world::{all, machine, Live};
 use exactop_model::{Counter, Frame};
 use exactop_recording::{cut, Options, Recorder, Recording, Sync, When};
 use std::fmt::Write;
 use std::path::PathBuf;
-use world::{all, machine, Live};
 
 fn kept(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(name)

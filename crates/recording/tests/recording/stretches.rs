@@ -1,11 +1,9 @@
 //! The windows of some time are all that end in it and no other, whatever the clock did; and what of
 //! that time is not recorded is told.
 
-mod world;
-
+use crate::world::{all, machine, Live};
 use exactop_recording::{cut, Gap, Options, Recorder, Recording, Sync, When, Why, Windows};
 use std::path::Path;
-use world::{all, machine, Live};
 
 const SECOND: i64 = 1_000_000_000;
 

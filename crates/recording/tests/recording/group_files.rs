@@ -1,14 +1,12 @@
 //! What the kernel's files said of control groups is recorded while somebody looks at them, and a replay
 //! has the very rows that were on the screen; where nobody looked, it has what the ledger charged.
 
-mod world;
-
+use crate::world::{machine, open, Live, World};
 use exactop_model::cgroups::{rows, uses, GroupSample, Groups};
 use exactop_model::run::CpuStat;
 use exactop_model::{Ask, Feed, SourceKind, Tap};
 use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
 use std::path::{Path, PathBuf};
-use world::{machine, open, Live, World};
 
 /// What is there, or comes and goes; 77 is who the machine's tasks are in.
 const GROUPS: [(&str, u64); 4] = [("/", 1), ("/a.slice", 7), ("/a.slice/b.service", 77), ("/c", 9)];

@@ -1,11 +1,9 @@
 //! What is replayed is what was there: every figure of every row, from the beginning and from any
 //! time; gaps, boots and clocks that jump are told.
 
-mod world;
-
+use crate::world::{all, machine, open, replayed, Live, Shown};
 use exactop_recording::{Options, Recorder, Recording, RecordingError, Sync, Why};
 use std::time::Duration;
-use world::{all, machine, open, replayed, Live, Shown};
 
 const WINDOWS: usize = 200;
 

@@ -1,14 +1,12 @@
 //! Whose directory it is: root does not write into one of somebody else, and a user does not read one
 //! of root's. What root may read, it reads.
 
-mod world;
-
+use crate::world::{machine, Live};
 use exactop_recording::{Options, Recorder, Recording, Sync};
 use std::os::unix::fs::{chown, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use world::{machine, Live};
 
 /// Nobody's.
 const USER: u32 = 65_534;
@@ -39,7 +37,7 @@ fn child_of_a_user() {
 /// What a user is told who records into a directory and reads it.
 fn as_user(path: &Path) -> String {
     let output = Command::new(std::env::current_exe().expect("this test"))
-        .args(["--exact", "child_of_a_user", "--nocapture"])
+        .args(["--exact", "owners::child_of_a_user", "--nocapture"])
         .env(WHERE, path)
         .uid(USER)
         .gid(USER)

@@ -1,13 +1,11 @@
 //! Going to and fro where it is not plain: files that tell of the same time, what cannot be read, files
 //! that were begun since, and a time that is not recorded.
 
-mod world;
-
+use crate::world::{self, all, machine, Live, Shown};
 use exactop_model::timeline::{Direction, Noted, Timeline, Travel};
 use exactop_model::{Ask, Feed};
 use exactop_recording::{cut, Options, Playback, Recorder, Recording, Sync, When, Why};
 use std::path::Path;
-use world::{all, machine, Live, Shown};
 
 fn options() -> Options {
     Options { sync: Sync::Never, ..Options::default() }

@@ -1,11 +1,9 @@
 //! A machine that was suspended: CLOCK_MONOTONIC stood still, so no window has that time, and a gap
 //! does. Windows and gaps together are what CLOCK_BOOTTIME counted.
 
-mod world;
-
+use crate::world::{all, machine, open, Live, Shown};
 use exactop_recording::{cut, verify, Gap, Options, Recorder, Recording, Sync, When, Why};
 use std::path::{Path, PathBuf};
-use world::{all, machine, open, Live, Shown};
 
 const HOUR_NS: u64 = 3_600_000_000_000;
 

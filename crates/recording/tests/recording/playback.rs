@@ -1,14 +1,12 @@
 //! Going to and fro in recordings: whatever the way, a window is shown as it was, windows that are
 //! joined sum, and moments of change are found where they were made.
 
-mod world;
-
+use crate::world::{arrangements, machine, Live};
 use exactop_fuzzing::Choices;
 use exactop_model::timeline::{Direction, Noted, Timeline, Travel};
 use exactop_model::{Ask, Counter, Feed, Frame};
 use exactop_recording::{Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;
-use world::{arrangements, machine, Live};
 
 /// A window as it was, what its time is, and whether it is a moment of change.
 struct Told {

@@ -1,12 +1,10 @@
 //! Whatever becomes of a file's bytes, nothing panics and no figure is wrong: a window is as it was,
 //! or it is a gap.
 
-mod world;
-
+use crate::world::{self, machine, Live, Shown};
 use exactop_fuzzing::{corpus, Target};
 use exactop_recording::{verify, Moved, Options, Reader, Recorder, Replay, Sync};
 use std::path::{Path, PathBuf};
-use world::{machine, Live, Shown};
 
 /// A small recording in one file, with what was shown live.
 fn small() -> (tempfile::TempDir, PathBuf, Vec<Shown>) {

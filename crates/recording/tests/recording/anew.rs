@@ -1,10 +1,8 @@
 //! A source that begins anew under a recorder, as a daemon's reader has it whose daemon was started anew.
 
-mod world;
-
+use crate::world::{all, machine, Live, Shown};
 use exactop_model::Book;
 use exactop_recording::{verify, Options, Recorder, Sync, Why};
-use world::{all, machine, Live, Shown};
 
 #[test]
 fn what_lies_between_two_ledgers_is_a_gap_and_in_no_window() {

@@ -1,16 +1,10 @@
 //! What else is in a directory: files of ours that cannot be read count and go like the rest, what is
-//! none of ours is left alone, and what is made or removed reaches the disk.
+//! none of ours is left alone.
 
-mod world;
-
+use crate::world::{all, machine, Live};
 use exactop_recording::{Notice, Options, Recorder, Sync};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
-use world::{all, machine, Live};
-
-/// Tells the child where to record.
-const DIRECTORY: &str = "EXACTOP_TEST_RECORD";
 
 fn options() -> Options {
     Options { file_bytes: 20_000, sync: Sync::Never, ..Options::default() }
@@ -67,49 +61,6 @@ fn a_short_time_is_kept_in_short_files() {
     let kept_ns = windows.iter().map(|w| w.frames[0].length_ns()).sum::<u64>();
     let ratio = kept_ns as f64 / keep.as_nanos() as f64;
     assert!((1.0..1.6).contains(&ratio), "{ratio}");
-}
-
-/// Not a test of its own: what is traced.
-#[test]
-fn child_that_records() {
-    let Some(path) = std::env::var_os(DIRECTORY) else { return };
-    let options = Options { max_bytes: Some(60_000), ..options() };
-    let mut recorder = open(path.as_ref(), options);
-    record(&mut recorder, &mut Live::new(29, false), 60);
-}
-
-#[test]
-fn names_made_and_removed_reach_the_disk() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let trace = dir.path().join("trace");
-    let traced = Command::new("strace")
-        .args(["-f", "-e", "trace=mkdirat,openat,unlinkat,fsync", "-o"])
-        .arg(&trace)
-        .arg(std::env::current_exe().expect("this test"))
-        .args(["--exact", "child_that_records"])
-        .env(DIRECTORY, dir.path().join("above").join("recording"))
-        .output();
-    if !traced.is_ok_and(|done| done.status.success()) {
-        eprintln!("left out: it takes strace");
-        return;
-    }
-    let text = std::fs::read_to_string(&trace).expect("the trace");
-    let lines: Vec<&str> = text.lines().collect();
-    let changes: Vec<usize> = (0..lines.len())
-        .filter(|&at| {
-            let made = lines[at].contains("O_CREAT") && lines[at].contains("exactop-");
-            let removed = lines[at].contains("unlinkat") && lines[at].contains("exactop-");
-            lines[at].contains("mkdirat") || made || removed
-        })
-        .collect();
-    let count = |what: &str| changes.iter().filter(|&&at| lines[at].contains(what)).count();
-    assert!(count("mkdirat") == 2 && count("O_CREAT") > 3 && count("unlinkat") > 3, "{text}");
-    for &at in &changes {
-        let next = &lines[at + 1..lines.len().min(at + 3)];
-        let [listing, sync] = next else { panic!("{}", lines[at]) };
-        let synced = listing.contains("\".\", O_RDONLY") && sync.contains("fsync(");
-        assert!(synced, "{}\n{listing}\n{sync}", lines[at]);
-    }
 }
 
 /// Of a machine that was switched on with its clock in the year 2096, and files whose writer was killed

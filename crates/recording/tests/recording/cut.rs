@@ -1,12 +1,10 @@
 //! A part that was cut out tells what the whole told of that time; without names, none is left.
 
-mod world;
-
+use crate::world::{all, machine, open, Live, Shown};
 use exactop_model::{Ask, Book, Feed, Frame, FrameOptions, Needs, SourceKind, Tap};
 use exactop_recording::{cut, Clocks, Cut, Moved, Options, Recorder, Recording, Sync, When, Why};
 use exactop_testkit::{EXITED, PROCESSES};
 use std::path::{Path, PathBuf};
-use world::{all, machine, open, Live, Shown};
 
 /// Small files, so that there are many.
 fn options() -> Options {
