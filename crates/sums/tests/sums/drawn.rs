@@ -1,11 +1,9 @@
 //! A drawn machine with two CPUs, whose every nanosecond is known, and recordings of it.
 
-#![allow(dead_code)] // Each test uses a part of it.
-
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
-    AccountId, Book, Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance,
-    Quality, Snapshot, SourceKind, TaskKey, TaskSample,
+    Book, Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance, Quality,
+    Snapshot, SourceKind, TaskKey, TaskSample,
 };
 use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
 use exactop_sums::{By, Stretch, Work};
@@ -230,10 +228,6 @@ impl Drawn {
         }
         now
     }
-
-    pub fn at_wall_ns(&self) -> i128 {
-        i128::from(self.at_ns) + i128::from(OFFSET)
-    }
 }
 
 pub fn machine() -> Machine {
@@ -286,9 +280,4 @@ pub fn stretch(
     let path = dir.path().join("recording");
     let truth = record(&path, &mut Drawn::new(seed, planted), windows);
     (read(&path, by, work), truth)
-}
-
-/// The account that a task of the machine has.
-pub fn account(n: u64) -> AccountId {
-    AccountId(n)
 }

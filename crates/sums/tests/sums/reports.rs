@@ -1,8 +1,6 @@
 //! A report says what the sums say, in every form, and no name in it is more than a name.
 
-mod drawn;
-
-use drawn::{stretch, Planted};
+use crate::drawn::{stretch, Planted};
 use exactop_sums::{report, By, Stretch};
 
 fn clock(ns: i128) -> String {

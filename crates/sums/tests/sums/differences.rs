@@ -1,9 +1,7 @@
 //! Sums are what there was, a difference's rows are the change of busy time, what is planted is found
 //! and what is not there is not.
 
-mod drawn;
-
-use drawn::{stretch, Drawn, Planted, Truth};
+use crate::drawn::{self, stretch, Drawn, Planted, Truth};
 use exactop_recording::When;
 use exactop_sums::{json, text, By, Change, Difference, Least, Per, Stretch, Verdict, Work};
 use proptest::prelude::*;

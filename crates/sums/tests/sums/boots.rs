@@ -1,9 +1,7 @@
 //! A number means something within a boot: groups and users of two boots are told apart, and pieces of
 //! time end where windows do not go on.
 
-mod drawn;
-
-use drawn::{machine, read, Drawn, Planted, OFFSET};
+use crate::drawn::{self, machine, read, Drawn, Planted, OFFSET};
 use exactop_model::{Book, Frame, FrameOptions, Tap};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Sync};
 use exactop_sums::{report, text, By, Stretch};

@@ -1,8 +1,7 @@
 //! What nobody did anything to counts all the same: a task's states in a stretch are its life in it,
 //! whether it is in a window's list or not.
 
-mod drawn;
-
+use crate::drawn;
 use exactop_model::{
     Book, Comm, Counter, CpuSample, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
 };

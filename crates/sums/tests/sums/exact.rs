@@ -1,7 +1,6 @@
 //! A window is exact if the books of each CPU close, not only those of all of them together.
 
-mod drawn;
-
+use crate::drawn;
 use exactop_model::{Book, Snapshot, SourceKind};
 use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
 use exactop_sums::{By, Stretch};
