@@ -1,20 +1,12 @@
 //! A fleet's batches that are doubled, come in another order, are lost and sent again, one in a hundred of each: what is wrong
 //! is told, to the window, and once all is sent again the totals are what was recorded.
 
-#[path = "../../export/tests/clickhouse/fake.rs"]
-#[allow(dead_code)] // It remembers what is kept here, too.
-mod fake;
-#[path = "../../export/tests/clickhouse/made.rs"]
-#[allow(dead_code)] // More is made there than is needed here.
-mod made;
-mod stand_in;
-
+use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
+use crate::stand_in::{Mood, StandIn};
 use exactop_export::clickhouse::Sent;
 use exactop_fleet::check::{check, Balance, Host, Tolerance};
 use exactop_fleet::{Account, Books, Parquet};
 use exactop_recording::When;
-use made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
-use stand_in::{Mood, StandIn};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,18 +1,12 @@
 //! What an exporter that follows a log leaves in a store, whatever happens to both: each window once, and what the log
 //! lost is a gap, to the nanosecond.
 
-#[path = "../../export/tests/clickhouse/fake.rs"]
-#[allow(dead_code)] // It remembers what is kept here, too.
-mod fake;
-mod growing;
-mod stand_in;
-
+use crate::growing::{self, balance, known, wait_until, Growing};
+use crate::stand_in::{Mood, StandIn};
 use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_export::onward::{Exporter, News, Onto, Status};
 use exactop_recording::{Options, SENDERS};
 use exactop_testkit::WINDOW;
-use growing::{balance, known, wait_until, Growing};
-use stand_in::{Mood, StandIn};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

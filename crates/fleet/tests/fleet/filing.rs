@@ -1,20 +1,14 @@
 //! What an exporter that follows a log leaves in files, whatever happens to both: each window once, and what the log lost is a
 //! gap, to the nanosecond.
 
-#[path = "../../export/tests/clickhouse/fake.rs"]
-#[allow(dead_code)] // It remembers what is kept here, too.
-mod fake;
-mod growing;
-mod puts;
-
+use crate::growing::{balance, follow, known, wait_until, Growing};
+use crate::puts::{Fares, Puts};
 use exactop_export::clickhouse::{Address, Patience};
 use exactop_export::onward::{Exporter, News, Onto, Status};
 use exactop_export::{Objects, Shelf};
 use exactop_fleet::{Account, Books, Parquet};
 use exactop_recording::{Options, When, SENDERS};
 use exactop_testkit::WINDOW;
-use growing::{balance, follow, known, wait_until, Growing};
-use puts::{Fares, Puts};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
