@@ -1,8 +1,8 @@
 //! The corners, one drawing each. Every window is also checked as a random one would be.
 
-use crate::check::{Books, Closed};
-use crate::drawn::{windows, COLUMN};
-use crate::machine::{Machine, INIT};
+use super::check::{Books, Closed};
+use super::drawn::{windows, COLUMN};
+use super::machine::{Machine, INIT};
 use exactop_model::{AccountId, Comm, Counter, MicroState, Row, RowKind};
 
 /// The row of a process.

@@ -1,7 +1,7 @@
 //! What can happen to a machine, in any order: tasks are born, run, sleep, exec and die, numbers are
 //! used again, windows close anywhere.
 
-use crate::machine::{Machine, CPUS, INIT};
+use super::machine::{Machine, CPUS, INIT};
 use exactop_model::{Comm, MicroState};
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! A machine with two CPUs that keeps its own accounts, charged at every event, and tells them as
 //! a source would: everyone, or only those to whom something happened.
 
-use crate::exits::{Exits, Gone};
+use super::exits::{Exits, Gone};
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
     AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Snapshot, SourceKind,

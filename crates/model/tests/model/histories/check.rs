@@ -1,6 +1,6 @@
 //! What must hold of every window of every history.
 
-use crate::machine::{letter, Machine, CPUS};
+use super::machine::{letter, Machine, CPUS};
 use exactop_model::frame::Doing;
 use exactop_model::joined::Joined;
 use exactop_model::merged::Merged;

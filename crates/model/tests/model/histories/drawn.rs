@@ -9,8 +9,8 @@
 //! `0` `1` on that CPU, `l` waiting for one, `s` asleep, `D` uninterruptibly, `T` stopped, `Z` a
 //! zombie, `.` not there. A new name on a line of the same number is the number's next owner.
 
-use crate::check::{Books, Closed};
-use crate::machine::Machine;
+use super::check::{Books, Closed};
+use super::machine::Machine;
 use exactop_model::{Comm, MicroState};
 
 /// A column, ns.

@@ -1,8 +1,8 @@
 //! Random histories.
 
-use crate::check::Books;
-use crate::events::{event, happens, Event};
-use crate::machine::Machine;
+use super::check::Books;
+use super::events::{event, happens, Event};
+use super::machine::Machine;
 use proptest::prelude::*;
 
 proptest! {
