@@ -145,8 +145,8 @@ FAULTS = --late 10 --doubled 10 --lost 5 --skewed 1 --dead 1 --restarted 2 --reg
 .PHONY: test-fleet
 test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it, DuckDB and Spark the same; dashboards, scrapes, rollouts (Python's, installed below target/)
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
-	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test store engine
-	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test filing duckdb
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test fleet store::engine
+	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test fleet filing::duckdb
 	$(CARGO) build -q -p exactop
 	rm -rf target/fleet-test
 	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books

@@ -21,7 +21,7 @@ mod live;
 mod looking;
 mod metrics;
 mod page;
-#[path = "../../../fleet/tests/puts/mod.rs"]
+#[path = "../../../fleet/tests/fleet/puts.rs"]
 mod puts;
 mod readers;
 mod rights;
@@ -32,6 +32,6 @@ mod screen;
 mod secured;
 mod settings;
 mod soak;
-#[path = "../../../fleet/tests/stand_in/mod.rs"]
+#[path = "../../../fleet/tests/fleet/stand_in.rs"]
 mod stand_in;
 mod users;

@@ -1,11 +1,11 @@
 //! Random histories of a made-up machine, scraped anywhere: what must hold of every page.
 
-#[path = "../../../model/tests/histories/events.rs"]
+#[path = "../../../model/tests/model/histories/events.rs"]
 mod events;
-#[path = "../../../model/tests/histories/exits.rs"]
+#[path = "../../../model/tests/model/histories/exits.rs"]
 #[allow(dead_code)] // Of the made-up machine's own tests.
 mod exits;
-#[path = "../../../model/tests/histories/machine.rs"]
+#[path = "../../../model/tests/model/histories/machine.rs"]
 #[allow(dead_code)] // Of the made-up machine's own tests.
 mod machine;
 

@@ -1,0 +1,254 @@
+//! What an exporter that follows a log leaves in files, whatever happens to both: each window once, and what the log lost is a
+//! gap, to the nanosecond.
+
+use crate::growing::{balance, follow, known, wait_until, Growing};
+use crate::puts::{Fares, Puts};
+use exactop_export::clickhouse::{Address, Patience};
+use exactop_export::onward::{Exporter, News, Onto, Status};
+use exactop_export::{Objects, Shelf};
+use exactop_fleet::{Account, Books, Parquet};
+use exactop_recording::{Options, When, SENDERS};
+use exactop_testkit::WINDOW;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+fn into(dir: &Path) -> Onto {
+    Onto::Files(Shelf::Here(dir.into()))
+}
+
+fn to(url: &str) -> Onto {
+    let address = Address::read(url).expect("an address");
+    let objects = Objects::new(&address, None, None, Patience::ONCE).expect("all it takes to ask");
+    Onto::Files(Shelf::There(Box::new(objects)))
+}
+
+fn is_away(exporter: &Exporter, why: &str) {
+    let says = |status: &Status| status.error.as_ref().is_some_and(|error| error.contains(why));
+    wait_until(why, exporter, |status| says(status) && status.pending_bytes > 0);
+}
+
+/// Names of the files of a table, below directories of days.
+fn files(dir: &Path, table: &str) -> Vec<PathBuf> {
+    let below =
+        |path: &Path| fs::read_dir(path).expect("a directory").flatten().map(|entry| entry.path());
+    let all = below(dir).flat_map(|day| below(&day).collect::<Vec<_>>());
+    let is_of = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(table))
+    };
+    let mut of: Vec<_> = all.filter(is_of).collect();
+    // By the number of their first windows.
+    of.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
+    of
+}
+
+/// Each window once, and all of it.
+fn holds(dir: &Path, windows: u64) {
+    let balance = balance(dir);
+    assert!(balance.holds(), "{:?}", balance.hosts);
+    assert_eq!(balance.windows(), windows);
+    assert_eq!(files(dir, "accounts-").len(), files(dir, "charges-").len());
+    // Nothing is left of what was not finished.
+    assert_eq!(files(dir, ".exactop"), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let (books, aside) = (dir.path().join("books"), dir.path().join("aside"));
+    let exporter = follow(&log.path, into(&books));
+    log.windows(5);
+    is_away(&exporter, "No such file");
+    assert!(!books.exists(), "it may be a disk that is not mounted");
+    fs::create_dir(&books).expect("made");
+    fs::set_permissions(&books, Permissions::from_mode(0o777)).expect("rights");
+    is_away(&exporter, "others can write to");
+    fs::set_permissions(&books, Permissions::from_mode(0o755)).expect("rights");
+    wait_until("the first windows", &exporter, |status| known(status) == 5);
+    fs::rename(&books, &aside).expect("away");
+    log.windows(700);
+    is_away(&exporter, "No such file");
+    // What is in its place is no directory, or leads elsewhere.
+    fs::write(&books, "a file").expect("written");
+    is_away(&exporter, "give a directory");
+    fs::remove_file(&books).expect("removed");
+    fs::rename(&aside, &books).expect("back");
+    wait_until("all of it", &exporter, |status| known(status) == 705 && status.error.is_none());
+    let status = exporter.status();
+    assert_eq!((status.losses, status.pending_bytes), (0, 0), "{status:?}");
+    assert_eq!(exporter.news().last(), Some(&News::Again));
+    // What is recorded last goes before it ends.
+    log.windows(3);
+    exporter.finish(Duration::from_secs(60));
+    holds(&books, 708);
+}
+
+#[test]
+fn what_comes_again_replaces_itself_wherever_it_was_killed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let books = dir.path().join("books");
+    fs::create_dir(&books).expect("made");
+    let cursor = log.path.join(SENDERS).join("parquet.json");
+    let mut recorded = 0;
+    for round in 0..8u64 {
+        let before = fs::read(&cursor).ok();
+        log.windows(20);
+        recorded += 20;
+        let exporter = follow(&log.path, into(&books));
+        wait_until("all of it", &exporter, |status| known(status) > 0 && status.pending_bytes == 0);
+        exporter.finish(Duration::from_secs(60));
+        holds(&books, recorded);
+        if round % 3 == 0 {
+            continue;
+        }
+        // As if it had been killed before it said how far it is; each second time between the two tables.
+        fs::write(&cursor, before.expect("it went before")).expect("written");
+        if round % 3 == 1 {
+            fs::remove_file(files(&books, "accounts-").last().expect("one")).expect("removed");
+        }
+    }
+    let exporter = follow(&log.path, into(&books));
+    wait_until("all of it", &exporter, |status| known(status) > 0);
+    exporter.finish(Duration::from_secs(60));
+    holds(&books, recorded);
+}
+
+#[test]
+fn who_comes_back_to_a_directory_goes_on_there() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let [one, other] = ["one", "other"].map(|name| dir.path().join(name));
+    for (round, books) in [&one, &other, &one, &other].into_iter().enumerate() {
+        fs::create_dir_all(books).expect("made");
+        log.windows(10);
+        let exporter = follow(&log.path, into(books));
+        wait_until("all of it", &exporter, |status| known(status) > 0);
+        exporter.finish(Duration::from_secs(60));
+        holds(books, 10 * (round as u64 + 1));
+    }
+}
+
+#[test]
+fn a_server_that_loses_answers_has_each_window_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let books = dir.path().join("books");
+    let server = Puts::start(&books, Fares::Away);
+    let mut recorded = 0;
+    for fares in [Fares::Away, Fares::Moody, Fares::Well, Fares::Moody] {
+        server.fares(fares);
+        let asked = server.asked();
+        let exporter = follow(&log.path, to(&server.url));
+        log.windows(50);
+        recorded += 50;
+        wait_until("some of it", &exporter, |status| {
+            server.asked() > asked + 3 || known(status) > 0
+        });
+        exporter.finish(Duration::from_secs(60));
+    }
+    let exporter = follow(&log.path, to(&server.url));
+    log.windows(1);
+    wait_until("most of it", &exporter, |status| known(status) > 0);
+    server.fares(Fares::Well);
+    let before = known(&exporter.status());
+    log.windows(2);
+    let is_all = |status: &Status| known(status) >= before + 2 && status.error.is_none();
+    wait_until("all of it", &exporter, is_all);
+    exporter.finish(Duration::from_secs(60));
+    holds(&books, recorded + 3);
+}
+
+#[test]
+fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
+    for fares in [Fares::Away, Fares::GoneAfterAll, Fares::GoneBetween] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let options = Options { max_bytes: Some(60_000), ..Options::default() };
+        let mut log = Growing::begin(dir.path(), options);
+        let books = dir.path().join("books");
+        let server = Puts::start(&books, Fares::Well);
+        let exporter = follow(&log.path, to(&server.url));
+        for n in 1..=4 {
+            // A few at a time, so that the log has room for all that is not read yet.
+            log.windows(5);
+            wait_until("the first windows", &exporter, |status| known(status) == 5 * n);
+        }
+        // Whether it has the next ones is not known, and they are in the log no more when it is back.
+        server.fares(fares);
+        log.windows(1);
+        wait_until("a failure", &exporter, |status| status.failed > 0 && server.is_away());
+        log.windows(2000);
+        let failed = exporter.status().failed;
+        wait_until("a failure", &exporter, |status| status.failed > failed + 1);
+        server.fares(Fares::Well);
+        let told = |status: &Status| known(status) > 20 && status.pending_bytes == 0;
+        wait_until("what is left", &exporter, told);
+        let status = exporter.status();
+        assert!(status.lost_ns > 0 && status.lost_ns.is_multiple_of(WINDOW), "{status:?}");
+        exporter.finish(Duration::from_secs(60));
+        // Nothing is under way any more.
+        for path in files(&books, "charges-") {
+            let file = fs::File::options().append(true).open(path).expect("a file");
+            file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("older");
+        }
+        let balance = balance(&books);
+        let host = &balance.hosts[0];
+        assert_eq!((host.doubled, host.overlaps.count), (0, 0), "{fares:?}: {host:?}");
+        assert_eq!((host.uneven, host.stray), (0, 0), "{fares:?}: {host:?}");
+        // More than one, where files went while those before them were read.
+        let told = (status.losses, u128::from(status.lost_ns));
+        assert_eq!((host.gaps.count, host.gaps.length_ns), told, "{fares:?}: {host:?}");
+        assert_eq!(balance.windows(), 2021 - status.lost_ns / WINDOW, "{fares:?}");
+    }
+}
+
+/// Sums as DuckDB tells them over the tables that are shipped, a number a line.
+const ASK: &str = r#"
+import duckdb, sys
+books, tables = sys.argv[1:]
+base = duckdb.connect()
+base.execute(f"SET VARIABLE books = '{books}'; SET VARIABLE since = '2000-01-01'; SET VARIABLE until = '2100-01-01'")
+base.execute(open(tables).read())
+of = lambda what, table: base.sql(f"select {what} from {table}").fetchall()[0][0]
+print(of("count(*)", "accounts"))
+print(of("sum(cpus * length_ns)::uhugeint", "accounts"))
+print(of("sum(run_ns)::uhugeint", "charges"))
+"#;
+
+#[test]
+fn duckdb_reads_what_is_written_as_windows_close() {
+    let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let there = Command::new(&python).args(["-c", "import duckdb, pytz"]).output();
+    if !there.is_ok_and(|out| out.status.success()) {
+        let how = "'make test-fleet' installs it and runs this test";
+        eprintln!("not run: {python} has no module duckdb; {how}");
+        assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let books = dir.path().join("books");
+    fs::create_dir(&books).expect("made");
+    for _ in 0..3 {
+        log.windows(30);
+        let exporter = follow(&log.path, into(&books));
+        wait_until("all of it", &exporter, |status| known(status) == 30);
+        exporter.finish(Duration::from_secs(60));
+    }
+    let (mut capacity, mut named) = (0, 0);
+    let add = &mut |row: Account| {
+        capacity += u128::from(row.capacity_ns);
+        named += row.named_ns();
+    };
+    let all = Parquet::open(&books).expect("tables");
+    all.accounts(When::default(), add).expect("readable");
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/duckdb/tables.sql");
+    let told = Command::new(&python).args(["-c", ASK]).arg(&books).arg(tables).output();
+    let told = told.expect("python");
+    assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+    let told = String::from_utf8(told.stdout).expect("UTF-8");
+    assert_eq!(told, format!("90\n{capacity}\n{named}\n"));
+}

@@ -1,0 +1,163 @@
+//! What an exporter that follows a log leaves in a store, whatever happens to both: each window once, and what the log
+//! lost is a gap, to the nanosecond.
+
+use crate::growing::{self, balance, known, wait_until, Growing};
+use crate::stand_in::{Mood, StandIn};
+use exactop_export::clickhouse::{Address, Client, Patience};
+use exactop_export::onward::{Exporter, News, Onto, Status};
+use exactop_recording::{Options, SENDERS};
+use exactop_testkit::WINDOW;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn client(url: &str) -> Client {
+    let address = Address::read(url).expect("an address");
+    Client::new(address, "exactop", None, None, Patience::ONCE).expect("a client")
+}
+
+fn follow(path: &Path, url: &str) -> Exporter {
+    growing::follow(path, Onto::Clickhouse(Box::new(client(url))))
+}
+
+#[test]
+fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Away);
+    let exporter = follow(&log.path, &store.url);
+    log.windows(5);
+    wait_until("a failure", &exporter, |status| status.failed > 1);
+    let status = exporter.status();
+    assert!(status.error.is_some() && status.pending_bytes > 0, "{status:?}");
+    assert_eq!(known(&status), 0);
+    // Windows of many batches come meanwhile.
+    for mood in [Mood::Busy, Mood::Moody, Mood::Well, Mood::Away, Mood::Moody] {
+        store.fares(mood);
+        let asked = store.asked();
+        log.windows(100);
+        let begun = Instant::now();
+        while store.asked() < asked + 4 && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    store.fares(Mood::Well);
+    wait_until("all of it", &exporter, |status| known(status) >= 505 && status.error.is_none());
+    let balance = balance(&kept);
+    assert!(balance.holds(), "{:?}", balance.hosts);
+    assert_eq!(balance.windows(), 505);
+    let status = exporter.status();
+    assert_eq!((status.losses, status.pending_bytes, status.sent.overlapping), (0, 0, 0));
+    let news = exporter.news();
+    assert!(matches!(news.first(), Some(News::Away(_))), "{news:?}");
+    assert_eq!(news.last(), Some(&News::Again));
+    assert_eq!(exporter.news(), []);
+    // What is recorded last goes before it ends.
+    log.windows(3);
+    exporter.finish(Duration::from_secs(60));
+    assert_eq!(store.windows().len(), 508);
+}
+
+#[test]
+fn an_hour_without_a_store_loses_nothing_that_the_log_keeps() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut log = Growing::begin(dir.path(), Options::default());
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Well);
+    let exporter = follow(&log.path, &store.url);
+    log.windows(5);
+    wait_until("the first windows", &exporter, |status| known(status) == 5);
+    store.fares(Mood::Away);
+    let failed = exporter.status().failed;
+    let hour = 3_600_000_000_000 / WINDOW;
+    log.windows(hour);
+    wait_until("failures", &exporter, |status| status.failed > failed + 2);
+    assert!(exporter.status().pending_bytes > 0);
+    store.fares(Mood::Well);
+    wait_until("all of it", &exporter, |status| known(status) == 5 + hour);
+    let status = exporter.status();
+    assert_eq!((status.losses, status.lost_ns), (0, 0), "{status:?}");
+    let news = exporter.news();
+    assert!(matches!(news[..], [News::Away(_), News::Again]), "{news:?}");
+    let balance = balance(&kept);
+    assert!(balance.holds(), "{:?}", balance.hosts);
+    assert_eq!(balance.windows(), 5 + hour);
+}
+
+#[test]
+fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let options = Options { max_bytes: Some(60_000), ..Options::default() };
+    let mut log = Growing::begin(dir.path(), options);
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Well);
+    let exporter = follow(&log.path, &store.url);
+    for n in 1..=4 {
+        // A few at a time, so that the log has room for all that is not read yet.
+        log.windows(5);
+        wait_until("the first windows", &exporter, |status| known(status) == 5 * n);
+    }
+    store.fares(Mood::Away);
+    let failed = exporter.status().failed;
+    log.windows(1);
+    wait_until("a failure", &exporter, |status| status.failed > failed);
+    log.windows(2000);
+    store.fares(Mood::Well);
+    let all = |status: &Status| known(status) + status.lost_ns / WINDOW == 2021;
+    wait_until("what is left", &exporter, all);
+    let status = exporter.status();
+    assert!(status.lost_ns > 0 && status.lost_ns.is_multiple_of(WINDOW), "{status:?}");
+    let lost = exporter.news().into_iter().filter_map(|news| match news {
+        News::Lost { length_ns, from_wall_ns, to_wall_ns } => {
+            assert_eq!(Some(to_wall_ns - from_wall_ns), length_ns.map(i128::from));
+            length_ns
+        }
+        _ => None,
+    });
+    assert_eq!(lost.sum::<u64>(), status.lost_ns);
+    let balance = balance(&kept);
+    let host = &balance.hosts[0];
+    // More than one, where files went while those before them were read.
+    let told = (status.losses, u128::from(status.lost_ns));
+    assert_eq!((host.gaps.count, host.gaps.length_ns), told, "{host:?}");
+    assert_eq!(balance.windows(), 2021 - status.lost_ns / WINDOW);
+}
+
+#[test]
+fn whoever_begins_anew_goes_on_where_the_store_has_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let options = Options { file_time: Duration::from_nanos(30 * WINDOW), ..Options::default() };
+    let mut log = Growing::begin(dir.path(), options);
+    let kept = dir.path().join("store");
+    let store = StandIn::start(&kept, Mood::Moody);
+    let mut recorded = 0;
+    for round in 0..12 {
+        let exporter = follow(&log.path, &store.url);
+        log.windows(50);
+        recorded += 50;
+        let asked = store.asked();
+        // In the middle of things, another one each time: it ends after what is under way, or goes on beside the next.
+        while store.asked() <= asked + round && (store.windows().len() as u64) < recorded {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        exporter.finish(Duration::from_secs(60));
+        if round == 6 {
+            // All is asked for that was sent.
+            std::fs::remove_dir_all(log.path.join(SENDERS)).expect("it was there");
+        }
+    }
+    store.fares(Mood::Well);
+    let exporter = follow(&log.path, &store.url);
+    wait_until("all of it", &exporter, |_| store.windows().len() as u64 >= recorded);
+    wait_until("the end", &exporter, |status| status.until_wall_ns.is_some());
+    exporter.finish(Duration::from_secs(60));
+    let balance = balance(&kept);
+    assert!(balance.holds(), "{:?}", balance.hosts);
+    assert_eq!(balance.windows(), recorded);
+    // And from the end on nothing is asked for that was sent long ago.
+    let asked = store.asked();
+    let exporter = follow(&log.path, &store.url);
+    log.windows(1);
+    wait_until("one more", &exporter, |status| known(status) == 1);
+    assert!(store.asked() - asked <= 2 * 4, "{}", store.asked() - asked);
+}

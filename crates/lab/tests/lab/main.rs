@@ -1,0 +1,4 @@
+//! Experiments and results that someone else wrote.
+
+mod fuzz;
+mod hostile;

@@ -1,0 +1,7 @@
+//! What is made of snapshots: frames, findings and sums by name, and whole histories of a machine.
+
+mod findings;
+mod fuzz;
+mod histories;
+mod named_sums;
+mod no_leader;

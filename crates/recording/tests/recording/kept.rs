@@ -1,0 +1,128 @@
+//! Recordings of every form there ever was are read by all later versions: they lie in
+//! tests/recordings and stay there.
+
+use crate::world::{all, machine, Live};
+use exactop_model::{Counter, Frame};
+use exactop_recording::{cut, Options, Recorder, Recording, Sync, When};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+fn kept(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(name)
+}
+
+fn line(out: &mut String, frame: &Frame) {
+    let sum = |c: Counter| -> Option<u64> { frame.rows.iter().map(|row| row.delta.get(c)).sum() };
+    let run = |c: Counter| frame.exited.iter().filter_map(|row| row.delta.get(c)).sum::<u64>();
+    let names: Vec<String> = frame.rows.iter().map(|row| row.ident.comm.to_string()).collect();
+    let _ = writeln!(
+        out,
+        "({}, {}] rows {} run {:?} sleep {:?} irq {:?} exited {} missed {:?} books {:?} names {}",
+        frame.t0_ns,
+        frame.t1_ns,
+        frame.rows.len(),
+        sum(Counter::RunNs),
+        sum(Counter::SleepNs),
+        sum(Counter::IrqNs),
+        run(Counter::RunNs),
+        frame.missed_switches,
+        frame.books.idle_ns,
+        names.join(",")
+    );
+}
+
+/// A recording in words; what later versions add is not in them.
+fn words(name: &str) -> String {
+    let (windows, gaps) = all(&kept(name));
+    assert_eq!(gaps, []);
+    let mut out = String::new();
+    for window in &windows {
+        line(&mut out, &window.frames[0]);
+        for row in &window.rows {
+            let detail = &row.detail;
+            let _ = writeln!(out, "  {} {:?} {:?}", row.key.tgid, detail.virt, detail.user);
+        }
+    }
+    out
+}
+
+/// Also what was not there at first.
+fn later_words(name: &str) -> String {
+    let (windows, gaps) = all(&kept(name));
+    let mut out = String::new();
+    for gap in &gaps {
+        let _ = writeln!(out, "gap {:?} {:?}", gap.why, gap.length_ns);
+    }
+    for window in &windows {
+        let frame = &window.frames[0];
+        line(&mut out, frame);
+        let held = [&frame.audit.run, &frame.audit.lat]
+            .map(|held| held.as_ref().map(|held| (held.max_ns, held.sum_ns, held.bias_ns)));
+        let moves = window.moves.iter();
+        let moves: Vec<_> =
+            moves.map(|m| (m.from, m.to, m.run_ns, m.lat_ns, m.throttle_ns)).collect();
+        let repaired = frame.repaired.tasks;
+        let _ = writeln!(out, "  audit {held:?} repaired {repaired:?} moves {moves:?}");
+    }
+    out
+}
+
+#[test]
+fn form_1_is_read() {
+    for name in ["form-1-ledger", "form-1-procfs"] {
+        let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
+        assert_eq!(words(&format!("{name}.rec")), expected, "{name}");
+    }
+}
+
+/// The same form with tables and columns that came later: moves between groups, what the kernel counted,
+/// and a suspend.
+#[test]
+fn form_1_with_moves_is_read() {
+    if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
+        keep("form-1-moves");
+    }
+    for name in ["form-1-moves-ledger", "form-1-moves-procfs"] {
+        let expected = std::fs::read_to_string(kept(&format!("{name}.txt"))).expect("its words");
+        assert_eq!(later_words(&format!("{name}.rec")), expected, "{name}");
+        assert!(expected.contains("Suspend") && expected.contains("audit"), "{name}");
+    }
+    let moved = |name| all(&kept(name)).0.iter().map(|window| window.moves.len()).sum::<usize>();
+    assert!(moved("form-1-moves-ledger.rec") > 0);
+    assert_eq!(moved("form-1-ledger.rec"), 0, "it had no such table");
+}
+
+/// Of the ledger's, from before its figures were held against the kernel's.
+#[test]
+fn what_a_recording_does_not_have_is_unknown() {
+    let (windows, _) = all(&kept("form-1-ledger.rec"));
+    assert!(!windows.is_empty());
+    for window in &windows {
+        let Frame { audit, repaired, .. } = &window.frames[0];
+        assert_eq!((audit.run, audit.lat), (None, None));
+        assert_eq!((repaired.tasks, repaired.wait_ns), (None, None));
+        assert!(repaired.ns.is_some(), "this it has");
+    }
+}
+
+/// Made once for each form, and never again.
+fn keep(form: &str) {
+    for (source, complete) in [("ledger", false), ("procfs", true)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("recording");
+        let options = Options { sync: Sync::Never, ..Options::default() };
+        let mut recorder = Recorder::open(&path, machine("boot"), options).expect("a recorder");
+        let mut live = Live::new(4, complete);
+        (0..6).for_each(|_| drop(live.window(&mut recorder)));
+        live.suspend(3_600_000_000_000);
+        (0..6).for_each(|_| drop(live.window(&mut recorder)));
+        drop(recorder);
+        let name = format!("{form}-{source}.rec");
+        assert!(!kept(&name).exists(), "{name} is there, and stays as it is");
+        let recording = Recording::open(&path).expect("a recording");
+        let mut out = std::fs::File::create(kept(&name)).expect("a file");
+        cut(recording, When::default(), false, &mut out).expect("one file of both");
+        let text = later_words(&name);
+        std::fs::write(kept(&format!("{form}-{source}.txt")), text).expect("its words");
+    }
+}

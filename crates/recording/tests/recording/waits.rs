@@ -1,0 +1,271 @@
+//! What a process waited for while its page was open is recorded, and shown as it was; in windows in which
+//! nobody looked, it is said that nobody did.
+
+use crate::world::{machine, open, Live, World};
+use exactop_model::on_demand::losses::Losses;
+use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
+use exactop_model::{Ask, Comm, Feed, Frame, SyscallNr, Tap, Who};
+use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
+use std::path::{Path, PathBuf};
+
+/// The process that is looked at.
+const PID: u32 = 101;
+
+type Told = Result<WaitWindow, String>;
+
+fn latency(world: &mut World) -> Latency {
+    let mut latency = Latency::default();
+    for _ in 0..world.below(9) {
+        let bucket = world.below(latency.buckets.len() as u64) as usize;
+        let (waits, ns) = (1 + world.below(1 << 33), world.below(1 << 50));
+        latency.buckets[bucket] += waits;
+        (latency.count, latency.ns) = (latency.count + waits, latency.ns + ns);
+        latency.max_ns = latency.max_ns.max(Some(ns));
+    }
+    latency
+}
+
+fn who(world: &mut World) -> Who {
+    let names: [&[u8]; 3] = [b"sh", b"\x1b[2J", b"0123456789abcde"];
+    match world.below(4) {
+        0 => Who::INTERRUPT,
+        n => Who {
+            tgid: 1 + world.below(u64::from(u32::MAX)) as u32,
+            tid: (n > 1).then(|| 1 + world.below(1 << 22) as u32),
+            comm: Comm::new(names[world.below(3) as usize]),
+        },
+    }
+}
+
+fn others(world: &mut World) -> Vec<Other> {
+    (0..world.below(4)).map(|_| Other { who: who(world), amount: world.below(1 << 40) }).collect()
+}
+
+/// Waits of some threads, drawn.
+fn drawn(world: &mut World) -> WaitWindow {
+    let kinds = [WaitKind::Sleep, WaitKind::Lock, WaitKind::Block, WaitKind::Throttle];
+    let thread = |world: &mut World, n: u32| {
+        let sleep = |world: &mut World| Sleep {
+            kind: kinds[world.below(4) as usize],
+            nr: SyscallNr(world.below(400) as i32 - 1),
+            count: world.below(5),
+            ns: world.below(1 << 40),
+            max_ns: (world.below(2) == 0).then(|| world.below(1 << 40)),
+        };
+        let comm = Comm::new(format!("thread-{n}").as_bytes());
+        WaitRow {
+            sleeps: (0..world.below(4)).map(|_| sleep(world)).collect(),
+            woken: latency(world),
+            preempted: latency(world),
+            queued: world.below(3),
+            ran_instead: others(world),
+            woken_by: others(world),
+            ..WaitRow::new(Who { tgid: PID, tid: Some(PID + n), comm })
+        }
+    };
+    let rows = (0..world.below(5) as u32).map(|n| thread(world, n)).collect();
+    let skipped = (world.below(2) == 0).then(|| world.below(9));
+    let losses =
+        Losses { lost: world.below(3), skipped, unseen: 2, tables_bytes: Some(4096), left_out: 0 };
+    WaitWindow { t0_ns: world.at_ns - 1_000_000_000, t1_ns: world.at_ns + 77, rows, losses }
+}
+
+/// What the page says in a window: of some nothing, of others that it is not known.
+fn look(live: &mut Live, n: u64) -> Option<Told> {
+    match n % 5 {
+        0 => None,
+        1 => Some(Err("cannot attach on_switch".into())),
+        _ => Some(Ok(drawn(&mut live.world))),
+    }
+}
+
+/// Records windows; what the page said in each.
+fn record(path: &Path, windows: u64) -> Vec<Option<Told>> {
+    let options = Options { sync: Sync::Never, ..Options::default() };
+    let mut recorder = Recorder::open(path, machine("boot"), options).expect("a recorder");
+    let mut live = Live::new(7, false);
+    let mut told = Vec::new();
+    for n in 0..=windows {
+        // What is told of a window comes after its snapshot and before the next.
+        let now = live.world.next();
+        recorder.record(&now, &live.book, live.clocks());
+        if live.book.advance(now).is_none() {
+            continue;
+        }
+        let looked = look(&mut live, n);
+        looked.iter().for_each(|waits| recorder.waits(PID, waits));
+        told.push(looked);
+    }
+    told
+}
+
+/// As the kept texts have them, whatever else may be lost by now.
+fn losses(of: &Losses) -> String {
+    let Losses { lost, skipped, unseen, tables_bytes, .. } = of;
+    format!(
+        "Losses {{ lost: {lost}, skipped: {skipped:?}, unseen: {unseen}, tables_bytes: {tables_bytes:?} }}"
+    )
+}
+
+/// Figures and names of all that was told.
+fn words(path: &Path) -> String {
+    use std::fmt::Write;
+    let (mut replay, mut out) = (open(path), String::new());
+    while replay.forward().expect("readable") == Moved::Window {
+        let window = replay.window().expect("it").t1_ns;
+        match replay.waits() {
+            None => writeln!(out, "{window} nobody looked"),
+            Some((of, Err(why))) => writeln!(out, "{window} {of} not known: {why}"),
+            Some((of, Ok(waits))) => {
+                let _ = writeln!(out, "{window} {of} {} {}", waits.t1_ns, losses(&waits.losses));
+                for row in &waits.rows {
+                    let p99 = |latency: &Latency| (latency.count, latency.quantile_ns(0.99));
+                    let (woken, preempted) = (p99(&row.woken), p99(&row.preempted));
+                    let _ = writeln!(out, "  {} {woken:?} {preempted:?} {}", row.who, row.queued);
+                    let _ = writeln!(out, "  {:?}", row.sleeps);
+                    let parts = [&row.ran_instead, &row.woken_by];
+                    let parts = parts.map(|of| of.iter().map(|o| (o.who.to_string(), o.amount)));
+                    let parts = parts.map(Iterator::collect::<Vec<_>>);
+                    let _ = writeln!(out, "  {parts:?}");
+                }
+                Ok(())
+            }
+        }
+        .expect("a text");
+    }
+    out
+}
+
+/// The form that they were first told in: it is read for ever. Made once, and never again.
+#[test]
+fn form_1_with_waits_is_read() {
+    let kept = |end| {
+        let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/recordings");
+        dir.join(format!("form-1-waits.{end}"))
+    };
+    if std::env::var_os("EXACTOP_KEEP_RECORDING").is_some() {
+        assert!(!kept("rec").exists(), "it is there, and stays as it is");
+        let (_dir, path, _) = dir_of(12);
+        let mut out = std::fs::File::create(kept("rec")).expect("a file");
+        let recording = Recording::open(&path).expect("a recording");
+        cut(recording, When::default(), false, &mut out).expect("one file");
+        std::fs::write(kept("txt"), words(&kept("rec"))).expect("its words");
+    }
+    let expected = std::fs::read_to_string(kept("txt")).expect("its words");
+    assert_eq!(words(&kept("rec")), expected);
+    assert!(expected.contains("not known") && expected.contains("thread-1"), "{expected}");
+}
+
+fn frame(feed: &mut dyn Feed, watch: u32) -> Frame {
+    let ask = Ask { watch: Some(watch), ..Ask::default() };
+    feed.same_frame(&ask).expect("a window")
+}
+
+fn nobody_looked(told: &Option<Told>) -> bool {
+    matches!(told, Some(Err(why)) if why.contains("nobody did"))
+}
+
+fn dir_of(windows: u64) -> (tempfile::TempDir, PathBuf, Vec<Option<Told>>) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    let told = record(&path, windows);
+    (dir, path, told)
+}
+
+/// Over keyframes, which begin everything anew.
+#[test]
+fn waits_are_shown_as_they_were() {
+    let (_dir, path, told) = dir_of(200);
+    let mut replay = open(&path);
+    for told in &told {
+        assert_eq!(replay.forward().expect("readable"), Moved::Window);
+        let shown = frame(&mut replay, PID).waits;
+        match told {
+            None => assert!(nobody_looked(&shown), "{shown:?}"),
+            Some(_) => assert_eq!(&shown, told),
+        }
+        assert!(nobody_looked(&frame(&mut replay, PID + 1).waits), "somebody else's page");
+        assert_eq!(replay.waits().is_some(), told.is_some());
+    }
+    assert_eq!(replay.forward().expect("readable"), Moved::End);
+}
+
+#[test]
+fn of_joined_windows_there_are_sums_where_somebody_looked_all_the_time() {
+    let (_dir, path, told) = dir_of(60);
+    let recording = Recording::open(&path).expect("a recording");
+    let mut playback = Playback::new(recording, None).expect("readable").expect("a window");
+    let timeline = playback.timeline().expect("a time line");
+    timeline.join(Some(3_000_000_000)).expect("joined");
+    let (mut at, mut sums, mut unknown) = (0, 0, 0);
+    while at < told.len() {
+        let windows = playback.timeline().expect("it").place().windows;
+        let of: Option<Vec<&Told>> = told[at..at + windows].iter().map(Option::as_ref).collect();
+        let shown = frame(&mut playback, PID).waits;
+        match of {
+            None => {
+                assert!(nobody_looked(&shown), "{shown:?}");
+                unknown += 1;
+            }
+            Some(of) => {
+                let both = of.into_iter().cloned().reduce(|sum, next| Ok(sum?.and(next?)));
+                assert_eq!(shown, both);
+                sums += 1;
+            }
+        }
+        at += windows;
+        playback.next_frame(&Ask::default()).expect("the next");
+    }
+    assert!(sums > 3 && unknown > 3, "{sums} {unknown}");
+}
+
+#[test]
+fn a_part_has_them_and_names_nobody_if_it_must_not() {
+    let (dir, path, told) = dir_of(20);
+    for anonymous in [false, true] {
+        let file = dir.path().join(format!("part-{anonymous}.rec"));
+        let mut out = std::fs::File::create(&file).expect("a file");
+        let recording = Recording::open(&path).expect("a recording");
+        cut(recording, When::default(), anonymous, &mut out).expect("a part");
+        let mut replay = open(&file);
+        for told in &told {
+            assert_eq!(replay.forward().expect("readable"), Moved::Window);
+            let shown = replay.waits().map(|(of, waits)| (of, waits.clone()));
+            match (told, anonymous) {
+                (told, false) => assert_eq!(shown, told.clone().map(|told| (PID, told))),
+                (Some(Ok(told)), true) => masked(told, &shown.expect("them").1.expect("waits")),
+                (Some(Err(_)), true) => {
+                    let why = shown.expect("them").1.expect_err("not known");
+                    assert_eq!(why, "it could not be measured");
+                }
+                (None, true) => assert_eq!(shown, None),
+            }
+        }
+    }
+}
+
+/// All but the names is what it was.
+fn masked(told: &WaitWindow, shown: &WaitWindow) {
+    let names = |waits: &WaitWindow| {
+        let of = |row: &WaitRow| {
+            let others = row.ran_instead.iter().chain(&row.woken_by).map(|other| other.who);
+            std::iter::once(row.who).chain(others).collect::<Vec<Who>>()
+        };
+        waits.rows.iter().flat_map(of).collect::<Vec<Who>>()
+    };
+    for (then, now) in names(told).into_iter().zip(names(shown)) {
+        let is_kernel = then.tgid == 0;
+        assert_eq!(now.comm == then.comm, is_kernel, "{then} {now}");
+        assert!(is_kernel || now.comm.to_string().starts_with("cmd"), "{now}");
+    }
+    let nameless = |waits: &WaitWindow| {
+        let mut waits = waits.clone();
+        for row in &mut waits.rows {
+            row.who.comm = Comm::default();
+            let others = row.ran_instead.iter_mut().chain(&mut row.woken_by);
+            others.for_each(|other| other.who.comm = Comm::default());
+        }
+        waits
+    };
+    assert_eq!(nameless(told), nameless(shown));
+}

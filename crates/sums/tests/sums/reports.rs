@@ -1,0 +1,81 @@
+//! A report says what the sums say, in every form, and no name in it is more than a name.
+
+use crate::drawn::{stretch, Planted};
+use exactop_sums::{report, By, Stretch};
+
+fn clock(ns: i128) -> String {
+    format!("t{}", ns / 1_000_000_000)
+}
+
+fn side() -> Stretch {
+    stretch(
+        1,
+        Planted { worker_ns: 300_000_000, runs: 20, no_irq: false, ..Planted::default() },
+        40,
+        By::Command,
+        None,
+    )
+    .0
+}
+
+#[test]
+fn the_forms_tell_the_same() {
+    let side = side();
+    let page = report::page(&side, 5, true, &clock).expect("a page");
+    let worker = side.rows.iter().find(|row| row.group.name == "worker").expect("it");
+    let said =
+        format!("{:.1}", 100.0 * worker.sum.run_ns as f64 / side.accounts.capacity_ns as f64);
+    for form in [page.html(), page.markdown(), page.text()] {
+        assert!(form.contains("worker") && form.contains(&said), "{said} in {form}");
+        assert!(form.contains("others"), "rows that are left out are summed");
+    }
+    let html = page.html();
+    assert_eq!(html.matches("<svg").count(), 3);
+    for elsewhere in ["src=", "@import", "url(", "<script", "https://"] {
+        assert!(!html.contains(elsewhere), "{elsewhere}");
+    }
+    assert!(!page.text().contains("svg"));
+    let plain = report::page(&side, 5, false, &clock).expect("a page");
+    assert!(!plain.html().contains("<svg"));
+}
+
+#[test]
+fn json_sums_up() {
+    let side = side();
+    let told: serde_json::Value = serde_json::from_str(&report::json(&side)).expect("JSON");
+    let ns = |value: &serde_json::Value| value.as_i64().expect("ns");
+    let rows = told["rows"].as_array().expect("rows");
+    let pieces = told["pieces"].as_array().expect("pieces");
+    let sum: i64 = rows.iter().map(|row| ns(&row["run_ns"])).sum();
+    assert_eq!(sum + ns(&told["stretch"]["unnamed_ns"]), ns(&told["stretch"]["busy_ns"]));
+    for (at, row) in rows.iter().enumerate() {
+        assert_eq!(
+            pieces.iter().map(|piece| ns(&piece["run_ns"][at])).sum::<i64>(),
+            ns(&row["run_ns"])
+        );
+    }
+    for piece in pieces {
+        let used: i64 = piece["run_ns"].as_array().expect("rows").iter().map(ns).sum();
+        let others = ["unnamed_ns", "idle_ns", "irq_ns", "steal_ns", "offline_ns", "residual_ns"];
+        let others: i64 = others.iter().map(|key| ns(&piece[*key])).sum();
+        assert_eq!(used + others, ns(&piece["capacity_ns"]));
+    }
+}
+
+#[test]
+fn names_are_no_markup() {
+    let mut side = side();
+    for row in &mut side.rows {
+        row.group.name = "<script>alert(1)</script>|[x](http://x)\"'&".into();
+    }
+    if let Some(machine) = &mut side.machine {
+        machine.host = "<img src=x>\x1b[2J".into();
+    }
+    let page = report::page(&side, 5, true, &clock).expect("a page");
+    let (html, markdown) = (page.html(), page.markdown());
+    for form in [&html, &markdown] {
+        assert!(!form.contains("<script") && !form.contains("<img") && !form.contains('\x1b'));
+    }
+    assert!(!markdown.contains("[x]") && html.contains("&lt;script&gt;"));
+    assert!(!page.text().contains('\x1b'));
+}

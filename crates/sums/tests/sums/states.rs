@@ -1,0 +1,164 @@
+//! What nobody did anything to counts all the same: a task's states in a stretch are its life in it,
+//! whether it is in a window's list or not.
+
+use crate::drawn;
+use exactop_model::{
+    Book, Comm, Counter, CpuSample, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
+};
+use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
+use exactop_sums::{By, Stretch, Total};
+use exactop_testkit::samples;
+use std::path::Path;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// What a task is in from a second on, up to the next.
+type Script = &'static [(u64, MicroState)];
+
+/// Everyone: name, when it ends, and what it is in. All begin before the first window.
+const TASKS: [(&str, u64, Script); 6] = [
+    ("sleeper", 99, &[(0, MicroState::Sleep)]),
+    ("starved", 99, &[(0, MicroState::Sleep), (12, MicroState::Lat)]),
+    (
+        "throttled",
+        99,
+        &[(0, MicroState::Throttle), (15, MicroState::Sleep), (16, MicroState::Throttle)],
+    ),
+    ("waiter", 99, &[(0, MicroState::Lock)]),
+    ("ender", 17, &[(0, MicroState::Block), (13, MicroState::Lat)]),
+    ("stopped", 99, &[(0, MicroState::Sleep), (14, MicroState::Stop), (18, MicroState::Sleep)]),
+];
+
+struct World {
+    at_ns: u64,
+    tasks: Vec<(TaskSample, usize)>,
+    cpu: CpuSample,
+}
+
+impl World {
+    fn new() -> World {
+        let task = |(n, (name, _, script)): (usize, &(&str, u64, Script))| {
+            let pid = 100 + n as u32;
+            let key = TaskKey { tgid: pid, tid: pid, start_ns: 1 };
+            let ident = Ident { comm: Comm::new(name.as_bytes()), ..Ident::default() };
+            let state = script[0].1;
+            (TaskSample { state, ..samples::task(n as u64, key, ident) }, n)
+        };
+        World {
+            at_ns: 10 * SECOND,
+            tasks: TASKS.iter().enumerate().map(task).collect(),
+            cpu: samples::cpu(0),
+        }
+    }
+
+    /// A second later; `all`: everyone is in it, else who changed, somewhere within.
+    fn next(&mut self, all: bool) -> Snapshot {
+        if !all {
+            self.at_ns += SECOND;
+            self.cpu.idle_ns += SECOND;
+        }
+        let (now, second) = (self.at_ns, self.at_ns / SECOND);
+        let (mut listed, mut gone) = (Vec::new(), Vec::new());
+        for (task, n) in &mut self.tasks {
+            let (_, ends, script) = TASKS[*n];
+            // As the kernel's side of the ledger does it: up to the change, and from it to now.
+            let Some(&(_, next)) = script.iter().find(|(from, _)| !all && *from == second) else {
+                if ends == second {
+                    gone.push(task.account);
+                }
+                if all {
+                    listed.push(*task);
+                }
+                continue;
+            };
+            let since = task.counters.states_ns().expect("all are known");
+            let before = now - SECOND / 4 - (10 * SECOND + since);
+            bump(task, before);
+            task.state = next;
+            bump(task, SECOND / 4);
+            listed.push(*task);
+        }
+        self.tasks.retain(|(task, _)| !gone.contains(&task.account));
+        let mut snapshot = samples::snapshot(SourceKind::Ledger, now);
+        (snapshot.complete, snapshot.tasks, snapshot.gone) = (all, listed, gone);
+        snapshot.cpus = vec![self.cpu];
+        snapshot
+    }
+}
+
+fn bump(task: &mut TaskSample, ns: u64) {
+    for &counter in task.state.counters() {
+        task.counters.bump(counter, ns);
+    }
+}
+
+fn recorded(path: &Path, windows: usize) {
+    let options = Options { sync: Sync::Never, ..Options::default() };
+    let mut recorder = Recorder::open(path, drawn::machine(), options).expect("a recorder");
+    let (mut world, mut book) = (World::new(), Book::new());
+    for n in 0..=windows {
+        let now = world.next(n == 0);
+        recorder.record(&now, &book, Clocks { wall_offset_ns: 0, suspended_ns: 0 });
+        book.advance(now);
+    }
+    assert_eq!(recorder.notices(), []);
+}
+
+fn life(total: &Total) -> u64 {
+    total.counters.states_ns().expect("all are known")
+}
+
+fn of<'a>(stretch: &'a Stretch, name: &str) -> &'a Total {
+    stretch.rows.iter().find(|row| row.group.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+#[test]
+fn a_task_s_states_are_its_life() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    recorded(&path, 10);
+    for by in [By::Command, By::Process] {
+        // From 10 s on to 20 s, and parts of that.
+        for (from, to) in [(10, 20), (11, 20), (13, 16), (15, 18), (19, 20)] {
+            let ns = |second: u64| Some(i128::from(second * SECOND));
+            let recording = Recording::open(&path).expect("it");
+            let when = When { from: ns(from), to: ns(to) };
+            let stretch = Stretch::read(recording, when, by, None).expect("it");
+            assert_eq!(stretch.windows, to - from);
+            for (name, ends, _) in TASKS {
+                if ends <= from {
+                    continue;
+                }
+                // Of the window in which it ends its group of the exited tells.
+                let until = if ends <= to { ends - 1 } else { to };
+                let row = stretch.rows.iter().find(|row| row.group.name == name);
+                let told = row.map_or(0, life);
+                assert_eq!(told, (until - from) * SECOND, "{name}, {from} to {to} s");
+            }
+        }
+    }
+}
+
+#[test]
+fn who_waits_all_through_has_waited() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    recorded(&path, 10);
+    let stretch =
+        Stretch::read(Recording::open(&path).expect("it"), When::default(), By::Command, None);
+    let stretch = stretch.expect("it");
+    let ns = |name, counter| of(&stretch, name).counters.get(counter);
+    let quarter = SECOND / 4;
+    assert_eq!(ns("starved", Counter::LatNs), Some(8 * SECOND + quarter));
+    assert_eq!(ns("throttled", Counter::ThrottleNs), Some(9 * SECOND));
+    assert_eq!(ns("waiter", Counter::LockNs), Some(10 * SECOND));
+    assert_eq!(ns("sleeper", Counter::SleepNs), Some(10 * SECOND));
+    assert_eq!(ns("ender", Counter::LatNs), Some(3 * SECOND + quarter), "up to its last window");
+    assert_eq!(ns("stopped", Counter::StopNs), Some(4 * SECOND));
+    // They are in the report, though nobody of them ran.
+    let told: serde_json::Value =
+        serde_json::from_str(&exactop_sums::report::json(&stretch)).expect("JSON");
+    let rows = told["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), TASKS.len());
+    assert!(rows.iter().any(|row| row["name"] == "starved" && row["run_ns"] == 0));
+}

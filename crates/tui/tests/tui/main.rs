@@ -1,0 +1,21 @@
+//! The view at a terminal on a made-up machine: what keys and frames do to it, and what is on the screen.
+
+mod at_once;
+mod cpus;
+mod findings;
+mod folds;
+mod hands;
+mod help;
+mod holdings;
+mod keys;
+mod layouts;
+mod looking_back;
+mod marked;
+mod members;
+mod pressure;
+mod process_page;
+mod redrawing;
+mod screens;
+mod tags;
+mod themes;
+mod timeline;

@@ -1,0 +1,5 @@
+//! What each format prints of a window.
+
+mod formats;
+mod formulas;
+mod prstat;
