@@ -151,7 +151,8 @@ fn ran(pid: u32) -> f64 {
 }
 
 /// Waits for the next time that a throttled task may run again: when, and what it had by then. None if
-/// it is not throttled: others leave it less than its quota.
+/// it is not throttled: others leave it less than its quota. That is a figure as another, so this is no
+/// wait that may take as long as a machine under load needs.
 fn next_period(pid: u32) -> Option<(Instant, f64)> {
     let patience = Instant::now() + Duration::from_secs(20);
     let (mut before, mut since) = (ran(pid), Instant::now());

@@ -5,11 +5,11 @@
 #[path = "helpers/mod.rs"]
 mod helpers;
 
+use exactop_testkit::wait;
 use helpers::run::{run, without_ledger};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// stress-ng's stressor, two of 10,000 each.
 struct Zombies(Child);
@@ -22,11 +22,9 @@ impl Zombies {
         let zombies = Zombies(command.spawn().unwrap_or_else(|e| {
             panic!("stress-ng: {e}: apt-get install --no-install-recommends -y stress-ng")
         }));
-        let begin = Instant::now();
-        while processes() < 15_000 {
-            assert!(begin.elapsed() < Duration::from_secs(120), "{} processes", processes());
-            std::thread::sleep(Duration::from_millis(100));
-        }
+        let instead = || format!("there are {}", processes());
+        let enough = || (processes() >= 15_000).then_some(());
+        wait::find_or_say("15,000 processes", enough, instead);
         zombies
     }
 }

@@ -2,11 +2,11 @@
 
 use exactop_metrics::http::Server;
 use exactop_metrics::Format;
+use exactop_testkit::wait;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A page of so many bytes that says its format.
 fn server(bytes: usize) -> Server {
@@ -20,7 +20,7 @@ fn server(bytes: usize) -> Server {
 
 fn connect(server: &Server) -> TcpStream {
     let stream = TcpStream::connect(server.address()).expect("it listens");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
+    stream.set_read_timeout(Some(wait::LIMIT)).expect("a timeout");
     stream
 }
 

@@ -1,13 +1,10 @@
 //! What is answered, and what is not.
 
+use exactop_testkit::wait;
 use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// An answer that takes longer does not come.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Served {
     address: SocketAddr,
@@ -38,7 +35,7 @@ fn served(token: Option<&str>) -> Served {
 impl Served {
     fn ask(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
         let request = request.replace("HERE", &self.address.to_string());
         stream.write_all(request.replace('\n', "\r\n").as_bytes()).expect("a request");
         stream
@@ -133,11 +130,8 @@ fn who_reads_nothing_keeps_no_place() {
 
 /// Waits until processes are looked at as expected.
 fn until_looked_at(looks: &Looks, pids: &[u32]) {
-    let begun = std::time::Instant::now();
-    while !looks.wanted().keys().eq(pids) {
-        assert!(begun.elapsed() < PATIENCE, "{:?}", looks.wanted());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let look = || looks.wanted().keys().eq(pids).then_some(());
+    wait::find_or_say(&format!("{pids:?}"), look, || format!("{:?}", looks.wanted()));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! How output ends: a reader that goes away, a full disk, signals.
 
-use crate::helpers::processes::{send, HUP, INT, TERM};
+use crate::helpers::processes::{send, until_stuck, HUP, INT, TERM};
 use crate::helpers::run::{command, done, program, run};
 use crate::made_up_proc::tree;
+use exactop_testkit::wait;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -83,22 +84,23 @@ fn a_signal_ends_a_blocked_write() {
     let mut child = windows(tree.path(), "--json");
     let mut out = child.stdout.take().expect("a pipe");
     out.read_exact(&mut [0; 1]).expect("a window");
-    wait_until_full(&out);
+    until_full(&out);
+    until_stuck("a write that waits", child.id());
     send(child.id(), TERM);
     assert_eq!(child.wait().expect("an end").code(), Some(143));
 }
 
 /// A pipe takes whole pages, so how many bytes fill it depends on the writes; it is full when no
-/// more come.
-fn wait_until_full(pipe: &impl std::os::fd::AsFd) {
+/// more come, though windows are due all the time.
+fn until_full(pipe: &impl std::os::fd::AsFd) {
     let held = || rustix::io::ioctl_fionread(pipe).expect("a count");
     let (mut before, mut unchanged) = (held(), 0);
-    while unchanged < 20 {
-        std::thread::sleep(std::time::Duration::from_millis(25));
+    wait::until("a full pipe", || {
         let now = held();
         unchanged = if now == before { unchanged + 1 } else { 0 };
         before = now;
-    }
+        unchanged == 50
+    });
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 fn watched(args: &[&str]) -> Command {
     let mut watched = Command::new("timeout");
     // What reads without end is not to take the machine with it.
-    watched.args(["-s", "KILL", "60", "prlimit", "--data=1000000000", &program()]).args(args);
+    watched.args(["-s", "KILL", "120", "prlimit", "--data=1000000000", &program()]).args(args);
     watched.stdin(Stdio::null()).env("HOME", "/nonexistent").env("TZ", "UTC");
     watched
 }
@@ -133,9 +133,9 @@ fn keeping_settings_follows_no_planted_name() {
 #[cfg(feature = "bpf")]
 mod outputs {
     use super::*;
-    use crate::helpers::processes::{send, wait_until, Load, TERM};
+    use crate::helpers::processes::{send, until_stuck, Load, TERM};
     use crate::helpers::run::{command, without_ledger};
-    use std::time::Duration;
+    use exactop_testkit::wait;
 
     const REPORT: [&str; 5] = ["run", "-q", "--json", "FILE", "true"];
 
@@ -152,11 +152,10 @@ mod outputs {
 
     /// It ends after a SIGTERM.
     fn ends_by_a_signal(mut child: Load) {
-        // It may not catch signals yet, and then it ends all the same.
-        std::thread::sleep(Duration::from_millis(500));
+        until_stuck("one that waits for a reader", child.pid());
         assert!(child.0.try_wait().expect("a child").is_none(), "it waits for a reader");
         send(child.pid(), TERM);
-        wait_until("an end", || child.0.try_wait().expect("a child").is_some());
+        wait::until("an end", || child.0.try_wait().expect("a child").is_some());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Control groups of `exactop run`: a limit lives as long as what it limits.
 
-use crate::helpers::processes::{first_line, is_over, send, wait_until, KILL, TERM};
+use crate::helpers::processes::{first_line, is_over, send, KILL, TERM};
 use crate::helpers::run::{command, done, run};
 use crate::run::groups;
+use exactop_testkit::wait;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -79,7 +80,7 @@ fn what_a_killed_one_left_keeps_its_limit_until_it_ends() {
     assert_eq!(done(another()).code, Some(0));
     limited.is_limited("after another run");
     send(limited.sleeper, KILL);
-    wait_until("the sleeper leaves its group", || members(&limited.group).is_empty());
+    wait::until("the sleeper leaves its group", || members(&limited.group).is_empty());
     assert_eq!(done(another()).code, Some(0));
     assert!(!limited.group.exists(), "{}", limited.group.display());
 }
@@ -101,7 +102,7 @@ fn a_daemon_left_behind_keeps_its_limit() {
     assert_eq!(group(daemon), Some(its.clone()));
     assert!(quota(&its).starts_with("20000"));
     send(daemon, KILL);
-    wait_until("the daemon leaves its group", || members(&its).is_empty());
+    wait::until("the daemon leaves its group", || members(&its).is_empty());
     assert_eq!(done(another()).code, Some(0));
     assert!(!its.exists(), "{}", its.display());
 }

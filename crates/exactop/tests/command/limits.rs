@@ -1,6 +1,7 @@
 //! Little memory, few open files: a source that fits, or one line that says what failed.
 
 use crate::helpers::run::{command, done, without_ledger, Done};
+use exactop_testkit::wait;
 use rustix::process::{setrlimit, Resource, Rlimit};
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -40,8 +41,10 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // The kernel takes a moment to let go of what was charged.
-        while fs::remove_dir(&self.0).is_err() && self.0.exists() {
-            std::thread::sleep(std::time::Duration::from_millis(20));
+        let is_gone = || fs::remove_dir(&self.0).is_ok() || !self.0.exists();
+        match std::thread::panicking() {
+            true => drop(fs::remove_dir(&self.0)),
+            false => wait::until("an empty group", is_gone),
         }
     }
 }

@@ -1,16 +1,17 @@
 //! `exactop load`: workloads to look at, run by the command itself.
 
-use crate::helpers::processes::{children, first_line, send, wait_until, INT};
+use crate::helpers::processes::{children, first_line, send, INT};
 use crate::helpers::run::{command, run};
+use exactop_testkit::wait;
 use exactop_workloads::procs::{stat_field, thread_count};
 use serde_json::Value;
 use std::io::Read;
 use std::process::Stdio;
 
 fn herd(args: &[&str]) -> Value {
-    let done = run(&[&["load", "herd", "--duration", "0.5", "--json"], args].concat());
+    let done = run(&[&["load", "herd", "--duration", "1.5", "--json"], args].concat());
     assert_eq!(done.code, Some(0), "{}", done.err);
-    assert!(done.err.contains("stops after 0.5 s"), "{}", done.err);
+    assert!(done.err.contains("stops after 1.5 s"), "{}", done.err);
     serde_json::from_str(&done.out).expect("JSON")
 }
 
@@ -21,13 +22,15 @@ fn count(object: &Value, key: &str) -> u64 {
 #[test]
 fn a_herd_serves_what_it_accepts_and_stops_by_itself() {
     for wake in ["all", "one"] {
-        let done = herd(&["--threads", "20", "--wake", wake, "--rate", "500"]);
+        // Seldom enough for all to sleep again before the next one comes, on a busy machine, too.
+        let done = herd(&["--threads", "20", "--wake", wake, "--rate", "50"]);
         assert_eq!(done["wake"], wake);
         assert_eq!(done["client"]["failed"], 0, "{done}");
         assert!(count(&done, "served") > 0, "{done}");
         assert_eq!(count(&done, "served"), count(&done, "accepted"), "{done}");
         assert!(count(&done, "server_cpu_ns") > 0, "{done}");
-        let many = count(&done, "wakeups") > 3 * count(&done, "accepted");
+        // A worker that is about to sleep may take a wake-up meant for one that sleeps: both wake.
+        let many = count(&done, "wakeups") > 2 * count(&done, "accepted");
         assert_eq!(many, wake == "all", "{done}");
     }
 }
@@ -40,7 +43,7 @@ fn an_interrupted_herd_says_what_it_did_and_leaves_nothing() {
     let pid = child.id();
     // It catches signals once it has said so.
     assert!(first_line(child.stderr.take()).contains("or at Ctrl-C"));
-    wait_until("a herd", || thread_count(pid) == Some(6) && client_of(pid).is_some());
+    wait::until("a herd", || thread_count(pid) == Some(6) && client_of(pid).is_some());
     let client = client_of(pid).expect("the client");
     send(pid, INT);
     let mut text = String::new();
@@ -154,20 +157,20 @@ fn a_thread_is_busy_for_the_part_it_is_told() {
     let done = lines(&done.out).pop().expect("a last word");
     let cpu_ns = done["cpu_ns"][0].as_u64().expect("its CPU time");
     let part = cpu_ns as f64 / count(&done, "elapsed_ns") as f64;
-    // Less where the machine was somebody else's.
-    assert!((0.05..0.26).contains(&part), "{part}");
+    // Less where the machine was somebody else's; a thread that knows no pause has all there is.
+    assert!(part > 0.0 && part < 0.26, "{part}");
 }
 
 #[test]
 fn sleepers_are_children_that_go_with_their_parent() {
     let mut command = command(&["load", "sleepers", "30", "--duration", "60"]);
     let mut child = command.stderr(Stdio::null()).spawn().expect("the command starts");
-    wait_until("sleepers", || children(child.id()).len() == 30);
+    wait::until("sleepers", || children(child.id()).len() == 30);
     let pids = children(child.id());
     child.kill().expect("killed");
     child.wait().expect("an end");
     let lives = |pid: &u32| stat_field(*pid, 4) == Some(child.id().into());
-    wait_until("all are gone", || !pids.iter().any(lives));
+    wait::until("all are gone", || !pids.iter().any(lives));
 }
 
 #[test]

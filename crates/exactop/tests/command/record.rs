@@ -1,10 +1,11 @@
 //! Recording beside what is shown, and replaying it: the same bytes.
 
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::Load;
 #[cfg(feature = "bpf")]
 use crate::helpers::run::without_ledger;
 use crate::helpers::run::{command, done, run};
 use crate::made_up_proc::tree;
+use exactop_testkit::wait;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -105,7 +106,7 @@ fn it_records_until_it_is_told_to_stop_and_others_are_refused() {
     let words = ["record", "-d", "0.2", "--source", "procfs", "--dir", text(&path)];
     let mut recorder = Load(command(&words).stdout(Stdio::null()).spawn().expect("exactop"));
     let windows = || run(&["replay", text(&path), "--csv", "--columns", "pid"]).out.lines().count();
-    wait_until("windows", || path.join("exactop-00000001.rec").exists() && windows() > 100);
+    wait::until("windows", || path.join("exactop-00000001.rec").exists() && windows() > 100);
     let pid = recorder.pid();
     run(&words).refused(1, &format!("process {pid} records into"));
     let stop = rustix::process::Pid::from_raw(pid as i32).expect("a pid");
@@ -147,8 +148,8 @@ fn command_lines_are_kept_or_not() {
 #[test]
 fn a_recorder_may_be_told_to_keep_no_command_lines() {
     // The name of who is asked to sleep, in its command line alone.
-    let secret = "86399.917";
-    let _sleeper = Load(std::process::Command::new("sleep").arg(secret).spawn().expect("sleep"));
+    let secret = format!("86399.{}", std::process::id());
+    let _sleeper = Load(std::process::Command::new("sleep").arg(&secret).spawn().expect("sleep"));
     for (option, there) in [(&[][..], true), (&["--no-command-lines"][..], false)] {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("recording");
@@ -156,13 +157,13 @@ fn a_recorder_may_be_told_to_keep_no_command_lines() {
         let recorder = command(&[&words, option].concat()).spawn().expect("exactop");
         let recorder = Load(recorder);
         let replay = ["replay", text(&path), "--json", "-c", "-n", "2", "--columns", "pid,command"];
-        wait_until("two windows are recorded", || {
+        wait::until("two windows are recorded", || {
             path.exists() && run(&replay).out.lines().count() == 2
         });
         drop(recorder);
         let told = run(&replay).out;
         let bytes = std::fs::read(path.join("exactop-00000001.rec")).expect("the file");
-        assert_eq!(told.contains(secret), there, "{option:?}: {told}");
+        assert_eq!(told.contains(&secret), there, "{option:?}: {told}");
         assert!(there || !bytes.windows(secret.len()).any(|part| part == secret.as_bytes()));
     }
 }
@@ -205,7 +206,7 @@ fn what_a_recording_beside_windows_has_to_say_is_said_while_they_are_printed() {
     let err = std::fs::File::create(&said).expect("a file");
     let windows = Load(command(&words).stdout(Stdio::null()).stderr(err).spawn().expect("exactop"));
     let told = || std::fs::read_to_string(&said).expect("what was said");
-    wait_until("it is said", || told().contains("what is not written will be a gap"));
+    wait::until("it is said", || told().contains("what is not written will be a gap"));
     drop(windows);
     let _ = std::process::Command::new("umount").arg("-l").arg(dir.path()).status();
     let _ = std::fs::remove_file(&said);

@@ -1,10 +1,11 @@
 //! Rights: what a running exactop has, against the table of docs/security.md.
 
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::Load;
 use crate::helpers::rights::{documented, field, of};
 #[cfg(feature = "bpf")]
 use crate::helpers::run::without_ledger;
 use crate::helpers::run::{command, run};
+use exactop_testkit::wait;
 use rustix::fd::OwnedFd;
 use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use serde_json::Value;
@@ -32,7 +33,7 @@ impl Stuck {
 
     /// Waits until it has fenced itself in, the last thing that it gives up.
     fn await_fence(&mut self, words: &[&str]) {
-        wait_until("a fence", || {
+        wait::until("a fence", || {
             if let Some(status) = self.load.0.try_wait().expect("wait") {
                 panic!("{words:?} ended: {status}");
             }

@@ -1,15 +1,14 @@
 //! Whatever a command is doing, signals end it: the first in good order, a second at once.
 
-use crate::helpers::processes::{children, is_over, send, INT, TERM};
+use crate::helpers::processes::{children, is_over, send, until_stuck, Load, INT, TERM};
 use crate::helpers::run::{command, program};
 use crate::made_up_proc::tree;
+use exactop_testkit::wait;
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// A generous bound: ends come within a second here, also beside a busy loop on every CPU.
-const BOUND: Duration = Duration::from_secs(60);
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Longer than what counts as one wish.
 const LATER: Duration = Duration::from_millis(300);
@@ -63,19 +62,9 @@ impl Moments {
     }
 }
 
-/// Waits for an end within the bound.
-fn end_of(child: &mut Child, what: &str) -> Option<i32> {
-    let began = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().expect("a status") {
-            return status.code();
-        }
-        if began.elapsed() > BOUND {
-            let _ = child.kill();
-            panic!("{what}: still there after {} s", BOUND.as_secs());
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+/// Waits for an end; who does not come to one is killed with their owner.
+fn end_of(child: &mut Load, what: &str) -> Option<i32> {
+    wait::find(what, || child.0.try_wait().expect("a status")).code()
 }
 
 fn ends(args: &[&str], signals: &[i32], moment: Duration) {
@@ -84,17 +73,15 @@ fn ends(args: &[&str], signals: &[i32], moment: Duration) {
         args.iter().map(|arg| arg.replace("DIR", dir.path().to_str().expect("UTF-8"))).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut process = command(&words);
-    let mut child =
-        process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the command starts");
-    let pid = child.id();
-    let what = format!("{words:?}, {signals:?} after {moment:?}");
+    let mut child = Load::start(process.stderr(Stdio::null()));
+    let what = format!("an end: {words:?}, {signals:?} after {moment:?}");
     std::thread::sleep(moment);
     for (i, &signal) in signals.iter().enumerate() {
         if i > 0 {
             std::thread::sleep(LATER);
         }
-        if child.try_wait().expect("a status").is_none() {
-            send(pid, signal);
+        if child.0.try_wait().expect("a status").is_none() {
+            send(child.pid(), signal);
         }
     }
     let code = end_of(&mut child, &what);
@@ -119,20 +106,34 @@ fn fill(pipe: &mut (impl Write + AsFd)) {
     rustix::fs::fcntl_setfl(&*pipe, flags).expect("put back");
 }
 
+/// Sends signals until it is over, and says how many. Two that a process finds at once are one, however long after
+/// the first the second was sent: that one is not always the second that the process hears.
+fn signalled_until_over(pid: u32) -> u32 {
+    let mut sent = 0;
+    wait::until("an end by signals", || {
+        if is_over(pid) {
+            return true;
+        }
+        send(pid, TERM);
+        sent += 1;
+        std::thread::sleep(LATER);
+        is_over(pid)
+    });
+    sent
+}
+
 /// A thread of this one waits in a write that nobody reads, and its end is waited for.
 #[test]
 fn the_second_signal_ends_what_the_first_cannot() {
     let (reader, mut writer) = std::io::pipe().expect("a pipe");
     fill(&mut writer);
     let mut process = command(&["load", "matmul", "50"]);
-    let mut child = process.stdout(writer).stderr(Stdio::null()).spawn().expect("a start");
-    std::thread::sleep(Duration::from_millis(500));
-    for signal in [TERM, TERM] {
-        assert!(child.try_wait().expect("a status").is_none(), "it is not stuck");
-        send(child.id(), signal);
-        std::thread::sleep(LATER);
-    }
-    assert_eq!(end_of(&mut child, "stuck"), Some(143));
+    let child = process.stdout(writer).stderr(Stdio::null()).spawn().expect("a start");
+    let mut child = Load(child);
+    until_stuck("a write that waits", child.pid());
+    let sent = signalled_until_over(child.pid());
+    assert_eq!(end_of(&mut child, "an end of what is stuck"), Some(143));
+    assert!(sent > 1, "the first signal was enough: this shows nothing");
     drop(reader);
 }
 
@@ -189,14 +190,15 @@ fn the_second_signal_gives_the_terminal_back() {
     std::fs::remove_file(&status).expect("removed");
     let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
     rustix::fs::mknodat(rustix::fs::CWD, &status, kind, mode, 0).expect("a FIFO");
+    // Somebody holds it open to write: who opens it to read waits for what comes, and is seen to have it open.
+    let _writer = File::options().read(true).write(true).open(&status).expect("the FIFO");
     let prstat = children(shell)[0];
-    std::thread::sleep(Duration::from_secs(2));
-    let mut sent = 0;
-    while !is_over(prstat) {
-        send(prstat, TERM);
-        std::thread::sleep(LATER);
-        sent += 1;
-    }
+    wait::until("a reader of the FIFO", || {
+        let files = std::fs::read_dir(format!("/proc/{prstat}/fd")).expect("its files").flatten();
+        let mut links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+        links.any(|link| link == status)
+    });
+    let sent = signalled_until_over(prstat);
     assert!(sent > 1, "the first signal was enough: this shows nothing");
     let text = read("echok");
     let (before, after) = text.rsplit_once("\x1b[?1049l").expect("the screen is given back");

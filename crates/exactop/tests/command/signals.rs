@@ -1,9 +1,10 @@
 //! `exactop run` and the signals that are meant for its command.
 
 use crate::helpers::processes::{
-    first_line, is_over, send, state, wait_until, CONT, HUP, INT, QUIT, TERM, TSTP, USR1, USR2,
+    first_line, is_over, send, state, CONT, HUP, INT, QUIT, TERM, TSTP, USR1, USR2,
 };
 use crate::helpers::run::{command, piped, program};
+use exactop_testkit::wait;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -75,6 +76,7 @@ fn a_command_that_a_signal_kills_ends_us_with_its_number() {
 
 #[test]
 fn what_the_command_sends_is_not_sent_back() {
+    // One that came back would come at once; nothing tells that it does not.
     let script = "trap 'echo TERM' TERM; kill -TERM $PPID; sleep 0.5; echo $$; exit 3";
     let shell = Shell::start(&[], script);
     assert_eq!(shell.end(), (Some(3), String::new()));
@@ -85,11 +87,11 @@ fn stopped_and_continued_together() {
     let mut shell = Shell::start(&[], "trap 'exit 5' TERM");
     for _ in 0..3 {
         send(shell.run.id(), TSTP);
-        wait_until("both are stopped", || {
+        wait::until("both are stopped", || {
             state(shell.run.id()) == Some('T') && state(shell.pid) == Some('T')
         });
         send(shell.run.id(), CONT);
-        wait_until("both go on", || {
+        wait::until("both go on", || {
             state(shell.run.id()) != Some('T') && state(shell.pid) != Some('T')
         });
     }
@@ -120,6 +122,7 @@ fn the_terminals_ctrl_c_comes_once() {
     line.clear();
     out.read_line(&mut line).expect("a line");
     assert!(line.contains("one-INT"), "{line:?}");
+    // A second one would come at once; nothing tells that it does not.
     std::thread::sleep(std::time::Duration::from_millis(500));
     keys.write_all(b"\x1c").expect("Ctrl-\\");
     let mut rest = String::new();
@@ -147,7 +150,7 @@ fn at_the_gate_a_signal_ends_both() {
     let pid = line.trim().strip_prefix("PID: ").and_then(|pid| pid.parse().ok()).expect("a PID");
     send(run.id(), TERM);
     assert_eq!(run.wait().expect("an end").code(), Some(143));
-    wait_until("the child at the gate goes, too", || is_over(pid));
+    wait::until("the child at the gate goes, too", || is_over(pid));
 }
 
 #[test]

@@ -2,15 +2,12 @@
 
 use crate::helpers::processes::{send, TERM};
 use crate::helpers::run::{command, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::Duration;
-
-/// An answer that takes longer does not come.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server, ended with this.
 struct Web {
@@ -38,7 +35,7 @@ impl Web {
 
     fn ask(&self, address: &str, path: &str, host: &str) -> TcpStream {
         let mut stream = TcpStream::connect(address).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").expect("a request");
         stream
     }

@@ -1,8 +1,10 @@
 //! Processes that are started, signalled and waited for.
 
+use exactop_testkit::wait;
+pub use exactop_testkit::wait::until as wait_until;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 pub const HUP: i32 = 1;
 pub const INT: i32 = 2;
@@ -53,20 +55,6 @@ pub fn send(pid: u32, signal: i32) {
     rustix::process::kill_process(pid, signal).expect("sent");
 }
 
-/// Waits for what must come, however busy the machine is.
-pub fn wait_until(what: &str, so: impl FnMut() -> bool) {
-    wait_minutes(1, what, so);
-}
-
-/// The same, for what takes long by itself.
-pub fn wait_minutes(minutes: u64, what: &str, mut so: impl FnMut() -> bool) {
-    let patience = Instant::now() + Duration::from_secs(60 * minutes);
-    while !so() {
-        assert!(Instant::now() < patience, "{what}: not after {minutes} min");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
 /// The first line that comes.
 pub fn first_line(pipe: Option<impl Read>) -> String {
     let mut line = String::new();
@@ -76,10 +64,32 @@ pub fn first_line(pipe: Option<impl Read>) -> String {
 
 /// The state letter of a process (proc_pid_stat(5)); `None`: it is gone.
 pub fn state(pid: u32) -> Option<char> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    letter(format!("/proc/{pid}/stat").as_ref())
+}
+
+fn letter(stat: &Path) -> Option<char> {
+    let stat = std::fs::read(stat).ok()?;
     // The name, which stands in brackets, may be of any bytes.
     let end = stat.iter().rposition(|&b| b == b')')?;
     stat.get(end + 2).map(|&letter| letter.into())
+}
+
+/// Whether somebody waits in the kernel for what does not come: each thread of a process sleeps, look after look.
+pub fn until_stuck(what: &str, pid: u32) {
+    const LOOKS: u32 = 30;
+    let mut asleep = 0;
+    wait::until(what, || {
+        asleep = if sleeps(pid) { asleep + 1 } else { 0 };
+        asleep == LOOKS
+    });
+}
+
+/// Whether all threads of a process sleep; who waits for a CPU does not.
+pub fn sleeps(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let mut threads = threads.into_iter().flatten().flatten().peekable();
+    threads.peek().is_some()
+        && threads.all(|thread| letter(&thread.path().join("stat")) == Some('S'))
 }
 
 /// Whether a process is gone, or dead and not waited for.

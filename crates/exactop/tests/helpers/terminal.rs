@@ -2,14 +2,14 @@
 
 use super::processes::children;
 use super::run::program;
+use exactop_testkit::wait;
+use rustix::fs::OFlags;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-/// How long a machine under load gets until something is on the screen.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the shell in the terminal shows when it waits for a line.
 pub const PROMPT: &str = "ready$";
@@ -121,32 +121,52 @@ impl Terminal {
     }
 
     /// Waits until there is something.
+    #[track_caller]
     pub fn wait<T>(&self, what: &str, mut look: impl FnMut(&Terminal) -> Option<T>) -> T {
-        let begin = Instant::now();
-        loop {
-            if let Some(found) = look(self) {
-                return found;
-            }
-            let screen = self.screen();
-            assert!(begin.elapsed() < PATIENCE, "no {what}; the screen:\n{screen}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait::find_or_say(what, || look(self), || format!("the screen:\n{}", self.screen()))
+    }
+
+    /// Waits until nothing is drawn any more: two looks, one after the other, are of the same screen.
+    #[track_caller]
+    pub fn settled(&self) -> String {
+        let mut before = self.screen();
+        self.wait("a screen that stays", |t| {
+            let now = t.screen();
+            (std::mem::replace(&mut before, now) == before).then(|| before.clone())
+        })
+    }
+
+    /// Presses Esc, and waits until whoever reads the terminal has taken it: what is pressed while it still waits
+    /// there belongs to it. Esc and a letter are Alt and that letter, and two of them are one.
+    #[track_caller]
+    pub fn escape(&self) {
+        self.keys(&["Escape"]);
+        // With this answer the server has handed on what it was told before.
+        let tty = File::options()
+            .read(true)
+            .custom_flags(OFlags::NOCTTY.bits() as i32)
+            .open(self.knows("pane_tty"))
+            .expect("its terminal");
+        self.wait("a reader of Esc", |_| {
+            (rustix::io::ioctl_fionread(&tty).expect("a count") == 0).then_some(())
+        });
     }
 
     /// Waits for words on the screen.
+    #[track_caller]
     pub fn shows(&self, words: &str) -> String {
         self.wait(&format!("{words:?}"), |t| Some(t.screen()).filter(|s| s.contains(words)))
     }
 
     /// Waits until the screen passes a check. What is on it may be half drawn at any one look.
+    #[track_caller]
     pub fn passes(&self, check: impl Fn(&str) -> Result<(), String>) {
-        let begin = Instant::now();
-        loop {
+        let why = |screen: &str| check(screen).err().unwrap_or_default();
+        let look = || check(&self.screen()).ok();
+        wait::find_or_say("a screen as it should be", look, || {
             let screen = self.screen();
-            let Err(why) = check(&screen) else { return };
-            assert!(begin.elapsed() < PATIENCE, "{why}; the screen:\n{screen}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            format!("{}; the screen:\n{screen}", why(&screen))
+        });
     }
 
     /// The process that the shell runs in the foreground or has stopped.

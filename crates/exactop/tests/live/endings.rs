@@ -1,11 +1,10 @@
 //! However it ends or stops, the terminal is as it was.
 
-use crate::helpers::processes::{
-    is_over, send, state, wait_until, ABRT, HUP, INT, QUIT, STOP, TERM, TSTP,
-};
+use crate::helpers::processes::{is_over, send, state, ABRT, HUP, INT, QUIT, STOP, TERM, TSTP};
 use crate::helpers::run::program;
 use crate::helpers::terminal::{Terminal, PROMPT};
 use crate::screen::table;
+use exactop_testkit::wait;
 
 const OPTIONS: &str = "-d 0.3 --source procfs";
 
@@ -111,5 +110,5 @@ fn it_ends_with_its_terminal() {
     let terminal = Terminal::live(80, 24, OPTIONS);
     let pid = terminal.child();
     drop(terminal);
-    wait_until("an end without a terminal", || is_over(pid));
+    wait::until("an end without a terminal", || is_over(pid));
 }

@@ -3,6 +3,7 @@
 use crate::helpers::processes::Load;
 use crate::helpers::terminal::Terminal;
 use crate::screen::table;
+use exactop_testkit::wait;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -18,9 +19,7 @@ fn evil() -> Load {
         .spawn();
     let load = Load(child.expect("a shell"));
     let comm = format!("/proc/{}/comm", load.pid());
-    while !std::fs::read(&comm).expect("its name").starts_with(b"ev") {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    wait::until("its name", || std::fs::read(&comm).expect("its name").starts_with(b"ev"));
     load
 }
 
@@ -39,7 +38,7 @@ fn hostile_names_are_shown_and_not_obeyed() {
     terminal.keys(&["k"]);
     // On a process's page there is nobody else to choose.
     terminal.shows("signal for PID");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     assert_eq!(terminal.knows("pane_title"), title);
 }
 
@@ -62,7 +61,7 @@ fn session(env: &[&str]) -> Vec<u8> {
     terminal.start("-d 0.3 --source procfs -1");
     terminal.keys(&["?"]);
     terminal.shows("lines 1-");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.passes(|screen| table(&terminal, screen));
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));

@@ -26,7 +26,7 @@ fn windows_that_are_over_can_be_gone_back_to() {
     terminal.keys(&["["]);
     terminal.wait("the first", |t| window(&t.screen()).filter(|other| *other == first));
     assert_ne!(next, first);
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.wait("now", |t| window(&t.screen()).is_none().then_some(()));
     terminal.passes(|screen| table(&terminal, screen));
 }

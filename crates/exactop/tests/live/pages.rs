@@ -39,22 +39,22 @@ fn every_documented_key_leaves_a_screen_that_adds_up() {
         }
         for key in binding.keys {
             let name = key.name();
-            terminal.keys(&[&tmux_name(&name)]);
+            match &*tmux_name(&name) {
+                "Escape" => terminal.escape(),
+                other => terminal.keys(&[other]),
+            }
             terminal.passes(|screen| {
                 harmless(&terminal, screen).map_err(|why| format!("after {name}: {why}"))
             });
             // Out of a question, then off a page.
-            terminal.keys(&["Escape"]);
-            std::thread::sleep(std::time::Duration::from_millis(30));
-            terminal.keys(&["Escape"]);
+            terminal.escape();
+            terminal.escape();
             terminal.passes(|screen| {
                 table(&terminal, screen).map_err(|why| format!("after {name}: {why}"))
             });
         }
     }
-    // Not in one go: Esc and a letter at once are Alt and that letter.
-    terminal.keys(&["Escape"]);
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    terminal.escape();
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
 }
@@ -64,24 +64,28 @@ fn the_help_page_has_every_key_and_ends() {
     let terminal = Terminal::live(100, 24, OPTIONS);
     terminal.keys(&["?"]);
     let mut all = terminal.shows("lines 1-");
-    while !terminal.screen().contains(&foot_of_the_end(&terminal)) {
+    while !all.contains(&foot_of_the_end(&terminal)) {
+        let before = foot(&terminal.screen());
         terminal.keys(&["NPage"]);
-        std::thread::sleep(std::time::Duration::from_millis(60));
-        all.push_str(&terminal.screen());
+        terminal.wait("the next page", |t| (foot(&t.screen()) != before).then_some(()));
+        all.push_str(&terminal.settled());
     }
     for binding in BINDINGS {
         let words: Vec<&str> = binding.help.split_whitespace().take(3).collect();
         assert!(all.contains(&words.join(" ")), "{} is not on the help page", binding.help);
     }
     assert!(all.contains("%CPU") && all.contains("balance"), "{all}");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.passes(|screen| table(&terminal, screen));
+}
+
+fn foot(screen: &str) -> String {
+    screen.lines().last().unwrap_or_default().into()
 }
 
 /// The last line of the help page when its end is on the screen: `lines 90-112 of 112`.
 fn foot_of_the_end(terminal: &Terminal) -> String {
-    let screen = terminal.shows(" of ");
-    let foot = screen.lines().last().unwrap_or_default();
+    let foot = foot(&terminal.shows(" of "));
     let total = foot.split(" of ").nth(1).and_then(|rest| rest.split_whitespace().next());
     format!("-{0} of {0} ", total.unwrap_or("?"))
 }
@@ -107,7 +111,7 @@ fn a_process_has_a_page() {
     });
     drop(load);
     terminal.shows("has exited");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.shows("no row passes the filters");
 }
 
@@ -134,7 +138,7 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
             false => Err(format!("{words:?}")),
         }
     });
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.shows("waits in SLP");
     let mut times = 0;
     terminal.wait("why it moved", |t| {
@@ -252,7 +256,9 @@ fn bars_tree_threads_and_shares_of_the_machine() {
     terminal.keys(&["c"]);
     terminal.shows("while :; do :; done");
     terminal.keys(&["p"]);
-    let paused = terminal.shows("PAUSED");
+    terminal.shows("PAUSED");
+    let paused = terminal.settled();
+    // More than two windows' time.
     std::thread::sleep(std::time::Duration::from_millis(700));
     assert_eq!(terminal.screen(), paused, "a paused screen stands still");
     terminal.keys(&["p"]);

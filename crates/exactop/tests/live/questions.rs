@@ -73,7 +73,7 @@ fn search_finds_a_sleeper() {
     terminal.keys(&["&"]);
     answer(&terminal, "L", "search:", "no such words");
     terminal.shows("no such words");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.passes(|screen| table(&terminal, screen));
 }
 
@@ -124,7 +124,7 @@ fn who_is_gone_has_exited() {
             let answered = screen.contains("signal for PID") || screen.contains("it has exited");
             answered.then_some(screen)
         });
-        t.keys(&["Escape"]);
+        t.escape();
         screen.contains(&format!("no process {pid}: it has exited")).then_some(())
     });
 }

@@ -1,7 +1,8 @@
 //! The process that reads for the live view: what is said while it does not answer, and after its end.
 
-use crate::helpers::processes::{children, send, state, wait_until, Load, CONT, KILL, STOP};
+use crate::helpers::processes::{children, send, state, Load, CONT, KILL, STOP};
 use crate::helpers::terminal::Terminal;
+use exactop_testkit::wait;
 use std::process::Command;
 
 /// A process with one variable, the live view of it alone, and who reads for that.
@@ -20,7 +21,7 @@ fn killed_it_leaves_nothing_and_its_page_says_so() {
     let (_load, terminal, reader) = view();
     let view = terminal.child();
     send(reader, KILL);
-    wait_until("it is waited for", || children(view).is_empty());
+    wait::until("it is waited for", || children(view).is_empty());
     terminal.keys(&["e"]);
     terminal.shows("no environment: the process that reads it has been ended");
 }
@@ -29,7 +30,7 @@ fn killed_it_leaves_nothing_and_its_page_says_so() {
 fn while_it_does_not_answer_the_page_says_so_and_then_has_the_answer() {
     let (_load, terminal, reader) = view();
     send(reader, STOP);
-    wait_until("a stop", || state(reader) == Some('T'));
+    wait::until("a stop", || state(reader) == Some('T'));
     terminal.keys(&["e"]);
     terminal.shows("no environment: no answer yet");
     send(reader, CONT);

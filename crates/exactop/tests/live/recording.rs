@@ -62,8 +62,7 @@ fn a_recording_is_gone_through_to_and_fro() {
     terminal.shows("this is a recording");
     terminal.keys(&["g"]);
     terminal.shows("what the ledger charged");
-    terminal.keys(&["Escape"]);
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    terminal.escape();
     terminal.keys(&["Space"]);
     terminal.shows("the recording ends here");
     terminal.shows("stopped");
@@ -90,8 +89,7 @@ fn what_was_looked_at_is_on_its_page_as_it_was() {
     terminal.keys(&["Down", "Enter"]);
     let live = terminal.wait("its waits", |t| waits(&t.screen()));
     terminal.wait("those of another window", |t| waits(&t.screen()).filter(|line| *line != live));
-    terminal.keys(&["Escape"]);
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    terminal.escape();
     terminal.keys(&["g"]);
     // What is recorded can be read while it is.
     terminal.wait("the kernel's figures of groups", |_| {
@@ -100,22 +98,21 @@ fn what_was_looked_at_is_on_its_page_as_it_was() {
         let mut windows = told.lines().map(|line| serde_json::from_str(line).expect("JSON"));
         windows.any(is_known).then_some(())
     });
-    terminal.keys(&["Escape"]);
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    terminal.escape();
     terminal.keys(&["q"]);
     terminal.wait("an end", |t| (!t.alternate()).then_some(()));
     // From the beginning on: at first nobody looked.
     terminal.start(&format!("replay {path} -p {pid}"));
     terminal.keys(&["Down", "Enter"]);
     terminal.shows("nobody did all this time");
-    terminal.wait("the same", |t| {
-        let shown = waits(&t.screen()).filter(|line| *line == live);
-        if shown.is_none() {
-            t.keys(&["Right"]);
-            std::thread::sleep(std::time::Duration::from_millis(100));
-        }
-        shown
-    });
+    let mut screen = terminal.settled();
+    while waits(&screen).as_ref() != Some(&live) {
+        let before = window(&screen);
+        terminal.keys(&["Right"]);
+        // It stands still at the end, where this waits in vain.
+        terminal.wait("the next window", |t| (window(&t.screen()) != before).then_some(()));
+        screen = terminal.settled();
+    }
     let told = run(&["waits", "--replay", path, "--json", "-p", &pid.to_string()]).fine();
     let windows: Vec<serde_json::Value> =
         told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -1,8 +1,9 @@
 //! What the live view has, at rest and while someone asks for something.
 
-use crate::helpers::processes::{children, is_over, send, wait_until, Load, KILL};
+use crate::helpers::processes::{children, is_over, send, Load, KILL};
 use crate::helpers::rights::{documented, field, of, Capabilities};
 use crate::helpers::terminal::Terminal;
+use exactop_testkit::wait;
 use std::path::Path;
 
 #[test]
@@ -36,7 +37,7 @@ fn who_reads_for_it_keeps_what_that_takes_and_ends_with_it() {
     assert!(others.iter().all(|path| path == Path::new("/dev/null")), "{others:?}");
     assert!(!sockets.is_empty() && sockets.iter().all(|socket| *socket == sockets[0]));
     send(view, KILL);
-    wait_until("its end", || is_over(reader));
+    wait::until("its end", || is_over(reader));
 }
 
 #[test]

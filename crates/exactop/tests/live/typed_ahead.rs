@@ -49,7 +49,7 @@ fn offers_the_hog(options: &str, always: bool) {
         let question = screen.lines().find(|l| l.contains("PID to signal")).expect("the question");
         let nobody = question.trim() == "PID to signal:" && !always;
         assert!(nobody || question.contains(&format!("[{} sh]", crowd.hog.pid())), "{question}");
-        terminal.keys(&["Escape"]);
+        terminal.escape();
         terminal.wait("no question", |t| (!t.screen().contains("PID to signal")).then_some(()));
     }
 }
@@ -70,9 +70,9 @@ fn blind_answers_hit_the_process_on_top() {
         let mut crowd = Crowd::new();
         let terminal = crowd.terminal("");
         terminal.keys(&["Space", "k", "Enter", "Enter", "y"]);
-        terminal.shows("SIGTERM sent to PID");
+        let screen = terminal.shows("SIGTERM sent to PID");
         let sent = format!("SIGTERM sent to PID {} ", crowd.hog.pid());
-        assert!(terminal.screen().contains(&sent), "{}", terminal.screen());
+        assert!(screen.contains(&sent), "{screen}");
         assert_eq!(crowd.hog.0.wait().expect("an end").signal(), Some(15));
         for other in &mut crowd.others {
             assert!(other.0.try_wait().expect("a state").is_none(), "{} was hit", other.pid());
@@ -88,7 +88,7 @@ fn refreshing_twice_and_asking_does_not_end_the_view() {
         terminal.keys(&["Space", "Space", "k"]);
         terminal.shows("PID to signal");
         assert!(terminal.alternate());
-        terminal.keys(&["Escape"]);
+        terminal.escape();
         terminal.wait("no question", |t| (!t.screen().contains("PID to signal")).then_some(()));
     }
 }

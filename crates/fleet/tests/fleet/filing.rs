@@ -1,14 +1,14 @@
 //! What an exporter that follows a log leaves in files, whatever happens to both: each window once, and what the log lost is a
 //! gap, to the nanosecond.
 
-use crate::growing::{balance, follow, known, wait_until, Growing};
+use crate::growing::{balance, follow, known, until, Growing};
 use crate::puts::{Fares, Puts};
 use exactop_export::clickhouse::{Address, Patience};
 use exactop_export::onward::{Exporter, News, Onto, Status};
 use exactop_export::{Objects, Shelf};
 use exactop_fleet::{Account, Books, Parquet};
 use exactop_recording::{Options, When, SENDERS};
-use exactop_testkit::WINDOW;
+use exactop_testkit::{wait, WINDOW};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn to(url: &str) -> Onto {
 
 fn is_away(exporter: &Exporter, why: &str) {
     let says = |status: &Status| status.error.as_ref().is_some_and(|error| error.contains(why));
-    wait_until(why, exporter, |status| says(status) && status.pending_bytes > 0);
+    until(why, exporter, |status| says(status) && status.pending_bytes > 0);
 }
 
 /// Names of the files of a table, below directories of days.
@@ -67,7 +67,7 @@ fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
     fs::set_permissions(&books, Permissions::from_mode(0o777)).expect("rights");
     is_away(&exporter, "others can write to");
     fs::set_permissions(&books, Permissions::from_mode(0o755)).expect("rights");
-    wait_until("the first windows", &exporter, |status| known(status) == 5);
+    until("the first windows", &exporter, |status| known(status) == 5);
     fs::rename(&books, &aside).expect("away");
     log.windows(700);
     is_away(&exporter, "No such file");
@@ -76,13 +76,13 @@ fn a_directory_that_is_missing_or_of_others_gets_all_once_it_is_there() {
     is_away(&exporter, "give a directory");
     fs::remove_file(&books).expect("removed");
     fs::rename(&aside, &books).expect("back");
-    wait_until("all of it", &exporter, |status| known(status) == 705 && status.error.is_none());
+    until("all of it", &exporter, |status| known(status) == 705 && status.error.is_none());
     let status = exporter.status();
     assert_eq!((status.losses, status.pending_bytes), (0, 0), "{status:?}");
     assert_eq!(exporter.news().last(), Some(&News::Again));
     // What is recorded last goes before it ends.
     log.windows(3);
-    exporter.finish(Duration::from_secs(60));
+    exporter.finish(wait::LIMIT);
     holds(&books, 708);
 }
 
@@ -99,8 +99,8 @@ fn what_comes_again_replaces_itself_wherever_it_was_killed() {
         log.windows(20);
         recorded += 20;
         let exporter = follow(&log.path, into(&books));
-        wait_until("all of it", &exporter, |status| known(status) > 0 && status.pending_bytes == 0);
-        exporter.finish(Duration::from_secs(60));
+        until("all of it", &exporter, |status| known(status) > 0 && status.pending_bytes == 0);
+        exporter.finish(wait::LIMIT);
         holds(&books, recorded);
         if round % 3 == 0 {
             continue;
@@ -112,8 +112,8 @@ fn what_comes_again_replaces_itself_wherever_it_was_killed() {
         }
     }
     let exporter = follow(&log.path, into(&books));
-    wait_until("all of it", &exporter, |status| known(status) > 0);
-    exporter.finish(Duration::from_secs(60));
+    until("all of it", &exporter, |status| known(status) > 0);
+    exporter.finish(wait::LIMIT);
     holds(&books, recorded);
 }
 
@@ -126,8 +126,8 @@ fn who_comes_back_to_a_directory_goes_on_there() {
         fs::create_dir_all(books).expect("made");
         log.windows(10);
         let exporter = follow(&log.path, into(books));
-        wait_until("all of it", &exporter, |status| known(status) > 0);
-        exporter.finish(Duration::from_secs(60));
+        until("all of it", &exporter, |status| known(status) > 0);
+        exporter.finish(wait::LIMIT);
         holds(books, 10 * (round as u64 + 1));
     }
 }
@@ -145,20 +145,18 @@ fn a_server_that_loses_answers_has_each_window_once() {
         let exporter = follow(&log.path, to(&server.url));
         log.windows(50);
         recorded += 50;
-        wait_until("some of it", &exporter, |status| {
-            server.asked() > asked + 3 || known(status) > 0
-        });
-        exporter.finish(Duration::from_secs(60));
+        until("some of it", &exporter, |status| server.asked() > asked + 3 || known(status) > 0);
+        exporter.finish(wait::LIMIT);
     }
     let exporter = follow(&log.path, to(&server.url));
     log.windows(1);
-    wait_until("most of it", &exporter, |status| known(status) > 0);
+    until("most of it", &exporter, |status| known(status) > 0);
     server.fares(Fares::Well);
     let before = known(&exporter.status());
     log.windows(2);
     let is_all = |status: &Status| known(status) >= before + 2 && status.error.is_none();
-    wait_until("all of it", &exporter, is_all);
-    exporter.finish(Duration::from_secs(60));
+    until("all of it", &exporter, is_all);
+    exporter.finish(wait::LIMIT);
     holds(&books, recorded + 3);
 }
 
@@ -174,21 +172,21 @@ fn what_the_log_lost_before_it_was_written_is_the_gap_that_is_told() {
         for n in 1..=4 {
             // A few at a time, so that the log has room for all that is not read yet.
             log.windows(5);
-            wait_until("the first windows", &exporter, |status| known(status) == 5 * n);
+            until("the first windows", &exporter, |status| known(status) == 5 * n);
         }
         // Whether it has the next ones is not known, and they are in the log no more when it is back.
         server.fares(fares);
         log.windows(1);
-        wait_until("a failure", &exporter, |status| status.failed > 0 && server.is_away());
+        until("a failure", &exporter, |status| status.failed > 0 && server.is_away());
         log.windows(2000);
         let failed = exporter.status().failed;
-        wait_until("a failure", &exporter, |status| status.failed > failed + 1);
+        until("a failure", &exporter, |status| status.failed > failed + 1);
         server.fares(Fares::Well);
         let told = |status: &Status| known(status) > 20 && status.pending_bytes == 0;
-        wait_until("what is left", &exporter, told);
+        until("what is left", &exporter, told);
         let status = exporter.status();
         assert!(status.lost_ns > 0 && status.lost_ns.is_multiple_of(WINDOW), "{status:?}");
-        exporter.finish(Duration::from_secs(60));
+        exporter.finish(wait::LIMIT);
         // Nothing is under way any more.
         for path in files(&books, "charges-") {
             let file = fs::File::options().append(true).open(path).expect("a file");
@@ -235,8 +233,8 @@ fn duckdb_reads_what_is_written_as_windows_close() {
     for _ in 0..3 {
         log.windows(30);
         let exporter = follow(&log.path, into(&books));
-        wait_until("all of it", &exporter, |status| known(status) == 30);
-        exporter.finish(Duration::from_secs(60));
+        until("all of it", &exporter, |status| known(status) == 30);
+        exporter.finish(wait::LIMIT);
     }
     let (mut capacity, mut named) = (0, 0);
     let add = &mut |row: Account| {

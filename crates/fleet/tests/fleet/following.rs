@@ -1,14 +1,14 @@
 //! What an exporter that follows a log leaves in a store, whatever happens to both: each window once, and what the log
 //! lost is a gap, to the nanosecond.
 
-use crate::growing::{self, balance, known, wait_until, Growing};
+use crate::growing::{self, balance, known, until, Growing};
 use crate::stand_in::{Mood, StandIn};
 use exactop_export::clickhouse::{Address, Client, Patience};
 use exactop_export::onward::{Exporter, News, Onto, Status};
 use exactop_recording::{Options, SENDERS};
-use exactop_testkit::WINDOW;
+use exactop_testkit::{wait, WINDOW};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn client(url: &str) -> Client {
     let address = Address::read(url).expect("an address");
@@ -27,22 +27,22 @@ fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_o
     let store = StandIn::start(&kept, Mood::Away);
     let exporter = follow(&log.path, &store.url);
     log.windows(5);
-    wait_until("a failure", &exporter, |status| status.failed > 1);
+    until("a failure", &exporter, |status| status.failed > 1);
     let status = exporter.status();
     assert!(status.error.is_some() && status.pending_bytes > 0, "{status:?}");
     assert_eq!(known(&status), 0);
     // Windows of many batches come meanwhile.
-    for mood in [Mood::Busy, Mood::Moody, Mood::Well, Mood::Away, Mood::Moody] {
+    let moods = [Mood::Busy, Mood::Moody, Mood::Well, Mood::Away, Mood::Moody];
+    for (mood, recorded) in moods.into_iter().zip((105..).step_by(100)) {
         store.fares(mood);
         let asked = store.asked();
         log.windows(100);
-        let begun = Instant::now();
-        while store.asked() < asked + 4 && begun.elapsed() < Duration::from_secs(60) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait::until("four requests, or nothing left to send", || {
+            store.asked() >= asked + 4 || known(&exporter.status()) >= recorded
+        });
     }
     store.fares(Mood::Well);
-    wait_until("all of it", &exporter, |status| known(status) >= 505 && status.error.is_none());
+    until("all of it", &exporter, |status| known(status) >= 505 && status.error.is_none());
     let balance = balance(&kept);
     assert!(balance.holds(), "{:?}", balance.hosts);
     assert_eq!(balance.windows(), 505);
@@ -54,7 +54,7 @@ fn a_store_that_is_away_loses_answers_and_closes_in_the_middle_has_each_window_o
     assert_eq!(exporter.news(), []);
     // What is recorded last goes before it ends.
     log.windows(3);
-    exporter.finish(Duration::from_secs(60));
+    exporter.finish(wait::LIMIT);
     assert_eq!(store.windows().len(), 508);
 }
 
@@ -66,15 +66,15 @@ fn an_hour_without_a_store_loses_nothing_that_the_log_keeps() {
     let store = StandIn::start(&kept, Mood::Well);
     let exporter = follow(&log.path, &store.url);
     log.windows(5);
-    wait_until("the first windows", &exporter, |status| known(status) == 5);
+    until("the first windows", &exporter, |status| known(status) == 5);
     store.fares(Mood::Away);
     let failed = exporter.status().failed;
     let hour = 3_600_000_000_000 / WINDOW;
     log.windows(hour);
-    wait_until("failures", &exporter, |status| status.failed > failed + 2);
+    until("failures", &exporter, |status| status.failed > failed + 2);
     assert!(exporter.status().pending_bytes > 0);
     store.fares(Mood::Well);
-    wait_until("all of it", &exporter, |status| known(status) == 5 + hour);
+    until("all of it", &exporter, |status| known(status) == 5 + hour);
     let status = exporter.status();
     assert_eq!((status.losses, status.lost_ns), (0, 0), "{status:?}");
     let news = exporter.news();
@@ -95,16 +95,16 @@ fn what_the_log_lost_before_it_was_sent_is_told_and_is_the_gap_in_the_store() {
     for n in 1..=4 {
         // A few at a time, so that the log has room for all that is not read yet.
         log.windows(5);
-        wait_until("the first windows", &exporter, |status| known(status) == 5 * n);
+        until("the first windows", &exporter, |status| known(status) == 5 * n);
     }
     store.fares(Mood::Away);
     let failed = exporter.status().failed;
     log.windows(1);
-    wait_until("a failure", &exporter, |status| status.failed > failed);
+    until("a failure", &exporter, |status| status.failed > failed);
     log.windows(2000);
     store.fares(Mood::Well);
     let all = |status: &Status| known(status) + status.lost_ns / WINDOW == 2021;
-    wait_until("what is left", &exporter, all);
+    until("what is left", &exporter, all);
     let status = exporter.status();
     assert!(status.lost_ns > 0 && status.lost_ns.is_multiple_of(WINDOW), "{status:?}");
     let lost = exporter.news().into_iter().filter_map(|news| match news {
@@ -137,10 +137,10 @@ fn whoever_begins_anew_goes_on_where_the_store_has_it() {
         recorded += 50;
         let asked = store.asked();
         // In the middle of things, another one each time: it ends after what is under way, or goes on beside the next.
-        while store.asked() <= asked + round && (store.windows().len() as u64) < recorded {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        exporter.finish(Duration::from_secs(60));
+        wait::until("some of it", || {
+            store.asked() > asked + round || (store.windows().len() as u64) >= recorded
+        });
+        exporter.finish(wait::LIMIT);
         if round == 6 {
             // All is asked for that was sent.
             std::fs::remove_dir_all(log.path.join(SENDERS)).expect("it was there");
@@ -148,9 +148,9 @@ fn whoever_begins_anew_goes_on_where_the_store_has_it() {
     }
     store.fares(Mood::Well);
     let exporter = follow(&log.path, &store.url);
-    wait_until("all of it", &exporter, |_| store.windows().len() as u64 >= recorded);
-    wait_until("the end", &exporter, |status| status.until_wall_ns.is_some());
-    exporter.finish(Duration::from_secs(60));
+    until("all of it", &exporter, |_| store.windows().len() as u64 >= recorded);
+    until("the end", &exporter, |status| status.until_wall_ns.is_some());
+    exporter.finish(wait::LIMIT);
     let balance = balance(&kept);
     assert!(balance.holds(), "{:?}", balance.hosts);
     assert_eq!(balance.windows(), recorded);
@@ -158,6 +158,6 @@ fn whoever_begins_anew_goes_on_where_the_store_has_it() {
     let asked = store.asked();
     let exporter = follow(&log.path, &store.url);
     log.windows(1);
-    wait_until("one more", &exporter, |status| known(status) == 1);
+    until("one more", &exporter, |status| known(status) == 1);
     assert!(store.asked() - asked <= 2 * 4, "{}", store.asked() - asked);
 }

@@ -5,9 +5,9 @@ use exactop_fleet::check::{check, Balance, Tolerance};
 use exactop_fleet::Parquet;
 use exactop_model::{Book, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Sync, When};
-use exactop_testkit::snapshot;
+use exactop_testkit::{snapshot, wait};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 /// A log that grows, as a daemon's does.
 pub struct Growing {
@@ -57,12 +57,11 @@ pub fn follow(path: &Path, onto: Onto) -> Exporter {
     Exporter::start(onto, log).expect("an exporter")
 }
 
-pub fn wait_until(what: &str, exporter: &Exporter, is_so: impl Fn(&Status) -> bool) {
-    let begun = Instant::now();
-    while !is_so(&exporter.status()) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{what}: {:?}", exporter.status());
-        std::thread::sleep(Duration::from_millis(2));
-    }
+/// Waits until an exporter's status is so.
+#[track_caller]
+pub fn until(what: &str, exporter: &Exporter, is_so: impl Fn(&Status) -> bool) {
+    let look = || is_so(&exporter.status()).then_some(());
+    wait::find_or_say(what, look, || format!("{:?}", exporter.status()));
 }
 
 pub fn known(status: &Status) -> u64 {

@@ -7,6 +7,7 @@ use exactop_fleet::report::{page, Report};
 use exactop_fleet::{By, FleetError, Parquet, Store};
 use exactop_recording::When;
 use exactop_sums::Least;
+use exactop_testkit::wait;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -120,10 +121,17 @@ impl Engine {
 
     fn balance(&self, when: When) -> Result<Balance, FleetError> {
         let now_ns = i128::from(begin_ns() + 3600 * SECOND);
-        // What was taken in this second is taken for new.
-        std::thread::sleep(std::time::Duration::from_millis(1100));
+        in_another_second();
         check(&Store::open(self.client())?, when, &Tolerance::default(), now_ns)
     }
+}
+
+/// The engine takes for new what it took in this second.
+fn in_another_second() {
+    let second = || std::time::SystemTime::UNIX_EPOCH.elapsed().expect("after 1970").as_secs();
+    let begun = second();
+    // Not the next one: its clock and this one may differ by less than a tick of the kernel.
+    wait::until("the second after the next one", || second() > begun + 1);
 }
 
 /// Some hours ago, on a whole hour: the store keeps no old windows.
@@ -181,7 +189,7 @@ fn engine_is_asked_who_used_it() {
     let Some(engine) = Engine::start() else { return };
     let hosts: Vec<String> = (0..10).map(|n| format!("h{n}")).collect();
     hosts.iter().for_each(|host| engine.insert(host, 1..=20));
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    in_another_second();
     let store = Store::open(engine.client()).expect("it answers");
     // Came since it was asked first: nobody's yet.
     engine.insert("h0", 21..=22);
@@ -238,7 +246,7 @@ fn engine_is_asked_for_a_report() {
             engine.insert_of("one", 360..=365, &MIXED);
             engine.insert_of(hostile, 353..=356, &MIXED);
         }
-        std::thread::sleep(std::time::Duration::from_millis(1100));
+        in_another_second();
         let dir = tempfile::tempdir().expect("a directory");
         engine.copy(dir.path());
         let (files, store) = (
@@ -289,7 +297,7 @@ fn engine_is_asked_for_a_report() {
     assert_eq!((told.rows.len(), told.sums.charged_ns), (2, told.sums.named_ns()));
     assert!(told.balance.hosts.iter().any(|host| host.name == "two" && host.stray == 61));
     engine.insert_of("idle", 410..=411, &[]);
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    in_another_second();
     let told = read(&Store::open(engine.client()).expect("it answers"), none_else, By::Host);
     assert_eq!((told.rows.len(), told.sums.windows), (0, 2), "{:?}", told.rows);
 }

@@ -1,10 +1,10 @@
 //! A real OpenTelemetry collector, which writes what it took into a file (`make test-collector` builds it
 //! from its Go modules); for every test that has reports to send.
 
+use exactop_testkit::wait;
 use serde_json::Value;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Ends with its owner.
@@ -22,8 +22,7 @@ impl Collector {
             return None;
         };
         let dir = tempfile::tempdir().expect("a directory");
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("a port").port();
+        let port = exactop_testkit::port();
         let settings = format!(
             "receivers: {{otlp: {{protocols: {{http: {{endpoint: '127.0.0.1:{port}'}}}}}}}}\n\
              exporters: {{file: {{path: '{}'}}}}\n\
@@ -55,14 +54,11 @@ impl Collector {
         whole.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
 
-    /// Waits until it is so; it says what is wrong with it where it never is.
+    /// Waits until it is so; the collector says what is wrong with it where it never is.
+    #[track_caller]
     pub fn wait(&self, what: &str, so: impl Fn() -> bool) {
-        let begin = Instant::now();
-        while !so() {
-            let said = || std::fs::read_to_string(self.dir.path().join("log"));
-            assert!(begin.elapsed() < Duration::from_secs(120), "{what}: never: {:?}", said());
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let said = || format!("it says {:?}", std::fs::read_to_string(self.dir.path().join("log")));
+        wait::find_or_say(what, || so().then_some(()), said);
     }
 }
 

@@ -4,9 +4,8 @@
 use crate::made::{ran, Cgroups, Did, Made};
 use exactop_metrics::http::Server;
 use exactop_metrics::{Dimension, Settings};
-use exactop_testkit::Prometheus;
+use exactop_testkit::{wait, Prometheus};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 /// Groups with a series of their own.
 const GROUPS: usize = 20;
@@ -38,11 +37,8 @@ fn a_real_prometheus_adds_up() {
     let Some(prometheus) = Prometheus::start(directory.path(), &[("exactop", &target)]) else {
         return;
     };
-    let begin = Instant::now();
-    while prometheus.ask("count_over_time(exactop_boundary_seconds[1h])") < Some(SCRAPES) {
-        assert!(begin.elapsed() < Duration::from_secs(300), "it does not scrape");
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    let scrapes = || prometheus.ask("count_over_time(exactop_boundary_seconds[1h])");
+    wait::until("eight scrapes", || scrapes() >= Some(SCRAPES));
     // All of one scrape: an instant at which there are samples, and one some scrapes earlier.
     let (then, now) = prometheus.span("exactop_boundary_seconds").expect("samples");
     assert!(then < now, "{then} {now}");

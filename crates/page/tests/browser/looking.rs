@@ -3,18 +3,15 @@
 use super::drawn::{Planted, HOSTILE};
 use super::driver::Browser;
 use super::live::{Machine, UNTIL};
+use exactop_testkit::wait;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 /// Waits until this is looked at, and whether with system calls.
 fn until_wanted(machine: &Machine, wanted: &[(u32, bool)]) {
-    let (begun, wanted) = (Instant::now(), BTreeMap::from_iter(wanted.iter().copied()));
-    while machine.looks.wanted() != wanted {
-        let now = machine.looks.wanted();
-        assert!(begun.elapsed() < Duration::from_secs(60), "{now:?}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let wanted = BTreeMap::from_iter(wanted.iter().copied());
+    let look = || (machine.looks.wanted() == wanted).then_some(());
+    wait::find_or_say(&format!("{wanted:?}"), look, || format!("{:?}", machine.looks.wanted()));
 }
 
 fn until_shown(browser: &mut Browser, id: &str, words: &str) -> String {

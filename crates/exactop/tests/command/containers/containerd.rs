@@ -1,8 +1,8 @@
 //! Made by containerd, with the names that kubernetes gives.
 
 use super::{assert_charged, bound, by_name, is_here, spun_ns, Watching, SPINS};
-use crate::helpers::processes::wait_until;
 use crate::helpers::run::alone;
+use exactop_testkit::wait;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -37,7 +37,7 @@ impl Containerd {
         let child = containerd.stdout(log()).stderr(log()).spawn().expect("it starts");
         let root = tempfile::tempdir().expect("a root");
         let containerd = Containerd { child, dir, root };
-        wait_until("containerd answers", || {
+        wait::until("containerd answers", || {
             containerd.ctr("default").arg("version").output().is_ok_and(|o| o.status.success())
         });
         Some(containerd)

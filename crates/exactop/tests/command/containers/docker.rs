@@ -2,8 +2,9 @@
 
 use super::{assert_charged, bound, by_name, each_of, is_here, remove_left, some, spun_ns};
 use super::{Watching, SPINS};
-use crate::helpers::processes::{send, wait_until, TERM};
+use crate::helpers::processes::{send, TERM};
 use crate::helpers::run::alone;
+use exactop_testkit::wait;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -49,7 +50,7 @@ impl Docker {
         let child = dockerd.spawn().expect("it starts");
         let mut docker = Docker { child, dir, made };
         let mut ended = false;
-        wait_until("Docker answers, or ends", || {
+        wait::until("Docker answers, or ends", || {
             ended = docker.child.try_wait().expect("a child").is_some();
             let version = docker.client(&["version"]).output();
             ended || version.is_ok_and(|done| done.status.success())

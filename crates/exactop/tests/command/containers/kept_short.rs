@@ -2,9 +2,10 @@
 
 use super::runc::Bundle;
 use super::{is_here, Watching};
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::Load;
 use crate::helpers::run::alone;
 use crate::run::groups;
+use exactop_testkit::wait;
 use serde_json::{json, Value};
 use std::process::{Command, Stdio};
 
@@ -54,10 +55,10 @@ fn a_throttled_and_a_starved_container_are_told_in_words() {
         let mut lines = said.lines().filter(|line| line.contains(&of));
         lines.any(|line| line.contains(words) && line.ends_with(end))
     };
-    wait_until("who is throttled, and by what", || {
+    wait::until("who is throttled, and by what", || {
         told(&throttled, " % of that time by a quota of 0.2", "")
     });
-    wait_until("who is starved, and at which weight", || {
+    wait::until("who is starved, and at which weight", || {
         told(&starved, ": waited for a CPU ", " % of it at a weight of 1")
     });
     assert!(!told(&fed, "throttled ", ""), "{}", watching.said());

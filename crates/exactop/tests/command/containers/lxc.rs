@@ -55,7 +55,8 @@ fn brief_containers_of_lxc_are_charged_by_their_names() {
     let dir = tempfile::tempdir().expect("a directory");
     let containers = tempfile::tempdir().expect("a directory");
     let _left = Left(containers.path());
-    let tried = execute(containers.path(), "exactop-lxc-tried", 0, ":").output();
+    let name = format!("exactop-lxc-tried-{}", std::process::id());
+    let tried = execute(containers.path(), &name, 0, ":").output();
     if !tried.expect("it starts").status.success() {
         return eprintln!("left out: LXC makes no containers here");
     }

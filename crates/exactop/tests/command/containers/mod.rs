@@ -9,8 +9,9 @@ mod nspawn;
 mod podman;
 mod runc;
 
-use crate::helpers::processes::{send, wait_until, Load, INT};
+use crate::helpers::processes::{send, Load, INT};
 use crate::helpers::run::{command, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -93,7 +94,7 @@ impl Watching {
         let file = File::create(&out).expect("a file");
         let child = Load(command(args).stdout(file).spawn().expect("the command starts"));
         let watching = Watching { child, out };
-        wait_until("the first window", || watching.lines() > 0);
+        wait::until("the first window", || watching.lines() > 0);
         watching
     }
 
@@ -108,7 +109,7 @@ impl Watching {
     /// Waits for the end of a window that has begun by now.
     fn settle(&self) {
         let lines = self.lines();
-        wait_until("two windows more", || self.lines() >= lines + 2);
+        wait::until("two windows more", || self.lines() >= lines + 2);
     }
 
     fn stop(mut self) -> Vec<Value> {

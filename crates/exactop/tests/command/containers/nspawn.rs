@@ -3,9 +3,9 @@
 
 use super::{assert_charged, by_name, each_of, is_here, some, spun_ns};
 use super::{Watching, AT_ONCE, SPINS};
-use crate::helpers::processes::wait_until;
 use crate::helpers::run::alone;
 use crate::run::groups;
+use exactop_testkit::wait;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn spawn(name: &str, root: &Path, slice: &Path) -> u64 {
     nspawn.args(["--machine", name, "--bind-ro=/usr", "--directory"]).arg(root);
     nspawn.args(["/bin/sh", "-c", SPINS]);
     let spun_ns = spun_ns(name, nspawn);
-    wait_until("nobody in its group", || fs::remove_dir(&scope.0).is_ok());
+    wait::until("nobody in its group", || fs::remove_dir(&scope.0).is_ok());
     spun_ns
 }
 
