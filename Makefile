@@ -207,5 +207,9 @@ hostile: build ## Kill, storm, limit and misname: the table of docs/security.md 
 	$(CARGO) xtask hostile
 
 .PHONY: test-kernels
-test-kernels: cargo ## Run exactop on Debian's kernels in emulated machines (KERNELS='6.1 sid')
+test-kernels: cargo ## Run exactop on Debian's kernels in emulated machines (KERNELS='6.1 sid', ci, all)
 	scripts/test-kernels.sh $(KERNELS)
+
+.PHONY: test-long
+test-long: cargo ## Run every test that .ci/run leaves out, each once, with a table at the end (as root, hours)
+	scripts/test-long.sh
