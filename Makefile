@@ -96,7 +96,7 @@ test-metrics: cargo ## Hold the page of metrics against the strict parser of Ope
 
 .PHONY: test-web
 test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless)
-	@command -v chromium >/dev/null || { echo "exactop: no chromium: apt-get install chromium" >&2; exit 1; }
+	@command -v chromium >/dev/null || scripts/deps.sh web
 	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop-page --test browser -- --nocapture
 
 SECONDS ?= 600
@@ -221,5 +221,9 @@ hostile: build ## Kill, storm, limit and misname: the table of docs/security.md 
 	$(CARGO) xtask hostile
 
 .PHONY: test-kernels
-test-kernels: cargo ## Run exactop on Debian's kernels in emulated machines (KERNELS='6.1 sid')
+test-kernels: cargo ## Run exactop on Debian's kernels in emulated machines (KERNELS='6.1 sid', ci, all)
 	scripts/test-kernels.sh $(KERNELS)
+
+.PHONY: test-long
+test-long: cargo ## Run every test that .ci/run leaves out, each once, with a table at the end (as root, hours)
+	scripts/test-long.sh

@@ -2,17 +2,21 @@
 # Packages that building and testing need, on Debian and its relatives. As root it installs what
 # is missing; else it prints the one line to run and fails.
 #
-#   deps.sh [build|test|truth|deb|packages|fleet|python]    what a build needs, what the tests need too (the
-#                                 default), what bench-truth, deb, test-packages or test-fleet run, or
-#                                 what installs Python's modules below target/
+#   deps.sh [build|test|kernels|truth|deb|packages|fleet|web|python]    what a build needs, what the tests need
+#                                 too (the default), what test-kernels, bench-truth, deb, test-packages,
+#                                 test-fleet or test-web run, or what installs Python's modules below target/
 set -euo pipefail
 
 build=(clang libelf-dev zlib1g-dev pkg-config)
 test=(procps tmux zsh fish valgrind stress-ng prometheus runc containerd podman systemd-container)
+# The emulator, the one program that the guest's init is made of, what a guest that systemd runs is made of, and
+# what Debian's suites are signed with.
+kernels=(qemu-system-x86 busybox-static systemd dbus-daemon debian-archive-keyring)
 deb=(debhelper dpkg-dev)
 packages=(lintian mmdebstrap python3-yaml umoci runc containerd)
 python=(python3-venv)
 fleet=("${python[@]}" default-jre-headless prometheus victoria-metrics)
+web=(chromium)
 truth=(stress-ng rt-tests postgresql nginx-light wrk)
 
 missing() {
@@ -29,8 +33,10 @@ command -v dpkg-query >/dev/null || exit 0
 wanted=("${build[@]}")
 case ${1:-test} in
 test) wanted+=("${test[@]}") ;;
+kernels) wanted+=("${kernels[@]}") ;;
 truth) wanted+=("${truth[@]}") ;;
 deb) wanted+=("${deb[@]}") ;;
+web) wanted+=("${web[@]}") ;;
 fleet) wanted+=("${fleet[@]}") ;;
 python) wanted+=("${python[@]}") ;;
 packages) wanted+=("${deb[@]}" "${packages[@]}") ;;

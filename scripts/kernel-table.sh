@@ -17,7 +17,7 @@ done
 mapfile -t commands < <(sed -n 's/\r$//; s/^works: \(.*\): \(yes\|NO\)$/\1/p' "$dir"/short-* | awk '!seen[$0]++')
 
 row() { printf '| %s |' "$1"; shift; printf ' %s |' "$@"; echo; }
-# The last word: what failed once was tried again from the boot on.
+# What a pass said of it; where it said so twice, what it said last.
 last() { tr -d '\r' <"$dir/short-$2" | sed -n "s/^$1//p" | tail -n 1; }
 
 row "" "${kernels[@]}"

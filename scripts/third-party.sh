@@ -4,14 +4,14 @@
 #   third-party.sh take    put them into this clone's target directory, if it has none yet
 #   third-party.sh keep    keep what this clone has compiled of them
 #
-# They lie in EXACTOP_CACHE, else below XDG_CACHE_HOME or ~/.cache, by what they were made of: the
-# locked versions, the profiles, the compiler. Where nothing can be kept there, nothing is, and cargo
-# compiles. Cargo itself decides what is fresh.
+# They lie where cache.sh says, by what they were made of: the locked versions, the profiles, the
+# compiler. Where nothing can be kept outside the clone, nothing is, and cargo compiles. Cargo itself
+# decides what is fresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 target=${CARGO_TARGET_DIR:-target}/debug
-cache=${EXACTOP_CACHE:-${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/exactop}/crates
+cache=$(scripts/cache.sh crates)
 # Sets of crates that are kept; older ones go.
 most=2
 
@@ -19,10 +19,8 @@ key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml crates/*/Cargo.toml xtask/C
     sha256sum | cut -c1-32)
 kept=$cache/$key
 
-# A directory that others can write to is nobody's cache.
-is_ours() { # DIRECTORY
-    [[ -d $1 && ! -L $1 && -O $1 && $(stat -c %A "$1") != @(?????w????|????????w?) ]]
-}
+# The directory inside the clone, where there is no other, is as new as the clone.
+[[ $cache != "$(pwd -P)"/* ]] || exit 0
 
 # Names of others' crates, as files of a target directory begin with them: those that the lock file
 # has from a registry.
@@ -33,7 +31,7 @@ others() {
 
 case ${1:-} in
 take)
-    [[ ! -e $target ]] && is_ours "$cache" && is_ours "$kept" || exit 0
+    [[ ! -e $target && -d $kept ]] || exit 0
     mkdir -p "$(dirname "$target")"
     cp -a "$kept" "$target.new"
     mv -T "$target.new" "$target"
@@ -42,7 +40,6 @@ take)
     ;;
 keep)
     [[ -d $target && ! -e $kept ]] || exit 0
-    mkdir -p -m 700 "$cache" 2>/dev/null && is_ours "$cache" || exit 0
     new=$(mktemp -d "$cache/new.XXXXXX")
     trap 'rm -rf "$new"' EXIT
     for part in deps build .fingerprint; do

@@ -7,7 +7,7 @@ fail() { echo "systemd groups: $*" >&2; exit 1; }
 
 # Until systemd has removed what nobody is in any more.
 gone() {
-    for _ in $(seq 40); do
+    for _ in $(seq 120); do
         [ "$(left)" = 0 ] && return
         sleep 0.5
     done
@@ -35,15 +35,18 @@ echo "$text" | grep -q '^400000 1000000$' || fail "no quota"
 gone "after a user's"
 
 echo "-- killed: the command lives on, and its scope goes with it"
-$exactop run --max 40% -- sh -c 'kill -9 $PPID; : >/tmp/killed; sleep 5; cat /proc/self/cgroup' &
-for _ in $(seq 100); do [ -e /tmp/killed ] && break; sleep 0.2; done
+$exactop run --max 40% -- sh -c 'kill -9 $PPID; : >/tmp/killed
+    until [ -e /tmp/seen ]; do sleep 0.2; done' &
+for _ in $(seq 300); do [ -e /tmp/killed ] && break; sleep 0.2; done
 [ -e /tmp/killed ] || fail "the command did not start"
 [ "$(left)" = 1 ] || fail "the scope does not outlive a killed exactop"
+: >/tmp/seen
 gone "after a killed one's command"
 
 echo "-- what lives on keeps it"
-text=$($exactop run --max 40% -- sh -c 'sleep 2 & exec true' 2>&1)
+text=$($exactop run --max 40% -- sh -c 'until [ -e /tmp/told ]; do sleep 0.2; done >/dev/null 2>&1 & exec true' 2>&1)
 echo "$text" | grep -q 'systemd removes it when they have ended' || fail "not said: $text"
+: >/tmp/told
 gone "after what lived on"
 
 echo "-- a command that is not there"

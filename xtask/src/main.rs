@@ -7,7 +7,6 @@ mod fleet_sim;
 mod fuzz;
 mod hostile;
 mod vm;
-mod vm_deps;
 
 use clap::Parser;
 use std::path::{Path, PathBuf};
@@ -23,7 +22,7 @@ enum Task {
     Fuzz(fuzz::Args),
     Hostile(hostile::Args),
     Vm(vm::Args),
-    VmDeps(vm_deps::Args),
+    VmKernels(vm::KernelsArgs),
 }
 
 fn main() -> ExitCode {
@@ -34,7 +33,7 @@ fn main() -> ExitCode {
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Hostile(args) => hostile::run(&args),
         Task::Vm(args) => vm::run(&args),
-        Task::VmDeps(args) => vm_deps::run(&args),
+        Task::VmKernels(args) => vm::get_kernels(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("xtask: {error:#}");
@@ -45,6 +44,10 @@ fn main() -> ExitCode {
 /// Where cargo puts what it builds, and we what we keep.
 fn target_dir() -> PathBuf {
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
-    target.unwrap_or_else(|| workspace.join("target"))
+    target.unwrap_or_else(|| workspace().join("target"))
+}
+
+/// The clone.
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }

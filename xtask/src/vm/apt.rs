@@ -12,8 +12,9 @@ use std::time::Duration;
 /// What all of Debian's suites are signed with; the package `debian-archive-keyring` brings it.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// Lists younger than this are not asked for again: one run of the tests asks many times.
-const FRESH: Duration = Duration::from_secs(3600);
+/// Lists younger than this are not asked for again: a run of the tests asks many times, and a new clone must not
+/// download what the last one did. `--refresh` asks whenever it is wanted.
+const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Suites that are asked together.
 pub struct Archive {
@@ -22,6 +23,8 @@ pub struct Archive {
     suites: &'static [&'static str],
     /// Suites of the mirror of security updates.
     security: &'static [&'static str],
+    /// Whether the newest kernel of all can be there.
+    pub has_newest: bool,
 }
 
 /// Where Debian has kernels, in the order in which a series is looked for.
@@ -30,10 +33,16 @@ pub const ARCHIVES: [Archive; 4] = [
         name: "bookworm",
         suites: &["bookworm", "bookworm-backports"],
         security: &["bookworm-security"],
+        has_newest: false,
     },
-    Archive { name: "trixie-backports", suites: &["trixie-backports"], security: &[] },
-    Archive { name: "sid", suites: &["sid"], security: &[] },
-    Archive { name: "bullseye", suites: &["bullseye"], security: &[] },
+    Archive {
+        name: "trixie-backports",
+        suites: &["trixie-backports"],
+        security: &[],
+        has_newest: true,
+    },
+    Archive { name: "sid", suites: &["sid"], security: &[], has_newest: true },
+    Archive { name: "bullseye", suites: &["bullseye"], security: &[], has_newest: false },
 ];
 
 /// The mirrors this machine uses.
@@ -52,7 +61,7 @@ impl Client {
     /// A client whose lists are fresh; `refresh`: however young they are. All it has is in `dir`.
     pub fn open(archive: &Archive, dir: &Path, refresh: bool) -> Result<Client> {
         let client = Client { config: dir.join("apt.conf") };
-        let dir = dir.to_str().context("the build directory's path is not UTF-8")?;
+        let dir = dir.to_str().context("the cache's path is not UTF-8")?;
         ensure!(
             Path::new(KEYRING).exists(),
             "no {KEYRING}, by which Debian's suites are checked: apt-get install \
@@ -66,19 +75,28 @@ impl Client {
         let sources = sources(archive, &mirrors()?);
         let (path, stamp) = (format!("{dir}/sources/debian.sources"), format!("{dir}/asked"));
         let same = fs::read_to_string(&path).is_ok_and(|old| old == sources);
-        if same && !refresh && is_fresh(Path::new(&stamp)) {
+        let age = age_of(Path::new(&stamp)).filter(|_| same);
+        if !refresh && age.is_some_and(|age| age < FRESH) {
             return Ok(client);
         }
         fs::write(path, sources)?;
         let updated = client.run("apt-get", ["-q", "update", "--error-on=any"], Path::new(dir));
-        updated.with_context(|| {
-            format!(
-                "cannot ask Debian's {} for its packages (a kernel that is here already needs no \
-                 asking if its series is given, such as --kernel 6.1)",
-                archive.name
-            )
-        })?;
-        fs::write(stamp, "")?;
+        match (updated, age) {
+            (Ok(_), _) => fs::write(stamp, "")?,
+            // A machine that has lost its network has what it had.
+            (Err(_), Some(age)) if !refresh => eprintln!(
+                "xtask: Debian's {} cannot be asked: its packages as of {} days ago",
+                archive.name,
+                age.as_secs() / (24 * 3600)
+            ),
+            (Err(error), _) => {
+                return Err(error.context(format!(
+                    "cannot ask Debian's {} for its packages (a kernel that is here already needs \
+                     no asking if its series is given, such as --kernel 6.1)",
+                    archive.name
+                )))
+            }
+        }
         Ok(client)
     }
 
@@ -87,6 +105,15 @@ impl Client {
         let found = self.run("apt-cache", ["search", "--names-only", pattern], Path::new("/"))?;
         let text = String::from_utf8_lossy(&found.stdout).into_owned();
         Ok(text.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
+    }
+
+    /// What a package's file must be, in hexadecimal digits.
+    pub fn sha256(&self, name: &str) -> Result<String> {
+        let shown = self.run("apt-cache", ["show", "--no-all-versions", name], Path::new("/"))?;
+        let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+        let sum = text.lines().find_map(|line| line.strip_prefix("SHA256: "));
+        let sum = sum.filter(|sum| sum.len() == 64 && sum.bytes().all(|c| c.is_ascii_hexdigit()));
+        Ok(sum.with_context(|| format!("Debian's lists have no SHA256 of {name}"))?.to_owned())
     }
 
     /// Puts a package's file into a directory.
@@ -112,7 +139,7 @@ pub fn run(command: &mut Command) -> Result<Output> {
 }
 
 /// Read after the machine's own: it keeps its proxies, but not its sources, nor what it does after
-/// an update. The sandbox's user could not write into a build directory, and need not.
+/// an update. The sandbox's user could not write into another's cache, and need not.
 fn configuration(dir: &str) -> String {
     format!(
         "#clear APT::Update::Post-Invoke;\n\
@@ -172,10 +199,10 @@ fn mirrors_among(uris: &str) -> Option<Mirrors> {
     Some(Mirrors { main: named("debian")?, security: named("debian-security") })
 }
 
-/// A clock that went back makes a list old.
-fn is_fresh(stamp: &Path) -> bool {
-    let asked = fs::metadata(stamp).and_then(|stamp| stamp.modified()).ok();
-    asked.and_then(|at| at.elapsed().ok()).is_some_and(|age| age < FRESH)
+/// How long ago lists were asked for; `None` if never. A clock that went back makes a list old.
+fn age_of(stamp: &Path) -> Option<Duration> {
+    let asked = fs::metadata(stamp).and_then(|stamp| stamp.modified()).ok()?;
+    Some(asked.elapsed().unwrap_or(FRESH))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use super::guest::Guest;
 use super::{libraries, newc::Archive, systemd};
-use crate::vm_deps;
 use anyhow::{bail, Context, Result};
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -32,10 +31,11 @@ impl Image {
     }
 }
 
-/// Writes the image for one run.
-pub fn build(guest: &Guest, cache: &Path) -> Result<Image> {
-    fs::create_dir_all(cache)?;
-    let path = cache.join(format!("{}.cpio", guest.token));
+/// Writes the image for one run; it has a name in `dir` for a moment. It is made in less time than it takes to read
+/// what goes in, so none is kept.
+pub fn build(guest: &Guest, dir: &Path) -> Result<Image> {
+    fs::create_dir_all(dir)?;
+    let path = dir.join(format!("{}.cpio", guest.token));
     let image = File::create(&path).with_context(|| format!("creating {}", path.display()))?;
     fs::remove_file(&path)?;
     let mut archive = Archive::new(BufWriter::new(image));
@@ -83,7 +83,7 @@ fn busybox() -> Result<PathBuf> {
     let found = places.iter().map(Path::new).find(|path| path.exists());
     match found {
         Some(path) if libraries::of(path)?.is_empty() => Ok(path.to_owned()),
-        _ => bail!("the guest needs a static busybox: {}", vm_deps::apt_line()),
+        _ => bail!("the guest needs a static busybox: {}", super::INSTALL),
     }
 }
 

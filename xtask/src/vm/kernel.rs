@@ -1,4 +1,7 @@
 //! Debian's kernels: which one a name stands for, and how to get its image.
+//!
+//! A kept image is in a directory named by its package and by the first half of that package's SHA-256, as Debian's
+//! signed lists have it: another content is another directory.
 
 use super::apt::{self, Archive, Client, ARCHIVES};
 use anyhow::{bail, ensure, Context, Result};
@@ -73,7 +76,8 @@ impl<'a> Wanted<'a> {
     fn may_be_in(&self, archive: &Archive) -> bool {
         match self.which {
             Which::Suite(suite) => suite == archive.name,
-            Which::Newest | Which::Series(_) => true,
+            Which::Newest => archive.has_newest,
+            Which::Series(_) => true,
         }
     }
 
@@ -89,34 +93,53 @@ pub fn find(name: &str, cache: &Path, refresh: bool) -> Result<Kernel> {
     let wanted = Wanted::parse(name)?;
     let kernels = cache.join("kernels");
     fs::create_dir_all(&kernels)?;
-    // Two of us would download into the same directory.
+    // Two of us would download the same. The lock goes with its owner, however that ends.
     let lock = File::create(cache.join("kernels.lock"))?;
     lock.lock().context("waiting for another download")?;
     if !refresh && matches!(wanted.which, Which::Series(_)) {
-        if let Some(name) = wanted.newest_of(&here(&kernels)?) {
-            return Ok(at(&kernels, &name));
+        let here = here(&kernels)?;
+        let names: Vec<String> = here.iter().map(|kernel| kernel.name.clone()).collect();
+        if let Some(name) = wanted.newest_of(&names) {
+            // The last of a name, which is the youngest.
+            if let Some(kernel) = here.into_iter().rev().find(|kernel| kernel.name == name) {
+                return Ok(kernel);
+            }
         }
     }
     let (name, client, names) = ask(&wanted, &cache.join("apt"), refresh)?;
-    if !here(&kernels)?.contains(&name) {
-        download(&name, &client, &names, &kernels)?;
+    let package = with_image(&name, &names);
+    let dir = kernels.join(format!("{name}_{}", &client.sha256(&package)?[..32]));
+    let image = dir.join("vmlinuz");
+    if !image.exists() {
+        download(&package, &name, &client, &dir)?;
     }
-    Ok(at(&kernels, &name))
+    Ok(Kernel { name, image })
 }
 
-/// The packages of kernels that are here already.
-fn here(kernels: &Path) -> Result<Vec<String>> {
-    let mut names = Vec::new();
+/// Kernels that are here already, the youngest last.
+fn here(kernels: &Path) -> Result<Vec<Kernel>> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(kernels)? {
         let entry = entry?;
-        let name = entry.file_name().into_string().ok().filter(|name| !name.ends_with(".part"));
-        names.extend(name.filter(|_| entry.path().join("vmlinuz").exists()));
+        let image = entry.path().join("vmlinuz");
+        let Ok(made) = fs::metadata(&image).and_then(|image| image.modified()) else { continue };
+        let named = entry.file_name().into_string().unwrap_or_default();
+        if let Some((name, _)) = named.rsplit_once('_') {
+            found.push((made, Kernel { name: name.to_owned(), image }));
+        }
     }
-    Ok(names)
+    found.sort_by_key(|(made, _)| *made);
+    Ok(found.into_iter().map(|(_, kernel)| kernel).collect())
 }
 
-fn at(kernels: &Path, name: &str) -> Kernel {
-    Kernel { image: kernels.join(name).join("vmlinuz"), name: name.to_owned() }
+/// The package that has the image: since 6.19 it is one of its own.
+fn with_image(name: &str, names: &[String]) -> String {
+    let own = name.replacen("linux-image-", "linux-binary-", 1);
+    if names.contains(&own) {
+        own
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Asks the suites: the package, the client that has it, and all packages that one knows.
@@ -165,39 +188,31 @@ fn version(name: &str) -> Vec<u64> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
 }
 
-/// Gets the image of the package `name` out of it, or out of the one it is split into.
-fn download(name: &str, client: &Client, names: &[String], kernels: &Path) -> Result<()> {
+/// Gets the image of the kernel `name` out of a package, into `done`.
+fn download(package: &str, name: &str, client: &Client, done: &Path) -> Result<()> {
     let release = name.strip_prefix("linux-image-").unwrap_or(name);
-    let binary = format!("linux-binary-{release}");
-    let dir = kernels.join(format!("{name}.part"));
+    // One that was cut short is begun anew; nobody else is at it.
+    let dir = done.with_file_name("part");
     if dir.exists() {
         fs::remove_dir_all(&dir)?;
     }
-    fs::create_dir_all(&dir)?;
-    // Since 6.19 the image is in a package of its own.
-    let packages = [binary.as_str(), name];
-    let packages = packages.iter().filter(|package| names.iter().any(|known| known == *package));
-    for package in packages.clone() {
-        eprintln!("xtask: downloading {package}");
-        client.download(package, &dir)?;
-    }
+    fs::create_dir_all(dir.join("package"))?;
+    eprintln!("xtask: downloading {package}");
+    client.download(package, &dir.join("package"))?;
     let root = dir.join("root");
-    for entry in fs::read_dir(&dir)? {
-        let package = entry?.path();
-        apt::run(Command::new("dpkg").arg("-x").arg(package).arg(&root))?;
+    for entry in fs::read_dir(dir.join("package"))? {
+        apt::run(Command::new("dpkg").arg("-x").arg(entry?.path()).arg(&root))?;
     }
     let places = [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")];
     let image = places.iter().map(|place| root.join(place)).find(|path| path.exists());
     let image = image.with_context(|| {
         format!(
-            "no image in {}: looked for {} (Debian may have moved it again)",
-            packages.copied().collect::<Vec<_>>().join(" and "),
+            "no image in {package}: looked for {} (Debian may have moved it again)",
             places.join(" and ")
         )
     })?;
     // Put there last, so that a download cut short is never taken for a kernel.
-    let done = kernels.join(name);
-    fs::create_dir_all(&done)?;
+    fs::create_dir_all(done)?;
     fs::rename(image, done.join("vmlinuz"))?;
     fs::remove_dir_all(dir)?;
     Ok(())
@@ -223,6 +238,29 @@ mod tests {
         assert_eq!(newest("6.12").as_deref(), Some("linux-image-6.12.107+deb12-cloud-amd64"));
         assert_eq!(newest("6.12-rt").as_deref(), Some("linux-image-6.12.107+deb12-rt-amd64"));
         assert_eq!(newest("newest").as_deref(), Some("linux-image-6.12.107+deb12-cloud-amd64"));
+    }
+
+    #[test]
+    fn the_image_may_be_in_a_package_of_its_own() {
+        let names = ["linux-image-7.3.4-cloud-amd64", "linux-binary-7.3.4-cloud-amd64"];
+        let [name, own] = names;
+        assert_eq!(with_image(name, &names.map(String::from)), own);
+        assert_eq!(with_image(name, &[name.to_owned()]), name);
+    }
+
+    #[test]
+    fn what_is_here_has_its_name_from_its_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        for kept in
+            ["linux-image-6.1.0-9-cloud-amd64_ab", "part", "linux-image-6.1.0-8-cloud-amd64"]
+        {
+            fs::create_dir(dir.path().join(kept)).unwrap();
+            fs::write(dir.path().join(kept).join("vmlinuz"), "").unwrap();
+        }
+        fs::create_dir(dir.path().join("linux-image-6.1.0-7-cloud-amd64_cd")).unwrap();
+        let found = here(dir.path()).unwrap();
+        let found: Vec<&str> = found.iter().map(|kernel| kernel.name.as_str()).collect();
+        assert_eq!(found, ["linux-image-6.1.0-9-cloud-amd64"]);
     }
 
     #[test]

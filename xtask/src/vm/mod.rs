@@ -5,6 +5,7 @@
 //! run; nothing is installed, nothing needs root, and the guest has no network and no disk.
 
 mod apt;
+mod cache;
 mod guest;
 mod initramfs;
 mod kernel;
@@ -14,7 +15,7 @@ mod qemu;
 mod systemd;
 
 use anyhow::{ensure, Context, Result};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub const EXIT_TIMEOUT: u8 = 124;
 pub const EXIT_NOT_STARTED: u8 = 125;
 /// The machine ended without saying how the program ended: a panic, or out of memory.
 pub const EXIT_GUEST_DIED: u8 = 126;
+
+/// What installs all that a machine is made of.
+const INSTALL: &str = "run as root: scripts/deps.sh kernels";
 
 /// What `--kernel all` stands for: all on which the ledger can work.
 const ALL: [&str; 6] = ["6.1", "6.1-rt", "6.12", "6.12-rt", "sid", "newest"];
@@ -74,12 +78,36 @@ pub struct Args {
     command: Vec<String>,
 }
 
+/// Have the emulator and kernels here, as `vm --kernel` takes them, and say which they are.
+///
+/// So what is missing ends a run of many machines before the first one.
+#[derive(clap::Args)]
+pub struct KernelsArgs {
+    /// Ask Debian for newer ones instead of using those already here.
+    #[arg(long)]
+    refresh: bool,
+    /// As `--kernel` of `vm` takes them.
+    #[arg(required = true)]
+    kernels: Vec<String>,
+}
+
+/// Gets every kernel asked for.
+pub fn get_kernels(args: &KernelsArgs) -> Result<ExitCode> {
+    qemu::check_installed()?;
+    let cache = cache::dir()?;
+    for name in &args.kernels {
+        let kernel = kernel::find(name, &cache, args.refresh);
+        println!("{name}: {}", kernel.with_context(|| format!("kernel {name}"))?.name);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Runs the program on every kernel asked for.
 pub fn run(args: &Args) -> Result<ExitCode> {
     let Args { cpus, nodes, .. } = args;
     ensure!(cpus % nodes == 0, "{cpus} CPUs cannot be shared out alike among {nodes} nodes");
-    let cache = cache_dir();
     qemu::check_installed()?;
+    let cache = cache::dir()?;
     let names: Vec<&str> = if args.kernel == "all" { ALL.to_vec() } else { vec![&args.kernel] };
     let mut status = 0;
     for one in names {
@@ -93,7 +121,7 @@ fn run_on(name: &str, args: &Args, cache: &Path) -> Result<u8> {
     let kernel = kernel::find(name, cache, args.refresh)?;
     let guest = guest::Guest::new(&args.command, &args.files, &args.env)?;
     let guest = guest::Guest { systemd: args.systemd, ..guest };
-    let initrd = initramfs::build(&guest, cache)?;
+    let initrd = initramfs::build(&guest, &crate::target_dir().join("vm"))?;
     let machine = qemu::Machine {
         kernel: &kernel.image,
         initrd: &initrd.path(),
@@ -105,9 +133,4 @@ fn run_on(name: &str, args: &Args, cache: &Path) -> Result<u8> {
     let run = machine.run(&guest.token)?;
     eprintln!("xtask: {}: {}", kernel.name, run.describe(args.timeout));
     Ok(run.exit_code())
-}
-
-/// Where kernels and initramfs images are kept: the workspace's own target directory.
-fn cache_dir() -> PathBuf {
-    crate::target_dir().join("vm")
 }

@@ -43,7 +43,7 @@ pub const USER_UNITS: [(&str, &str); 3] = [
 pub fn files() -> Result<Vec<&'static Path>> {
     let files: Vec<&Path> = FILES.iter().map(Path::new).collect();
     for file in &files {
-        ensure!(file.exists(), "{} is missing: {}", file.display(), crate::vm_deps::apt_line());
+        ensure!(file.exists(), "{} is missing: {}", file.display(), super::INSTALL);
     }
     Ok(files)
 }

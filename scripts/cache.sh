@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Prints the directory that keeps what was downloaded or made of downloads, outside the clone, and makes it.
+#
+#   cache.sh PART    PART of ${EXACTOP_CACHE:-${XDG_CACHE_HOME:-~/.cache}/exactop}; or of target/cache, which
+#                    is said, if that one cannot be made or is not ours alone
+#
+# What is kept is named by what went into it. Who puts something there writes it under another name, and
+# renames it: two runs at once find a whole one, or none.
+#
+# Root unpacks and boots what is found there. So nobody else may write to it, nor put another directory in
+# its place: it is ours, mode 0700, and every directory above it is root's or ours and nobody else's to write
+# (or like /tmp, where nobody renames what is others').
+set -euo pipefail
+part=${1:?exactop: cache.sh PART}
+[[ $part =~ ^[a-z]+$ ]] || { echo "exactop: cache.sh: '$part' is no name of a part" >&2; exit 2; }
+
+# Why a directory cannot be trusted; nothing if it can.
+distrusted() {
+    local above owner mode rights
+    read -r owner mode < <(stat -c '%u %a' "$1")
+    ((owner == EUID)) || { echo "it belongs to uid $owner"; return; }
+    [[ $mode == 700 ]] || { echo "its mode is $mode, not 700"; return; }
+    above=$1
+    while [[ $above != / ]]; do
+        above=$(dirname "$above")
+        read -r owner mode < <(stat -c '%u %a' "$above")
+        rights=$((8#$mode))
+        ((owner == EUID || owner == 0)) || { echo "$above belongs to uid $owner"; return; }
+        (((rights & 8#022) == 0 || (rights & 8#1000) != 0)) ||
+            { echo "others may write to $above"; return; }
+    done
+}
+
+# Makes a directory and prints it without links, or says why not.
+made() {
+    local real why
+    # One that two make at once is there for both.
+    (umask 077 && mkdir -p "$(dirname "$1")" 2>/dev/null) || true
+    mkdir -m 700 "$1" 2>/dev/null || true
+    [[ ! -L $1 ]] || { echo "it is a link" >&2; return 1; }
+    real=$(cd "$1" 2>/dev/null && pwd -P) || { echo "it cannot be made" >&2; return 1; }
+    why=$(distrusted "$real")
+    [[ -z $why ]] || { echo "$why" >&2; return 1; }
+    [[ -w $real ]] || { echo "it cannot be written to" >&2; return 1; }
+    echo "$real"
+}
+
+wanted=${EXACTOP_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/exactop}
+why="it is not an absolute path"
+if [[ $wanted != /* ]] || ! { why=$(made "$wanted" 2>&1) && wanted=$why; }; then
+    echo "exactop: $wanted keeps nothing: $why: target/cache does" >&2
+    wanted=${CARGO_TARGET_DIR:-$(dirname "$0")/../target}/cache
+    mkdir -p "$wanted"
+    wanted=$(cd "$wanted" && pwd -P)
+fi
+# Ours alone, as its parent is.
+mkdir -p "$wanted/$part"
+echo "$wanted/$part"
