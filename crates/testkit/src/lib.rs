@@ -7,6 +7,7 @@ mod on_request;
 mod population;
 mod prometheus;
 pub mod samples;
+pub mod wait;
 
 pub use feed::{arranged, details, frame, window, Details, Made};
 pub use machine::{snapshot, T0, WINDOW};
