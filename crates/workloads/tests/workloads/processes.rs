@@ -1,6 +1,7 @@
 //! The loads that are made of processes.
 
-use crate::{comes_true, ends, grows};
+use crate::{ends, grows};
+use exactop_testkit::wait::until;
 use exactop_workloads::procs::{group_members, stat_field};
 use exactop_workloads::workloads::{
     AutoReaped, ExecThreads, ForkStorm, Sleepers, StopContinue, Tickers,
@@ -24,7 +25,7 @@ fn fork_storm() {
 fn exec_threads() {
     let load = ExecThreads::start(3).unwrap();
     grows("execs", || load.execs().unwrap());
-    comes_true("every process execs", || load.execs().unwrap() > 100);
+    until("every process execs", || load.execs().unwrap() > 100);
     for pid in load.pids() {
         assert!(stat_field(pid, 4).is_some(), "{pid} ended");
     }
@@ -37,8 +38,8 @@ fn stop_continue() {
     grows("stops", || load.stops().unwrap());
     for pid in load.pids() {
         let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        comes_true("a stopped process", || state().contains(") T "));
-        comes_true("a running process", || state().contains(") R "));
+        until("a stopped process", || state().contains(") T "));
+        until("a running process", || state().contains(") R "));
     }
     ends(load, StopContinue::pid);
 }

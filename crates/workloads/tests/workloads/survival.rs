@@ -1,6 +1,6 @@
 //! What happens to a load when the program that started it can't drop it.
 
-use crate::comes_true;
+use exactop_testkit::wait::until;
 use exactop_workloads::procs::group_members;
 use exactop_workloads::workloads::{ExecThreads, ForkStorm, Sleepers, StopContinue};
 use std::io::{BufRead, BufReader};
@@ -30,7 +30,7 @@ fn loads_end_when_their_program_is_killed() {
     victim.kill().unwrap();
     victim.wait().unwrap();
     for group in groups {
-        comes_true("the load ends", || group_members(group).is_empty());
+        until("the load ends", || group_members(group).is_empty());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The loads that are made of threads of one process.
 
-use crate::{comes_true, ends, grows};
+use crate::{ends, grows};
+use exactop_testkit::wait::until;
 use exactop_workloads::herd::Wake;
 use exactop_workloads::procs::thread_count;
 use exactop_workloads::workloads::{ExitingThreads, Herd, PipePingPong, SignalStorm, Spin};
@@ -56,7 +57,7 @@ fn exiting_threads() {
     let totals = load.stop().unwrap();
     assert!(totals.cpu_ns >= totals.threads * 1_000_000);
     // A joined thread may still be on its way out.
-    comes_true("threads to be gone", || thread_count(load.pid()) == Some(1));
+    until("threads to be gone", || thread_count(load.pid()) == Some(1));
     assert_eq!(load.totals().unwrap(), totals);
     ends(load, ExitingThreads::pid);
 }
@@ -78,7 +79,7 @@ fn herd_woken_one_by_one() {
     let load = Herd::start(50, Wake::One, 2000.0).unwrap();
     assert_eq!(thread_count(load.pid()), Some(52));
     grows("connections", || load.totals().unwrap().connected);
-    comes_true("all that was accepted to be served", || {
+    until("all that was accepted to be served", || {
         let totals = load.totals().unwrap();
         totals.served == totals.accepted
     });
@@ -93,7 +94,7 @@ fn herd_woken_one_by_one() {
 fn herd_woken_all_together() {
     let load = Herd::start(50, Wake::All, 200.0).unwrap();
     grows("connections", || load.totals().unwrap().connected);
-    comes_true("most wake-ups to be for nothing", || {
+    until("most wake-ups to be for nothing", || {
         let totals = load.totals().unwrap();
         totals.wakeups > 5 * totals.accepted && totals.futile > totals.wakeups / 2
     });
