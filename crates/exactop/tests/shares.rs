@@ -104,41 +104,6 @@ fn is_about((share, others): Seen, expected: f64, within: f64) {
     });
 }
 
-#[test]
-fn a_level_of_niceness_is_worth_a_quarter() {
-    let Some(_alone) = alone() else { return };
-    // Weights 1024 : 820 and 1277 : 1024 (sched_prio_to_weight of kernel/sched/core.c).
-    is_about(share(&["--nice", "0"], &["--nice", "1"], "4"), 55.53, 1.0);
-    is_about(share(&["--nice", "-1"], &["--nice", "0"], "4"), 55.50, 1.0);
-}
-
-#[test]
-fn the_ends_of_niceness_are_all_and_nothing() {
-    let Some(_alone) = alone() else { return };
-    // The least turn of the other one, a tick or two, is a thousandth of some seconds.
-    let (share, others) = share(&["--nice", "-20"], &["--nice", "19"], "12");
-    measured(others, || assert!(share >= 99.9, "{share:.3} %"));
-}
-
-#[test]
-fn a_weight_of_500_beside_100_is_five_sixths() {
-    let Some(_alone) = alone() else { return };
-    is_about(share(&["--weight", "500"], &["--weight", "100"], "4"), 83.33, 1.0);
-}
-
-#[test]
-fn a_quota_of_four_tenths_is_four_tenths() {
-    let Some(_alone) = alone() else { return };
-    let spinner = Spinner::start(&["--max", "40%"]);
-    let window = window("5");
-    let share = 100.0 * run_ns(&window, &spinner) / length_ns(&window);
-    let others = others_pct(&window, &[&spinner]);
-    println!("{share:.2} % of a CPU; others had {others:.1} %");
-    // Emulated CPUs stand still at times with a slice of the quota that nobody uses up.
-    let emulated = std::env::var_os("EXACTOP_TEST_EMULATED").is_some();
-    is_about((share, others), 40.0, if emulated { 2.5 } else { 1.0 });
-}
-
 /// CPU time of a process's threads so far (/proc/PID/task/TID/schedstat, proc(5)), seconds.
 fn ran(pid: u32) -> f64 {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
@@ -171,42 +136,83 @@ fn next_period(pid: u32) -> Option<(Instant, f64)> {
     }
 }
 
-#[test]
-fn a_period_of_a_second_gives_its_quota_each_time() {
-    let Some(_alone) = alone() else { return };
-    let spinner = Spinner::start(&["--max", "400000/1000000"]);
-    let (start, busy, had) = (Instant::now(), busy_s(), ran(spinner.pid));
-    // From the start of one period to the start of another, so that no part of one counts.
-    let starts: Option<Vec<_>> = (0..=10).map(|_| next_period(spinner.pid)).collect();
-    let others_s = busy_s() - busy - (ran(spinner.pid) - had);
-    let others = 100.0 * others_s / start.elapsed().as_secs_f64();
-    measured(others, || assert!(starts.is_some(), "it is not throttled each time"));
-    let Some([(began, first), .., (ended, last)]) = starts.as_deref() else { return };
-    let share = 100.0 * (last - first) / (*ended - *began).as_secs_f64();
-    println!("{share:.2} % of a CPU in ten periods; others had {others:.1} %");
-    is_about((share, others), 40.0, 1.0);
-}
+/// Each says what somebody gets of a CPU: beside others' work it would be another share.
+mod alone {
+    use super::*;
 
-#[test]
-fn niceness_above_nought_lands_under_ni() {
-    let Some(_alone) = alone() else { return };
-    let cpu = cpu();
-    for (nice, is_nice) in [("-20", false), ("-1", false), ("0", false), ("1", true), ("19", true)]
-    {
-        let spinner = Spinner::start(&["--nice", nice, "--cpus", &cpu]);
-        let window = window("2");
-        let cpus = window["cpus"].as_array().expect("CPUs");
-        let of = cpus
-            .iter()
-            .find(|of| of["cpu"] == cpu.parse::<u64>().expect("a number"))
-            .expect("the CPU");
-        let ticks = |kind: &str| of["ticks"][kind].as_f64().expect("ticks");
-        let (user, ni) = (ticks("user"), ticks("nice"));
-        let said = format!("niceness {nice}: us {user}, ni {ni}");
-        println!("{said}");
-        let (more, less) = if is_nice { (ni, user) } else { (user, ni) };
-        measured(others_pct(&window, &[&spinner]), || {
-            assert!(more > 100.0 && less < 0.1 * more, "{said}");
-        });
+    #[test]
+    fn a_level_of_niceness_is_worth_a_quarter() {
+        let Some(_alone) = alone() else { return };
+        // Weights 1024 : 820 and 1277 : 1024 (sched_prio_to_weight of kernel/sched/core.c).
+        is_about(share(&["--nice", "0"], &["--nice", "1"], "4"), 55.53, 1.0);
+        is_about(share(&["--nice", "-1"], &["--nice", "0"], "4"), 55.50, 1.0);
+    }
+
+    #[test]
+    fn the_ends_of_niceness_are_all_and_nothing() {
+        let Some(_alone) = alone() else { return };
+        // The least turn of the other one, a tick or two, is a thousandth of some seconds.
+        let (share, others) = share(&["--nice", "-20"], &["--nice", "19"], "12");
+        measured(others, || assert!(share >= 99.9, "{share:.3} %"));
+    }
+
+    #[test]
+    fn a_weight_of_500_beside_100_is_five_sixths() {
+        let Some(_alone) = alone() else { return };
+        is_about(share(&["--weight", "500"], &["--weight", "100"], "4"), 83.33, 1.0);
+    }
+
+    #[test]
+    fn a_quota_of_four_tenths_is_four_tenths() {
+        let Some(_alone) = alone() else { return };
+        let spinner = Spinner::start(&["--max", "40%"]);
+        let window = window("5");
+        let share = 100.0 * run_ns(&window, &spinner) / length_ns(&window);
+        let others = others_pct(&window, &[&spinner]);
+        println!("{share:.2} % of a CPU; others had {others:.1} %");
+        // Emulated CPUs stand still at times with a slice of the quota that nobody uses up.
+        let emulated = std::env::var_os("EXACTOP_TEST_EMULATED").is_some();
+        is_about((share, others), 40.0, if emulated { 2.5 } else { 1.0 });
+    }
+
+    #[test]
+    fn a_period_of_a_second_gives_its_quota_each_time() {
+        let Some(_alone) = alone() else { return };
+        let spinner = Spinner::start(&["--max", "400000/1000000"]);
+        let (start, busy, had) = (Instant::now(), busy_s(), ran(spinner.pid));
+        // From the start of one period to the start of another, so that no part of one counts.
+        let starts: Option<Vec<_>> = (0..=10).map(|_| next_period(spinner.pid)).collect();
+        let others_s = busy_s() - busy - (ran(spinner.pid) - had);
+        let others = 100.0 * others_s / start.elapsed().as_secs_f64();
+        measured(others, || assert!(starts.is_some(), "it is not throttled each time"));
+        let Some([(began, first), .., (ended, last)]) = starts.as_deref() else { return };
+        let share = 100.0 * (last - first) / (*ended - *began).as_secs_f64();
+        println!("{share:.2} % of a CPU in ten periods; others had {others:.1} %");
+        is_about((share, others), 40.0, 1.0);
+    }
+
+    #[test]
+    fn niceness_above_nought_lands_under_ni() {
+        let Some(_alone) = alone() else { return };
+        let cpu = cpu();
+        for (nice, is_nice) in
+            [("-20", false), ("-1", false), ("0", false), ("1", true), ("19", true)]
+        {
+            let spinner = Spinner::start(&["--nice", nice, "--cpus", &cpu]);
+            let window = window("2");
+            let cpus = window["cpus"].as_array().expect("CPUs");
+            let of = cpus
+                .iter()
+                .find(|of| of["cpu"] == cpu.parse::<u64>().expect("a number"))
+                .expect("the CPU");
+            let ticks = |kind: &str| of["ticks"][kind].as_f64().expect("ticks");
+            let (user, ni) = (ticks("user"), ticks("nice"));
+            let said = format!("niceness {nice}: us {user}, ni {ni}");
+            println!("{said}");
+            let (more, less) = if is_nice { (ni, user) } else { (user, ni) };
+            measured(others_pct(&window, &[&spinner]), || {
+                assert!(more > 100.0 && less < 0.1 * more, "{said}");
+            });
+        }
     }
 }

@@ -129,12 +129,12 @@ fn how_many(variable: &str, otherwise: u64) -> u64 {
     }
 }
 
-/// With nothing else to do, every window. Of tasks that were put on a CPU between a window's end and
+/// Whatever else the machine does, every window. Of tasks that were put on a CPU between a window's end and
 /// the reading nothing can be said, nor of one of which a window told that something was missed or
 /// set right. Of the others the figures are printed, and asserted with a margin that no machine uses
 /// up: a hypervisor may take a CPU while a task is moved from one to another.
 #[test]
-fn on_an_idle_machine_nobodys_wait_is_off_without_being_told() {
+fn nobodys_wait_is_off_without_being_told() {
     let Some(_machine) = crate::machine() else { return };
     if crate::emulated() {
         eprintln!("left out: emulated");
@@ -146,18 +146,15 @@ fn on_an_idle_machine_nobodys_wait_is_off_without_being_told() {
     let mut beside = Beside::default();
     let all: Vec<Apart> = (0..windows).flat_map(|_| beside.look(&books.window(length))).collect();
     let told = all.iter().filter(|apart| apart.told).count();
-    let measured: Vec<&Apart> =
-        all.iter().filter(|apart| !apart.told && apart.same_instant).collect();
+    let measured: Vec<&Apart> = all.iter().filter(|apart| !apart.told).collect();
     let off = measured.iter().filter(|apart| apart.apart_ns >= 1_000_000).count();
     let worst = measured.iter().max_by_key(|apart| apart.apart_ns);
     println!(
         "{windows} windows of {length:?}: {} compared; {told} in windows that told of something, \
-         {} of the others not put on a CPU until they were read, {off} of these off by 1 ms or \
-         more; the largest: {worst:?}",
+         of the {} others {off} off by 1 ms or more; the largest: {worst:?}",
         all.len(),
         measured.len(),
     );
-    assert!(!all.is_empty(), "somebody always runs");
     let faults = beside_schedstat::faults(&all);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     if measured.len() < 50 {

@@ -3,8 +3,10 @@
 //!
 //! The file is read some time after the window's end, and knows a wait only when it is over. So
 //! figures are compared from one window's end to a later one at which the task was neither waiting
-//! nor seen for the first time, and what the reading came late by is allowed for; whether the task
-//! was put on a CPU meanwhile, the file's own count of that tells. Where something of
+//! nor seen for the first time, nor was put on a CPU between the end and the reading, which the file's own
+//! count of that tells: how much more it has than ours is the same each time, nothing for who was born under the
+//! ledger, and what a task was found with for the others. One that was has a wait in the file that ours has not,
+//! as long as it may be on a busy machine, and longer where the kernel counts sleep as a wait. Where something of
 //! that very task was missed or set right in between, the window has told that its figures may be
 //! off; and of everyone's, where the window is inexact.
 //!
@@ -23,8 +25,6 @@ use std::fs;
 struct Base {
     ours_ns: u64,
     theirs_ns: u64,
-    /// Theirs less ours: what came between a window's end and the reading changes it.
-    dispatches_apart: u64,
     late_ns: u64,
     told_apart_ns: i64,
     at_ns: u64,
@@ -42,8 +42,6 @@ pub struct Apart {
     pub apart_ns: u64,
     /// By how much the two readings came after their windows' ends.
     pub late_ns: u64,
-    /// Nobody put it on a CPU between the windows' ends and the readings: lateness changed nothing.
-    pub same_instant: bool,
     /// From the window's end from which on it was compared.
     pub over_ns: u64,
     /// The windows in between told that something of it was missed or set right.
@@ -51,17 +49,23 @@ pub struct Apart {
 }
 
 impl Apart {
-    /// More than the reading was late by, and than a busy machine may make of it; and no window told.
-    /// Of who came onto a CPU as often after the one end as after the other, that is what moves from
-    /// one run queue to another leave out.
+    /// More than the reading was late by, and than moves from one run queue to another leave out; and no
+    /// window told.
     fn is_far_and_untold(&self) -> bool {
-        let at_most_ns = match self.same_instant {
-            true => self.late_ns + 1_000_000 + self.over_ns / 20,
-            false => self.late_ns + self.over_ns / 10 + 50_000_000,
-        };
+        let at_most_ns = self.late_ns + 1_000_000 + self.over_ns / 20;
         !self.told && self.apart_ns > at_most_ns
     }
 }
+
+/// By how much the file's count of times on a CPU was ahead of ours: the least so far, and in how many looks.
+#[derive(Clone, Copy)]
+struct Ahead {
+    least: u64,
+    looks: u32,
+}
+
+/// So many looks at who was found there, until one of them surely came before it was put on a CPU again.
+const SURE: u32 = 5;
 
 /// More tasks than these are not read in one window: it would take longer than the window.
 const MANY: usize = 1_000;
@@ -70,6 +74,9 @@ const MANY: usize = 1_000;
 #[derive(Default)]
 pub struct Beside {
     bases: HashMap<AccountId, Base>,
+    ahead: HashMap<AccountId, Ahead>,
+    /// When the first window began; who has an account from later on was born then.
+    began_ns: Option<u64>,
     /// When the last window ended that told something of a task, and of everyone.
     told_ns: HashMap<AccountId, u64>,
     told_of_all_ns: u64,
@@ -78,6 +85,7 @@ pub struct Beside {
 impl Beside {
     /// Reads the file of everyone in a window that ended just now, and compares.
     pub fn look(&mut self, window: &Window) -> Vec<Apart> {
+        self.began_ns.get_or_insert(window.t0_ns);
         if window.errors.inexact() > 0 {
             self.told_of_all_ns = window.t1_ns;
         }
@@ -98,19 +106,38 @@ impl Beside {
         own_ns.unwrap_or(0).max(self.told_of_all_ns)
     }
 
+    /// Whether nobody put it on a CPU between the window's end and the reading.
+    fn is_of_the_end(&mut self, task: &TaskDelta, ahead: u64) -> bool {
+        let (account, since_ns) = (task.sample.account, task.sample.since_ns);
+        if self.began_ns.is_some_and(|began_ns| since_ns > began_ns) {
+            return ahead == 0;
+        }
+        let known = self.ahead.entry(account).or_insert(Ahead { least: ahead, looks: 0 });
+        if ahead < known.least {
+            // What was taken for the end was later.
+            known.least = ahead;
+            self.bases.remove(&account);
+        }
+        known.looks += 1;
+        ahead == known.least && known.looks >= SURE
+    }
+
     fn task(&mut self, window: &Window, task: &TaskDelta) -> Option<Apart> {
         let (key, counters) = (task.sample.key, &task.sample.counters);
         let ours_ns = counters.get(Counter::LatNs)? + counters.get(Counter::ThrottleNs)?;
         let (theirs_ns, dispatches) = schedstat(key.tgid, key.tid)?;
         let ours = counters.get(Counter::Dispatches)?;
-        let dispatches_apart = dispatches.wrapping_sub(ours);
+        let ahead = dispatches.checked_sub(ours)?;
         let late_ns = now_ns() - window.t1_ns;
         if ours == 0 || task.sample.state == MicroState::Zombie || is_waiting(task.sample.state) {
             return None;
         }
+        if !self.is_of_the_end(task, ahead) {
+            return None;
+        }
         let audit = task.sample.audit.lat;
         let (told_apart_ns, at_ns) = (audit.bias_ns.wrapping_add(audit.error_ns), window.t1_ns);
-        let now = Base { ours_ns, theirs_ns, dispatches_apart, late_ns, told_apart_ns, at_ns };
+        let now = Base { ours_ns, theirs_ns, late_ns, told_apart_ns, at_ns };
         let then = self.bases.insert(task.sample.account, now)?;
         // Neither runs backwards; an exec by another thread gives the account another file.
         let ours_ns = ours_ns.checked_sub(then.ours_ns)?;
@@ -124,7 +151,6 @@ impl Beside {
             theirs_ns,
             apart_ns,
             late_ns: late_ns + then.late_ns,
-            same_instant: dispatches_apart == then.dispatches_apart,
             over_ns: at_ns - then.at_ns,
             told: self.told_ns(task.sample.account) > then.at_ns,
         })

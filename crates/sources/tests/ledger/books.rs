@@ -5,6 +5,7 @@ use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{Book, Counter, ErrorKind, Frame, FrameOptions, MicroState, Row, Still};
 use exactop_sources::ledger::{Ledger, Options};
 use exactop_sources::{Request, Source};
+use std::cell::Cell;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ pub struct Books {
     pub ledger: Ledger,
     pub book: Book,
     request: Request,
-    may_be_late: usize,
+    may_be_late: Cell<usize>,
     /// Everyone's waits against another count, in every window: not where events are lost or an end is late on
     /// purpose, or an emulated CPU is held up between the window's end and the reading.
     beside: Option<Beside>,
@@ -32,7 +33,7 @@ impl Books {
                 panic!("{error} (EXACTOP_NO_LEDGER_TESTS=1 leaves the ledger's tests out)")
             });
         // Each late end is told in the two windows that it parts.
-        let may_be_late = if crate::emulated() { 20 } else { 4 };
+        let may_be_late = Cell::new(if crate::emulated() { 20 } else { 4 });
         let book = Book::new();
         let is_whole = options.lose.is_none() && options.late.is_none();
         let beside = (is_whole && !crate::emulated()).then(Beside::default);
@@ -60,13 +61,21 @@ impl Books {
 
     /// Closes the window.
     pub fn close(&mut self) -> Option<Window> {
+        let window = self.end()?;
+        self.hold_beside(&window);
+        Some(window)
+    }
+
+    fn end(&mut self) -> Option<Window> {
         let snapshot = self.ledger.snapshot(&self.request).expect("a snapshot");
-        let window = self.book.advance(snapshot)?;
+        self.book.advance(snapshot)
+    }
+
+    fn hold_beside(&mut self, window: &Window) {
         if let Some(beside) = &mut self.beside {
-            let faults = beside_schedstat::faults(&beside.look(&window));
+            let faults = beside_schedstat::faults(&beside.look(window));
             assert!(faults.is_empty(), "{}", faults.join("\n"));
         }
-        Some(window)
     }
 
     /// A window of about this length. One whose beginning or end was published late, because the hypervisor
@@ -75,12 +84,52 @@ impl Books {
         loop {
             sleep(length);
             let window = self.close().expect("a window is open");
-            if self.may_be_late == 0 || window.errors.get(ErrorKind::Late) == 0 {
+            if !self.is_forgiven(&window) {
                 return window;
             }
-            println!("a window was published late and is taken again");
-            self.may_be_late -= 1;
         }
+    }
+
+    /// Whether a window was published late and says so itself, a few times: then nothing else is asked of it.
+    fn is_forgiven(&self, window: &Window) -> bool {
+        let left = self.may_be_late.get();
+        let is_late = left > 0 && window.errors.get(ErrorKind::Late) > 0;
+        if is_late {
+            println!("a window was published late");
+            self.may_be_late.set(left - 1);
+        }
+        is_late
+    }
+
+    /// A window of about this length between looks at a figure that the kernel counts: one just before and
+    /// one just after each end. So what it counted in the window is at least what came between the looks
+    /// inside it, and at most what came between those around it, however long a look had to wait.
+    pub fn between<T>(&mut self, length: Duration, look: impl Fn() -> T) -> (Window, Looks<T>) {
+        loop {
+            let before = look();
+            let first = self.end().expect("a window is open");
+            let begun = look();
+            self.hold_beside(&first);
+            sleep(length);
+            let ending = look();
+            let window = self.end().expect("a window is open");
+            let looks = Looks { before, begun, ending, after: look() };
+            self.hold_beside(&window);
+            if !self.is_forgiven(&window) {
+                return (window, looks);
+            }
+        }
+    }
+
+    /// Closes short windows until one shows something, however long a busy machine takes for it. None is left
+    /// out, so that `look` can sum up what is told but once.
+    #[track_caller]
+    pub fn find<T>(&mut self, what: &str, mut look: impl FnMut(&Books, Window) -> Option<T>) -> T {
+        exactop_testkit::wait::find(what, || {
+            sleep(Duration::from_millis(50));
+            let window = self.close().expect("a window is open");
+            look(self, window)
+        })
     }
 
     /// Arranged as threads, sleepers too.
@@ -95,8 +144,11 @@ impl Books {
         Frame::new(window, &self.book, &options)
     }
 
-    /// Everything that is wrong with a window; empty when the books close.
+    /// Everything that is wrong with a window; empty when the books close, or it says that it is late.
     pub fn faults(&self, window: &Window) -> Vec<String> {
+        if self.is_forgiven(window) {
+            return Vec::new();
+        }
         let mut faults = Vec::new();
         let frame = self.threads(window);
         if frame.books.residual_ns != 0 {
@@ -124,6 +176,26 @@ impl Books {
         all.filter(|a| !changed.contains(a))
             .filter_map(|a| self.book.still(a, window.t0_ns))
             .collect()
+    }
+}
+
+/// Looks at a figure around and inside a window.
+pub struct Looks<T> {
+    pub before: T,
+    pub begun: T,
+    pub ending: T,
+    pub after: T,
+}
+
+impl Looks<u64> {
+    /// What came inside the window for certain.
+    pub fn at_least(&self) -> u64 {
+        self.ending - self.begun
+    }
+
+    /// What came inside it at most.
+    pub fn at_most(&self) -> u64 {
+        self.after - self.before
     }
 }
 

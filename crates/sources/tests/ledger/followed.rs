@@ -44,18 +44,17 @@ impl Drop for Parent {
 /// How many exited in each of these trees: until so many did in all, and a little longer.
 fn exited(books: &mut Books, trees: [u32; 3], until: u64) -> [u64; 3] {
     let mut all = [0; 3];
-    let mut left = 100;
-    while left > 0 {
-        let window = books.window(Duration::from_millis(100));
+    let mut more = 3;
+    books.find("all children to end", |_, window| {
         for (sum, tree) in all.iter_mut().zip(trees) {
             let of = window.exited.iter().filter(|group| group.sample.tree == tree);
             *sum += of.map(|group| group.processes).sum::<u64>();
         }
-        left -= 1;
         if all.iter().sum::<u64>() >= until {
-            left = left.min(3);
+            more -= 1;
         }
-    }
+        (more == 0).then_some(())
+    });
     all
 }
 

@@ -58,15 +58,23 @@ fn too_few_groups_cost_names_not_time() {
 fn groups_are_given_back() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options { groups: 64, ..Options::default() });
-    for n in 0..100 {
+    // Twice as many and more. Others' exits need groups, too, and may leave none for one of ours now and then.
+    const NAMES: u64 = 160;
+    let mut grouped = 0;
+    for n in 0..NAMES {
         // Another name, another group.
         let name = format!("ex{n}");
-        let script = format!("printf {name} > /proc/self/comm; exit 0");
+        let script = format!("printf {name} > /proc/$$/comm; exit 0");
         assert!(Command::new("/bin/sh").args(["-c", &script]).status().expect("sh").success());
-        let window = books.window(Duration::from_millis(5));
-        let faults = books.faults(&window);
-        assert!(faults.is_empty(), "{faults:?}");
+        std::thread::sleep(Duration::from_millis(5));
+        let window = books.close().expect("a window is open");
+        let ours = window.exited.iter().filter(|e| e.sample.comm.bytes().starts_with(b"ex"));
+        grouped += ours.map(|e| e.processes).sum::<u64>();
     }
-    let window = books.close().expect("a window");
-    assert_eq!(window.end.errors.get(ErrorKind::NoGroup), 0, "64 groups served 100 names");
+    let window = books.close().expect("a window is open");
+    let ours = window.exited.iter().filter(|e| e.sample.comm.bytes().starts_with(b"ex"));
+    grouped += ours.map(|e| e.processes).sum::<u64>();
+    let without = window.end.errors.get(ErrorKind::NoGroup);
+    println!("{grouped} of {NAMES} in groups, {without} of everyone's without");
+    assert!(grouped > NAMES / 2, "64 groups served {grouped} of {NAMES} names");
 }

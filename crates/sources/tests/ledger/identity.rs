@@ -3,6 +3,7 @@
 use crate::books::{process, Books};
 use exactop_model::Frame;
 use exactop_sources::ledger::Options;
+use exactop_testkit::wait;
 use exactop_workloads::workloads::Spin;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -32,15 +33,11 @@ impl Drop for Shell {
 
 /// Closes windows until one shows it; a machine under load takes its time.
 fn comes(books: &mut Books, what: &str, is_so: impl Fn(&Frame) -> bool) {
-    for _ in 0..100 {
-        let window = books.window(Duration::from_millis(50));
+    books.find(what, |books, window| {
         let faults = books.faults(&window);
         assert!(faults.is_empty(), "{faults:?}");
-        if is_so(&books.processes(&window)) {
-            return;
-        }
-    }
-    panic!("{what} is never shown");
+        is_so(&books.processes(&window)).then_some(())
+    });
 }
 
 #[test]
@@ -59,9 +56,13 @@ fn a_nice_value_that_changes_is_seen() {
     let pid = rustix::process::Pid::from_raw(tid as i32);
     for value in [before + 5, before + 9] {
         rustix::process::setpriority_process(pid, value).expect("permission");
-        // It runs and is switched from time to time: at the latest now it is known.
-        books.window(Duration::from_millis(100));
-        assert_eq!(nice(&mut books), (value, 120 + value));
+        // It runs and is switched from time to time, at the latest then it is known.
+        let mut shown = Vec::new();
+        wait::until("the new value", || {
+            shown.push(nice(&mut books));
+            shown.last() == Some(&(value, 120 + value))
+        });
+        println!("{shown:?}");
     }
 }
 

@@ -3,8 +3,10 @@
 
 use crate::books::Books;
 use crate::microstates::{ns, QuotaGroup};
+use crate::until;
 use exactop_model::{Counter, Row};
 use exactop_sources::ledger::Options;
+use exactop_testkit::wait;
 use exactop_workloads::workloads::Spin;
 use std::fs;
 use std::path::PathBuf;
@@ -40,6 +42,16 @@ impl Group {
         group.0.join("cgroup.freeze").exists().then_some(group)
     }
 
+    /// Has everyone in it stopped, or go on, before it returns.
+    fn freeze(&self, on: bool) {
+        let (value, state) = if on { ("1", "frozen 1") } else { ("0", "frozen 0") };
+        self.write("cgroup.freeze", value);
+        wait::until(state, || {
+            let events = fs::read_to_string(self.0.join("cgroup.events")).expect("its events");
+            events.lines().any(|line| line == state)
+        });
+    }
+
     fn write(&self, file: &str, value: &str) {
         fs::write(self.0.join(file), value).unwrap_or_else(|e| panic!("{file}: {e}"));
     }
@@ -47,7 +59,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        until::removed(&self.0);
     }
 }
 
@@ -60,14 +72,13 @@ fn a_frozen_group_is_stopped_and_has_no_page_fault() {
     };
     let spin = Spin::start(1, None).expect("a worker");
     group.write("cgroup.procs", &spin.pid().to_string());
-    group.write("cgroup.freeze", "1");
-    std::thread::sleep(Duration::from_millis(100));
+    group.freeze(true);
     let mut books = Books::open(&Options::default());
     // Seen leaving the CPU for the freezer, not only found there.
-    group.write("cgroup.freeze", "0");
-    std::thread::sleep(Duration::from_millis(200));
-    group.write("cgroup.freeze", "1");
-    std::thread::sleep(Duration::from_millis(100));
+    let before = until::cpu_clock_ns(spin.pid());
+    group.freeze(false);
+    wait::until("it to run", || until::cpu_clock_ns(spin.pid()) > before + 1_000_000);
+    group.freeze(true);
     books.close();
     let window = books.window(Duration::from_millis(500));
     let tid = spin.threads()[0];
@@ -75,9 +86,7 @@ fn a_frozen_group_is_stopped_and_has_no_page_fault() {
     let row = frame.rows.iter().find(|r| r.key.tid == tid).expect("its row");
     assert_eq!(share(row, Counter::DataFaultNs), 0.0);
     assert!(share(row, Counter::StopNs) > 0.99, "{:?}", row.delta);
-    group.write("cgroup.freeze", "0");
-    drop(spin);
-    std::thread::sleep(Duration::from_millis(100));
+    group.freeze(false);
 }
 
 /// sched_setattr(2).
@@ -203,6 +212,4 @@ fn a_quota_does_not_bind_a_real_time_task() {
     let enough = if crate::emulated() { 1 } else { 10 };
     assert!(lost >= enough && throttled > 0, "{lost} {throttled}");
     assert_eq!(ns(row, Counter::ThrottleNs), 0);
-    drop(spin);
-    std::thread::sleep(Duration::from_millis(100));
 }

@@ -1,6 +1,8 @@
 //! Births and deaths between two looks, zombies, and programs that become others.
 
 use crate::books::{process, run_ns, Books};
+use crate::until;
+use exactop_model::window::Window;
 use exactop_model::{Counter, RowKind};
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::ExecThreads;
@@ -14,16 +16,22 @@ fn born_inside_dead_inside() {
     for _ in 0..10 {
         assert!(Command::new("/bin/true").status().expect("true").success());
     }
-    let window = books.window(Duration::from_millis(50));
-    let frame = books.processes(&window);
     let me = std::process::id();
-    let exited: Vec<_> = frame.exited.iter().filter(|r| r.ident.ppid == me).collect();
-    assert_eq!(exited.iter().map(|r| r.exited_processes).sum::<u64>(), 10, "{exited:?}");
-    let names: Vec<_> = exited.iter().map(|r| r.ident.comm.to_string()).collect();
-    assert!(names.iter().all(|n| n == "true" || n == "busybox"), "{names:?}");
-    assert!(exited.iter().all(|r| r.kind == RowKind::Exited && run_ns(r) > 0));
-    let children = process(&frame, me).children.and_then(|c| c.get(Counter::RunNs));
-    assert_eq!(children, Some(exited.iter().map(|r| run_ns(r)).sum()), "CPU+ is theirs");
+    let mut processes = 0;
+    // Its last switch may come after it was reaped.
+    books.find("ten to end", |books, window| {
+        let frame = books.processes(&window);
+        let exited: Vec<_> = frame.exited.iter().filter(|r| r.ident.ppid == me).collect();
+        processes += exited.iter().map(|r| r.exited_processes).sum::<u64>();
+        let names: Vec<_> = exited.iter().map(|r| r.ident.comm.to_string()).collect();
+        assert!(names.iter().all(|n| n == "true" || n == "busybox"), "{names:?}");
+        assert!(exited.iter().all(|r| r.kind == RowKind::Exited && run_ns(r) > 0));
+        let children = process(&frame, me).children.and_then(|c| c.get(Counter::RunNs));
+        let theirs: u64 = exited.iter().map(|r| run_ns(r)).sum();
+        assert_eq!(children.unwrap_or(0), theirs, "CPU+ is theirs");
+        assert!(processes <= 10, "{exited:?}");
+        (processes == 10).then_some(())
+    });
 }
 
 #[test]
@@ -32,12 +40,14 @@ fn grandchildren_of_the_dead_go_to_the_nearest_living_ancestor() {
     let mut books = Books::open(&Options::default());
     let status = Command::new("/bin/sh").args(["-c", "(/bin/true; /bin/true); exit 0"]).status();
     assert!(status.expect("sh").success());
-    let window = books.window(Duration::from_millis(50));
-    let frame = books.processes(&window);
     let me = std::process::id();
-    let exited: u64 =
-        frame.exited.iter().filter(|r| r.ident.ppid == me).map(|r| r.exited_processes).sum();
-    assert!(exited >= 3, "sh and both true, perhaps a subshell: {:?}", frame.exited);
+    let mut exited = 0;
+    books.find("sh and both true to end, perhaps a subshell", |books, window| {
+        let frame = books.processes(&window);
+        let ours = frame.exited.iter().filter(|r| r.ident.ppid == me);
+        exited += ours.map(|r| r.exited_processes).sum::<u64>();
+        (exited >= 3).then_some(())
+    });
 }
 
 #[test]
@@ -45,7 +55,12 @@ fn a_zombie_is_shown_and_takes_no_time() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut child = Command::new("/bin/true").spawn().expect("true");
-    books.window(Duration::from_millis(200));
+    until::zombie(child.id());
+    let is_shown = |books: &Books, window: &Window| {
+        let rows = books.processes(window).rows;
+        rows.iter().find(|row| row.key.tgid == child.id()).map(|row| row.letter)
+    };
+    books.find("a zombie", |books, window| (is_shown(books, &window) == Some('Z')).then_some(()));
     let window = books.window(Duration::from_millis(100));
     let frame = books.processes(&window);
     let row = process(&frame, child.id());
@@ -53,10 +68,12 @@ fn a_zombie_is_shown_and_takes_no_time() {
     let zombies = frame.rows.iter().filter(|row| row.letter == 'Z').count();
     assert_eq!(frame.processes.zombie as usize, zombies, "others may have some, too");
     assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
+    let pid = child.id();
     child.wait().expect("reaped");
-    std::thread::sleep(Duration::from_millis(300));
-    let window = books.window(Duration::from_millis(100));
-    assert!(books.processes(&window).rows.iter().all(|r| r.key.tgid != child.id()));
+    // The kernel frees it when nobody looks at it any more.
+    books.find("the zombie to be gone", |books, window| {
+        books.processes(&window).rows.iter().all(|r| r.key.tgid != pid).then_some(())
+    });
 }
 
 /// As many as before are not the same as before.
@@ -65,22 +82,23 @@ fn a_zombie_that_takes_the_place_of_another_is_the_one_that_is_shown() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&Options::default());
     let mut first = Command::new("/bin/true").spawn().expect("true");
-    let zombies = |books: &mut Books| -> Vec<u32> {
-        let window = books.window(Duration::from_millis(200));
+    let zombies = |books: &Books, window: Window| -> Vec<u32> {
         let rows = books.processes(&window).rows;
         rows.iter().filter(|row| row.letter == 'Z').map(|row| row.key.tgid).collect()
     };
-    while !zombies(&mut books).contains(&first.id()) {}
-    assert!(zombies(&mut books).contains(&first.id()), "nothing happened to it");
+    books.find("a zombie", |books, window| {
+        zombies(books, window).contains(&first.id()).then_some(())
+    });
+    let window = books.window(Duration::from_millis(200));
+    assert!(zombies(&books, window).contains(&first.id()), "nothing happened to it");
     let mut second = Command::new("/bin/true").spawn().expect("true");
     first.wait().expect("reaped");
     // The kernel frees it when nobody looks at it any more, and the other must have ended.
-    let changed = (0..100).any(|_| {
-        let now = zombies(&mut books);
-        now.contains(&second.id()) && !now.contains(&first.id())
+    books.find("the second one in place of the first", |books, window| {
+        let now = zombies(books, window);
+        (now.contains(&second.id()) && !now.contains(&first.id())).then_some(())
     });
     second.wait().expect("reaped");
-    assert!(changed, "{} is still shown, or {} is not", first.id(), second.id());
 }
 
 #[test]
@@ -93,12 +111,13 @@ fn exec_keeps_the_account_and_takes_the_new_name() {
     let before = books.window(Duration::from_millis(100));
     let account = process(&books.processes(&before), child.id()).account;
     drop(child.stdin.take());
-    let after = books.window(Duration::from_millis(200));
-    let frame = books.processes(&after);
-    let row = process(&frame, child.id());
-    assert_eq!(row.account, account);
-    // Busybox executes itself: there the new name is another, but not the shell's.
-    assert_ne!(row.ident.comm.to_string(), "sh", "{row:?}");
+    books.find("another name", |books, window| {
+        let frame = books.processes(&window);
+        let row = process(&frame, child.id());
+        assert_eq!(row.account, account);
+        // Busybox executes itself: there the new name is another, but not the shell's.
+        (row.ident.comm.to_string() != "sh").then_some(())
+    });
     child.kill().expect("killed");
     child.wait().expect("reaped");
 }
@@ -109,8 +128,8 @@ fn exec_by_another_thread_keeps_the_books() {
     let mut books = Books::open(&Options::default());
     let load = ExecThreads::start(2).expect("exec");
     let before = load.execs().expect("execs");
-    for _ in 0..20 {
-        let window = books.window(Duration::from_millis(50));
+    let mut windows = 0;
+    books.find("execs in 20 windows", |books, window| {
         let faults = books.faults(&window);
         assert!(faults.is_empty(), "{faults:?}");
         for pid in load.pids() {
@@ -123,6 +142,7 @@ fn exec_by_another_thread_keeps_the_books() {
                 .collect();
             assert!(leaders.len() <= 1, "one process, one row: {leaders:?}");
         }
-    }
-    assert!(load.execs().expect("execs") > before, "nobody exec'ed");
+        windows += 1;
+        (windows >= 20 && load.execs().expect("execs") > before).then_some(())
+    });
 }

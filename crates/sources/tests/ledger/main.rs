@@ -34,6 +34,7 @@ mod sources;
 mod states;
 mod syscalls;
 mod teardown;
+mod until;
 mod vhost;
 mod waits;
 mod wake_calls;

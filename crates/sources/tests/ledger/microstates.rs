@@ -1,6 +1,7 @@
 //! Microstates against a script that knows what it did, and against the kernel's own counts.
 
 use crate::books::{process, Books};
+use crate::until;
 use exactop_model::{Counter, Quality, Row};
 use exactop_sources::ledger::Options;
 use exactop_sources::{Source, SplitOptions, When};
@@ -29,7 +30,7 @@ pub fn row_of(books: &mut Books, work: impl FnOnce() + Send + 'static) -> (Row, 
         let _ = stay.recv();
     });
     let tid = tid.recv().expect("a tid") as u32;
-    thread::sleep(Duration::from_millis(20));
+    until::asleep(tid);
     books.close();
     go.send(()).expect("sent");
     done.recv().expect("done");
@@ -46,23 +47,37 @@ pub fn ns(row: &Row, counter: Counter) -> u64 {
     row.delta.get(counter).unwrap_or_else(|| panic!("{counter:?} is not known"))
 }
 
-/// Within 1 % or 3 ms above what was asked for: a sleep never ends early, and may end late.
-fn about(found: u64, asked: Duration, what: &str) {
-    let asked = asked.as_nanos() as u64;
-    println!("{what}: {found} ns of {asked} ns asked for");
-    assert!(found + asked / 100 + 100_000 >= asked, "{what}: {found} < {asked}");
-    assert!(found <= asked * 2 + 50_000_000, "{what}: {found} > {asked}");
+/// What a row has of a wait that took its thread so long by its own clock: all of it, but for what the thread
+/// ran and waited for a CPU, before it was off and after it was called.
+fn is_that_wait(row: &Row, state: Counter, took: Duration) {
+    let (found, took) = (ns(row, state), took.as_nanos() as u64);
+    let awake = [Counter::RunNs, Counter::StealNs, Counter::LatNs, Counter::ThrottleNs];
+    let awake: u64 = awake.iter().filter_map(|&counter| row.delta.get(counter)).sum();
+    println!("{state:?}: {found} ns of {took} ns by its own clock, {awake} ns awake");
+    assert!(found + awake >= took, "{state:?}: {found} and {awake} < {took}");
+    assert!(found > 0, "it waited: {row:?}");
+}
+
+/// How long some work took by the clock.
+fn timed(work: impl FnOnce()) -> Duration {
+    let began = Instant::now();
+    work();
+    began.elapsed()
 }
 
 #[test]
 fn a_sleep_is_sleep() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
-    let asked = Duration::from_millis(300);
-    let (row, _) = row_of(&mut books, move || thread::sleep(asked));
-    about(ns(&row, Counter::SleepNs), asked, "sleep");
+    let (tell, told) = mpsc::channel();
+    let (row, _) = row_of(&mut books, move || {
+        let took = timed(|| thread::sleep(Duration::from_millis(300)));
+        tell.send(took).expect("told");
+    });
+    let took = told.recv().expect("told");
+    is_that_wait(&row, Counter::SleepNs, took);
     // Beside it only the channels' waits, which are futexes.
-    assert!(ns(&row, Counter::LockNs) < ns(&row, Counter::SleepNs));
+    assert!(ns(&row, Counter::SleepNs) <= took.as_nanos() as u64, "{row:?}");
 }
 
 #[test]
@@ -72,32 +87,36 @@ fn waiting_for_a_lock_is_lock() {
     let lock = Arc::new((Mutex::new(false), Condvar::new()));
     let theirs = Arc::clone(&lock);
     let asked = Duration::from_millis(300);
+    let (tell, told) = mpsc::channel();
     let (row, _) = row_of(&mut books, move || {
         let opener = Arc::clone(&theirs);
+        let waits = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         let opener = thread::spawn(move || {
+            until::in_call(std::process::id(), waits, "futex");
             thread::sleep(asked);
             *opener.0.lock().expect("the lock") = true;
             opener.1.notify_one();
         });
-        let mut open = theirs.0.lock().expect("the lock");
-        while !*open {
-            open = theirs.1.wait(open).expect("the lock");
-        }
-        drop(open);
+        let took = timed(|| {
+            let mut open = theirs.0.lock().expect("the lock");
+            while !*open {
+                open = theirs.1.wait(open).expect("the lock");
+            }
+        });
         opener.join().expect("joined");
+        tell.send(took).expect("told");
     });
-    about(ns(&row, Counter::LockNs), asked, "lock");
+    let took = told.recv().expect("told");
+    assert!(took >= asked, "{took:?}");
+    is_that_wait(&row, Counter::LockNs, took);
     assert!(ns(&row, Counter::SleepNs) < asked.as_nanos() as u64 / 10);
 }
 
-/// Without a system call: the clock is read in user mode.
-fn user_mode(how_long: Duration) {
-    let began = Instant::now();
+/// Work in user mode, without a system call. As much of it however long it waits for a CPU meanwhile.
+fn user_mode(thousands: u32) {
     let mut x = 1u64;
-    while began.elapsed() < how_long {
-        for _ in 0..10_000 {
-            x = std::hint::black_box(x.wrapping_mul(6364136223846793005).wrapping_add(1));
-        }
+    for _ in 0..thousands * 1000 {
+        x = std::hint::black_box(x.wrapping_mul(6364136223846793005).wrapping_add(1));
     }
 }
 
@@ -105,7 +124,7 @@ fn user_mode(how_long: Duration) {
 fn spinning_in_user_mode_is_user_time() {
     let Some(_machine) = crate::machine() else { return };
     let mut books = Books::open(&exact());
-    let (row, _) = row_of(&mut books, || user_mode(Duration::from_millis(300)));
+    let (row, _) = row_of(&mut books, || user_mode(20_000));
     let (user, system) = row.exact_split_ns().expect("measured");
     println!("user {user} ns, system {system} ns");
     assert!(user > 20 * system, "user {user}, system {system}");
@@ -116,7 +135,8 @@ fn spinning_in_user_mode_is_user_time() {
 #[test]
 fn a_cpu_lost_on_the_way_out_of_a_call_is_user_time_afterwards() {
     let Some(_machine) = crate::machine() else { return };
-    const TIMES: u32 = 40;
+    // Beside others it gets a moment a second, each time: so few, and short ones.
+    const TIMES: u32 = 8;
     let mut books = Books::open(&exact());
     let (row, _) = row_of(&mut books, || {
         let mut set = rustix::thread::CpuSet::new();
@@ -135,7 +155,7 @@ fn a_cpu_lost_on_the_way_out_of_a_call_is_user_time_afterwards() {
         assert_eq!(idle, 0, "anyone may be less urgent");
         for _ in 0..TIMES {
             std::io::Write::write_all(&mut say, b"x").expect("written");
-            user_mode(Duration::from_millis(5));
+            user_mode(500);
         }
         drop(say);
         other.join().expect("joined");
@@ -193,10 +213,12 @@ fn switches_are_those_of_proc_status() {
     });
     let (voluntary, involuntary) = told.recv().expect("told");
     let (vcx, icx) = (ns(&row, Counter::Vcx), ns(&row, Counter::Icx));
-    println!("vcx {vcx}, /proc {voluntary}; icx {icx}, /proc {involuntary}");
-    // The window is a little longer than between their two looks: the go and the done.
-    assert!((voluntary..voluntary + 10).contains(&vcx));
-    assert!((involuntary..involuntary + 20).contains(&icx));
+    let missed = ns(&row, Counter::MissedSwitches);
+    println!("vcx {vcx}, /proc {voluntary}; icx {icx}, /proc {involuntary}; {missed} not shown");
+    // The window is a little longer than between their two looks: the go and the done. What the kernel did not
+    // show is told as missed, of whichever kind it was.
+    assert!(vcx < voluntary + 10 && vcx + missed >= voluntary, "{vcx} {voluntary}");
+    assert!(icx < involuntary + 20 && icx + missed >= involuntary, "{icx} {involuntary}");
 }
 
 #[test]
@@ -223,14 +245,14 @@ fn signals_are_counted() {
     let Some(_machine) = crate::machine() else { return };
     let load = exactop_workloads::workloads::SignalStorm::start(2).expect("signals");
     let mut books = Books::open(&exact());
-    let before = load.counts().expect("counts").delivered;
-    let window = books.window(Duration::from_millis(300));
-    let after = load.counts().expect("counts").delivered;
+    let delivered = || load.counts().expect("counts").delivered;
+    let (window, looks) = books.between(Duration::from_millis(300), delivered);
     let found = ns(process(&books.processes(&window), load.pid()), Counter::Signals);
-    println!("{found} signals; its own count went from {before} to {after}");
-    assert!(found > 0 && after > before);
-    // Its own count is read a little before and after the window, on a machine that may be busy.
-    assert!(found <= 10 * (after - before) + 1000, "{found} of {}", after - before);
+    let (least, most) = (looks.at_least(), looks.at_most());
+    println!("{found} signals; by its own count {least} to {most}");
+    // The kernel tells of a signal when it is delivered, and the thread counts it a little later: one of each
+    // of the two threads may be on its way at either end.
+    assert!(least > 4 && found + 4 >= least && found <= most + 4, "{found} of {least} to {most}");
 }
 
 #[test]
@@ -243,21 +265,19 @@ fn auto_gives_up_the_exact_split_when_it_costs_too_much_and_says_so() {
     books.split();
     let load = exactop_workloads::workloads::PipePingPong::start(20).expect("ping-pong");
     let mut sampled = false;
-    let windows = if crate::emulated() { 5 } else { 30 };
-    for _ in 0..windows {
-        let window = books.window(Duration::from_millis(50));
+    let mut windows = 0;
+    books.find("the budget to be felt", |books, window| {
         assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
         let row = process(&books.processes(&window), load.pid()).clone();
         let quality = window.end.provenance.of(Counter::UserNs);
-        sampled |= quality == exactop_model::Quality::Missing;
+        sampled |= quality == Quality::Missing;
         if sampled {
             assert_eq!(row.exact_split_ns(), None);
         }
-    }
-    if crate::emulated() {
-        return; // not calibrated there, so its cost is not known and it stays
-    }
-    assert!(sampled, "the budget was never felt");
+        windows += 1;
+        // Not calibrated in an emulated machine, so there its cost is not known and it stays.
+        (sampled || crate::emulated() && windows == 5).then_some(())
+    });
 }
 
 /// A group of our own with a quota of 40 ms in 100 ms, in whichever hierarchy has the controller.
@@ -311,7 +331,7 @@ impl QuotaGroup {
 
 impl Drop for QuotaGroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        until::removed(&self.0);
     }
 }
 
@@ -344,9 +364,8 @@ fn a_used_up_quota_is_throttled_time() {
     if share(Counter::RunNs) > 0.35 && share(Counter::LatNs) < 0.3 {
         assert!(share(Counter::ThrottleNs) > 0.2);
     }
-    assert!(share(Counter::ThrottleNs) + share(Counter::LatNs) > 0.5);
-    drop(spin);
-    thread::sleep(Duration::from_millis(100));
+    let taken = row.delta.get(Counter::StealNs).unwrap_or(0) as f64 / row.life_ns as f64;
+    assert!(share(Counter::ThrottleNs) + share(Counter::LatNs) + taken > 0.5);
 }
 
 /// With another on its CPU, a task whose quota is refilled has to wait for its turn. Where the kernel
@@ -358,29 +377,28 @@ fn waiting_after_the_quota_is_refilled_is_no_throttling_where_that_is_seen() {
         eprintln!("left out: no cgroup with a CPU quota can be made here");
         return;
     };
-    let hog = exactop_workloads::workloads::Spin::start(2, Some(&[0])).expect("hogs");
+    let _hog = exactop_workloads::workloads::Spin::start(2, Some(&[0])).expect("hogs");
     let spin = exactop_workloads::workloads::Spin::start(1, Some(&[0])).expect("a worker");
     group.set_quota(5);
     group.add(spin.pid());
     let mut books = Books::open(&exact());
     let seen = books.ledger.provenance().unthrottle == Quality::Exact;
     thread::sleep(Duration::from_millis(300));
-    books.close();
-    let before = group.throttled_ns();
-    let window = books.window(Duration::from_secs(3));
-    let throttled = group.throttled_ns() - before;
+    let (window, looks) = books.between(Duration::from_secs(3), || group.throttled_ns());
+    let (least, most) = (looks.at_least(), looks.at_most());
     assert!(books.faults(&window).is_empty(), "{:?}", books.faults(&window));
     let frame = books.threads(&window);
     let tid = spin.threads()[0];
     let row = frame.rows.iter().find(|r| r.key.tid == tid).expect("its row");
     let (thr, lat) = (ns(row, Counter::ThrottleNs), ns(row, Counter::LatNs));
-    println!("fentry {seen}: throttled {thr} ns, by cpu.stat {throttled} ns, waited {lat} ns");
-    assert!(thr > 0 && throttled > 0, "5 % were allowed");
+    println!(
+        "fentry {seen}: throttled {thr} ns, by cpu.stat {least} to {most} ns, waited {lat} ns"
+    );
+    assert!(thr > 0 && least > 0, "5 % were allowed");
     if seen {
         // The group's count begins and ends with the group's throttling on that CPU, ours with the
         // task's; a period is 100 ms.
-        assert!(thr.abs_diff(throttled) < 200_000_000 + throttled / 4, "{thr} {throttled}");
+        let margin = 200_000_000 + most / 4;
+        assert!(thr + margin > least && thr < most + margin, "{thr} {least} {most}");
     }
-    drop((spin, hog));
-    thread::sleep(Duration::from_millis(100));
 }

@@ -3,6 +3,7 @@
 //! witness.
 
 use crate::books::Books;
+use crate::until;
 use exactop_model::cgroups::{self, GroupUse};
 use exactop_model::window::Window;
 use exactop_sources::ledger::Options;
@@ -85,14 +86,8 @@ fn signal(pid: u32, signal: Signal) {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Its last task may still be on its way out.
-        for _ in 0..50 {
-            let _ = [&self.cpu, &self.count].map(fs::remove_dir);
-            if !self.cpu.exists() && !self.count.exists() {
-                return;
-            }
-            sleep(Duration::from_millis(20));
-        }
+        until::removed(&self.cpu);
+        until::removed(&self.count);
     }
 }
 

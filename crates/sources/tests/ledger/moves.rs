@@ -4,6 +4,7 @@ mod rare;
 
 use exactop_model::on_demand::moves::{Cause, MoveWindow};
 use exactop_sources::on_demand::moves::{Moves, Options};
+use exactop_testkit::wait;
 use exactop_workloads::workloads::{ForkStorm, Spin};
 use rustix::process::{kill_process, Pid, Signal};
 use rustix::thread::{sched_setaffinity, CpuSet};
@@ -53,21 +54,15 @@ fn told(window: &MoveWindow) -> String {
     format!("{counts:?} {:?} missed {} {:?}", window.unknown, window.missed, window.losses)
 }
 
-/// Windows until one has this, for some time at most.
+/// Windows until one has this.
+#[track_caller]
 fn until(source: &mut Moves, mut act: impl FnMut(), has: impl Fn(&MoveWindow) -> bool) {
-    let limit = Duration::from_secs(if crate::emulated() { 60 } else { 20 });
-    let began = Instant::now();
-    for tries in 1.. {
+    wait::until("such a move", || {
         act();
         let window = source.window().expect("a window");
-        if has(&window) {
-            println!("after {:?}: {}", began.elapsed(), told(&window));
-            return;
-        }
-        // On a machine that is busy a try may take as long as that.
-        let is_over = began.elapsed() > limit && tries > 12;
-        assert!(!is_over, "not one in {tries} tries, {limit:?}; last: {}", told(&window));
-    }
+        println!("{}", told(&window));
+        has(&window)
+    });
 }
 
 #[test]
@@ -152,9 +147,10 @@ fn who_sleeps_beside_a_crowd_is_woken_elsewhere() {
     if !has_two() {
         return;
     }
-    let _crowd = Spin::start(3, Some(&[0])).expect("busy threads");
+    // So many that there is less to do on the other CPU, whatever others do there.
+    let _crowd = Spin::start(8, Some(&[0])).expect("busy threads");
     let mut source = open(&[std::process::id()], &Options::default());
-    // Woken from the other CPU, on which there is less to do.
+    // Woken from the other CPU.
     let naps = || {
         let napping = thread::spawn(|| {
             for _ in 0..20 {
@@ -200,48 +196,53 @@ fn a_crowd_on_one_cpu_is_spread_by_balancing() {
     until(&mut source, crowded, |window| pulled(window) > 0);
 }
 
-#[test]
-fn a_cpu_that_becomes_idle_pulls_who_waits() {
-    let Some(_machine) = crate::machine() else { return };
-    if !has_two() {
-        return;
-    }
-    let crowd = Spin::start(4, Some(&[0])).expect("a crowd");
-    let mut source = open(&[crowd.pid()], &Options::default());
-    let idle = |cpu: &str| {
-        let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
-        let line = stat.lines().find(|line| line.starts_with(cpu)).expect("a line a CPU");
-        line.split_whitespace().nth(4).and_then(|n| n.parse().ok()).unwrap_or(0u64)
-    };
-    let began = Instant::now();
-    let mut idled = 0;
-    while began.elapsed() < Duration::from_secs(if crate::emulated() { 40 } else { 8 }) {
-        // All on one CPU; the other has work for a moment, and none then.
-        crowd.threads().iter().for_each(|&tid| bind(tid, &[0]));
-        sleep(Duration::from_millis(20));
-        let before = idle("cpu1 ");
-        sleep(Duration::from_millis(50));
-        idled += idle("cpu1 ") - before;
-        let naps = thread::spawn(|| {
-            bind(0, &[1]);
-            for _ in 0..30 {
-                sleep(Duration::from_micros(700));
-            }
-        });
-        crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
-        naps.join().expect("joined");
-        let window = source.window().expect("a window");
-        let pulls = window.rows.iter().filter(|row| row.cause == Cause::NewIdle);
-        let (moves, paid) =
-            pulls.fold((0, 0), |(m, p), row| (m + row.sums.moves, p + row.sums.paid));
-        if moves > 0 {
-            println!("{moves} pulled, {paid} of them paid: {}", told(&window));
+/// Where others keep a CPU busy it never becomes idle.
+mod alone {
+    use super::*;
+
+    #[test]
+    fn a_cpu_that_becomes_idle_pulls_who_waits() {
+        let Some(_machine) = crate::machine() else { return };
+        if !has_two() {
             return;
         }
+        let crowd = Spin::start(4, Some(&[0])).expect("a crowd");
+        let mut source = open(&[crowd.pid()], &Options::default());
+        let idle = |cpu: &str| {
+            let stat = fs::read_to_string("/proc/stat").expect("/proc/stat");
+            let line = stat.lines().find(|line| line.starts_with(cpu)).expect("a line a CPU");
+            line.split_whitespace().nth(4).and_then(|n| n.parse().ok()).unwrap_or(0u64)
+        };
+        let began = Instant::now();
+        let mut idled = 0;
+        while began.elapsed() < Duration::from_secs(if crate::emulated() { 40 } else { 8 }) {
+            // All on one CPU; the other has work for a moment, and none then.
+            crowd.threads().iter().for_each(|&tid| bind(tid, &[0]));
+            sleep(Duration::from_millis(20));
+            let before = idle("cpu1 ");
+            sleep(Duration::from_millis(50));
+            idled += idle("cpu1 ") - before;
+            let naps = thread::spawn(|| {
+                bind(0, &[1]);
+                for _ in 0..30 {
+                    sleep(Duration::from_micros(700));
+                }
+            });
+            crowd.threads().iter().for_each(|&tid| bind(tid, &[0, 1]));
+            naps.join().expect("joined");
+            let window = source.window().expect("a window");
+            let pulls = window.rows.iter().filter(|row| row.cause == Cause::NewIdle);
+            let (moves, paid) =
+                pulls.fold((0, 0), |(m, p), row| (m + row.sums.moves, p + row.sums.paid));
+            if moves > 0 {
+                println!("{moves} pulled, {paid} of them paid: {}", told(&window));
+                return;
+            }
+        }
+        // Others keep it busy: then it does not become idle, or is before anybody waits.
+        assert!(idled < 200, "CPU 1 was idle for {idled} ticks and pulled nobody");
+        eprintln!("not measured: CPU 1 was idle for {idled} ticks only");
     }
-    // Others keep it busy: then it does not become idle, or is before anybody waits.
-    assert!(idled < 200, "CPU 1 was idle for {idled} ticks and pulled nobody");
-    eprintln!("not measured: CPU 1 was idle for {idled} ticks only");
 }
 
 /// What sched_setattr(2) takes (include/uapi/linux/sched/types.h), as far as it is asked here; times in ns.
@@ -378,11 +379,7 @@ fn signal(pid: u32, signal: Signal) {
 /// Stops a process; none of its threads moves when this returns.
 fn stop(pid: u32) {
     signal(pid, Signal::STOP);
-    let began = Instant::now();
-    while !is_stopped(pid) {
-        assert!(began.elapsed() < Duration::from_secs(60), "it does not stop");
-        sleep(Duration::from_millis(5));
-    }
+    wait::until("it to stop", || is_stopped(pid));
 }
 
 /// A window of a process that migrates often; what the kernel counted in it.

@@ -1,10 +1,11 @@
 //! Each source beside the others, on the same busy machine: CPU time of a process agrees within the
 //! coarser one's resolution, and what a source cannot see is where it says.
 
-use crate::machine;
+use crate::{machine, until};
 use exactop_model::{Book, Counter, Frame, FrameOptions, Row, Still, Window};
 use exactop_sources::session::{self, Choice};
 use exactop_sources::{Request, Source, SplitOptions};
+use exactop_testkit::wait;
 use exactop_workloads::procs::group_members;
 use exactop_workloads::workloads;
 use std::collections::HashSet;
@@ -81,20 +82,23 @@ fn a_busy_process_has_the_same_time_in_every_source() {
         .map(|(reader, opening)| window(reader, opening))
         .collect();
     println!("{:?} in all", begun.elapsed());
-    let share = |reader: &Reader, window: &Window| {
+    let run = |reader: &Reader, window: &Window| {
         let frame = reader.processes(window);
-        let run = of(&frame, busy.pid()).delta.get(Counter::RunNs).expect("known");
-        (run, window.length_ns())
+        of(&frame, busy.pid()).delta.get(Counter::RunNs).expect("known")
     };
-    let (exact, exact_length) = share(&readers[0], &windows[0].0);
+    let exact_window = &windows[0].0;
+    let exact = run(&readers[0], exact_window);
     for (reader, (window, look)) in readers.iter().zip(&windows) {
-        let (run, length) = share(reader, window);
-        // Each has a window of its own, a little later and longer or shorter.
-        let expected = (exact as f64 * length as f64 / exact_length as f64) as u64;
+        let run = run(reader, window);
+        // Each has a window of its own, a little later: what lies in one only its thread may have run or
+        // waited, as others let it.
+        let [t0_apart, t1_apart] =
+            [window.t0_ns.abs_diff(exact_window.t0_ns), window.t1_ns.abs_diff(exact_window.t1_ns)];
         let look_ns = look.as_nanos() as u64;
-        let allowed = (2 * resolution_ns(reader.choice)).max(2 * look_ns) + expected / 50;
-        println!("{:?}: {run} ns of {length}, expected {expected} +- {allowed}", reader.choice);
-        assert!(run.abs_diff(expected) <= allowed, "{:?}: {run}, {expected}", reader.choice);
+        let resolution = (2 * resolution_ns(reader.choice)).max(2 * look_ns);
+        let allowed = resolution + t0_apart + t1_apart + exact / 50;
+        println!("{:?}: {run} ns, by the ledger {exact} +- {allowed}", reader.choice);
+        assert!(run.abs_diff(exact) <= allowed, "{:?}: {run}, {exact}", reader.choice);
     }
 }
 
@@ -108,25 +112,23 @@ fn who_comes_and_goes_is_named_unnamed_or_a_childs_as_each_source_says() {
     let pid = shell.id();
     let comm = format!("/proc/{pid}/comm");
     let sleeps = || std::fs::read_to_string(&comm).is_ok_and(|comm| comm == "sleep\n");
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !sleeps() {
-        assert!(Instant::now() < patience, "the shell does not get there");
-        sleep(Duration::from_millis(50));
-    }
+    wait::until("the shell's last program", sleeps);
     for reader in &mut readers {
         let window = reader.close().expect("a window");
         let frame = reader.processes(&window);
         let row = of(&frame, pid);
         let children = row.children_split_ns();
-        let exited: u64 = frame.exited.iter().map(|row| row.exited_processes).sum();
+        // Others' children end meanwhile, too.
+        let its = |row: &&Row| row.ident.ppid == pid;
+        let exited: u64 = frame.exited.iter().filter(its).map(|row| row.exited_processes).sum();
         println!("{:?}: children {children:?}, {exited} exited", reader.choice);
         let sees = window.end.provenance.source.sees_exits();
         assert_eq!(row.children.is_some(), sees, "{:?}", reader.choice);
         assert_eq!(frame.died.is_some(), sees, "{:?}", reader.choice);
         match sees {
             // On a machine that hides switches a few have no name.
-            true => assert!((490..2000).contains(&exited), "{:?}: {exited}", reader.choice),
-            false => assert_eq!(exited, 0, "{:?}", reader.choice),
+            true => assert!((490..=500).contains(&exited), "{:?}: {exited}", reader.choice),
+            false => assert!(frame.exited.is_empty(), "{:?}", reader.choice),
         }
         if sees {
             let run = row.children.and_then(|c| c.get(Counter::RunNs)).expect("known");
@@ -144,7 +146,7 @@ fn the_snapshot_knows_who_is_there_who_went_and_who_did_nothing() {
     assert!(reader.close().is_none());
     let mut sleeper = Command::new("sleep").arg("1000").spawn().expect("sleep");
     let pid = sleeper.id();
-    sleep(Duration::from_millis(200));
+    until::in_call(pid, pid, "clock_nanosleep");
     let window = reader.close().expect("a window");
     assert!(window.tasks.iter().any(|task| task.sample.key.tgid == pid), "it was born");
     assert!(of(&reader.processes(&window), pid).delta.get(Counter::RunNs) > Some(0));
@@ -164,22 +166,15 @@ fn the_snapshot_knows_who_is_there_who_went_and_who_did_nothing() {
 }
 
 #[test]
-fn the_snapshots_time_lies_between_two_looks_at_the_file() {
+fn the_snapshots_time_lies_between_two_looks_at_the_clock() {
     let Some(_machine) = machine() else { return };
     let mut reader = Reader::open(Choice::Snapshot);
     let busy = workloads::Spin::start(1, None).expect("a worker");
     sleep(Duration::from_millis(200));
-    let ran = || {
-        let all = std::fs::read_dir(format!("/proc/{}/task", busy.pid())).expect("its threads");
-        let ns = all.flatten().map(|thread| {
-            let text = std::fs::read_to_string(thread.path().join("schedstat")).expect("a file");
-            text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).expect("a number")
-        });
-        ns.sum::<u64>()
-    };
     reader.close();
     for _ in 0..20 {
-        // The file counts up to the last tick for what runs on another CPU; ours credits the rest.
+        // The process's clock counts up to now; ours credits what came since the last tick.
+        let ran = || until::cpu_clock_ns(busy.pid());
         let before = ran();
         reader.close();
         sleep(Duration::from_millis(15));
@@ -248,7 +243,7 @@ fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
         }
     }
     stop.store(true, Ordering::Relaxed);
-    sleep(Duration::from_millis(2_500));
+    threads.iter().for_each(|&tid| until::in_call(std::process::id(), tid, "futex"));
     reader.close();
     for tid in threads {
         assert_eq!(said_ns(&reader, tid), schedstat_ns(tid), "{tid}, asleep for good");
@@ -259,6 +254,7 @@ fn who_sleeps_long_and_runs_shortly_is_not_left_out_of_a_snapshot() {
 fn more_tasks_than_a_walk_has_room_for_are_told_once_each() {
     let Some(_machine) = machine() else { return };
     let sleepers = workloads::Sleepers::start(1_500).expect("sleepers");
+    until::all_asleep(&sleepers.pids());
     let mut source = session::source(Choice::Snapshot, SplitOptions::default()).expect("it opens");
     let snapshot = source.snapshot(&Request::default()).expect("a snapshot");
     let accounts: HashSet<_> = snapshot.tasks.iter().map(|task| task.account).collect();
@@ -267,5 +263,7 @@ fn more_tasks_than_a_walk_has_room_for_are_told_once_each() {
     let told: HashSet<u32> = snapshot.tasks.iter().map(|task| task.key.tid).collect();
     assert!(ours.len() >= 1_500 && ours.iter().all(|pid| told.contains(pid)), "{}", ours.len());
     let next = source.snapshot(&Request::default()).expect("a snapshot");
-    assert!(next.tasks.len() < 500, "{} of {} did something", next.tasks.len(), told.len());
+    // Others may be many, and busy.
+    let again = next.tasks.iter().filter(|task| ours.contains(&task.key.tgid)).count();
+    assert!(again < 500, "{again} of {} did something", ours.len());
 }

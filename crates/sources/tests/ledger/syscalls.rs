@@ -1,5 +1,6 @@
 //! System calls against a thread that knows what it called.
 
+use crate::until;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::SyscallNr;
 use exactop_sources::on_demand::syscalls::{Options, Syscalls};
@@ -43,7 +44,7 @@ fn work() -> u32 {
     });
     let tid = worker.join().expect("joined");
     // Whoever joins a thread may be ahead of its end: the kernel wakes them on its way out.
-    thread::sleep(Duration::from_millis(100));
+    until::gone(tid);
     tid
 }
 
@@ -108,12 +109,13 @@ fn who_is_in_a_call_is_told_from_before_and_from_after_the_beginning() {
             thread::park_timeout(Duration::from_secs(600));
         });
         let tid = told.recv().expect("a tid");
-        thread::sleep(Duration::from_millis(50));
+        until::in_call(std::process::id(), tid, "futex");
         (thread, tid)
     };
     let (old, old_tid) = sleeper();
     let mut source = open(SyscallsBy::Thread, &[]);
     let (new, new_tid) = sleeper();
+    thread::sleep(Duration::from_millis(50));
     let window = source.window().expect("a window");
     let old_row = row(&window, "futex", Some(old_tid)).expect("its row");
     assert_eq!((old_row.calls, old_row.in_flight, old_row.oldest_ns), (0, 1, None));
