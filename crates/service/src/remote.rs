@@ -22,7 +22,7 @@ const BRIEF: Duration = Duration::from_secs(1);
 /// How long those wait each time after that, and for the first answer of a daemon that may be just about to start.
 const MOMENT: Duration = Duration::from_millis(100);
 /// How long a daemon that went is waited for, before there is no snapshot.
-pub(crate) const AWAY: Duration = Duration::from_secs(10);
+const AWAY: Duration = Duration::from_secs(10);
 /// How long nobody tries to connect between two times: twice as long each time, up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 

@@ -1,11 +1,11 @@
 //! `exactop run`: statuses, trees that lose their children, control groups, formats.
 
-use crate::helpers::processes::{first_line, until_stuck};
+use crate::helpers::processes::{children, first_line, is_over, send, until_stuck, Load, KILL};
 use crate::helpers::run::{command, copied_from, done, piped, program, run, without_ledger};
 use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn json(args: &[&str]) -> Value {
@@ -254,28 +254,41 @@ fn without_the_ledger_the_report_names_what_is_missing() {
     assert!(done.err.starts_with("elapsed "), "{}", done.err);
 }
 
+/// The group that a run made for its command, which may be below that of this test.
+fn own_group(dir: &Path, command: u32) -> Option<PathBuf> {
+    let groups = std::fs::read_to_string(format!("/proc/{command}/cgroup")).ok()?;
+    let paths = groups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+    let mut ours = paths.filter(|path| path.contains("/exactop-run-"));
+    Some(dir.join(ours.next()?.trim_start_matches('/')))
+}
+
+/// A run that ends, with its group, when its command does.
+struct Limited(Load);
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        if !is_over(self.0.pid()) {
+            children(self.0.pid()).into_iter().for_each(|pid| send(pid, KILL));
+        }
+        let _ = self.0 .0.wait();
+    }
+}
+
 #[test]
 fn groups_are_listed_set_and_explained() {
     let Some(dir) = groups().filter(|_| !without_ledger()) else { return };
     let me = program();
     let spin = [&me, "load", "spin", "--threads", "2", "--duration", "600"];
-    let mut child =
-        command(&[&["run", "-q", "--max", "30%", "--weight", "10000", "--"][..], &spin].concat())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the command starts");
-    let pid = child.id();
+    let words = ["run", "-q", "--max", "30%", "--weight", "10000", "--"];
+    let child = Limited(Load::start(command(&[&words[..], &spin].concat()).stderr(Stdio::null())));
+    let pid = child.0.pid();
     wait::until("a throttled group", || {
-        let files = std::fs::read_dir(&dir).expect("groups").flatten();
-        let name = format!("exactop-run-{pid}-");
-        let mut ours = files.filter(|file| file.file_name().to_string_lossy().starts_with(&name));
-        let stat = ours.next().map(|group| std::fs::read_to_string(group.path().join("cpu.stat")));
-        let throttled = |stat: &str| {
-            stat.lines()
-                .any(|line| line.strip_prefix("nr_throttled ").is_some_and(|times| times != "0"))
+        let own = children(pid).into_iter().find_map(|command| own_group(&dir, command));
+        let stat = own.and_then(|group| std::fs::read_to_string(group.join("cpu.stat")).ok());
+        let times = |stat: String| -> Option<u64> {
+            stat.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.parse().ok()
         };
-        stat.is_some_and(|stat| stat.is_ok_and(|stat| throttled(&stat)))
+        stat.and_then(times) > Some(0)
     });
     let listed = run(&["cgroups", "--json", "1", "4"]).fine();
     let parsed = |line| serde_json::from_str(line).expect("JSON");
@@ -312,8 +325,6 @@ fn groups_are_listed_set_and_explained() {
     assert!(text.contains(path.trim_start_matches('/')) && text.contains("LEDGER%"), "{text}");
     let csv = run(&["cgroups", "--csv", "0.3", "1"]).fine();
     assert!(csv.starts_with("t0_ns,t1_ns,path,usage_ns") && csv.contains(path), "{csv}");
-    let _ = Command::new("pkill").args(["-P", &pid.to_string()]).status();
-    child.wait().expect("an end");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Processes that are started, signalled and waited for.
 
 use exactop_testkit::wait;
-pub use exactop_testkit::wait::until as wait_until;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

@@ -1,8 +1,9 @@
 //! What readers ask a daemon for, heard on the way there.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{send, wait_until, Load, INT};
+use crate::helpers::processes::{send, Load, INT};
 use crate::helpers::run::{alone, command};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::{copy, Read, Write};
 use std::net::Shutdown;
@@ -73,14 +74,14 @@ fn who_records_long_windows_or_serves_them_says_how_long_they_are() {
         let mut reader = command(words);
         reader.arg("--source").arg("daemon").arg("--socket").arg(&between.path);
         let reader = Load::start(&mut reader);
-        wait_until("a question", || between.questions().len() > 1);
+        wait::until("a question", || between.questions().len() > 1);
         // The first one is for who serves.
         let asked = &between.questions()[1];
         assert_eq!(asked["interval_ns"], 75_000_000_000_u64, "{words:?}: {asked}");
         let needs = asked["needs"].as_array().expect("what is needed");
         assert!(needs.iter().any(|need| need == "split"), "{words:?}: {asked}");
         send(reader.pid(), INT);
-        wait_until("its end", || crate::helpers::processes::is_over(reader.pid()));
+        wait::until("its end", || crate::helpers::processes::is_over(reader.pid()));
         std::fs::remove_file(&between.path).expect("the socket");
     }
 }

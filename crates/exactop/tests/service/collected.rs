@@ -3,8 +3,9 @@
 
 use crate::collector::{points, sum, whole, Collector};
 use crate::daemon::{parsed, Daemon};
-use crate::helpers::processes::{wait_until, Load, TERM};
+use crate::helpers::processes::{Load, TERM};
 use crate::helpers::run::{alone, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
 
@@ -73,7 +74,7 @@ fn a_real_collector_has_the_sums_of_the_daemons_log() {
                 while [ $i -lt 200000 ]; do i=$((i+1)); done";
     let mut load =
         Load::shell(&work.replace("ended", &daemon.path().join("ended").to_string_lossy()));
-    wait_until("the load ends", || load.0.try_wait().expect("a child").is_some());
+    wait::until("the load ends", || load.0.try_wait().expect("a child").is_some());
     let before = collector.reports().len();
     collector.wait("reports", || collector.reports().len() >= before + REPORTS);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());

@@ -1,7 +1,8 @@
 //! A daemon in a directory of its own.
 
-use crate::helpers::processes::{send, wait_until, Load, INT};
+use crate::helpers::processes::{send, Load, INT};
 use crate::helpers::run::{command, run, Done};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -53,7 +54,7 @@ impl Daemon {
 
     fn await_service(&self) {
         let complaints = self.dir.path().join("complaints");
-        wait_until("the daemon's socket", || {
+        wait::until("the daemon's socket", || {
             let pid = self.load.pid();
             let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             let ended = state.contains(") Z ") || state.is_empty();

@@ -1,8 +1,9 @@
 //! How it ends and begins again: nothing is lost that was recorded, gaps are told.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{wait_until, Load, HUP, KILL, TERM};
+use crate::helpers::processes::{Load, HUP, KILL, TERM};
 use crate::helpers::run::{alone, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::net::UnixDatagram;
@@ -52,8 +53,8 @@ fn killed_under_load_again_and_again_each_book_closes_and_gaps_are_told() {
     let kills = kills();
     for round in 0..kills {
         let before = windows(&daemon).len();
-        wait_until("a window on the disk", || windows(&daemon).len() > before);
-        // In the middle of things, another one each time.
+        wait::until("a window on the disk", || windows(&daemon).len() > before);
+        // In the middle of things, another one each time: not for anything to happen.
         std::thread::sleep(Duration::from_millis(130 * (round % 5)));
         daemon.end(KILL);
         daemon.start_again();
@@ -81,7 +82,7 @@ fn whoever_started_it_is_told_how_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("notify");
     let notified = UnixDatagram::bind(&path).expect("a socket");
-    notified.set_read_timeout(Some(Duration::from_secs(60))).expect("a time");
+    notified.set_read_timeout(Some(wait::LIMIT)).expect("a time");
     let heard = |what: &str| {
         let mut bytes = [0; 4096];
         for _ in 0..1000 {

@@ -1,10 +1,11 @@
 //! What is recorded goes on to a store as windows close: each once, whatever is killed.
 
 use crate::daemon::{parsed, Daemon};
-use crate::helpers::processes::{wait_until, KILL, TERM};
+use crate::helpers::processes::{KILL, TERM};
 use crate::helpers::run::{alone, run};
 use crate::metrics::{page, port};
 use crate::stand_in::{Mood, StandIn};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
 
@@ -32,31 +33,32 @@ fn killed_again_and_again_it_sends_each_window_once() {
     ];
     let options: Vec<&str> = options.iter().flat_map(|(name, value)| [*name, &**value]).collect();
     let mut daemon = Daemon::start_in(dir, &options, None);
-    wait_until("a failure", || {
+    wait::until("a failure", || {
         page(port)["exactop_export_events_total{kind=\"failure\"}"] > 0
             && recorded(&daemon).len() > 2
     });
     store.fares(Mood::Moody);
     for _ in 0..3 {
         let asked = store.asked();
-        wait_until("some of it is there", || store.asked() > asked + 4);
+        wait::until("some of it is there", || store.asked() > asked + 4);
         daemon.end(KILL);
         daemon.start_again();
     }
     let there = || store.windows().len();
     let before = there();
-    wait_until("more of it is there", || there() > before);
+    wait::until("more of it is there", || there() > before);
     store.fares(Mood::Well);
-    wait_until("all was sent", || {
+    wait::until("all was sent", || {
         let page = page(port);
         let sent = page["exactop_export_windows_total{outcome=\"sent\"}"];
         sent > 0 && page["exactop_export_pending_bytes"] == 0
     });
     assert!(page(port)["exactop_export_behind_seconds"] >= 0);
+    let sent = store.windows().len();
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
-    // Where this machine is slow, the last of them go with the next daemon.
+    // Where this machine is slow, those that close until it has ended go with the next daemon.
     let (there, all) = (store.windows(), recorded(&daemon));
-    assert!(all.starts_with(&there) && there.len() + 3 > all.len(), "{there:?}\n{all:?}");
+    assert!(all.starts_with(&there) && there.len() >= sent, "{there:?}\n{all:?}");
     assert!(daemon.said().contains("windows wait in the log"), "{}", daemon.said());
     let balance = run(&["fleet", "check", "--from", kept.to_str().expect("UTF-8"), "--json"]);
     let told: Value = serde_json::from_str(&balance.out).expect("JSON");

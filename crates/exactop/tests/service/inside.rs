@@ -1,15 +1,15 @@
 //! Readers in a PID namespace of their own: they are told of their tasks, by their numbers.
 
 use crate::daemon::{span, whole, Daemon, Looking};
-use crate::helpers::processes::{wait_until, Load};
-use crate::helpers::run::{alone, done, program};
+use crate::helpers::processes::Load;
+use crate::helpers::run::{alone, copied_from, done, program};
 use exactop_sources::pid_namespace::{self, PidNamespace};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 /// In a PID namespace of its own, whose /proc has other processes under the same numbers.
 /// All in it ends with it.
@@ -25,7 +25,7 @@ const STORY: &str = "
 /// Everyone of a name has a shell of that name.
 fn shells(dir: &Path) {
     for name in ["insider", "parent", "brief", "outsider", "passing"] {
-        fs::copy("/bin/sh", dir.join(name)).expect("a copy");
+        copied_from("/bin/sh", &dir.join(name));
     }
 }
 
@@ -57,11 +57,16 @@ fn told(daemon: &Daemon) -> [Vec<Value>; 2] {
     let (out, err) = (daemon.path().join("inside"), daemon.path().join("complaints-inside"));
     let file = |path| fs::File::create(path).expect("a file");
     let mut story = story.stdout(file(&out)).stderr(file(&err)).spawn().map(Load).expect("a story");
-    wait_until("the same stretches of time, told twice", || {
+    let mut seen = 0;
+    wait::until("the same stretches of time, told twice", || {
         let said = || fs::read_to_string(&err).expect("UTF-8");
         assert!(story.0.try_wait().expect("a child").is_none(), "{}", said());
+        // Reading them takes a while: not before there are more.
+        let windows = outside.count();
+        if std::mem::replace(&mut seen, windows) == windows {
+            return false;
+        }
         let (inside, outside) = (whole(&out), outside.windows());
-        std::thread::sleep(Duration::from_millis(200));
         shared(&inside, &outside).len() >= 3 && inside.iter().any(has_brief)
     });
     drop(story);

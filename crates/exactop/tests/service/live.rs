@@ -1,10 +1,11 @@
 //! The live view of who is in the group, without root: what /proc shows them is what they see.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{is_over, wait_until, Load, KILL};
+use crate::helpers::processes::{is_over, Load, KILL};
 use crate::helpers::run::alone;
 use crate::helpers::terminal::Terminal;
 use crate::screen::table;
+use exactop_testkit::wait;
 use std::fs;
 use std::os::unix::net::UnixListener;
 use std::process::Command;
@@ -112,7 +113,7 @@ fn who_may_load_no_programs_has_a_processs_page_from_the_daemon() {
     terminal.keys(&["y"]);
     terminal.shows("FAILED WITH");
     terminal.shows("ENOENT ");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     terminal.shows("waits in SLP");
     assert!(!terminal.screen().contains("not known"), "{}", terminal.screen());
     let view = terminal.child();
@@ -145,7 +146,7 @@ fn keys_are_answered_while_the_daemon_is_away() {
     terminal.shows("has not come back");
     terminal.keys(&["?"]);
     terminal.shows("End what words mean");
-    terminal.keys(&["Escape"]);
+    terminal.escape();
     daemon.start_again();
     terminal.wait("the next daemon", |t| (!t.screen().contains("has not come back")).then_some(()));
     terminal.shows("ledger · window");
@@ -153,10 +154,10 @@ fn keys_are_answered_while_the_daemon_is_away() {
     fs::remove_file(&socket).expect("the socket that it left");
     let connections = connections(&socket);
     let tries = || connections.load(Ordering::SeqCst);
-    wait_until("it tries to connect", || tries() > 0);
+    wait::until("it tries to connect", || tries() > 0);
     let before = tries();
     terminal.keys(&["q"]);
-    wait_until("it ends", || is_over(view));
+    wait::until("it ends", || is_over(view));
     // One that waits for a daemon in the thread of the keys tries a dozen times more before it hears any,
     // this one once a second.
     let more = tries() - before;

@@ -1,9 +1,10 @@
 //! What is counted only while somebody looks: programs once for all, for each what they may see.
 
 use crate::daemon::{bpf_files, parsed, Daemon};
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::Load;
 use crate::helpers::rights::{documented, field, of};
 use crate::helpers::run::{alone, done, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
@@ -78,7 +79,7 @@ fn two_who_look_have_one_set_of_programs_and_nobody_none() {
     second.window();
     assert_eq!(bpf_files(pid), of_one, "one still looks");
     drop(second);
-    wait_until("nothing is attached", || bpf_files(pid) == before);
+    wait::until("nothing is attached", || bpf_files(pid) == before);
     assert_eq!(daemon.said(), "");
 }
 
@@ -110,7 +111,7 @@ fn waits_and_wake_ups_of_whom_was_asked_for() {
         assert!(window["by_kernel"].is_null(), "what is missing is everyone's: {window}");
         assert!(rows(&window, "rows").iter().all(|row| row["pid"] == load.pid()), "{window}");
     }
-    wait_until("nothing is attached", || bpf_files(daemon.load.pid()) == before);
+    wait::until("nothing is attached", || bpf_files(daemon.load.pid()) == before);
     let socket = daemon.socket();
     let socket = socket.to_str().expect("UTF-8");
     run(&["wakeups", "--work-us", "5", "--source", "daemon", "--socket", socket, "1", "1"])
@@ -160,7 +161,7 @@ fn while_somebody_looks_it_has_no_more_rights_than_before() {
     let comm = |thread: &String| fs::read_to_string(format!("/proc/{thread}/comm"));
     let loads = |thread: &String| comm(thread).is_ok_and(|comm| comm == "exactop-loading\n");
     // Those that load programs end with that.
-    wait_until("the thread that attaches", || {
+    wait::until("the thread that attaches", || {
         let all: Vec<String> = threads().collect();
         all.iter().any(named) && !all.iter().any(loads) && bpf_files(daemon.load.pid()) > before
     });
@@ -172,7 +173,7 @@ fn while_somebody_looks_it_has_no_more_rights_than_before() {
     let reader_pid = reader.id().to_string();
     let kept = documented("`-b`", "procfs");
     // It attaches nothing.
-    wait_until("the reader gives up its rights", || {
+    wait::until("the reader gives up its rights", || {
         of(&reader_pid).permitted & !kept.permitted == 0
     });
     assert_eq!(ended(reader).len(), 6);

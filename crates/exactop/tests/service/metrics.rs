@@ -1,17 +1,13 @@
 //! The page: what it adds up to, and over a restart.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{wait_until, Load, KILL};
+use crate::helpers::processes::{Load, KILL};
 use crate::helpers::run::alone;
+pub use exactop_testkit::port;
+use exactop_testkit::wait;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-
-/// A port that nobody has.
-pub fn port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
 
 fn get(port: u16, accept: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
@@ -49,12 +45,7 @@ fn sum(page: &BTreeMap<String, i128>, prefix: &str) -> i128 {
 }
 
 pub fn page(port: u16) -> BTreeMap<String, i128> {
-    let mut found = None;
-    wait_until("a page", || {
-        found = get(port, "text/plain");
-        found.is_some()
-    });
-    series(&found.expect("a page"))
+    series(&wait::find("a page", || get(port, "text/plain")))
 }
 
 #[test]
@@ -66,6 +57,7 @@ fn every_page_adds_up_in_a_fork_storm_and_a_restart_runs_nothing_backwards() {
     let first = page(port);
     let mut before = first.clone();
     for _ in 0..5 {
+        // Each page is a window: some happens in it.
         std::thread::sleep(std::time::Duration::from_millis(300));
         let now = page(port);
         let groups = sum(&now, "exactop_group_cpu_seconds_total");
@@ -123,7 +115,7 @@ fn no_name_breaks_a_page() {
     let mut hostile = std::process::Command::new(&name);
     let _hostile = Load::start(hostile.args(["-c", "while :; do :; done"]));
     let mut seen = false;
-    wait_until("the name on the page", || {
+    wait::until("the name on the page", || {
         let page = get(port, "text/plain").expect("a page");
         assert!(!page.contains('\u{1b}'));
         let fits = |line: &str| line.starts_with('#') || line.starts_with("exactop_");

@@ -1,16 +1,14 @@
 //! What a live page attaches programs for, and that they are gone afterwards.
 
 use crate::daemon::{bpf_files, Daemon};
-use crate::helpers::processes::{wait_until, Load, KILL};
+use crate::helpers::processes::{Load, KILL};
 use crate::helpers::run::{alone, command};
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
-
-/// An answer that takes longer does not come.
-const PATIENCE: Duration = Duration::from_secs(120);
+use std::time::Instant;
 
 /// A page's server.
 pub struct Page {
@@ -40,7 +38,7 @@ impl Page {
     /// What comes, event by event: its name, and what it tells.
     fn events(&self, path: &str) -> impl Iterator<Item = (String, Value)> {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
+        stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
         let address = &self.address;
         let (joint, token) = (if path.contains('?') { '&' } else { '?' }, &self.token);
         write!(stream, "GET {path}{joint}{token} HTTP/1.1\r\nHost: {address}\r\n\r\n")
@@ -84,9 +82,9 @@ fn looked_at(page: &Page, holds: u32) {
     let with_calls = bpf_files(holds);
     assert!(with_calls > with_waits, "{with_calls} after {with_waits}");
     drop(calls);
-    wait_until("system calls are counted no more", || bpf_files(holds) == with_waits);
+    wait::until("system calls are counted no more", || bpf_files(holds) == with_waits);
     drop(told);
-    wait_until("nobody looks", || bpf_files(holds) == before);
+    wait::until("nobody looks", || bpf_files(holds) == before);
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn a_page_of_a_daemon_that_is_started_anew_has_the_next_ones_programs() {
     let told = page.events(&format!("/look?key={}&pid={}", page.key(), pipe.pid()));
     // What is told of it has no end.
     let begun = Instant::now();
-    let mut told = told.take_while(|_| begun.elapsed() < PATIENCE);
+    let mut told = told.take_while(|_| begun.elapsed() < wait::LIMIT);
     let mut waits_after = |at_ns: u64| {
         let is_after = |(name, told): &(String, Value)| {
             let has_rows = told["rows"].as_array().is_some_and(|rows| !rows.is_empty());

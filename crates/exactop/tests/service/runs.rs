@@ -1,25 +1,27 @@
 //! Runs whose descendants a daemon's ledger follows: no rights, no programs of one's own, no child lost.
 
 use crate::daemon::{bpf_files, Daemon};
-use crate::helpers::processes::{first_line, send, wait_until, Load, CONT, KILL, STOP};
+use crate::helpers::processes::{first_line, is_over, send, Load, CONT, KILL, STOP};
 use crate::helpers::run::{alone, copied_from, done, program, Done};
 use crate::inside::CONTAINED;
+use exactop_testkit::wait;
 use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Orphans that are gone at once, and one who lives a while. All have the pipe: its end is theirs, but for the
-/// little that is left of an exit then.
+/// Orphans that are gone at once, and one who lives a while and says its number. All have the pipe: its end is
+/// theirs, but for the little that is left of an exit then. Who started them stays until it is told to go.
 const ORPHANS: &str = "
     {
         i=0; while [ $i -lt $1 ]; do ($0 &) ; i=$((i+1)); done
-        (setsid sh -c 'exec sleep 1.2' &)
+        (setsid sh -c 'echo $$; exec sleep 1.2' &)
     } | cat
-    sleep 0.5";
+    echo over
+    read go";
 
 /// A run on this daemon, as nobody where that can be.
 fn running(daemon: &Daemon, options: &[&str], command: &[&str]) -> Command {
@@ -55,6 +57,17 @@ fn exited(report: &Value, comm: &str) -> u64 {
     of.map(|group| ns(group, "processes")).sum()
 }
 
+/// Whether there is somebody of this name, dead ones that nobody has waited for left out.
+fn lives(name: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let is_it = |pid: u32| {
+        let comm = fs::read_to_string(format!("/proc/{pid}/comm"));
+        comm.is_ok_and(|comm| comm.trim_end() == name) && !is_over(pid)
+    };
+    pids.any(is_it)
+}
+
 /// A program that does nothing, under a name of its own.
 fn named(daemon: &Daemon, name: &str) -> String {
     let path = daemon.path().join(name);
@@ -72,25 +85,36 @@ fn trees_at_the_same_time_each_have_their_orphans_and_no_others() {
     let start = |name: &str, many: &str| {
         let own = named(&daemon, name);
         let mut run = running(&daemon, &[], &["sh", "-c", ORPHANS, &own, many]);
-        run.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
+        run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()
     };
     let first = start("first-tree", "150").expect("a run");
     let second = start("second-tree", "90").expect("a run");
-    wait_until("a run loads nothing", || bpf_files(first.id()) == 0);
-    let ended = |child: std::process::Child| {
+    wait::until("a run that loads nothing", || bpf_files(first.id()) == 0);
+    let ended = |mut child: std::process::Child, name: &str| {
+        let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = || {
+            let mut line = String::new();
+            said.read_line(&mut line).expect("UTF-8");
+            line
+        };
+        let sleeper = line().trim().parse().expect("a PID");
+        assert_eq!(line(), "over\n");
+        wait::until("the ends of all orphans", || is_over(sleeper) && !lives(name));
+        child.stdin.take().expect("a pipe").write_all(b"\n").expect("it reads");
+        let mut out = String::new();
+        said.read_to_string(&mut out).expect("UTF-8");
         let output = child.wait_with_output().expect("an end");
-        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        let done =
-            Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) };
+        let err = String::from_utf8(output.stderr).expect("UTF-8");
+        let done = Done { code: output.status.code(), out, err };
         assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
         report(&done)
     };
-    let (first, second) = (ended(first), ended(second));
+    let (first, second) = (ended(first, "first-tree"), ended(second, "second-tree"));
     let names = ["first-tree", "second-tree", "in-no-tree"];
     let of = |report: &Value| names.map(|name| exited(report, name));
     assert_eq!((of(&first), of(&second)), ([150, 0, 0], [0, 90, 0]));
     for report in [&first, &second] {
-        assert!(exited(report, "sleep") == 2, "the one in a session of its own, too: {report}");
+        assert!(exited(report, "sleep") == 1, "the one in a session of its own, too: {report}");
         assert_eq!(ns(&report["tree"], "living_threads"), 0, "{report}");
         assert!(report["tree"]["cpus"].is_null(), "a daemon counts all trees as one: {report}");
         let waited = &report["waited_for"];
@@ -115,7 +139,12 @@ fn what_a_tree_used_is_what_its_workers_say() {
     fs::set_permissions(at, everyone).expect("rights");
     let of = |name: &str| at.join(name).to_str().expect("UTF-8").to_string();
     let (a, b) = (of("a"), of("b"));
-    let script = format!("(setsid sh -c '{}' &) ; {}; sleep 3", spin(&a), spin(&b));
+    let ended = of("ended");
+    let script = format!(
+        "(setsid sh -c '{}; : >{ended}' &) ; {}; until [ -e {ended} ]; do sleep 0.2; done",
+        spin(&a),
+        spin(&b)
+    );
     let done = done(running(&daemon, &[], &["sh", "-c", &script]));
     assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
     let said = |path: &str| {
@@ -126,8 +155,8 @@ fn what_a_tree_used_is_what_its_workers_say() {
     let (said, counted) = (said(&a) + said(&b), ns(&report(&done), "cpu_ns"));
     println!("they say {said} ns, exactop says {counted} ns");
     assert!(counted >= said, "{counted} {said}");
-    // Starting them takes something, too.
-    assert!(counted - said <= said / 10 + 300_000_000, "{counted} {said}");
+    // Nobody counts twice: each is a half. Starting them takes something, too.
+    assert!(counted - said <= said / 3, "{counted} {said}");
 }
 
 #[test]
@@ -167,7 +196,7 @@ fn who_outlived_a_run_may_begin_another() {
     assert_eq!((first.code, first.err.as_str()), (Some(0), ""));
     fs::write(&go, "").expect("written");
     let report = || serde_json::from_slice(&fs::read(&out).ok()?).ok();
-    wait_until("the second report", || report().is_some());
+    wait::until("the second report", || report().is_some());
     let report: Value = report().expect("a report");
     assert_eq!(exited(&report, "second-run"), 1, "{report}");
 }
@@ -182,6 +211,7 @@ fn what_waited_at_the_gate_is_not_counted_and_what_came_after_is() {
     run.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut run = run.spawn().expect("a run");
     first_line(run.stderr.as_mut());
+    // So long that what is counted at the gate would be seen.
     sleep(Duration::from_secs(3));
     run.stdin.take().expect("a pipe").write_all(b"\n").expect("open");
     let output = run.wait_with_output().expect("an end");
@@ -209,8 +239,9 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
     send(daemon.load.pid(), STOP);
     let ns_in = |text: &str| text.trim().parse::<u64>().ok();
     let ended = || fs::read_to_string(&end).ok().and_then(|text| ns_in(&text));
-    wait_until("the command's end", || ended().is_some());
+    wait::until("the command's end", || ended().is_some());
     let took_ns = ended().expect("its word") - ns_in(&begun).expect("its word");
+    // So long that what is counted until the daemon goes on would be seen.
     sleep(Duration::from_nanos(3 * took_ns));
     send(daemon.load.pid(), CONT);
     let mut text = String::new();
@@ -218,7 +249,8 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
     assert!(run.wait().expect("an end").success());
     let report: Value = serde_json::from_str(text.lines().last().expect("a report")).expect("JSON");
     let elapsed_ns = ns(&report, "elapsed_ns");
-    assert!((took_ns..2 * took_ns).contains(&elapsed_ns), "{elapsed_ns} {took_ns}");
+    // Starting it takes something, too, and on a busy machine longer.
+    assert!((took_ns..4 * took_ns).contains(&elapsed_ns), "{elapsed_ns} {took_ns}");
     assert_eq!(exited(&report, "sleep"), 1, "{report}");
 }
 
@@ -226,12 +258,18 @@ fn a_daemon_that_stands_still_makes_no_command_longer() {
 fn a_daemon_that_ends_meanwhile_is_why_the_rest_is_not_known() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::of_group("nogroup");
-    let mut run = running(&daemon, &[], &["sh", "-c", "echo begun; sleep 3; exit 5"]);
+    let place = tempfile::tempdir_in(daemon.path()).expect("a directory");
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(place.path(), everyone).expect("rights");
+    let go = place.path().join("go");
+    let script = format!("echo begun; until [ -e {} ]; do sleep 0.1; done; exit 5", go.display());
+    let mut run = running(&daemon, &[], &["sh", "-c", &script]);
     let mut run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run");
     let mut out = run.stdout.take().expect("a pipe");
     first_line(Some(&mut out));
     daemon.end(KILL);
     daemon.start_again();
+    fs::write(&go, "").expect("written");
     let mut text = String::new();
     out.read_to_string(&mut text).expect("UTF-8");
     assert_eq!(run.wait().expect("an end").code(), Some(5), "as the command ended");

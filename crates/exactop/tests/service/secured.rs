@@ -1,9 +1,10 @@
 //! A store behind TLS: the daemon, fenced in as it is, believes the certificates of its settings and nobody else's.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{wait_until, TERM};
+use crate::helpers::processes::TERM;
 use crate::helpers::run::alone;
 use crate::stand_in::{Mood, StandIn};
+use exactop_testkit::wait;
 use rcgen::{generate_simple_self_signed, CertifiedKey};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -79,11 +80,11 @@ fn a_store_is_believed_for_the_certificate_of_the_settings() {
     set(&other);
     let path = config.to_str().expect("UTF-8").to_string();
     let mut daemon = Daemon::start_in(dir, &["--config", &path], None);
-    wait_until("it is not believed", || daemon.said().contains("certificate"));
+    wait::until("it is not believed", || daemon.said().contains("certificate"));
     assert!(daemon.said().contains("windows wait in the log"), "{}", daemon.said());
     assert_eq!((store.asked(), daemon.end(TERM)), (0, Some(0)));
     set(&url);
     daemon.start_again();
-    wait_until("windows are there", || store.windows().len() > 2);
+    wait::until("windows are there", || store.windows().len() > 2);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
 }

@@ -1,8 +1,9 @@
 //! Settings: said, refused, and read anew.
 
 use crate::daemon::Daemon;
-use crate::helpers::processes::{send, wait_until, HUP, TERM};
+use crate::helpers::processes::{send, HUP, TERM};
 use crate::helpers::run::{alone, run};
+use exactop_testkit::wait;
 use std::fs;
 
 #[test]
@@ -32,7 +33,7 @@ fn a_hang_up_has_them_read_anew() {
     let mut daemon = Daemon::start_in(dir, &["--config", &config], None);
     let reloaded = |daemon: &Daemon, words: &str| {
         send(daemon.load.pid(), HUP);
-        wait_until(words, || daemon.said().contains(words));
+        wait::until(words, || daemon.said().contains(words));
     };
     let anew =
         "group = \"tty\"\n[record]\ninterval = \"1s\"\n[export]\nto = \"http://127.0.0.1:1\"\n";
@@ -44,7 +45,7 @@ fn a_hang_up_has_them_read_anew() {
     };
     // One each second from now on, not after ten.
     let before = windows();
-    wait_until("windows of a second", || windows() > before + 1000);
+    wait::until("windows of a second", || windows() > before + 1000);
     fs::write(&path, "[recording]\n").expect("settings");
     reloaded(&daemon, "the settings stay as they are");
     assert!(daemon.said().contains(":1: unknown field `recording`"), "{}", daemon.said());

@@ -2,9 +2,10 @@
 //! that come and go. `make test-soak` takes half an hour over it.
 
 use crate::daemon::{bpf_files, Daemon};
-use crate::helpers::processes::{wait_until, Load};
+use crate::helpers::processes::Load;
 use crate::helpers::run::{alone, run};
 use crate::metrics::{page, port};
+use exactop_testkit::wait;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -70,8 +71,9 @@ fn round(daemon: &Daemon, programs: usize, port: u16) -> Held {
     }
     assert_eq!(daemon.windows(&["-n", "3", "-d", "0.2"]).len(), 3);
     assert!(!page(port).is_empty(), "a page of metrics");
-    wait_until("programs at which nobody looks are gone", || bpf_files(pid) == programs);
+    wait::until("programs at which nobody looks are gone", || bpf_files(pid) == programs);
     let look = |_| {
+        // Looks are spread over windows.
         std::thread::sleep(Duration::from_millis(130));
         held(pid)
     };

@@ -1,8 +1,9 @@
 //! Whose what exited was, in the daemon's log and to its readers.
 
 use crate::daemon::{parsed, Daemon, Looking};
-use crate::helpers::processes::{wait_until, Load, TERM};
+use crate::helpers::processes::{Load, TERM};
 use crate::helpers::run::{alone, run};
+use exactop_testkit::wait;
 use serde_json::Value;
 
 /// Nobody else's.
@@ -23,15 +24,15 @@ fn what_exited_is_the_users_it_was_at_its_end() {
     let Some(_alone) = alone() else { return };
     let mut daemon = Daemon::start(&[]);
     let reader = Looking::start(&daemon, "by", &["--by", "user", "-d", "0.3"]);
-    wait_until("a window", || reader.count() > 0);
+    wait::until("a window", || reader.count() > 0);
     // Each begins as root's.
     let work = format!(
         "i=0; while [ $i -lt {PROCESSES} ]; do setpriv --reuid={UID} --clear-groups /bin/true; i=$((i+1)); done"
     );
     let mut load = Load::shell(&work);
-    wait_until("the load ends", || load.0.try_wait().expect("a child").is_some());
+    wait::until("the load ends", || load.0.try_wait().expect("a child").is_some());
     let before = reader.count();
-    wait_until("all is told", || reader.count() > before + 1);
+    wait::until("all is told", || reader.count() > before + 1);
     assert_eq!(theirs(&reader.stop(), "exited_tasks"), PROCESSES);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
     let log = daemon.log();

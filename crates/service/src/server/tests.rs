@@ -4,8 +4,8 @@ use super::readers::Reader;
 use super::*;
 use exactop_model::Needs;
 use exactop_recording::stream::answer;
+use exactop_testkit::wait;
 use std::io::{Read, Write};
-use std::time::Instant;
 
 const HELLO: &str = "{\"hello\":{\"exactop\":\"x\",\"format\":1}}\n";
 const MINUTE_NS: u64 = 60_000_000_000;
@@ -31,12 +31,17 @@ fn comes(dir: &tempfile::TempDir, said: &str) -> UnixStream {
     stream
 }
 
+#[track_caller]
 fn until(server: &mut Server, what: &str, is: impl Fn(&Server) -> bool) {
-    let begun = Instant::now();
-    while !is(server) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        server.serve(Duration::from_millis(10), &[]).unwrap();
-    }
+    wait::until(what, || {
+        // Much that is to be told goes in many pieces.
+        (0..50).any(|_| {
+            is(server) || {
+                server.serve(Duration::from_millis(1), &[]).unwrap();
+                is(server)
+            }
+        })
+    });
 }
 
 /// What they were told until the connection ended.

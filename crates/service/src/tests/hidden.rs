@@ -3,6 +3,7 @@
 
 use super::{look, Daemon};
 use crate::server::Notice;
+use exactop_testkit::wait;
 use rustix::fs::{chmod, Mode};
 use rustix::process::Uid;
 use rustix::thread::set_thread_res_uid;
@@ -10,7 +11,6 @@ use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 const WITHIN: &str = "tests::hidden::somebody_is_refused_and_root_is_not";
 
@@ -22,7 +22,7 @@ fn told_somebody(path: &Path) -> String {
             // This thread alone, which ends.
             set_thread_res_uid(somebody, somebody, somebody).unwrap();
             let mut stream = UnixStream::connect(path).unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
             let mut told = Vec::new();
             let _ = stream.read_to_end(&mut told);
             told

@@ -10,12 +10,13 @@ use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::{Looked, SyscallNr};
 use exactop_model::{Comm, Who};
 use exactop_recording::stream::{Heard, Incoming};
+use exactop_testkit::wait;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Programs that count a call of each of two threads every nanosecond.
 struct Counting {
@@ -88,20 +89,13 @@ fn every(ms: u64, what: What) -> Look {
 /// Windows, with what was counted in each.
 fn windows(looker: &mut Looker, ms: u64, times: usize) -> Vec<(u64, u64, u64)> {
     let window = |_| {
+        // As often as this one looks.
         std::thread::sleep(Duration::from_millis(ms));
         let looked = looker.window().unwrap();
         let Looked::Syscalls(window) = looked else { panic!("calls") };
         (window.t0_ns, window.t1_ns, window.rows.iter().map(|row| row.calls).sum())
     };
     (0..times).map(window).collect()
-}
-
-fn until(what: &str, is: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]
@@ -125,7 +119,7 @@ fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
             });
         }
     });
-    until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
+    wait::until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
     let all = ever.load(Ordering::SeqCst);
     assert!(all >= 1, "{all}");
     let mut again = look(&daemon.path, every(100, What::Syscalls)).unwrap();
@@ -177,12 +171,12 @@ fn there_is_one_set_however_fast_somebody_comes_and_goes_and_it_is_read_each_sec
     // Its windows are of ten minutes, and those of the programs are not.
     let mut last = look(&daemon.path, every(600_000, What::Waits)).unwrap();
     let before = ended.load(Ordering::SeqCst);
-    until("two windows more", || ended.load(Ordering::SeqCst) > before + 2);
+    wait::until("two windows more", || ended.load(Ordering::SeqCst) > before + 2);
     assert_eq!(most.load(Ordering::SeqCst), 1);
     let Looked::Waits(window) = last.window().unwrap() else { panic!("waits") };
     assert!(window.t1_ns - window.t0_ns > 1_000_000_000, "{window:?}");
     drop(last);
-    until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
+    wait::until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
 }
 
 /// The next answer on a connection.

@@ -1,5 +1,6 @@
 use super::*;
 use exactop_model::holdings::{DiskBytes, Kind};
+use exactop_testkit::wait;
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Seek, SeekFrom, Write};
 use std::process::{Child, Command, Stdio};
@@ -18,17 +19,6 @@ fn proc() -> &'static Path {
     Path::new("/proc")
 }
 
-/// Until exec is over /proc has what the child inherited.
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    for _ in 0..3000 {
-        if let Some(found) = look() {
-            return found;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("never: {what}");
-}
-
 #[test]
 fn the_environment_of_a_process_is_what_it_was_given() {
     let mut command = Command::new("sleep");
@@ -40,7 +30,8 @@ fn the_environment_of_a_process_is_what_it_was_given() {
         .env("PATH", "/bin:/usr/bin");
     let child = Sleeps(command.spawn().expect("sleep(1)"));
     let process = Process::open(proc(), child.0.id()).expect("a process");
-    let variables = until("its environment", || match process.read(Part::Environment) {
+    // Until exec is over /proc has what the child inherited.
+    let variables = wait::find("its environment", || match process.read(Part::Environment) {
         Ok(Holdings::Environment(found)) if found.variables.len() == 3 => Some(found.variables),
         _ => None,
     });
@@ -68,7 +59,7 @@ fn open_files_have_their_kinds_places_and_positions() {
     let process = Process::open(proc(), child.0.id()).expect("a process");
     let path = file.path().as_os_str().as_encoded_bytes();
     // Until exec it has what this test has; afterwards what whoever started this test left open, too.
-    let mut files = until("its files", || match process.read(Part::Files) {
+    let mut files = wait::find("its files", || match process.read(Part::Files) {
         Ok(Holdings::Files(found)) if found.files.first()?.name == path => Some(found.files),
         _ => None,
     });

@@ -3,6 +3,7 @@
 use super::fake::{FakeProc, FakeTask};
 use super::*;
 use exactop_model::{Book, Frame, FrameOptions};
+use exactop_testkit::wait;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -300,8 +301,6 @@ fn a_busy_child_gains_time_and_those_that_vanish_meanwhile_are_no_errors() {
             task.counters.get(Counter::RunNs).unwrap()
         };
         let before = run_ns();
-        while run_ns() <= before {
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
+        wait::until("more time", || run_ns() > before);
     }
 }

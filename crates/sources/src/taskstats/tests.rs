@@ -137,10 +137,12 @@ fn record_an_answer() {
         .args(["-c", "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; exec sleep 5"])
         .spawn()
         .expect("a shell");
-    std::thread::sleep(std::time::Duration::from_millis(1_500));
     let pid = child.id();
     let read = |file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).expect("a file");
     let run = || read("schedstat").split(' ').next().map(String::from).expect("a number");
+    exactop_testkit::wait::until("sleep, after all its work", || {
+        read("comm") == "sleep\n" && read("stat").contains(") S ")
+    });
     let before = run();
     kernel.ask(Ask::Thread(pid), family).expect("asked");
     let hex: String = kernel.receive().expect("told").iter().map(|b| format!("{b:02x}")).collect();
@@ -322,7 +324,9 @@ fn five_thousand_exits_leave_a_record_or_are_counted_as_lost() {
     // Named as nobody else's processes are.
     let folder = tempfile::tempdir().expect("a folder");
     let own = folder.path().join("true-of-5000");
-    std::fs::copy("/bin/true", &own).expect("a copy");
+    // By another process: what is open for writing here is so in whatever another test forks meanwhile.
+    let copied = Command::new("cp").arg("/bin/true").arg(&own).status();
+    assert!(copied.expect("cp(1)").success());
     let script = "i=0; while [ $i -lt 5000 ]; do \"$0\"; i=$((i+1)); done";
     assert!(Command::new("sh").args(["-c", script]).arg(&own).status().expect("sh").success());
     let snapshot = source.snapshot(&request).expect("a snapshot");

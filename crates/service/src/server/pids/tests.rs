@@ -1,11 +1,11 @@
 use super::*;
 use exactop_sources::pid_namespace;
+use exactop_testkit::wait;
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// By what the one who connects is told where to.
 const SOCKET: &str = "EXACTOP_TEST_CONNECT_TO";
@@ -50,14 +50,8 @@ fn nested(dir: &Path) -> (Killed, UnixStream) {
     outer.args(["--pid", "--fork", "--kill-child", "sh", "-c", NESTED]).env("DIR", dir);
     outer.env("EXE", std::env::current_exe().unwrap()).env(SOCKET, &path);
     let outer = Killed(outer.stdout(Stdio::null()).spawn().expect("unshare(1)"));
-    let patience = Instant::now() + Duration::from_secs(300);
-    loop {
-        match listener.accept() {
-            Ok((stream, _)) => return (outer, stream),
-            Err(_) => assert!(Instant::now() < patience, "nobody connected"),
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let (stream, _) = wait::find("who connects", || listener.accept().ok());
+    (outer, stream)
 }
 
 fn parent(pid: u32) -> u32 {
