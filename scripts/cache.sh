@@ -45,7 +45,7 @@ made() {
     echo "$real"
 }
 
-wanted=${EXACTOP_CACHE:-${XDG_CACHE_HOME:-${HOME:-}/.cache}/exactop}
+wanted=${EXACTOP_CACHE:-${XDG_CACHE_HOME:-${HOME:-nowhere}/.cache}/exactop}
 why="it is not an absolute path"
 if [[ $wanted != /* ]] || ! { why=$(made "$wanted" 2>&1) && wanted=$why; }; then
     echo "exactop: $wanted keeps nothing: $why: target/cache does" >&2

@@ -296,7 +296,7 @@ test_daemon() {
     check "and what it recorded is whole" "$static" record verify "$work/written/recordings"
     # In a container it listens on all addresses there are, which are the pod's; a policy says who reaches it.
     check "it had nothing to complain of but that its page is for everyone who reaches it" \
-        same "$(cat "$work/daemon")" "exactop: metrics on 0.0.0.0:9464 are for everyone who reaches it, without a password: commands and users of all"
+        same "$(cat "$work/daemon")" "exactop: daemon: metrics on 0.0.0.0:9464 are for everyone who reaches it, without a password: commands and users of all"
     sed 's/^/        /' "$work/daemon"
 }
 
