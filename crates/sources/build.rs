@@ -23,7 +23,8 @@ mod bpf {
     pub fn build() {
         println!("cargo:rerun-if-changed={DIR}");
         let named = |path: PathBuf| {
-            let name = path.file_name().and_then(OsStr::to_str)?.strip_suffix(".bpf.c")?.to_string();
+            let name =
+                path.file_name().and_then(OsStr::to_str)?.strip_suffix(".bpf.c")?.to_string();
             Some((name, path))
         };
         let sources: Vec<_> = files(Path::new(DIR)).into_iter().filter_map(named).collect();
@@ -32,7 +33,9 @@ mod bpf {
         std::thread::scope(|scope| {
             for _ in 0..sources.len().min(jobs) {
                 scope.spawn(|| {
-                    while let Some((name, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    while let Some((name, source)) =
+                        sources.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
                         Object::new(name).make(source);
                     }
                 });

@@ -22,11 +22,8 @@ const STEP: Duration = Duration::from_millis(2);
 const GONE: Duration = Duration::from_secs(1);
 
 /// systemd's manager on the bus: its name, its object, its interface.
-const MANAGER: [&str; 3] = [
-    "org.freedesktop.systemd1",
-    "/org/freedesktop/systemd1",
-    "org.freedesktop.systemd1.Manager",
-];
+const MANAGER: [&str; 3] =
+    ["org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"];
 
 /// A scope of ours, until this is dropped and its last process is gone.
 #[derive(Debug)]

@@ -54,10 +54,8 @@ fn text(key: &str, value: &str) -> KeyValue {
 }
 
 fn resource(attributes: Vec<KeyValue>, metrics: Vec<Metric>) -> ResourceMetrics {
-    let scope = InstrumentationScope {
-        name: "exactop".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-    };
+    let scope =
+        InstrumentationScope { name: "exactop".into(), version: env!("CARGO_PKG_VERSION").into() };
     ResourceMetrics {
         resource: Some(Resource { attributes }),
         scope_metrics: vec![ScopeMetrics { scope: Some(scope), metrics }],

@@ -122,7 +122,8 @@ fn screen(desk: &mut Desk, width: u16, keys: &[KeyCode]) -> String {
     let mut canvas = Canvas::new(width, 24);
     draw(desk.app(), Theme::MONO, &mut canvas);
     let cells = &canvas.cells().content;
-    let line = |cells: &[ratatui_core::buffer::Cell]| cells.iter().map(|cell| cell.symbol()).collect();
+    let line =
+        |cells: &[ratatui_core::buffer::Cell]| cells.iter().map(|cell| cell.symbol()).collect();
     let lines: Vec<String> = cells.chunks(usize::from(width)).map(line).collect();
     lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
