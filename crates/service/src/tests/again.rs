@@ -134,7 +134,11 @@ fn who_has_keys_to_answer_takes_an_answer_that_was_late_and_loses_nothing() {
     std::thread::scope(|scope| {
         // Who has no keys to answer waits for a single answer for longer than this one for them all.
         let other = scope.spawn(|| {
-            while !is_over.load(Ordering::SeqCst) && patient.snapshot(&request(100)).is_ok() {}
+            while !is_over.load(Ordering::SeqCst) {
+                if patient.snapshot(&request(100)).is_err() {
+                    break;
+                }
+            }
         });
         let why = loop {
             match remote.snapshot(&request(100)) {
