@@ -71,12 +71,15 @@ test-packages: dist static ## Install, upgrade and purge in a clean Debian, an e
 	@scripts/deps.sh packages
 	scripts/test-packages.sh
 
+# The programs of tests that make check builds and runs: unit tests, and those on made-up machines.
+CHECKED = --lib --bins --test model --test recording --test sums --test tui --test views
+
 .PHONY: check
 check: cargo ## A contributor's minute: formatting, clippy, tests that need neither root nor waiting
 	@scripts/deps.sh build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	CARGO=$(CARGO) scripts/test.sh --profile check
+	CARGO=$(CARGO) scripts/test.sh --profile check $(CHECKED)
 
 .PHONY: test
 test: cargo ## Run all tests (those of the ledger need root)

@@ -12,10 +12,8 @@ cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
 scripts/tools.sh nextest
 
-failed=0
-"$cargo" nextest run --workspace "$@" || failed=$?
 # cargo-nextest leaves the examples in the documentation to cargo.
 if (($# == 0)); then
-    "$cargo" test --quiet --workspace --doc || failed=$?
+    "$cargo" test --quiet --workspace --doc
 fi
-exit "$failed"
+exec "$cargo" nextest run --workspace "$@"

@@ -2,13 +2,12 @@
 
 use std::process::Command;
 
+/// Cargo builds the examples with the tests: beside the directory of this program.
 fn run(example: &str, args: &[&str]) -> String {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let output = Command::new(cargo)
-        .args(["run", "-q", "-p", "exactop-sources", "--example", example, "--"])
-        .args(args)
-        .output()
-        .expect("cargo");
+    let me = std::env::current_exe().expect("this program");
+    let built = me.ancestors().nth(2).expect("target/PROFILE").join("examples").join(example);
+    let output = Command::new(&built).args(args).output();
+    let output = output.unwrap_or_else(|error| panic!("{}: {error}", built.display()));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     text
