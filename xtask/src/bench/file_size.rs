@@ -25,7 +25,7 @@ pub fn measure(bench: &Bench) -> Result<Section> {
     Ok(Section {
         name: "size",
         title: "Program file".into(),
-        how: "The release build: link-time optimisation, without debugging information.".into(),
+        how: "The release build, without debugging information.".into(),
         commands: vec!["ldd target/release/exactop".into()],
         tables: vec![table],
         pictures: Vec::new(),
