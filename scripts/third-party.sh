@@ -32,8 +32,9 @@ others() {
 case ${1:-} in
 take)
     [[ ! -e $target && -d $kept ]] || exit 0
-    mkdir -p "$(dirname "$target")"
-    cp -a "$kept" "$target.new"
+    # As cargo makes it, not as the cache is: tests run programs in it as other users.
+    mkdir -p "$target.new"
+    cp -a "$kept"/{deps,build,.fingerprint} "$target.new"
     mv -T "$target.new" "$target"
     touch -c "$kept"
     echo "third-party: took $(ls "$target/.fingerprint" | wc -l) compiled units from $cache"
