@@ -113,7 +113,8 @@ test-prometheus: cargo ## Let a real Prometheus scrape the daemon for SECONDS (d
 
 .PHONY: test-soak
 test-soak: SECONDS = 1800
-test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go: what it holds stays as it was (as root)
+test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windows) in a fork storm while readers come and go, and a session look at two storms: what they hold stays as it was (as root)
+	EXACTOP_TEST_STORM_SECONDS=30 $(CARGO) test --release -p exactop --test command storms:: -- --nocapture
 	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
 
 .PHONY: test-collector

@@ -152,7 +152,7 @@ enum ex_table { EX_TABLE_SLOTS, EX_TABLE_GROUPS, EX_TABLES };
 
 /* A process that has ended and was not reaped yet: it needs a line on the screen, but no slot. */
 struct ex_zombie {
-	__u64 serial; /* of the slot it had */
+	__u64 task; /* address of its task_struct, which may be another task's by now */
 	__u64 since;
 	struct ex_ident id;
 	__u32 cpu;

@@ -180,19 +180,26 @@ static __always_inline void list_zombie(struct ex_slot *s, struct task_struct *t
 {
 	struct storage *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct ex_zombie z = {};
-	__u64 key = (__u64)task;
+	__u64 serial = s->serial;
 
-	z.serial = s->serial;
+	z.task = (__u64)task;
 	z.since = now;
 	z.id = s->id;
 	z.cpu = s->cpu;
 	z.tree = s->tree;
-	if (!st || bpf_map_update_elem(&zombies, &key, &z, BPF_ANY)) {
+	if (!st || bpf_map_update_elem(&zombies, &serial, &z, BPF_ANY)) {
 		count_error(EX_ERR_NO_LINE);
 		return;
 	}
-	st->zombie = 1;
+	st->zombie = serial;
 	__sync_fetch_and_add(&zombies_now, 1);
+}
+
+/* Takes a zombie off the list. The second caller for the same one finds nothing. */
+static __always_inline void forget_zombie(__u64 serial)
+{
+	if (!bpf_map_delete_elem(&zombies, &serial))
+		__sync_fetch_and_sub(&zombies_now, 1);
 }
 
 /* Of the owner of a slot, on the CPU where it ran last. */

@@ -234,16 +234,16 @@ int BPF_PROG(on_free, struct task_struct *p)
 {
 	struct storage *st = bpf_task_storage_get(&tasks, p, 0, 0);
 	struct ex_cpu *c = count_run(EX_EV_OTHER);
-	__u64 depth, key = (__u64)p;
+	__u64 depth;
 	__u32 index;
 	struct ex_slot *s;
 
-	if (!c || !st)
+	if (!c || !st || is_lost(c, EX_EV_OTHER))
 		return 0;
-	if (st->zombie && !bpf_map_delete_elem(&zombies, &key))
-		__sync_fetch_and_sub(&zombies_now, 1);
+	if (st->zombie)
+		forget_zombie(st->zombie);
 	s = slot_of(p, &index);
-	if (!s || s->task != key)
+	if (!s || s->task != (__u64)p)
 		return 0;
 	stay();
 	depth = enter(c);

@@ -60,7 +60,7 @@ __u64 events_lost; /* on purpose */
 struct storage {
 	__u32 slot_plus_1;
 	__u32 process_counted; /* on a leader: some task stands for its process already */
-	__u32 zombie;	       /* it is listed in `zombies` */
+	__u64 zombie;	       /* its key in `zombies`; 0: it is not listed there */
 };
 
 struct {
@@ -112,7 +112,7 @@ struct {
 	__type(value, __u32);
 } free_slots SEC(".maps");
 
-/* By the address of the task. Not allocated beforehand: most machines have none. */
+/* By the serial of the account that ended. Not allocated beforehand: most machines have none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

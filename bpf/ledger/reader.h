@@ -123,20 +123,67 @@ int flush(void *ctx)
 static __always_inline int seed_zombie(struct storage *st, struct task_struct *task)
 {
 	struct ex_zombie z = {};
-	__u64 key = (__u64)task;
+	__u64 serial;
 
 	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
 		return 0;
-	z.serial = __sync_fetch_and_add(&serials, 1) + 1;
+	serial = __sync_fetch_and_add(&serials, 1) + 1;
+	z.task = (__u64)task;
 	z.since = bpf_ktime_get_ns();
 	identify(&z.id, task);
 	z.cpu = bpf_get_smp_processor_id();
-	if (bpf_map_update_elem(&zombies, &key, &z, BPF_NOEXIST)) {
+	if (bpf_map_update_elem(&zombies, &serial, &z, BPF_NOEXIST)) {
 		count_error(EX_ERR_NO_LINE);
 		return 0;
 	}
-	st->zombie = 1;
+	st->zombie = serial;
 	__sync_fetch_and_add(&zombies_now, 1);
+	return 0;
+}
+
+/*
+ * True if a listed process was reaped. The kernel says so when it frees the task, but a kernel that hides what
+ * happens in the context of a protected task hides that, too, when the task is freed there. So the list is
+ * held against the task itself. Its memory may be another task's: that one has another number or start.
+ */
+static __always_inline bool is_reaped(struct ex_zombie *z)
+{
+	struct task_struct *task = (void *)z->task;
+
+	return !(BPF_CORE_READ(task, exit_state) & EXIT_ZOMBIE) ||
+	       BPF_CORE_READ(task, pid) != z->id.tid ||
+	       BPF_CORE_READ(task, start_boottime) != z->id.start;
+}
+
+/*
+ * True if this account's process is a zombie still; otherwise it is listed no longer. It is looked up by
+ * its serial, which no other gets: so the line that is checked is the line that goes.
+ */
+static __always_inline bool is_zombie(__u64 serial)
+{
+	struct ex_zombie *z = bpf_map_lookup_elem(&zombies, &serial);
+
+	if (!z)
+		return false;
+	if (!is_reaped(z))
+		return true;
+	forget_zombie(serial);
+	return false;
+}
+
+SEC("raw_tp")
+int check_zombie(struct bpf_raw_tracepoint_args *args)
+{
+	return is_zombie(args->args[0]);
+}
+
+SEC("iter/bpf_map_elem")
+int check_zombies(struct bpf_iter__bpf_map_elem *ctx)
+{
+	__u64 *serial = ctx->key;
+
+	if (serial)
+		is_zombie(*serial);
 	return 0;
 }
 

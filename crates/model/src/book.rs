@@ -365,6 +365,10 @@ impl Book {
         let mut sample = known.sample;
         sample.counters = known.counters_at(t1_ns);
         let (mut delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
+        // Of a task that runs every snapshot tells. Where one did not, its time is in no account.
+        if sample.state == MicroState::Run {
+            delta.forget(Counter::RunNs);
+        }
         if !self.interrupts {
             delta.fold(Counter::IrqNs, Counter::RunNs);
         }

@@ -2,7 +2,7 @@
 //! CPUs, the books.
 
 use crate::audit::Audit;
-use crate::book::Book;
+use crate::book::{Book, ProcessEntry};
 pub use crate::books::Books;
 use crate::cgroups::Groups;
 use crate::counters::{Counter, Counters};
@@ -149,19 +149,28 @@ impl Frame {
         let source = window.end.provenance.source;
         let sees_exits = source.sees_exits();
         let childless = sees_exits.then(|| nothing_yet(&window.end.provenance));
-        let mut builder =
-            Builder { window, book, childless, rows: Vec::new(), at: FxHashMap::default() };
-        let exited = builder.exited_rows(options.threads);
+        let mut builder = Builder {
+            window,
+            book,
+            childless,
+            rows: Vec::new(),
+            at: FxHashMap::default(),
+            in_rows: FxHashSet::default(),
+        };
         if options.threads {
             builder.thread_rows(&options.still);
         } else {
             builder.process_rows(&options.still);
+        }
+        let exited = builder.exited_rows();
+        builder.credit_parents(&exited);
+        let books = Books::of(window);
+        builder.assert_partition(&exited, &books);
+        if !options.threads {
             builder.page_rows(options.threads_of);
         }
-        builder.credit_parents(&exited);
-        let exited_in_rows_ns = if options.threads { 0 } else { builder.exited_in_rows_ns() };
+        let exited_in_rows_ns = builder.exited_in_rows_ns();
         let rows = builder.rows;
-        let books = Books::of(window);
         let state = WindowState::of(window, &books);
         Frame {
             t0_ns: window.t0_ns,
@@ -204,6 +213,8 @@ struct Builder<'a> {
     rows: Vec<Row>,
     /// Index into `rows` of a process's row (of its leader's in the threads view).
     at: FxHashMap<u32, usize>,
+    /// Which of the window's exited groups are in the row of their process.
+    in_rows: FxHashSet<usize>,
 }
 
 /// Zero of what the source measures.
@@ -306,31 +317,33 @@ impl Builder<'_> {
             book.task(a).is_some_and(|t| changed.contains_key(&t.key.tgid))
         });
         let window = self.window;
-        for exit in window.exited.iter().filter(|e| e.sample.of.tgid != 0) {
-            self.add_exited_threads(exit);
+        for (at, exit) in window.exited.iter().enumerate() {
+            if exit.sample.of.tgid != 0 && self.add_exited_threads(exit) {
+                self.in_rows.insert(at);
+            }
         }
     }
 
     /// One row for a process: its changed threads, and its still ones from the book.
     fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
         let t0_ns = self.window.t0_ns;
-        let Some(entry) = self.book.process(tgid) else { return };
-        let still: Vec<TaskDelta> = entry
-            .tasks
-            .iter()
+        let entry = self.book.process(tgid);
+        let accounts = entry.iter().flat_map(|entry| &entry.tasks);
+        let still: Vec<TaskDelta> = accounts
             .filter(|&&a| !changed.iter().any(|t| t.sample.account == a))
             .filter_map(|&a| self.book.still(a, t0_ns))
             .collect();
         let all = || changed.iter().copied().chain(still.iter());
-        let is_head = |task: &&TaskDelta| Some(task.sample.account) == entry.head();
+        let head = entry.and_then(ProcessEntry::head);
+        let is_head = |task: &&TaskDelta| Some(task.sample.account) == head;
         let leader = all().find(|task| task.sample.key.is_leader());
         let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
         let Some(head) = head else { return };
         let mut row = self.row(RowKind::Process, head);
-        row.threads = head.sample.threads.or(Some(entry.tasks.len() as u32));
-        for task in all().filter(|t| t.sample.account != head.sample.account) {
-            row.delta.add(&task.delta);
-            row.total.add(&task.sample.counters);
+        row.threads = head.sample.threads.or(Some(all().count() as u32));
+        for task in all().filter(|task| !std::ptr::eq(*task, head)) {
+            row.delta.add_known(&task.delta);
+            row.total.add_known(&task.sample.counters);
             row.life_ns += task.life_ns;
             row.repairs = both(row.repairs, task.audit.map(|audit| audit.repairs));
             if task.sample.letter == 'R' {
@@ -344,28 +357,39 @@ impl Builder<'_> {
         self.rows.push(row);
     }
 
-    /// Threads that exited while their process lives on are part of the process.
-    fn add_exited_threads(&mut self, exit: &ExitDelta) {
+    /// Threads that exited while their process lives on are part of the process. False: it has no row.
+    fn add_exited_threads(&mut self, exit: &ExitDelta) -> bool {
         if !self.lives(exit.sample.of) {
-            return;
+            return false;
         }
         let tgid = exit.sample.of.tgid;
         if !self.at.contains_key(&tgid) {
             self.process_row(tgid, &[]);
         }
-        if let Some(&at) = self.at.get(&tgid) {
-            let row = &mut self.rows[at];
-            row.delta.add(&exit.delta);
-            row.total.add(&exit.delta);
-            row.life_ns += exit.life_ns;
-            row.exited_tasks += exit.tasks;
-            row.repairs = both(row.repairs, Some(exit.audit.repaired));
-        }
+        let Some(&at) = self.at.get(&tgid) else { return false };
+        let row = &mut self.rows[at];
+        row.delta.add_known(&exit.delta);
+        row.total.add_known(&exit.delta);
+        row.life_ns += exit.life_ns;
+        row.exited_tasks += exit.tasks;
+        row.repairs = both(row.repairs, Some(exit.audit.repaired));
+        true
     }
 
     fn exited_in_rows_ns(&self) -> u64 {
-        let of_the_living = self.window.exited.iter().filter(|exit| self.lives(exit.sample.of));
-        of_the_living.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
+        let in_rows = self.in_rows.iter().map(|&at| &self.window.exited[at]);
+        in_rows.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
+    }
+
+    /// Rows are a partition of the accounts of tasks: each nanosecond of these is in one row. Held against the
+    /// books wherever rows are made with assertions on, as in every test.
+    fn assert_partition(&self, exited: &[Row], books: &Books) {
+        let run = self.rows.iter().chain(exited).filter_map(|row| row.delta.get(Counter::RunNs));
+        debug_assert_eq!(
+            run.fold(0, u64::wrapping_add),
+            books.tasks_ns.wrapping_add(books.exited_ns),
+            "the rows of a window and its books: {books:?}"
+        );
     }
 
     fn page_rows(&mut self, tgid: Option<u32>) {
@@ -390,17 +414,14 @@ impl Builder<'_> {
         exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
     }
 
-    /// Exited groups merged by (nearest living ancestor, comm, cgroup, user). Exited threads of a
-    /// process that lives are part of its row already, unless rows are threads: then they have a
-    /// row under their process.
-    fn exited_rows(&self, threads: bool) -> Vec<Row> {
+    /// Exited groups merged by (nearest living ancestor, comm, cgroup, user), but for those that are part
+    /// of a process's row. Where rows are threads, exited threads of a process that lives have a row under it.
+    fn exited_rows(&self) -> Vec<Row> {
         let mut merged: FxHashMap<_, Row> = FxHashMap::default();
-        for exit in &self.window.exited {
+        let exited = self.window.exited.iter().enumerate();
+        for (_, exit) in exited.filter(|(at, _)| !self.in_rows.contains(at)) {
             let s = &exit.sample;
             let threads_only = s.of.tgid != 0 && self.lives(s.of);
-            if threads_only && !threads {
-                continue;
-            }
             let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
             let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid);
             let row = merged.entry(key).or_insert_with(|| {
@@ -411,8 +432,8 @@ impl Builder<'_> {
             row.exited_tasks += exit.tasks;
             row.repairs = both(row.repairs, Some(exit.audit.repaired));
             row.life_ns += exit.life_ns;
-            row.delta.add(&exit.delta);
-            row.total.add(&exit.delta);
+            row.delta.add_known(&exit.delta);
+            row.total.add_known(&exit.delta);
         }
         merged.into_values().collect()
     }
@@ -460,8 +481,8 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         exited_tasks: 0,
         repairs: None,
         life_ns: 0,
-        delta: Counters::zero(),
-        total: Counters::zero(),
+        delta: Counters::unknown(),
+        total: Counters::unknown(),
         children: None,
         detail: Detail::default(),
     }

@@ -39,6 +39,8 @@ mod second_signal;
 #[cfg(feature = "bpf")]
 mod signals;
 #[cfg(feature = "bpf")]
+mod storms;
+#[cfg(feature = "bpf")]
 mod user;
 mod web;
 mod windows;

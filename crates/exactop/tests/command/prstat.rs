@@ -1,9 +1,11 @@
 //! `exactop prstat` as someone from illumos uses it.
 
 use crate::helpers::processes::{send, HUP, INT, TERM};
-use crate::helpers::run::{command, done, program, run, run_on};
+use crate::helpers::run::{command, done, program, run, run_on, without_ledger};
 use crate::made_up_proc::tree;
-use exactop_workloads::workloads::PipePingPong;
+use exactop_workloads::workloads::{
+    ExecThreads, ExitingThreads, ForkStorm, PipePingPong, StopContinue,
+};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -188,6 +190,42 @@ fn q_ends_it_and_any_other_key_refreshes() {
     assert_eq!((code, text.matches("PID").count()), (Some(0), 2), "{text:?}");
 }
 
+/// The sum of a row's states in tenths of a per cent; `None`: it has none, as a zombie.
+fn sum_of_states(row: &[&str]) -> Option<u64> {
+    let states = row[2..10].iter().filter(|cell| **cell != "-").map(|cell| {
+        (cell.parse::<f64>().unwrap_or_else(|_| panic!("{cell} in {row:?}")) * 10.0).round() as u64
+    });
+    states.reduce(|a, b| a + b)
+}
+
+/// Threads that are born, execute another program, stop and end in every window.
+#[test]
+fn microstates_sum_to_100_in_a_storm_of_births_and_ends() {
+    if without_ledger() {
+        return;
+    }
+    let load = (
+        ForkStorm::start(1).expect("a fork storm"),
+        ExecThreads::start(1).expect("execs"),
+        ExitingThreads::start(1).expect("exits"),
+        StopContinue::start(2).expect("stops"),
+    );
+    let text = run(&["prstat", "-mL", "-c", "-n", "100000", "1", "4"]).fine();
+    drop(load);
+    let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
+    let (mut rows, mut without) = (0, 0);
+    for line in text.lines().filter(is_row) {
+        let row: Vec<&str> = line.split_whitespace().collect();
+        match sum_of_states(&row) {
+            Some(tenths) => assert!(tenths.abs_diff(1000) <= 1, "{tenths} tenths in {line}"),
+            None => without += 1,
+        }
+        rows += 1;
+    }
+    println!("{rows} rows, {without} of them without states");
+    assert!(rows > 200 && without * 10 < rows, "{rows} rows, {without} without states");
+}
+
 /// Where the ledger cannot be had, the refusal says why.
 #[test]
 fn microstates_of_real_threads_sum_to_100() {
@@ -206,9 +244,7 @@ fn microstates_of_real_threads_sum_to_100() {
         .collect();
     assert_eq!(rows.len(), 9, "{text}");
     for row in &rows {
-        let sum: f64 = row[2..10].iter().filter_map(|cell| cell.parse::<f64>().ok()).sum();
-        // Seven figures, each rounded to a tenth or, from 9.95 on, to a whole per cent.
-        assert!((sum - 100.0).abs() < 2.0, "{row:?}");
+        assert!(sum_of_states(row).is_some_and(|tenths| tenths.abs_diff(1000) <= 1), "{row:?}");
         assert_eq!(row[4], "-", "TRP is not measured");
     }
     assert!(text.contains("Total: 1 processes, 9 lwps, "), "{text}");

@@ -6,7 +6,7 @@ use super::skel::{types, LedgerSkel, LedgerSkelBuilder};
 use super::{load, Options};
 use crate::bpf::loading::InKernel;
 use crate::bpf::mapped::{Chunked, Mapped};
-use crate::bpf::plain::{bytes_of, from_bytes, plain};
+use crate::bpf::plain::{bytes_of, plain};
 use crate::bpf::refusal::{self, NotAttached};
 use crate::bpf::wire::ex_cur;
 use crate::bpf::{batches, iterator, loading};
@@ -230,19 +230,26 @@ impl KernelSide {
         Ok(slots)
     }
 
-    /// Processes that ended and were not reaped, by what the programs know them by.
+    /// Processes that ended and were not reaped, by the serials of their accounts.
     pub fn zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
+        if self.globals.zombies_now() == 0 {
+            return Ok(Vec::new());
+        }
+        let maps = &self.skel.maps;
+        iterator::run_over(maps.zombies.as_fd(), &self.skel.progs.check_zombies)?;
         // Others may come while it is read.
         let room = |now: u32| now.saturating_add(now / 4);
         let room = u32::try_from(self.globals.zombies_now()).map_or(batches::BATCH, room);
         batches::all(&self.skel.maps.zombies, room)
     }
 
-    /// Whether such a process is still listed.
-    pub fn is_zombie(&self, key: u64, serial: u64) -> Result<bool, SourceError> {
-        let there = self.skel.maps.zombies.lookup(bytes_of(&key), MapFlags::ANY);
-        let there = there.map_err(refusal::failed("reading the list of zombies"))?;
-        Ok(there.is_some_and(|value| from_bytes::<types::ex_zombie>(&value).serial == serial))
+    /// True if the process of this account is a zombie still.
+    pub fn is_zombie(&self, serial: u64) -> Result<bool, SourceError> {
+        let mut args = serial.to_ne_bytes();
+        let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
+        let run = self.skel.progs.check_zombie.test_run(input);
+        let run = run.map_err(refusal::failed("checking a zombie"))?;
+        Ok(run.return_value != 0)
     }
 
     /// What was posted from one control group to another.

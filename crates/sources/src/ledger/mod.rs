@@ -115,6 +115,8 @@ pub enum LostEvent {
     Birth = ex_event::EX_EV_NEW.0,
     /// An exit.
     Exit = ex_event::EX_EV_EXIT.0,
+    /// The release of a task that was reaped.
+    Release = ex_event::EX_EV_OTHER.0,
     /// The begin or the end of an interrupt.
     Interrupt = ex_event::EX_EV_IRQ.0,
 }

@@ -1,5 +1,8 @@
 //! Processes that ended and were not reaped: a line each, without an account of time. Theirs has
 //! been folded into their exited group, and their slot given back.
+//!
+//! The list shrinks when the kernel frees a task. A kernel may not show that, so each window holds the list
+//! against the kernel's tasks.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -24,7 +27,7 @@ const FEW: usize = 32;
 /// The reader's memory of who was a zombie.
 #[derive(Default)]
 pub struct ZombieReader {
-    /// Everyone on the list when it was last looked through.
+    /// The list as it was last read, by the serials of accounts.
     listed: Vec<(u64, ex_zombie)>,
     shown: FxHashSet<u64>,
 }
@@ -41,12 +44,12 @@ impl ZombieReader {
             self.listed = kernel.zombies()?;
         }
         let mut now = FxHashSet::default();
-        let zombies = self.listed.iter().map(|(_, zombie)| zombie);
-        for zombie in zombies.filter(|z| z.since + ZOMBIE_AFTER_NS <= closed.t_ns) {
-            let account = zombie.serial | ZOMBIE_ACCOUNT;
+        let is_due = |zombie: &ex_zombie| zombie.since + ZOMBIE_AFTER_NS <= closed.t_ns;
+        for (serial, zombie) in self.listed.iter().filter(|(_, zombie)| is_due(zombie)) {
+            let account = serial | ZOMBIE_ACCOUNT;
             now.insert(account);
             if !self.shown.contains(&account) {
-                out.tasks.push(sample(zombie, account));
+                out.tasks.push(sample(zombie, account, closed.t_ns));
             }
         }
         out.gone.extend(self.shown.difference(&now).map(|&account| AccountId(account)));
@@ -61,8 +64,8 @@ impl ZombieReader {
         if now != Some(self.listed.len()) || self.listed.len() > FEW {
             return Ok(false);
         }
-        for (key, zombie) in &self.listed {
-            if !kernel.is_zombie(*key, zombie.serial)? {
+        for (serial, _) in &self.listed {
+            if !kernel.is_zombie(*serial)? {
                 return Ok(false);
             }
         }
@@ -70,14 +73,15 @@ impl ZombieReader {
     }
 }
 
-fn sample(zombie: &ex_zombie, account: u64) -> TaskSample {
+/// `t_ns`: since when it is told; in all of that time it has done nothing.
+fn sample(zombie: &ex_zombie, account: u64, t_ns: u64) -> TaskSample {
     TaskSample {
         account: AccountId(account),
         key: raw_ident!(&zombie.id).key(),
         ident: raw_ident!(&zombie.id).ident(),
         state: MicroState::Zombie,
         letter: 'Z',
-        since_ns: zombie.since,
+        since_ns: t_ns,
         last_cpu: Some(zombie.cpu),
         tree: zombie.tree,
         threads: None,

@@ -16,6 +16,7 @@ mod cost;
 mod crowd;
 mod followed;
 mod full_tables;
+mod ghosts;
 mod herds;
 mod hotplug;
 mod identity;

@@ -12,6 +12,14 @@ pub fn percent(value: f64) -> String {
     }
 }
 
+/// Tenths of a per cent in four characters.
+pub fn tenths(n: i64) -> String {
+    match n {
+        0..1000 => format!("{}.{}", n / 10, n % 10),
+        _ => (n / 10).to_string(),
+    }
+}
+
 /// A count in three characters, cut off and not rounded: `1K` is 1,000 to 1,999, `.1M` 100,000 to
 /// 199,999. From a million on prstat's own buffer is too small (it prints `.10`); here the same
 /// steps go on.

@@ -1,4 +1,5 @@
-//! Frames as prstat(8) of illumos prints them: the same headings, widths and rounding.
+//! Frames as prstat(8) of illumos prints them: the same headings, widths and rounding. Microstates are one
+//! character wider: each has a tenth, so that a printed row adds up to 100.0.
 //!
 //! What is different is the source: CPU is the window's share and not a decaying average, the
 //! first report covers a real window and not whole lives, and zones are cgroups. A figure this

@@ -1,6 +1,7 @@
 //! The list of processes or threads, with sizes and times or with microstates.
 
 use super::{figures, Part, ReportStyle};
+use exactop_model::words::books::round_to_sum;
 use exactop_model::{Counter, Frame, Missing, Needs, Row};
 
 /// A column: its heading as wide as its cells with the blank after them, and how late it is left out
@@ -21,14 +22,14 @@ const SIZES: &[Column] = &[
 const STATES: &[Column] = &[
     ("   PID ", 13),
     ("USERNAME ", 7),
-    ("USR ", 12),
-    ("SYS ", 11),
+    (" USR ", 12),
+    (" SYS ", 11),
     ("TRP ", 0),
-    ("TFL ", 1),
-    ("DFL ", 3),
-    ("LCK ", 9),
-    ("SLP ", 8),
-    ("LAT ", 10),
+    (" TFL ", 1),
+    (" DFL ", 3),
+    (" LCK ", 9),
+    (" SLP ", 8),
+    (" LAT ", 10),
     ("VCX ", 6),
     ("ICX ", 5),
     ("SCL ", 4),
@@ -97,38 +98,60 @@ fn sizes(style: &ReportStyle, frame: &Frame, row: &Row) -> Vec<String> {
 }
 
 fn states(style: &ReportStyle, row: &Row) -> Vec<String> {
-    let share = |ns: Option<u64>| ns.map_or("-".into(), |ns| figures::percent(of_life(row, ns)));
-    let state = |counter| row.delta.get(counter);
     let count = |counter| row.delta.get(counter).map_or("-".into(), figures::count);
-    let (user, system) = row.split_ns().ok().unzip();
-    // Every sleep that is not a fault or a lock, waiting for disks included.
-    let sleep = state(Counter::SleepNs).zip(state(Counter::BlockNs)).map(|(s, b)| s + b);
-    let cells = [
-        share(user),
-        share(system),
-        // Other traps than page faults: part of USR or SYS, this kernel does not say which.
-        "-".into(),
-        share(state(Counter::TextFaultNs)),
-        share(state(Counter::DataFaultNs)),
-        share(state(Counter::LockNs)),
-        share(sleep),
-        share(state(Counter::LatNs)),
-        count(Counter::Vcx),
-        count(Counter::Icx),
-        count(Counter::Syscalls),
-        count(Counter::Signals),
-    ];
+    let shares = shares(row).map(|share| share.map_or("-".into(), figures::tenths));
+    let [user, system, text_fault, data_fault, lock, sleep, wait] = shares;
+    // Other traps than page faults are part of USR or SYS; this kernel does not say which.
+    let trap = "-".to_string();
+    let counts = [Counter::Vcx, Counter::Icx, Counter::Syscalls, Counter::Signals].map(count);
+    let wide = |cell: &String| format!("{cell:>4} ");
+    let narrow = |cell: &String| format!("{cell:>3} ");
     let who = [format!("{:6} ", row.key.tgid), format!("{:<8} ", self::user(style, row))];
-    who.into_iter().chain(cells.iter().map(|cell| format!("{cell:>3} "))).collect()
+    let on_cpu = [user, system];
+    let off_cpu = [text_fault, data_fault, lock, sleep, wait];
+    let states = on_cpu.iter().map(wide).chain([narrow(&trap)]).chain(off_cpu.iter().map(wide));
+    who.into_iter().chain(states).chain(counts.iter().map(narrow)).collect()
 }
 
-/// Of the lives of the row's threads inside the window, exited ones included: for a process the
-/// average over its threads. A zombie has no life left, and spends none of it in any state.
-fn of_life(row: &Row, ns: u64) -> f64 {
-    match row.life_ns {
-        0 => 0.0,
-        life => ns as f64 * 100.0 / life as f64,
+/// USR, SYS, TFL, DFL, LCK, SLP and LAT in tenths of a per cent of the lives of the row's threads inside the
+/// window, exited threads included: for a process the average over its threads. They are rounded so that they
+/// add up, to 100.0 where each thread's states add up to its life. States without a column of their own are
+/// where illumos has them: interrupts in SYS, stopped in SLP, a used-up quota and stolen time in LAT.
+/// `None`: a zombie, which has no life left, or a row whose states are not known.
+fn shares(row: &Row) -> [Option<i64>; 7] {
+    let parts = [
+        split(row).map(|(user, _)| user),
+        split(row).map(|(_, system)| system + row.delta.get(Counter::IrqNs).unwrap_or(0)),
+        row.delta.get(Counter::TextFaultNs),
+        row.delta.get(Counter::DataFaultNs),
+        row.delta.get(Counter::LockNs),
+        sum(row, &[Counter::SleepNs, Counter::BlockNs, Counter::StopNs]),
+        sum(row, &[Counter::LatNs, Counter::ThrottleNs])
+            .map(|ns| ns + row.delta.get(Counter::StealNs).unwrap_or(0)),
+    ];
+    let known: Vec<i128> = parts.iter().flatten().map(|&ns| ns.into()).collect();
+    let life = i128::from(row.life_ns);
+    if life == 0 {
+        return [None; 7];
     }
+    let total = (known.iter().sum::<i128>() * 1000 + life / 2) / life;
+    let mut tenths = round_to_sum(&known, total as i64).into_iter();
+    parts.map(|part| part.and_then(|_| tenths.next()))
+}
+
+/// User and system time. A thread that ran and that no clock tick hit counts as user, as the kernel's own
+/// figures have it (cputime_adjust() of kernel/sched/cputime.c).
+fn split(row: &Row) -> Option<(u64, u64)> {
+    match row.split_ns() {
+        Ok(split) => Some(split),
+        Err(Missing::NoTick) => row.delta.get(Counter::RunNs).map(|run| (run, 0)),
+        Err(_) => None,
+    }
+}
+
+/// The sum of states; `None` if one is not known.
+fn sum(row: &Row, states: &[Counter]) -> Option<u64> {
+    states.iter().map(|&state| row.delta.get(state)).sum()
 }
 
 /// CPU time in the window, per cent of the machine.

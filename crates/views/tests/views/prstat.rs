@@ -141,9 +141,10 @@ fn microstates_of_threads() {
         thread(with(row(76_798, 1, "tserver"), first)),
     ];
     let style = ReportStyle { microstates: true, threads: true, ..ReportStyle::default() };
-    let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID 
- 76798 root     7.8 0.7   - 0.0 0.0 3.8  88 0.1  1K 124  8K   0 tserver/1
- 76798 root     0.1 0.0   - 0.0 0.0 100 0.0 0.0 131   0 133  1M tserver/661
+    let expected =
+        "   PID USERNAME  USR  SYS TRP  TFL  DFL  LCK  SLP  LAT VCX ICX SCL SIG PROCESS/LWPID
+ 76798 root      7.8  0.7   -  0.0  0.0  3.8 87.6  0.1  1K 124  8K   0 tserver/1
+ 76798 root      0.1  0.0   -  0.0  0.0 99.9  0.0  0.0 131   0 133  1M tserver/661
 Total: 1 processes, 2 lwps, load averages: 2.52, 1.57, 0.79
 ";
     assert_eq!(report(&style, frame(rows)).text(), expected);
@@ -163,11 +164,57 @@ fn microstates_of_a_process_are_shares_of_all_its_lives() {
     );
     (process.life_ns, process.threads, process.exited_tasks) = (2500 * MS, Some(2), 1);
     let style = ReportStyle { microstates: true, ..ReportStyle::default() };
-    let expected = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/NLWP  
-   812 root      10 0.0   - 0.0 0.0 0.0  70 0.0   0   0   0   0 a-name-that-/2
+    let expected =
+        "   PID USERNAME  USR  SYS TRP  TFL  DFL  LCK  SLP  LAT VCX ICX SCL SIG PROCESS/NLWP
+   812 root     10.0  0.0   -  0.0  0.0  0.0 90.0  0.0   0   0   0   0 a-name-that-/2
 ";
     let text = report(&style, frame(vec![process])).text();
     assert!(text.starts_with(expected), "{text}");
+}
+
+/// What each state is worth in tenths, drawn; what has no column of its own among them.
+#[test]
+fn printed_microstates_add_up_to_100() {
+    const STATES: [Counter; 11] = [
+        Counter::RunNs,
+        Counter::StealNs,
+        Counter::IrqNs,
+        Counter::LatNs,
+        Counter::ThrottleNs,
+        Counter::SleepNs,
+        Counter::LockNs,
+        Counter::TextFaultNs,
+        Counter::DataFaultNs,
+        Counter::BlockNs,
+        Counter::StopNs,
+    ];
+    let mut seed = 1u64;
+    let mut drawn = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) >> (seed >> 28 & 31)
+    };
+    let style = ReportStyle { microstates: true, threads: true, ..ReportStyle::default() };
+    for _ in 0..1_000 {
+        let states = STATES.map(|state| (state, drawn()));
+        let mut thread = with(row(7, 8, "x"), &states);
+        thread.life_ns = states.iter().map(|(_, ns)| ns).sum();
+        if thread.life_ns == 0 {
+            continue;
+        }
+        // Half of the time system calls are timed; else no tick hit it.
+        let (run, user) = (states[0].1, drawn() % (states[0].1 + 1));
+        if drawn() % 2 == 0 {
+            thread = with(thread, &[(Counter::UserNs, user), (Counter::SystemNs, run - user)]);
+        } else {
+            thread.delta.forget(Counter::UserNs);
+        }
+        let report = report(&style, frame(vec![thread]));
+        let line = &rows_of(&report)[0];
+        let cells: Vec<&str> = line.split_whitespace().skip(2).take(8).collect();
+        let tenths = |cell: &&str| (cell.parse::<f64>().unwrap_or(0.0) * 10.0).round() as u64;
+        assert_eq!(cells.iter().map(tenths).sum::<u64>(), 1000, "{line}: {states:?}");
+        assert_eq!(cells.iter().filter(|cell| **cell == "-").count(), 1, "TRP alone: {line}");
+    }
 }
 
 #[test]
@@ -181,8 +228,8 @@ fn what_is_not_known_is_a_dash_and_a_zombie_has_no_time() {
     assert_eq!(
         rows_of(&states),
         [
-            "     5 root       -   -   -   -   -   -   -   -   -   -   -   - new/1",
-            "     6 root     0.0 0.0   - 0.0 0.0 0.0 0.0 0.0   0   0   0   0 dead/1",
+            "     5 root        -    -   -    -    -    -    -    -   -   -   -   - new/1",
+            "     6 root        -    -   -    -    -    -    -    -   0   0   0   0 dead/1",
         ]
     );
     /// A process that went before it could be looked at.
@@ -355,11 +402,12 @@ fn a_narrow_screen_keeps_the_process_and_what_matters_most() {
             assert_eq!(heading.find("PROCESS/LWPID"), first.find("beam.smp/16145"), "{width}");
         }
     }
-    assert_eq!(lines(true, 60)[0], "   PID USERNAME USR SYS LCK SLP LAT VCX ICX PROCESS/LWPID");
-    assert_eq!(lines(true, 40)[0], "   PID USR SYS LCK SLP LAT PROCESS/LWPID");
+    assert_eq!(lines(true, 60)[0], "   PID USERNAME  USR  SYS  LCK  SLP  LAT VCX PROCESS/LWPID");
+    assert_eq!(lines(true, 46)[0], "   PID  USR  SYS  LCK  SLP  LAT PROCESS/LWPID");
     assert_eq!(lines(false, 60)[0], "   PID USERNAME   RSS STATE       TIME  CPU PROCESS/LWPID");
-    let whole = "   PID USERNAME USR SYS TRP TFL DFL LCK SLP LAT VCX ICX SCL SIG PROCESS/LWPID ";
-    assert_eq!(lines(true, 80)[0], whole);
+    let all_but_traps =
+        "   PID USERNAME  USR  SYS  TFL  DFL  LCK  SLP  LAT VCX ICX SCL SIG PROCESS/LWPID";
+    assert_eq!(lines(true, 80)[0], all_but_traps);
 }
 
 #[test]

@@ -135,8 +135,11 @@ As on illumos, but:
   has a name of its own shows it.
   Linux does not tell TRP from USR and SYS: it is '-', as is all that this kernel does not give.
   A + behind a sum of -a, -t or -Z says that some of what it sums is not known.
-  SLP is every other sleep, waiting for disks included. Time stopped, stolen, or throttled by a
-  cgroup's quota is in no column, as stopped time never was: such rows sum to less than 100.
+  States have a tenth in every cell, and each row adds up to 100.0: the denominator is the life of
+  the thread inside the window. SLP is every other sleep, disks and time stopped included. LAT
+  includes stolen time and the time a used-up cgroup quota takes; SYS includes interrupts that are
+  measured. A zombie has no states: '-'.
+  While system calls are not timed, a thread that no clock tick hit counts as USR, as in /proc.
   Without -L, -m is the average over the process's threads, those that exited included.
   PRI is 139 minus the kernel's priority: 0 to 39 fair, from 40 on real time.
   From a million on, counts go on as 1M, .1G where prstat prints '.10'.
