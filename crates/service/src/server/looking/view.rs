@@ -31,7 +31,8 @@ pub struct Looker {
     since_ns: Option<u64>,
     /// They wait for an end that is not before this.
     wants_ns: Option<u64>,
-    asked_ns: u64,
+    /// Since when the next word is theirs: an answer that took long is not their silence.
+    silent_since_ns: u64,
     /// How long they may be silent.
     patience_ns: u64,
 }
@@ -40,8 +41,8 @@ impl Looker {
     /// Who just came.
     pub fn new(number: u64, came_ns: u64, patience_ns: u64) -> Looker {
         let (has_begun, since_ns, wants_ns) = (false, None, None);
-        let asked_ns = came_ns;
-        Looker { number, came_ns, has_begun, since_ns, wants_ns, asked_ns, patience_ns }
+        let silent_since_ns = came_ns;
+        Looker { number, came_ns, has_begun, since_ns, wants_ns, silent_since_ns, patience_ns }
     }
 
     /// It counts from then on, if they were there.
@@ -51,11 +52,12 @@ impl Looker {
         }
         self.has_begun = true;
         self.wants_ns = None;
+        self.silent_since_ns = at_ns;
         Some(written(&Answer::Begun(at_ns)))
     }
 
     fn is_idle(&self, at_ns: u64) -> bool {
-        let is_silent = at_ns.saturating_sub(self.asked_ns) > self.patience_ns;
+        let is_silent = at_ns.saturating_sub(self.silent_since_ns) > self.patience_ns;
         self.has_begun && self.wants_ns.is_none() && is_silent
     }
 
@@ -138,8 +140,7 @@ impl View {
         let Some(looker) = asking else { return (after_ns, None) };
         let after_ns = if looker.has_begun { after_ns } else { looker.came_ns };
         looker.wants_ns = Some(after_ns);
-        looker.asked_ns = now_ns;
-        let reply = self.answers().into_iter().find(|(answered, _)| *answered == number);
+        let reply = self.answers(now_ns).into_iter().find(|(answered, _)| *answered == number);
         (after_ns, reply.map(|(_, reply)| reply))
     }
 
@@ -155,7 +156,7 @@ impl View {
         let mut replies =
             self.refuse("nobody asked for a minute: look again", |looker| looker.is_idle(t1_ns));
         replies.extend(self.add(looked, seen));
-        replies.extend(self.answers());
+        replies.extend(self.answers(t1_ns));
         replies.extend(self.begin(t1_ns));
         replies
     }
@@ -201,12 +202,14 @@ impl View {
         gone
     }
 
-    fn answers(&mut self) -> Vec<(u64, Reply)> {
+    /// What is sent at `at_ns` to those who wait for no more than there is.
+    fn answers(&mut self, at_ns: u64) -> Vec<(u64, Reply)> {
         let mut replies = Vec::new();
         for looker in &mut self.lookers {
             let Some(sum) = self.sums.iter_mut().find(|sum| looker.awaits(sum)) else { continue };
             replies.push((looker.number, sum.reply()));
             (looker.since_ns, looker.wants_ns) = (None, None);
+            looker.silent_since_ns = at_ns;
         }
         self.forget();
         replies
@@ -344,6 +347,24 @@ mod tests {
             assert_eq!(replies.len(), 1);
         }
         assert!(!view.has(1) && view.has(2));
+    }
+
+    #[test]
+    fn an_answer_that_took_long_is_not_the_readers_silence() {
+        let patience_ns = 10;
+        let mut view = View::new(Choice::default(), &seen());
+        view.come(Looker::new(1, 0, patience_ns));
+        // The programs took longer to load than a reader may be silent, and the first window took as long.
+        assert_eq!(view.begin(100).len(), 1);
+        assert!(view.take(&waits(101, 1, 0..1), &seen()).is_empty());
+        assert!(view.ask(1, 150, 103).1.is_none());
+        assert_eq!(view.take(&waits(200, 1, 0..1), &seen()).len(), 1);
+        assert!(view.take(&waits(201, 1, 0..1), &seen()).is_empty());
+        assert!(view.has(1));
+        // It asked for nothing since.
+        let replies = view.take(&waits(220, 1, 0..1), &seen());
+        assert!(matches!(&replies[..], [(1, Reply::Refusal(_))]));
+        assert!(!view.has(1));
     }
 
     #[test]
