@@ -151,23 +151,29 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-export --test clickhouse engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test fleet store::engine
 	EXACTOP_TEST_PYTHON=$(CURDIR)/target/fleet/bin/python3 $(CARGO) test -p exactop-fleet --test fleet filing::duckdb
-	$(CARGO) build -q -p exactop
+	$(CARGO) build -q -p exactop -p exactop-fleet-sim
 	rm -rf target/fleet-test
-	$(CARGO) xtask fleet-sim --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
+	target/debug/exactop-fleet-sim books --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
 	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
 	target/fleet/bin/python3 scripts/fleet-planted.py target/fleet-planted
 	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
-	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/xtask target/fleet-scraped
-	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/xtask target/fleet-rollouts 10 5 200
+	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/exactop-fleet-sim target/fleet-scraped
+	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/exactop-fleet-sim target/fleet-rollouts 10 5 200
+	@# A demonstration that finds a difference says which, and fails.
+	sed -i 's/"rows":/"rows":1/' target/fleet-test/books/simulated.json
+	! target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test >target/fleet-test/apart 2>&1
+	grep 'apart: rows made' target/fleet-test/apart
 
 # Hosts and hours of the fleet that is shown, and what happens to it.
 FLEET ?= --hosts 200 --hours 1 --late 1 --skewed 1 --dead 2 --restarted 3 --regression 5,20
 
 .PHONY: fleet-demo
 fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into DuckDB, show its balance, ten questions and a report, opened where there is a screen
+	@# Together with the command: so the simulator finds every shared crate compiled as make build left it.
+	$(CARGO) build --release -p exactop -p exactop-fleet-sim --features exactop/static
 	rm -rf target/fleet-demo
-	$(CARGO) run -q --release -p xtask -- fleet-sim $(FLEET) -o target/fleet-demo/books
+	target/release/exactop-fleet-sim books $(FLEET) -o target/fleet-demo/books
 	target/fleet/bin/python3 scripts/fleet-demo.py target/release/exactop target/fleet-demo --open
 
 .PHONY: bench

@@ -29,6 +29,8 @@ import json, sys
 
 told = json.load(open(sys.argv[1], encoding="utf-8"))
 members = set(told["workspace_members"])
+# What only tests need is built for them alone.
+tests_own = {"exactop-testkit", "exactop-fuzzing"}
 number = lambda version: tuple(map(int, (version + ".0.0").split(".")[:3]))
 ours = sys.argv[2]
 wrong = []
@@ -39,6 +41,9 @@ for package in told["packages"]:
     if package["id"] in members:
         lacking = [key for key in ("description", "license", "rust_version") if not package[key]]
         wrong += [f"{name} has no {key.replace('_', '-')} in its manifest" for key in lacking]
+        built = {need["name"] for need in package["dependencies"] if need["kind"] is None}
+        if package["name"] not in tests_own:
+            wrong += [f"{name} is built with {kit}: make it a dev-dependency" for kit in sorted(built & tests_own)]
         if package["publish"] != []:
             wrong.append(f"{name} could be published: it lacks publish.workspace = true")
         if rust and number(rust) != number(ours):

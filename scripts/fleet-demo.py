@@ -1,6 +1,6 @@
 """A simulated fleet's books in an embedded engine (DuckDB): the balance, the questions of fleet/duckdb, a report.
 
-    fleet-demo.py EXACTOP DIRECTORY [--open]    DIRECTORY/books is what 'cargo xtask fleet-sim' made
+    fleet-demo.py EXACTOP DIRECTORY [--open]    DIRECTORY/books is what 'exactop-fleet-sim books' made
 
 --open shows the report where there is a screen.
 

@@ -1,7 +1,7 @@
 """The ten questions of fleet/, asked of three engines about the same simulated fleet: their answers are equal, and
 what sums up to CPUs x time does so, to the nanosecond.
 
-    fleet-engines.py DIRECTORY [ENGINE]...      DIRECTORY/books is what 'cargo xtask fleet-sim' made
+    fleet-engines.py DIRECTORY [ENGINE]...      DIRECTORY/books is what 'exactop-fleet-sim books' made
     fleet-engines.py DIRECTORY inserts          how much an insert costs ClickHouse's engine, if each of those files is one
 
 ClickHouse's engine (chdb) takes the Parquet into the tables of fleet/schema.sql; DuckDB and Spark (a standalone master

@@ -1,7 +1,7 @@
 """Rollouts of nothing (A/A) and of something that was planted, on 5 % of the hosts of simulated fleets: fleet/duckdb/rollout.sql
 finds nothing in 95 of 100 of the first, and in the others what was planted, in its first row, with its interval.
 
-    fleet-rollouts.py XTASK DIRECTORY RUNS PLANTED HOSTS [PCT_SLOWER]
+    fleet-rollouts.py SIMULATOR DIRECTORY RUNS PLANTED HOSTS [PCT_SLOWER]
 
 RUNS fleets of HOSTS hosts in which nothing changes, PLANTED in which agent.service uses 20 % (PCT_SLOWER) more since half of the
 time. Half an hour each, in windows of a minute; all begin at one instant, so that a seed makes the same fleet anywhere: what is found
@@ -25,11 +25,11 @@ PLANTED = ("agent.service", "agent")
 SEEDS = 1000
 
 
-def simulated(xtask, directory, seed, hosts, slower):
+def simulated(simulator, directory, seed, hosts, slower):
     """A fleet's books."""
     words = ["--hosts", hosts, "--hours", 0.5, "--window", 60, "--seed", seed, "--begin", "2026-01-01T00:00:00Z",
              "--regression", f"5,{slower}", "-o", directory]
-    subprocess.run([xtask, "fleet-sim", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([simulator, "books", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
     return json.loads((directory / "simulated.json").read_text())
 
 
@@ -47,12 +47,12 @@ def asked(directory, made):
         return [dict(zip(titles, row)) for row in answer.fetchall()]
 
 
-def rollout(xtask, directory, seed, hosts, slower):
+def rollout(simulator, directory, seed, hosts, slower):
     """The rows for one fleet; its books are gone afterwards."""
     books = directory / str(seed)
     shutil.rmtree(books, ignore_errors=True)
     try:
-        return seed, asked(books, simulated(xtask, books, seed, hosts, slower))
+        return seed, asked(books, simulated(simulator, books, seed, hosts, slower))
     finally:
         shutil.rmtree(books, ignore_errors=True)
 
@@ -64,14 +64,14 @@ def said(row):
 
 
 def main():
-    xtask, directory = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+    simulator, directory = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     runs, planted, hosts = map(int, sys.argv[3:6])
     slower = sys.argv[6] if len(sys.argv) > 6 else "20"
     directory.mkdir(parents=True, exist_ok=True)
     begun, found, missed, wide = time.monotonic(), 0, 0, []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         def all_of(seeds, slower):
-            return pool.map(lambda seed: rollout(xtask, directory, seed, hosts, slower), seeds)
+            return pool.map(lambda seed: rollout(simulator, directory, seed, hosts, slower), seeds)
 
         for seed, rows in all_of(range(1, 1 + runs), 0):
             certain = [row for row in rows if row["verdict"] != "nothing certain"]

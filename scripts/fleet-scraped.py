@@ -1,9 +1,9 @@
 """A simulated fleet's pages of metrics, scraped by Prometheus and by VictoriaMetrics: what the recording rules of
 fleet/prometheus say of all hosts is what the books of the same hosts say.
 
-    fleet-scraped.py XTASK DIRECTORY [HOSTS]
+    fleet-scraped.py SIMULATOR DIRECTORY [HOSTS]
 
-'XTASK fleet-metrics' serves the real page of each host, counts, stands still, and leaves the same windows as Parquet in
+'SIMULATOR pages' serves the real page of each host, counts, stands still, and leaves the same windows as Parquet in
 DIRECTORY/books. Prometheus evaluates the rules itself, for VictoriaMetrics vmalert does (Debian's packages). Every panel
 of fleet/dashboards/prometheus.json is asked of both, too. Ends with 1 where a sum is not the books'.
 """
@@ -207,7 +207,7 @@ def panels(store):
 def main():
     # Who is ended ends what it began.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    xtask, directory = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+    simulator, directory = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
     hosts = sys.argv[3] if len(sys.argv) > 3 else "200"
     shutil.rmtree(directory, ignore_errors=True)
     begun = time.monotonic()
@@ -216,7 +216,7 @@ def main():
         log = directory.with_name(directory.name + ".log")
         log.parent.mkdir(parents=True, exist_ok=True)
         stack.enter_context(running(
-            log, xtask, "fleet-metrics", "--hosts", hosts, "--windows", "20", "--every", "1000", "-o", directory,
+            log, simulator, "pages", "--hosts", hosts, "--windows", "20", "--every", "1000", "-o", directory,
             stdin=subprocess.PIPE))
         until("the hosts", (directory / "targets.json").exists)
         both = stack.enter_context(stores(directory))

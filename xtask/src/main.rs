@@ -3,7 +3,6 @@
 //! Each chore is a module with its own arguments; this file only dispatches.
 
 mod bench;
-mod fleet_sim;
 mod fuzz;
 mod hostile;
 mod vm;
@@ -17,8 +16,6 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Bench(bench::Args),
-    FleetMetrics(fleet_sim::scraped::Args),
-    FleetSim(fleet_sim::Args),
     Fuzz(fuzz::Args),
     Hostile(hostile::Args),
     Vm(vm::Args),
@@ -28,8 +25,6 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
-        Task::FleetMetrics(args) => fleet_sim::scraped::run(&args),
-        Task::FleetSim(args) => fleet_sim::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Hostile(args) => hostile::run(&args),
         Task::Vm(args) => vm::run(&args),

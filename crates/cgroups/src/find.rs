@@ -31,6 +31,8 @@ pub struct Hierarchy {
     pub cpusets: Option<PathBuf>,
     /// This process's group in it, below the root: `/` or `/a/b`.
     pub own: PathBuf,
+    /// This process's group in cpuacct's hierarchy, which need not have the same path.
+    pub own_accounting: PathBuf,
 }
 
 /// The mount of v1's hierarchy that has a controller.
@@ -105,6 +107,8 @@ impl Hierarchy {
                 accounting: v1("cpuacct").map(|m| m.point.into()),
                 cpusets: v1("cpuset").map(|m| m.point.into()),
                 own: own(groups, Some("cpu"), mount.root),
+                own_accounting: v1("cpuacct")
+                    .map_or("/".into(), |m| own(groups, Some("cpuacct"), m.root)),
             });
         }
         let mount = v2_mount(mountinfo)?.ok_or(CgroupError::NoController {
@@ -116,6 +120,7 @@ impl Hierarchy {
             accounting: None,
             cpusets: None,
             own: own(groups, None, mount.root),
+            own_accounting: "/".into(),
         })
     }
 
@@ -146,13 +151,18 @@ impl Hierarchy {
 
     /// The directory of this process's group.
     pub fn own_directory(&self) -> PathBuf {
-        self.root.join(self.own.strip_prefix("/").unwrap_or(&self.own))
+        joined(&self.root, &self.own)
     }
 
-    /// A group's directory in cpuacct's hierarchy, where that is another one.
+    /// A group's directory in cpuacct's hierarchy: of the same path, if there is one. A group below this
+    /// process's own is else below its own there, too, as those are that [`Transient`](crate::Transient) makes.
     pub fn accounting_of(&self, directory: &Path) -> Option<PathBuf> {
-        let below = directory.strip_prefix(&self.root).ok()?;
-        Some(self.accounting.as_ref()?.join(below))
+        let root = self.accounting.as_ref()?;
+        let same = root.join(directory.strip_prefix(&self.root).ok()?);
+        match directory.strip_prefix(self.own_directory()) {
+            Ok(below) if !same.exists() => Some(joined(root, &self.own_accounting).join(below)),
+            _ => Some(same),
+        }
     }
 
     /// The directories of a group: the cpu controller's and, where that is another, cpuacct's.
@@ -160,6 +170,13 @@ impl Hierarchy {
     pub(crate) fn places(&self, directory: &Path) -> Vec<PathBuf> {
         let accounting = self.accounting_of(directory).filter(|other| other != directory);
         [Some(directory.to_path_buf()), accounting].into_iter().flatten().collect()
+    }
+
+    /// This process's group in cpuacct's hierarchy, where that is another than the cpu controller's.
+    #[cfg(feature = "change")]
+    pub(crate) fn own_accounting_directory(&self) -> Option<PathBuf> {
+        let directory = joined(self.accounting.as_ref()?, &self.own_accounting);
+        (directory != self.own_directory()).then_some(directory)
     }
 
     /// A group's name below the root: `/` or `/a/b`.
@@ -171,6 +188,11 @@ impl Hierarchy {
     pub fn id(directory: &Path) -> Option<u64> {
         fs::metadata(directory).ok().map(|m| m.ino())
     }
+}
+
+/// The directory of a group (`/` or `/a/b`) below where its hierarchy is mounted.
+fn joined(root: &Path, group: &Path) -> PathBuf {
+    root.join(group.strip_prefix("/").unwrap_or(group))
 }
 
 /// A process's group by the text of its /proc/PID/cgroup: that in v1's hierarchy with a `controller`,

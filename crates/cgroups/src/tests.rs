@@ -79,6 +79,7 @@ fn v2(files: &[(&str, &str)]) -> (tempfile::TempDir, Hierarchy) {
         accounting: None,
         cpusets: None,
         own: "/a/b".into(),
+        own_accounting: "/".into(),
     };
     (dir, hierarchy)
 }
@@ -137,6 +138,46 @@ fn ours_is_made_where_the_controller_is_handed_out_and_goes_again() {
     let path = ours.directory().to_path_buf();
     drop((ours, second));
     assert!(!path.exists());
+}
+
+#[test]
+fn ours_is_below_our_own_group_in_each_hierarchy_of_v1() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |path: &str| dir.path().join(path);
+    let mount = |controller: &str| {
+        format!("30 25 0:26 / {} rw - cgroup c rw,{controller}\n", at(controller).display())
+    };
+    // In cpuacct this process is elsewhere than in cpu, where a group of the same path is somebody else's.
+    for group in ["cpu/a", "cpu/other", "cpuacct/b", "cpuacct/a", "cpuacct/other"] {
+        fs::create_dir_all(at(group)).unwrap();
+    }
+    let mounts = mount("cpu") + &mount("cpuacct");
+    let hierarchy = Hierarchy::from(&mounts, b"2:cpuacct:/b\n1:cpu:/a\n0::/\n").unwrap();
+    let left = at("cpuacct/b/exactop-run-4194305-7-0-1-2");
+    fs::create_dir(&left).unwrap();
+    let ours = Transient::new(&hierarchy).unwrap();
+    assert!(!left.exists(), "what an exactop that is gone left");
+    let name = ours.directory().file_name().unwrap().to_owned();
+    let (cpu, accounting) = (at("cpu/a").join(&name), at("cpuacct/b").join(&name));
+    assert_eq!(ours.directory(), cpu);
+    assert!(accounting.is_dir() && !at("cpuacct/a").join(&name).exists());
+    for place in [&cpu, &accounting] {
+        fs::write(place.join("cgroup.procs"), "").unwrap();
+    }
+    assert_eq!(ours.doors().unwrap().len(), 2);
+    fs::write(accounting.join("cpuacct.usage"), "7\n").unwrap();
+    assert_eq!(hierarchy.cpu_stat(&cpu).usage_ns, Some(7));
+    // Groups of others are those of the same path.
+    assert_eq!(hierarchy.accounting_of(&at("cpu/other")), Some(at("cpuacct/other")));
+    for file in [
+        cpu.join("cgroup.procs"),
+        accounting.join("cgroup.procs"),
+        accounting.join("cpuacct.usage"),
+    ] {
+        fs::remove_file(file).unwrap();
+    }
+    drop(ours);
+    assert!(!cpu.exists() && !accounting.exists());
 }
 
 #[test]

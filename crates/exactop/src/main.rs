@@ -13,6 +13,8 @@ mod remembering;
 mod rights;
 mod source;
 mod version;
+#[cfg(all(test, feature = "bpf"))]
+mod window_options;
 
 use clap::{CommandFactory, Parser};
 use cli::{Cli, Subcommands};

@@ -36,6 +36,7 @@ pub mod on_demand;
 pub mod provenance;
 pub mod row;
 pub mod run;
+pub mod samples;
 pub mod snapshot;
 pub mod sort;
 pub mod statistics;

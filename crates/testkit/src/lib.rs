@@ -8,9 +8,9 @@ mod on_request;
 mod population;
 mod port;
 mod prometheus;
-pub mod samples;
 pub mod wait;
 
+pub use exactop_model::samples;
 pub use feed::{arranged, details, frame, window, Details, Made};
 pub use machine::{snapshot, T0, WINDOW};
 pub use population::{Process, EXITED, PROCESSES, SECOND};

@@ -15,6 +15,8 @@ pub struct TextOptions {
     pub width: usize,
     /// One line a CPU in the summary.
     pub each_cpu: bool,
+    /// Most rows; `None`: all.
+    pub rows: Option<usize>,
 }
 
 /// Prints the summary, an empty line, the heading and the rows.
@@ -27,7 +29,7 @@ pub fn write(out: &mut dyn Write, page: &Page, options: &TextOptions) -> io::Res
     }
     writeln!(out)?;
     writeln!(out, "{}", cut(&heading(&page.columns), options.width))?;
-    for row in in_order(page) {
+    for row in in_order(page).into_iter().take(options.rows.unwrap_or(usize::MAX)) {
         writeln!(out, "{}", cut(&line(page, row), options.width))?;
     }
     Ok(())

@@ -65,7 +65,9 @@ pub fn doors(hierarchy: &Hierarchy, directory: &Path) -> Result<Vec<File>, Cgrou
         let path = dir.join("cgroup.procs");
         OpenOptions::new().write(true).open(&path).map_err(|error| failed("write to", path, error))
     };
-    hierarchy.places(directory).into_iter().map(open).collect()
+    // A group that others made may have no counterpart in cpuacct's hierarchy.
+    let is_there = |place: &PathBuf| place == directory || place.exists();
+    hierarchy.places(directory).into_iter().filter(is_there).map(open).collect()
 }
 
 impl Drop for Transient {
@@ -104,8 +106,9 @@ fn parent(hierarchy: &Hierarchy) -> Result<PathBuf, CgroupError> {
 /// Removes groups of exactops that are gone, if nobody is in them: a limit lives as long as what it
 /// limits.
 fn clean(hierarchy: &Hierarchy, parent: &Path) {
-    for place in hierarchy.places(parent) {
-        for group in below(&place) {
+    let accounting = hierarchy.own_accounting_directory();
+    for place in [Some(parent), accounting.as_deref()].into_iter().flatten() {
+        for group in below(place) {
             let Some(held) = hold_left_behind(&group) else { continue };
             if !has_processes(&group) {
                 remove(&group);

@@ -35,8 +35,9 @@ enum Action {
     Set(Set),
 }
 
-/// How to show them.
+/// How to show them. `-p` is refused with the reason.
 #[derive(Debug, Args)]
+#[command(mut_arg("pid", |option| option.hide(true)))]
 struct Show {
     #[command(flatten)]
     look: WindowArgs,
@@ -91,7 +92,7 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     };
     if let Some(path) = &of.replay {
         look.looking.not_of_a_recording()?;
-        let windows = Windows::open(path, of.at.as_deref())?;
+        let windows = Windows::open(path, of.time.as_deref())?;
         return look.print(pace.windows, windows, recorded, &forms);
     }
     let open = || {

@@ -2,8 +2,8 @@
 
 use super::fleet::diff::{self as many, ManyArgs};
 use super::record::directory;
-use super::stretch;
 use crate::failure::{complain, Failure};
+use crate::options::of_recording;
 use crate::options::parse::{self, Word};
 use crate::options::time::{now, shown};
 use crate::output;
@@ -50,11 +50,14 @@ pub struct DiffArgs {
     /// Recordings [default: where 'exactop record' records], or the books of many machines; one is both sides'
     #[arg(value_name = "DIR|FILE|URL", num_args = 0..=2)]
     paths: Vec<PathBuf>,
+    /// The recording of both sides, named as 'exactop record' names it
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "paths")]
+    dir: Option<PathBuf>,
     /// The first stretch: '02:00+10m', '2h ago+30m' [default: all of it]
-    #[arg(short, value_name = "TIME+LENGTH")]
+    #[arg(short, value_name = "FROM[+LENGTH]")]
     a: Option<String>,
     /// The second one
-    #[arg(short, value_name = "TIME+LENGTH")]
+    #[arg(short, value_name = "FROM[+LENGTH]")]
     b: Option<String>,
     /// What rows stand for
     #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
@@ -129,12 +132,12 @@ fn least_of_row(text: &str) -> Result<f64, String> {
 pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
     let now = now();
     let (in_a, in_b) = (typed.a.as_deref(), typed.b.as_deref());
-    [in_a, in_b].into_iter().try_for_each(|text| stretch::check(text, &now))?;
+    [in_a, in_b].into_iter().try_for_each(of_recording::check)?;
     if typed.paths.len() < 2 && (typed.a.is_none() || typed.b.is_none()) {
         let why = "give two recordings, or two stretches of one: -a '02:00+10m' -b '03:10+10m'";
         return Err(Failure::usage(why));
     }
-    let first = directory(typed.paths.first())?;
+    let first = directory(typed.dir.as_ref().or(typed.paths.first()))?;
     let second = typed.paths.get(1);
     let place = |path| typed.many.place(path);
     let (of_a, of_b) = (place(&first)?, second.map(|path| place(path)).transpose()?);
@@ -164,8 +167,7 @@ pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
 fn one(typed: &DiffArgs, first: &Path, second: &Path, now: &Zoned) -> Result<(), Failure> {
     typed.many.nothing()?;
     let read = |path, time: &Option<String>, name| {
-        let recording = open(path)?;
-        let when = stretch::of(time.as_deref(), now, &recording)?;
+        let (recording, when) = of_recording::part(time.as_deref(), now, open(path)?)?;
         side(recording, when, name, typed)
     };
     let (a, b) = (read(first, &typed.a, "A")?, read(second, &typed.b, "B")?);

@@ -21,7 +21,6 @@ pub mod replay;
 pub mod report;
 #[cfg(feature = "bpf")]
 pub mod run;
-mod stretch;
 #[cfg(feature = "bpf")]
 pub mod trace;
 pub mod watch;

@@ -2,14 +2,13 @@
 
 use super::record::cutting::is_no_part;
 use super::record::listing::counted;
-use super::stretch;
 use crate::failure::{complain, Failure};
-use crate::options::time::{now, point, point_in};
+use crate::options::of_recording;
+use crate::options::time::now;
 use crate::output::{self, file::Sink, Signals};
 use crate::rights::{self, Origin, Role};
 use exactop_page::{html, read, Document, Limits};
 use exactop_recording::{Recording, When};
-use jiff::Zoned;
 use std::path::Path;
 
 /// A stretch that has windows, as the headers of their frames say: what they hold was not read yet.
@@ -24,14 +23,13 @@ pub struct Opened {
 /// # Errors
 /// What cannot be read, and where there is nothing.
 pub fn open(path: &Path, time: Option<&str>) -> Result<Opened, Failure> {
+    of_recording::check(time)?;
     let now = now();
-    if let Some(time) = time {
-        let or_point = |_| point(time, &now).map(drop).map_err(Failure::usage);
-        stretch::check(Some(time), &now).or_else(or_point)?;
-    }
-    let open = || Recording::open(path).map_err(Failure::failed);
-    let (recording, again) = (open()?, open()?);
-    let when = when(time, &now, &recording)?;
+    let open = || {
+        let recording = Recording::open(path).map_err(Failure::failed)?;
+        of_recording::part(time, &now, recording)
+    };
+    let ((recording, when), (again, _)) = (open()?, open()?);
     if !when.is_in(&recording).map_err(Failure::failed)? {
         let why = "no window ends in that time ('exactop record list' says what is there)";
         return Err(Failure::failed(why));
@@ -84,12 +82,4 @@ pub fn write(path: &Path, time: Option<&str>, file: &Path) -> Result<(), Failure
         return Ok(());
     }
     output::print(format!("{}, {} bytes\n", counted(document.windows(), "window"), page.len()))
-}
-
-/// A stretch, or all from a time on.
-fn when(time: Option<&str>, now: &Zoned, recording: &Recording) -> Result<When, Failure> {
-    stretch::of(time, now, recording).or_else(|_| {
-        let from = time.map(|time| point_in(time, now, recording.ends_wall_ns()));
-        Ok(When { from: from.transpose().map_err(Failure::usage)?, to: None })
-    })
 }

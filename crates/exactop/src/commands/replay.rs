@@ -3,14 +3,14 @@
 
 use super::page;
 use super::played::{opened, too_late, Opened, Windows};
-use super::record::directory;
 use super::watch::{check::Check, live::show};
 use crate::failure::{complain, Failure};
+use crate::options::of_recording::{PlaceArgs, TimeArgs};
 use crate::options::resolved::{self, Replayed, Replaying, Wanted};
 use crate::options::typed::{PtopArgs, WatchArgs};
 use crate::output::{not_written, Signals};
 use crate::rights::Role;
-use clap::Args;
+use clap::{Arg, Args};
 use exactop_model::Feed;
 use exactop_recording::Playback;
 use std::path::{Path, PathBuf};
@@ -32,21 +32,19 @@ options would have printed then, as far as it was measured and read: a column th
 
 /// What to replay and how to show it.
 #[derive(Debug, Args)]
+#[command(mut_args(hidden_if_measuring))]
 pub struct ReplayArgs {
-    /// A directory or a file of one [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
-    /// From the window that holds this time: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; a page can
-    /// be of a stretch, too: '03:05+15m'
-    #[arg(short, long, value_name = "TIME")]
-    time: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    part: TimeArgs,
     /// Write one page for a browser, which needs nothing beside itself
     #[arg(
         long,
         value_name = "FILE",
         conflicts_with_all = [
             "batch", "json", "csv", "once", "iterations", "check", "width", "pid", "user", "filter", "by",
-            "hide_idle", "threads", "command_line", "per_cpu", "sort", "columns", "preset", "list_fields"
+            "hide_idle", "threads", "command_line", "per_cpu", "sort", "columns", "preset", "list_fields", "rows"
         ]
     )]
     html: Option<PathBuf>,
@@ -54,15 +52,25 @@ pub struct ReplayArgs {
     watch: WatchArgs,
 }
 
+/// Options of the live view that are refused here: the windows were measured already.
+fn hidden_if_measuring(option: Arg) -> Arg {
+    const MEASURING: [&str; 7] = ["delay", "source", "socket", "record", "split", "irq", "budget"];
+    let is_one = MEASURING.contains(&option.get_id().as_str());
+    match is_one {
+        true => option.hide(true),
+        false => option,
+    }
+}
+
 /// Shows a recording.
 ///
 /// # Errors
 /// What failed, or the signal.
 pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
-    let ReplayArgs { path, time, html, mut watch } = typed;
-    let path = directory(path.as_ref())?;
+    let ReplayArgs { place, part: TimeArgs { time }, html, mut watch } = typed;
+    let path = place.path()?;
     // A page needs no terminal.
-    watch.batch |= html.is_some();
+    watch.print.batch |= html.is_some();
     let wanted = Wanted::replaying(watch)?;
     if let Some(file) = html {
         return page::write(&path, time.as_deref(), &file);
@@ -71,13 +79,16 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
         Replaying::Live(..) => Role::Replay,
         Replaying::Windows(_) => Role::Text,
     };
-    let Opened { recording, from } = opened(&path, time.as_deref(), role)?;
+    let Opened { recording, when } = opened(&path, time.as_deref(), role)?;
     match wanted {
+        Replaying::Live(..) if when.to.is_some() => Err(Failure::usage(
+            "-t FROM+LENGTH is for printed windows: add -b, --json or --csv, or leave +LENGTH out",
+        )),
         Replaying::Live(begin, pids) => {
-            let playback = Playback::new(recording, from).map_err(Failure::failed)?;
+            let playback = Playback::new(recording, when.from).map_err(Failure::failed)?;
             show(Box::new(playback.ok_or_else(too_late)?), pids, begin)
         }
-        Replaying::Windows(replayed) => print(Windows::of(recording, from)?, &replayed),
+        Replaying::Windows(replayed) => print(Windows::of(recording, when)?, &replayed),
     }
 }
 
@@ -86,9 +97,9 @@ pub fn run(typed: ReplayArgs) -> Result<(), Failure> {
 /// # Errors
 /// What failed, or the signal.
 pub fn precise(typed: PtopArgs, path: &Path) -> Result<(), Failure> {
-    let at = typed.of.at.clone();
+    let time = typed.of.time.clone();
     match Wanted::replaying(resolved::precise(typed)?)? {
-        Replaying::Windows(wanted) => print(Windows::open(path, at.as_deref())?, &wanted),
+        Replaying::Windows(wanted) => print(Windows::open(path, time.as_deref())?, &wanted),
         Replaying::Live(..) => Err(Failure::usage("the precise top of a recording is printed")),
     }
 }

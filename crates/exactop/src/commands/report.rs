@@ -1,41 +1,34 @@
 //! `exactop report`: what happened in a stretch of recorded time, in words, in figures and drawn.
 
 use super::diff::{open, BYS};
-use super::record::directory;
-use super::stretch;
 use crate::failure::Failure;
+use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::parse;
 use crate::options::time::{now, shown};
 use crate::output;
 use crate::rights::{self, Origin, Role};
 use clap::{ArgGroup, Args};
 use exactop_sums::{report, By, Stretch};
-use std::path::PathBuf;
 
 /// What `--help` ends with.
 pub const NOTES: &str = "\
 Examples:
   exactop report -t '03:05+15m'                        in words and figures
   exactop report -t '03:05+15m' --html > report.html   one file, drawn
-  exactop report --since boot --by unit
+  exactop report -t boot --by unit                     since the machine was last started
   exactop report --json incident.rec
 
-A stretch has the windows that end in it; without -t and --since it is all that is recorded. The accounts are
+A stretch has the windows that end in it; without -t it is all that is recorded. The accounts are
 the sums of those of its windows, to the nanosecond. A time of day is the last one before the recording ends.";
 
 /// What to report.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("form").args(["json", "markdown", "html"]))]
 pub struct ReportArgs {
-    /// A directory or a file [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
-    /// Which stretch: '03:05+15m', '2h ago+30m'
-    #[arg(short, long, value_name = "FROM+LENGTH", conflicts_with = "since")]
-    time: Option<String>,
-    /// From a time on, or from when the machine was started last
-    #[arg(long, value_name = "TIME|boot")]
-    since: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    part: TimeArgs,
     /// What rows stand for
     #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
     by: By,
@@ -59,18 +52,10 @@ pub struct ReportArgs {
 /// What cannot be read, and where there is nothing.
 pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let now = now();
-    let path = directory(typed.path.as_ref())?;
-    stretch::check(typed.time.as_deref(), &now)?;
-    typed.since.as_deref().map_or(Ok(()), |since| stretch::check_since(since, &now))?;
+    let (path, time) = (typed.place.path()?, typed.part.time.as_deref());
+    of_recording::check(time)?;
     rights::reduce(Role::Text, Origin::None, &[&path]);
-    let recording = open(&path)?;
-    let (recording, when) = match typed.since.as_deref() {
-        Some(since) => stretch::since(since, &now, recording)?,
-        None => {
-            let when = stretch::of(typed.time.as_deref(), &now, &recording)?;
-            (recording, when)
-        }
-    };
+    let (recording, when) = of_recording::part(time, &now, open(&path)?)?;
     let stretch = Stretch::read(recording, when, typed.by, None).map_err(Failure::failed)?;
     if stretch.windows == 0 {
         let why = "no window ends in that time ('exactop record list' says what is there)";

@@ -7,6 +7,7 @@ pub mod of_recording;
 pub mod pace;
 pub mod parse;
 pub mod preset;
+pub mod printed;
 pub mod resolved;
 pub mod time;
 pub mod typed;

@@ -1,15 +1,84 @@
-//! For commands that print windows: those of a recording.
+//! For commands that read a recording: where it is, and which part of it.
 
+use super::time::{now, when};
+use crate::commands::record::directory;
+use crate::failure::Failure;
 use clap::Args;
+use exactop_recording::{Recording, When};
+use jiff::Zoned;
 use std::path::PathBuf;
 
+/// The word for the time since the machine was last started.
+const BOOT: &str = "boot";
+
+/// Where a recording is.
+#[derive(Clone, Debug, Args)]
+pub struct PlaceArgs {
+    /// A directory or one file of it [default: where 'exactop record' records]
+    #[arg(value_name = "DIR|FILE")]
+    path: Option<PathBuf>,
+    /// The same, named as 'exactop record' names it
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "path")]
+    dir: Option<PathBuf>,
+}
+
+impl PlaceArgs {
+    /// The directory or file.
+    ///
+    /// # Errors
+    /// None was given, and there is none by default.
+    pub fn path(&self) -> Result<PathBuf, Failure> {
+        directory(self.dir.as_ref().or(self.path.as_ref()))
+    }
+}
+
+/// Which part of a recording.
+#[derive(Clone, Debug, Args)]
+pub struct TimeArgs {
+    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a stretch:
+    /// '03:05+15m' [default: all of it]
+    #[arg(short, long, alias = "since", value_name = "FROM[+LENGTH]")]
+    pub time: Option<String>,
+}
+
 /// For commands that print windows: of a recording instead of new ones.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct OfRecording {
     /// Print the windows of a recording (a directory or a file), as long as they are, instead of new ones
     #[arg(long, value_name = "DIR|FILE")]
     pub replay: Option<PathBuf>,
-    /// With --replay: from the window that holds this time: '14:03', 'yesterday 14:00', '2h ago', RFC 3339
-    #[arg(long, value_name = "TIME", requires = "replay")]
-    pub at: Option<String>,
+    /// With --replay: from the window that holds this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339,
+    /// or boot; with +LENGTH a stretch: '03:05+15m'
+    #[arg(short, long, alias = "at", value_name = "FROM[+LENGTH]", requires = "replay")]
+    pub time: Option<String>,
+}
+
+/// The part of a recording that `-t` means: all of it without, `boot` what is of the last boot.
+///
+/// # Errors
+/// The text is no time.
+pub fn part(
+    text: Option<&str>,
+    now: &Zoned,
+    recording: Recording,
+) -> Result<(Recording, When), Failure> {
+    match text {
+        None => Ok((recording, When::default())),
+        Some(BOOT) => Ok((recording.of_last_boot(), When::default())),
+        Some(text) => {
+            let when = when(text, now, recording.ends_wall_ns()).map_err(Failure::usage)?;
+            Ok((recording, when))
+        }
+    }
+}
+
+/// Refuses what is no time, before anything is opened or made.
+///
+/// # Errors
+/// The text is no time.
+pub fn check(text: Option<&str>) -> Result<(), Failure> {
+    match text {
+        None | Some(BOOT) => Ok(()),
+        Some(text) => when(text, &now(), None).map(drop).map_err(Failure::usage),
+    }
 }

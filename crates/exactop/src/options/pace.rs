@@ -21,10 +21,19 @@ impl Pace {
     }
 }
 
+/// What was typed of a pace.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Typed {
+    /// Length of a window in seconds; `None`: not typed.
+    pub interval_s: Option<f64>,
+    /// Number of windows; `None`: not typed.
+    pub windows: Option<u64>,
+}
+
 /// What commands that show windows take at the end.
 #[derive(Debug, Args)]
 pub struct PaceArgs {
-    /// The interval in seconds [default: 1] and how many windows [default: until stopped]
+    /// The interval in seconds, as -d, and how many windows, as -n
     #[arg(value_name = "INTERVAL|COUNT", allow_negative_numbers = true)]
     words: Vec<String>,
 }
@@ -34,20 +43,20 @@ impl PaceArgs {
     ///
     /// # Errors
     /// What is wrong with which.
-    pub fn resolve(&self) -> Result<Pace, Failure> {
+    pub fn resolve(&self) -> Result<Typed, Failure> {
         pace(&self.words)
     }
 }
 
-/// Reads `[interval [count]]`: windows of 1 s until stopped where nothing is said.
+/// Reads `[interval [count]]`.
 ///
 /// # Errors
 /// What is wrong with which.
-pub fn pace(words: &[String]) -> Result<Pace, Failure> {
+pub fn pace(words: &[String]) -> Result<Typed, Failure> {
     let wrong = |what, text: &String, why| Failure::usage(format!("{what} '{text}': {why}"));
-    let interval = match words.first() {
-        None => 1.0,
-        Some(text) => parse::seconds(text).map_err(|why| wrong("interval", text, why))?,
+    let interval_s = match words.first() {
+        None => None,
+        Some(text) => Some(parse::seconds(text).map_err(|why| wrong("interval", text, why))?),
     };
     let windows = match words.get(1) {
         None => None,
@@ -57,7 +66,7 @@ pub fn pace(words: &[String]) -> Result<Pace, Failure> {
         },
     };
     match words.get(2) {
-        None => Ok(Pace { interval: Duration::from_secs_f64(interval), windows }),
+        None => Ok(Typed { interval_s, windows }),
         Some(more) => Err(Failure::usage(format!("'{more}': nothing goes after the count"))),
     }
 }
@@ -72,7 +81,7 @@ pub fn is_number(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Pace, String> {
+    fn read(words: &[&str]) -> Result<Typed, String> {
         let words: Vec<String> = words.iter().map(ToString::to_string).collect();
         pace(&words).map_err(|failure| match failure {
             Failure::Usage(why) => why,
@@ -82,9 +91,8 @@ mod tests {
 
     #[test]
     fn interval_and_count_are_read_or_refused() {
-        let second = Duration::from_secs(1);
-        assert_eq!(read(&[]), Ok(Pace { interval: second, windows: None }));
-        let half = Pace { interval: second / 2, windows: Some(3) };
+        assert_eq!(read(&[]), Ok(Typed::default()));
+        let half = Typed { interval_s: Some(0.5), windows: Some(3) };
         assert_eq!(read(&["0.5", "3"]), Ok(half));
         for (words, part) in [
             (&["0"] as &[&str], "interval '0'"),

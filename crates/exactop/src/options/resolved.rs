@@ -121,7 +121,7 @@ impl Wanted {
     pub fn watching(typed: WatchArgs) -> Result<Wanted, Failure> {
         match typed.list_fields {
             true => Ok(Wanted::Fields),
-            false if typed.prints() => windows(typed).map(Wanted::Windows),
+            false if typed.print.is_plain() => windows(typed).map(Wanted::Windows),
             false => live(typed).map(Wanted::Live),
         }
     }
@@ -130,7 +130,7 @@ impl Wanted {
     ///
     /// # Errors
     /// What does not go together, is not known, or is for measuring.
-    pub fn replaying(mut typed: WatchArgs) -> Result<Replaying, Failure> {
+    pub fn replaying(typed: WatchArgs) -> Result<Replaying, Failure> {
         let measuring = [
             ("--delay", typed.delay.is_some()),
             ("--source", typed.source != AUTO),
@@ -149,21 +149,18 @@ impl Wanted {
         if typed.list_fields {
             return Err(Failure::usage("-O lists names of columns: 'exactop columns' does, too"));
         }
-        if !typed.prints() {
-            if typed.iterations.is_some() {
+        if !typed.print.is_plain() {
+            if typed.print.windows().is_some() {
                 return Err(for_printed("-n"));
             }
             return Ok(Replaying::Live(begin(&typed)?, typed.pid));
-        }
-        if typed.once {
-            typed.iterations = Some(1);
         }
         let format = format(&typed);
         let plan = plan(&typed, format)?;
         Ok(Replaying::Windows(Replayed {
             plan,
             format,
-            windows: typed.iterations,
+            windows: typed.print.windows(),
             check: typed.check,
         }))
     }
@@ -188,14 +185,13 @@ pub fn precise(typed: PtopArgs) -> Result<WatchArgs, Failure> {
             "ptop has columns of its own: leave --preset and --columns out",
         ));
     }
-    watch.draws = !watch.prints();
-    watch.batch = true;
+    watch.draws = !watch.print.is_plain();
+    watch.print.batch = true;
     watch.preset = Some(preset::PRECISE.into());
     if typed.of.replay.is_none() {
         watch.delay = watch.delay.or(Some(typed.interval));
     }
-    watch.iterations = watch.iterations.or(typed.count);
-    watch.rows = typed.rows;
+    watch.print.or_windows(typed.count);
     Ok(watch)
 }
 
@@ -205,8 +201,12 @@ fn for_printed(option: &str) -> Failure {
 
 /// With what the live view begins.
 fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
-    let printing =
-        [("-w", typed.width.is_some()), ("--check", typed.check), ("--by", typed.by.is_some())];
+    let printing = [
+        ("-w", typed.width.is_some()),
+        ("--rows", typed.print.rows.is_some()),
+        ("--check", typed.check),
+        ("--by", typed.by.is_some()),
+    ];
     if let Some((option, _)) = printing.iter().find(|(_, given)| *given) {
         return Err(for_printed(option));
     }
@@ -217,7 +217,7 @@ fn begin(typed: &WatchArgs) -> Result<Begin, Failure> {
     }
     let (settings, unknown) = settings(typed)?;
     user(typed)?;
-    Ok(Begin { settings, windows: typed.iterations, warning: unknown.into_iter().next() })
+    Ok(Begin { settings, windows: typed.print.windows(), warning: unknown.into_iter().next() })
 }
 
 fn live(typed: WatchArgs) -> Result<Live, Failure> {
@@ -268,7 +268,7 @@ fn windows(typed: WatchArgs) -> Result<Windows, Failure> {
     are_there(source.root.as_deref(), &typed.pid)?;
     let pace = Pace {
         interval: Duration::from_secs_f64(typed.delay.unwrap_or(DEFAULT_DELAY_S)),
-        windows: if typed.once { Some(1) } else { typed.iterations },
+        windows: typed.print.windows(),
     };
     let draws = typed.draws && pace.windows != Some(1);
     Ok(Windows { source, plan, format, pace, check: typed.check, draws })
@@ -278,21 +278,21 @@ fn format(typed: &WatchArgs) -> Format {
     if let Some(by) = typed.by {
         return Format::Sums(
             by,
-            match (typed.json, typed.csv) {
+            match (typed.print.json, typed.print.csv) {
                 (true, _) => Shape::Json,
                 (_, true) => Shape::Csv,
                 _ => Shape::Text,
             },
         );
     }
-    if typed.json {
+    if typed.print.json {
         return Format::Json;
     }
-    if typed.csv {
+    if typed.print.csv {
         return Format::Csv;
     }
     if typed.preset.as_deref() == Some(preset::PRECISE) {
-        return Format::Precise(typed.rows);
+        return Format::Precise(typed.print.rows);
     }
     let from_environment = || {
         let columns = std::env::var("COLUMNS").ok()?.parse::<usize>().ok()?;
@@ -303,7 +303,7 @@ fn format(typed: &WatchArgs) -> Format {
         Some(None) => from_environment().unwrap_or(MAX_WIDTH),
         Some(Some(width)) => width,
     };
-    Format::Text(TextOptions { width, each_cpu: typed.per_cpu })
+    Format::Text(TextOptions { width, each_cpu: typed.per_cpu, rows: typed.print.rows })
 }
 
 /// What is asked of every printed window.
@@ -313,7 +313,7 @@ fn plan(typed: &WatchArgs, format: Format) -> Result<Plan, Failure> {
         _ if matches!(format, Format::Sums(..)) => Vec::new(),
         (Some(columns), _) => columns.0.clone(),
         (None, Some(preset)) => preset.columns.clone(),
-        (None, None) if typed.json || typed.csv => json::default_columns(),
+        (None, None) if typed.print.json || typed.print.csv => json::default_columns(),
         (None, None) => columns::of(TOP),
     };
     let natural = || SortBy::column(preset.map_or(ColumnId::CpuPct.column(), |p| p.sort));

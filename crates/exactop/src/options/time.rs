@@ -73,10 +73,11 @@ pub fn stretch(text: &str) -> Result<Duration, String> {
 
 /// A piece of time: when it begins and how long it is, `03:12+5m`. Of a recording that ends there, as
 /// [`point_in`] has it.
-pub fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
+fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
     let wrong = || {
         format!(
-            "'{text}' is no stretch of time: write when it begins and how long it is, '03:12+5m'"
+            "'{text}' is no time: write '14:03', 'yesterday 14:00', '2h ago' or RFC 3339, and how long after it \
+             for a stretch: '03:12+5m'"
         )
     };
     let (from, length) = text.rsplit_once('+').ok_or_else(wrong)?;
@@ -84,6 +85,14 @@ pub fn piece(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When,
     let length = stretch(length).map_err(|_| wrong())?;
     let length = i128::try_from(length.as_nanos()).map_err(|_| wrong())?;
     Ok(When { from: Some(from), to: Some(from + length) })
+}
+
+/// A piece of time, or all from a point in time on, as [`point_in`] has it.
+pub fn when(text: &str, now: &Zoned, end_wall_ns: Option<i128>) -> Result<When, String> {
+    piece(text, now, end_wall_ns).or_else(|why| {
+        let from = point_in(text, now, end_wall_ns).map_err(|_| why)?;
+        Ok(When { from: Some(from), to: None })
+    })
 }
 
 /// A size: a number and K, M, G or T (of 1024).

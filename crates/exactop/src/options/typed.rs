@@ -2,6 +2,7 @@
 
 use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
+use crate::options::printed::PrintArgs;
 use clap::Args;
 use exactop_model::filter::Filter;
 use exactop_model::named::By;
@@ -71,21 +72,8 @@ const INTERRUPTS: &[Word<When>] = &[
 /// What to watch and how to show it.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// Text, one window after the other, without cursor movement
-    #[arg(short, long)]
-    pub batch: bool,
-    /// One JSON object on one line for each window
-    #[arg(long)]
-    pub json: bool,
-    /// A header line, then a line for each row and window
-    #[arg(long, conflicts_with = "json")]
-    pub csv: bool,
-    /// One window, then exit
-    #[arg(long, conflicts_with = "iterations")]
-    pub once: bool,
-    /// Exit after N windows
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::windows, allow_hyphen_values = true)]
-    pub iterations: Option<u64>,
+    #[command(flatten)]
+    pub print: PrintArgs,
     /// Exit with 3 if a window was inexact, as it always is from other sources than the ledger (batch)
     #[arg(long)]
     pub check: bool,
@@ -115,11 +103,10 @@ pub struct WatchArgs {
     /// Sum everyone's time, exited tasks' too, by this instead of showing tasks (batch)
     #[arg(
         long,
-        value_name = "WHAT",
         value_parser = parse::one_of(BYS),
         conflicts_with_all = [
             "pid", "user", "filter", "hide_idle", "threads", "command_line", "per_cpu", "sort",
-            "columns", "preset", "width"
+            "columns", "preset", "rows", "width"
         ]
     )]
     pub by: Option<By>,
@@ -144,9 +131,6 @@ pub struct WatchArgs {
     /// Show these columns, separated by commas; 'exactop columns' lists them
     #[arg(long, value_name = "LIST", value_parser = parse::columns, allow_hyphen_values = true)]
     pub columns: Option<Columns>,
-    /// At most so many rows of the precise top.
-    #[arg(skip)]
-    pub rows: Option<usize>,
     /// Windows are drawn over each other on a terminal.
     #[arg(skip)]
     pub draws: bool,
@@ -177,13 +161,6 @@ pub struct WatchArgs {
     pub proc_root: Option<PathBuf>,
 }
 
-impl WatchArgs {
-    /// Whether to print windows instead of showing the live view.
-    pub fn prints(&self) -> bool {
-        self.batch || self.json || self.csv || self.once
-    }
-}
-
 /// The precise top.
 #[derive(Debug, Args)]
 pub struct PtopArgs {
@@ -191,13 +168,10 @@ pub struct PtopArgs {
     pub watch: WatchArgs,
     #[command(flatten)]
     pub of: OfRecording,
-    /// Show at most this many rows; the sum is of all [default: what fits on a terminal]
-    #[arg(long, value_name = "N", value_parser = parse::number::<usize>)]
-    pub rows: Option<usize>,
     /// Seconds a window is long
     #[arg(value_parser = parse::seconds, conflicts_with = "delay", default_value = "2")]
     pub interval: f64,
     /// Windows to print, then exit
-    #[arg(value_parser = parse::windows, conflicts_with = "iterations")]
+    #[arg(value_parser = parse::windows, conflicts_with_all = ["iterations", "once"])]
     pub count: Option<u64>,
 }

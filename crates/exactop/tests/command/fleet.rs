@@ -62,7 +62,8 @@ fn a_balance_ends_with_what_there_is_to_find() {
     );
     let of = |words: &[&str]| run(&[&["fleet", "check", "--from"], words].concat());
     of(&[text(&books), "-t", "now+1m"]).refused(1, "no window ends in that time");
-    of(&[text(&books), "-t", "now"]).refused(2, "is no stretch of time");
+    of(&[text(&books), "-t", "now"]).refused(1, "no window ends in that time");
+    of(&[text(&books), "-t", "soon"]).refused(2, "is no time");
     of(&["/proc/nowhere"]).refused(1, "/proc/nowhere");
     of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");

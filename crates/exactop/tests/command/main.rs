@@ -23,6 +23,7 @@ mod load;
 mod made_up_proc;
 #[cfg(feature = "bpf")]
 mod on_demand;
+mod options;
 mod page;
 mod poor_machines;
 mod prstat;

@@ -43,9 +43,9 @@ fn same_bytes_of(command: &str, source: &str, options: &[&str], pace: &[&str]) {
     let replayed = run(&[&[command, "--replay", text(&path)], options].concat()).fine();
     assert!(live == replayed, "{command} {options:?}:\n{live}\n--- replayed:\n{replayed}");
     assert!(live.lines().count() > 4, "{live}");
-    let few = run(
-        &[&[command, "--replay", text(&path), "--at", "1h ago"], options, &["5", "1"]].concat()
-    );
+    let few =
+        run(&[&[command, "--replay", text(&path), "--time", "1h ago"], options, &["5", "1"]]
+            .concat());
     assert!(few.err.contains("the recording begins after that time, at "), "{}", few.err);
     assert_eq!((few.code, few.err.lines().count()), (Some(0), 1), "{}", few.err);
     assert!(few.out.lines().count() < live.lines().count(), "the first one only");
@@ -283,7 +283,7 @@ fn groups_of_a_recording_are_charged_what_the_ledger_charged() {
     }
     let csv = run(&["cgroups", "--replay", text(&path), "--csv", "1", "1"]).fine();
     assert!(csv.lines().count() > 1 && csv.starts_with("t0_ns,"), "{csv}");
-    let late = run(&["cgroups", "--replay", text(&path), "--at", "1h ago", "1", "1"]);
+    let late = run(&["cgroups", "--replay", text(&path), "-t", "1h ago", "1", "1"]);
     assert!(late.err.contains("the recording begins after that time"), "{}", late.err);
     assert!(late.out.starts_with("Window "), "{}", late.out);
 }
@@ -295,5 +295,5 @@ fn groups_are_not_told_of_a_recording_of_proc() {
     let pace = ["--csv", "-n", "2", "-d", "0.2", "--source", "procfs"];
     run(&[&pace[..], &["--record", text(&path)]].concat()).fine();
     run(&["cgroups", "--replay", text(&path)]).refused(1, "the source is procfs");
-    run(&["cgroups", "--at", "1h ago"]).refused(2, "--replay");
+    run(&["cgroups", "-t", "1h ago"]).refused(2, "--replay");
 }

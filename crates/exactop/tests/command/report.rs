@@ -31,7 +31,7 @@ fn a_report_sums_up_in_every_form() {
     assert_eq!(rows + ns(&stretch["unnamed_ns"]), ns(&stretch["busy_ns"]));
     assert_eq!(stretch["windows"], 8);
     for since in ["boot", "1h ago"] {
-        let all = run(&["report", "--json", "--since", since, path]).fine();
+        let all = run(&["report", "--json", "-t", since, path]).fine();
         assert_eq!(serde_json::from_str::<serde_json::Value>(&all).expect("JSON"), told);
     }
     let words = run(&["report", path]).fine();
@@ -40,7 +40,8 @@ fn a_report_sums_up_in_every_form() {
     assert!(html.starts_with("<!DOCTYPE html>") && html.matches("<svg").count() == 3);
     assert!(run(&["report", "--markdown", path]).fine().starts_with("# CPU time from "));
     run(&["report", "-t", "now+1m", path]).refused(1, "no window ends in that time");
-    run(&["report", "-t", "now", path]).refused(2, "is no stretch of time");
+    run(&["report", "-t", "now", path]).refused(1, "no window ends in that time");
+    run(&["report", "-t", "soon", path]).refused(2, "is no time");
     run(&["report", "--html", "--json", path]).refused(2, "cannot be used with");
 }
 
@@ -112,7 +113,7 @@ fn a_time_of_day_is_that_of_the_day_on_which_a_recording_ends() {
     in_utc(&["diff", "-a", &time, "-b", &time, kept]);
     in_utc(&["export", "parquet", "-t", &time, "-o", text(&out), kept]);
     in_utc(&["record", "cut", "-t", &time, "-o", text(&part), kept]);
-    in_utc(&["report", "--since", &time[..5], kept]);
+    in_utc(&["report", "-t", &time[..5], kept]);
 }
 
 /// A store that has nothing and takes everything; how often it was asked. It ends with the test.

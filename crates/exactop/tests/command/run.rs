@@ -237,6 +237,53 @@ fn a_quota_holds_and_the_kernel_agrees() {
     assert!(!dir.join(path).exists(), "it is gone");
 }
 
+/// A group of the cpu controller's hierarchy in version 1 that cpuacct's has not, where that is another one;
+/// removed at the end.
+struct Elsewhere(PathBuf);
+
+impl Elsewhere {
+    fn new() -> Option<Elsewhere> {
+        let [cpu, accounting] =
+            ["cpu", "cpuacct"].map(|name| std::fs::canonicalize(format!("/sys/fs/cgroup/{name}")));
+        let cpu = cpu.ok().filter(|dir| dir.join("cpu.shares").exists())?;
+        if accounting.ok()? == cpu {
+            return None;
+        }
+        let group = cpu.join(format!("exactop-test-elsewhere-{}", std::process::id()));
+        std::fs::create_dir(&group).ok()?;
+        Some(Elsewhere(group))
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        wait::until("the group is empty", || std::fs::remove_dir(&self.0).is_ok());
+    }
+}
+
+#[test]
+fn a_quota_is_set_where_cpuacct_has_another_group_than_cpu() {
+    let Some(elsewhere) = groups().filter(|_| !without_ledger()).and_then(|_| Elsewhere::new())
+    else {
+        eprintln!("left out: it takes root and control groups of version 1, cpu and cpuacct apart");
+        return;
+    };
+    let dir = tempfile::tempdir().expect("a directory");
+    let report = dir.path().join("report.json");
+    let script = "echo $$ >\"$1/cgroup.procs\" && shift && exec \"$@\"";
+    let group = elsewhere.0.to_str().expect("UTF-8");
+    let (me, path) = (program(), report.to_str().expect("UTF-8"));
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "sh", group, &me, "run", "-q", "--json", path, "--max", "50%"]);
+    shell.args(["--", &me, "load", "spin", "--threads", "1", "--duration", "0.2"]);
+    let done = done(shell);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let told = std::fs::read_to_string(&report).expect("the report");
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    // The kernel's count of the command is that of the group made in cpuacct's hierarchy.
+    assert!(ns(&told["cgroup"], "usage_ns") > 0, "{told}");
+}
+
 #[test]
 fn without_the_ledger_the_report_names_what_is_missing() {
     // In a PID namespace of its own there is no ledger.

@@ -246,6 +246,7 @@ fn fuzz_cgroup_files() {
                     accounting: Some(root.path().into()),
                     cpusets: None,
                     own: "/".into(),
+                    own_accounting: "/".into(),
                 };
                 let groups = hierarchy.groups();
                 assert!(groups.iter().all(|g| is_harmless(&g.name)));

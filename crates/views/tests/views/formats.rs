@@ -38,7 +38,7 @@ fn text_of(page: &Page, options: &TextOptions) -> String {
     String::from_utf8(out).expect("text")
 }
 
-const WIDE: TextOptions = TextOptions { width: 512, each_cpu: false };
+const WIDE: TextOptions = TextOptions { width: 512, each_cpu: false, rows: None };
 
 #[test]
 fn the_ledgers_window_as_text() {
@@ -49,7 +49,7 @@ fn the_ledgers_window_as_text() {
 fn a_window_of_ticks_as_text_says_so() {
     let mut plan = plan(named(&["pid", "user", "s", "cpu_pct", "cpu_plus_pct", "command"]));
     plan.command_line = true;
-    let options = TextOptions { width: 60, each_cpu: true };
+    let options = TextOptions { width: 60, each_cpu: true, rows: None };
     let mut frame = frame(SourceKind::Procfs, false);
     frame.errors.add(ErrorKind::LostWakeup, 1);
     insta::assert_snapshot!(text_of(&plan.page(frame, &mut Details(details)), &options));
@@ -165,7 +165,7 @@ fn threads_as_text() {
 #[test]
 fn no_line_is_wider_than_asked() {
     for width in [1, 20, 80] {
-        let options = TextOptions { width, each_cpu: true };
+        let options = TextOptions { width, each_cpu: true, rows: None };
         let text = text(&plan(columns::of(TOP)), SourceKind::Ledger, &options);
         assert!(text.lines().all(|l| l.chars().count() <= width), "{text}");
     }

@@ -1,9 +1,8 @@
 //! `exactop export clickhouse`: a store, asked and told by HTTP.
 
 use super::{complain_of, nothing};
-use crate::commands::record::directory;
-use crate::commands::stretch;
 use crate::failure::{complain, Failure};
+use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::parse;
 use crate::options::time::{self, now};
 use crate::output;
@@ -18,12 +17,10 @@ use std::time::Duration;
 /// What to export, and where to.
 #[derive(Debug, Args)]
 pub struct ClickhouseArgs {
-    /// A directory or a file [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
-    /// Which stretch: '03:05+15m' [default: all of it]
-    #[arg(short, long, value_name = "FROM+LENGTH")]
-    time: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    part: TimeArgs,
     /// The store's address: https://HOST:8443 or http://HOST:8123
     #[arg(long, value_name = "URL")]
     to: String,
@@ -94,16 +91,16 @@ impl StoreArgs {
 /// # Errors
 /// What cannot be read or sent, and where there is nothing.
 pub fn run(typed: &ClickhouseArgs) -> Result<(), Failure> {
-    let path = directory(typed.path.as_ref())?;
+    let (path, time) = (typed.place.path()?, typed.part.time.as_deref());
     let now = now();
-    stretch::check(typed.time.as_deref(), &now)?;
+    of_recording::check(time)?;
     let address = Address::read(&typed.to).map_err(Failure::usage)?;
     let port = address.port();
     let client = typed.store.client(address)?;
     let beside = Beside { readable: &[&path], connects: &[port], ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
-    let when = stretch::of(typed.time.as_deref(), &now, &recording)?;
+    let (recording, when) = of_recording::part(time, &now, recording)?;
     complain_of(&recording);
     let now_ns = now.timestamp().as_nanosecond();
     let sending = Sending { client: &client, groups: typed.groups, now_ns };

@@ -1,9 +1,9 @@
 //! `exactop export parquet`: a directory of files, here or behind a server that takes them.
 
 use super::{complain_of, nothing};
-use crate::commands::record::{directory, listing::counted};
-use crate::commands::stretch;
+use crate::commands::record::listing::counted;
 use crate::failure::Failure;
+use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::time::{self, now};
 use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
@@ -19,12 +19,10 @@ use std::time::Duration;
 /// What to export.
 #[derive(Debug, Args)]
 pub struct ParquetArgs {
-    /// A directory or a file [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
-    /// Which stretch: '03:05+15m' [default: all of it]
-    #[arg(short, long, value_name = "FROM+LENGTH")]
-    time: Option<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    part: TimeArgs,
     /// Where to: a directory, made if it is not there, or https://HOST/DIR of a server that takes PUT
     #[arg(short, long, visible_alias = "to", value_name = "DIR|URL")]
     output: PathBuf,
@@ -80,9 +78,9 @@ impl ParquetArgs {
 /// # Errors
 /// What cannot be read, written or sent, and where there is nothing.
 pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
-    let path = directory(typed.path.as_ref())?;
+    let (path, time) = (typed.place.path()?, typed.part.time.as_deref());
     let now = now();
-    stretch::check(typed.time.as_deref(), &now)?;
+    of_recording::check(time)?;
     let mut target = typed.target()?;
     let (written, connects) = match &target {
         Target::Here(path, _) => (vec![*path], Vec::new()),
@@ -92,7 +90,7 @@ pub fn run(typed: &ParquetArgs) -> Result<(), Failure> {
         Beside { readable: &[&path], written: &written, connects: &connects, ..Beside::default() };
     rights::reduce_beside(Role::Export, Origin::None, &beside);
     let recording = Recording::open(&path).map_err(Failure::failed)?;
-    let when = stretch::of(typed.time.as_deref(), &now, &recording)?;
+    let (recording, when) = of_recording::part(time, &now, recording)?;
     complain_of(&recording);
     let files: &mut dyn Files = match &mut target {
         Target::Here(_, into) => &mut &*into,

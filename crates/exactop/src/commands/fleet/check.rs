@@ -4,7 +4,7 @@ use super::complain_of;
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse;
-use crate::options::time::{self, now, piece, shown};
+use crate::options::time::{self, now, shown, when};
 use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
@@ -21,8 +21,9 @@ pub struct CheckArgs {
     /// A directory of Parquet files, or the address of a ClickHouse: https://HOST:8443
     #[arg(long, value_name = "DIR|URL")]
     from: String,
-    /// Which stretch: '03:05+15m' [default: all of it]
-    #[arg(short, long, value_name = "FROM+LENGTH")]
+    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a stretch: '03:05+15m'
+    /// [default: all of it]
+    #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
@@ -67,7 +68,7 @@ impl CheckArgs {
 pub fn run(typed: &CheckArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
-        Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
+        Some(text) => when(text, &now, None).map_err(Failure::usage)?,
         None => When::default(),
     };
     let books = typed.open()?;

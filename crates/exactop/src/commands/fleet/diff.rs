@@ -3,7 +3,7 @@
 use super::complain_of;
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
-use crate::options::time::{now, piece, shown};
+use crate::options::time::{now, shown, when};
 use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
@@ -156,7 +156,7 @@ pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Resu
     let now_ns = now.timestamp().as_nanosecond();
     let read = |books: &dyn Books, text: Option<&str>, name: &str| {
         let when = match text {
-            Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
+            Some(text) => when(text, &now, None).map_err(Failure::usage)?,
             None => When::default(),
         };
         let side = Side::read(books, when, by, now_ns).map_err(failed)?;

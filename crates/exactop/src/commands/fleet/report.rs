@@ -4,7 +4,7 @@ use super::complain_of;
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
-use crate::options::time::{now, piece, shown};
+use crate::options::time::{now, shown, when};
 use crate::output::file::Sink;
 use crate::output::{self, Signals};
 use crate::rights::{self, Beside, Origin, Role};
@@ -45,8 +45,9 @@ pub struct ReportArgs {
     /// A directory of Parquet files, or the address of a ClickHouse: https://HOST:8443
     #[arg(long, value_name = "DIR|URL")]
     from: PathBuf,
-    /// Which stretch: '03:05+15m' [default: all of it]
-    #[arg(short, long, value_name = "FROM+LENGTH")]
+    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339; with +LENGTH a stretch: '03:05+15m'
+    /// [default: all of it]
+    #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: Option<String>,
     #[command(flatten)]
     store: StoreArgs,
@@ -94,7 +95,7 @@ impl ReportArgs {
 pub fn run(typed: &ReportArgs) -> Result<(), Failure> {
     let now = now();
     let when = match typed.time.as_deref() {
-        Some(text) => piece(text, &now, None).map_err(Failure::usage)?,
+        Some(text) => when(text, &now, None).map_err(Failure::usage)?,
         None => When::default(),
     };
     let books = typed.open()?;

@@ -23,8 +23,7 @@ pub struct SyscallsArgs {
     /// What is summed in one row; with process and thread also how often they came onto a CPU
     #[arg(long, value_parser = parse::one_of(BY), default_value = "call")]
     by: SyscallsBy,
-    /// Names of system calls, then the interval in seconds [default: 1] and how many windows
-    /// [default: until stopped]
+    /// Names of system calls, then the interval in seconds, as -d, and how many windows, as -n
     #[arg(value_name = "CALL|INTERVAL|COUNT", allow_negative_numbers = true)]
     words: Vec<String>,
 }

@@ -67,7 +67,7 @@ pub fn run(typed: &WaitsArgs) -> Result<(), Failure> {
     };
     if let Some(path) = &typed.of.replay {
         typed.look.looking.not_of_a_recording()?;
-        let windows = played::Windows::open(path, typed.of.at.as_deref())?;
+        let windows = played::Windows::open(path, typed.of.time.as_deref())?;
         let mut found = false;
         let next = |of: &mut played::Windows| {
             let waits = recorded(of, pids)?;

@@ -3,8 +3,9 @@
 
 use crate::failure::Failure;
 use crate::options::looking::LookingArgs;
-use crate::options::pace::Pace;
+use crate::options::pace::{Pace, Typed};
 use crate::options::parse;
+use crate::options::printed::PrintArgs;
 use crate::output::screen::{Mode, Screen, Woken};
 use crate::rights::{self, Origin, Role};
 use clap::Args;
@@ -12,10 +13,12 @@ use exactop_views::csv::WALL;
 use exactop_views::Sheet;
 use jiff::Timestamp;
 use std::fmt::Display;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Rows of text when nothing is said.
 const ROWS: usize = 20;
+/// Length of a window in seconds when nothing is said.
+const DELAY_S: f64 = 1.0;
 
 /// Whom to look at, and in which format.
 #[derive(Clone, Debug, Args)]
@@ -23,18 +26,11 @@ pub struct WindowArgs {
     /// Only these processes; separate by commas
     #[arg(short, long, value_name = "PID", value_delimiter = ',', value_parser = parse::pid, allow_hyphen_values = true)]
     pub pid: Vec<u32>,
-    /// One JSON object on one line for each window (docs/json.md)
-    #[arg(long)]
-    json: bool,
-    /// A header line, then a line for each row and window
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
-    /// Exit after N windows, as with a count at the end
-    #[arg(short = 'n', long, value_name = "N", value_parser = parse::windows, allow_hyphen_values = true)]
-    iterations: Option<u64>,
-    /// Rows of text in each table [default: 20; what fits on a terminal]
-    #[arg(long, value_name = "N", value_parser = parse::number::<usize>)]
-    rows: Option<usize>,
+    #[command(flatten)]
+    print: PrintArgs,
+    /// Length of a window, as with an interval at the end [default: 1]
+    #[arg(short, long, value_name = "SECONDS", value_parser = parse::seconds, allow_hyphen_values = true)]
+    delay: Option<f64>,
     #[command(flatten)]
     pub looking: LookingArgs,
 }
@@ -101,17 +97,26 @@ pub struct Forms<'a, W> {
 }
 
 impl WindowArgs {
-    /// How long windows are, and how many there are: by -n or by the count at the end.
+    /// How long windows are, by -d or by the interval at the end, and how many there are, by -n or by the count
+    /// there.
     ///
     /// # Errors
     /// Both were given.
-    pub fn pace(&self, typed: Pace) -> Result<Pace, Failure> {
-        match (self.iterations, typed.windows) {
-            (Some(n), Some(count)) => Err(Failure::usage(format!(
+    pub fn pace(&self, typed: Typed) -> Result<Pace, Failure> {
+        if let (Some(n), Some(count)) = (self.print.windows(), typed.windows) {
+            return Err(Failure::usage(format!(
                 "-n {n} and the count {count} both say how many windows: leave one out"
-            ))),
-            (n, count) => Ok(Pace { windows: n.or(count), ..typed }),
+            )));
         }
+        if let (Some(delay), Some(interval)) = (self.delay, typed.interval_s) {
+            return Err(Failure::usage(format!(
+                "-d {delay} and the interval {interval} both say how long a window is: leave one out"
+            )));
+        }
+        Ok(Pace {
+            interval: Duration::from_secs_f64(self.delay.or(typed.interval_s).unwrap_or(DELAY_S)),
+            windows: self.print.windows().or(typed.windows),
+        })
     }
 
     /// Prints windows until there were enough of them or a signal comes.
@@ -142,7 +147,7 @@ impl WindowArgs {
 
     /// What people read is drawn over what they have read, if there is to be more than one window.
     fn mode(&self, windows: Option<u64>) -> Mode {
-        match self.json || self.csv || windows == Some(1) {
+        match self.print.is_plain() || windows == Some(1) {
             true => Mode::Plain,
             false => Mode::Whole,
         }
@@ -171,7 +176,7 @@ impl WindowArgs {
         mut next: impl FnMut(&mut S, &mut Screen) -> Result<Option<Ended<W>>, Failure>,
         forms: &Forms<W>,
     ) -> Result<(), Failure> {
-        if self.csv {
+        if self.print.csv {
             screen.write(&with_last((forms.csv_header)(), WALL))?;
         }
         let mut printed = 0;
@@ -179,7 +184,8 @@ impl WindowArgs {
         while windows.is_none_or(|n| printed < n) {
             let Some(window) = next(&mut of, screen)? else { return Ok(()) };
             if screen.is_drawn() {
-                screen.draw_fitting(self.rows, &|sheet| (forms.text)(&window.window, sheet))?;
+                screen
+                    .draw_fitting(self.print.rows, &|sheet| (forms.text)(&window.window, sheet))?;
             } else {
                 screen.write(&self.printed(&window, printed == 0, screen.columns(), forms))?;
             }
@@ -203,15 +209,15 @@ impl WindowArgs {
         forms: &Forms<W>,
     ) -> Vec<u8> {
         let Ended { window, wall_s } = ended;
-        if self.json {
+        if self.print.json {
             return (forms.json)(window).into_bytes();
         }
-        if self.csv {
+        if self.print.csv {
             let wall = wall_s.map_or(String::new(), |wall| wall.to_string());
             return with_last((forms.csv)(window), &wall);
         }
         let gap = if first { "" } else { "\n" };
-        let sheet = Sheet { rows: self.rows.unwrap_or(ROWS), width };
+        let sheet = Sheet { rows: self.print.rows.unwrap_or(ROWS), width };
         (gap.to_string() + &(forms.text)(window, sheet)).into_bytes()
     }
 }

@@ -45,7 +45,7 @@ pub fn is_meant(args: &[OsString]) -> bool {
 /// What failed; wrong use fails as everything else does, as on illumos.
 pub fn run(typed: &PrstatArgs) -> Result<(), Failure> {
     let shown = typed.resolve().and_then(|wanted| match &typed.of.replay {
-        Some(path) => replay(wanted, path, typed.of.at.as_deref()),
+        Some(path) => replay(wanted, path, typed.of.time.as_deref()),
         None => show(wanted, typed.real_time),
     });
     match shown {
@@ -86,8 +86,8 @@ fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
 }
 
 /// Reports of a recording, one below the other.
-fn replay(wanted: Wanted, path: &Path, at: Option<&str>) -> Result<(), Failure> {
-    let mut windows = Windows::open(path, at)?;
+fn replay(wanted: Wanted, path: &Path, time: Option<&str>) -> Result<(), Failure> {
+    let mut windows = Windows::open(path, time)?;
     let screen = Screen::open(Mode::Append)?;
     let mut reports = Reports { wanted, screen };
     let (ask, mut left) = (reports.ask(), reports.wanted.pace.windows);

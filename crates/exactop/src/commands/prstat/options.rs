@@ -21,7 +21,10 @@ const INTERVAL_S: u32 = 5;
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// What `exactop prstat` can be asked for.
+///
+/// `-t` is the manual page's: the time of a recording has its long name only.
 #[derive(Debug, Args)]
+#[command(mut_arg("time", |option| option.short(None::<char>)))]
 pub struct PrstatArgs {
     /// Users below the processes, in a screen of two parts
     #[arg(short = 'a')]

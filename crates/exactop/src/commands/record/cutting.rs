@@ -1,9 +1,8 @@
 //! A part of a recording as one file, to be sent to somebody.
 
-use super::super::stretch;
-use super::directory;
 use super::listing::counted;
 use crate::failure::{complain, Failure};
+use crate::options::of_recording::{self, PlaceArgs};
 use crate::options::time::{now, shown};
 use crate::output::{self, file::Sink, Signals};
 use crate::rights::{self, Origin, Role};
@@ -15,11 +14,11 @@ use std::path::{Path, PathBuf};
 /// What to cut out.
 #[derive(Debug, Args)]
 pub struct CutArgs {
-    /// A directory or a file [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
-    /// Which stretch: '03:05+15m'
-    #[arg(short, long, value_name = "FROM+LENGTH")]
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// From this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a stretch:
+    /// '03:05+15m'
+    #[arg(short, long, value_name = "FROM[+LENGTH]")]
     time: String,
     /// The file
     #[arg(short, long, value_name = "FILE")]
@@ -56,11 +55,11 @@ impl Write for Out<'_> {
 /// # Errors
 /// What cannot be read or written, and where there is nothing.
 pub fn cut(typed: &CutArgs) -> Result<(), Failure> {
-    let path = directory(typed.path.as_ref())?;
+    let path = typed.place.path()?;
     let now = now();
-    stretch::check(Some(&typed.time), &now)?;
+    of_recording::check(Some(&typed.time))?;
     let recording = Recording::open(&path).map_err(Failure::failed)?;
-    let when = stretch::of(Some(&typed.time), &now, &recording)?;
+    let (recording, when) = of_recording::part(Some(&typed.time), &now, recording)?;
     // Before there is a file, from headers alone: what they stand for is not read with these rights.
     if !when.is_in(&recording).map_err(Failure::failed)? {
         let why = "no window ends in that time ('exactop record list' says what is there)";

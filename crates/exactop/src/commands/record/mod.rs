@@ -4,6 +4,7 @@ pub mod cutting;
 pub mod listing;
 
 use crate::failure::Failure;
+use crate::options::of_recording::PlaceArgs;
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
 use crate::options::time::{size, stretch};
@@ -26,7 +27,7 @@ pub const NOTES: &str = "\
 Examples:
   exactop record                       10 s windows, 7 days or 2 GiB of them
   exactop record -d 1 --keep 12h --dir /var/tmp/incident
-  exactop record list                  what is there
+  exactop record list                  what is there; --dir names another place
   exactop record verify                whether every byte is what was written
   exactop record cut -t '03:05+15m' -o incident.rec --anonymous
   exactop replay -b -t '2h ago' -n 3   what it was then
@@ -70,18 +71,11 @@ pub struct RecordArgs {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Say which stretches of time are recorded, and in which files
-    List(Of),
+    List(PlaceArgs),
     /// Write a stretch of it as one file, to be sent to somebody
     Cut(cutting::CutArgs),
     /// Go through every byte: what is whole, what is a gap and why. Exits with 1 if anything is damaged
-    Verify(Of),
-}
-
-#[derive(Debug, Args)]
-struct Of {
-    /// A directory or one file of it [default: where 'exactop record' records]
-    #[arg(value_name = "DIR|FILE")]
-    path: Option<PathBuf>,
+    Verify(PlaceArgs),
 }
 
 #[derive(Debug, Args)]
@@ -135,9 +129,9 @@ pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
 /// What failed, or the signal.
 pub fn run(typed: &RecordArgs) -> Result<(), Failure> {
     match &typed.action {
-        Some(Action::List(of)) => listing::list(&directory(of.path.as_ref())?),
+        Some(Action::List(of)) => listing::list(&of.path()?),
         Some(Action::Cut(cut)) => cutting::cut(cut),
-        Some(Action::Verify(of)) => listing::verify(&directory(of.path.as_ref())?),
+        Some(Action::Verify(of)) => listing::verify(&of.path()?),
         None => record(&typed.how),
     }
 }

@@ -69,8 +69,9 @@ pub struct WebArgs {
     /// Show what is recorded there, and measure nothing
     #[arg(long, value_name = "DIR|FILE", conflicts_with_all = ["delay", "source", "socket", "no_command_lines"])]
     replay: Option<PathBuf>,
-    /// From a time on, or a stretch: '14:03', '03:05+15m'
-    #[arg(short, long, value_name = "TIME", requires = "replay")]
+    /// With --replay: from this time on: '14:03', 'yesterday 14:00', '2h ago', RFC 3339, or boot; with +LENGTH a
+    /// stretch: '03:05+15m'
+    #[arg(short, long, value_name = "FROM[+LENGTH]", requires = "replay")]
     time: Option<String>,
 }
 

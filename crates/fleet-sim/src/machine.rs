@@ -1,14 +1,13 @@
 //! A made-up machine: snapshots as the ledger tells them, whose books close.
 
-use super::mixes::Service;
-use super::plan::Host;
+use crate::mixes::Service;
+use crate::plan::Host;
 use exactop_model::named::GroupName;
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
-    Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot, SourceKind,
-    TaskKey, TaskSample,
+    samples, Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot,
+    SourceKind, TaskKey, TaskSample,
 };
-use exactop_testkit::samples;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::sync::Arc;

@@ -1,11 +1,12 @@
-//! Samples of somebody to whom nothing has happened yet: tests say only what they are about.
+//! Samples of a task, an exited group, a CPU and a machine to which nothing has happened yet, for code that makes
+//! snapshots up: it sets only what its subject is.
 
-use exactop_model::audit::{ExitAudit, TaskAudit};
-use exactop_model::key::Comm;
-use exactop_model::provenance::{Provenance, SourceKind};
-use exactop_model::snapshot::{CostSample, ProcessRef};
-use exactop_model::system::System;
-use exactop_model::{
+use crate::audit::{ExitAudit, TaskAudit};
+use crate::key::Comm;
+use crate::provenance::{Provenance, SourceKind};
+use crate::snapshot::{CostSample, ProcessRef};
+use crate::system::System;
+use crate::{
     AccountId, Counters, CpuSample, ErrorCounts, ExitSample, Ident, MicroState, Snapshot, TaskKey,
     TaskSample,
 };

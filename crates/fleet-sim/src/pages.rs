@@ -1,10 +1,10 @@
-//! `cargo xtask fleet-metrics`: the same made-up hosts, as somebody who scrapes sees them. Each has the real page of
-//! metrics at a port of its own; and its windows are written as tables, too, so that sums of what was scraped can be
-//! held against the books.
+//! The same made-up hosts, as a scraper sees them. Each has the real page of metrics at a port of its own; its windows
+//! are written as tables, too, so that sums of the scraped series can be held against the books.
 
-use super::deliver::Boot;
-use super::plan::Plan;
-use super::recorded::Known;
+use crate::books;
+use crate::deliver::Boot;
+use crate::plan::Plan;
+use crate::recorded::Known;
 use anyhow::{ensure, Result};
 use exactop_export::FleetTables;
 use exactop_files::Directory;
@@ -14,7 +14,6 @@ use serde_json::json;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -81,8 +80,8 @@ impl<'a> Exporter<'a> {
     }
 }
 
-pub fn run(args: &Args) -> Result<ExitCode> {
-    let plan = Plan::of(&super::Args {
+pub fn run(args: &Args) -> Result<()> {
+    let plan = Plan::of(&books::Args {
         hosts: args.hosts,
         hours: args.windows as f64 * args.window as f64 / 3600.0,
         window: args.window,
@@ -122,7 +121,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
     into.replace("counted.json", format!("{counted}\n").as_bytes())?;
     // Whoever began this holds the other end.
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// As Prometheus finds them (file_sd).

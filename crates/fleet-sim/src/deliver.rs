@@ -1,7 +1,7 @@
 //! A host's windows on their way to the tables: in time, late, twice or never.
 
-use super::machine::Machine;
-use super::plan::{Host, Plan};
+use crate::machine::Machine;
+use crate::plan::{Host, Plan};
 use anyhow::Result;
 use exactop_export::{FleetTables, Had};
 use exactop_files::Directory;

@@ -1,8 +1,8 @@
 //! What hosts there are, and what happens to each: drawn once, by the seed.
 
-use super::mixes::Mix;
-use super::recorded::{self, Recorded};
-use super::{begins, Args, BATCH_S};
+use crate::books::{begins, Args, BATCH_S};
+use crate::mixes::Mix;
+use crate::recorded::{self, Recorded};
 use anyhow::{ensure, Result};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;

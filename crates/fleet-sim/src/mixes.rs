@@ -1,6 +1,6 @@
 //! What runs on a host: made-up mixes of the kinds that machines are bought for.
 
-use super::recorded::Recorded;
+use crate::recorded::Recorded;
 use exactop_model::named::Named;
 use rand::rngs::StdRng;
 use rand::RngExt;

@@ -1,6 +1,6 @@
 //! A mix that was recorded: what ran on a machine, as parts of all of its CPUs' time.
 
-use super::mixes::Service;
+use crate::mixes::Service;
 use anyhow::{ensure, Context, Result};
 use exactop_metrics::{charges, CgroupNames, Charge, Labels, Names, Naming, Settings};
 use exactop_model::named::Named;

@@ -1,88 +1,78 @@
-//! `cargo xtask fleet-sim`: the books of a made-up fleet, as Parquet.
+//! The books of a made-up fleet, as Parquet.
 //!
-//! Each host is a made-up machine ([`machine`]) of one of some mixes ([`mixes`]): it tells snapshots as the ledger does,
-//! windows come out of the real `Book`, and rows out of the real export. What goes wrong on the way ([`plan`]) is drawn
-//! by the seed, and written down beside the tables (`simulated.json`), so that whoever reads them can be held against
-//! it ([`deliver`]). The same seed and options make the same figures.
+//! What goes wrong on the way ([`crate::plan`]) is drawn by the seed, and written down beside the tables
+//! (`simulated.json`): a reader of the tables is held against it ([`crate::deliver`]).
 
-mod deliver;
-mod machine;
-mod mixes;
-mod plan;
-mod recorded;
-pub mod scraped;
-
+use crate::deliver::{self, Delivered};
+use crate::plan::{self, Host, Plan};
 use anyhow::{ensure, Context, Result};
-use deliver::Delivered;
 use exactop_files::Directory;
 use jiff::Timestamp;
-use plan::{Host, Plan};
 use serde_json::json;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// What is delivered together: 10 minutes, as by the export.
-const BATCH_S: u64 = 600;
+pub const BATCH_S: u64 = 600;
 
-/// Make the books of a fleet that does not exist, as Parquet (docs/fleet.md)
+/// Write the books of a fleet that does not exist, as Parquet (docs/fleet.md)
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// Hosts
     #[arg(long, default_value_t = 100)]
-    hosts: u32,
+    pub hosts: u32,
     /// How long
     #[arg(long, default_value_t = 1.0)]
-    hours: f64,
+    pub hours: f64,
     /// Length of a window
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    window: u64,
+    pub window: u64,
     /// Same seed, same figures
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub seed: u64,
     /// Where to: a directory that is empty or not there
     #[arg(short, long, value_name = "DIR")]
-    output: PathBuf,
+    pub output: PathBuf,
     /// When it begins, RFC 3339 [default: the last midnight, UTC, since which all of it and an hour went by]
     #[arg(long, value_name = "TIME")]
-    begin: Option<Timestamp>,
+    pub begin: Option<Timestamp>,
     /// Per cent of batches (10 minutes of a host) that come twice
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
-    doubled: f64,
+    pub doubled: f64,
     /// Per cent that come after all others
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
-    late: f64,
+    pub late: f64,
     /// Per cent that never come
     #[arg(long, value_name = "PCT", default_value_t = 0.0)]
-    lost: f64,
+    pub lost: f64,
     /// Hosts whose wall clock is minutes off
     #[arg(long, value_name = "N", default_value_t = 0)]
-    skewed: u32,
+    pub skewed: u32,
     /// Hosts that end in the second half
     #[arg(long, value_name = "N", default_value_t = 0)]
-    dead: u32,
+    pub dead: u32,
     /// Hosts that are started anew
     #[arg(long, value_name = "N", default_value_t = 0)]
-    restarted: u32,
+    pub restarted: u32,
     /// Per cent of hosts (named *-next) on which, from half of the time on, agent.service uses so many per cent more
     #[arg(long, value_name = "PCT_HOSTS,PCT_SLOWER", value_parser = plan::regression)]
-    regression: Option<(f64, f64)>,
+    pub regression: Option<(f64, f64)>,
     /// Hosts run what this recording says ran (again for more of them), instead of mixes that are made up
     #[arg(long, value_name = "RECORDING")]
-    mix_from: Vec<PathBuf>,
+    pub mix_from: Vec<PathBuf>,
 }
 
 /// When it begins: of late, since a store keeps windows of the last days only, and not in hours to come, where a host
 /// whose clock is ahead would be alone. A midnight, since some questions are about whole hours.
-fn begins(args: &Args) -> Timestamp {
+pub fn begins(args: &Args) -> Timestamp {
     const DAY_S: i64 = 86_400;
     let ended = Timestamp::now().as_second() - ((args.hours + 1.0) * 3600.0) as i64;
     let midnight = Timestamp::from_second(ended.div_euclid(DAY_S) * DAY_S);
     args.begin.or(midnight.ok()).unwrap_or_default()
 }
 
-pub fn run(args: &Args) -> Result<ExitCode> {
+pub fn run(args: &Args) -> Result<()> {
     let begun = Instant::now();
     let delivered = simulate(args)?;
     let rows: u64 = delivered.iter().map(|host| host.rows).sum();
@@ -93,7 +83,7 @@ pub fn run(args: &Args) -> Result<ExitCode> {
         begun.elapsed().as_secs_f64(),
         args.output.display()
     );
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Makes all of it; what became of each host, in the order of the plan.

@@ -1,0 +1,38 @@
+//! A made-up fleet (docs/fleet.md): its books as Parquet, or its pages of metrics.
+//!
+//! Each host is a made-up machine ([`machine`]) of one of some mixes ([`mixes`]): it makes snapshots as the ledger does.
+//! Windows come out of the real `Book`, rows out of the real export, pages out of the real metrics. The same seed and
+//! options make the same figures.
+
+mod books;
+mod deliver;
+mod machine;
+mod mixes;
+mod pages;
+mod plan;
+mod recorded;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Simulate a fleet.
+#[derive(Parser)]
+#[command(name = "exactop-fleet-sim", version)]
+enum Simulation {
+    Books(books::Args),
+    Pages(pages::Args),
+}
+
+fn main() -> ExitCode {
+    let done = match Simulation::parse() {
+        Simulation::Books(args) => books::run(&args),
+        Simulation::Pages(args) => pages::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("exactop-fleet-sim: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
