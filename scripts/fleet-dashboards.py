@@ -61,78 +61,124 @@ WHERE minute >= toStartOfMinute($__fromTime) AND minute < toStartOfMinute($__toT
 GROUP BY time, account
 ORDER BY time, account"""
 
-# Kind, title, what it says, size in 24ths and rows, the query, unit.
+# From which value on a figure has which colour; the first colour is that of all below.
+FINE, ANY, DIFFERS = ("green",), ("green", ("red", 1e-9)), ("red", ("green", -1e-6), ("red", 1e-6))
+THERE = ("red", ("green", 1))
+WHOLE_CPU = ("green", ("yellow", 1))
+
+
+def from_on(warns, alarms=None):
+    return ("green", ("yellow", warns), *([("red", alarms)] if alarms else []))
+
+
+# The units of a table's columns, by their names; others are counts.
+COLUMNS = [
+    (r"%", "percent"), (r"CPU-hours", "suffix: CPU h"), (r", ns$", "ns"), (r", s$|^seconds$", "s"),
+    (r"^CPUs more|^from$|^to$", "suffix: CPUs"),
+]
+# Those with limits of their own; no other has a colour.
+LIMITS = {
+    "accounts apart, ns": DIFFERS, "charges apart, ns": DIFFERS, "starved %": from_on(25, 50), "throttled %": from_on(10, 25),
+    "steal %": from_on(1, 5), "silent, s": from_on(120, 300), "with residual": ANY, "missed switches": ANY, "inexact": from_on(1),
+    "not by the ledger": from_on(1), "waiting": from_on(4), "on locks": from_on(20), "% of the fleet": from_on(10, 25),
+    # A whole CPU for a day; of a host; half of all CPUs.
+    "CPU-hours": from_on(24), "CPUs more, a host": from_on(0.1, 1), "%": from_on(50),
+}
+
+# Kind, title, what it says, size in 24ths and rows, the query, unit, colours.
 CLICKHOUSE_PANELS = [
     ("table", "Balance", "CPUs x time, less all accounts; tasks + exited, less all charges: both are 0.", (24, 3), of(
         "balance", "hosts, windows, toFloat64(cpus_x_time) / 3.6e12 AS `CPU-hours`, toFloat64(used_ns) / 3.6e12 AS `used CPU-hours`,\n"
         "    toFloat64(toInt256(cpus_x_time) - accounts_ns) AS `accounts apart, ns`,\n"
-        "    toFloat64(toInt256(used_ns) - charged_ns) AS `charges apart, ns`"), None),
-    ("timeseries", "Where the CPUs' time went", "All accounts together are the CPUs of the fleet.", (12, 9), ACCOUNTS, "CPUs"),
+        "    toFloat64(toInt256(used_ns) - charged_ns) AS `charges apart, ns`"), "short", FINE),
+    ("timeseries", "Where the CPUs' time went", "All accounts together are the CPUs of the fleet.", (12, 9), ACCOUNTS, "suffix: CPUs", WHOLE_CPU),
     ("timeseries", "Who used it", "The largest groups of all of the time, and all others: together what was used.", (12, 9), of(
         "top_over_time", "toDateTime(second, 'UTC') AS time, concat(of_namespace, ' ', of_container, ' ', of_unit, ' ', of_command) AS group,\n"
-        "    toFloat64(ns) / 6e10 AS cpus", "\nORDER BY time, group"), "CPUs"),
+        "    toFloat64(ns) / 6e10 AS cpus", "\nORDER BY time, group"), "suffix: CPUs", WHOLE_CPU),
     ("table", "The largest groups", "By namespace, unit and command; the last row is all others.", (12, 9), of(
         "top_groups", "rank, of_namespace AS namespace, of_unit AS unit, of_command AS command, on_hosts AS hosts,\n"
-        "    toFloat64(ns) / 3.6e12 AS `CPU-hours`, pct_of_fleet AS `% of the fleet`", "\nORDER BY rank"), None),
+        "    toFloat64(ns) / 3.6e12 AS `CPU-hours`, pct_of_fleet AS `% of the fleet`", "\nORDER BY rank"), "short", FINE),
     ("table", "Cost by team", "CPU-hours of whole hours, by the table teams; all rows are CPUs x time.", (12, 9), of(
         "cost", "of_team AS team, of_namespace AS namespace, of_unit AS unit, cpu_hours AS `CPU-hours`",
-        "\nORDER BY cpu_hours DESC, team, namespace, unit"), None),
+        "\nORDER BY cpu_hours DESC, team, namespace, unit"), "short", FINE),
     ("table", "Starved and throttled", "Of all that wanted a CPU, the part that waited for one, or had used up a quota.", (12, 9), of(
         "waiting_by_namespace", "namespace, container, toFloat64(ran) / 3.6e12 AS `CPU-hours`, starved_pct AS `starved %`,\n"
-        "    throttled_pct AS `throttled %`, untold"), None),
+        "    throttled_pct AS `throttled %`, untold"), "short", FINE),
     ("table", "The herd", "Many threads that want a CPU, few that run, more at locks.", (12, 9), of(
         "herd", "of_namespace AS namespace, of_unit AS unit, of_command AS command, on_host AS host, running, waiting,\n"
-        "    on_locks AS `on locks`"), None),
+        "    on_locks AS `on locks`"), "short", FINE),
     ("table", "Noisy neighbours", "Minutes of a host with the most steal, and the largest group there.", (12, 9), of(
         "noisy_neighbours", "toDateTime(second, 'UTC') AS time, on_host AS host, steal_pct AS `steal %`, of_namespace AS namespace, of_container AS container,\n"
-        "    of_unit AS unit, of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), None),
+        "    of_unit AS unit, of_command AS command, toFloat64(waited_ns) / 1e9 AS `waited, s`"), "short", FINE),
     ("table", "Hosts in doubt", "A residual, a missed switch, no window of late, a source that tells less.", (12, 9), of(
         "doubtful_hosts", "host, windows, silent_for_s AS `silent, s`, residual_windows AS `with residual`,\n"
         "    toFloat64(missed) AS `missed switches`, inexact, not_by_ledger AS `not by the ledger`, irq_untold AS `no irq`,\n"
-        "    steal_untold AS `no steal`, waits_untold AS `no waits`"), None),
+        "    steal_untold AS `no steal`, waits_untold AS `no waits`"), "short", FINE),
     ("table", "Who grew since a rollout", "On hosts that match 'changed', since 'rolled out' (UTC; empty: the middle of the time "
      "that is shown), less what the others did; 95 in 100 intervals over hosts.", (24, 9), of(
          "rollout", "of_namespace AS namespace, of_container AS container, of_unit AS unit, of_command AS command, verdict, more_cpus AS `CPUs more, a host`, from_cpus AS `from`,\n"
-         "    to_cpus AS `to`, hosts, others"), None),
+         "    to_cpus AS `to`, hosts, others"), "short", FINE),
     ("table", "Books of ${host}", "Where the time of all of its CPUs went.", (24, 9), of(
-        "host_books", "account, toFloat64(ns) / 1e9 AS seconds, pct AS `%`"), None),
+        "host_books", "account, toFloat64(ns) / 1e9 AS seconds, pct AS `%`"), "short", FINE),
 ]
 
 WANTED = "group:exactop_cpu:rate5m"
 PROMETHEUS_PANELS = [
-    ("stat", "Hosts", "Hosts that are scraped.", (4, 5), "fleet:exactop_hosts:count", None),
-    ("stat", "CPUs", "Theirs.", (4, 5), "fleet:exactop_cpus:sum", None),
+    ("stat", "Hosts", "Hosts that are scraped.", (4, 5), "fleet:exactop_hosts:count", "short", THERE),
+    ("stat", "CPUs", "Theirs.", (4, 5), "fleet:exactop_cpus:sum", "short", THERE),
     ("stat", "Without account", "CPUs x time less all accounts, without signs, since each host began: 0.", (5, 5),
-     "fleet:exactop_residual_seconds:sum", "s"),
+     "fleet:exactop_residual_seconds:sum", "s", ANY),
     ("stat", "Groups less tasks + exited", "0 but for what doubles round.", (5, 5),
-     'sum(fleet_group:exactop_cpu_seconds:sum) - sum(fleet:exactop_cpu_seconds:sum{account=~"tasks|exited"})', "s"),
+     'sum(fleet_group:exactop_cpu_seconds:sum) - sum(fleet:exactop_cpu_seconds:sum{account=~"tasks|exited"})', "s", DIFFERS),
     ("stat", "Hosts in doubt", "Windows that are not exact, or a residual that changed, within the hour.", (6, 5),
-     "count((increase(exactop_inexact_windows_total[1h]) > 0) or (changes(exactop_residual_seconds[1h]) > 0)) or vector(0)", None),
+     "count((increase(exactop_inexact_windows_total[1h]) > 0) or (changes(exactop_residual_seconds[1h]) > 0)) or vector(0)", "short", from_on(1)),
     ("timeseries", "Where the CPUs' time goes", "All accounts together are the CPUs of the fleet.", (12, 9),
-     ("fleet:exactop_cpu:rate5m", "{{account}}"), "CPUs"),
+     ("fleet:exactop_cpu:rate5m", "{{account}}"), "suffix: CPUs", WHOLE_CPU),
     ("timeseries", "Who uses it", "The largest groups.", (12, 9),
-     ("topk(${most}, fleet_group:exactop_cpu:rate5m)", "{{namespace}} {{unit}} {{command}}"), "CPUs"),
+     ("topk(${most}, fleet_group:exactop_cpu:rate5m)", "{{namespace}} {{unit}} {{command}}"), "suffix: CPUs", WHOLE_CPU),
     ("timeseries", "Who waits for a CPU", "Threads in run queues.", (12, 9),
-     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="runqueue"})', "{{namespace}} {{unit}} {{command}}"), "threads"),
+     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="runqueue"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(4)),
     ("timeseries", "Who is throttled", "Threads whose quota is used up.", (12, 9),
-     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="throttled"})', "{{namespace}} {{unit}} {{command}}"), "threads"),
+     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="throttled"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(1)),
     ("timeseries", "Who waits for locks", "Threads at user-level locks.", (12, 9),
-     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="lock"})', "{{namespace}} {{unit}} {{command}}"), "threads"),
+     ('topk(${most}, fleet_group_wait:exactop_wait:rate5m{wait="lock"})', "{{namespace}} {{unit}} {{command}}"), "suffix: threads", from_on(20)),
     ("timeseries", "Hosts that lose most to steal", "The hypervisor's part of all CPU time.", (12, 9),
-     ('topk(${most}, account:exactop_cpu:share_rate5m{account="steal"})', "{{instance}}"), "percentunit"),
+     ('topk(${most}, account:exactop_cpu:share_rate5m{account="steal"})', "{{instance}}"), "percentunit", from_on(0.01, 0.05)),
     ("timeseries", "${instance}: accounts", "All of them are its CPUs.", (12, 9),
-     ('account:exactop_cpu:rate5m{instance=~"${instance:regex}"}', "{{account}}"), "CPUs"),
+     ('account:exactop_cpu:rate5m{instance=~"${instance:regex}"}', "{{account}}"), "suffix: CPUs", WHOLE_CPU),
     ("timeseries", "${instance}: groups", "The largest.", (12, 9),
-     (f'topk(${{most}}, {WANTED}{{instance=~"${{instance:regex}}"}})', "{{namespace}} {{pod}} {{unit}} {{command}}"), "CPUs"),
+     (f'topk(${{most}}, {WANTED}{{instance=~"${{instance:regex}}"}})', "{{namespace}} {{pod}} {{unit}} {{command}}"), "suffix: CPUs", WHOLE_CPU),
     ("timeseries", "How far the store is behind", "Hosts whose last window in the store ended longest ago.", (12, 9),
-     ("topk(${most}, exactop_export_behind_seconds)", "{{instance}}"), "s"),
+     ("topk(${most}, exactop_export_behind_seconds)", "{{instance}}"), "s", from_on(900, 1800)),
     ("timeseries", "What the log lost unsent", "Time whose windows were gone before a store had them, in 5 minutes.", (12, 9),
-     ("sum(increase(exactop_export_lost_seconds_total[5m])) or vector(0)", "lost"), "s"),
+     ("sum(increase(exactop_export_lost_seconds_total[5m])) or vector(0)", "lost"), "s", ANY),
 ]
 
 
+def thresholds(colours):
+    base, *steps = colours
+    steps = [{"color": base, "value": None}, *({"color": colour, "value": value} for colour, value in steps)]
+    return {"mode": "absolute", "steps": steps}
+
+
+def columns(query):
+    """Units and limits of a table's columns: a name is what stands behind the last AS of a cell, or the cell."""
+    cells = re.split(r",\s*(?![^(]*\))", re.sub(r"`([^`]*)`", lambda name: "`" + name[1].replace(",", "\0") + "`",
+                                                query.split("FROM\n(")[0].split("SELECT", 1)[1]))
+    found = []
+    for cell in cells:
+        name = cell.split(" AS ")[-1].strip().strip("`").replace("\0", ",")
+        properties = [{"id": "unit", "value": unit} for pattern, unit in COLUMNS if re.search(pattern, name)][:1]
+        if name in LIMITS:
+            properties += [{"id": "thresholds", "value": thresholds(LIMITS[name])},
+                           {"id": "custom.cellOptions", "value": {"type": "color-text"}}]
+        if properties:
+            found.append({"matcher": {"id": "byName", "options": name}, "properties": properties})
+    return found
+
+
 def panel(kind, number, source, told, place):
-    shape, title, says, size, query, unit = told
+    shape, title, says, size, query, unit, colours = told
     target = {"refId": "A", "datasource": {"type": kind, "uid": "${datasource}"}}
     if kind == CLICKHOUSE:
         over_time = shape == "timeseries"
@@ -141,7 +187,7 @@ def panel(kind, number, source, told, place):
     else:
         expr, legend = query if isinstance(query, tuple) else (query, "")
         target |= {"expr": expr, "legendFormat": legend, "editorMode": "code", "instant": shape == "stat", "range": shape != "stat"}
-    defaults = {"unit": unit} if unit and unit not in ("CPUs", "threads") else {}
+    defaults = {"unit": unit, "thresholds": thresholds(colours)}
     options = {
         "table": {"showHeader": True},
         "stat": {"reduceOptions": {"calcs": ["lastNotNull"], "values": False}},
@@ -150,13 +196,13 @@ def panel(kind, number, source, told, place):
     }[shape]
     if shape == "timeseries":
         defaults["custom"] = {"fillOpacity": 40, "lineWidth": 1, "stacking": {"mode": "normal", "group": "A"}}
-        if unit in ("CPUs", "threads"):
-            defaults["custom"]["axisLabel"] = unit
+        # A limit that an alert or a reader goes by is a line.
+        defaults["custom"]["thresholdsStyle"] = {"mode": "off" if colours == WHOLE_CPU else "dashed"}
     x, y = place
     return {
         "id": number, "type": shape, "title": title, "description": says,
         "datasource": {"type": kind, "uid": "${datasource}"}, "gridPos": {"x": x, "y": y, "w": size[0], "h": size[1]},
-        "fieldConfig": {"defaults": defaults, "overrides": []}, "options": options, "targets": [target],
+        "fieldConfig": {"defaults": defaults, "overrides": columns(query) if shape == "table" else []}, "options": options, "targets": [target],
     }
 
 

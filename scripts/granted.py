@@ -66,6 +66,13 @@ def typed():
     return parser.parse_args()
 
 
+def variables(container):
+    """What Kubernetes puts into the environment: a node has the name of the machine."""
+    known = {"spec.nodeName": os.uname().nodename}
+    for one in container.get("env", []):
+        yield f"{one['name']}={known[one['valueFrom']['fieldRef']['fieldPath']]}"
+
+
 def filtered(spec, granted):
     """The runtime's own filter of system calls, if the manifest takes that."""
     kind = granted["seccompProfile"]["type"]
@@ -94,6 +101,7 @@ def main():
     caps = ["CAP_" + name for name in granted["capabilities"]["add"] if name != asked.without]
     process = config["process"]
     process["terminal"] = False
+    process["env"] = [*process.get("env", []), *variables(container)]
     if asked.args[:1] == ["+"]:
         asked.args[:1] = container["args"]
     process["args"] = process["args"][:1] + asked.args

@@ -276,6 +276,7 @@ page() {
 }
 
 has_page() { page | grep '^exactop_cpu_seconds_total{account="tasks"}'; }
+has_name() { page | grep "^exactop_machine_info{host=\"$(uname -n)\","; }
 recorded() { "$static" record list "$work/written/recordings" | grep exact; }
 
 # The manifest's own command: what it serves, on the page and on the node; then it is asked to end.
@@ -286,6 +287,7 @@ test_daemon() {
     check "root on the node reads what the manifest's command serves" \
         until_so window_of ledger "$static" --source daemon --socket "$socket" --json -n 1 -d 0.2
     check "its page of metrics is there, at the manifest's port" until_so has_page
+    check "it has the name of the node, not of the container" until_so has_name
     # As for `kubectl exec`: the same rights, and the socket at its usual place.
     check "whoever is let into the container reads it" window_of ledger \
         runc --root "$work/runc" exec "$container" /usr/bin/exactop --source daemon --json -n 1 -d 0.2

@@ -6,6 +6,7 @@ mod descriptors;
 mod failure;
 #[cfg(test)]
 mod fuzz;
+mod machine;
 mod options;
 mod output;
 mod recorded;

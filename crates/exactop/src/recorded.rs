@@ -33,12 +33,11 @@ pub fn kept() -> Options {
 pub struct Shared(Rc<RefCell<Recorder>>);
 
 impl Shared {
-    /// Records into a directory.
+    /// Records windows of this machine into a directory.
     ///
     /// # Errors
     /// Someone else does, or could change it, or it cannot be written.
-    pub fn open(path: &Path, options: Options) -> Result<Shared, Failure> {
-        let machine = Machine::this(env!("CARGO_PKG_VERSION"));
+    pub fn open(path: &Path, machine: Machine, options: Options) -> Result<Shared, Failure> {
         let recorder = Recorder::open(path, machine, options).map_err(Failure::failed)?;
         Ok(Shared(Rc::new(RefCell::new(recorder))))
     }

@@ -1,6 +1,7 @@
 //! The source the command line asks for.
 
 use crate::failure::Failure;
+use crate::machine;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::{Whose, AUTO};
 use crate::recorded::{self, Recorded, Shared};
@@ -8,7 +9,7 @@ use crate::remembering::Remembering;
 use crate::rights::{self, Beside, Origin, Role};
 use exactop_model::on_demand::Looked;
 use exactop_model::Feed;
-use exactop_recording::{Kept, Machine};
+use exactop_recording::Kept;
 use exactop_service::ask::{Look, What};
 use exactop_service::{Looker, Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
@@ -22,10 +23,11 @@ use std::path::{Path, PathBuf};
 /// Why it cannot be opened.
 pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure> {
     let (session, origin) = opened(wanted, role == Role::Live)?;
-    let recorder = wanted.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
+    let record = |path| Shared::open(path, machine::this(None)?, recorded::kept());
+    let recorder = wanted.record.as_deref().map(record);
     let recorder = recorder.transpose()?;
     let kept = role == Role::Live;
-    let kept = kept.then(|| Kept::of(Machine::this(env!("CARGO_PKG_VERSION"))));
+    let kept = kept.then(|| machine::this(None).map(Kept::of)).transpose()?;
     let root = wanted.root.as_deref();
     let written = wanted.record.as_deref();
     let beside =

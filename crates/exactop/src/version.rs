@@ -3,7 +3,7 @@
 use exactop_model::escape::harmless;
 
 /// The commit it was built from, or what its packager says; a tarball has none.
-const COMMIT: Option<&str> = option_env!("EXACTOP_COMMIT");
+pub const COMMIT: Option<&str> = option_env!("EXACTOP_COMMIT");
 
 /// All of it, for `--version`; `-V` has the first line.
 pub fn long() -> String {

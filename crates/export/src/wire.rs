@@ -68,6 +68,9 @@ pub(crate) enum Failed {
     Refused(StoreError),
 }
 
+/// Longest time for the name and the connection of one attempt.
+const CONNECTS: Duration = Duration::from_secs(10);
+
 /// Who speaks to that address, each time no longer than `longest`. `believed` is a file of certificates, else the system's are.
 pub(crate) fn agent(
     address: &Address,
@@ -76,6 +79,8 @@ pub(crate) fn agent(
 ) -> Result<Agent, StoreError> {
     let mut config = Agent::config_builder()
         .timeout_global(Some(longest))
+        .timeout_resolve(Some(CONNECTS))
+        .timeout_connect(Some(CONNECTS))
         .http_status_as_error(false)
         .max_redirects(0)
         // Those of WebDAV are none of HTTP's own.

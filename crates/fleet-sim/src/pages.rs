@@ -8,7 +8,7 @@ use crate::recorded::Known;
 use anyhow::{ensure, Result};
 use exactop_export::FleetTables;
 use exactop_files::Directory;
-use exactop_metrics::http::Server;
+use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Clock, Metrics, Settings};
 use serde_json::json;
 use std::io::Read;
@@ -60,7 +60,8 @@ impl<'a> Exporter<'a> {
         let settings = Settings { groups, ..Settings::default() };
         let metrics = Arc::new(Mutex::new(Metrics::new(settings, clock)));
         let page = Arc::clone(&metrics);
-        let server = Server::start(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), move |format| {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let server = Server::start(address, Front::default(), move |format| {
             let page = page.lock().unwrap_or_else(PoisonError::into_inner).scrape(format);
             Some(page).filter(|page| !page.is_empty())
         })?;

@@ -46,6 +46,21 @@ impl By {
     }
 }
 
+/// The part of a boot's ID that tells it from the few others of a host.
+pub(crate) fn brief(boot_id: &str) -> &str {
+    boot_id.get(..BRIEF).unwrap_or(boot_id)
+}
+
+/// Characters of it.
+pub(crate) const BRIEF: usize = 8;
+
+/// The name of a host whose name another machine has, too.
+pub(crate) fn with_boot(name: &mut String, boot_id: &str) {
+    for part in [" (boot ", brief(boot_id), ")"] {
+        name.push_str(part);
+    }
+}
+
 /// A name of parts; empty where there is no such thing, which the last part says.
 pub(crate) fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &'a str> + Clone) {
     name.clear();

@@ -34,7 +34,7 @@ impl Store {
     /// # Errors
     /// [`FleetError::Store`]: it does not answer.
     pub fn open(client: Client) -> Result<Store, FleetError> {
-        let now = client.select("SELECT toUnixTimestamp(now()) FORMAT TSV", &[])?;
+        let now = client.first("SELECT toUnixTimestamp(now()) FORMAT TSV")?;
         let begun = now.trim().parse().map_err(|_| no_answer(&now))?;
         Ok(Store { client, begun })
     }

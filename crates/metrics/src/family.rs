@@ -19,6 +19,8 @@ pub enum Unit {
     Events,
     Cpus,
     Bytes,
+    /// None: the figure is 1, and its labels tell.
+    One,
 }
 
 impl Unit {
@@ -31,6 +33,7 @@ impl Unit {
             Unit::Events => "{event}",
             Unit::Cpus => "{cpu}",
             Unit::Bytes => "By",
+            Unit::One => "1",
         }
     }
 }

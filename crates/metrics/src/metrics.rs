@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::exporting::Exporting;
 use crate::family::{Family, Kind, Point, Unit, Value};
 use crate::labels::{Labels, Names, Naming};
+use crate::own::Own;
 use crate::places::Places;
 use crate::settings::{Dimension, Settings};
 use crate::text::{write, Format};
@@ -22,6 +23,7 @@ pub struct Metrics {
     accounts: Accounts,
     places: Places,
     exporting: Option<Exporting>,
+    own: Option<Own>,
 }
 
 /// A series of the groups.
@@ -47,7 +49,13 @@ impl Metrics {
             accounts: Accounts::default(),
             places,
             exporting: None,
+            own: None,
         }
+    }
+
+    /// What the page says of the daemon itself from now on.
+    pub fn set_own(&mut self, own: Own) {
+        self.own = Some(own);
     }
 
     /// What is told of an exporter from now on; `None`: there is none.
@@ -85,7 +93,7 @@ impl Metrics {
 
     /// The page as it stands.
     pub fn render(&self, format: Format) -> Vec<u8> {
-        write(&self.families(), &self.clock, format)
+        write(&self.page(), &self.clock, format)
     }
 
     /// The last boundary on the monotonic clock; `None` before the first window.
@@ -106,6 +114,15 @@ impl Metrics {
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
         families.extend(self.exporting.iter().flat_map(Exporting::families));
+        families
+    }
+
+    /// What the page has: everything, and what a report has as its resource.
+    fn page(&self) -> Vec<Family> {
+        let mut families = self.families();
+        if self.span.is_some() {
+            families.extend(self.own.iter().flat_map(|own| own.families(&self.clock)));
+        }
         families
     }
 

@@ -1,6 +1,6 @@
 //! The server of metrics, against clients that are right, wrong, slow and many.
 
-use exactop_metrics::http::Server;
+use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::Format;
 use exactop_testkit::wait;
 use std::io::{Read, Write};
@@ -15,7 +15,8 @@ fn server(bytes: usize) -> Server {
         page.resize(bytes.max(page.len()), b'x');
         Some(page)
     };
-    Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server")
+    Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
+        .expect("a server")
 }
 
 fn connect(server: &Server) -> TcpStream {
@@ -36,7 +37,7 @@ fn ask(server: &Server, request: &[u8]) -> (String, Vec<u8>) {
 }
 
 fn get(server: &Server, path: &str, headers: &str) -> (String, Vec<u8>) {
-    ask(server, format!("GET {path} HTTP/1.1\r\nHost: here\r\n{headers}\r\n").as_bytes())
+    ask(server, format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n").as_bytes())
 }
 
 #[test]
@@ -71,8 +72,9 @@ fn head_has_no_body_and_makes_no_page() {
         counts.fetch_add(1, Ordering::Relaxed);
         Some(vec![b'x'; 1000])
     };
-    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
-    let (head, body) = ask(&server, b"HEAD /metrics HTTP/1.1\r\nHost: here\r\n\r\n");
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
+        .expect("a server");
+    let (head, body) = ask(&server, b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(head.starts_with("http/1.1 200") && head.contains("version=0.0.4"), "{head}");
     // The length would have to be the page's.
     assert!(!head.contains("content-length"), "{head}");
@@ -84,14 +86,15 @@ fn head_has_no_body_and_makes_no_page() {
 #[test]
 fn what_is_wrong_is_refused() {
     let server = server(0);
-    let long = format!("GET /metrics HTTP/1.1\r\nHost: here\r\nX: {}\r\n\r\n", "y".repeat(60_000));
+    let long =
+        format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: {}\r\n\r\n", "y".repeat(60_000));
     for (request, status) in [
-        ("GET / HTTP/1.1\r\nHost: here\r\n\r\n", "404"),
-        ("GET /metrics/../../etc/passwd HTTP/1.1\r\nHost: here\r\n\r\n", "404"),
-        ("POST /metrics HTTP/1.1\r\nHost: here\r\nContent-Length: 0\r\n\r\n", "405"),
-        ("DELETE /metrics HTTP/1.1\r\nHost: here\r\n\r\n", "405"),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+        ("GET /metrics/../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"),
+        ("POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n", "405"),
+        ("DELETE /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", "405"),
         ("hello\r\n\r\n", "400"),
-        ("GET /metrics HTTP/1.1\r\nHost: here\r\nA B: c\r\n\r\n", "400"),
+        ("GET /metrics HTTP/1.1\r\nHost: localhost\r\nA B: c\r\n\r\n", "400"),
     ] {
         let (head, _) = ask(&server, request.as_bytes());
         assert!(head.starts_with(&format!("http/1.1 {status}")), "{request:?}: {head}");
@@ -112,7 +115,8 @@ fn without_figures_it_says_so() {
         Format::Prometheus => None,
         Format::OpenMetrics => panic!("on purpose"),
     };
-    let server = Server::start("127.0.0.1:0".parse().expect("an address"), none).expect("a server");
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), none)
+        .expect("a server");
     for accept in ["", "Accept: application/openmetrics-text\r\n", ""] {
         let (head, _) = get(&server, "/metrics", accept);
         assert!(head.starts_with("http/1.1 503"), "{head}");
@@ -137,9 +141,10 @@ fn who_does_not_read_holds_nobody() {
         Format::OpenMetrics => Some(large.clone()),
         Format::Prometheus => Some(b"small".to_vec()),
     };
-    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
+        .expect("a server");
     let request =
-        b"GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: application/openmetrics-text\r\n\r\n";
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text\r\n\r\n";
     let crowd: Vec<TcpStream> = (0..4)
         .map(|_| {
             let mut stream = connect(&server);
@@ -171,7 +176,9 @@ fn a_request_that_never_ends_is_hung_up() {
 #[test]
 fn an_address_that_is_taken_is_named() {
     let first = server(0);
-    let error = Server::start(first.address(), |_| None).expect_err("it is taken").to_string();
+    let error = Server::start(first.address(), Front::default(), |_| None)
+        .expect_err("it is taken")
+        .to_string();
     assert!(error.contains(&first.address().to_string()), "{error}");
     drop(first);
 }
@@ -180,8 +187,66 @@ fn an_address_that_is_taken_is_named() {
 fn a_server_that_is_dropped_is_gone() {
     // Where no other test's server can have its port by then.
     let place = "127.0.0.2:0".parse().expect("an address");
-    let server = Server::start(place, |_| None).expect("a server");
+    let server = Server::start(place, Front::default(), |_| None).expect("a server");
     let address = server.address();
     drop(server);
     assert!(TcpStream::connect(address).is_err());
+}
+
+/// Status and body of the answer to a request by this name.
+fn by_name(server: &Server, path: &str, host: &str) -> (String, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let (head, body) = ask(server, request.as_bytes());
+    (head[9..12].into(), String::from_utf8(body).expect("UTF-8"))
+}
+
+#[test]
+fn a_request_by_another_name_is_refused_on_every_path() {
+    let page = |_| Some(b"page".to_vec());
+    let anywhere = "0.0.0.0:0".parse().expect("an address");
+    let front = Front { names: vec!["node-7.example".into()], ..Front::default() };
+    let server = Server::start(anywhere, front, page).expect("a server");
+    // An address cannot be led elsewhere: Prometheus asks a pod by its own.
+    for host in ["localhost:1", "127.0.0.1", "[::1]:9464", "10.244.1.17:9464", "Node-7.example"] {
+        assert_eq!(by_name(&server, "/metrics", host), ("200".into(), "page".into()), "{host}");
+    }
+    for path in ["/metrics", "/healthz", "/readyz", "/"] {
+        let (status, body) = by_name(&server, path, "evil.example:9464");
+        assert_eq!(status, "403", "{path}");
+        for words in ["'evil.example:9464'", "http.hosts"] {
+            assert!(body.contains(words), "{body}");
+        }
+    }
+    let long = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\n\r\n", "x".repeat(4000));
+    let (head, body) = ask(&server, long.as_bytes());
+    assert!(head.starts_with("http/1.1 403") && body.len() < 300, "{head}");
+    for none in [
+        "GET /metrics HTTP/1.0\r\n\r\n",
+        "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+    ] {
+        let (head, _) = ask(&server, none.as_bytes());
+        assert_eq!(&head[9..12], "403", "{head}");
+    }
+}
+
+#[test]
+fn probes_say_whether_windows_close() {
+    let pulse = Arc::new(Pulse::new(std::time::Duration::from_secs(3600)));
+    let front = Front { pulse: Arc::clone(&pulse), ..Front::default() };
+    let address = "127.0.0.1:0".parse().expect("an address");
+    let server = Server::start(address, front, |_| panic!("no page is made")).expect("a server");
+    let probe = |path: &str| by_name(&server, path, "localhost");
+    assert_eq!(probe("/healthz"), ("200".into(), "ok\n".into()));
+    assert_eq!(probe("/readyz"), ("503".into(), "no window has closed yet\n".into()));
+    pulse.closes();
+    assert_eq!(probe("/readyz"), ("200".into(), "ok\n".into()));
+    // Of windows without any length the last one has always closed too long ago.
+    pulse.set_interval(std::time::Duration::ZERO);
+    let (status, body) = probe("/readyz");
+    assert_eq!(
+        (&*status, body.starts_with("no window has closed for 0 s")),
+        ("503", true),
+        "{body}"
+    );
+    assert_eq!(probe("/healthz").0, "200", "it lives on");
 }

@@ -23,6 +23,7 @@ mod kernel_programs;
 pub mod ledger;
 #[cfg(feature = "bpf")]
 pub mod on_demand;
+pub mod own_rights;
 pub mod passwd;
 pub mod pid_namespace;
 pub mod probe;

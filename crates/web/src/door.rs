@@ -1,10 +1,9 @@
 //! Who may come in.
 //!
-//! A page of somebody else's may have a browser on this machine ask an address of this machine, and by a name
-//! of its own that it lets lead there read the answer, too. So a request has to name where it is meant to go:
-//! an address, or `localhost`.
+//! A request names where it is meant to go (`exactop_http`), and the port of the page; it has the token, where there is one.
 
-use std::net::{IpAddr, SocketAddr};
+use exactop_http::{split, Hosts};
+use std::net::SocketAddr;
 
 /// What a request says, as far as it matters here.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,20 +63,8 @@ impl Door {
 
     /// Whether a name, with its port, is ours.
     fn is_here(&self, host: &str) -> bool {
-        let (name, port) = match host.rsplit_once(':') {
-            Some((name, port)) if !port.ends_with(']') => (name, port.parse().ok()),
-            _ => (host, Some(80)),
-        };
-        if port != Some(self.address.port()) {
-            return false;
-        }
-        let own = self.address.ip();
-        if name.eq_ignore_ascii_case("localhost") {
-            return own.is_loopback();
-        }
-        let literal = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-        let address = literal.map_or(name, |literal| literal).parse::<IpAddr>();
-        address.is_ok_and(|address| own.is_unspecified() || address == own)
+        let port = split(host).map(|(_, port)| port.unwrap_or(80));
+        port == Some(self.address.port()) && Hosts::new(self.address.ip(), Vec::new()).has(host)
     }
 }
 
@@ -116,7 +103,8 @@ mod tests {
             ("[::1]:9465", "[::1]:9465", true),
             ("[::1]:80", "[::1]", true),
             ("0.0.0.0:9465", "10.0.0.1:9465", true),
-            ("0.0.0.0:9465", "localhost:9465", false),
+            ("0.0.0.0:9465", "localhost:9465", true),
+            ("10.0.0.5:9465", "127.0.0.1:9465", true),
             ("0.0.0.0:9465", "evil.example:9465", false),
         ] {
             let said = Said { host: Some(host), ..Said::default() };

@@ -301,6 +301,9 @@ Settings of the live view, written by its key \fBW\fR. Where XDG_CONFIG_HOME is 
 \fBCOLUMNS\fR
 Width of text lines when \fB\-w\fR has no number.
 .TP
+\fBEXACTOP_HOST\fR
+Name of this host in recordings, metrics and pages; it goes before \fB\-\-host\fR and the daemon's setting.
+.TP
 \fBNO_COLOR\fR
 The live view uses no colours.
 .SH "SEE ALSO"

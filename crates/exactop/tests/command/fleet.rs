@@ -1,14 +1,17 @@
 //! The books of many machines: what is said of them, and with which exit status.
 
-use crate::helpers::run::run;
+use crate::helpers::run::{run, Done};
 use exactop_export::{FleetTables, Had};
 use exactop_files::Directory;
 use exactop_model::{Book, SourceKind};
 use exactop_recording::Span;
 use exactop_testkit::{snapshot, WINDOW};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::net::{bind, connect, getsockname, listen, socket, AddressFamily, SocketType};
 use std::fs::Permissions;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -67,19 +70,80 @@ fn a_balance_ends_with_what_there_is_to_find() {
     of(&["/proc/nowhere"]).refused(1, "/proc/nowhere");
     of(&[text(&dir.path().join("books/one/none"))]).refused(1, "none");
     of(&["ftp://store"]).refused(2, "write https://HOST:8443");
-    of(&["http://127.0.0.1:1", "--patience", "1s"]).refused(1, "took nothing");
+    is_dead(&of(&["http://127.0.0.1:1"]), "Connection refused");
     for said in OF_A_STORE {
         of(&[&[text(&books)], said].concat()).refused(2, "are about a store, and none is named");
     }
 }
 
 /// What is of no use with a directory is refused there.
-const OF_A_STORE: [&[&str]; 4] = [
+const OF_A_STORE: [&[&str]; 5] = [
     &["--database", "x"],
     &["--login", "/nonexistent"],
     &["--ca", "/nonexistent"],
     &["--patience", "1s"],
+    &["--connect-timeout", "1s"],
 ];
+
+/// What is said last of a store that does not answer, after one attempt; before it at most what is waited for.
+fn is_dead(done: &Done, why: &str) {
+    assert_eq!((done.code, done.out.as_str()), (Some(1), ""), "{}", done.err);
+    let (last, before) = done
+        .err
+        .trim_end()
+        .rsplit_once('\n')
+        .map_or((done.err.as_str(), ""), |(before, last)| (last, before));
+    for words in ["does not answer (1 attempt in ", why] {
+        assert!(last.contains(words), "{words}: {}", done.err);
+    }
+    assert!(
+        before.is_empty() || before.contains("waiting for the store at http://"),
+        "{}",
+        done.err
+    );
+}
+
+/// A port at which nobody takes connections: the queue of a listener is full.
+fn full() -> (OwnedFd, Vec<OwnedFd>, u16) {
+    let tcp = || socket(AddressFamily::INET, SocketType::STREAM, None).expect("a socket");
+    let listener = tcp();
+    bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    listen(&listener, 0).expect("it listens");
+    let address = getsockname(&listener).expect("its address");
+    let address = SocketAddr::try_from(address).expect("of TCP");
+    let mut waiting = Vec::new();
+    loop {
+        let one = tcp();
+        rustix::io::ioctl_fionbio(&one, true).expect("it need not wait");
+        let _ = connect(&one, &address);
+        let mut fds = [PollFd::new(&one, PollFlags::OUT)];
+        let soon = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+        let is_taken = poll(&mut fds, Some(&soon)).expect("poll(2)") > 0;
+        waiting.push(one);
+        if !is_taken {
+            return (listener, waiting, address.port());
+        }
+    }
+}
+
+#[test]
+fn a_store_that_is_dead_is_told_while_it_is_waited_for_and_then_an_error() {
+    let (_listener, _waiting, port) = full();
+    let dead = format!("http://127.0.0.1:{port}");
+    // It takes connections, and answers nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let mute = format!("http://{}", silent.local_addr().expect("its address"));
+    for (words, url, why) in [
+        (&["check"][..], &dead, "timeout: connect"),
+        (&["report", "--connect-timeout", "2s"], &dead, "timeout: connect"),
+        (&["check", "--connect-timeout", "1s"], &mute, "timeout: global"),
+    ] {
+        let done = run(&[&["fleet"], words, &["--from", url]].concat());
+        is_dead(&done, why);
+        let first = done.err.lines().next().expect("a line");
+        assert!(first.contains(&format!("waiting for the store at {url}")), "{}", done.err);
+    }
+}
 
 /// Of ten thousand hosts' files one is always half copied: it is a finding, and all others are read.
 #[test]
@@ -140,8 +204,7 @@ fn a_report_of_many_machines_has_every_form() {
     of(&["--by", "pid"]).refused(2, "pid");
     // A store takes what it takes to ask it, and a directory does not.
     let store = |words: &[&str]| run(&[&["fleet", "report", "--from"], words].concat());
-    store(&["http://127.0.0.1:1", "--patience", "1s", "-o", text(&page)])
-        .refused(1, "took nothing");
+    is_dead(&store(&["http://127.0.0.1:1", "-o", text(&page)]), "Connection refused");
     store(&["ftp://store"]).refused(2, "write https://HOST:8443");
     store(&["https://store", "--login", "/nonexistent"]).refused(1, "/nonexistent");
     for said in OF_A_STORE {
@@ -214,8 +277,7 @@ fn two_stretches_of_many_machines_are_compared() {
         .refused(1, "no window of any host ends in A");
     of(&[text(&books)]).refused(2, "two stretches of one");
     of(&[text(&books), "/nonexistent"]).refused(2, "give two of one kind");
-    of(&["http://127.0.0.1:1", "http://127.0.0.1:1", "--patience", "1s"])
-        .refused(1, "took nothing");
+    is_dead(&of(&["http://127.0.0.1:1", "http://127.0.0.1:1"]), "Connection refused");
     of(&["ftp://store", text(&books)]).refused(2, "write https://HOST:8443");
     for said in OF_A_STORE {
         of(&[&halves[..], said].concat()).refused(2, "are about a store, and none is named");

@@ -161,7 +161,7 @@ fn a_store_is_reached_and_what_is_wrong_is_said() {
     export(&[&url, "--login", "/proc/nowhere", text(&path)]).refused(1, "/proc/nowhere");
     export(&[&url, "-t", "now+1m", text(&path)]).refused(1, "no window ends in that time");
     assert_eq!(asked.load(Ordering::SeqCst), before, "nobody was asked");
-    export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "took nothing");
+    export(&["http://127.0.0.1:1", "--patience", "1s", text(&path)]).refused(1, "does not answer");
     // Files, too.
     let export = |words: &[&str]| run(&[&["export", "parquet", "--to"], words].concat());
     let before = asked.load(Ordering::SeqCst);

@@ -1,7 +1,7 @@
 //! Rights: what a running exactop has, against the table of docs/security.md.
 
 use crate::helpers::processes::Load;
-use crate::helpers::rights::{documented, field, of};
+use crate::helpers::rights::{documented, each_thread_has, field, of};
 #[cfg(feature = "bpf")]
 use crate::helpers::run::without_ledger;
 use crate::helpers::run::{command, run};
@@ -49,19 +49,7 @@ fn check(words: &[&str], command: &str, source: &str) {
     let expected = documented(command, source);
     let pid = stuck.pid();
     assert_eq!(of(&pid), expected, "{words:?}");
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
-    for task in tasks.map(|task| task.expect("a thread").file_name()) {
-        let thread = format!("{pid}/task/{}", task.to_string_lossy());
-        let beyond = of(&thread).permitted & !expected.permitted;
-        assert_eq!(beyond, 0, "{words:?}: thread {thread} has {beyond:x} more");
-        assert_eq!(field(&thread, "NoNewPrivs:"), "1", "{words:?}");
-        assert_eq!(field(&thread, "Seccomp:"), "2", "{words:?}");
-        assert_eq!(u64::from_str_radix(&field(&thread, "CapInh:"), 16), Ok(0), "{words:?}");
-    }
-    if rustix::process::geteuid().is_root() {
-        let bounding = u64::from_str_radix(&field(&pid, "CapBnd:"), 16).expect("hexadecimal");
-        assert_eq!(bounding & !expected.permitted, 0, "{words:?}");
-    }
+    assert!(each_thread_has(&pid, expected) > 0, "{words:?}");
 }
 
 #[test]
@@ -69,6 +57,8 @@ fn commands_without_a_ledger_keep_what_the_document_says() {
     check(&["-b", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
     check(&["--csv", "--source", "procfs", "-d", "0.1"], "`-b`", "procfs");
     check(&["ptop", "--source", "procfs", "0.1"], "`ptop`", "procfs");
+    check(&["--once", "--source", "procfs"], "`--once`", "procfs");
+    check(&["web", "--source", "procfs", "--listen", "127.0.0.1:0"], "`web`", "procfs");
     check(&["columns"], "`columns`", "");
     check(&["man"], "`man`", "");
     check(&["completions", "bash"], "`completions`", "");
@@ -89,9 +79,35 @@ fn commands_with_a_source_of_root_keep_what_the_document_says() {
     check(&["syscalls", "0.1"], "`syscalls`", "");
     check(&["wakeups", "0.1"], "`wakeups`", "");
     check(&["waits", "0.1"], "`waits`", "");
+    check(&["moves", "0.1"], "`moves`", "");
+    check(&["web", "--token", "--listen", "127.0.0.1:0"], "`web`", "ledger");
+    let log = tempfile::tempdir().expect("a directory");
+    check(&["record", "-d", "0.2", "--dir", &log.path().to_string_lossy()], "`record`", "ledger");
     check(&["cgroups", "0.1"], "`cgroups`", "");
     check(&["trace", "-d", "0.1", "-o", &trace.to_string_lossy()], "`trace`", "");
     check(&["doctor"], "`doctor`", "");
+}
+
+#[test]
+fn commands_that_read_what_is_recorded_keep_what_the_document_says() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_string();
+    let (log, tables) = (path("log"), path("tables"));
+    run(&["--json", "-n", "3", "-d", "0.1", "--source", "procfs", "--record", &log]).fine();
+    run(&["export", "parquet", &log, "-o", &tables]);
+    for (words, command) in [
+        (&["replay", &log, "-b"][..], "`replay -b`"),
+        (&["report", &log], "`report`"),
+        (&["diff", &log, &log], "`diff`"),
+        (&["record", "list", &log], "`record list`"),
+        (&["record", "verify", &log], "`record verify`"),
+        (&["export", "parquet", &log, "-o", &path("others")], "`export`"),
+        (&["fleet", "check", "--from", &tables], "`fleet`"),
+        (&["fleet", "report", "--from", &tables], "`fleet`"),
+        (&["web", "--replay", &log, "--listen", "127.0.0.1:0"], "`web`"),
+    ] {
+        check(words, command, "");
+    }
 }
 
 #[test]

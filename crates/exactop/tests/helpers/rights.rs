@@ -55,9 +55,34 @@ pub fn of(process: &str) -> Capabilities {
     Capabilities { effective: hexadecimal("CapEff:"), permitted: hexadecimal("CapPrm:") }
 }
 
+/// Each thread of a process has no more than that, and no program that it starts gets more; how many threads there are.
+pub fn each_thread_has(pid: &str, expected: Capabilities) -> usize {
+    let is_root = rustix::process::geteuid().is_root();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
+    let statuses = tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok());
+    let mut threads = 0;
+    for status in statuses {
+        let name = line(&status, "Name:");
+        let set = |set: &str| u64::from_str_radix(&line(&status, set), 16).expect("hexadecimal");
+        let beyond = |caps: u64| caps & !expected.permitted;
+        assert_eq!(beyond(set("CapPrm:") | set("CapEff:")), 0, "thread {name} has more");
+        assert_eq!(set("CapInh:"), 0, "thread {name}");
+        // Only who has SETPCAP can take it away.
+        assert!(!is_root || beyond(set("CapBnd:")) == 0, "thread {name} can get more");
+        assert_eq!(line(&status, "NoNewPrivs:"), "1", "thread {name}");
+        assert_eq!(line(&status, "Seccomp:"), "2", "thread {name}");
+        threads += 1;
+    }
+    threads
+}
+
 /// A line of its status file.
 pub fn field(process: &str, name: &str) -> String {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a status file");
+    line(&status, name)
+}
+
+fn line(status: &str, name: &str) -> String {
     let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("such a line");
     line.trim().to_string()
 }

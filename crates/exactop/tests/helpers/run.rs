@@ -32,6 +32,7 @@ pub fn copied_from(program: &str, to: &Path) {
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(args).stdin(Stdio::null()).env_remove("COLUMNS").env_remove("XDG_CONFIG_HOME");
+    command.env_remove("EXACTOP_HOST");
     command.env("HOME", "/nonexistent").env("TZ", "UTC").env("TERM", "xterm");
     command
 }

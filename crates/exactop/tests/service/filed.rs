@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Settings with which windows close and are written each second.
-fn start(to: &str, dir: tempfile::TempDir, options: &[&str]) -> Daemon {
+pub fn start(to: &str, dir: tempfile::TempDir, options: &[&str]) -> Daemon {
     let config = dir.path().join("config.toml");
     let settings =
         format!("[record]\ninterval = \"1s\"\n[export]\nto = \"parquet:{to}\"\nevery = \"1s\"\n");
@@ -25,7 +25,7 @@ fn start(to: &str, dir: tempfile::TempDir, options: &[&str]) -> Daemon {
 }
 
 /// The windows of accounts that are there by now, in order, each as often as it is there.
-fn written(books: &Path) -> Vec<(u64, u64)> {
+pub fn written(books: &Path) -> Vec<(u64, u64)> {
     let mut windows = Vec::new();
     let Ok(books) = Parquet::open(books) else { return windows };
     let add = &mut |row: exactop_fleet::Account| {

@@ -20,10 +20,15 @@ mod inside;
 mod live;
 mod looking;
 mod metrics;
+mod named;
 mod page;
+mod probed;
 #[path = "../../../fleet/tests/fleet/puts.rs"]
 mod puts;
 mod readers;
+#[path = "../../../metrics/tests/pages/receiver.rs"]
+#[allow(dead_code)] // What a head says is of no interest here.
+mod receiver;
 mod rights;
 mod runs;
 mod scraped;

@@ -1,7 +1,7 @@
 //! What somebody would have who took it over, and who can have it write elsewhere.
 
 use crate::daemon::Daemon;
-use crate::helpers::rights::{documented, field, of};
+use crate::helpers::rights::{documented, each_thread_has, of};
 use crate::helpers::run::{alone, run};
 use std::fs;
 use std::io::{Read, Write};
@@ -15,15 +15,7 @@ fn it_keeps_what_the_document_says_in_each_of_its_threads() {
     let expected = documented("`daemon`", "ledger");
     let pid = daemon.load.pid().to_string();
     assert_eq!(of(&pid), expected);
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("threads");
-    let mut threads = 0;
-    for task in tasks.map(|task| task.expect("a thread").file_name()) {
-        let thread = format!("{pid}/task/{}", task.to_string_lossy());
-        assert_eq!(of(&thread).permitted & !expected.permitted, 0, "thread {thread}");
-        assert_eq!(field(&thread, "NoNewPrivs:"), "1");
-        assert_eq!(field(&thread, "Seccomp:"), "2");
-        threads += 1;
-    }
+    let threads = each_thread_has(&pid, expected);
     assert!(threads >= 3, "the page's and the sender's are among them: {threads}");
 }
 

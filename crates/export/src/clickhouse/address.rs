@@ -73,7 +73,22 @@ pub enum StoreError {
         /// What to do.
         hint: &'static str,
     },
-    /// It was asked as long as was to be.
+    /// It answers no question, and was asked as long as was to be.
+    #[error(
+        "the store at {url} does not answer ({} in {seconds} s; the last: {last}): see whether it runs and the address is right; \
+         --connect-timeout and --patience wait longer", tries(*attempts)
+    )]
+    Silent {
+        /// The store's address.
+        url: String,
+        /// So often it was asked.
+        attempts: u32,
+        /// So long.
+        seconds: u64,
+        /// Why it failed the last time.
+        last: String,
+    },
+    /// It is away, or has too much to do, for longer than was waited.
     #[error("the store took nothing for {seconds} s ({}; the last: {last}): send again when it is back", tries(*attempts))]
     Away {
         /// So often.

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::time::Duration;
 use ureq::Agent;
 
+/// Time in which the first question is answered, once connected: it takes a store nothing.
+const FIRST: Duration = Duration::from_secs(10);
 /// Time in which a batch has to be taken.
 const REQUEST: Duration = Duration::from_secs(120);
 /// Bytes of an answer that are read.
@@ -38,6 +40,10 @@ pub struct Client {
     database: String,
     login: Option<Login>,
     patience: Patience,
+    /// For the first question.
+    at_first: Patience,
+    /// Longest time for the name and the connection of one attempt; `None`: that of all clients.
+    connect: Option<Duration>,
 }
 
 impl Client {
@@ -58,7 +64,23 @@ impl Client {
         }
         address.may_have(login.as_ref())?;
         let agent = agent(&address, believed, REQUEST)?;
-        Ok(Client { agent, address, database: database.into(), login, patience })
+        let (database, at_first) = (database.into(), patience);
+        Ok(Client { agent, address, database, login, patience, at_first, connect: None })
+    }
+
+    /// With this limit for the name and the connection of one attempt.
+    pub fn connects_within(self, limit: Duration) -> Client {
+        Client { connect: Some(limit), ..self }
+    }
+
+    /// With another patience for the first question: somebody may wait for the answer.
+    pub fn asks_first(self, at_first: Patience) -> Client {
+        Client { at_first, ..self }
+    }
+
+    /// The address of the store, without a login.
+    pub fn url(&self) -> String {
+        self.address.uri().to_string()
     }
 
     /// Which store that is, in one line without a login.
@@ -73,7 +95,28 @@ impl Client {
     pub fn select(&self, sql: &str, given: &[(&str, &str)]) -> Result<String, StoreError> {
         let given = given.iter().map(|(name, value)| (format!("param_{name}"), tab_escaped(value)));
         let given: Vec<_> = given.chain([("wait_end_of_query".into(), "1".into())]).collect();
-        self.carry(&given, sql.as_bytes())
+        let answer = self.patience.carry(|| self.post(&given, sql.as_bytes(), None));
+        answer.map_err(|error| self.unanswered(error))
+    }
+
+    /// What the store answers to a first question that it answers at once, or is taken for dead.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub fn first(&self, sql: &str) -> Result<String, StoreError> {
+        let limit = FIRST + self.connect.unwrap_or_default();
+        let answer = self.at_first.carry(|| self.post(&[], sql.as_bytes(), Some(limit)));
+        answer.map_err(|error| self.unanswered(error))
+    }
+
+    /// The words for a question where those for a batch say that nothing was taken.
+    fn unanswered(&self, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Away { attempts, seconds, last } => {
+                StoreError::Silent { url: self.url(), attempts, seconds, last }
+            }
+            error => error,
+        }
     }
 
     /// Has the store take rows, Parquet, unless it has taken what came with this token.
@@ -91,16 +134,24 @@ impl Client {
         let given = [("query", &*sql), ("insert_deduplication_token", token)];
         let given = given.into_iter().chain(SETTINGS);
         let given: Vec<_> = given.map(|(name, value)| (name.to_string(), value.into())).collect();
-        self.carry(&given, rows).map(drop)
+        self.patience.carry(|| self.post(&given, rows, None)).map(drop)
     }
 
-    /// Sends it until there is an answer.
-    fn carry(&self, given: &[(String, String)], body: &[u8]) -> Result<String, StoreError> {
-        self.patience.carry(|| self.post(given, body))
-    }
-
-    fn post(&self, given: &[(String, String)], body: &[u8]) -> Result<String, Failed> {
-        let mut request = self.agent.post(self.address.uri()).query("database", &self.database);
+    /// Sends it once; `limit`: within another time than a batch has.
+    fn post(
+        &self,
+        given: &[(String, String)],
+        body: &[u8],
+        limit: Option<Duration>,
+    ) -> Result<String, Failed> {
+        let mut config = self.agent.post(self.address.uri()).config();
+        if let Some(connect) = self.connect {
+            config = config.timeout_resolve(Some(connect)).timeout_connect(Some(connect));
+        }
+        if let Some(limit) = limit {
+            config = config.timeout_global(Some(limit));
+        }
+        let mut request = config.build().query("database", &self.database);
         if let Some(Login { name, password }) = &self.login {
             request =
                 request.header("X-ClickHouse-User", name).header("X-ClickHouse-Key", password);

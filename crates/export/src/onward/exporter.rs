@@ -203,7 +203,9 @@ fn shortened(pause: Duration) -> Duration {
 /// Why, without how often it was asked: it goes on.
 fn words(error: &ExportError) -> String {
     match error {
-        ExportError::Store(StoreError::Away { last, .. }) => last.clone(),
+        ExportError::Store(StoreError::Away { last, .. } | StoreError::Silent { last, .. }) => {
+            last.clone()
+        }
         error => error.to_string(),
     }
 }

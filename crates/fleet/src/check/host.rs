@@ -92,6 +92,8 @@ pub struct Host {
     pub gaps: Stretches,
     /// Time in which two of its boots have windows.
     pub at_once: Stretches,
+    /// Those boots: of two machines of one name, or before and after a clock that was set back.
+    pub boots_at_once: Vec<String>,
     /// Starts with more time around them without windows than a host may be silent. Whether it was off or what it recorded
     /// last is lost nobody knows.
     pub starts: u64,
@@ -128,13 +130,15 @@ impl Host {
             host.once(&mut boot.windows);
             let before = before.as_ref().filter(|(of, _)| *of == id).map(|(_, seen)| seen);
             host.order(before, &boot.windows);
-            spans.extend(Span::of(&boot.windows, before.is_some()));
+            let span = Span::of(&boot.windows, before.is_some());
+            spans.extend(span.map(|span| (span, id)));
             host.windows += boot.windows.len() as u64;
             is_new |= !boot.new.is_empty();
         }
         host.boots = spans.len() as u64;
         spans.sort_unstable();
         host.at_once(&spans);
+        let spans: Vec<Span> = spans.into_iter().map(|(span, _)| span).collect();
         let last_before = before.map(|(_, seen)| seen.end_ns);
         host.starts(&spans, last_before.map(i128::from), ns(silent));
         host.absent_ns = last_before.filter(|_| spans.is_empty() && !is_new);
@@ -237,13 +241,20 @@ impl Host {
     }
 
     /// A machine is started anew once the boot before is over.
-    fn at_once(&mut self, spans: &[Span]) {
-        let mut reach: Option<i128> = None;
-        for &Span { begins, ends, .. } in spans {
-            if let Some(reach) = reach.filter(|&reach| begins < reach - STEP_NS) {
-                self.at_once.add(begins, (ends.min(reach) - begins).unsigned_abs());
+    fn at_once(&mut self, spans: &[(Span, String)]) {
+        let mut reach: Option<(i128, &String)> = None;
+        for (Span { begins, ends, .. }, boot) in spans {
+            if let Some((reach, other)) = reach.filter(|(reach, _)| *begins < reach - STEP_NS) {
+                self.at_once.add(*begins, (*ends.min(&reach) - begins).unsigned_abs());
+                for boot in [other, boot] {
+                    if !self.boots_at_once.contains(boot) {
+                        self.boots_at_once.push(boot.clone());
+                    }
+                }
             }
-            reach = Some(reach.map_or(ends, |reach| reach.max(ends)));
+            if reach.is_none_or(|(reach, _)| reach < *ends) {
+                reach = Some((*ends, boot));
+            }
         }
     }
 

@@ -70,7 +70,7 @@ fn host(host: &Host) -> Value {
         "doubled_ns": host.doubled_ns.to_string(),
         "overlaps": stretches(&host.overlaps),
         "gaps": stretches(&host.gaps),
-        "boots_at_once": stretches(&host.at_once),
+        "boots_at_once": boots_at_once(host),
         "starts": { "count": host.starts, "first": host.first_starts.iter().map(start).collect::<Vec<_>>() },
         "clock_jumps": { "count": host.jumps, "first": host.first_jumps.iter().map(jump).collect::<Vec<_>>() },
         "clock_ahead_ns": host.ahead_ns.map(|ns| ns as i64),
@@ -88,6 +88,12 @@ fn host(host: &Host) -> Value {
         "windows_without_witness": quality.without_witness,
         "inexact_windows": quality.inexact,
     })
+}
+
+fn boots_at_once(host: &Host) -> Value {
+    let mut all = stretches(&host.at_once);
+    all["boot_ids"] = json!(host.boots_at_once);
+    all
 }
 
 fn stretches(of: &Stretches) -> Value {

@@ -1,6 +1,7 @@
 //! The balance for a person.
 
 use super::{Balance, Host, Stretches};
+use crate::by::brief;
 use crate::sums::{pct, seconds, Sums};
 use crate::Clock;
 use exactop_plot::page::{Block, Document};
@@ -149,8 +150,12 @@ pub(super) fn findings(host: &Host, clock: Clock) -> Vec<String> {
     }
     lines.extend(stretches("windows that lie upon each other", &host.overlaps, clock));
     lines.extend(stretches("time without windows", &host.gaps, clock));
-    let two = "two boots at once (two machines of one name, or a clock set back before a start)";
-    lines.extend(stretches(two, &host.at_once, clock));
+    let boots: Vec<&str> = host.boots_at_once.iter().map(|boot| brief(boot)).collect();
+    let two = format!(
+        "two boots at once, {} (two machines of one name, or a clock set back before a start)",
+        boots.join(" and ")
+    );
+    lines.extend(stretches(&two, &host.at_once, clock));
     lines.extend(of_starts(host, clock));
     lines.extend(figures(host));
     lines.extend(of_clocks(host, clock));

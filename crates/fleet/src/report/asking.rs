@@ -2,7 +2,7 @@
 
 use super::figures::{Asked, Did, Figures, Group};
 use super::read::Cut;
-use super::By;
+use crate::by::BRIEF;
 use crate::store::{unescaped, Store, WINDOWS};
 use crate::FleetError;
 
@@ -19,11 +19,14 @@ impl Figures for Store {
                 self.rows(asked, which)
             )
         };
-        let names = asked.by.columns().join(", ");
+        let columns = asked.by.columns().join(", ");
+        let names = if asked.by_boot() { format!("{columns}, boot_id") } else { columns };
         // So many rows are held against each other at once.
         let parts =
             if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
-        self.each(("charges", &parts), asked.when, &[], &mut |line| group(line, tell), &sql)
+        let keys = keys('s', asked.shared.len());
+        let given = given(&keys, asked.shared.iter().map(String::as_str));
+        self.each(("charges", &parts), asked.when, &given, &mut |line| group(line, tell), &sql)
     }
 
     fn drawn(
@@ -36,11 +39,10 @@ impl Figures for Store {
         if names.is_empty() {
             return Ok(());
         }
-        let keys: Vec<String> = (0..names.len()).map(|at| format!("d{at}")).collect();
-        let given: Vec<(&str, &str)> =
-            keys.iter().map(String::as_str).zip(names.iter().copied()).collect();
-        let any: Vec<String> = keys.iter().map(|key| format!("{{{key}:String}}")).collect();
-        let any = any.join(", ");
+        let (drawn_keys, shared_keys) = (keys('d', names.len()), keys('s', asked.shared.len()));
+        let shared = given(&shared_keys, asked.shared.iter().map(String::as_str));
+        let given = [given(&drawn_keys, names.iter().copied()), shared].concat();
+        let any = any(&drawn_keys);
         // As Cut::at has it; a row that somebody made up may be of any length.
         let piece = format!(
             "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
@@ -65,7 +67,7 @@ impl Figures for Store {
 impl Store {
     /// Rows of `charges`, of each window once if some are there twice, with the sum of what they are together.
     fn rows(&self, asked: &Asked, which: &str) -> String {
-        let (name, known) = (name(asked.by), self.known(which));
+        let (name, known) = (name(asked), self.known(which));
         if asked.doubled.is_empty() {
             return format!(
                 "SELECT host, {name} AS name, window_end AS end, run_ns AS once_ns, toUInt128(run_ns) AS all_ns, \
@@ -80,9 +82,31 @@ impl Store {
     }
 }
 
-/// A row's name, as [`crate::by::join`] has it.
-fn name(by: By) -> String {
-    let columns = by.columns();
+/// Names of values that a question is given.
+fn keys(letter: char, count: usize) -> Vec<String> {
+    (0..count).map(|at| format!("{letter}{at}")).collect()
+}
+
+/// Each with its value.
+fn given<'a>(keys: &'a [String], values: impl Iterator<Item = &'a str>) -> Vec<(&'a str, &'a str)> {
+    keys.iter().map(String::as_str).zip(values).collect()
+}
+
+/// A list of them.
+fn any(keys: &[String]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("{{{key}:String}}")).collect();
+    keys.join(", ")
+}
+
+/// A row's name, as [`crate::by::join`] and [`crate::by::with_boot`] have it.
+fn name(asked: &Asked) -> String {
+    if asked.by_boot() {
+        return format!(
+            "if(host IN ({}), concat(host, ' (boot ', substringUTF8(boot_id, 1, {BRIEF}), ')'), host)",
+            any(&keys('s', asked.shared.len()))
+        );
+    }
+    let columns = asked.by.columns();
     let Some((last, before)) = columns.split_last().filter(|(_, before)| !before.is_empty()) else {
         return columns.concat();
     };

@@ -3,7 +3,7 @@
 use super::once::{Once, TOLD_BY};
 use super::read::Cut;
 use super::By;
-use crate::by::join;
+use crate::by::{join, with_boot};
 use crate::chunks::Chunk;
 use crate::parquet::{ends_in, Parquet};
 use crate::rows::Books;
@@ -11,6 +11,7 @@ use crate::FleetError;
 use exactop_export::Which;
 use exactop_recording::When;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// The first columns that are read of `charges`; those that make a name follow, then, where windows are there twice, [`TOLD_BY`].
 const FIGURES: [&str; 6] =
@@ -25,6 +26,15 @@ pub struct Asked<'a> {
     pub by: By,
     /// Hosts that have windows more than once: each is to count once.
     pub doubled: &'a FxHashSet<String>,
+    /// Names that two machines have at once: rows by host tell their boots apart.
+    pub shared: &'a BTreeSet<String>,
+}
+
+impl Asked<'_> {
+    /// Whether rows are told by boot, too, where a host shares its name.
+    pub(super) fn by_boot(&self) -> bool {
+        self.by == By::Host && !self.shared.is_empty()
+    }
 }
 
 /// What a group did on a host: one row of `charges`, or the sum of some.
@@ -121,6 +131,9 @@ fn of_charges(
     let mut wanted = FIGURES.to_vec();
     wanted.extend(asked.by.columns());
     let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
+    let boot = asked.by_boot().then_some(parts.end);
+    wanted.extend(boot.map(|_| "boot_id"));
+    let told_by = wanted.len();
     if !asked.doubled.is_empty() {
         wanted.extend(TOLD_BY);
     }
@@ -128,7 +141,10 @@ fn of_charges(
     books.each(Which::Charges, &wanted, &mut |chunk| {
         for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, asked.when)) {
             join(&mut name, parts.clone().map(|column| chunk.text(column, row)));
-            tell(chunk, row, &name, once.is_charged_first(chunk, row, parts.end));
+            if let Some(boot) = boot.filter(|_| asked.shared.contains(&name)) {
+                with_boot(&mut name, chunk.text(boot, row));
+            }
+            tell(chunk, row, &name, once.is_charged_first(chunk, row, told_by));
         }
     })
 }

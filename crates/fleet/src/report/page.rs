@@ -70,6 +70,17 @@ fn in_words(report: &Report) -> String {
         text +=
             &format!(" {rows} of windows that are there already: here each window counts once.");
     }
+    let shared: Vec<&str> = hosts
+        .iter()
+        .filter(|host| !host.boots_at_once.is_empty())
+        .map(|host| &*host.name)
+        .collect();
+    if !shared.is_empty() {
+        text += &format!(
+            " Two machines have the name {}: rows by host have the boot.",
+            shared.join(", ")
+        );
+    }
     let unwell = hosts.iter().filter(|host| !host.is_well()).count() as u64;
     if unwell > 0 {
         text += &format!(" There are findings on {}: see below.", check::counted(unwell, "host"));

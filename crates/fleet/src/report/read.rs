@@ -9,6 +9,7 @@ use crate::sums::Sums;
 use crate::FleetError;
 use exactop_recording::When;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 /// Pieces of time.
 const PIECES: i128 = 120;
@@ -36,7 +37,8 @@ impl Report {
             return Ok(None);
         }
         let cut = Cut::of(from, to);
-        let asked = Asked { when, by, doubled: &doubled(&balance) };
+        let shared = shared(&balance);
+        let asked = Asked { when, by, doubled: &doubled(&balance), shared: &shared };
         let mut pieces = cut.pieces();
         // All that is there, as the balance has it.
         let mut there = Sums::default();
@@ -73,6 +75,12 @@ impl Report {
         let sums = Sums { charged_ns: rows.iter().map(|row| row.run_ns).sum(), ..sums };
         Ok(Some(Report { by, from_ns: from, to_ns: to, sums, rows, pieces, balance }))
     }
+}
+
+/// Names that two machines have at once.
+fn shared(balance: &Balance) -> BTreeSet<String> {
+    let hosts = balance.hosts.iter().filter(|host| !host.boots_at_once.is_empty());
+    hosts.map(|host| host.name.clone()).collect()
 }
 
 /// Rows that count.

@@ -14,6 +14,11 @@ const WINDOWS: u64 = 30;
 
 /// Hosts with a directory each, of the made-up machine's windows.
 fn exported(path: &Path, hosts: &[&str]) {
+    exported_of_boot(path, hosts, "boot");
+}
+
+/// The same, of a boot.
+fn exported_of_boot(path: &Path, hosts: &[&str], boot: &str) {
     let into = Directory::open_or_make(path).expect("a directory");
     for (n, host) in hosts.iter().enumerate() {
         let (mut tables, mut book) = (FleetTables::default(), Book::new());
@@ -21,7 +26,7 @@ fn exported(path: &Path, hosts: &[&str]) {
             let now = snapshot(SourceKind::Ledger, beat, None);
             let Some(window) = book.advance(now) else { continue };
             let span = Span { t0_ns: window.t0_ns, t1_ns: window.t1_ns, wall_offset_ns: OFFSET };
-            tables.put(host, "boot", &Had { window: &window, span, book: &book }).expect("a row");
+            tables.put(host, boot, &Had { window: &window, span, book: &book }).expect("a row");
         }
         tables.write(&into.within(&format!("h{n}")).expect("a directory")).expect("written");
     }
@@ -110,6 +115,35 @@ fn what_is_there_twice_counts_once() {
             "{text}"
         );
     }
+}
+
+/// Two machines of one name are two rows, and the name has their boots.
+#[test]
+fn the_boot_is_added_where_two_hosts_have_one_name() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let alone = dir.path().join("alone");
+    exported_of_boot(&alone, &["one", "two"], "01234567-89ab");
+    assert_eq!(names(&report(&alone, By::Host)), ["one", "two"]);
+    exported_of_boot(&dir.path().join("other"), &["two"], "76543210-89ab");
+    let both = report(dir.path(), By::Host);
+    assert_eq!(names(&both), ["one", "two (boot 01234567)", "two (boot 76543210)"]);
+    assert!(both.rows.iter().all(|row| row.run_ns == both.rows[0].run_ns && row.hosts == 1));
+    let drawn: u128 = both.pieces.iter().flat_map(|piece| &piece.run_ns).sum();
+    assert_eq!(drawn, both.sums.named_ns(), "pictures have all three");
+    let text = page(&both, 5, false, &|ns| ns.to_string()).expect("no pictures").text();
+    for words in ["have the name two:", "two boots at once, 01234567 and 76543210"] {
+        assert!(text.contains(words), "{text}");
+    }
+    // The same windows a second time are the same machine.
+    exported_of_boot(&alone.join("again"), &["two"], "01234567-89ab");
+    let twice = report(dir.path(), By::Host);
+    assert_eq!((&twice.rows, &twice.pieces), (&both.rows, &both.pieces));
+}
+
+fn names(report: &Report) -> Vec<&str> {
+    let mut names: Vec<&str> = report.rows.iter().map(|row| &*row.name).collect();
+    names.sort_unstable();
+    names
 }
 
 #[test]

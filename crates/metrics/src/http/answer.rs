@@ -1,14 +1,17 @@
 //! From a request to its answer.
 
 use super::accept;
+use super::pulse::Pulse;
 use crate::text::Format;
+use exactop_http::Hosts;
+use exactop_model::escape::harmless;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    HeaderName, HeaderValue, ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    HeaderName, HeaderValue, ACCEPT, ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HOST,
+    VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use std::io::Write;
@@ -19,33 +22,53 @@ use tokio::sync::Semaphore;
 /// Time in which a page has to be there, waiting for others' included.
 const PAGE: Duration = Duration::from_secs(10);
 
-/// The one page there is.
+/// The page of metrics.
 const PATH: &str = "/metrics";
+/// Probes: it lives, and windows close.
+const ALIVE: &str = "/healthz";
+const READY: &str = "/readyz";
+/// Characters of a name that are said again.
+const SHOWN: usize = 100;
 
 type Page = dyn Fn(Format) -> Option<Vec<u8>> + Send + Sync;
 type Answer = Response<Full<Bytes>>;
 
 /// Where pages are had.
 pub(super) struct Desk {
+    hosts: Hosts,
+    pulse: Arc<Pulse>,
     page: Arc<Page>,
     /// One is made at a time, and of those that wait none holds a thread.
     turn: Arc<Semaphore>,
 }
 
 impl Desk {
-    pub fn new(page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static) -> Desk {
-        Desk { page: Arc::new(page), turn: Arc::new(Semaphore::new(1)) }
+    pub fn new(
+        hosts: Hosts,
+        pulse: Arc<Pulse>,
+        page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Desk {
+        Desk { hosts, pulse, page: Arc::new(page), turn: Arc::new(Semaphore::new(1)) }
     }
 
     /// The answer to a request.
     pub async fn answer(&self, request: &Request<Incoming>) -> Answer {
-        if request.uri().path() != PATH {
+        if let Err(host) = self.is_asked_by_name(request) {
+            return said(StatusCode::FORBIDDEN, elsewhere(&host));
+        }
+        let path = request.uri().path();
+        if ![PATH, ALIVE, READY].contains(&path) {
             return said(StatusCode::NOT_FOUND, "not found: the metrics are at /metrics\n");
         }
         if ![Method::GET, Method::HEAD].contains(request.method()) {
             let mut answer = said(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
             answer.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return answer;
+        }
+        match path {
+            ALIVE => return probed(self.pulse.is_alive()),
+            READY => return probed(self.pulse.is_ready()),
+            _ => {}
         }
         let header = |name: HeaderName| {
             let values = request.headers().get_all(name).into_iter();
@@ -63,6 +86,18 @@ impl Desk {
             Ok(None) | Err(_) => {
                 said(StatusCode::SERVICE_UNAVAILABLE, "no figures now: ask again\n")
             }
+        }
+    }
+
+    /// The name by which it is asked where that is none of its names.
+    fn is_asked_by_name(&self, request: &Request<Incoming>) -> Result<(), String> {
+        let mut values = request.headers().get_all(HOST).into_iter();
+        let host = values.next().map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
+        let host = host.unwrap_or_default();
+        // Two of them name two servers.
+        match values.next().is_none() && self.hosts.has(&host) {
+            true => Ok(()),
+            false => Err(host),
         }
     }
 
@@ -102,8 +137,23 @@ fn told(page: Vec<u8>, format: Format, gzip: bool) -> Answer {
     answer
 }
 
-fn said(status: StatusCode, words: &'static str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from_static(words.as_bytes())));
+/// What to do where it is asked by another name.
+fn elsewhere(host: &str) -> String {
+    let host: String = harmless(host).chars().take(SHOWN).collect();
+    format!(
+        "the host '{host}' is not served here: ask by the address, or add the name to http.hosts in the daemon's settings\n"
+    )
+}
+
+fn probed(state: Result<(), String>) -> Answer {
+    match state {
+        Ok(()) => said(StatusCode::OK, "ok\n"),
+        Err(why) => said(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+    }
+}
+
+fn said(status: StatusCode, words: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(words.into()));
     *answer.status_mut() = status;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     answer.headers_mut().insert(CONTENT_TYPE, plain);

@@ -1,4 +1,5 @@
-//! The page over HTTP: GET /metrics, for whoever may reach the address.
+//! The page over HTTP: GET /metrics, for whoever may reach the address and asks by one of its names; and the probes /healthz
+//! and /readyz.
 //!
 //! Nobody can hold it: a request has seconds to arrive and its connection seconds to end, headers have a
 //! size, connections a number, of which those that have not asked yet go first. The server runs in a
@@ -8,12 +9,15 @@
 mod accept;
 mod answer;
 mod guests;
+mod pulse;
 
 use crate::text::Format;
 use answer::Desk;
+use exactop_http::Hosts;
 use guests::{Guest, Guests};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+pub use pulse::Pulse;
 use std::convert::Infallible;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -50,6 +54,21 @@ pub enum HttpError {
     Start(#[source] io::Error),
 }
 
+/// By what the server is asked, and what its probes answer.
+#[derive(Clone, Debug)]
+pub struct Front {
+    /// Names beside loopback's and the address.
+    pub names: Vec<String>,
+    /// When windows close.
+    pub pulse: Arc<Pulse>,
+}
+
+impl Default for Front {
+    fn default() -> Front {
+        Front { names: Vec::new(), pulse: Arc::new(Pulse::new(Duration::from_secs(10))) }
+    }
+}
+
 /// A server; ends when it is dropped.
 #[derive(Debug)]
 pub struct Server {
@@ -66,6 +85,7 @@ impl Server {
     /// [`HttpError`]: the address cannot be had, or there can be no thread.
     pub fn start(
         address: SocketAddr,
+        front: Front,
         page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static,
     ) -> Result<Server, HttpError> {
         let bind = |source| HttpError::Bind { address, source };
@@ -75,7 +95,8 @@ impl Server {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().map_err(HttpError::Start)?;
         let (stop, stopped) = oneshot::channel();
-        let desk = Arc::new(Desk::new(page));
+        let hosts = Hosts::new(address.ip(), front.names);
+        let desk = Arc::new(Desk::new(hosts, front.pulse, page));
         let serve = move || {
             runtime.block_on(async {
                 tokio::spawn(serve(listener, desk));

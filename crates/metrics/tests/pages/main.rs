@@ -1,6 +1,7 @@
 //! Pages and reports of made-up windows: which groups have a place, what the formats' own readers say.
 
 mod collector;
+mod dashboards;
 mod groups;
 mod made;
 mod otlp;

@@ -2,7 +2,7 @@
 //! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{CgroupNames, Exporting, Format, Settings};
+use exactop_metrics::{CgroupNames, Exporting, Format, Own, Process, Settings};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -20,6 +20,18 @@ fn made() -> Made {
         made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
         made.metrics.look();
     }
+    made.metrics.set_own(Own {
+        version: "0.1",
+        commit: Some("0123abc"),
+        host: "a\"b\\\n\u{1b}".into(),
+        boot_id: "01234567-89ab".into(),
+        process: || Process {
+            begun_ns: Some(1),
+            cpu_ns: 1_500_000_001,
+            resident_bytes: Some(4096),
+            open_files: Some(7),
+        },
+    });
     made.metrics.set_exporting(Some(Exporting { behind_ns: Some(1), ..Exporting::default() }));
     made
 }
@@ -133,7 +145,8 @@ fn the_rules_name_what_is_told() {
     for text in files {
         // What the rules record has colons in its name.
         let names = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c));
-        for name in names.filter(|name| name.starts_with("exactop_")) {
+        let is_ours = |name: &&str| name.starts_with("exactop_") || name.starts_with("process_");
+        for name in names.filter(is_ours).filter(|name| *name != "process_") {
             let created = name.replace("_created", "_total");
             assert!(told.contains(&name) || told.contains(&created.as_str()), "{name}");
         }

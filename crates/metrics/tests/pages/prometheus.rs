@@ -2,7 +2,7 @@
 //! whether sums come out. Each scrape is a window.
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::http::Server;
+use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Dimension, Settings};
 use exactop_testkit::{wait, Prometheus};
 use std::sync::Mutex;
@@ -24,13 +24,17 @@ fn storm(window: usize) -> Vec<Did> {
 fn a_real_prometheus_adds_up() {
     let settings = Settings { by: vec![Dimension::Command], groups: GROUPS, ..Settings::default() };
     let made = Mutex::new((Made::new(settings, Cgroups::default()), 0));
-    let server = Server::start("127.0.0.1:0".parse().expect("an address"), move |format| {
-        let mut made = made.lock().expect("nobody panicked");
-        let did = storm(made.1);
-        made.0.window(&did);
-        made.1 += 1;
-        Some(made.0.scrape(format).into_bytes())
-    });
+    let server = Server::start(
+        "127.0.0.1:0".parse().expect("an address"),
+        Front::default(),
+        move |format| {
+            let mut made = made.lock().expect("nobody panicked");
+            let did = storm(made.1);
+            made.0.window(&did);
+            made.1 += 1;
+            Some(made.0.scrape(format).into_bytes())
+        },
+    );
     let server = server.expect("a server");
     let directory = tempfile::tempdir().expect("a directory");
     let target = server.address().to_string();

@@ -6,11 +6,12 @@
 
 use super::pids::{self, Whose};
 use super::refused_file;
-use crate::ask::{Look, Said, Window, LONGEST};
+use crate::ask::{Hello, Look, Said, Window, LONGEST};
 use crate::beat::MOST_ENDS;
 use crate::schedule::SHORTEST_NS;
 use exactop_model::escape::escape_str;
 use exactop_recording::stream::word;
+use exactop_recording::FORMAT;
 use exactop_sources::pid_namespace::{self, PidNamespace};
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::time::{clock_gettime, ClockId};
@@ -240,7 +241,8 @@ impl Reader {
     }
 
     /// They said who they are.
-    fn greet(&mut self) -> Result<(), String> {
+    fn greet(&mut self, hello: &Hello) -> Result<(), String> {
+        speaks(hello)?;
         let shown = self.shown.take();
         self.namespace = match self.whose {
             Whose::Hosts => None,
@@ -256,7 +258,9 @@ impl Reader {
             Err(error) => return Some(Spoke::Wrong(wrong(line, &error))),
         };
         match said {
-            Said::Hello(_) if self.place == Place::New => self.greet().err().map(Spoke::Wrong),
+            Said::Hello(hello) if self.place == Place::New => {
+                self.greet(&hello).err().map(Spoke::Wrong)
+            }
             Said::Window(window) if self.place != Place::New => {
                 self.wants = Some(window.clone());
                 Some(Spoke::Window(window))
@@ -361,6 +365,19 @@ fn since_boot_ns() -> u64 {
 
 fn is_for_later(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// Who reads an earlier format than the one that is sent could make nothing of it.
+fn speaks(hello: &Hello) -> Result<(), String> {
+    match hello.format >= FORMAT {
+        true => Ok(()),
+        false => Err(format!(
+            "format {} is not spoken here: exactop {} speaks format {FORMAT}, and you are exactop {}: take that version",
+            hello.format,
+            env!("CARGO_PKG_VERSION"),
+            escape_str(&hello.exactop),
+        )),
+    }
 }
 
 /// What somebody said is theirs: escaped, and cut.

@@ -4,6 +4,7 @@ use super::readers::Reader;
 use super::*;
 use exactop_model::Needs;
 use exactop_recording::stream::answer;
+use exactop_recording::FORMAT;
 use exactop_testkit::wait;
 use std::io::{Read, Write};
 
@@ -71,6 +72,34 @@ fn who_is_there_and_asks_for_nothing_goes_with_the_word() {
     let notices = server.notices();
     let [Notice::Refused(why)] = &notices[..] else { panic!("{notices:?}") };
     assert!(why.ends_with("connect again (and 1 more like it)"), "{why}");
+}
+
+#[test]
+fn a_format_that_is_not_spoken_is_refused_with_the_versions() {
+    let (mut server, dir) = server();
+    let of = |format: u32| {
+        comes(
+            &dir,
+            &format!("{{\"hello\":{{\"exactop\":\"0.0\x1b\",\"format\":{format}}}}}\n")
+                .replace('\x1b', "\\u001b"),
+        )
+    };
+    let (old, new) = (of(0), of(FORMAT + 1));
+    until(&mut server, "one was refused", |server| {
+        let greeted = server.readers.iter().filter(|reader| reader.place == Place::Greeted);
+        greeted.count() == 1 && server.readers() == 1
+    });
+    let said = last_words(&old);
+    let version = env!("CARGO_PKG_VERSION");
+    for words in [
+        "format 0 is not spoken here".to_string(),
+        format!("exactop {version} speaks format {FORMAT}"),
+        "you are exactop 0.0".into(),
+    ] {
+        assert!(said.contains(&words), "{words}: {said}");
+    }
+    assert!(!said.contains('\x1b'), "{said}");
+    drop(new);
 }
 
 #[test]

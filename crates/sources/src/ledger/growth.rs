@@ -10,10 +10,11 @@ use super::{footprint, Options};
 use crate::bpf::refusal;
 use crate::bpf::wire::ex_chunks;
 use crate::error::SourceError;
+use crate::own_rights::keep;
 use libbpf_rs::{libbpf_sys, MapCore, MapFlags, MapHandle, MapType, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::thread::{capabilities, set_capabilities, CapabilitySet, CapabilitySets};
+use rustix::thread::CapabilitySet;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
@@ -234,11 +235,7 @@ impl Answering {
 /// This thread makes maps and nothing else. Capabilities are each thread's own, so it gives up
 /// itself what it does not need. Where it may not, it has what the process has.
 fn keep_only_bpf() {
-    let Ok(had) = capabilities(None) else { return };
-    let kept = (CapabilitySet::BPF | CapabilitySet::PERFMON) & had.permitted;
-    let sets =
-        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
-    let _ = set_capabilities(None, sets);
+    let _ = keep(CapabilitySet::BPF | CapabilitySet::PERFMON, CapabilitySet::empty());
 }
 
 /// What the first chunks of both tables take, bytes.

@@ -6,10 +6,11 @@ use crate::bpf::refusal::failed;
 use crate::bpf::skeleton::Open;
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Room};
+use crate::own_rights::keep;
 use libbpf_rs::{MapHandle, RingBufferBuilder};
 use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::fd::{BorrowedFd, OwnedFd};
-use rustix::thread::{set_capabilities, CapabilitySet, CapabilitySets};
+use rustix::thread::CapabilitySet;
 use skel::types::ex_birth;
 use skel::BirthsSkelBuilder;
 use std::cell::RefCell;
@@ -166,9 +167,7 @@ impl<T: 'static> Looking<T> {
 /// because what it reads was written by others.
 fn set_up_thread() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    let _ = set_capabilities(None, sets);
+    let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
 }
 
 /// Whether the kernel takes the program; nothing is attached.

@@ -7,8 +7,9 @@
 use super::messages::{answer, Answer, Ask, Records};
 use super::socket::Kernel;
 use crate::error::SourceError;
+use crate::own_rights::keep;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use rustix::thread::{set_capabilities, CapabilitySet, CapabilitySets};
+use rustix::thread::CapabilitySet;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,10 +166,8 @@ fn keep_empty(fds: &[i32], state: &Mutex<State>, stop: &AtomicBool) {
 /// This thread reads what is registered already. Capabilities are a thread's own, so nobody else
 /// can give them up for it.
 fn give_up_rights() {
-    let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     // Refused by a container's filter, it has what the process was given.
-    let _ = set_capabilities(None, sets);
+    let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
 }
 
 impl Drop for Listeners {

@@ -2,12 +2,15 @@
 //! them on a socket and as metrics, and records.
 //!
 //! `settings` is what is set, `serving` the loop, `on_demand` what is attached while somebody looks,
-//! `kept` what is recorded, `exporting` what goes on to a store or into files, `published` what metrics count, `supervisor` what systemd is told.
+//! `kept` what is recorded, `names` how it is called, `exporting` what goes on to a store or into files, `published` what metrics count,
+//! `process` what it takes itself, `supervisor` what systemd is told.
 
 mod exporting;
 mod kept;
+mod names;
 #[cfg(feature = "bpf")]
 mod on_demand;
+mod process;
 mod published;
 mod serving;
 mod settings;
@@ -15,6 +18,7 @@ mod supervisor;
 
 use super::record::directory;
 use crate::failure::{complain, Failure};
+use crate::machine;
 use crate::options::parse;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::Whose;
@@ -72,6 +76,10 @@ pub struct DaemonArgs {
     /// parquet:https://HOST/DIR [default: nowhere]
     #[arg(long, value_name = "URL|parquet:DIR")]
     export: Option<String>,
+    /// The name of this host, as recordings, metrics and the fleet's tables have it [default: the kernel's];
+    /// EXACTOP_HOST goes before it
+    #[arg(long, value_name = "NAME", value_parser = machine::parse)]
+    host: Option<String>,
     /// The settings [default: /etc/exactop/config.toml, if it is there]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -102,6 +110,8 @@ impl DaemonArgs {
         if let Some(url) = &self.export {
             settings.export.to = Some(url.clone());
         }
+        let host = self.host.as_deref().or(settings.machine.host.as_deref());
+        settings.machine.host = machine::host(host)?;
         settings.check().map_err(|(key, what)| Failure::usage(format!("{key}{what}")))?;
         Ok(settings)
     }
@@ -121,12 +131,13 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     keep_little();
     let mut supervisor = Supervisor::new();
     let signals = Signals::of_a_service()?;
-    let machine = Machine::this(env!("CARGO_PKG_VERSION"));
+    let machine = machine::this(settings.machine.host.as_deref())?;
     let group = passwd::group_id(&settings.group);
     warn(&settings, group);
-    let server = Server::listen(&settings.socket, group, machine).map_err(Failure::failed)?;
+    let server =
+        Server::listen(&settings.socket, group, machine.clone()).map_err(Failure::failed)?;
     let server = with_programs(server);
-    let recorder = recorder(&settings)?;
+    let recorder = recorder(&settings, &machine)?;
     let (session, origin) = source::session(&SourceOptions {
         whose: Whose::Own(Choice::Ledger),
         socket: None,
@@ -138,7 +149,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
     let dir = recorder.as_ref().map(|(_, dir)| dir.clone());
     let recorder = recorder.map(|(recorder, _)| recorder);
-    let published = Published::start(&settings)?;
+    let published = Published::start(&settings, &machine)?;
     let exported = Exported::start(onto, dir.as_deref(), &settings.export)?;
     let latest = Latest::default();
     let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
@@ -179,12 +190,12 @@ fn with_programs(#[allow(unused_mut)] mut server: Server) -> Server {
 }
 
 /// Who records, and where.
-fn recorder(settings: &Settings) -> Result<Option<(Shared, PathBuf)>, Failure> {
+fn recorder(settings: &Settings, machine: &Machine) -> Result<Option<(Shared, PathBuf)>, Failure> {
     if !settings.record.enabled {
         return Ok(None);
     }
     let dir = directory(settings.record.dir.as_ref())?;
-    let recorder = Shared::open(&dir, settings.record.options())?;
+    let recorder = Shared::open(&dir, machine.clone(), settings.record.options())?;
     recorder.tell();
     Ok(Some((recorder, dir)))
 }

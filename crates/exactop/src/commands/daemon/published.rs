@@ -2,13 +2,15 @@
 //! thread of their own, which asks the one that owns the ledger; each answer is of one instant.
 
 use super::exporting::Exported;
+use super::process;
 use super::settings::Settings;
 use crate::failure::{complain, Failure};
-use exactop_metrics::http::Server;
+use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Clock, Format, Metrics, Names};
+use exactop_metrics::{CgroupNames, Clock, Format, Metrics, Names, Own};
 use exactop_model::merged::Merged;
 use exactop_model::{Book, Snapshot};
+use exactop_recording::Machine;
 use exactop_sources::passwd;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{Read, Write};
@@ -79,6 +81,8 @@ struct Counting {
     asked: Receiver<Asked>,
     woken: UnixStream,
     host: Host,
+    own: Own,
+    pulse: Arc<Pulse>,
     /// When the daemon began, on the monotonic clock.
     begun_ns: u64,
     sender: Option<Sender>,
@@ -92,7 +96,7 @@ impl Published {
     ///
     /// # Errors
     /// The address cannot be had, or is none.
-    pub fn start(settings: &Settings) -> Result<Published, Failure> {
+    pub fn start(settings: &Settings, machine: &Machine) -> Result<Published, Failure> {
         if settings.metrics.listen.is_none() && settings.otlp.url.is_none() {
             return Ok(Published(None));
         }
@@ -102,21 +106,26 @@ impl Published {
         }
         let (sender, asked) = channel();
         let asking = Asking { sender, wake: Arc::new(wake) };
+        let pulse = Arc::new(Pulse::new(settings.record.interval));
+        let front = Front { names: settings.http.hosts.clone(), pulse: Arc::clone(&pulse) };
         let server = settings.metrics.listen.map(|address| {
             let asking = asking.clone();
-            Server::start(address, move |format| asking.ask(What::Page(format)))
+            Server::start(address, front, move |format| asking.ask(What::Page(format)))
         });
         let sender = settings.otlp.url.as_ref().map(|url| {
             let report = Box::new(move || asking.ask(What::Report));
             Sender::start(url, settings.otlp.interval, report)
         });
+        let own = own(machine);
         Ok(Published(Some(Counting {
-            metrics: Metrics::new(settings.metrics.counted(), Clock::read()),
+            metrics: metrics(settings.metrics.counted(), &own),
             merged: Merged::new(),
             book: Book::new(),
             asked,
             woken,
-            host: host(),
+            host: host(machine),
+            own,
+            pulse,
             begun_ns: exactop_service::now_ns(),
             told: None,
             sender: sender.transpose().map_err(Failure::failed)?,
@@ -128,7 +137,14 @@ impl Published {
     pub fn set(&mut self, settings: &exactop_metrics::Settings) {
         if let Some(counting) = &mut self.0 {
             counting.count();
-            counting.metrics = Metrics::new(settings.clone(), Clock::read());
+            counting.metrics = metrics(settings.clone(), &counting.own);
+        }
+    }
+
+    /// Windows close at another interval from now on.
+    pub fn set_interval(&mut self, interval: Duration) {
+        if let Some(counting) = &self.0 {
+            counting.pulse.set_interval(interval);
         }
     }
 
@@ -140,6 +156,10 @@ impl Published {
     /// Takes a snapshot.
     pub fn take(&mut self, now: &Snapshot) {
         if let Some(counting) = &mut self.0 {
+            // The first one opens the book, and closes no window.
+            if counting.book.at_ns().is_some() {
+                counting.pulse.closes();
+            }
             counting.merged.add(now.clone());
             // From the first one on, and however seldom somebody asks: what is merged grows.
             let counted_ns = counting.book.at_ns();
@@ -223,11 +243,27 @@ impl Counting {
     }
 }
 
+/// Nothing counted yet.
+fn metrics(settings: exactop_metrics::Settings, own: &Own) -> Metrics {
+    let mut metrics = Metrics::new(settings, Clock::read());
+    metrics.set_own(own.clone());
+    metrics
+}
+
+/// What the page says of this daemon.
+fn own(machine: &Machine) -> Own {
+    Own {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: crate::version::COMMIT,
+        host: machine.host.clone(),
+        boot_id: machine.boot_id.clone(),
+        process: process::read,
+    }
+}
+
 /// Whose figures they are.
-fn host() -> Host {
-    let read = |path: &str| {
-        let text = std::fs::read_to_string(path).ok()?;
-        Some(text.trim().to_string()).filter(|text| !text.is_empty())
-    };
-    Host { id: read("/etc/machine-id"), name: read("/proc/sys/kernel/hostname") }
+fn host(machine: &Machine) -> Host {
+    let id = std::fs::read_to_string("/etc/machine-id").ok();
+    let id = id.map(|text| text.trim().to_string()).filter(|text| !text.is_empty());
+    Host { id, name: Some(machine.host.clone()).filter(|name| !name.is_empty()) }
 }

@@ -161,6 +161,7 @@ impl Serving {
         }
         if settings.record.interval != in_force.record.interval {
             self.kept.set_interval(settings.record.interval);
+            self.published.set_interval(settings.record.interval);
             in_force.record.interval = settings.record.interval;
         }
         if settings.metrics.counted() != in_force.metrics.counted() {

@@ -1,6 +1,7 @@
 //! What is set, in a file of TOML. docs/service.md has every key.
 
 use super::exporting::Export;
+use super::names::{Http, Machine};
 use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
 use crate::options::parse::address;
@@ -25,8 +26,10 @@ const HTTP_PORT: u16 = 80;
 pub struct Settings {
     pub socket: PathBuf,
     pub group: String,
+    pub machine: Machine,
     pub record: Record,
     pub metrics: Metrics,
+    pub http: Http,
     pub otlp: Otlp,
     pub export: Export,
 }
@@ -36,8 +39,10 @@ impl Default for Settings {
         Settings {
             socket: exactop_service::SOCKET.into(),
             group: "exactop".into(),
+            machine: Machine::default(),
             record: Record::default(),
             metrics: Metrics::default(),
+            http: Http::default(),
             otlp: Otlp::default(),
             export: Export::default(),
         }
@@ -206,8 +211,10 @@ impl Settings {
         [
             ("socket", was.socket != is.socket),
             ("group", was.group != is.group),
+            ("machine.host", was.machine != is.machine),
             ("[record] but its interval", record(was) != record(is)),
             ("metrics.listen", was.metrics.listen != is.metrics.listen),
+            ("http.hosts", was.http != is.http),
             ("[otlp]", was.otlp != is.otlp),
             ("[export]", was.export != is.export),
         ]
@@ -231,7 +238,8 @@ pub fn load(named: Option<&Path>, usual: &Path) -> Result<Settings, Failure> {
     }
 }
 
-fn read(bytes: &[u8]) -> Parsed<Settings> {
+/// The settings of a text.
+pub(super) fn read(bytes: &[u8]) -> Parsed<Settings> {
     let settings: Settings = parsed(bytes)?;
     match settings.check() {
         Ok(()) => Ok(settings),
@@ -243,7 +251,7 @@ fn read(bytes: &[u8]) -> Parsed<Settings> {
 }
 
 /// A text of the file as a value.
-fn text<'de, T, D: Deserializer<'de>>(
+pub(super) fn text<'de, T, D: Deserializer<'de>>(
     from: D,
     value: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, D::Error> {
@@ -393,7 +401,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 23, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 25, "keys that have no default are set, too");
     }
 
     #[test]
@@ -433,6 +441,8 @@ mod tests {
             (&format!("group = \"x\"\nsocket = \"/{}\"\n", "s".repeat(107)), 2),
             ("[export]\nevery = \"never\"\n", 2),
             ("[metrics]\n\nlisten = \"here\"\n", 3),
+            ("[machine]\nhost = \"a b\"\n", 2),
+            ("[http]\nhosts = [\"http://a\"]\n", 2),
         ] {
             let (line, what) = refused(text);
             assert_eq!(line, at, "{text}");

@@ -43,15 +43,20 @@ pub struct StoreArgs {
     /// A file of certificates (PEM) to believe [default: the system's]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// How long a store that is away is asked again [default: 5m]
+    /// How long a store that is away is asked again [default: 5m; of a question no time, if it was never reached]
     #[arg(long, value_name = "TIME", value_parser = time::stretch)]
     patience: Option<Duration>,
+    /// Longest time for one connection to a store [default: 3s]
+    #[arg(long, value_name = "TIME", value_parser = time::stretch)]
+    connect_timeout: Option<Duration>,
 }
 
 /// The database that has the tables.
 const DATABASE: &str = "exactop";
 /// How long a store that is away is asked again.
 const ASKED_AGAIN: Duration = Duration::from_secs(300);
+/// Longest time for one connection.
+const CONNECTS: Duration = Duration::from_secs(3);
 
 impl StoreArgs {
     /// Nothing is said of a store where there is none.
@@ -64,11 +69,12 @@ impl StoreArgs {
             self.login.is_some(),
             self.ca.is_some(),
             self.patience.is_some(),
+            self.connect_timeout.is_some(),
         ];
         match is_said.contains(&true) {
             false => Ok(()),
             true => Err(Failure::usage(
-                "--database, --login, --ca and --patience are about a store, and none is named: write https://HOST:8443",
+                "--database, --login, --ca, --patience and --connect-timeout are about a store, and none is named: write https://HOST:8443",
             )),
         }
     }
@@ -82,7 +88,24 @@ impl StoreArgs {
         let usual = Patience::default();
         let patience = Patience { all: self.patience.unwrap_or(ASKED_AGAIN), ..usual };
         let database = self.database.as_deref().unwrap_or(DATABASE);
-        Client::new(address, database, login, self.ca.as_deref(), patience).map_err(Failure::failed)
+        let client = Client::new(address, database, login, self.ca.as_deref(), patience);
+        Ok(client.map_err(Failure::failed)?.connects_within(self.connects_within()))
+    }
+
+    /// The same for questions, whose answers somebody waits for: a store that is dead is an error at once.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn asking(&self, address: Address) -> Result<Client, Failure> {
+        let client = self.client(address)?;
+        Ok(match self.patience {
+            Some(_) => client,
+            None => client.asks_first(Patience::ONCE),
+        })
+    }
+
+    fn connects_within(&self) -> Duration {
+        self.connect_timeout.unwrap_or(CONNECTS)
     }
 }
 

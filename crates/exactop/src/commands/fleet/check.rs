@@ -1,6 +1,6 @@
 //! `exactop fleet check`: the balance of a fleet.
 
-use super::complain_of;
+use super::{complain_of, reached};
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse;
@@ -10,7 +10,7 @@ use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::Address;
 use exactop_fleet::check::{check, json, page, Tolerance};
-use exactop_fleet::{Books, Parquet, Store};
+use exactop_fleet::{Books, Parquet};
 use exactop_recording::When;
 use std::path::Path;
 use std::time::Duration;
@@ -54,10 +54,10 @@ impl CheckArgs {
         }
         let address = Address::read(&self.from).map_err(Failure::usage)?;
         let port = address.port();
-        let client = self.store.client(address)?;
+        let client = self.store.asking(address)?;
         let beside = Beside { connects: &[port], ..Beside::default() };
         rights::reduce_beside(Role::Text, Origin::None, &beside);
-        Ok(Box::new(Store::open(client).map_err(Failure::failed)?))
+        Ok(Box::new(reached(client)?))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Two stretches of many machines' time, compared: `exactop diff` of books that many sent.
 
-use super::complain_of;
+use super::{complain_of, reached};
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::time::{now, shown, when};
@@ -8,7 +8,7 @@ use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
 use exactop_fleet::compare::{json, page, Basis, Difference, Kind, Measure, Per, Side};
-use exactop_fleet::{Books, By, FleetError, Parquet, Store};
+use exactop_fleet::{Books, By, FleetError, Parquet};
 use exactop_recording::{Recording, When};
 use exactop_sums::{By as OneBy, Least, Per as OnePer};
 use std::path::Path;
@@ -52,7 +52,7 @@ impl ManyArgs {
         };
         let address = Address::read(url).map_err(Failure::usage)?;
         let port = address.port();
-        Ok(Place::Store(Box::new(self.store.client(address)?), port))
+        Ok(Place::Store(Box::new(self.store.asking(address)?), port))
     }
 
     /// Nothing is asked that a recording of one machine does not have.
@@ -101,7 +101,7 @@ impl<'a> Place<'a> {
     pub fn books(self) -> Result<Option<Box<dyn Books>>, Failure> {
         let path = match self {
             Place::Store(client, _) => {
-                return Ok(Some(Box::new(Store::open(*client).map_err(Failure::failed)?)));
+                return Ok(Some(Box::new(reached(*client)?)));
             }
             Place::Path(path) => path,
         };

@@ -6,7 +6,13 @@ mod report;
 
 use crate::failure::{complain, Failure};
 use clap::Subcommand;
-use exactop_fleet::Parquet;
+use exactop_export::clickhouse::Client;
+use exactop_fleet::{Parquet, Store};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::Duration;
+
+/// After this time of silence a person is told what is waited for.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// What `--help` ends with.
 pub const NOTES: &str = "\
@@ -41,6 +47,26 @@ pub fn run(typed: &FleetArgs) -> Result<(), Failure> {
         FleetArgs::Check(typed) => check::run(typed),
         FleetArgs::Report(typed) => report::run(typed),
     }
+}
+
+/// The store, once it has answered.
+///
+/// # Errors
+/// It does not answer.
+fn reached(client: Client) -> Result<Store, Failure> {
+    let waits = format!("waiting for the store at {}", client.url());
+    let (ends, ended) = channel::<()>();
+    let told = std::thread::Builder::new().name("waits".into()).spawn(move || {
+        if ended.recv_timeout(SILENT) == Err(RecvTimeoutError::Timeout) {
+            complain(&waits);
+        }
+    });
+    let told = told.map_err(Failure::cannot("start the thread that says what is waited for"))?;
+    let store = Store::open(client).map_err(Failure::failed);
+    drop(ends);
+    // Its line stands before the error. It writes and ends.
+    let _ = told.join();
+    store
 }
 
 /// Says what is passed by.

@@ -1,6 +1,6 @@
 //! `exactop fleet report`: what happened on all machines in a stretch of time.
 
-use super::complain_of;
+use super::{complain_of, reached};
 use crate::commands::export::StoreArgs;
 use crate::failure::Failure;
 use crate::options::parse::{self, Word};
@@ -11,7 +11,7 @@ use crate::rights::{self, Beside, Origin, Role};
 use clap::Args;
 use exactop_export::clickhouse::Address;
 use exactop_fleet::report::{page, By, Figures, Report};
-use exactop_fleet::{Parquet, Store};
+use exactop_fleet::Parquet;
 use exactop_recording::When;
 use std::path::{Path, PathBuf};
 
@@ -82,9 +82,9 @@ impl ReportArgs {
         };
         let address = Address::read(url).map_err(Failure::usage)?;
         let connects = [address.port()];
-        let client = self.store.client(address)?;
+        let client = self.store.asking(address)?;
         rights::reduce_beside(Role::Text, Origin::None, &Beside { connects: &connects, ..beside });
-        Ok(Box::new(Store::open(client).map_err(Failure::failed)?))
+        Ok(Box::new(reached(client)?))
     }
 }
 

@@ -4,6 +4,7 @@ pub mod cutting;
 pub mod listing;
 
 use crate::failure::Failure;
+use crate::machine;
 use crate::options::of_recording::PlaceArgs;
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
@@ -95,6 +96,9 @@ struct How {
     /// Where
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+    /// The name of the host [default: the kernel's]; EXACTOP_HOST goes before it
+    #[arg(long, value_name = "NAME", value_parser = machine::parse)]
+    host: Option<String>,
     /// Where the figures come from
     #[arg(long, value_parser = parse::one_of(SOURCES), default_value = "auto")]
     source: Whose,
@@ -146,7 +150,7 @@ fn record(how: &How) -> Result<(), Failure> {
         command_lines: !how.no_command_lines,
         ..Options::default()
     };
-    let recorder = Shared::open(&path, options)?;
+    let recorder = Shared::open(&path, machine::this(how.host.as_deref())?, options)?;
     recorder.tell();
     let wanted = SourceOptions {
         whose: how.source,

@@ -13,6 +13,7 @@ mod user;
 mod waiting;
 
 use crate::failure::{complain, Failure};
+use crate::machine;
 use crate::options::looking::LookingArgs;
 use crate::recorded::{self, Shared};
 use clap::Args;
@@ -129,7 +130,8 @@ pub fn run(typed: &RunArgs) -> Result<(), Failure> {
     if let Some(times) = typed.repeat {
         return repeat::run(typed, times, &mut relay);
     }
-    let recorder = typed.record.as_deref().map(|path| Shared::open(path, recorded::kept()));
+    let record = |path| Shared::open(path, machine::this(None)?, recorded::kept());
+    let recorder = typed.record.as_deref().map(record);
     let recorder = recorder.transpose().map_err(as_its_own)?;
     let report = one_run::run(typed, &typed.condition, &mut relay, recorder.as_ref())?;
     if let Some(recorder) = recorder {

@@ -6,6 +6,7 @@ mod looking;
 use super::page;
 use super::record::{DETAILS, NEEDS};
 use crate::failure::{complain, Failure};
+use crate::machine;
 #[cfg(feature = "bpf")]
 use crate::options::looking::Places;
 use crate::options::parse;
@@ -99,7 +100,7 @@ pub fn run(typed: &WebArgs) -> Result<(), Failure> {
         None => {
             let (session, origin) = source::session(&typed.source())?;
             give_up(origin, &[], address);
-            let machine = Machine::this(env!("CARGO_PKG_VERSION"));
+            let machine = machine::this(None)?;
             let begin = beginning(&machine);
             let hub = Arc::new(Hub::new(&begin.json().map_err(Failure::failed)?));
             let page = html(&format!("exactop: {}", begin.host()), None);

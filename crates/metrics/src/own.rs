@@ -1,0 +1,104 @@
+//! What the page says of the daemon itself. A report to a collector has it as its resource.
+
+use crate::clock::Clock;
+use crate::family::{Family, Kind, Point, Unit, Value};
+use exactop_model::escape::escape_str;
+
+/// The daemon, and the machine that it reports.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The version of the daemon.
+    pub version: &'static str,
+    /// The commit that it was built from, where that is known.
+    pub commit: Option<&'static str>,
+    /// The name of its host.
+    pub host: String,
+    /// The ID of its boot: it differs where two hosts have one name.
+    pub boot_id: String,
+    /// Reads what the daemon's process takes, for each page.
+    pub process: fn() -> Process,
+}
+
+/// What a process takes, as the kernel has it. A figure that cannot be read is not told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// When it began, on the monotonic clock, ns.
+    pub begun_ns: Option<u64>,
+    /// CPU time of all its threads, ns.
+    pub cpu_ns: u64,
+    /// Memory in RAM.
+    pub resident_bytes: Option<u64>,
+    /// File descriptors.
+    pub open_files: Option<u64>,
+}
+
+impl Own {
+    pub(crate) fn families(&self, clock: &Clock) -> Vec<Family> {
+        let mut families = vec![self.build(), self.machine()];
+        families.extend((self.process)().families(clock));
+        families
+    }
+
+    fn build(&self) -> Family {
+        let mut labels = vec![("version", self.version.to_string())];
+        labels.extend(self.commit.map(|commit| ("revision", escape_str(commit))));
+        let help = "The version of exactop, and the commit that it was built from.";
+        info("exactop_build_info", help, labels)
+    }
+
+    fn machine(&self) -> Family {
+        let labels = [("host", &self.host), ("boot_id", &self.boot_id)];
+        info(
+            "exactop_machine_info",
+            "The machine that is reported: the name of its host, and its boot.",
+            labels.map(|(name, value)| (name, escape_str(value))).into(),
+        )
+    }
+}
+
+impl Process {
+    /// As Prometheus's conventions call them.
+    fn families(&self, clock: &Clock) -> [Family; 4] {
+        let plain = |value| Point { labels: Vec::new(), value, created_ns: None };
+        let count = |n: Option<u64>| n.map(|n| plain(Value::Count(n.into()))).into_iter().collect();
+        let begun = self.begun_ns.map(|at_ns| plain(Value::Ns(clock.wall_ns(at_ns))));
+        let cpu = Point { created_ns: self.begun_ns, ..plain(Value::Ns(self.cpu_ns.into())) };
+        [
+            of_page(
+                ("process_cpu_seconds", "User and system CPU time of the daemon's process."),
+                (Unit::Seconds, Kind::Counter),
+                vec![cpu],
+            ),
+            of_page(
+                ("process_resident_memory_bytes", "Memory of the daemon's process in RAM."),
+                (Unit::Bytes, Kind::Gauge),
+                count(self.resident_bytes),
+            ),
+            of_page(
+                ("process_open_fds", "File descriptors that the daemon's process has open."),
+                (Unit::One, Kind::Gauge),
+                count(self.open_files),
+            ),
+            of_page(
+                ("process_start_time_seconds", "When the daemon's process began, since the epoch."),
+                (Unit::Seconds, Kind::Gauge),
+                begun.into_iter().collect(),
+            ),
+        ]
+    }
+}
+
+/// A figure that is 1, for its labels.
+fn info(name: &'static str, help: &'static str, labels: Vec<(&'static str, String)>) -> Family {
+    let point = Point { labels, value: Value::Count(1), created_ns: None };
+    of_page((name, help), (Unit::One, Kind::Gauge), vec![point])
+}
+
+/// A family of the page alone: in a report the resource says it.
+fn of_page(
+    (name, help): (&'static str, &'static str),
+    (unit, kind): (Unit, Kind),
+    points: Vec<Point>,
+) -> Family {
+    Family { name, dotted: "", help, unit, kind, points }
+}
