@@ -68,10 +68,13 @@ static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64
 	s->queue_offset = c->clock_offset;
 }
 
-/* It is in its run queue now. */
+/*
+ * It is in its run queue now. A task without that note came onto a CPU by a switch that was not
+ * shown, and the kernel has counted its wait already: the clocks' difference as the wait began stays.
+ */
 static __always_inline void note_queued(struct ex_slot *s, struct task_struct *task)
 {
-	if (counts_waits())
+	if (counts_waits() && task->sched_info.last_queued)
 		s->queue_offset = s->wait_began - task->sched_info.last_queued;
 }
 

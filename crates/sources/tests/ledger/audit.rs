@@ -6,8 +6,19 @@ use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter};
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};
+use rustix::process::{kill_process, wait, Pid, Signal, WaitOptions};
+use rustix::time::{clock_gettime, ClockId};
 use std::collections::HashSet;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
 
 fn loads() -> impl Sized {
     (
@@ -119,6 +130,69 @@ fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
     }
     println!("{noticed} of {windows} windows");
     assert!(windows > 0 && noticed == windows, "{noticed} of {windows}");
+}
+
+/// A process waits for any of many children, some of which stop and go on all the time. It looks through
+/// all of them in the state of a sleeper, so that it is often woken while it is on a CPU.
+struct Children {
+    all: Vec<Child>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Children {
+    fn start() -> Children {
+        let sleeper = |_| Command::new("sleep").arg("1000").spawn().expect("a sleeper");
+        let all: Vec<Child> = (0..200).map(sleeper).collect();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (until, some) = (Arc::clone(&stop), all.iter().rev().take(8).map(Pid::from_child));
+        let some: Vec<Pid> = some.collect();
+        let signals = std::thread::spawn(move || {
+            for &child in some.iter().cycle().take_while(|_| !until.load(Ordering::Relaxed)) {
+                let _ = kill_process(child, Signal::STOP);
+                let _ = kill_process(child, Signal::CONT);
+            }
+        });
+        let told = WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        // Until none is left.
+        let waits = std::thread::spawn(move || while wait(told).is_ok() {});
+        Children { all, stop, threads: vec![signals, waits] }
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.all.iter_mut().for_each(|child| drop(child.kill()));
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// A task may come onto a CPU unseen and be woken there, when the kernel's note of when it was queued
+/// is gone.
+#[test]
+fn no_wait_is_off_by_more_than_the_time_since_its_task_was_first_seen() {
+    let Some(_machine) = crate::machine() else { return };
+    let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
+    let opened_ns = now_ns();
+    let mut books = Books::open(&Options { lose: Some(loss), ..Options::default() });
+    let _children = Children::start();
+    let (mut audited, mut worst_ns) = (0, 0);
+    for _ in 0..20 {
+        let window = books.window(Duration::from_millis(100));
+        for task in &window.tasks {
+            // Who is found is first seen when the ledger is opened.
+            let known_ns = window.t1_ns - opened_ns;
+            let lat = task.sample.audit.lat;
+            for off_ns in [lat.error_ns, lat.bias_ns].map(i64::unsigned_abs) {
+                audited += 1;
+                worst_ns = worst_ns.max(off_ns);
+                assert!(off_ns <= known_ns, "{off_ns} of {known_ns} ns: {:?}", task.sample);
+            }
+        }
+    }
+    println!("{audited} figures, the largest {worst_ns} ns");
+    assert!(audited > 100);
 }
 
 /// How many windows of the test below, and how long each, ms: more of them by these variables.
