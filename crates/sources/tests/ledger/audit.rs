@@ -9,6 +9,8 @@ use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin
 use rustix::process::{kill_process, wait, Pid, Signal, WaitOptions};
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
@@ -130,6 +132,74 @@ fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
     }
     println!("{noticed} of {windows} windows");
     assert!(windows > 0 && noticed == windows, "{noticed} of {windows}");
+}
+
+/// Threads that send bursts of messages to others, as hackbench does: a CPU that has nothing left to run often finds
+/// one that waits at another CPU.
+struct Messages {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Messages {
+    fn start(groups: u64) -> Messages {
+        let stop = Arc::new(AtomicBool::new(false));
+        let groups = (0..groups).flat_map(|group| Messages::group(group, &stop));
+        Messages { threads: groups.collect(), stop }
+    }
+
+    /// As many senders as receivers, each of which has messages from all of them.
+    fn group(group: u64, stop: &Arc<AtomicBool>) -> Vec<JoinHandle<()>> {
+        let pairs = (0..10).map(|_| UnixStream::pair().expect("a pair"));
+        let (to, from): (Vec<_>, Vec<_>) = pairs.unzip();
+        let to = Arc::new(to);
+        let receive = |mut from: UnixStream| {
+            std::thread::spawn(move || {
+                let mut message = [0; 100];
+                while from.read(&mut message).is_ok_and(|n| n > 0) {}
+            })
+        };
+        let send = |sender: u64| {
+            let (to, until) = (Arc::clone(&to), Arc::clone(stop));
+            std::thread::spawn(move || {
+                while !until.load(Ordering::Relaxed) {
+                    for mut to in (0..20).flat_map(|_| to.iter()) {
+                        to.write_all(&[0; 100]).expect("the receiver stays");
+                    }
+                    std::thread::sleep(Duration::from_millis(1 + (group + sender) % 5));
+                }
+            })
+        };
+        from.into_iter().map(receive).chain((0..10).map(send)).collect()
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Linux 6.12 to 6.18 moves the instant of its last count (`exec_start`) of a task that goes to sleep when its CPU
+/// finds another task meanwhile.
+#[test]
+fn the_search_for_other_work_is_no_error() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let _messages = Messages::start(3);
+    let (mut seen, mut audited, mut windows) = (Seen::default(), 0, 0);
+    while windows < 80 || (audited < ENOUGH && windows < AT_MOST) {
+        windows += 1;
+        let window = books.window(Duration::from_millis(100));
+        for task in seen.whole(&window) {
+            audited += 1;
+            let run = task.audit.expect("its account is not new").run;
+            assert_eq!(run.error_ns, 0, "{:?} of {task:?}", run);
+        }
+    }
+    println!("{windows} windows: {audited} audited");
+    assert!(audited >= ENOUGH, "something ran: {audited}");
 }
 
 /// A process waits for any of many children, some of which stop and go on all the time. It looks through
