@@ -55,6 +55,10 @@ struct signal_struct {
 	__u64 cstime;
 };
 
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+};
+
 struct rq {
 	__u64 clock;
 	__u64 clock_task;
@@ -62,6 +66,7 @@ struct rq {
 	__u64 nr_switches;
 	__u64 prev_steal_time_rq;
 	int online;
+	struct sched_dl_entity fair_server;
 	struct task_struct *curr, *idle;
 };
 
@@ -90,10 +95,6 @@ struct sched_entity {
 	__u64 nr_migrations;
 	struct sched_entity *parent;
 	struct cfs_rq *cfs_rq;
-};
-
-struct sched_dl_entity {
-	unsigned int dl_throttled : 1;
 };
 
 struct list_head {

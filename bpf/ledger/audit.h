@@ -68,10 +68,13 @@ static __always_inline void note_wait(struct ex_cpu *c, struct ex_slot *s, __u64
 	s->queue_offset = c->clock_offset;
 }
 
-/* It is in its run queue now. */
+/*
+ * It is in its run queue now. A task without that note came onto a CPU by a switch that was not
+ * shown, and the kernel has counted its wait already: the clocks' difference as the wait began stays.
+ */
 static __always_inline void note_queued(struct ex_slot *s, struct task_struct *task)
 {
-	if (counts_waits())
+	if (counts_waits() && task->sched_info.last_queued)
 		s->queue_offset = s->wait_began - task->sched_info.last_queued;
 }
 
@@ -106,13 +109,34 @@ static __always_inline void note_arrival(struct ex_cpu *c, struct ex_slot *s,
 	s->cum.lat_bias += bias;
 }
 
-/* What was not the same since the last look. `ahead`: of the kernel's clock for tasks, at its last count. */
+/* A CPU that looks for other work gives up before (1 ms: twice sched_migration_cost, rounded up). */
+#define EX_SEARCH_BITS 20
+
+/*
+ * All bits if a task leaves its CPU to sleep, where a task that the CPU finds meanwhile moves
+ * exec_start of the one that leaves without charging anything (dl_server_update_idle_time, 6.12 and
+ * later): then it is not when the kernel last counted. After a repair it may be anything else.
+ */
+static __always_inline __u64 if_searching(struct ex_slot *s, struct task_struct *task)
+{
+	if (!bpf_core_field_exists(((struct rq *)0)->fair_server))
+		return 0;
+	return ~if_any(task->on_rq) & ~if_any(s->cum.repairs - s->snap.repairs);
+}
+
+/*
+ * What was not the same since the last look. `ahead`: of the kernel's clock for tasks, at its last
+ * count. Of a task for which `searching` is set, what it lacks by no more than a search is that.
+ */
 static __always_inline void hold_run_time(struct ex_cpu *c, struct ex_slot *s, __u64 sum_exec,
-					  __s64 ahead, __u64 begun)
+					  __s64 ahead, __u64 begun, __u64 searching)
 {
 	__u64 offset = sum_exec - on_cpus(s);
+	__u64 error = (s->exec_offset - offset - (ahead - c->came_ahead)) & begun;
+	__u64 search = error & searching & ~if_any(error >> EX_SEARCH_BITS);
 
-	s->cum.run_error += (s->exec_offset - offset - (ahead - c->came_ahead)) & begun;
+	s->cum.run_error += error - search;
+	s->cum.run_bias += search;
 	s->exec_offset = offset;
 }
 
@@ -139,7 +163,8 @@ static __always_inline void audit_leaving(struct ex_cpu *c, struct ex_slot *s,
 		struct rq *rq = run_queue_of(task);
 		__u64 counted_at = task->se.exec_start;
 
-		hold_run_time(c, s, task->se.sum_exec_runtime, now - counted_at, begun);
+		hold_run_time(c, s, task->se.sum_exec_runtime, now - counted_at, begun,
+			      if_searching(s, task));
 		/* What it looked for other work is charged to nobody. */
 		s->cum.run_bias += (c->clock_offset + rq->clock_task - counted_at - c->came_offset) &
 				   begun;
@@ -164,7 +189,7 @@ static __always_inline void audit_staying(struct ex_cpu *c, struct ex_slot *s,
 		counted_at = READ_ONCE(se->exec_start);
 		if (sum_exec == READ_ONCE(se->sum_exec_runtime) &&
 		    counted_at == READ_ONCE(se->exec_start)) {
-			hold_run_time(c, s, sum_exec, now - counted_at, begun);
+			hold_run_time(c, s, sum_exec, now - counted_at, begun, 0);
 			c->came_ahead = now - counted_at;
 		}
 	}

@@ -8,12 +8,13 @@ use rustc_hash::FxHashSet;
 /// In three steps, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WindowState {
-    /// Residual 0, nothing missed, nothing set right.
+    /// Residual 0, nothing missed, nothing set right, and the audit of run time found nobody off.
     #[default]
     Exact,
     /// Residual 0; what was missed was set right from the kernel's own counts.
     Repaired,
-    /// Something was missed that could not be set right, the residual is not 0, or it was sampled.
+    /// Something was missed that could not be set right, the residual is not 0, the audit of run time
+    /// found a difference that no repair explains, or it was sampled.
     Inexact,
 }
 
@@ -33,7 +34,9 @@ impl WindowState {
         let set_right = window.errors.repaired() > 0
             || window.missed_switches() > Some(0)
             || window.repaired_tasks > Some(0);
-        match (books.close(window) && window.errors.inexact() == 0, set_right) {
+        // Where something was set right a task may be off by that.
+        let is_off = window.audit.run.is_some_and(|run| run.max_ns > 0) && !set_right;
+        match (books.close(window) && window.errors.inexact() == 0 && !is_off, set_right) {
             (true, false) => WindowState::Exact,
             (true, true) => WindowState::Repaired,
             (false, _) => WindowState::Inexact,

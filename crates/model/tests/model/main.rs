@@ -6,3 +6,4 @@ mod histories;
 mod named_sums;
 mod no_leader;
 mod partition;
+mod state;

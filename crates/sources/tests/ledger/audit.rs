@@ -6,8 +6,21 @@ use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter};
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};
+use rustix::process::{kill_process, wait, Pid, Signal, WaitOptions};
+use rustix::time::{clock_gettime, ClockId};
 use std::collections::HashSet;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
 
 fn loads() -> impl Sized {
     (
@@ -119,6 +132,137 @@ fn what_is_lost_shows_in_the_audit_and_whose_it_was() {
     }
     println!("{noticed} of {windows} windows");
     assert!(windows > 0 && noticed == windows, "{noticed} of {windows}");
+}
+
+/// Threads that send bursts of messages to others, as hackbench does: a CPU that has nothing left to run often finds
+/// one that waits at another CPU.
+struct Messages {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Messages {
+    fn start(groups: u64) -> Messages {
+        let stop = Arc::new(AtomicBool::new(false));
+        let groups = (0..groups).flat_map(|group| Messages::group(group, &stop));
+        Messages { threads: groups.collect(), stop }
+    }
+
+    /// As many senders as receivers, each of which has messages from all of them.
+    fn group(group: u64, stop: &Arc<AtomicBool>) -> Vec<JoinHandle<()>> {
+        let pairs = (0..10).map(|_| UnixStream::pair().expect("a pair"));
+        let (to, from): (Vec<_>, Vec<_>) = pairs.unzip();
+        let to = Arc::new(to);
+        let receive = |mut from: UnixStream| {
+            std::thread::spawn(move || {
+                let mut message = [0; 100];
+                while from.read(&mut message).is_ok_and(|n| n > 0) {}
+            })
+        };
+        let send = |sender: u64| {
+            let (to, until) = (Arc::clone(&to), Arc::clone(stop));
+            std::thread::spawn(move || {
+                while !until.load(Ordering::Relaxed) {
+                    for mut to in (0..20).flat_map(|_| to.iter()) {
+                        to.write_all(&[0; 100]).expect("the receiver stays");
+                    }
+                    std::thread::sleep(Duration::from_millis(1 + (group + sender) % 5));
+                }
+            })
+        };
+        from.into_iter().map(receive).chain((0..10).map(send)).collect()
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// Linux 6.12 to 6.18 moves the instant of its last count (`exec_start`) of a task that goes to sleep when its CPU
+/// finds another task meanwhile.
+#[test]
+fn the_search_for_other_work_is_no_error() {
+    let Some(_machine) = crate::machine() else { return };
+    let mut books = Books::open(&Options::default());
+    let _messages = Messages::start(3);
+    let (mut seen, mut audited, mut windows) = (Seen::default(), 0, 0);
+    while windows < 80 || (audited < ENOUGH && windows < AT_MOST) {
+        windows += 1;
+        let window = books.window(Duration::from_millis(100));
+        for task in seen.whole(&window) {
+            audited += 1;
+            let run = task.audit.expect("its account is not new").run;
+            assert_eq!(run.error_ns, 0, "{:?} of {task:?}", run);
+        }
+    }
+    println!("{windows} windows: {audited} audited");
+    assert!(audited >= ENOUGH, "something ran: {audited}");
+}
+
+/// A process waits for any of many children, some of which stop and go on all the time. It looks through
+/// all of them in the state of a sleeper, so that it is often woken while it is on a CPU.
+struct Children {
+    all: Vec<Child>,
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Children {
+    fn start() -> Children {
+        let sleeper = |_| Command::new("sleep").arg("1000").spawn().expect("a sleeper");
+        let all: Vec<Child> = (0..200).map(sleeper).collect();
+        let stop = Arc::new(AtomicBool::new(false));
+        let (until, some) = (Arc::clone(&stop), all.iter().rev().take(8).map(Pid::from_child));
+        let some: Vec<Pid> = some.collect();
+        let signals = std::thread::spawn(move || {
+            for &child in some.iter().cycle().take_while(|_| !until.load(Ordering::Relaxed)) {
+                let _ = kill_process(child, Signal::STOP);
+                let _ = kill_process(child, Signal::CONT);
+            }
+        });
+        let told = WaitOptions::UNTRACED | WaitOptions::CONTINUED;
+        // Until none is left.
+        let waits = std::thread::spawn(move || while wait(told).is_ok() {});
+        Children { all, stop, threads: vec![signals, waits] }
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.all.iter_mut().for_each(|child| drop(child.kill()));
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+/// A task may come onto a CPU unseen and be woken there, when the kernel's note of when it was queued
+/// is gone.
+#[test]
+fn no_wait_is_off_by_more_than_the_time_since_its_task_was_first_seen() {
+    let Some(_machine) = crate::machine() else { return };
+    let loss = Loss { event: LostEvent::Switch, one_in: 10, in_a_row: 1 };
+    let opened_ns = now_ns();
+    let mut books = Books::open(&Options { lose: Some(loss), ..Options::default() });
+    let _children = Children::start();
+    let (mut audited, mut worst_ns) = (0, 0);
+    for _ in 0..20 {
+        let window = books.window(Duration::from_millis(100));
+        for task in &window.tasks {
+            // Who is found is first seen when the ledger is opened.
+            let known_ns = window.t1_ns - opened_ns;
+            let lat = task.sample.audit.lat;
+            for off_ns in [lat.error_ns, lat.bias_ns].map(i64::unsigned_abs) {
+                audited += 1;
+                worst_ns = worst_ns.max(off_ns);
+                assert!(off_ns <= known_ns, "{off_ns} of {known_ns} ns: {:?}", task.sample);
+            }
+        }
+    }
+    println!("{audited} figures, the largest {worst_ns} ns");
+    assert!(audited > 100);
 }
 
 /// How many windows of the test below, and how long each, ms: more of them by these variables.

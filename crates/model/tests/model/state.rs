@@ -1,0 +1,30 @@
+//! How far a window can be relied on.
+
+use exactop_model::audit::Held;
+use exactop_model::exactness::WindowState;
+use exactop_model::{SourceKind, Window};
+
+/// The state of a window of which this is true.
+fn state(change: impl Fn(&mut Window)) -> WindowState {
+    let (mut window, _) = exactop_testkit::window(SourceKind::Ledger, 1, None);
+    change(&mut window);
+    window.state()
+}
+
+fn off(window: &mut Window) {
+    window.audit.run = Some(Held { max_ns: 1, sum_ns: 1, ..Held::default() });
+}
+
+#[test]
+fn a_window_whose_audit_finds_run_time_off_is_not_exact() {
+    assert_eq!(state(|_| ()), WindowState::Exact);
+    assert_eq!(state(off), WindowState::Inexact);
+    let repaired = state(|window| {
+        off(window);
+        window.repaired_tasks = Some(1);
+    });
+    assert_eq!(repaired, WindowState::Repaired, "the repair explains it");
+    let of_waits = Held { max_ns: 9_000, sum_ns: 9_000, ..Held::default() };
+    assert_eq!(state(|window| window.audit.lat = Some(of_waits)), WindowState::Exact);
+    assert_eq!(state(|window| window.audit.run = None), WindowState::Exact, "no such count");
+}
