@@ -5,3 +5,4 @@ mod fuzz;
 mod histories;
 mod named_sums;
 mod no_leader;
+mod process_names;
