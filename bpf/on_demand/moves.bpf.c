@@ -186,7 +186,7 @@ static __always_inline struct ex_migration *count_move(struct ex_migration_key *
 {
 	struct ex_migration *move, fresh = {};
 
-	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
+	note_names(&fresh.names, task);
 	move = FIND_OR_ADD(moves, key, &fresh);
 	if (move)
 		move->moves++;

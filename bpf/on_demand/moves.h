@@ -41,7 +41,7 @@ struct ex_migration {
 	__u64 after_ns;  /* waited until then */
 	__u64 paid;      /* of those that ran: before anything else came onto the CPU it had left */
 	__u64 unpaid;    /* after the CPU it had left had nothing to do */
-	char comm[16];
+	struct names names;
 };
 
 #endif

@@ -33,6 +33,20 @@ struct {
 	__type(value, __u32);
 } chosen SEC(".maps");
 
+/* What a thread is called, and its process: that has the name of its main thread. */
+struct names {
+	char thread[16];
+	char process[16];
+};
+
+static __always_inline void note_names(struct names *names, struct task_struct *task)
+{
+	struct task_struct *leader = task->group_leader;
+
+	bpf_probe_read_kernel_str(names->thread, sizeof(names->thread), task->comm);
+	bpf_probe_read_kernel_str(names->process, sizeof(names->process), leader->comm);
+}
+
 /* What is kept of each task. */
 #define OF_EACH_TASK(name, of_one)                                                                 \
 	struct {                                                                                   \
@@ -47,7 +61,7 @@ struct {
 	({                                                                                         \
 		(told)->tgid = (task)->tgid;                                                       \
 		(told)->tid = (task)->pid;                                                         \
-		bpf_probe_read_kernel_str((told)->comm, sizeof((told)->comm), (task)->comm);       \
+		note_names(&(told)->names, task);                                                  \
 		bpf_seq_write((ctx)->meta->seq, told, sizeof(*(told)));                            \
 	})
 

@@ -69,10 +69,8 @@ static __always_inline void count_failure(struct task_struct *task, int nr, __u3
 
 static __always_inline void name(struct ex_syscall_sum *sum, struct task_struct *task)
 {
-	struct task_struct *named = by == EX_BY_PROCESS ? task->group_leader : task;
-
 	if (by != EX_BY_CALL)
-		bpf_probe_read_kernel_str(sum->comm, sizeof(sum->comm), named->comm);
+		note_names(&sum->names, task);
 }
 
 /* `error`: what it returned, 0: none. */
@@ -91,7 +89,7 @@ static __always_inline void count(struct task_struct *task, int nr, __u32 error,
 	if (!since)
 		sum->untimed++;
 	sum->total_ns += ns;
-	if (note_greatest(&sum->longest, ns) || !sum->comm[0])
+	if (note_greatest(&sum->longest, ns) || !sum->names.thread[0])
 		name(sum, task);
 }
 
@@ -183,7 +181,7 @@ int BPF_PROG(on_dispatch, bool preempt, struct task_struct *prev, struct task_st
 	if (!next->pid || !is_chosen(next))
 		return 0;
 	sum = sum_of(next, EX_NR_DISPATCH);
-	if (sum && (note_greatest(&sum->longest, 0) || !sum->comm[0]))
+	if (sum && (note_greatest(&sum->longest, 0) || !sum->names.thread[0]))
 		name(sum, next);
 	if (sum)
 		sum->calls++;

@@ -28,7 +28,7 @@ struct ex_syscall_sum {
 	__u64 errors;
 	__u64 total_ns;
 	struct greatest longest;
-	char comm[16];
+	struct names names;
 };
 
 /* Calls that returned the same error. */
@@ -49,7 +49,7 @@ struct ex_open_syscall {
 	__u32 tid;
 	__s32 nr;
 	__u32 pad;
-	char comm[16];
+	struct names names;
 };
 
 #endif

@@ -45,34 +45,35 @@ static __always_inline void count_sleep(struct thread *t, struct task_struct *ta
 		.tgid = task->tgid, .tid = task->pid, .nr = t->nr, .kind = t->kind};
 	struct ex_sleep *sleep, fresh = {};
 
-	bpf_probe_read_kernel_str(fresh.comm, sizeof(fresh.comm), task->comm);
 	sleep = FIND_OR_LOSE(sleeps, &key, &fresh);
 	if (!sleep)
 		return;
 	sleep->count++;
 	sleep->ns += ns;
-	note_greatest(&sleep->longest, ns);
+	if (note_greatest(&sleep->longest, ns) || !sleep->names.thread[0])
+		note_names(&sleep->names, task);
 }
 
 /* Someone else's part in what a thread waits for; `count` or `ns`. */
 static __always_inline void blame(struct task_struct *task, enum ex_part part, __u32 tgid, __u32 tid,
-				  const char *comm, __u64 amount)
+				  const struct names *names, __u64 amount)
 {
 	struct ex_other_key key = {
 		.tgid = task->tgid, .tid = task->pid, .other_tgid = tgid, .other_tid = tid, .part = part};
 	struct ex_other *other, fresh = {};
 
-	if (comm)
-		__builtin_memcpy(fresh.comm, comm, sizeof(fresh.comm));
 	other = find_or_add(&others, &key, &fresh);
 	if (!other) {
 		key.other_tid = 0;
 		other = find_or_add(&others_more, &key, &fresh);
 	}
-	if (other)
-		__sync_fetch_and_add(&other->amount, amount);
-	else
+	if (!other) {
 		count_lost();
+		return;
+	}
+	__sync_fetch_and_add(&other->amount, amount);
+	if (names)
+		other->names = *names;
 }
 
 static __always_inline void count_queue(struct thread *t, struct task_struct *task, __u64 now,
@@ -97,7 +98,7 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 		queue->count++;
 		queue->ns += ns;
 		if (note_greatest(&queue->longest, ns))
-			bpf_probe_read_kernel_str(queue->comm, sizeof(queue->comm), task->comm);
+			note_names(&queue->names, task);
 	}
 	for (int i = 0; i < EX_STINTS && until > from; i++) {
 		struct stint *stint;
@@ -109,7 +110,7 @@ static __always_inline void count_queue(struct thread *t, struct task_struct *ta
 		if (stint->since >= until)
 			continue;
 		start = stint->since > from ? stint->since : from;
-		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, stint->comm, until - start);
+		blame(task, EX_RAN_INSTEAD, stint->tgid, 0, &stint->names, until - start);
 		until = start;
 	}
 }
@@ -154,7 +155,7 @@ static __always_inline void remember_stint(struct past *past, struct task_struct
 	stint->since = now;
 	stint->tgid = next->tgid;
 	stint->pad = 0;
-	bpf_probe_read_kernel_str(stint->comm, sizeof(stint->comm), next->comm);
+	note_names(&stint->names, next);
 	past->n++;
 }
 
@@ -232,7 +233,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	char comm[16] = {};
+	struct names names = {};
 
 	if (p == task || !is_chosen(p))
 		return 0;
@@ -240,8 +241,8 @@ int BPF_PROG(on_waking, struct task_struct *p)
 		blame(p, EX_WOKEN_BY, 0, 0, NULL, 1);
 		return 0;
 	}
-	bpf_get_current_comm(comm, sizeof(comm));
-	blame(p, EX_WOKEN_BY, task->tgid, task->pid, comm, 1);
+	note_names(&names, task);
+	blame(p, EX_WOKEN_BY, task->tgid, task->pid, &names, 1);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ struct ex_sleep {
 	__u64 count;
 	__u64 ns;
 	struct greatest longest;
-	char comm[16];
+	struct names names;
 };
 
 struct ex_queue_key {
@@ -63,7 +63,7 @@ struct ex_queue {
 	__u64 count;
 	__u64 ns;
 	struct greatest longest;
-	char comm[16];
+	struct names names;
 	__u32 buckets[EX_BUCKETS];
 };
 
@@ -86,7 +86,7 @@ struct ex_other_key {
 
 struct ex_other {
 	__u64 amount; /* ns or times */
-	char comm[16];
+	struct names names;
 };
 
 struct ex_open_wait {
@@ -96,7 +96,7 @@ struct ex_open_wait {
 	__u32 tid;
 	__s32 nr;
 	enum ex_wait_kind kind;
-	char comm[16];
+	struct names names;
 };
 
 /* Who had a CPU lately: enough to tell for most waits. */
@@ -106,7 +106,7 @@ struct stint {
 	__u64 since;
 	__u32 tgid;
 	__u32 pad;
-	char comm[16];
+	struct names names;
 };
 
 struct past {

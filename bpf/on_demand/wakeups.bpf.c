@@ -148,9 +148,9 @@ static __always_inline struct ex_edge *edge_of(struct waker *by, struct task_str
 
 	if (edge)
 		return edge;
-	bpf_probe_read_kernel_str(none.wakee, sizeof(none.wakee), wakee->comm);
+	note_names(&none.wakee, wakee);
 	if (by->tid && bpf_get_current_task_btf()->pid == by->tid)
-		bpf_get_current_comm(none.waker, sizeof(none.waker));
+		note_names(&none.waker, bpf_get_current_task_btf());
 	edge = find_or_add(&edges, &key, &none);
 	if (edge)
 		return edge;
@@ -168,7 +168,7 @@ static __always_inline struct ex_fan *fan_of(struct waker *by, bool make)
 		fan = bpf_map_lookup_elem(&fans_more, &key);
 	if (fan || !make)
 		return fan;
-	bpf_get_current_comm(none.comm, sizeof(none.comm));
+	note_names(&none.names, bpf_get_current_task_btf());
 	return FIND_OR_ADD(fans, &key, &none);
 }
 
@@ -214,7 +214,7 @@ static __always_inline void count_fan(struct thread *me, struct waker *by)
 	me->woken++;
 	fan->wakeups++;
 	if (note_greatest(&fan->most, me->woken))
-		bpf_get_current_comm(fan->comm, sizeof(fan->comm));
+		note_names(&fan->names, bpf_get_current_task_btf());
 }
 
 /* sched_waking and not sched_wakeup: only the former is always in the waker's context. */

@@ -18,8 +18,8 @@ struct ex_edge {
 	__u64 chains;	   /* that began with this waker and are over */
 	__u64 unproductive; /* of these */
 	__u64 unproductive_ns;
-	char waker[16];
-	char wakee[16];
+	struct names waker;
+	struct names wakee;
 };
 
 /* What one thread's calls of one kind wake; those of a futex by which. */
@@ -40,7 +40,7 @@ struct ex_fan {
 	struct greatest most; /* woken by one call; not a time */
 	__s32 home_nr;	      /* where the last unproductive one went back to */
 	__u32 pad;
-	char comm[16];
+	struct names names;
 };
 
 #endif

@@ -210,7 +210,7 @@ impl Finding {
 /// All findings of a window, what was missed before all others, of those the worst first; `book` is the one that yielded it, not advanced since. A
 /// machine's whole life is no window.
 pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
-    if window.t0_ns == 0 {
+    if window.is_since_boot() {
         return Vec::new();
     }
     let books = Books::of(window);

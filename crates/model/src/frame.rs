@@ -102,6 +102,17 @@ impl Frame {
         self.t1_ns - self.t0_ns
     }
 
+    /// Whether it tells of the machine's whole life: of no window that was measured.
+    pub fn is_since_boot(&self) -> bool {
+        self.t0_ns == 0
+    }
+
+    /// What is missing for the books to come out, ns. `None` since boot: the ticks of a whole life and
+    /// the clock differ for reasons that are no errors (suspend, CPUs that came later).
+    pub fn residual_ns(&self) -> Option<i64> {
+        (!self.is_since_boot()).then_some(self.books.residual_ns)
+    }
+
     /// The window's end on the clock of start times (CLOCK_BOOTTIME), ns.
     pub fn boottime_ns(&self) -> Option<u64> {
         self.system.uptime_s.map(|seconds| (seconds * 1e9) as u64)

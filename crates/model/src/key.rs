@@ -100,15 +100,33 @@ pub struct Who {
     pub tid: Option<u32>,
     /// Command name, of the thread if it is one.
     pub comm: Comm,
+    /// The process's name, which is its main thread's; empty where it is not told (by a daemon or in a
+    /// recording of an earlier version).
+    #[serde(default)]
+    pub process: Comm,
 }
 
 impl Who {
     /// An interrupt: it runs in the context of whoever it hit, and means nobody.
-    pub const INTERRUPT: Who = Who { tgid: 0, tid: None, comm: Comm(*b"interrupt\0\0\0\0\0\0\0") };
+    pub const INTERRUPT: Who = Who::named(Comm(*b"interrupt\0\0\0\0\0\0\0"));
+    /// Nobody: no task was there to run.
+    pub const IDLE: Who = Who::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
 
-    /// The whole process.
+    /// A part of the kernel's.
+    const fn named(name: Comm) -> Who {
+        Who { tgid: 0, tid: None, comm: name, process: name }
+    }
+
+    /// A thread with its own name and its process's.
+    pub const fn thread(tgid: u32, tid: u32, comm: Comm, process: Comm) -> Who {
+        Who { tgid, tid: Some(tid), comm, process }
+    }
+
+    /// The whole process, by its own name.
     pub fn process(self) -> Who {
-        Who { tid: None, ..self }
+        let told = !self.process.bytes().is_empty();
+        let comm = if told { self.process } else { self.comm };
+        Who { tid: None, comm, ..self }
     }
 }
 

@@ -92,6 +92,11 @@ impl Window {
         self.t1_ns - self.t0_ns
     }
 
+    /// Whether it began with the machine: no window that was measured does.
+    pub fn is_since_boot(&self) -> bool {
+        self.t0_ns == 0
+    }
+
     /// Switches that the kernel counted and did not show; `None` without that witness.
     pub fn missed_switches(&self) -> Option<u64> {
         self.cpus.iter().map(|c| c.time.missed_switches).sum()

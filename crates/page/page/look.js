@@ -11,6 +11,18 @@ const largest = (parts, amount, told, most = 3) => {
   return words.join(', ');
 };
 
+// Parts with their names. Where several processes have one name, as the short-lived ones of a shell do, they are one
+// part with their number.
+const byName = (parts, amount) => {
+  const pids = new Map(), sums = new Map();
+  for (const of of parts) if (of.pid) pids.set(of.comm, (pids.get(of.comm) ?? new Set()).add(of.pid));
+  for (const of of parts) {
+    const n = of.pid ? pids.get(of.comm).size : 1, name = n > 1 ? `${of.comm} × ${count(n)}` : whoOf(of);
+    sums.set(name, (sums.get(name) ?? 0) + of[amount]);
+  }
+  return [...sums].map(([name, amount]) => ({ name, amount }));
+};
+
 const waitCells = (row, ns) => {
   const own = ns * Math.max(1, row.threads);
   const sleeps = largest(row.sleeps.filter(sleep => sleep.ns > 0), sleep => sleep.ns,
@@ -18,8 +30,8 @@ const waitCells = (row, ns) => {
   const queue = of => of.count ? `${percent(of.ns / own, 2)} %, ${count(of.count)} times, p99 ${duration(of.p99_ns)}, longest ${duration(of.max_ns)}` : '';
   const ran = row.ran_instead.reduce((sum, of) => sum + of.ns, 0), woken = row.woken_by.reduce((sum, of) => sum + of.wakes, 0);
   return [sleeps, queue(row.after_wakeup), queue(row.after_preemption),
-    largest(row.ran_instead, of => of.ns, of => `${whoOf(of)} ${percent(of.ns / ran, 0)} %`),
-    largest(row.woken_by, of => of.wakes, of => `${whoOf(of)} ${percent(of.wakes / woken, 0)} % (${count(of.wakes)})`)];
+    largest(byName(row.ran_instead, 'ns'), of => of.amount, of => `${of.name} ${percent(of.amount / ran, 0)} %`),
+    largest(byName(row.woken_by, 'wakes'), of => of.amount, of => `${of.name} ${percent(of.amount / woken, 0)} % (${count(of.amount)})`)];
 };
 
 // All threads of a window as one.

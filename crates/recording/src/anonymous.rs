@@ -181,8 +181,12 @@ impl Masks {
 
     /// The kernel itself has no name to hide.
     fn who(&mut self, who: Who) -> Who {
-        let Who { tgid, tid, comm } = who;
-        Who { tgid, tid, comm: if tgid == 0 { comm } else { self.comm(comm) } }
+        let told = !who.process.bytes().is_empty();
+        let process = if told { self.comm(who.process) } else { who.process };
+        match who.tgid {
+            0 => who,
+            _ => Who { comm: self.comm(who.comm), process, ..who },
+        }
     }
 
     fn others(&mut self, others: Vec<Other>) -> Vec<Other> {

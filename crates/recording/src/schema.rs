@@ -228,7 +228,7 @@ fn wait() -> Columns {
         .flat_map(|after| ["count", "ns", "max_ns"].map(|what| format!("{after}_{what}")))
         .map(|name| (name, Type::Uint));
     of(Type::Uint, "tgid tid")
-        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Text, "comm process"))
         .chain(of(Type::Uint, "queued"))
         .chain(queued)
         .collect()
@@ -254,7 +254,7 @@ fn wait_other() -> Columns {
     of(Type::Uint, "wait")
         .chain(of(Type::Bool, "ran_instead"))
         .chain(of(Type::Uint, "tgid tid"))
-        .chain(of(Type::Text, "comm"))
+        .chain(of(Type::Text, "comm process"))
         .chain(of(Type::Uint, "amount"))
         .collect()
 }

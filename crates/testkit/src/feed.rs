@@ -20,11 +20,12 @@ pub fn window(source: SourceKind, beat: u64, watch: Option<u32>) -> (Window, Boo
 pub fn arranged(ask: &Ask, beat: u64) -> Frame {
     let (window, book) = window(SourceKind::Ledger, beat, ask.watch);
     let mut frame = Frame::new(&window, &book, &ask.options);
-    frame.waits = ask.watch.map(|pid| Ok(waits(pid)));
+    let span = (frame.t0_ns, frame.t1_ns);
+    frame.waits = ask.watch.map(|pid| Ok(waits(pid, span)));
     let watched = |need| ask.watch.filter(|_| ask.needs.has(need));
-    frame.calls = watched(Needs::SYSCALLS).map(|_| Ok(calls()));
-    frame.moves = watched(Needs::MOVES).map(|pid| Ok(moves(pid)));
-    frame.groups = ask.groups.then(|| Ok(groups()));
+    frame.calls = watched(Needs::SYSCALLS).map(|_| Ok(calls(span)));
+    frame.moves = watched(Needs::MOVES).map(|pid| Ok(moves(pid, span)));
+    frame.groups = ask.groups.then(|| Ok(groups(span)));
     frame
 }
 

@@ -1,7 +1,6 @@
 //! What is read only while somebody looks: control groups, and what a watched process waits
 //! for, calls and is moved by.
 
-use crate::machine::{T0, WINDOW};
 use exactop_model::cgroups::{self, GroupSample, GroupUse, Groups};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
@@ -18,7 +17,7 @@ const GROUPS: [(&str, u64, u64); 4] = [
     ("/system.slice/batch.service", 800, 2900),
 ];
 
-pub(crate) fn groups() -> Groups {
+pub(crate) fn groups((t0_ns, t1_ns): (u64, u64)) -> Groups {
     let sample = |(id, &(name, ms, throttled)): (usize, &(&str, u64, u64))| {
         let below: u64 = GROUPS.iter().filter(|g| g.0.starts_with(name)).map(|g| g.1).sum();
         let all = Some(below * 1_000_000);
@@ -46,11 +45,11 @@ pub(crate) fn groups() -> Groups {
     };
     let (samples, uses): (Vec<_>, _) = GROUPS.iter().enumerate().map(sample).unzip();
     let rows = cgroups::rows(&[], &samples, Some(&uses));
-    Groups { t0_ns: T0, t1_ns: T0 + WINDOW, cpus: Some(2), no_ledger: None, rows }
+    Groups { t0_ns, t1_ns, cpus: Some(2), no_ledger: None, rows }
 }
 
-pub(crate) fn waits(tgid: u32) -> WaitWindow {
-    let who = Who { tgid, tid: Some(tgid), comm: Comm::new(b"worker") };
+pub(crate) fn waits(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> WaitWindow {
+    let who = Who::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
     let sleep = |kind, name: &str, ns| Sleep {
         kind,
         nr: SyscallNr::named(name).expect("a system call"),
@@ -61,7 +60,7 @@ pub(crate) fn waits(tgid: u32) -> WaitWindow {
     let mut woken =
         Latency { count: 34, ns: 2_400_000, max_ns: Some(1_200_000), ..Latency::default() };
     (woken.buckets[54], woken.buckets[72]) = (33, 1);
-    let hog = Who { tgid: 22_417, tid: None, comm: Comm::new(b"sh") };
+    let hog = Who::thread(22_417, 22_417, Comm::new(b"sh"), Comm::new(b"sh")).process();
     let row = WaitRow {
         sleeps: vec![
             sleep(WaitKind::Sleep, "accept4", 1_598_000_000),
@@ -72,11 +71,11 @@ pub(crate) fn waits(tgid: u32) -> WaitWindow {
         woken_by: vec![Other { who, amount: 99 }, Other { who: Who::INTERRUPT, amount: 1 }],
         ..WaitRow::new(who)
     };
-    WaitWindow { t0_ns: T0, t1_ns: T0 + WINDOW, rows: vec![row], losses: Losses::default() }
+    WaitWindow { t0_ns, t1_ns, rows: vec![row], losses: Losses::default() }
 }
 
 /// Calls of every kind: quick ones, failed ones, one that has not returned.
-pub(crate) fn calls() -> SyscallWindow {
+pub(crate) fn calls((t0_ns, t1_ns): (u64, u64)) -> SyscallWindow {
     let nr = |name: &str| SyscallNr::named(name).expect("a system call");
     let row = |name: &str, calls: u64, total_ns: u64, max_ns: u64| SyscallRow {
         calls,
@@ -97,13 +96,13 @@ pub(crate) fn calls() -> SyscallWindow {
         failed("openat", 2, 2),
         failed("openat", 13, 1),
     ];
-    let (t0_ns, t1_ns, by) = (T0, T0 + WINDOW, SyscallsBy::Call);
+    let by = SyscallsBy::Call;
     let losses = Losses::default();
     SyscallWindow { t0_ns, t1_ns, by, rows, failures, dispatches: Vec::new(), losses }
 }
 
-pub(crate) fn moves(tgid: u32) -> MoveWindow {
-    let who = Who { tgid, tid: Some(tgid), comm: Comm::new(b"worker") };
+pub(crate) fn moves(tgid: u32, (t0_ns, t1_ns): (u64, u64)) -> MoveWindow {
+    let who = Who::thread(tgid, tgid, Comm::new(b"worker"), Comm::new(b"worker"));
     let sums = MoveSums { moves: 4, queued: 4, ran: 4, ..MoveSums::default() };
     let periodic =
         MoveSums { before_ns: 52_000_000, after_ns: 37_600_000, paid: 1, unpaid: 2, ..sums };
@@ -111,6 +110,5 @@ pub(crate) fn moves(tgid: u32) -> MoveWindow {
     let row = |cause, sums| MoveRow { who, from: 0, to: 1, cause, sums };
     let rows = vec![row(Cause::Periodic, periodic), row(Cause::Wakeup, woken)];
     let (unknown, losses) = (Vec::new(), Losses::default());
-    let (t0_ns, t1_ns) = (T0, T0 + WINDOW);
     MoveWindow { t0_ns, t1_ns, rows, unknown, missed: 0, losses, whole: true }
 }

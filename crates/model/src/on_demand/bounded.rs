@@ -97,7 +97,7 @@ mod tests {
     /// Thread 1 slept for 1 ns, thread 2 for 2, and so on.
     fn waits(threads: u32) -> Looked {
         let row = |tid: u32| {
-            let mut row = WaitRow::new(Who { tgid: 1, tid: Some(tid), comm: Comm::new(b"x") });
+            let mut row = WaitRow::new(Who::thread(1, tid, Comm::new(b"x"), Comm::new(b"x")));
             let ns = u64::from(tid);
             let nr = SyscallNr(0);
             row.add_sleep(Sleep { kind: WaitKind::Sleep, nr, count: 1, ns, max_ns: None });

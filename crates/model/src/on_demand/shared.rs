@@ -114,8 +114,6 @@ fn calls(
         let Some(who) = theirs(&row.who) else { continue };
         rows.push(SyscallRow { who: whose(who), ..*row });
     }
-    // A process is called as its first thread is.
-    rows.sort_by_key(|row| row.who.map(|who| (who.tgid, who.tid)));
     let mut sums = Sums::default();
     rows.into_iter().for_each(|row| sums.add(key_of_call(&row), row, |sum, row| sum.add(row)));
     let mut failures = Sums::default();
@@ -276,7 +274,7 @@ mod tests {
     use crate::Comm;
 
     fn who(tgid: u32, tid: u32) -> Who {
-        Who { tgid, tid: Some(tid), comm: Comm::new(b"x") }
+        Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"))
     }
 
     fn losses(lost: u64) -> Losses {

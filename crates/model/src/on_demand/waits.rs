@@ -279,7 +279,7 @@ impl WaitWindow {
         WaitWindow { t1_ns, ..self }
     }
 
-    /// One row a process. Its name is that of its first thread that has one.
+    /// One row a process.
     pub fn by_process(&self) -> Vec<WaitRow> {
         let mut sums: std::collections::BTreeMap<u32, WaitRow> = Default::default();
         let mut rows: Vec<&WaitRow> = self.rows.iter().collect();
@@ -289,7 +289,7 @@ impl WaitWindow {
             let sum = sum.or_insert_with(|| WaitRow::new(row.who.process()));
             // Of who waited in the whole window without an event the name may not be known.
             if sum.who.comm.bytes().is_empty() {
-                sum.who.comm = row.who.comm;
+                sum.who = row.who.process();
             }
             sum.add(row);
         }
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn threads_are_summed_to_their_process() {
-        let who = |tid| Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"t") };
+        let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let sleep = |nr, ns| Sleep {
             kind: WaitKind::Sleep,
             nr: SyscallNr(nr),
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn windows_are_joined_to_sums_and_to_what_is_open_at_the_end() {
-        let who = |tid| Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"t") };
+        let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let losses = |lost| Losses {
             lost,
             skipped: Some(2),

@@ -145,7 +145,7 @@ mod tests {
 
     fn fan(calls: u64, wakeups: u64, chains: u64, unproductive: u64) -> Fan {
         Fan {
-            waker: Who { tgid: 7, tid: Some(8), comm: Comm::new(b"tserver") },
+            waker: Who::thread(7, 8, Comm::new(b"tserver"), Comm::new(b"tserver")),
             nr: SyscallNr(202),
             futex: Some(0x7000),
             calls,
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn threads_are_summed_to_processes() {
-        let who = |tgid, tid| Who { tgid, tid: Some(tid), comm: Comm::new(b"x") };
+        let who = |tgid, tid| Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
         let edge = |waker, wakee, wakeups| Edge {
             waker,
             wakee,

@@ -1,5 +1,6 @@
 //! What was set right, and what the audit found, in words.
 
+use super::books::SINCE_BOOT;
 use super::units::{duration, thousands};
 use crate::audit::{Audit, Held, Worst};
 use crate::exactness::{Repairs, WindowState};
@@ -24,8 +25,11 @@ pub fn repaired(repairs: &Repairs) -> String {
 }
 
 /// How far a frame can be relied on, in a word; of repairs only how many tasks they were of. The rest is
-/// in [`state`] and [`events`].
+/// in [`state`] and [`events`]. Of what no window was measured, no such thing is said.
 pub fn grade(frame: &Frame) -> String {
+    if frame.is_since_boot() {
+        return SINCE_BOOT.into();
+    }
     let word = match (frame.exact, frame.state, frame.repaired.tasks) {
         (false, ..) => WindowState::Inexact.name().into(),
         (true, WindowState::Repaired, Some(tasks)) if tasks > 0 => {

@@ -42,11 +42,12 @@ impl Account {
     }
 }
 
-/// The books in hundredths of a per cent. The known parts add up to `total` exactly.
+/// The books in hundredths of a per cent. The known parts add up to `total` exactly, where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BooksText {
-    /// All CPUs: 100.00 a CPU, or 100.00 for the machine.
-    pub total: i64,
+    /// All CPUs: 100.00 a CPU, or 100.00 for the machine. `None` since boot: the kernel's ticks of a
+    /// whole life are no balance against the clock.
+    pub total: Option<i64>,
     /// The accounts in order; `None` where the source cannot tell it apart from the others.
     pub parts: Vec<(Account, Option<i64>)>,
 }
@@ -61,17 +62,21 @@ impl BooksText {
         if whole_ns == 0 || books.total_ns == 0 {
             return None;
         }
-        let total = i128::from(books.total_ns) * 10_000 / i128::from(whole_ns);
+        let share = |ns: i128| (ns * 10_000 / i128::from(whole_ns)) as i64;
         let parts = accounts(books, frame);
         let known: Vec<i128> = parts.iter().filter_map(|(_, ns)| *ns).collect();
-        let mut shown = round_to_sum(&known, total as i64).into_iter();
+        let total = (!frame.is_since_boot()).then(|| share(books.total_ns.into()));
+        let sum = total.unwrap_or_else(|| share(known.iter().sum()));
+        let mut shown = round_to_sum(&known, sum).into_iter();
         let parts = parts.iter().map(|&(a, ns)| (a, ns.and_then(|_| shown.next()))).collect();
-        Some(BooksText { total: total as i64, parts })
+        Some(BooksText { total, parts })
     }
 
-    /// `CPU 200.00 % = tasks 131.20 + exited 67.10 + irq - + steal 1.21 + idle 0.49`.
+    /// `CPU 200.00 % = tasks 131.20 + exited 67.10 + irq - + steal 1.21 + idle 0.49`; without a total
+    /// `CPU since boot = tasks 131.20 + …`.
     pub fn line(&self) -> String {
-        let mut line = format!("CPU {} % =", hundredths(self.total));
+        let total = self.total.map_or(SINCE_BOOT.into(), |n| format!("{} %", hundredths(n)));
+        let mut line = format!("CPU {total} =");
         for (i, (account, part)) in self.parts.iter().enumerate() {
             let sign = if i == 0 { "" } else { " +" };
             let figure = part.map_or("-".into(), hundredths);
@@ -80,6 +85,9 @@ impl BooksText {
         line
     }
 }
+
+/// What figures of the machine's whole life are called.
+pub const SINCE_BOOT: &str = "since boot";
 
 /// Accounts that are nothing in most windows show only when they are something.
 fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
@@ -95,7 +103,8 @@ fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
         (Account::Steal, Some(books.steal_ns.map(i128::from))),
         (Account::Idle, Some(Some(books.idle_ns.into()))),
         (Account::Offline, something(books.offline_ns.into())),
-        (Account::Residual, something(books.residual_ns.into())),
+        // Only of a window that was measured is the rest something that is missing.
+        (Account::Residual, something(frame.residual_ns().unwrap_or(0).into())),
     ]
     .into_iter()
     .filter_map(|(account, shown)| Some((account, shown?)))

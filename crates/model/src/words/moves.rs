@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn causes_are_told_with_what_they_cost_and_births_are_none() {
-        let who = Who { tgid: 5, tid: Some(5), comm: Comm::new(b"loop") };
+        let who = Who::thread(5, 5, Comm::new(b"loop"), Comm::new(b"loop"));
         let row = |cause, sums| MoveRow { who, from: 0, to: 1, cause, sums };
         let periodic = MoveSums {
             moves: 4,

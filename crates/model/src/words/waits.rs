@@ -1,7 +1,9 @@
 //! Waits in words, the same in every view.
 
+use crate::key::Comm;
 use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
-use crate::words::units::duration;
+use crate::words::units::{duration, thousands};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
 const PARTS: usize = 3;
@@ -73,18 +75,50 @@ pub fn queue(latency: &Latency, seconds: f64) -> String {
     )
 }
 
-/// The largest parts with their shares of all; `None` if there are none.
+/// The largest parts with their shares of all, processes of one name summed: `make/12 60 % (90), sh × 312 40 %
+/// (60)`. `None` if there are none.
 pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
     let total: u64 = parts.iter().map(|p| p.amount).sum();
     if total == 0 {
         return None;
     }
-    let texts = parts.iter().take(PARTS).map(|p| {
-        let amount = if by_time { duration(p.amount) } else { p.amount.to_string() };
-        format!("{} {:.0} % ({amount})", p.who, 100.0 * p.amount as f64 / total as f64)
+    let parts = by_name(parts);
+    let texts = parts.iter().take(PARTS).map(|(who, amount)| {
+        let told = if by_time { duration(*amount) } else { amount.to_string() };
+        format!("{who} {:.0} % ({told})", 100.0 * *amount as f64 / total as f64)
     });
     let more = if parts.len() > PARTS { ", ..." } else { "" };
     Some(texts.collect::<Vec<_>>().join(", ") + more)
+}
+
+/// Parts with what they are called, the largest first. Where several processes have one name, as the
+/// short-lived ones of a shell do, they are one part with their number; the threads of any other are told apart.
+fn by_name(parts: &[Other]) -> Vec<(String, u64)> {
+    let name = |part: &Other| Some(part.who.process().comm).filter(|_| part.who.tgid != 0);
+    let mut processes: FxHashMap<Comm, FxHashSet<u32>> = FxHashMap::default();
+    for part in parts {
+        if let Some(name) = name(part) {
+            processes.entry(name).or_default().insert(part.who.tgid);
+        }
+    }
+    let mut places: FxHashMap<Comm, usize> = FxHashMap::default();
+    let mut sums: Vec<(String, u64)> = Vec::new();
+    for part in parts {
+        let many = name(part).map(|name| (name, processes.get(&name).map_or(0, FxHashSet::len)));
+        let Some((name, n)) = many.filter(|&(_, n)| n > 1) else {
+            sums.push((part.who.to_string(), part.amount));
+            continue;
+        };
+        match places.get(&name) {
+            Some(&at) => sums[at].1 += part.amount,
+            None => {
+                places.insert(name, sums.len());
+                sums.push((format!("{name} × {}", thousands(n as u64)), part.amount));
+            }
+        }
+    }
+    sums.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
+    sums
 }
 
 #[cfg(test)]
@@ -95,7 +129,7 @@ mod tests {
 
     #[test]
     fn a_used_up_quota_is_said_and_is_no_call() {
-        let who = Who { tgid: 5, tid: Some(5), comm: Comm::new(b"web") };
+        let who = Who::thread(5, 5, Comm::new(b"web"), Comm::new(b"web"));
         let sleep = |kind, nr, ns| Sleep { kind, nr, count: 1, ns, max_ns: Some(ns) };
         let mut row = WaitRow::new(who);
         row.sleeps = vec![
@@ -107,9 +141,33 @@ mod tests {
     }
 
     #[test]
+    fn processes_of_one_name_are_summed_with_their_number() {
+        let part = |tgid, tid, thread: &[u8], process: &[u8], amount| Other {
+            who: Who::thread(tgid, tid, Comm::new(thread), Comm::new(process)),
+            amount,
+        };
+        let mut parts: Vec<Other> = (100..412).map(|pid| part(pid, pid, b"sh", b"sh", 1)).collect();
+        parts.push(part(500, 501, b"timer", b"sh", 88));
+        parts.push(part(7, 8, b"worker", b"api", 300));
+        parts.push(part(7, 9, b"worker", b"api", 200));
+        parts.push(Other { who: Who::INTERRUPT, amount: 100 });
+        let told = shares(&parts, false).expect("parts");
+        assert_eq!(told, "sh × 313 40 % (400), worker/8 30 % (300), worker/9 20 % (200), ...");
+        let processes: Vec<Other> = parts
+            .iter()
+            .map(|part| Other { who: part.who.process(), ..*part })
+            .filter(|part| part.who.tgid < 102 || part.who.tgid == 500)
+            .collect();
+        let told = shares(&processes, false).expect("parts");
+        // Two parts of the one process are its threads'.
+        assert!(told.starts_with("api (7) "), "{told}");
+        assert_eq!(shares(&[], true), None);
+    }
+
+    #[test]
     fn each_thread_says_where_it_slept_longest() {
         let row = |tid, sleeps: &[(i32, u64)]| {
-            let who = Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"web") };
+            let who = Who::thread(5, tid, Comm::new(b"web"), Comm::new(b"web"));
             let sleep = |&(nr, ns): &(i32, u64)| Sleep {
                 kind: WaitKind::Sleep,
                 nr: SyscallNr(nr),

@@ -7,3 +7,4 @@ mod named_sums;
 mod no_leader;
 mod partition;
 mod state;
+mod process_names;

@@ -33,7 +33,10 @@ fn tell(machine: &Machine) {
             "pid": 15, "tid": 16, "comm": HOSTILE, "threads": 1, "queued": 0,
             "sleeps": [{ "state": "SLP", "syscall": "futex", "nr": 202, "ended": 1, "ns": 400_000_000, "max_ns": 1 }],
             "after_wakeup": latency, "after_preemption": latency, "ran_instead": [],
-            "woken_by": [{ "pid": 9, "tid": 9, "comm": HOSTILE, "wakes": 3 }, { "pid": null, "tid": null, "comm": "interrupt", "wakes": 1 }],
+            "woken_by": [
+                { "pid": 9, "tid": 9, "comm": HOSTILE, "wakes": 3 }, { "pid": 100, "tid": 100, "comm": "sh", "wakes": 4 },
+                { "pid": 101, "tid": 101, "comm": "sh", "wakes": 2 }, { "pid": null, "tid": null, "comm": "interrupt", "wakes": 1 },
+            ],
         }],
     });
     machine.looks.tell(15, false, "waits", &waits.to_string());
@@ -65,7 +68,8 @@ fn a_panel_tells_waits_wakers_and_calls_while_it_is_open() {
     let waits = until_shown(&mut browser, "row-waits", "futex");
     assert!(waits.contains("SLP futex 40.0 %"), "{waits}");
     assert!(waits.contains("2.00 %, 7 times, p99 2.0 µs, longest 3.0 µs"), "{waits}");
-    assert!(waits.contains(&format!("{HOSTILE}/9 75 % (3), interrupt 25 % (1)")), "{waits}");
+    let woken = format!("sh × 2 60 % (6), {HOSTILE}/9 30 % (3), interrupt 10 % (1)");
+    assert!(waits.contains(&woken), "{waits}");
     until_shown(&mut browser, "row-waits-told", "3 were not counted");
     browser.ask("document.getElementById('row-count-calls').click()");
     until_wanted(&machine, &[(15, true)]);

@@ -10,7 +10,7 @@ use crate::values::Row;
 use exactop_model::key::Who;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow, BUCKETS};
-use exactop_model::SyscallNr;
+use exactop_model::{Comm, SyscallNr};
 
 /// The waits of a process in a window.
 #[derive(Clone, Debug, PartialEq)]
@@ -106,12 +106,18 @@ fn slept(key: u64, n: u64, sleep: &Sleep, strings: &mut Strings) -> Row {
 }
 
 fn put_who(cells: &mut Cells, who: Who) {
-    let Who { tgid, tid, comm } = who;
-    cells.uint(u64::from(tgid)).uint(tid.map(u64::from)).text(Some(words::comm(&comm)));
+    let Who { tgid, tid, comm, process } = who;
+    let known = (!process.bytes().is_empty()).then(|| words::comm(&process));
+    cells.uint(u64::from(tgid)).uint(tid.map(u64::from)).text(Some(words::comm(&comm))).text(known);
 }
 
 fn who_of(f: &mut Fields) -> Result<Who, Bad> {
-    Ok(Who { tgid: f.known_small()?, tid: f.small()?, comm: words::comm_of(f.text()?)? })
+    Ok(Who {
+        tgid: f.known_small()?,
+        tid: f.small()?,
+        comm: words::comm_of(f.text()?)?,
+        process: f.text()?.map_or(Ok(Comm::default()), |name| words::comm_of(Some(name)))?,
+    })
 }
 
 /// What these tables of a frame tell; `None`: nobody was looked at.

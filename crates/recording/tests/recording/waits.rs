@@ -33,6 +33,7 @@ fn who(world: &mut World) -> Who {
             tgid: 1 + world.below(u64::from(u32::MAX)) as u32,
             tid: (n > 1).then(|| 1 + world.below(1 << 22) as u32),
             comm: Comm::new(names[world.below(3) as usize]),
+            process: Comm::new(if n == 2 { b"" } else { names[world.below(3) as usize] }),
         },
     }
 }
@@ -60,7 +61,7 @@ fn drawn(world: &mut World) -> WaitWindow {
             queued: world.below(3),
             ran_instead: others(world),
             woken_by: others(world),
-            ..WaitRow::new(Who { tgid: PID, tid: Some(PID + n), comm })
+            ..WaitRow::new(Who::thread(PID, PID + n, comm, comm))
         }
     };
     let rows = (0..world.below(5) as u32).map(|n| thread(world, n)).collect();
@@ -257,13 +258,17 @@ fn masked(told: &WaitWindow, shown: &WaitWindow) {
         let is_kernel = then.tgid == 0;
         assert_eq!(now.comm == then.comm, is_kernel, "{then} {now}");
         assert!(is_kernel || now.comm.to_string().starts_with("cmd"), "{now}");
+        let (was, is) = (then.process.to_string(), now.process.to_string());
+        assert!(is_kernel || was.is_empty() && is.is_empty() || is.starts_with("cmd"), "{is}");
     }
     let nameless = |waits: &WaitWindow| {
         let mut waits = waits.clone();
         for row in &mut waits.rows {
-            row.who.comm = Comm::default();
             let others = row.ran_instead.iter_mut().chain(&mut row.woken_by);
-            others.for_each(|other| other.who.comm = Comm::default());
+            let others = others.map(|other| &mut other.who);
+            for who in others.chain([&mut row.who]) {
+                (who.comm, who.process) = (Comm::default(), Comm::default());
+            }
         }
         waits
     };

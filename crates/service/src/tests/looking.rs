@@ -36,7 +36,7 @@ impl Programs for Counting {
         let row = |tgid, nr| SyscallRow {
             calls: t1_ns - t0_ns,
             ..SyscallRow::new(
-                Some(Who { tgid, tid: Some(tgid), comm: Comm::new(b"x") }),
+                Some(Who::thread(tgid, tgid, Comm::new(b"x"), Comm::new(b"x"))),
                 SyscallNr(nr),
             )
         };

@@ -78,6 +78,19 @@ impl RawIdent {
     }
 }
 
+/// A thread by the names that programs told of it (`struct names` in bpf/on_demand/on_demand.h).
+macro_rules! thread {
+    ($tgid:expr, $tid:expr, $names:expr) => {
+        exactop_model::Who::thread(
+            $tgid,
+            $tid,
+            $crate::bpf::task::comm($names.thread),
+            $crate::bpf::task::comm($names.process),
+        )
+    };
+}
+pub(crate) use thread;
+
 /// A command name out of the kernel's array.
 pub fn comm(bytes: [i8; 16]) -> Comm {
     Comm::new(&bytes.map(|b| b as u8))

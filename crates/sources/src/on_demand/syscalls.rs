@@ -12,7 +12,7 @@ use exactop_model::on_demand::syscalls::{
 use exactop_model::{SyscallNr, Who};
 use rustc_hash::FxHashMap;
 use skel::types::{
-    ex_by, ex_failure_key, ex_failures, ex_open_syscall, ex_syscall_key, ex_syscall_sum,
+    ex_by, ex_failure_key, ex_failures, ex_open_syscall, ex_syscall_key, ex_syscall_sum, names,
 };
 use skel::SyscallsSkelBuilder;
 
@@ -138,17 +138,17 @@ impl Rows {
         Rows { by, ended, rows: FxHashMap::default(), dispatches: FxHashMap::default() }
     }
 
-    fn who(&self, tgid: u32, tid: u32, comm: &[i8; 16]) -> Option<Who> {
-        let comm = task::comm(*comm);
+    fn who(&self, tgid: u32, tid: u32, names: &names) -> Option<Who> {
+        let thread = task::thread!(tgid, tid, names);
         match self.by {
             SyscallsBy::Call => None,
-            SyscallsBy::Process => Some(Who { tgid, tid: None, comm }),
-            SyscallsBy::Thread => Some(Who { tgid, tid: Some(tid), comm }),
+            SyscallsBy::Process => Some(thread.process()),
+            SyscallsBy::Thread => Some(thread),
         }
     }
 
     fn add(&mut self, key: &ex_syscall_key, sum: &ex_syscall_sum) {
-        let who = self.who(key.tgid, key.tid, &sum.comm);
+        let who = self.who(key.tgid, key.tid, &sum.names);
         if let (DISPATCH, Some(who)) = (key.nr, who) {
             let none = Dispatches { who, count: 0 };
             self.dispatches.entry((key.tgid, key.tid)).or_insert(none).count += sum.calls;
@@ -175,7 +175,7 @@ impl Rows {
             let ex_syscall_key { tgid, tid, nr, .. } = key.call;
             // Its row knows the name.
             let who = self.rows.get(&(tgid, tid, nr)).and_then(|row| row.who);
-            let who = who.or_else(|| self.who(tgid, tid, &[0; 16]));
+            let who = who.or_else(|| self.who(tgid, tid, &names::default()));
             let none = Failures { who, nr: SyscallNr(nr), errno: key.error, count: 0 };
             all.entry((tgid, tid, nr, key.error)).or_insert(none).count += sum.count;
         }
@@ -188,7 +188,7 @@ impl Rows {
             SyscallsBy::Process => (open.tgid, 0),
             SyscallsBy::Thread => (open.tgid, open.tid),
         };
-        let who = self.who(tgid, tid, &open.comm);
+        let who = self.who(tgid, tid, &open.names);
         let begun = Some(open.since).filter(|&since| since != 0);
         // Another CPU's clock may be a little ahead: that age is not known.
         let oldest_ns = begun.and_then(|since| open.now.checked_sub(since));

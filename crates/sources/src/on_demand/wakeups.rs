@@ -9,7 +9,7 @@ use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
 use exactop_model::on_demand::wakeups::{Edge, Fan, WakeupWindow};
 use exactop_model::{Comm, SyscallNr, Who};
 use rustc_hash::FxHashMap;
-use skel::types::{ex_edge, ex_edge_key, ex_fan, ex_fan_key};
+use skel::types::{ex_edge, ex_edge_key, ex_fan, ex_fan_key, names};
 use skel::WakeupsSkelBuilder;
 
 object!("wakeups", "the wake-ups'", WakeupsSkelBuilder);
@@ -46,7 +46,7 @@ pub struct Wakeups {
     edges: WindowSums<ex_edge_key, ex_edge>,
     fans: WindowSums<ex_fan_key, ex_fan>,
     /// Names of wakers, which only the waker itself can tell.
-    names: FxHashMap<u32, Comm>,
+    names: FxHashMap<u32, names>,
     programs: Attached<WakeupsSkelBuilder>,
 }
 
@@ -99,30 +99,33 @@ impl Wakeups {
     fn learn_names(&mut self, edges: &[(ex_edge_key, ex_edge)], fans: &[(ex_fan_key, ex_fan)]) {
         self.names.clear();
         for (key, edge) in edges {
-            self.names.insert(key.wakee_tid, task::comm(edge.wakee));
+            self.names.insert(key.wakee_tid, edge.wakee);
         }
         for (key, edge) in
-            edges.iter().filter(|(key, edge)| key.waker_tid != 0 && edge.waker[0] != 0)
+            edges.iter().filter(|(key, edge)| key.waker_tid != 0 && is_known(&edge.waker))
         {
-            self.names.insert(key.waker_tid, task::comm(edge.waker));
+            self.names.insert(key.waker_tid, edge.waker);
         }
         for (key, fan) in fans {
-            self.names.insert(key.tid, task::comm(fan.comm));
+            self.names.insert(key.tid, fan.names);
         }
     }
 
-    fn who(&self, tgid: u32, tid: u32, known: &[i8; 16]) -> Who {
+    fn who(&self, tgid: u32, tid: u32, told: &names) -> Who {
         if tgid == 0 {
             return Who::INTERRUPT;
         }
-        let known = task::comm(*known);
-        let name = if known.bytes().is_empty() {
-            let tid = if tid == 0 { tgid } else { tid };
-            self.names.get(&tid).copied().unwrap_or(Comm::new(b"?"))
-        } else {
-            known
+        let learnt = || self.names.get(if tid == 0 { &tgid } else { &tid });
+        let names = Some(told).filter(|told| is_known(told)).or_else(learnt);
+        let who = match names {
+            Some(names) => task::thread!(tgid, tid, names),
+            None => Who::thread(tgid, tid, Comm::new(b"?"), Comm::default()),
         };
-        Who { tgid, tid: (tid != 0).then_some(tid), comm: name }
+        if tid == 0 {
+            who.process()
+        } else {
+            who
+        }
     }
 
     fn edge(&self, key: &ex_edge_key, edge: &ex_edge) -> Edge {
@@ -138,7 +141,7 @@ impl Wakeups {
 
     fn fan(&self, key: &ex_fan_key, fan: &ex_fan, ended: Ended) -> Fan {
         Fan {
-            waker: self.who(key.tgid, key.tid, &fan.comm),
+            waker: self.who(key.tgid, key.tid, &fan.names),
             nr: SyscallNr(key.nr),
             futex: SyscallNr(key.nr).is_futex().then_some(key.futex),
             calls: fan.calls,
@@ -150,6 +153,10 @@ impl Wakeups {
             home: if fan.unproductive == 0 { SyscallNr::NONE } else { SyscallNr(fan.home_nr) },
         }
     }
+}
+
+fn is_known(names: &names) -> bool {
+    names.thread[0] != 0
 }
 
 /// Whether the kernel takes the programs; nothing is attached.

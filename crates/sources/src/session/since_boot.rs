@@ -12,13 +12,12 @@ use std::path::Path;
 
 impl Session {
     /// A session on /proc whose first window began with the machine, so that its first frame is
-    /// there at once: it tells of everyone's whole life. `why` this and not a window of now, in one
-    /// line.
+    /// there at once: it tells of everyone's whole life ([`exactop_model::Frame::is_since_boot`]).
     ///
     /// # Errors
     /// [`SourceError::Read`] when `root` cannot be opened.
-    pub fn since_boot(root: &Path, why: &str) -> Result<Session, SourceError> {
-        let source = Procfs::open(root)?.because(why);
+    pub fn since_boot(root: &Path) -> Result<Session, SourceError> {
+        let source = Procfs::open(root)?;
         let mut session = Session::new(Box::new(source), root)?;
         let boot = boot(session.source.as_ref(), &session.system.read());
         session.book.advance(boot);
@@ -77,7 +76,7 @@ mod tests {
         proc.process(FakeTask { utime: 7, stime: 5, ..FakeTask::new(7) });
         proc.process(FakeTask { utime: 0, stime: 0, ..FakeTask::new(9) });
         proc.cpus(&[[1; 8], [2; 8]]);
-        let mut session = Session::since_boot(proc.root(), "a test").unwrap();
+        let mut session = Session::since_boot(proc.root()).unwrap();
         let mut ask = Ask { needs: Needs::MACHINE, ..Ask::default() };
         ask.options.still = Still::All;
         let frame = session.next_frame(&ask).unwrap().expect("a frame at once");
@@ -93,11 +92,11 @@ mod tests {
         assert_eq!((books.irq_ns, books.steal_ns), (Some(3 * 2 * tick_ns), Some(3 * tick_ns)));
         let used = books.tasks_ns + books.unnamed_ns;
         assert_eq!(books.residual_ns, books.total_ns as i64 - (used + known) as i64, "{books:?}");
-        assert!(!frame.exact && frame.provenance.reason.as_deref() == Some("a test"));
+        assert!(!frame.exact && frame.is_since_boot() && frame.residual_ns().is_none());
         // From there on it goes on as any other.
         proc.process(FakeTask { utime: 8, stime: 5, ..FakeTask::new(7) });
         let next = session.next_frame(&ask).unwrap().expect("the next window");
-        assert_eq!(next.t0_ns, frame.t1_ns);
+        assert_eq!((next.t0_ns, next.is_since_boot()), (frame.t1_ns, false));
         let row = next.rows.iter().find(|row| row.key.tgid == 7).expect("a row");
         assert_eq!(row.delta.get(Counter::RunNs), Some(tick_ns));
     }

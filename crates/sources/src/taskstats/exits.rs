@@ -28,6 +28,7 @@ pub struct Instant {
 struct Seen {
     process: ProcessRef,
     ppid: u32,
+    comm: Comm,
     counters: Counters,
 }
 
@@ -38,6 +39,8 @@ struct Going {
     last: Option<Record>,
     /// The sum over its threads, of a process that had several.
     sum: Option<Record>,
+    /// The name of its main thread, if that one's record came.
+    leader: Option<Comm>,
     threads: u64,
     user_ns: u64,
     system_ns: u64,
@@ -115,6 +118,9 @@ impl Exits {
         let tgid = record.tgid.unwrap_or(record.pid);
         let going = self.going.entry(if threads { record.pid } else { tgid }).or_default();
         going.threads += 1;
+        if record.pid == tgid {
+            going.leader = Some(record.comm);
+        }
         going.user_ns += record.user_ns;
         going.system_ns += record.system_ns;
         going.sum = records.process.map(|(_, sum)| sum).or(going.sum.take());
@@ -148,7 +154,7 @@ impl Exits {
             posts.push(Post {
                 ancestors: chain.of(last.ppid),
                 of: ProcessRef::default(),
-                comm: last.comm,
+                comm: chain.name(*tgid, last, at),
                 delta,
                 life_ns: self.life_in_window(last, at),
                 processes: 1,
@@ -185,7 +191,7 @@ impl Exits {
             posts.push(Post {
                 ancestors: chain.of(last.ppid),
                 of: lives.unwrap_or_default(),
-                comm: last.comm,
+                comm: chain.name(tgid, last, at),
                 delta,
                 life_ns: self.life_in_window(last, at),
                 processes,
@@ -273,7 +279,7 @@ fn known(of: &Counters) -> Counters {
 
 fn see(task: &TaskSample) -> Seen {
     let process = ProcessRef { tgid: task.key.tgid, start_ns: task.key.start_ns };
-    Seen { process, ppid: task.ident.ppid, counters: task.counters }
+    Seen { process, ppid: task.ident.ppid, comm: task.ident.comm, counters: task.counters }
 }
 
 /// When it began, CLOCK_BOOTTIME; up to a window too late, as nobody knows when in the window the
@@ -300,6 +306,16 @@ struct Chain<'a> {
 }
 
 impl Chain<'_> {
+    /// What a process of which this thread exited is called: as its main thread is, where that is known.
+    fn name(&self, tgid: u32, thread: &Record, at: Instant) -> Comm {
+        let told = self.going.get(&tgid).and_then(|going| going.leader);
+        let start = start_of(thread, at);
+        let it = |seen: &FxHashMap<u32, Seen>| {
+            seen.get(&tgid).filter(|one| is_same(one, start)).map(|one| one.comm)
+        };
+        told.or_else(|| it(self.now)).or_else(|| it(self.before)).unwrap_or(thread.comm)
+    }
+
     /// A parent and those above it, nearest first.
     fn of(&self, parent: u32) -> [ProcessRef; 8] {
         let mut chain = [ProcessRef::default(); 8];

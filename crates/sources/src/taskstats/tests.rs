@@ -270,6 +270,32 @@ fn threads_of_a_process_that_lives_are_its_own() {
     assert!(exits.samples().is_empty());
 }
 
+/// Whichever thread of it ended last, and whether its main thread's record came or is lost.
+#[test]
+fn a_process_that_exited_has_the_name_of_its_main_thread() {
+    let named = |mut record: Record, name: &str, last| {
+        (record.comm, record.last) = (Comm::new(name.as_bytes()), Some(last));
+        one(record)
+    };
+    let main = || named(record(5, 5, 1, 0, 9 * S), "server", false);
+    let worker = || named(record(6, 5, 1, 3 * S, 9 * S), "worker", true);
+    let (mut leader, mut thread) = (task(5, 1, S, S), task(6, 1, S, S));
+    leader.ident.comm = Comm::new(b"server");
+    thread.key.tgid = 5;
+    for records in [vec![main(), worker()], vec![worker(), main()], vec![worker()]] {
+        for threads in [false, true] {
+            let mut exits = Exits::default();
+            let seen = if threads { vec![leader, thread] } else { vec![leader] };
+            exits.advance(Vec::new(), &seen, threads, at(10));
+            exits.advance(records.clone(), &[], threads, at(11));
+            let samples = exits.samples();
+            let names: Vec<Comm> = samples.iter().map(|exited| exited.comm).collect();
+            assert!(names.iter().all(|name| name.bytes() == b"server"), "{threads}: {names:?}");
+            assert_eq!(samples.iter().map(|exited| exited.processes).sum::<u64>(), 1);
+        }
+    }
+}
+
 #[test]
 fn a_task_that_never_gave_up_the_cpu_ran_or_waited() {
     let mut quick = record(9, 9, 1, 0, S / 2);

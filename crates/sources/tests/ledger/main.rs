@@ -31,6 +31,7 @@ mod moves;
 mod names;
 mod one_writer;
 mod page_faults;
+mod process_names;
 mod sources;
 mod states;
 mod syscalls;

@@ -20,7 +20,7 @@ impl Recent {
     /// life.
     fn note(&mut self, frame: &Frame) {
         let books = &frame.books;
-        if frame.t0_ns == 0 || frame.t1_ns <= self.until_ns || books.total_ns == 0 {
+        if frame.is_since_boot() || frame.t1_ns <= self.until_ns || books.total_ns == 0 {
             return;
         }
         self.until_ns = frame.t1_ns;

@@ -1,7 +1,7 @@
 //! The books as a line of the header: it adds up in any form, and every form fits its screen.
 
 use super::theme::{Ink, Theme};
-use exactop_model::words::books::{hundredths, round_to_sum, Account, BooksText};
+use exactop_model::words::books::{hundredths, round_to_sum, Account, BooksText, SINCE_BOOT};
 use exactop_model::Frame;
 use ratatui_core::text::{Line, Span};
 
@@ -90,11 +90,13 @@ enum Form {
 }
 
 /// The sum in whole per cent, for machines whose figures are long.
-fn whole(total: i64, parts: &[Part], theme: Theme) -> Line<'static> {
+fn whole(total: Option<i64>, parts: &[Part], theme: Theme) -> Line<'static> {
     let exact: Vec<i128> = parts.iter().map(|p| p.2.into()).collect();
-    let rounded = round_to_sum(&exact, total / 100);
+    let all = total.unwrap_or_else(|| parts.iter().map(|p| p.2).sum());
+    let rounded = round_to_sum(&exact, all / 100);
     let parts: Vec<Part> = parts.iter().zip(rounded).map(|(p, n)| (p.0, p.1, n * 100)).collect();
-    let mut line = sum(total / 100 * 100, &parts, Form::Least, "", theme);
+    let total = total.map(|total| total / 100 * 100);
+    let mut line = sum(total, &parts, Form::Least, "", theme);
     for span in &mut line.spans {
         if let Some(figure) = span.content.strip_suffix(".00") {
             span.content = figure.to_string().into();
@@ -103,16 +105,23 @@ fn whole(total: i64, parts: &[Part], theme: Theme) -> Line<'static> {
     line
 }
 
-fn sum(total: i64, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line<'static> {
-    let is_short = total % 100 == 0 && matches!(form, Form::Bare | Form::Tight);
+/// Without a total the sum is of all since boot.
+fn sum(total: Option<i64>, parts: &[Part], form: Form, note: &str, theme: Theme) -> Line<'static> {
+    let is_whole = total.is_some_and(|total| total % 100 == 0);
+    let is_short = is_whole && matches!(form, Form::Bare | Form::Tight);
     let (is, plus, minus) = match form {
-        Form::Wide => (" % = ", " + ", " - "),
+        Form::Wide if total.is_some() => (" % = ", " + ", " - "),
+        Form::Wide => (" = ", " + ", " - "),
         Form::Bare if is_short => (" % = ", " + ", " - "),
         Form::Bare => (" = ", " + ", " - "),
         Form::Tight if is_short => (" %=", "+", "-"),
         Form::Tight | Form::Least => ("=", "+", "-"),
     };
-    let shown = if is_short { (total / 100).to_string() } else { hundredths(total) };
+    let shown = match total {
+        Some(total) if is_short => (total / 100).to_string(),
+        Some(total) => hundredths(total),
+        None => SINCE_BOOT.into(),
+    };
     let mut spans = vec![
         Span::raw(if form == Form::Least { "" } else { "CPU " }),
         Span::styled(shown, theme.style(Ink::Strong)),
@@ -174,8 +183,9 @@ mod tests {
 
     #[test]
     fn what_has_no_name_and_what_is_missing_are_kept_longest() {
-        let text =
-            |merge, form| sum(20_000, &merged(&KNOWN, merge), form, "", Theme::MONO).to_string();
+        let text = |merge, form| {
+            sum(Some(20_000), &merged(&KNOWN, merge), form, "", Theme::MONO).to_string()
+        };
         assert_eq!(
             text(Merge::Small, Form::Tight),
             "CPU 200 %=tasks 110.83+unnamed 90.99+other 0.05+idle 0.00-residual 1.87"
@@ -185,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_whole_total_keeps_its_unit_where_there_is_little_room() {
-        let of = |total, form| sum(total, &KNOWN[..1], form, "", Theme::MONO).to_string();
+        let of = |total, form| sum(Some(total), &KNOWN[..1], form, "", Theme::MONO).to_string();
         assert_eq!(of(20_000, Form::Wide), "CPU 200.00 % = tasks 110.83");
         assert_eq!(of(20_000, Form::Bare), "CPU 200 % = tasks 110.83");
         assert_eq!(of(19_950, Form::Bare), "CPU 199.50 = tasks 110.83");
@@ -196,7 +206,7 @@ mod tests {
     #[test]
     fn whole_per_cents_add_up_too() {
         let line = whole(
-            1_280_050,
+            Some(1_280_050),
             &[
                 ("busy", Ink::Strong, 1_270_040),
                 ("idle", Ink::Idle, 9_980),

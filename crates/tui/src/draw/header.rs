@@ -208,7 +208,9 @@ pub(super) fn status(app: &App, frame: &Frame, theme: Theme) -> Vec<Piece> {
     let mut add = |rank, ink, text: String| pieces.push(Piece::new(rank, theme, ink, text));
     let source = frame.provenance.source.name();
     add(4, Ink::Plain, if samples { format!("{source} ~ samples") } else { source.into() });
-    add(3, Ink::Plain, format!("window {} s", seconds(frame.length_ns())));
+    if !frame.is_since_boot() {
+        add(3, Ink::Plain, format!("window {} s", seconds(frame.length_ns())));
+    }
     let calm = samples || frame.exact;
     add(8, if calm { Ink::Strong } else { Ink::Alarm }, audit::grade(frame));
     if frame.split_is_sampled() {

@@ -111,8 +111,8 @@ fn source(frame: &Frame) -> String {
 /// How far the window can be relied on, with what the status line leaves out.
 fn window(frame: &Frame) -> String {
     let mut found: Vec<String> = audit::events(frame).collect();
-    if frame.books.residual_ns != 0 {
-        found.push(format!("residual {}", residual(frame.books.residual_ns)));
+    if let Some(ns) = frame.residual_ns().filter(|&ns| ns != 0) {
+        found.push(format!("residual {}", residual(ns)));
     }
     let state = audit::state(frame).unwrap_or_else(|| audit::grade(frame));
     match found.is_empty() {

@@ -382,6 +382,42 @@ fn a_sampling_source_says_so() {
     insta::assert_snapshot!(picture(&app));
 }
 
+/// Ticks of a whole life and the clock differ: that is no residual, and no window either.
+#[test]
+fn figures_since_boot_say_so_and_have_no_residual() {
+    for (width, height) in [(120, 12), (80, 12), (40, 10)] {
+        for residual_ns in [40_000_000, -40_000_000] {
+            let mut app = app(width, height, Settings::default());
+            let missing = |frame: &mut Frame| {
+                *frame = exactop_testkit::frame(SourceKind::Procfs, false);
+                frame.provenance.reason = None;
+                frame.books.residual_ns = residual_ns;
+                frame.books.idle_ns = frame.books.idle_ns.wrapping_add_signed(-residual_ns);
+            };
+            let since_boot = |frame: &mut Frame| {
+                missing(frame);
+                frame.t0_ns = 0;
+            };
+            show(&mut app, missing);
+            assert!(picture(&app).contains("resid"), "of a window it is told: {}", picture(&app));
+            show(&mut app, since_boot);
+            let screen = picture(&app);
+            for word in ["resid", "inexact", "window"] {
+                assert!(!screen.contains(word), "{word:?} in\n{screen}");
+            }
+            assert!(screen.contains("since boot"), "{screen}");
+            if residual_ns > 0 {
+                insta::assert_snapshot!(format!("since_boot_at_{width}x{height}"), screen);
+            }
+            press(&mut app, &[KeyCode::Char('h')]);
+            show(&mut app, since_boot);
+            let help = picture(&app);
+            let told = help.lines().find(|line| line.contains("This window: "));
+            assert!(told.is_none_or(|line| line.contains("This window: since boot.")), "{help}");
+        }
+    }
+}
+
 #[test]
 fn without_colours_nothing_is_coloured_and_the_text_is_the_same() {
     let mut app = app(80, 24, Settings { per_cpu: PerCpu::Always, ..Settings::default() });

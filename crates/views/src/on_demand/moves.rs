@@ -179,7 +179,7 @@ mod tests {
 
     fn window() -> MoveWindow {
         let row = |tid, from, to, cause, moves, queued| MoveRow {
-            who: Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"w\x1bk") },
+            who: Who::thread(70, tid, Comm::new(b"w\x1bk"), Comm::new(b"w\x1bk")),
             from,
             to,
             cause,
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn a_narrow_screen_leaves_out_what_matters_least() {
         let row = |tid, comm: &[u8]| MoveRow {
-            who: Who { tgid: tid, tid: Some(tid), comm: Comm::new(comm) },
+            who: Who::thread(tid, tid, Comm::new(comm), Comm::new(comm)),
             ..window().rows[2]
         };
         let rows = vec![row(27_051, b"kworker/1:1"), row(7, b"sh")];

@@ -142,7 +142,7 @@ mod tests {
     use exactop_model::{Comm, SyscallNr, Who};
 
     fn window(by: SyscallsBy) -> SyscallWindow {
-        let who = |tid| Who { tgid: 70, tid: Some(tid), comm: Comm::new(b"ev\x1bil") };
+        let who = |tid| Who::thread(70, tid, Comm::new(b"ev\x1bil"), Comm::new(b"ev\x1bil"));
         let whose = |tid| match by {
             SyscallsBy::Call => None,
             SyscallsBy::Process => Some(who(tid).process()),

@@ -193,7 +193,7 @@ mod tests {
     use exactop_model::{Comm, SyscallNr};
 
     fn window() -> WaitWindow {
-        let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
+        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), Comm::new(name));
         let sleep = |kind, nr: &str, ns| Sleep {
             kind,
             nr: SyscallNr::named(nr).unwrap(),
@@ -205,7 +205,7 @@ mod tests {
             Latency { count: 3, ns: 90_000, max_ns: Some(60_000), ..Latency::default() };
         woken.buckets[60] = 2;
         woken.buckets[62] = 1;
-        let hog = Who { tgid: 99, tid: None, comm: Comm::new(b"h\nog") };
+        let hog = Who::thread(99, 99, Comm::new(b"h\nog"), Comm::default()).process();
         let row = WaitRow {
             sleeps: vec![
                 sleep(WaitKind::Sleep, "accept4", 799_000_000),

@@ -203,7 +203,7 @@ mod tests {
     use exactop_model::Comm;
 
     fn window() -> WakeupWindow {
-        let who = |tid, name: &[u8]| Who { tgid: 70, tid: Some(tid), comm: Comm::new(name) };
+        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), Comm::new(name));
         let futex = SyscallNr::named("futex").unwrap();
         let server = who(70, b"tserver");
         let edge = |wakee, wakeups, unproductive| Edge {
@@ -267,7 +267,9 @@ mod tests {
     #[test]
     fn a_narrow_screen_leaves_out_what_matters_least() {
         let mut window = window();
-        let worker = |tgid| Who { tgid, tid: Some(tgid), comm: Comm::new(b"kworker/1:1-mm_p") };
+        let worker = |tgid| {
+            Who::thread(tgid, tgid, Comm::new(b"kworker/1:1-mm_p"), Comm::new(b"kworker/1:1-mm_p"))
+        };
         window.edges.push(Edge {
             waker: worker(27_051),
             wakee: worker(1_234_567),

@@ -15,7 +15,7 @@ use exactop_views::{cgroups, csv, Plan, Selection};
 const NAMES: [&str; 6] = ["=cmd|' /C x'!A0", "+1+1", "-1+1", "@SUM(A1)", "＝1", "'=1"];
 
 fn who(name: &str) -> Who {
-    Who { tgid: 70, tid: Some(71), comm: Comm::new(name.as_bytes()) }
+    Who::thread(70, 71, Comm::new(name.as_bytes()), Comm::new(name.as_bytes()))
 }
 
 fn is_number(cell: &str) -> bool {

@@ -45,7 +45,7 @@ impl FirstLook {
 impl Feed for FirstLook {
     fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
         // Whoever cannot read /proc hears of it from the source.
-        let mut look = Session::since_boot(Path::new("/proc"), "all since boot").ok()?;
+        let mut look = Session::since_boot(Path::new("/proc")).ok()?;
         let frame = look.next_frame(ask).ok()??;
         self.look = Some(look);
         Some(frame)

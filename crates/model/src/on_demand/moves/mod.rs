@@ -136,12 +136,9 @@ impl MoveWindow {
 
     /// Rows of processes instead of threads.
     pub fn by_process(&self) -> Vec<MoveRow> {
-        let mut rows = self.rows.clone();
-        // A process is called as its first thread is.
-        rows.sort_by_key(|row| row.who);
-        let process = |row: MoveRow| MoveRow { who: row.who.process(), ..row };
+        let process = |row: &MoveRow| MoveRow { who: row.who.process(), ..*row };
         let key = |row: &MoveRow| (row.who.tgid, row.from, row.to, row.cause);
-        summed(rows.into_iter().map(process), key)
+        summed(self.rows.iter().map(process), key)
     }
 
     /// What each cause came to, most moves first.

@@ -116,7 +116,7 @@ fn every_cause_has_a_word_of_its_own() {
 }
 
 fn row(tid: u32, from: u32, to: u32, cause: Cause, moves: u64) -> MoveRow {
-    let who = Who { tgid: 7, tid: Some(tid), comm: Comm::new(b"x") };
+    let who = Who::thread(7, tid, Comm::new(b"x"), Comm::new(b"x"));
     let sums =
         MoveSums { moves, queued: 1, before_ns: 10, ran: moves, after_ns: 30, paid: 1, unpaid: 0 };
     MoveRow { who, from, to, cause, sums }

@@ -265,7 +265,7 @@ mod tests {
     use exactop_recording::stream::{Heard, Incoming};
 
     fn who(tid: u32) -> Who {
-        Who { tgid: 5, tid: Some(tid), comm: Comm::new(b"x") }
+        Who::thread(5, tid, Comm::new(b"x"), Comm::new(b"x"))
     }
 
     /// Threads from `n` on for 1 ns, each woken by these others.

@@ -9,7 +9,6 @@ use crate::bpf::{iterator, task};
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Gone, Room};
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow, Unknown};
-use exactop_model::Who;
 use rustc_hash::FxHashMap;
 use skel::types::{ex_migration, ex_migration_key};
 use skel::MovesSkelBuilder;
@@ -109,8 +108,7 @@ impl Moves {
                 *unknown.entry(why).or_default() += moved.moves;
                 Cause::Unknown
             });
-            let comm = task::comm(moved.comm);
-            let who = Who { tgid: key.tgid, tid: Some(key.tid), comm };
+            let who = task::thread!(key.tgid, key.tid, moved.names);
             let none =
                 MoveRow { who, from: key.from, to: key.to, cause, sums: MoveSums::default() };
             let row = rows.entry((key.tgid, key.tid, key.from, key.to, cause)).or_insert(none);

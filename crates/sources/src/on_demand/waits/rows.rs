@@ -1,10 +1,10 @@
 //! From sums in maps to one row a thread.
 
-use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind};
+use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind, names};
 use crate::bpf::task;
 use crate::on_demand::attached::Ended;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow};
-use exactop_model::{Comm, SyscallNr, Who};
+use exactop_model::{SyscallNr, Who};
 use rustc_hash::FxHashMap;
 
 fn kind(kind: ex_wait_kind) -> WaitKind {
@@ -66,12 +66,11 @@ impl Rows {
         Rows { ended, rows: FxHashMap::default() }
     }
 
-    fn row(&mut self, tgid: u32, tid: u32, comm: &[i8; 16]) -> &mut WaitRow {
-        let comm = task::comm(*comm);
-        let row = self.rows.entry(tid);
-        let row = row.or_insert_with(|| WaitRow::new(Who { tgid, tid: Some(tid), comm }));
+    fn row(&mut self, tgid: u32, tid: u32, names: &names) -> &mut WaitRow {
+        let who = task::thread!(tgid, tid, names);
+        let row = self.rows.entry(tid).or_insert_with(|| WaitRow::new(who));
         if row.who.comm.bytes().is_empty() {
-            row.who.comm = comm;
+            row.who = who;
         }
         row
     }
@@ -81,7 +80,7 @@ impl Rows {
         for (key, sum) in sums {
             let max_ns = self.ended.greatest(sum.longest.ns, sum.longest.epoch);
             let counted = before.counted(key.tid, key.nr, key.kind);
-            self.row(key.tgid, key.tid, &sum.comm).add_sleep(Sleep {
+            self.row(key.tgid, key.tid, &sum.names).add_sleep(Sleep {
                 kind: kind(key.kind),
                 nr: SyscallNr(key.nr),
                 count: sum.count,
@@ -94,7 +93,7 @@ impl Rows {
     /// Waits that have not ended, as far as they lie in the window.
     pub fn open(&mut self, open: &[types::ex_open_wait], before: &OpenSleeps) {
         for wait in open {
-            let row = self.row(wait.tgid, wait.tid, &wait.comm);
+            let row = self.row(wait.tgid, wait.tid, &wait.names);
             if wait.kind == ex_wait_kind::EX_QUEUES {
                 row.queued += 1;
                 continue;
@@ -119,7 +118,7 @@ impl Rows {
             for (to, from) in latency.buckets.iter_mut().zip(sum.buckets) {
                 *to = from.into();
             }
-            let row = self.row(key.tgid, key.tid, &sum.comm);
+            let row = self.row(key.tgid, key.tid, &sum.names);
             let place = if key.after == ex_queued_after::EX_AFTER_WAKEUP {
                 &mut row.woken
             } else {
@@ -133,15 +132,14 @@ impl Rows {
     pub fn others(&mut self, sums: &[(types::ex_other_key, types::ex_other)]) {
         for (key, sum) in sums {
             let ran = key.part == ex_part::EX_RAN_INSTEAD;
-            let who = match (key.other_tgid, ran) {
-                (0, true) => Who { comm: Comm::new(b"idle"), ..Who::INTERRUPT },
-                (0, false) => Who::INTERRUPT,
-                (tgid, _) => {
-                    let tid = (key.other_tid != 0).then_some(key.other_tid);
-                    Who { tgid, tid, comm: task::comm(sum.comm) }
-                }
+            let other = task::thread!(key.other_tgid, key.other_tid, sum.names);
+            let who = match (key.other_tgid, key.other_tid, ran) {
+                (0, _, true) => Who::IDLE,
+                (0, _, false) => Who::INTERRUPT,
+                (_, 0, _) => other.process(),
+                _ => other,
             };
-            let row = self.row(key.tgid, key.tid, &[0; 16]);
+            let row = self.row(key.tgid, key.tid, &names::default());
             let parts = if ran { &mut row.ran_instead } else { &mut row.woken_by };
             // An interrupt or idle may be in both tables.
             match parts.iter_mut().find(|part| part.who == who && who.tgid == 0) {

@@ -1,0 +1,73 @@
+//! A process has the name of its main thread, whichever of its threads did something.
+
+use exactop_model::on_demand::losses::Losses;
+use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
+use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::waits::{WaitRow, WaitWindow};
+use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
+use exactop_model::on_demand::{Choice, Looked};
+use exactop_model::{Comm, SyscallNr, Who};
+
+/// A worker of a process whose main thread did nothing.
+fn worker() -> Who {
+    Who::thread(1, 68, Comm::new(b"tokio-rt-worker"), Comm::new(b"process_api"))
+}
+
+const NAME: &str = "process_api (1)";
+
+#[test]
+fn waits_are_of_the_process_by_its_name() {
+    let (t0_ns, t1_ns, losses) = (0, 1, Losses::default());
+    let waits = WaitWindow { t0_ns, t1_ns, rows: vec![WaitRow::new(worker())], losses };
+    assert_eq!(waits.by_process()[0].who.to_string(), NAME);
+}
+
+#[test]
+fn moves_are_of_the_process_by_its_name() {
+    let sums = MoveSums::default();
+    let rows = vec![MoveRow { who: worker(), from: 0, to: 1, cause: Cause::Unknown, sums }];
+    let (unknown, missed, losses) = (Vec::new(), 0, Losses::default());
+    let moves = MoveWindow { t0_ns: 0, t1_ns: 1, rows, unknown, missed, losses, whole: true };
+    assert_eq!(moves.by_process()[0].who.to_string(), NAME);
+}
+
+#[test]
+fn wakeups_are_between_processes_by_their_names() {
+    let edge = Edge {
+        waker: worker(),
+        wakee: worker(),
+        wakeups: 1,
+        chains: 0,
+        unproductive: 0,
+        unproductive_ns: 0,
+    };
+    let (fans, losses) = (Vec::new(), Losses::default());
+    let wakeups = WakeupWindow { t0_ns: 0, t1_ns: 1, edges: vec![edge], fans, losses };
+    let (sum, _) = wakeups.between_processes()[0];
+    assert_eq!([sum.waker, sum.wakee].map(|who| who.to_string()), [NAME, NAME]);
+}
+
+#[test]
+fn system_calls_are_of_the_process_by_its_name() {
+    let calls = Looked::Syscalls(SyscallWindow {
+        t0_ns: 0,
+        t1_ns: 1,
+        by: SyscallsBy::Thread,
+        rows: vec![SyscallRow::new(Some(worker()), SyscallNr(0))],
+        failures: Vec::new(),
+        dispatches: Vec::new(),
+        losses: Losses::default(),
+    });
+    let choice = Choice { by: SyscallsBy::Process, ..Choice::default() };
+    let Looked::Syscalls(told) = calls.chosen(&choice, &|_| true) else { panic!("another kind") };
+    let who = told.rows[0].who.map(|who| who.to_string());
+    assert_eq!(who.as_deref(), Some(NAME));
+}
+
+/// A daemon or a recording of an earlier version tells no names of processes.
+#[test]
+fn where_the_name_is_not_told_a_threads_stands_for_it() {
+    let told = r#"{"tgid":7,"tid":8,"comm":[119,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}"#;
+    let who: Who = serde_json::from_str(told).expect("as it was told");
+    assert_eq!(who.process().to_string(), "w (7)");
+}
