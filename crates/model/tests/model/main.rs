@@ -6,5 +6,5 @@ mod histories;
 mod named_sums;
 mod no_leader;
 mod partition;
-mod state;
 mod process_names;
+mod state;
