@@ -17,7 +17,7 @@ use crate::on_demand::syscalls::SyscallWindow;
 use crate::on_demand::waits::WaitWindow;
 use crate::provenance::{Provenance, Quality, SourceKind};
 pub use crate::row::{Detail, Doing, Row, RowKind};
-use crate::snapshot::{CostSample, ExitSample, ProcessRef};
+use crate::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::system::{StatTicks, System};
 use crate::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -267,6 +267,16 @@ impl Builder<'_> {
         }
     }
 
+    /// A task that the window tells nothing of. One that was on a CPU would have been told of: what it ran is in
+    /// no account.
+    fn still(&self, account: AccountId) -> Option<TaskDelta> {
+        let mut task = self.book.still(account, self.window.t0_ns)?;
+        if task.sample.state == MicroState::Run {
+            task.delta.forget(Counter::RunNs);
+        }
+        Some(task)
+    }
+
     fn thread_rows(&mut self, still: &Still) {
         let mut seen = FxHashSet::default();
         for task in &self.window.tasks {
@@ -304,7 +314,7 @@ impl Builder<'_> {
             match (kind, task) {
                 (RowKind::Process, Some(task)) => self.process_row(task.key.tgid, &[]),
                 _ => {
-                    if let Some(task) = self.book.still(account, self.window.t0_ns) {
+                    if let Some(task) = self.still(account) {
                         self.push(kind, &task);
                     }
                 }
@@ -337,12 +347,11 @@ impl Builder<'_> {
 
     /// One row for a process: its changed threads, and its still ones from the book.
     fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
-        let t0_ns = self.window.t0_ns;
         let entry = self.book.process(tgid);
         let accounts = entry.iter().flat_map(|entry| &entry.tasks);
         let still: Vec<TaskDelta> = accounts
             .filter(|&&a| !changed.iter().any(|t| t.sample.account == a))
-            .filter_map(|&a| self.book.still(a, t0_ns))
+            .filter_map(|&a| self.still(a))
             .collect();
         let all = || changed.iter().copied().chain(still.iter());
         let head = entry.and_then(ProcessEntry::head);
@@ -407,7 +416,7 @@ impl Builder<'_> {
         let Some(entry) = tgid.and_then(|tgid| self.book.process(tgid)) else { return };
         for &account in &entry.tasks {
             let changed = self.window.tasks.iter().find(|t| t.sample.account == account);
-            let task = changed.copied().or_else(|| self.book.still(account, self.window.t0_ns));
+            let task = changed.copied().or_else(|| self.still(account));
             if let Some(task) = task {
                 let row = self.row(RowKind::Task, &task);
                 self.rows.push(row);
@@ -470,7 +479,7 @@ impl Builder<'_> {
             return self.process_row(tgid, &[]);
         }
         let leader = self.book.process(tgid).and_then(|p| p.leader);
-        let task = leader.and_then(|a| self.book.still(a, self.window.t0_ns));
+        let task = leader.and_then(|a| self.still(a));
         if let Some(task) = task {
             self.push(RowKind::Task, &task);
         }
