@@ -81,14 +81,14 @@ pub struct Frame {
     /// Who measured and how well.
     pub provenance: Provenance,
     /// What the watched process waited for, where that can be timed; from the window after the one
-    /// in which it was first watched.
+    /// in which it was first watched. Until then the last of an earlier time, if there is one.
     pub waits: Option<Result<WaitWindow, String>>,
     /// Its system calls, and why it was moved to other CPUs: the same way, each where asked for.
     pub calls: Option<Result<SyscallWindow, String>>,
     /// See `calls`.
     pub moves: Option<Result<MoveWindow, String>>,
-    /// Control groups, where asked for, from the window after the first asked for; or why there are
-    /// none.
+    /// Control groups, where asked for, from the window after the first asked for, and until then the last
+    /// of an earlier time; or why there are none.
     pub groups: Option<Result<Groups, String>>,
     /// Sums by what was asked for ([`FrameOptions::by`]).
     pub sums: Option<NamedSums>,

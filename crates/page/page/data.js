@@ -46,6 +46,14 @@ class Row {
     return sum;
   }
 
+  // The sum of what is known of it.
+  known(column, from, to) {
+    const figures = this.figures[column];
+    let sum = 0;
+    for (let i = placeOf(this.at, from), end = placeOf(this.at, to); i < end; i++) sum += (Array.isArray(figures) ? figures[i] : figures) ?? 0;
+    return sum;
+  }
+
   // More of it, of later slots.
   append(later) {
     const [had, more] = [this.at.length, later.at.length];

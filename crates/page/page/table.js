@@ -169,10 +169,21 @@ class Table {
   foot() {
     const members = this.lines.flatMap(line => line.members);
     const cells = this.cells({ members });
+    this.heads().forEach((head, i) => this.atLeast(cells[i], members, head.column));
     const label = part('td', { text: `Sum of ${count(this.lines.length)}` });
     this.footLine = part('tfoot', {}, part('tr', {}, label, part('td', { colspan: this.words }), ...cells));
     const left = this.all - members.length;
     $('rows-count').textContent = `${count(this.lines.length)} rows${left > 0 ? `, ${count(left)} others do not match` : ''}${this.othersWords()}${this.ranges.length > 1 ? '; what the second stretch has more than the first, counts by second' : ''}`;
+  }
+
+  // Where a sum is not known, the part of it that is: no figure is less than nothing.
+  atLeast(cell, members, column) {
+    const { unit } = this.state, isTime = column !== undefined && this.model.columns[column].unit === 'ns';
+    if (cell.textContent !== NONE || column === undefined || this.ranges.length > 1 || (isTime && unit === 'own')) return;
+    const least = members.reduce((sum, row) => sum + row.known(column, ...this.ranges[0]), 0);
+    if (least === 0) return;
+    cell.textContent = `≥ ${this.text(isTime && unit !== 'time' ? least / this.lengths[0] : least, column)}`;
+    cell.title = 'Of some rows it is not known in some windows';
   }
 
   othersWords() {

@@ -148,8 +148,10 @@ fn ledger() -> Result<Box<dyn Source>, SourceError> {
 #[derive(Default)]
 pub(crate) struct GroupsBeside {
     /// The last window's, or why there are none; `None` in the first.
-    pub groups: Option<Result<Groups, String>>,
+    groups: Option<Result<Groups, String>>,
     files: Option<GroupFiles>,
+    /// The last window that was looked at: shown until there is one again.
+    kept: Option<Groups>,
 }
 
 impl GroupsBeside {
@@ -171,6 +173,19 @@ impl GroupsBeside {
             rows: files.window(uses.as_ref()),
             no_ledger,
         }));
+    }
+
+    /// What there is to show: the last window, or the one before they were last looked away from.
+    pub fn shown(&self) -> Option<Result<Groups, String>> {
+        self.groups.clone().or_else(|| self.kept.clone().map(Ok))
+    }
+
+    /// Nobody looks at them any more.
+    pub fn leave(&mut self) {
+        if let Some(Ok(groups)) = self.groups.take() {
+            self.kept = Some(groups);
+        }
+        self.files = None;
     }
 
     /// What the files said at both ends of the last window; `None`: it has no groups.

@@ -67,7 +67,13 @@ impl<'a> Desk<'a> {
             Action::Suspend => after = After::Suspend,
             Action::Quit => after = After::Quit,
             Action::Rearrange => self.rearrange(),
-            Action::Refresh => self.refresh = true,
+            Action::Refresh => {
+                // What was opened shows what is known of it until the window is over.
+                if self.app.hurries() {
+                    self.rearrange();
+                }
+                self.refresh = true;
+            }
             Action::LookUpUser(text) => {
                 self.look_up_user(&text);
                 self.rearrange();
@@ -202,6 +208,12 @@ impl<'a> Desk<'a> {
     /// taken: they were meant for what the screen shows.
     pub fn wants_frame(&mut self) -> bool {
         std::mem::take(&mut self.refresh)
+    }
+
+    /// Whether the window that begins is to be short: once, after something was opened that is counted from
+    /// now on.
+    pub fn takes_short(&mut self) -> bool {
+        std::mem::take(&mut self.app.hurries)
     }
 
     /// Takes what there is to show at once; whether there is anything.

@@ -12,7 +12,7 @@ use exactop_model::Feed;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// The first window is short, so that something is on the screen soon.
+/// The first window, and the first of what is opened, is short, so that something is on the screen soon.
 const FIRST_WINDOW: Duration = Duration::from_millis(100);
 
 /// A source that failed is asked again so soon, however long windows are.
@@ -79,7 +79,7 @@ struct View<'a> {
     guard: Guard,
     /// When the open window is to be closed.
     due: Instant,
-    /// The open window is the first, and was made short.
+    /// The open window was made short.
     is_short: bool,
     /// How many windows are yet to be shown.
     left: Option<u64>,
@@ -157,6 +157,10 @@ impl View<'_> {
         // Whoever types without a pause still gets new windows.
         let late = taken == MOST_EVENTS && self.is_due();
         if self.desk.wants_frame() || late {
+            // Attaching programs takes a while.
+            if self.desk.app().hurries() {
+                self.paint()?;
+            }
             self.next_frame()?;
         }
         if taken > 0 {
@@ -168,18 +172,22 @@ impl View<'_> {
     /// Closes the window and opens the next.
     fn next_frame(&mut self) -> Result<(), TuiError> {
         let has_frame = self.desk.next_frame()?;
+        let hurries = self.desk.app().hurries();
         self.set_due(has_frame);
         if has_frame && self.is_over() && !std::mem::take(&mut self.is_short) {
             self.left = self.left.map(|left| left.saturating_sub(1));
         }
+        self.is_short |= hurries;
         Ok(())
     }
 
     fn set_due(&mut self, has_frame: bool) {
         let wait = self.desk.app().settings().interval();
+        let short = self.desk.takes_short();
         let most = match (has_frame, self.desk.app().has_failed()) {
             (false, _) => FIRST_WINDOW,
             (true, true) => AGAIN,
+            (true, false) if short => FIRST_WINDOW,
             (true, false) => wait,
         };
         self.due = Instant::now() + wait.min(most);

@@ -149,6 +149,30 @@ fn a_process_has_its_system_calls_and_why_it_moved() {
     });
 }
 
+/// However long windows are: the first of what is opened is short.
+#[test]
+fn what_is_opened_has_its_figures_at_once() {
+    if without_ledger() {
+        return;
+    }
+    let load = Load::sleep();
+    let options = format!("-d 600 --source ledger -p {}", load.pid());
+    let terminal = Terminal::live(120, 30, &options);
+    terminal.shows(" sleep");
+    terminal.keys(&["y"]);
+    terminal.shows("clock_nanosleep");
+    terminal.escape();
+    terminal.shows("waits in SLP");
+    terminal.escape();
+    terminal.shows(" COMMAND");
+    terminal.keys(&["Down", "Enter"]);
+    terminal.shows("waits in SLP");
+    terminal.escape();
+    terminal.shows(" COMMAND");
+    terminal.keys(&["g"]);
+    terminal.shows("LEDGER%");
+}
+
 /// The view that asks is fenced in, and lets another process read.
 #[test]
 fn a_process_has_its_environment_and_its_open_files() {

@@ -4,10 +4,20 @@
 #[path = "../../../page/tests/browser/driver.rs"]
 mod driver;
 
-use crate::helpers::processes::Load;
-use crate::helpers::run::alone;
+use crate::daemon::parsed;
+use crate::helpers::processes::{send, Load, INT};
+use crate::helpers::run::{alone, command, run};
+use crate::metrics;
 use crate::page::Page;
 use driver::Browser;
+use exactop_metrics::http::Server;
+use exactop_metrics::{Clock, Metrics, NoNames, Settings};
+use exactop_recording::{Moved, Reader, Recording, Replay};
+use exactop_testkit::wait;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 /// Waits for so many windows, and looks at what is drawn: pixels in the middle of a window that have no account's
 /// colour; what the accounts sum to; what the rows do; how many exited below whom.
@@ -32,9 +42,8 @@ const LOOKED_AT: &str = r"new Promise(done => {
       }
     });
     const all = [0, model.n], sums = model.sums(all);
-    // Window by window: where a row has no figure in one, it has no sum of all.
-    const each = [...Array(model.n).keys()], rows = [...model.rows.values()], of = (list, name) =>
-      list.reduce((sum, row) => each.reduce((sum, i) => sum + (row.sum(model.column(name), i, i + 1) ?? 0), sum), 0);
+    const rows = [...model.rows.values()], of = (list, name) =>
+      list.reduce((sum, row) => sum + row.sum(model.column(name), 0, model.n), 0);
     done({
       strange,
       residual: String(sums.capacity - sums.parts.reduce((sum, ns) => sum + ns, 0n)),
@@ -62,4 +71,88 @@ fn a_page_beside_a_storm_of_forks_fills_its_picture_and_asks_nobody() {
     browser.picture("storm");
     let complaints = browser.complaints(&format!("http://{}/", page.address));
     assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+/// The row of sums as it is drawn, by the headings; beside it what it is to be of CPU time.
+const SUMMED: &str = r"(() => {
+  exactop.address.go({ unit: 'time' });
+  exactop.show();
+  const texts = of => [...document.querySelectorAll('#rows ' + of)].map(cell => cell.textContent.trim());
+  const heads = texts('thead th').slice(-exactop.table.heads().length).map(text => text.replace(/ [▼▲]$/, ''));
+  const sums = texts('tfoot td').slice(-heads.length);
+  return {
+    sums: Object.fromEntries(heads.map((head, i) => [head, sums[i]])),
+    pids: [...exactop.model.rows.values()].map(row => row.pid),
+    run_ns: [...exactop.model.rows.values()].reduce((sum, row) => sum + row.sum(exactop.model.column('run_ns'), 0, exactop.model.n), 0),
+    expected: exactop.table.text(RUN_NS, exactop.model.column('run_ns')),
+  };
+})()";
+
+/// What `/metrics` counts in all windows of a recording.
+fn counted(dir: &Path) -> BTreeMap<String, i128> {
+    let mut replay = Replay::new(Reader::new(Recording::open(dir).expect("a recording")));
+    let mut counting = Metrics::new(Settings::default(), Clock::read());
+    loop {
+        match replay.forward().expect("readable") {
+            Moved::Window => {
+                let window = replay.window().expect("it is at its end");
+                counting.advance(window, replay.book(), &NoNames);
+            }
+            Moved::Gap(_) => {}
+            Moved::End => break,
+        }
+    }
+    let page = move |format| Some(counting.render(format));
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
+    metrics::page(server.address().port())
+}
+
+/// A zombie is in no sum's way: nothing of it is unknown, though it lived before it had a line.
+#[test]
+fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
+    let Some(_alone) = alone() else { return };
+    let Some(mut browser) = Browser::start() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (log, file) = (dir.path().join("log"), dir.path().join("page.html"));
+    let log = log.to_str().expect("UTF-8");
+    let mut recorder = Load::start(&mut command(&["record", "-d", "0.3", "--dir", log]));
+    let _storm = Load::shell("while :; do /bin/true; done");
+    let windows = || match run(&["replay", log, "--json"]) {
+        done if done.code == Some(0) => parsed(&done.fine()),
+        _ => Vec::new(),
+    };
+    wait::until("a window", || !windows().is_empty());
+    let zombie = Load::start(&mut Command::new("true"));
+    let is_it = |row: &Value| row["pid"] == zombie.pid() && row["s"] == "Z";
+    wait::until("a window with a zombie", || {
+        let windows = windows();
+        windows
+            .iter()
+            .any(|window| window["tasks"].as_array().is_some_and(|all| all.iter().any(is_it)))
+    });
+    send(recorder.pid(), INT);
+    assert_eq!(recorder.0.wait().expect("an end").code(), Some(130));
+    run(&["replay", log, "--html", file.to_str().expect("UTF-8")]).fine();
+    let page = counted(log.as_ref());
+    let groups =
+        page.iter().filter(|(name, _)| name.starts_with("exactop_group_cpu_seconds_total"));
+    let run_ns: i128 = groups.map(|(_, ns)| ns).sum();
+    browser.look(1200, 900, false);
+    browser.open_file(&file);
+    let told = browser.ask(&SUMMED.replace("RUN_NS", &run_ns.to_string()));
+    let pids = told["pids"].as_array().expect("rows");
+    assert!(pids.contains(&zombie.pid().into()), "no row of the zombie: {told}");
+    assert_eq!(told["run_ns"].to_string(), run_ns.to_string(), "{told}");
+    assert_eq!(told["sums"]["RUN"], told["expected"], "{run_ns} ns of /metrics; {told}");
+    assert!(run_ns > 0);
+    let sum = |column: &str| told["sums"][column].as_str().expect("a column").to_string();
+    for column in ["BLOCK", "STEAL", "DISP", "ICX", "EXIT"] {
+        assert!(sum(column).starts_with(|c: char| c.is_ascii_digit()), "{column}: {told}");
+    }
+    // Without a tick it is not known whose time it was: all rows that were hit have at least this.
+    for column in ["USER", "SYSTEM"] {
+        let sum = sum(column);
+        let known = sum.strip_prefix("≥ ").unwrap_or(&sum);
+        assert!(known.starts_with(|c: char| c.is_ascii_digit()), "{column}: {told}");
+    }
 }

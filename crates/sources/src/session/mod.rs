@@ -18,6 +18,7 @@ use crate::procfs::Procfs;
 use crate::source::{Followed, Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
+use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
     Window,
@@ -286,7 +287,8 @@ impl Session {
             memory.snapshot(&snapshot, &self.book);
         }
         self.window = self.book.advance(snapshot);
-        self.watched.advance(request, self.source.provenance().source);
+        let began = request.watch.and_then(|pid| self.process(pid)).map_or(0, |of| of.start_ns);
+        self.watched.advance(request, began, self.source.provenance().source);
         let told = request.watch.zip(self.watched.waits()).zip(self.tap.as_mut());
         if let Some(((tgid, waits), tap)) = told {
             tap.waits(tgid, &waits);
@@ -294,6 +296,12 @@ impl Session {
         self.forget_details();
         self.spare.looked();
         Ok(self.window.is_some())
+    }
+
+    /// A process that the book knows.
+    fn process(&self, tgid: u32) -> Option<ProcessRef> {
+        let head = self.book.process(tgid)?.head()?;
+        Some(ProcessRef { tgid, start_ns: self.book.task(head)?.key.start_ns })
     }
 
     /// What comes is of another ledger: no window spans the two.
@@ -402,7 +410,7 @@ impl Feed for Session {
         let source = self.provenance().source;
         match self.window.as_ref().filter(|_| ask.groups) {
             Some(window) => self.groups.advance(window, &self.book, source),
-            None => self.groups = GroupsBeside::default(),
+            None => self.groups.leave(),
         }
         if let Some(([before, after], tap)) = self.groups.ends().zip(self.tap.as_mut()) {
             tap.groups(before, after);
@@ -412,8 +420,9 @@ impl Feed for Session {
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
-        self.watched.tell(&mut frame);
-        frame.groups = self.groups.groups.clone();
+        let process = ask.watch.and_then(|pid| self.process(pid));
+        self.watched.tell(&mut frame, process, ask.needs);
+        frame.groups = if ask.groups { self.groups.shown() } else { None };
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| Some(self.details.user(uid)));
             if let Some(Ok(groups)) = &frame.groups {

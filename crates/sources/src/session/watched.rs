@@ -6,6 +6,7 @@ use exactop_model::on_demand::moves::MoveWindow;
 use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::Looked;
+use exactop_model::snapshot::ProcessRef;
 use exactop_model::{Frame, Needs, SourceKind};
 
 /// What programs tell of one process.
@@ -72,30 +73,48 @@ type Attached = Result<Box<dyn Looks>, String>;
 /// One subject of the process that is watched.
 #[derive(Default)]
 struct Watch {
-    programs: Option<(u32, Attached)>,
+    programs: Option<(ProcessRef, Attached)>,
     /// The last window, or why it is not known; from the window after the one in which they were attached.
     told: Option<Result<Looked, String>>,
+    /// The last window of the process that was watched last: shown until there is one again.
+    kept: Option<(ProcessRef, Looked)>,
 }
 
 impl Watch {
     /// Ends the window; from here on this process is watched, or none.
-    fn advance(&mut self, pid: Option<u32>, attach: impl FnOnce(u32) -> Attached) {
-        let Some(pid) = pid else {
-            (self.programs, self.told) = (None, None);
+    fn advance(&mut self, process: Option<ProcessRef>, attach: impl FnOnce(u32) -> Attached) {
+        if let (Some(Ok(looked)), Some((of, _))) = (self.told.take(), &self.programs) {
+            self.kept = Some((*of, looked));
+        }
+        let Some(process) = process else {
+            self.programs = None;
             return;
         };
         self.told = match &mut self.programs {
-            Some((watched, Ok(programs))) if *watched == pid => Some(programs.window()),
-            Some((watched, Err(why))) if *watched == pid => Some(Err(why.clone())),
+            Some((of, Ok(programs))) if of.tgid == process.tgid => Some(programs.window()),
+            Some((of, Err(why))) if of.tgid == process.tgid => Some(Err(why.clone())),
             other => {
                 // Those of another process go first.
                 *other = None;
-                let programs = attach(pid);
+                let programs = attach(process.tgid);
                 let failed = programs.as_ref().err().cloned();
-                *other = Some((pid, programs));
+                *other = Some((process, programs));
                 failed.map(Err)
             }
         };
+    }
+
+    /// What there is to show of a process: the last window, or the one before it was last looked away from.
+    fn shown<W>(
+        &self,
+        process: Option<ProcessRef>,
+        of: fn(&Looked) -> Option<W>,
+    ) -> Option<Result<W, String>> {
+        // Of a process that the book does not know, nobody can say that it is the same.
+        let is_same =
+            |(kept, _): &&(ProcessRef, Looked)| Some(*kept) == process && kept.start_ns != 0;
+        let kept = || of(&self.kept.as_ref().filter(is_same)?.1).map(Ok);
+        told(self, of).or_else(kept)
     }
 }
 
@@ -131,7 +150,8 @@ impl Watched {
 
     /// Ends the window; from here on the process that is asked for is watched, or none. What cannot
     /// be attached or read is not known on the page, which is no reason not to show the rest.
-    pub fn advance(&mut self, request: &Request, source: SourceKind) {
+    /// `start_ns`: when that process began, 0: unknown.
+    pub fn advance(&mut self, request: &Request, start_ns: u64, source: SourceKind) {
         // A source that is none of the ledger is there where programs cannot be attached, or were not to be.
         let attaches = source == SourceKind::Ledger;
         let Watched { by, waits, calls, moves, not } = self;
@@ -142,7 +162,8 @@ impl Watched {
         ];
         for (watch, subject, need) in subjects {
             let pid = request.watch.filter(|_| attaches && request.needs.has(need));
-            watch.advance(pid, |pid| by.attach(subject, pid, request.interval_ns));
+            let process = pid.map(|tgid| ProcessRef { tgid, start_ns });
+            watch.advance(process, |pid| by.attach(subject, pid, request.interval_ns));
         }
         *not =
             (request.watch.is_some() && !attaches).then(|| (request.needs, not_attached(source)));
@@ -150,22 +171,19 @@ impl Watched {
 
     /// The waits in the last window, or why they are not known.
     pub fn waits(&self) -> Option<Result<WaitWindow, String>> {
-        told(&self.waits, |looked| match looked {
-            Looked::Waits(window) => Some(window.clone()),
-            _ => None,
-        })
+        told(&self.waits, waits_of)
     }
 
-    fn calls(&self) -> Option<Result<SyscallWindow, String>> {
-        let calls = told(&self.calls, |looked| match looked {
+    fn calls(&self, process: Option<ProcessRef>) -> Option<Result<SyscallWindow, String>> {
+        let calls = self.calls.shown(process, |looked| match looked {
             Looked::Syscalls(window) => Some(window.clone()),
             _ => None,
         });
         calls.or_else(|| self.why_not(Needs::SYSCALLS).map(Err))
     }
 
-    fn moves(&self) -> Option<Result<MoveWindow, String>> {
-        let moves = told(&self.moves, |looked| match looked {
+    fn moves(&self, process: Option<ProcessRef>) -> Option<Result<MoveWindow, String>> {
+        let moves = self.moves.shown(process, |looked| match looked {
             Looked::Moves(window) => Some(window.clone()),
             _ => None,
         });
@@ -176,11 +194,19 @@ impl Watched {
         self.not.as_ref().filter(|(needs, _)| needs.has(need)).map(|(_, why)| why.clone())
     }
 
-    /// Tells a frame of it.
-    pub fn tell(&self, frame: &mut Frame) {
-        frame.waits = self.waits();
-        frame.calls = self.calls();
-        frame.moves = self.moves();
+    /// Tells a frame of it, that is of this process; what is shown of it needs this.
+    pub fn tell(&self, frame: &mut Frame, process: Option<ProcessRef>, needs: Needs) {
+        let of = |need| process.filter(|_| needs.has(need));
+        frame.waits = self.waits.shown(process, waits_of);
+        frame.calls = self.calls(of(Needs::SYSCALLS));
+        frame.moves = self.moves(of(Needs::MOVES));
+    }
+}
+
+fn waits_of(looked: &Looked) -> Option<WaitWindow> {
+    match looked {
+        Looked::Waits(window) => Some(window.clone()),
+        _ => None,
     }
 }
 
@@ -262,35 +288,55 @@ mod tests {
         let done = |noted: &Noted| std::mem::take(&mut *noted.0.borrow_mut());
         let mut watched = Watched::by(Box::new(noted.clone()));
         let ledger = SourceKind::Ledger;
-        watched.advance(&ask(None, Needs::SYSCALLS | Needs::MOVES), ledger);
+        watched.advance(&ask(None, Needs::SYSCALLS | Needs::MOVES), 5, ledger);
         assert!(done(&noted).is_empty(), "nobody is watched");
-        watched.advance(&ask(Some(7), Needs::SYSCALLS), ledger);
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), 5, ledger);
         assert_eq!(done(&noted), ["+Waits 7", "+Syscalls 7"]);
-        assert_eq!(watched.calls(), None, "known from the next window on");
-        watched.advance(&ask(Some(7), Needs::SYSCALLS), ledger);
-        assert!(done(&noted).is_empty() && matches!(watched.calls(), Some(Ok(_))));
-        assert_eq!(watched.moves(), None);
-        watched.advance(&ask(Some(7), Needs::MOVES), ledger);
+        assert_eq!(watched.calls(None), None, "known from the next window on");
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), 5, ledger);
+        assert!(done(&noted).is_empty() && matches!(watched.calls(None), Some(Ok(_))));
+        assert_eq!(watched.moves(None), None);
+        watched.advance(&ask(Some(7), Needs::MOVES), 5, ledger);
         assert_eq!(done(&noted), ["-Syscalls 7", "+Moves 7"]);
-        assert_eq!(watched.calls(), None);
-        watched.advance(&ask(Some(8), Needs::MOVES), ledger);
+        assert_eq!(watched.calls(None), None);
+        watched.advance(&ask(Some(8), Needs::MOVES), 5, ledger);
         assert_eq!(done(&noted), ["-Waits 7", "+Waits 8", "-Moves 7", "+Moves 8"]);
-        watched.advance(&ask(Some(8), Needs::MOVES), ledger);
-        assert_eq!(watched.moves(), Some(Err("made to fail".into())));
-        watched.advance(&ask(None, Needs::NONE), ledger);
+        watched.advance(&ask(Some(8), Needs::MOVES), 5, ledger);
+        assert_eq!(watched.moves(None), Some(Err("made to fail".into())));
+        watched.advance(&ask(None, Needs::NONE), 5, ledger);
         assert_eq!(done(&noted), ["-Waits 8", "-Moves 8"]);
+    }
+
+    #[test]
+    fn what_was_counted_last_is_shown_until_it_is_counted_again() {
+        let mut watched = Watched::by(Box::new(Noted::default()));
+        let (ledger, calls) = (SourceKind::Ledger, Needs::SYSCALLS);
+        let of = |start_ns| Some(ProcessRef { tgid: 7, start_ns });
+        watched.advance(&ask(Some(7), calls), 5, ledger);
+        assert_eq!(watched.calls(of(5)), None, "there is none yet");
+        watched.advance(&ask(Some(7), calls), 5, ledger);
+        watched.advance(&ask(None, Needs::NONE), 0, ledger);
+        assert_eq!(watched.calls(None), None, "nobody looks");
+        for attached in [false, true] {
+            assert!(matches!(watched.calls(of(5)), Some(Ok(_))), "{attached}: the last one");
+            assert_eq!(watched.calls(of(6)), None, "another has its number by now");
+            assert_eq!(watched.waits(), None, "of this window nothing is told");
+            watched.advance(&ask(Some(7), calls), 5, ledger);
+        }
+        watched.forget();
+        assert_eq!(watched.calls(of(5)), None);
     }
 
     #[test]
     fn a_source_without_programs_says_why_where_they_are_asked_for() {
         let noted = Noted::default();
         let mut watched = Watched::by(Box::new(noted.clone()));
-        watched.advance(&ask(Some(7), Needs::SYSCALLS), SourceKind::Procfs);
+        watched.advance(&ask(Some(7), Needs::SYSCALLS), 5, SourceKind::Procfs);
         assert!(noted.0.borrow().is_empty());
-        let why = watched.calls().expect("said").expect_err("nothing counts");
+        let why = watched.calls(None).expect("said").expect_err("nothing counts");
         assert!(why.contains("procfs"), "{why}");
-        assert_eq!((watched.moves(), watched.waits()), (None, None));
-        watched.advance(&ask(None, Needs::SYSCALLS), SourceKind::Procfs);
-        assert_eq!(watched.calls(), None);
+        assert_eq!((watched.moves(None), watched.waits()), (None, None));
+        watched.advance(&ask(None, Needs::SYSCALLS), 5, SourceKind::Procfs);
+        assert_eq!(watched.calls(None), None);
     }
 }

@@ -56,11 +56,12 @@ fn a_zombie_is_shown_and_takes_no_time() {
     let mut books = Books::open(&Options::default());
     let mut child = Command::new("/bin/true").spawn().expect("true");
     until::zombie(child.id());
-    let is_shown = |books: &Books, window: &Window| {
+    let shown = |books: &Books, window: &Window| {
         let rows = books.processes(window).rows;
-        rows.iter().find(|row| row.key.tgid == child.id()).map(|row| row.letter)
+        rows.into_iter().find(|row| row.key.tgid == child.id() && row.letter == 'Z')
     };
-    books.find("a zombie", |books, window| (is_shown(books, &window) == Some('Z')).then_some(()));
+    let row = books.find("a zombie", |books, window| shown(books, &window));
+    assert_eq!(row.delta.get(Counter::RunNs), Some(0), "known from its first window on");
     let window = books.window(Duration::from_millis(100));
     let frame = books.processes(&window);
     let row = process(&frame, child.id());

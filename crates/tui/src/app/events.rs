@@ -277,15 +277,18 @@ impl App {
         };
         self.page = Page::Process(ProcessPage { shows, ..ProcessPage::new(key) });
         match shows {
-            Shows::Calls => self.attaching(),
-            Shows::Overview | Shows::Environment | Shows::Files => self.rearranged(),
+            Shows::Overview | Shows::Calls => self.attaching(),
+            Shows::Environment | Shows::Files => self.rearranged(),
         }
     }
 
-    /// Something is shown that is counted from the next window on: that begins now.
-    fn attaching(&mut self) -> Action {
+    /// Something is shown that is counted from the next window on: that begins now, and is short.
+    pub(super) fn attaching(&mut self) -> Action {
         match self.past {
-            None => Action::Refresh,
+            None => {
+                self.hurries = true;
+                Action::Refresh
+            }
             Some(_) => self.rearranged(),
         }
     }

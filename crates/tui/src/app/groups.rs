@@ -79,10 +79,7 @@ impl App {
         let row = process.and_then(|(page, frame)| page.row(frame));
         let of = row.and_then(|row| row.ident.cgroup_id);
         self.page = Page::Groups(GroupsPage { selected: None, of });
-        match self.past {
-            None => Action::Refresh,
-            Some(_) => self.rearranged(),
-        }
+        self.attaching()
     }
 
     pub(super) fn on_groups(&mut self, command: KeyCommand) -> Action {

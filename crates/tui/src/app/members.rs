@@ -31,9 +31,9 @@ impl App {
         self.selection = Selection::None;
         (self.top, self.reach) = (0, 0);
         // What groups may use is read at both ends of a window.
-        match self.past {
-            None if self.ask().groups && !had_groups => Action::Refresh,
-            _ => self.rearranged(),
+        match self.ask().groups && !had_groups {
+            true => self.attaching(),
+            false => self.rearranged(),
         }
     }
 }

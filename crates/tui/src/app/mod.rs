@@ -193,6 +193,8 @@ pub struct App {
     pub(crate) end_due: bool,
     /// Still rows are wanted up to this line.
     pub(crate) reach: usize,
+    /// Something was opened that is counted from now on: the window that begins now is to be short.
+    pub(crate) hurries: bool,
 }
 
 impl App {
@@ -238,6 +240,7 @@ impl App {
             search_due: false,
             end_due: false,
             reach: 0,
+            hurries: false,
         })
     }
 
@@ -315,6 +318,11 @@ impl App {
     /// Whether the frame on the screen is an old one, since no other could be had.
     pub(crate) fn has_failed(&self) -> bool {
         self.failure.is_some()
+    }
+
+    /// Whether something was opened that is counted from now on.
+    pub(crate) fn hurries(&self) -> bool {
+        self.hurries
     }
 
     /// Restricts rows to a user, as asked for by [`Action::LookUpUser`]. `uid`: what the host

@@ -52,9 +52,9 @@ impl App {
         self.sums_by = by;
         self.page = Page::Sums(SumsPage { by, selected: None });
         // What groups may use is read at both ends of a window.
-        match self.past {
-            None if self.ask().groups && !had_groups => Action::Refresh,
-            _ => self.rearranged(),
+        match self.ask().groups && !had_groups {
+            true => self.attaching(),
+            false => self.rearranged(),
         }
     }
 

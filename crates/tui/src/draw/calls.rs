@@ -32,7 +32,9 @@ pub(super) fn draw(view: &View, mut y: u16, buf: &mut Buffer) {
         }
     };
     let lost = losses::lines(&calls.losses, "call", syscalls::UNSEEN);
-    put(buf, 0, y, u16::MAX, &Line::raw(cut(&format!("calls    {}", syscalls::sum(calls)), room)));
+    let age = view.age(calls.t1_ns).map_or(String::new(), |age| format!(" · {age}"));
+    let sum = format!("calls    {}{age}", syscalls::sum(calls));
+    put(buf, 0, y, u16::MAX, &Line::raw(cut(&sum, room)));
     for line in lost {
         y += 1;
         put(buf, 0, y, u16::MAX, &Line::styled(cut(&line, room), view.theme.style(Ink::Alarm)));

@@ -8,6 +8,7 @@ use crate::layout::Screen;
 use exactop_model::cgroups::{GroupRow, Groups};
 use exactop_model::escape::harmless;
 use exactop_model::words::cgroups::{bare_name, beyond_cpus, cost, heading, line, without_ledger};
+use exactop_model::words::units::duration;
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::Line;
@@ -41,7 +42,7 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
             return put(buf, 0, y, u16::MAX, &Line::styled(text, theme.style(Ink::Dim)));
         }
     };
-    let words = words(groups, usize::from(height.saturating_sub(y + 2)) / 3);
+    let words = words(frame, groups, usize::from(height.saturating_sub(y + 2)) / 3);
     let rows = usize::from(height.saturating_sub(y + 1)).saturating_sub(words.len()).max(1);
     let at = app.selected_group();
     let first = (at.unwrap_or(0) + 1).saturating_sub(rows);
@@ -65,8 +66,12 @@ pub(super) fn draw(app: &App, frame: &Frame, screen: &Screen, theme: Theme, buf:
     }
 }
 
-/// Why the ledger has no part in it, and what limits cost, dearest first as the rows are.
-fn words(groups: &Groups, most: usize) -> Vec<String> {
+/// How old the figures are, if they are not the frame's, why the ledger has no part in them, and what limits cost,
+/// dearest first as the rows are.
+fn words(frame: &Frame, groups: &Groups, most: usize) -> Vec<String> {
+    let age_ns = Some(frame.t1_ns.saturating_sub(groups.t1_ns)).filter(|&ns| ns > 0);
+    let age = age_ns.map(|ns| format!("as of {} ago, read anew from now on", duration(ns)));
     let costs = groups.rows.iter().filter_map(|row| cost(groups, row));
-    without_ledger(groups).into_iter().chain(beyond_cpus(groups)).chain(costs).take(most).collect()
+    let why = without_ledger(groups).into_iter().chain(beyond_cpus(groups));
+    age.into_iter().chain(why).chain(costs).take(most).collect()
 }

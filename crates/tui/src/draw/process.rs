@@ -13,7 +13,7 @@ use exactop_model::on_demand::waits::Latency;
 use exactop_model::sort::SortBy;
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::{self, cpu_time, percent, size, thousands};
+use exactop_model::words::units::{self, cpu_time, duration, percent, size, thousands};
 use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
@@ -56,6 +56,9 @@ pub(super) fn draw(
     view.put_lines(&lines, screen.heading_y, buf);
     view.threads(screen.heading_y + lines.len() as u16, buf);
 }
+
+/// Programs end their windows a little before or after the frame's.
+const OLD_NS: u64 = 500_000_000;
 
 /// The process and what is shown of it.
 pub(super) struct View<'a> {
@@ -183,6 +186,13 @@ impl View<'_> {
         let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
         let value = Value::share(ns, context.window_ns * cpus, Missing::Source);
         units::cell(&value, exactop_model::columns::Unit::Pct)
+    }
+
+    /// How old figures are that are of an earlier window than the frame: they stay until there are others.
+    pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
+        let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
+        (age_ns >= OLD_NS)
+            .then(|| format!("as of {} ago, counted anew from now on", duration(age_ns)))
     }
 
     /// Two shares and their sum, rounded so that the sum comes out.
@@ -323,6 +333,7 @@ impl View<'_> {
             [queue("after wake-up", &row.woken), queue("after preemption", &row.preempted)];
         let queues: Vec<String> = queues.into_iter().flatten().collect();
         let texts = [
+            ("waits", self.age(waits.t1_ns)),
             ("waits in", words::waits::sleeps(row, seconds)),
             ("threads", words::waits::by_thread(waits, row.who.tgid)),
             ("queued", (!queues.is_empty()).then(|| queues.join(" · "))),

@@ -1,5 +1,6 @@
 //! What is shown before the first window was measured gives way to it.
 
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row};
 use exactop_testkit::{arranged, Made};
@@ -98,6 +99,36 @@ fn what_is_shown_at_once_stays_until_a_window_was_measured() {
     assert_eq!(begins(&desk), Some(0));
     assert!(desk.next_frame().expect("a frame"));
     assert!(begins(&desk) > Some(0));
+}
+
+/// Nobody looks at an empty page while programs are attached, nor for all of a window.
+#[test]
+fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
+    let (mut feed, mut host) = (Slow { made: Made::default(), opens: true }, Nobody);
+    let app = App::new(Settings::default()).expect("settings");
+    let mut desk = Desk::new(app, &mut feed, &mut host);
+    desk.resize(100, 30);
+    assert!(!desk.open().expect("an open window") && desk.next_frame().expect("a frame"));
+    desk.look();
+    let known: [(KeyCode, fn(&Frame) -> bool); 3] = [
+        (KeyCode::Char('y'), |frame| frame.calls.is_some()),
+        (KeyCode::Enter, |frame| frame.waits.is_some()),
+        (KeyCode::Char('g'), |frame| frame.groups.is_some()),
+    ];
+    for (key, is_known) in known {
+        let mut press = |code| desk.take(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        press(key);
+        let frame = desk.app().frame().expect("the same window");
+        assert!(is_known(frame), "{key:?}: what is known");
+        assert!(desk.wants_frame() && desk.takes_short(), "{key:?}: there is more soon");
+        assert!(!desk.takes_short(), "{key:?}: once");
+        for _ in 0..2 {
+            desk.take(&Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
+        }
+        desk.wants_frame();
+        desk.takes_short();
+        desk.look();
+    }
 }
 
 #[test]

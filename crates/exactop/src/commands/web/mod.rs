@@ -235,7 +235,9 @@ fn windows(
             if let Some(window) = session.window() {
                 let watched = looks.as_ref().map(|looks| looks.wanted().into_keys().collect());
                 let watched: Vec<u32> = watched.unwrap_or_default();
+                // What was read while somebody looked before is of no window of now.
                 let groups = frame.groups.as_ref().and_then(|groups| groups.as_ref().ok());
+                let groups = groups.filter(|groups| groups.t1_ns == window.t1_ns);
                 let document = live.measured(&Measured {
                     window,
                     book: session.book(),
