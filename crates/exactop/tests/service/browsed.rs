@@ -10,7 +10,7 @@ use crate::helpers::run::{alone, command, run};
 use crate::metrics;
 use crate::page::Page;
 use driver::Browser;
-use exactop_metrics::http::Server;
+use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Clock, Metrics, NoNames, Settings};
 use exactop_recording::{Moved, Reader, Recording, Replay};
 use exactop_testkit::wait;
@@ -103,7 +103,8 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
         }
     }
     let page = move |format| Some(counting.render(format));
-    let server = Server::start("127.0.0.1:0".parse().expect("an address"), page).expect("a server");
+    let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page);
+    let server = server.expect("a server");
     metrics::page(server.address().port())
 }
 
