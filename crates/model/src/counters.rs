@@ -181,16 +181,6 @@ impl Counters {
         }
     }
 
-    /// Adds what another set knows: the sum of what is in the books under both. Time that either does not
-    /// know is in no account of a task, but in the unnamed one.
-    pub fn add_known(&mut self, other: &Counters) {
-        for &counter in Counter::ALL {
-            if let Some(value) = other.get(counter) {
-                self.set(counter, self.get(counter).unwrap_or(0).wrapping_add(value));
-            }
-        }
-    }
-
     /// `self - earlier`, known where both are. The second value counts counters that ran
     /// backwards: those come out unknown, never wrapped and never as 0.
     pub fn since(&self, earlier: &Counters) -> (Counters, u64) {

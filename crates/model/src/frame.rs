@@ -362,8 +362,8 @@ impl Builder<'_> {
         let mut row = self.row(RowKind::Process, head);
         row.threads = head.sample.threads.or(Some(all().count() as u32));
         for task in all().filter(|task| !std::ptr::eq(*task, head)) {
-            row.delta.add_known(&task.delta);
-            row.total.add_known(&task.sample.counters);
+            add(&mut row.delta, &task.delta);
+            row.total.add(&task.sample.counters);
             row.life_ns += task.life_ns;
             row.repairs = both(row.repairs, task.audit.map(|audit| audit.repairs));
             if task.sample.letter == 'R' {
@@ -388,8 +388,8 @@ impl Builder<'_> {
         }
         let Some(&at) = self.at.get(&tgid) else { return false };
         let row = &mut self.rows[at];
-        row.delta.add_known(&exit.delta);
-        row.total.add_known(&exit.delta);
+        add(&mut row.delta, &exit.delta);
+        row.total.add(&exit.delta);
         row.life_ns += exit.life_ns;
         row.exited_tasks += exit.tasks;
         row.repairs = both(row.repairs, Some(exit.audit.repaired));
@@ -452,8 +452,8 @@ impl Builder<'_> {
             row.exited_tasks += exit.tasks;
             row.repairs = both(row.repairs, Some(exit.audit.repaired));
             row.life_ns += exit.life_ns;
-            row.delta.add_known(&exit.delta);
-            row.total.add_known(&exit.delta);
+            add(&mut row.delta, &exit.delta);
+            row.total.add(&exit.delta);
         }
         merged.into_values().collect()
     }
@@ -486,7 +486,20 @@ impl Builder<'_> {
     }
 }
 
+/// Adds counters to a row's. What either does not know, the sum does not know, but for the time on CPUs: that is
+/// what the books hold under the row. Time that is not known is in the unnamed account.
+fn add(row: &mut Counters, other: &Counters) {
+    let run = [&*row, other].into_iter().filter_map(|counters| counters.get(Counter::RunNs));
+    let run = run.reduce(u64::wrapping_add);
+    row.add(other);
+    if let Some(run) = run {
+        row.set(Counter::RunNs, run);
+    }
+}
+
 fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
+    let mut delta = Counters::zero();
+    delta.forget(Counter::RunNs);
     Row {
         kind: RowKind::Exited,
         account: None,
@@ -501,8 +514,8 @@ fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
         exited_tasks: 0,
         repairs: None,
         life_ns: 0,
-        delta: Counters::unknown(),
-        total: Counters::unknown(),
+        delta,
+        total: Counters::zero(),
         children: None,
         detail: Detail::default(),
     }
