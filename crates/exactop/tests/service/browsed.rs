@@ -4,7 +4,6 @@
 #[path = "../../../page/tests/browser/driver.rs"]
 mod driver;
 
-use crate::daemon::parsed;
 use crate::helpers::processes::{send, Load, INT};
 use crate::helpers::run::{alone, command, run};
 use crate::metrics;
@@ -12,9 +11,9 @@ use crate::page::Page;
 use driver::Browser;
 use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Clock, Metrics, NoNames, Settings};
+use exactop_model::window::TaskDelta;
 use exactop_recording::{Moved, Reader, Recording, Replay};
 use exactop_testkit::wait;
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -108,6 +107,18 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
     metrics::page(server.address().port())
 }
 
+/// Whether a task that is such is in a window of a recording that may only just begin.
+fn is_recorded(dir: &Path, is_it: impl Fn(&TaskDelta) -> bool) -> bool {
+    let Ok(recording) = Recording::open(dir) else { return false };
+    let mut replay = Replay::new(Reader::new(recording));
+    while let Ok(Moved::Window | Moved::Gap(_)) = replay.forward() {
+        if replay.window().is_some_and(|window| window.tasks.iter().any(&is_it)) {
+            return true;
+        }
+    }
+    false
+}
+
 /// A zombie is in no sum's way: nothing of it is unknown, though it lived before it had a line.
 #[test]
 fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
@@ -118,19 +129,11 @@ fn the_row_of_sums_holds_what_the_page_of_metrics_counts() {
     let log = log.to_str().expect("UTF-8");
     let mut recorder = Load::start(&mut command(&["record", "-d", "0.3", "--dir", log]));
     let _storm = Load::shell("while :; do /bin/true; done");
-    let windows = || match run(&["replay", log, "--json"]) {
-        done if done.code == Some(0) => parsed(&done.fine()),
-        _ => Vec::new(),
-    };
-    wait::until("a window", || !windows().is_empty());
+    wait::until("a window", || is_recorded(log.as_ref(), |_| true));
     let zombie = Load::start(&mut Command::new("true"));
-    let is_it = |row: &Value| row["pid"] == zombie.pid() && row["s"] == "Z";
-    wait::until("a window with a zombie", || {
-        let windows = windows();
-        windows
-            .iter()
-            .any(|window| window["tasks"].as_array().is_some_and(|all| all.iter().any(is_it)))
-    });
+    let is_it =
+        |task: &TaskDelta| task.sample.key.tgid == zombie.pid() && task.sample.letter == 'Z';
+    wait::until("a window with a zombie", || is_recorded(log.as_ref(), is_it));
     send(recorder.pid(), INT);
     assert_eq!(recorder.0.wait().expect("an end").code(), Some(130));
     run(&["replay", log, "--html", file.to_str().expect("UTF-8")]).fine();
