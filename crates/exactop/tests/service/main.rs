@@ -39,4 +39,5 @@ mod settings;
 mod soak;
 #[path = "../../../fleet/tests/fleet/stand_in.rs"]
 mod stand_in;
+mod starved;
 mod users;
