@@ -19,6 +19,7 @@ mod helpers;
 mod inside;
 mod live;
 mod looking;
+mod memory;
 mod metrics;
 mod named;
 mod page;

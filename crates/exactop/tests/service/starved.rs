@@ -16,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Scrapes at once.
-const CROWD: usize = 500;
+pub const CROWD: usize = 500;
 
 /// Fields of a thread's stat file, by their numbers in proc_pid_stat(5).
 fn stat(pid: u32, tid: u32) -> Vec<String> {
@@ -233,7 +233,7 @@ fn two_hundred_busy_processes_leave_no_scrape_without_a_window() {
 }
 
 /// Asks for a page, which is not read yet.
-fn ask(port: u16) -> TcpStream {
+pub fn ask(port: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("a place in the queue");
     stream.set_read_timeout(Some(wait::LIMIT)).expect("a limit");
     stream
@@ -243,7 +243,7 @@ fn ask(port: u16) -> TcpStream {
 }
 
 /// The page that comes.
-fn answered(mut stream: TcpStream) -> String {
+pub fn answered(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer to its end");
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");

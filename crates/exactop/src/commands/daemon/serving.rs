@@ -147,7 +147,7 @@ impl Serving {
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());
         self.published.tell();
         self.exported.tell();
-        self.kept.take(&now, &mut self.session);
+        self.kept.take(now, &mut self.session);
         Ok(())
     }
 
