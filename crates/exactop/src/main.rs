@@ -9,6 +9,7 @@ mod fuzz;
 mod machine;
 mod options;
 mod output;
+mod priority;
 mod recorded;
 mod remembering;
 mod rights;

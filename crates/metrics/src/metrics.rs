@@ -66,15 +66,21 @@ impl Metrics {
     /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
     /// its end.
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
+        let charges = charges_by_name(&self.settings, window, book, names);
+        self.count(window, charges);
+    }
+
+    /// Counts a window with what groups did in it, as [`charges_by_name`] has that.
+    pub(crate) fn count(&mut self, window: &Window, charges: FxHashMap<Labels, Charge>) {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
         self.accounts.advance(window);
-        let mut naming = Naming::new(&self.settings, names);
-        let mut named: FxHashMap<Labels, Charge> = FxHashMap::default();
-        for (raw, charge) in charges(window, book, &self.settings) {
-            named.entry(naming.labels(&raw)).or_default().add(&charge);
-        }
-        self.places.advance(window.t0_ns, window.t1_ns, named);
+        self.places.advance(window.t0_ns, window.t1_ns, charges);
+    }
+
+    /// What is counted, and by what.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// Somebody is about to be told, all of it as of the last boundary: groups that are new are shown at
@@ -275,6 +281,21 @@ impl Metrics {
             ),
         ]
     }
+}
+
+/// What groups did in a window, by their names. The book stands at its end.
+pub(crate) fn charges_by_name(
+    settings: &Settings,
+    window: &Window,
+    book: &Book,
+    names: &dyn Names,
+) -> FxHashMap<Labels, Charge> {
+    let mut naming = Naming::new(settings, names);
+    let mut named: FxHashMap<Labels, Charge> = FxHashMap::default();
+    for (raw, charge) in charges(window, book, settings) {
+        named.entry(naming.labels(&raw)).or_default().add(&charge);
+    }
+    named
 }
 
 /// A sum as a series, if it is known.

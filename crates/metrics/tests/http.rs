@@ -13,7 +13,7 @@ fn server(bytes: usize) -> Server {
     let page = move |format| {
         let mut page = format!("{format:?}\n").into_bytes();
         page.resize(bytes.max(page.len()), b'x');
-        Some(page)
+        Some(page.into())
     };
     Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
         .expect("a server")
@@ -70,7 +70,7 @@ fn head_has_no_body_and_makes_no_page() {
     let counts = Arc::clone(&made);
     let page = move |_| {
         counts.fetch_add(1, Ordering::Relaxed);
-        Some(vec![b'x'; 1000])
+        Some(vec![b'x'; 1000].into())
     };
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
         .expect("a server");
@@ -138,8 +138,8 @@ fn who_does_not_read_holds_nobody() {
     // More than the kernel keeps for somebody who does not read.
     let large = vec![b'x'; 32 << 20];
     let page = move |format| match format {
-        Format::OpenMetrics => Some(large.clone()),
-        Format::Prometheus => Some(b"small".to_vec()),
+        Format::OpenMetrics => Some(large.clone().into()),
+        Format::Prometheus => Some(b"small".to_vec().into()),
     };
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page)
         .expect("a server");
@@ -202,7 +202,7 @@ fn by_name(server: &Server, path: &str, host: &str) -> (String, String) {
 
 #[test]
 fn a_request_by_another_name_is_refused_on_every_path() {
-    let page = |_| Some(b"page".to_vec());
+    let page = |_| Some(b"page".to_vec().into());
     let anywhere = "0.0.0.0:0".parse().expect("an address");
     let front = Front { names: vec!["node-7.example".into()], ..Front::default() };
     let server = Server::start(anywhere, front, page).expect("a server");

@@ -11,7 +11,7 @@ const WINDOWS: usize = 300;
 /// and so many bytes of them.
 const BYTES: usize = 16 << 20;
 /// So many read at once.
-const READERS: usize = 16;
+const READERS: usize = 32;
 /// So many windows one may be behind before it is let go.
 const BEHIND: usize = 64;
 

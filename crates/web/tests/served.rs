@@ -111,10 +111,10 @@ fn windows_come_as_they_are_measured() {
 fn who_reads_nothing_keeps_no_place() {
     let served = served(None);
     let window = "x".repeat(256 << 10);
-    // More than there are connections: 16 may read at once.
+    // More than there are connections: 32 may read at once.
     let mut idle = Vec::new();
     for _ in 0..5 {
-        for _ in 0..16 {
+        for _ in 0..32 {
             let mut stream = served.ask("GET /events HTTP/1.1\nHost: HERE\n\n");
             let mut begin = [0; 12];
             stream.read_exact(&mut begin).expect("an answer");

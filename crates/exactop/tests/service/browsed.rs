@@ -101,7 +101,7 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
             Moved::End => break,
         }
     }
-    let page = move |format| Some(counting.render(format));
+    let page = move |format| Some(counting.render(format).into());
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page);
     let server = server.expect("a server");
     metrics::page(server.address().port())

@@ -46,6 +46,17 @@ impl Daemon {
         daemon
     }
 
+    /// The same, by a command that is changed.
+    pub fn start_by(options: &[&str], change: impl FnOnce(Command) -> Command) -> Daemon {
+        let dir = tempfile::tempdir().expect("a directory");
+        let options: Vec<String> = options.iter().map(|option| option.to_string()).collect();
+        let mut daemon = change(words(dir.path(), &options, None));
+        let load = Load(daemon.spawn().expect("a daemon"));
+        let daemon = Daemon { load, dir, options, notify: None };
+        daemon.await_service();
+        daemon
+    }
+
     /// Starts another in its place.
     pub fn start_again(&mut self) {
         self.load = serve(self.dir.path(), &self.options, self.notify.as_deref());
@@ -190,11 +201,17 @@ pub fn parsed(lines: &str) -> Vec<Value> {
 }
 
 fn serve(dir: &Path, options: &[String], notify: Option<&Path>) -> Load {
+    Load(words(dir, options, notify).spawn().expect("a daemon"))
+}
+
+/// The command that starts it.
+fn words(dir: &Path, options: &[String], notify: Option<&Path>) -> Command {
     let complaints = File::options().create(true).append(true).open(dir.join("complaints"));
     let mut daemon = command(&["daemon"]);
     daemon.arg("--socket").arg(dir.join("socket")).arg("--dir").arg(dir.join("log")).args(options);
     if let Some(notify) = notify {
         daemon.env("NOTIFY_SOCKET", notify).env("WATCHDOG_USEC", "2000000");
     }
-    Load(daemon.stderr(complaints.expect("a file")).spawn().expect("a daemon"))
+    daemon.stderr(complaints.expect("a file"));
+    daemon
 }

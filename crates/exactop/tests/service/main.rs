@@ -19,6 +19,7 @@ mod helpers;
 mod inside;
 mod live;
 mod looking;
+mod memory;
 mod metrics;
 mod named;
 mod page;
@@ -39,4 +40,5 @@ mod settings;
 mod soak;
 #[path = "../../../fleet/tests/fleet/stand_in.rs"]
 mod stand_in;
+mod starved;
 mod users;

@@ -14,13 +14,17 @@ use hyper::header::{
     VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
+use std::collections::VecDeque;
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
 /// Time in which a page has to be there, waiting for others' included.
 const PAGE: Duration = Duration::from_secs(10);
+
+/// Ways to write a page.
+const FORMATS: usize = 2;
 
 /// The page of metrics.
 const PATH: &str = "/metrics";
@@ -30,7 +34,7 @@ const READY: &str = "/readyz";
 /// Characters of a name that are said again.
 const SHOWN: usize = 100;
 
-type Page = dyn Fn(Format) -> Option<Vec<u8>> + Send + Sync;
+type Page = dyn Fn(Format) -> Option<Bytes> + Send + Sync;
 type Answer = Response<Full<Bytes>>;
 
 /// Where pages are had.
@@ -40,15 +44,17 @@ pub(super) struct Desk {
     page: Arc<Page>,
     /// One is made at a time, and of those that wait none holds a thread.
     turn: Arc<Semaphore>,
+    compressed: Arc<Compressed>,
 }
 
 impl Desk {
     pub fn new(
         hosts: Hosts,
         pulse: Arc<Pulse>,
-        page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static,
+        page: impl Fn(Format) -> Option<Bytes> + Send + Sync + 'static,
     ) -> Desk {
-        Desk { hosts, pulse, page: Arc::new(page), turn: Arc::new(Semaphore::new(1)) }
+        let (turn, compressed) = (Arc::new(Semaphore::new(1)), Arc::default());
+        Desk { hosts, pulse, page: Arc::new(page), turn, compressed }
     }
 
     /// The answer to a request.
@@ -79,7 +85,7 @@ impl Desk {
         let gzip = accept::gzip(header(ACCEPT_ENCODING).as_deref());
         // A page that is made counts as a scrape, in which a new group stands at 0; nobody reads this one.
         if request.method() == Method::HEAD {
-            return told(Vec::new(), format, gzip);
+            return told(Bytes::new(), format, gzip);
         }
         match tokio::time::timeout(PAGE, self.page(format, gzip)).await {
             Ok(Some(page)) => told(page, format, gzip),
@@ -101,14 +107,14 @@ impl Desk {
         }
     }
 
-    async fn page(&self, format: Format, gzip: bool) -> Option<Vec<u8>> {
+    async fn page(&self, format: Format, gzip: bool) -> Option<Bytes> {
         let turn = Arc::clone(&self.turn).acquire_owned().await.ok()?;
-        let page = Arc::clone(&self.page);
+        let (page, compressed) = (Arc::clone(&self.page), Arc::clone(&self.compressed));
         let make = move || {
             let _turn = turn;
             let page = page(format)?;
             if gzip {
-                compressed(&page)
+                compressed.of(page)
             } else {
                 Some(page)
             }
@@ -118,15 +124,38 @@ impl Desk {
     }
 }
 
-/// Writing into memory does not fail.
-fn compressed(page: &[u8]) -> Option<Vec<u8>> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(page).ok()?;
-    encoder.finish().ok()
+/// Pages that were compressed last, one of each format: those who ask for the same one share the bytes.
+#[derive(Debug, Default)]
+struct Compressed(Mutex<VecDeque<(Bytes, Bytes)>>);
+
+impl Compressed {
+    fn of(&self, page: Bytes) -> Option<Bytes> {
+        // A poisoned lock is harmless: pairs are put in whole.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same bytes, not equal ones: as long as the page is kept here, nothing else lies where it does.
+        let is_same =
+            |(of, _): &&(Bytes, Bytes)| of.as_ptr() == page.as_ptr() && of.len() == page.len();
+        if let Some((_, compressed)) = last.iter().find(is_same) {
+            return Some(compressed.clone());
+        }
+        let compressed = compressed(&page)?;
+        last.push_back((page, compressed.clone()));
+        if last.len() > FORMATS {
+            last.pop_front();
+        }
+        Some(compressed)
+    }
 }
 
-fn told(page: Vec<u8>, format: Format, gzip: bool) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(page)));
+/// Writing into memory does not fail.
+fn compressed(page: &[u8]) -> Option<Bytes> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(page).ok()?;
+    encoder.finish().ok().map(Bytes::from)
+}
+
+fn told(page: Bytes, format: Format, gzip: bool) -> Answer {
+    let mut answer = Response::new(Full::new(page));
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.content_type()));
     headers.insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));

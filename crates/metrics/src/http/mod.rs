@@ -2,9 +2,10 @@
 //! and /readyz.
 //!
 //! Nobody can hold it: a request has seconds to arrive and its connection seconds to end, headers have a
-//! size, connections a number, of which those that have not asked yet go first. The server runs in a
-//! thread of its own and asks for the page by a function, whose caller decides the instant; one page is
-//! made at a time.
+//! size, connections a number, of which those that have not asked yet go first. Whoever comes while all of
+//! them have asked waits in the kernel's queue. The server runs in a thread of its own and asks for the page
+//! by a function, whose caller decides the instant; one page is made at a time, and who asks for the same
+//! one meanwhile has the same bytes.
 
 mod accept;
 mod answer;
@@ -15,17 +16,19 @@ use crate::text::Format;
 use answer::Desk;
 use exactop_http::Hosts;
 use guests::{Guest, Guests};
+use hyper::body::Bytes;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 pub use pulse::Pulse;
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::{oneshot, Notify};
 
 /// Time in which a request has to be here.
 const REQUEST: Duration = Duration::from_secs(5);
@@ -33,6 +36,10 @@ const REQUEST: Duration = Duration::from_secs(5);
 const CONNECTION: Duration = Duration::from_secs(30);
 /// Bytes of a request's head.
 const HEAD: usize = 8192;
+/// Connections that wait in the kernel until they are taken (listen(2); net.core.somaxconn bounds it).
+const QUEUE: u32 = 4096;
+/// Bytes of an answer that the kernel keeps for a client until it reads them (SO_SNDBUF of socket(7)).
+const UNREAD: u32 = 64 << 10;
 /// Time to breathe where a connection cannot be taken: the process may have no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -86,14 +93,13 @@ impl Server {
     pub fn start(
         address: SocketAddr,
         front: Front,
-        page: impl Fn(Format) -> Option<Vec<u8>> + Send + Sync + 'static,
+        page: impl Fn(Format) -> Option<Bytes> + Send + Sync + 'static,
     ) -> Result<Server, HttpError> {
-        let bind = |source| HttpError::Bind { address, source };
-        let listener = TcpListener::bind(address).map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
-        listener.set_nonblocking(true).map_err(HttpError::Start)?;
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().map_err(HttpError::Start)?;
+        let bind = |source| HttpError::Bind { address, source };
+        let listener = listen(&runtime, address).map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
         let (stop, stopped) = oneshot::channel();
         let hosts = Hosts::new(address.ip(), front.names);
         let desk = Arc::new(Desk::new(hosts, front.pulse, page));
@@ -125,18 +131,37 @@ impl Drop for Server {
     }
 }
 
+fn listen(runtime: &Runtime, address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
+    };
+    // What the last server's connections left behind is no reason to wait for them.
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(UNREAD)?;
+    socket.bind(address)?;
+    let _within = runtime.enter();
+    socket.listen(QUEUE)
+}
+
 async fn serve(listener: TcpListener, desk: Arc<Desk>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let mut guests = Guests::default();
+    let gone = Arc::new(Notify::new());
     loop {
+        // Before one is taken: in the queue it loses nothing but time.
+        while !guests.make_room() {
+            gone.notified().await;
+        }
         match listener.accept().await {
             Err(_) => tokio::time::sleep(PAUSE).await,
             Ok((stream, _)) => {
-                if guests.make_room() {
-                    let guest = Guest::default();
-                    let task = tokio::spawn(converse(stream, Arc::clone(&desk), guest.clone()));
-                    guests.admit(guest, task.abort_handle());
-                }
+                let guest = Guest::default();
+                let (desk, told, gone) = (Arc::clone(&desk), guest.clone(), Arc::clone(&gone));
+                let task = tokio::spawn(async move {
+                    converse(stream, desk, told).await;
+                    gone.notify_one();
+                });
+                guests.admit(guest, task.abort_handle());
             }
         }
     }

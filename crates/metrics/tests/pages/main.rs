@@ -3,6 +3,7 @@
 mod collector;
 mod dashboards;
 mod groups;
+mod last_window;
 mod made;
 mod otlp;
 mod outside;

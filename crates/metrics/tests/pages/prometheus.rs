@@ -32,7 +32,7 @@ fn a_real_prometheus_adds_up() {
             let did = storm(made.1);
             made.0.window(&did);
             made.1 += 1;
-            Some(made.0.scrape(format).into_bytes())
+            Some(made.0.scrape(format).into_bytes().into())
         },
     );
     let server = server.expect("a server");

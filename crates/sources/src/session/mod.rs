@@ -274,6 +274,8 @@ impl Session {
             self.names.want();
         }
         let mut snapshot = self.source.snapshot(request)?;
+        // The window before is as large as the next one: in a storm of births the two are most of what is held.
+        self.window = None;
         if self.source.has_begun_anew() {
             self.begin_anew();
         }

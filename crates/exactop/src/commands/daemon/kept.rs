@@ -44,13 +44,13 @@ impl Kept {
     }
 
     /// Takes a snapshot, and records if it is time.
-    pub fn take(&mut self, now: &Snapshot, session: &mut Session) {
+    pub fn take(&mut self, now: Snapshot, session: &mut Session) {
         let is_due = self.due <= Instant::now();
         if is_due {
             self.due = (self.due + self.interval).max(Instant::now());
         }
         if let Some(recorder) = self.recorder.clone() {
-            self.merged.add(now.clone());
+            self.merged.add(now);
             if is_due {
                 self.record(&recorder, session);
             }
@@ -61,10 +61,13 @@ impl Kept {
     fn record(&mut self, recorder: &Shared, session: &mut Session) {
         let Some(now) = self.merged.take() else { return };
         recorder.with(|recorder| Tap::snapshot(recorder, &now, &self.book));
-        if let Some(window) = self.book.advance(now) {
+        if let Some(mut window) = self.book.advance(now) {
+            // Nothing can be read of who exited, and in a storm they are the most.
+            window.exited = Vec::new();
             let still = std::mem::take(&mut self.still);
             let options = FrameOptions { still, ..FrameOptions::default() };
             let mut frame = Frame::new(&window, &self.book, &options);
+            drop(window);
             let mut rows: Vec<&mut Row> = frame.rows.iter_mut().collect();
             session.details(&mut rows, DETAILS);
         }

@@ -23,6 +23,7 @@ use crate::options::parse;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::Whose;
 use crate::output::{print, Signals};
+use crate::priority;
 use crate::recorded::Shared;
 use crate::rights::{self, Beside, Role};
 use crate::source;
@@ -146,11 +147,13 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
         record: None,
         names: true,
     })?;
+    // Threads that were started by now have priorities of their own; this takes a right that is given up next.
+    raise(&settings);
     give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
     let dir = recorder.as_ref().map(|(_, dir)| dir.clone());
     let recorder = recorder.map(|(recorder, _)| recorder);
     let published = Published::start(&settings, &machine)?;
-    let exported = Exported::start(onto, dir.as_deref(), &settings.export)?;
+    let exported = priority::usual(|| Exported::start(onto, dir.as_deref(), &settings.export))?;
     let latest = Latest::default();
     let tap = Told { latest: latest.clone(), recorder: recorder.clone() };
     let session = session.tapped(Box::new(tap));
@@ -161,6 +164,16 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     supervisor.ends();
     serving.finish();
     ended
+}
+
+/// The thread that reads the ledger goes before others, and so does the one that serves pages, which it starts.
+fn raise(settings: &Settings) {
+    if let Err(error) = priority::raise(settings.priority) {
+        complain(&format!(
+            "priority stays as it is: {error}: allow CAP_SYS_NICE or set LimitNICE=-10 (docs/service.md), or set \
+             priority = \"usual\""
+        ));
+    }
 }
 
 /// Says what is set and will hardly be meant.

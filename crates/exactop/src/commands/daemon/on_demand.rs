@@ -41,6 +41,8 @@ impl Programs for Attached {
 /// With the rights that the daemon has kept.
 pub fn attach() -> Attach {
     Attach::by(|what| {
+        // In a thread of its own: whoever looks is no reason to go before others.
+        crate::priority::lower();
         let attached = match what {
             What::Syscalls => {
                 let options = Options { by: SyscallsBy::Thread, ..Options::default() };

@@ -1,61 +1,26 @@
 //! What metrics count, and who asks for them: a page over HTTP, reports to a collector. Both have a
-//! thread of their own, which asks the one that owns the ledger; each answer is of one instant.
+//! thread of their own, which is told of the last window that closed. They ask the thread that owns the
+//! ledger for a newer one, and do not wait for it where it takes long.
 
 use super::exporting::Exported;
 use super::process;
 use super::settings::Settings;
 use crate::failure::{complain, Failure};
+use crate::priority;
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Clock, Format, Metrics, Names, Own};
-use exactop_model::merged::Merged;
-use exactop_model::{Book, Snapshot};
+use exactop_metrics::{CgroupNames, Clock, LastWindow, Metrics, Names, Own};
+use exactop_model::{Book, Window};
 use exactop_recording::Machine;
 use exactop_sources::passwd;
 use rustix::fd::{AsFd, BorrowedFd};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{channel, sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whoever asks waits so long for an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// At its end a collector has so long to take the last report.
 const LAST: Duration = Duration::from_secs(2);
-
-/// What came is counted at least so often.
-const COUNTED_NS: u64 = 10_000_000_000;
-
-/// What is asked for.
-enum What {
-    Page(Format),
-    Report,
-}
-
-struct Asked {
-    what: What,
-    answer: SyncSender<Vec<u8>>,
-}
-
-/// How one asks from another thread.
-#[derive(Clone)]
-struct Asking {
-    sender: std::sync::mpsc::Sender<Asked>,
-    wake: Arc<UnixStream>,
-}
-
-impl Asking {
-    /// The answer; `None`: the ledger's thread has ended, or something holds it.
-    fn ask(&self, what: What) -> Option<Vec<u8>> {
-        let (answer, answered) = sync_channel(1);
-        self.sender.send(Asked { what, answer }).ok()?;
-        // Full: it is awake already.
-        let _ = (&*self.wake).write(&[1]);
-        answered.recv_timeout(PATIENCE).ok().filter(|page| !page.is_empty())
-    }
-}
 
 /// Names of groups as the book has them, of users as /etc/passwd has.
 struct Known<'a>(&'a Book);
@@ -75,12 +40,10 @@ impl Names for Known<'_> {
 pub struct Published(Option<Counting>);
 
 struct Counting {
-    metrics: Metrics,
-    merged: Merged,
-    book: Book,
-    asked: Receiver<Asked>,
+    last: Arc<LastWindow>,
+    /// Has something to read when somebody asks for a window.
     woken: UnixStream,
-    host: Host,
+    host: Arc<Host>,
     own: Own,
     pulse: Arc<Pulse>,
     /// When the daemon began, on the monotonic clock.
@@ -104,26 +67,28 @@ impl Published {
         for end in [&wake, &woken] {
             end.set_nonblocking(true).map_err(Failure::cannot("make a socket"))?;
         }
-        let (sender, asked) = channel();
-        let asking = Asking { sender, wake: Arc::new(wake) };
+        let own = own(machine);
+        let metrics = metrics(settings.metrics.counted(), &own);
+        let last = Arc::new(LastWindow::new(metrics, exactop_service::SHORTEST_NS, move || {
+            // Full: it is awake already.
+            let _ = (&wake).write(&[1]);
+        }));
+        let host = Arc::new(host(machine));
         let pulse = Arc::new(Pulse::new(settings.record.interval));
         let front = Front { names: settings.http.hosts.clone(), pulse: Arc::clone(&pulse) };
         let server = settings.metrics.listen.map(|address| {
-            let asking = asking.clone();
-            Server::start(address, front, move |format| asking.ask(What::Page(format)))
+            let last = Arc::clone(&last);
+            Server::start(address, front, move |format| last.page(format))
         });
         let sender = settings.otlp.url.as_ref().map(|url| {
-            let report = Box::new(move || asking.ask(What::Report));
-            Sender::start(url, settings.otlp.interval, report)
+            let (last, host) = (Arc::clone(&last), Arc::clone(&host));
+            let report = move || last.report(|metrics| request(metrics, &host));
+            priority::usual(|| Sender::start(url, settings.otlp.interval, Box::new(report)))
         });
-        let own = own(machine);
         Ok(Published(Some(Counting {
-            metrics: metrics(settings.metrics.counted(), &own),
-            merged: Merged::new(),
-            book: Book::new(),
-            asked,
+            last,
             woken,
-            host: host(machine),
+            host,
             own,
             pulse,
             begun_ns: exactop_service::now_ns(),
@@ -133,11 +98,10 @@ impl Published {
         })))
     }
 
-    /// Counts anew, with other settings: each series says when it began.
+    /// Counts anew from the next window on, with other settings: each series says when it began.
     pub fn set(&mut self, settings: &exactop_metrics::Settings) {
         if let Some(counting) = &mut self.0 {
-            counting.count();
-            counting.metrics = metrics(settings.clone(), &counting.own);
+            counting.last.begin_anew(metrics(settings.clone(), &counting.own));
         }
     }
 
@@ -148,41 +112,24 @@ impl Published {
         }
     }
 
-    /// Has something to read when somebody asks.
+    /// Has something to read when somebody asks for a window.
     pub fn file(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(|counting| counting.woken.as_fd())
     }
 
-    /// Takes a snapshot.
-    pub fn take(&mut self, now: &Snapshot) {
-        if let Some(counting) = &mut self.0 {
-            // The first one opens the book, and closes no window.
-            if counting.book.at_ns().is_some() {
-                counting.pulse.closes();
-            }
-            counting.merged.add(now.clone());
-            // From the first one on, and however seldom somebody asks: what is merged grows.
-            let counted_ns = counting.book.at_ns();
-            if counted_ns.is_none_or(|at_ns| now.at_ns.saturating_sub(at_ns) >= COUNTED_NS) {
-                counting.count();
-            }
-        }
-    }
-
-    /// Answers all who ask, as of the last snapshot.
-    pub fn answer(&mut self, exported: &Exported) {
+    /// Whoever asked for a window has been heard.
+    pub fn hear(&mut self) {
         let Some(counting) = &mut self.0 else { return };
         let mut bytes = [0; 64];
         while (&counting.woken).read(&mut bytes).is_ok_and(|n| n > 0) {}
-        let asked: Vec<Asked> = counting.asked.try_iter().collect();
-        if asked.is_empty() {
-            return;
-        }
-        counting.count();
-        counting.metrics.set_exporting(exported.told(counting.begun_ns));
-        for Asked { what, answer } in asked {
-            // Whoever has gone does not hear it.
-            let _ = answer.send(counting.told(&what));
+    }
+
+    /// Counts a window that closed; the book stands at its end.
+    pub fn take(&mut self, window: &Window, book: &Book, exported: &Exported) {
+        if let Some(counting) = &mut self.0 {
+            counting.pulse.closes();
+            let exporting = exported.told(counting.begun_ns);
+            counting.last.close(window, book, &Known(book), exporting);
         }
     }
 
@@ -195,17 +142,11 @@ impl Published {
     }
 
     /// Sends what came since the last report, if the collector takes it at once.
-    pub fn finish(self, exported: &Exported) {
+    pub fn finish(self) {
         let Some(mut counting) = self.0 else { return };
         let Some(sender) = counting.sender.take() else { return };
-        counting.count();
-        if counting.metrics.boundary_ns().is_none() {
-            return;
-        }
-        counting.metrics.set_exporting(exported.told(counting.begun_ns));
-        let report = counting.told(&What::Report);
-        // Whoever asks just now is not answered any more.
-        counting.asked = channel().1;
+        let report = counting.last.last_report(|metrics| request(metrics, &counting.host));
+        let Some(report) = report else { return };
         let error = sender.finish(report, LAST).error;
         counting.tell(error);
     }
@@ -219,26 +160,6 @@ impl Counting {
                 None => complain("metrics are taken again"),
             }
             self.told = error;
-        }
-    }
-
-    /// Counts what came since the last time.
-    fn count(&mut self) {
-        let Some(now) = self.merged.take() else { return };
-        if let Some(window) = self.book.advance(now) {
-            self.metrics.advance(&window, &self.book, &Known(&self.book));
-        }
-    }
-
-    fn told(&mut self, what: &What) -> Vec<u8> {
-        match what {
-            // Nothing was counted yet.
-            What::Page(_) if self.metrics.boundary_ns().is_none() => Vec::new(),
-            What::Page(format) => self.metrics.scrape(*format),
-            What::Report => {
-                self.metrics.look();
-                request(&self.metrics, &self.host)
-            }
         }
     }
 }

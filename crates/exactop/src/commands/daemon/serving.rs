@@ -103,17 +103,17 @@ impl Serving {
             }
             self.server.notices().iter().for_each(|notice| complain(&words(notice)));
             let is_asked = asked.get(1).copied() == Some(true);
+            if is_asked {
+                self.published.hear();
+            }
             let is_due = self.kept.due() <= Instant::now() || self.server.is_due();
             if is_due || (is_asked && !self.is_fresh()) {
                 self.end_window()?;
             }
-            if is_asked {
-                self.published.answer(&self.exported);
-            }
         }
     }
 
-    /// Whether the last window ended just before: no more than ten end in a second.
+    /// Whether the last window ended just before: no more than ten end in a second. Pages count it as new, too.
     fn is_fresh(&self) -> bool {
         let at_ns = self.session.book().at_ns();
         at_ns.is_some_and(|at_ns| exactop_service::now_ns().saturating_sub(at_ns) < SHORTEST_NS)
@@ -140,11 +140,14 @@ impl Serving {
         let request = Request { needs, watch: wanted.watch, interval_ns: None };
         self.session.advance(&request).map_err(Failure::failed)?;
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
+        // First, as somebody may wait for it.
+        if let Some(window) = self.session.window() {
+            self.published.take(window, self.session.book(), &self.exported);
+        }
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());
-        self.published.take(&now);
         self.published.tell();
         self.exported.tell();
-        self.kept.take(&now, &mut self.session);
+        self.kept.take(now, &mut self.session);
         Ok(())
     }
 
@@ -178,7 +181,7 @@ impl Serving {
             complain(&words_of("cannot end the last window", &failure));
         }
         self.kept.finish(&mut self.session);
-        self.published.finish(&self.exported);
+        self.published.finish();
         self.exported.finish();
     }
 }

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
 use crate::options::parse::address;
 use crate::options::time::{size, stretch};
+use crate::priority::Priority;
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
 use exactop_metrics::Dimension;
@@ -27,6 +28,7 @@ pub struct Settings {
     pub socket: PathBuf,
     pub group: String,
     pub machine: Machine,
+    pub priority: Priority,
     pub record: Record,
     pub metrics: Metrics,
     pub http: Http,
@@ -40,6 +42,7 @@ impl Default for Settings {
             socket: exactop_service::SOCKET.into(),
             group: "exactop".into(),
             machine: Machine::default(),
+            priority: Priority::Nice,
             record: Record::default(),
             metrics: Metrics::default(),
             http: Http::default(),
@@ -212,6 +215,7 @@ impl Settings {
             ("socket", was.socket != is.socket),
             ("group", was.group != is.group),
             ("machine.host", was.machine != is.machine),
+            ("priority", was.priority != is.priority),
             ("[record] but its interval", record(was) != record(is)),
             ("metrics.listen", was.metrics.listen != is.metrics.listen),
             ("http.hosts", was.http != is.http),
@@ -401,13 +405,14 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 25, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 26, "keys that have no default are set, too");
     }
 
     #[test]
     fn what_is_told_is_read_again() {
         let mut settings = Settings::default();
         assert_eq!(read(settings.told().as_bytes()), Ok(settings.clone()));
+        settings.priority = Priority::RoundRobin;
         settings.record.keep = Duration::from_secs(90);
         settings.record.max_size = 3 << 20;
         settings.record.sync = Sync::Never;
@@ -433,6 +438,7 @@ mod tests {
             ("[record]\nsync = \"always\"\n", 2),
             ("socket = 1\n", 1),
             ("socket = \"\"\n", 1),
+            ("priority = \"highest\"\n", 1),
             ("[metrics]\nby = [\"user\"]\n\ngroups = 0\n", 4),
             ("[otlp]\nurl = \"https://c\"\n", 2),
             ("[export]\nto = \"store\"\n", 2),

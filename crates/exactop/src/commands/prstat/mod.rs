@@ -7,6 +7,7 @@ use crate::commands::played::Windows;
 use crate::failure::Failure;
 use crate::options::resolved::are_there;
 use crate::output::screen::{Mode, Screen, Woken};
+use crate::priority::become_real_time;
 use crate::rights::Role;
 use crate::source;
 use exactop_files::zone;
@@ -64,7 +65,9 @@ pub fn failed(failure: Failure) -> Failure {
 
 fn show(wanted: Wanted, real_time: bool) -> Result<(), Failure> {
     if real_time {
-        become_real_time()?;
+        become_real_time().map_err(|why| {
+            Failure::failed(format!("-R: real-time scheduling is refused: {why}"))
+        })?;
     }
     are_there(wanted.source.root.as_deref(), &wanted.rows.chosen.pids)?;
     let mut feed =
@@ -182,19 +185,6 @@ fn real_user(root: &Path, pid: u32) -> Option<u32> {
     let status = std::fs::read(root.join(pid.to_string()).join("status")).ok()?;
     let line = status.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
     std::str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
-}
-
-/// The lowest real-time priority: before everything that is fair, after everything else.
-fn become_real_time() -> Result<(), Failure> {
-    let lowest = libc::sched_param { sched_priority: 1 };
-    // SAFETY: 0 is this process, and the structure lives until the call returns.
-    match unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &lowest) } {
-        0 => Ok(()),
-        _ => {
-            let why = std::io::Error::last_os_error();
-            Err(Failure::failed(format!("-R: real-time scheduling is refused: {why}")))
-        }
-    }
 }
 
 #[cfg(test)]

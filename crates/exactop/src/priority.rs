@@ -1,0 +1,126 @@
+//! Priority of a service's threads: the one that reads the ledger and the one that serves pages go before
+//! others, so that the service stays correct while the machine it measures is overloaded.
+
+use rustix::process::{getpid, getpriority_process, getsid, setpriority_process};
+use rustix::thread::gettid;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::sync::OnceLock;
+
+/// Niceness of a raised thread.
+const NICE: i32 = -10;
+/// The lowest priority of SCHED_RR (sched(7)): before all that is fair, after everything else.
+const LOWEST: libc::c_int = 1;
+
+/// How a raised thread is scheduled; the words of the setting `priority`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Priority {
+    /// Niceness -10.
+    Nice,
+    /// SCHED_RR.
+    RoundRobin,
+    /// As the process was started.
+    Usual,
+}
+
+/// Niceness that the process was started with.
+static USUAL: OnceLock<i32> = OnceLock::new();
+
+/// Raises this thread, and those that it starts from now on.
+///
+/// # Errors
+/// The kernel refuses it: that takes CAP_SYS_NICE, or RLIMIT_NICE and RLIMIT_RTPRIO.
+pub fn raise(priority: Priority) -> io::Result<()> {
+    let usual = getpriority_process(Some(gettid()))?;
+    let _ = USUAL.set(usual);
+    match priority {
+        Priority::Usual => Ok(()),
+        Priority::Nice => {
+            raise_session();
+            Ok(setpriority_process(Some(gettid()), NICE.min(usual))?)
+        }
+        Priority::RoundRobin => become_real_time(),
+    }
+}
+
+/// Niceness counts within a session only, where the kernel groups tasks by sessions (autogroup, sched(7)). A service leads
+/// one of its own, and raises that; anybody else's has others in it, and stays as it is.
+fn raise_session() {
+    if getsid(None).is_ok_and(|session| session == getpid()) {
+        // Without autogroups there is no such file, and niceness counts everywhere.
+        let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
+    }
+}
+
+/// Lowers this thread to what the process was started with.
+pub fn lower() {
+    let Some(&usual) = USUAL.get() else { return };
+    // SAFETY: 0 is this thread.
+    let policy = unsafe { libc::sched_getscheduler(0) };
+    // Giving up what one has is always allowed.
+    if policy == libc::SCHED_RR {
+        let _ = schedule(libc::SCHED_OTHER, 0);
+    }
+    let _ = setpriority_process(Some(gettid()), usual);
+}
+
+/// Does this in a thread with the usual priority, which threads that it starts have from it.
+pub fn usual<T: Send>(deed: impl FnOnce() -> T + Send) -> T {
+    let lowered = || {
+        lower();
+        deed()
+    };
+    std::thread::scope(|scope| match scope.spawn(lowered).join() {
+        Ok(done) => done,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}
+
+/// The lowest real-time priority for this thread.
+///
+/// # Errors
+/// The kernel refuses it.
+pub fn become_real_time() -> io::Result<()> {
+    schedule(libc::SCHED_RR, LOWEST)
+}
+
+fn schedule(policy: libc::c_int, sched_priority: libc::c_int) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority };
+    // SAFETY: 0 is this thread, and the structure lives until the call returns.
+    match unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> i32 {
+        getpriority_process(Some(gettid())).expect("a thread has one")
+    }
+
+    #[test]
+    fn threads_that_are_started_later_have_it_unless_they_are_started_as_usual() {
+        let before = own();
+        std::thread::scope(|scope| {
+            let raised = scope.spawn(|| {
+                if let Err(error) = raise(Priority::Nice) {
+                    return eprintln!("left out: {error}");
+                }
+                assert_eq!(own(), NICE);
+                let inherits = std::thread::spawn(own).join().expect("no panic");
+                assert_eq!(inherits, NICE);
+                let started = usual(|| std::thread::spawn(own).join().expect("no panic"));
+                assert_eq!(started, before);
+                assert_eq!(own(), NICE, "the thread that starts them keeps its own");
+                lower();
+                assert_eq!(own(), before);
+            });
+            raised.join().expect("no panic");
+        });
+        assert_eq!(own(), before, "a priority is each thread's own");
+    }
+}

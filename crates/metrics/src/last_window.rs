@@ -1,0 +1,159 @@
+//! The counters as of the last window that closed: one thread counts, others serve pages and send reports.
+//!
+//! A page is of the window that is there. Whoever scrapes asks for a newer one and has it where it comes at
+//! once; a reading that takes longer keeps nobody waiting.
+
+use crate::exporting::Exporting;
+use crate::labels::Names;
+use crate::metrics::{charges_by_name, Metrics};
+use crate::text::Format;
+use exactop_model::{Book, Window};
+use hyper::body::Bytes;
+use rustix::time::{clock_gettime, ClockId};
+use std::fmt;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a window that was asked for. It begins with the first who asks: those who come later wait
+/// for what is left of it.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+struct State {
+    metrics: Metrics,
+    /// When the window was asked for that has not closed yet.
+    asked: Option<Instant>,
+    /// Pages of the last window, made when they were asked for first.
+    pages: Vec<(Format, Bytes)>,
+    /// Settings that the next window is counted with.
+    next: Option<Metrics>,
+}
+
+/// The counters, and the word to the thread that closes windows.
+pub struct LastWindow {
+    state: Mutex<State>,
+    closed: Condvar,
+    /// A window that ended so short a time ago is new enough.
+    fresh_ns: u64,
+    wake: Box<dyn Fn() + Send + Sync>,
+}
+
+impl fmt::Debug for LastWindow {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("LastWindow")
+            .field("metrics", &self.state().metrics)
+            .finish_non_exhaustive()
+    }
+}
+
+impl LastWindow {
+    /// Without a window yet. `wake` tells the thread that closes windows that one is wanted, and returns at once; it is not
+    /// called where the last window ended less than `fresh_ns` ago.
+    pub fn new(
+        metrics: Metrics,
+        fresh_ns: u64,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> LastWindow {
+        let state = State { metrics, asked: None, pages: Vec::new(), next: None };
+        LastWindow {
+            state: Mutex::new(state),
+            closed: Condvar::new(),
+            fresh_ns,
+            wake: Box::new(wake),
+        }
+    }
+
+    /// A poisoned lock is harmless: a window that is half counted shows as a residual.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a window that closed; the book stands at its end. Pages are of it from now on.
+    pub fn close(
+        &self,
+        window: &Window,
+        book: &Book,
+        names: &dyn Names,
+        exporting: Option<Exporting>,
+    ) {
+        let settings = {
+            let mut state = self.state();
+            if let Some(next) = state.next.take() {
+                state.metrics = next;
+            }
+            state.metrics.settings().clone()
+        };
+        // The longest part, for which no page waits.
+        let charges = charges_by_name(&settings, window, book, names);
+        let mut state = self.state();
+        state.metrics.count(window, charges);
+        state.metrics.set_exporting(exporting);
+        state.asked = None;
+        state.pages.clear();
+        drop(state);
+        self.closed.notify_all();
+    }
+
+    /// Counts anew from the next window on, with other counters. Until then pages are of these.
+    pub fn begin_anew(&self, metrics: Metrics) {
+        self.state().next = Some(metrics);
+    }
+
+    /// The page for somebody who scrapes; `None` before the first window closes.
+    pub fn page(&self, format: Format) -> Option<Bytes> {
+        let mut state = self.newest();
+        if let Some((_, page)) = state.pages.iter().find(|(of, _)| *of == format) {
+            return Some(page.clone());
+        }
+        let at_ns = state.metrics.boundary_ns()?;
+        state.metrics.look();
+        let families = state.metrics.families();
+        let clock = *state.metrics.clock();
+        drop(state);
+        // Written without the lock: with many groups that takes a while.
+        let page = Bytes::from(crate::text::write(&families, &clock, format));
+        let mut state = self.state();
+        if state.metrics.boundary_ns() == Some(at_ns) {
+            state.pages.push((format, page.clone()));
+        }
+        Some(page)
+    }
+
+    /// What a report to a collector is made of; `None` before the first window closes.
+    pub fn report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
+        told(self.newest(), report)
+    }
+
+    /// The same of the window that is there.
+    pub fn last_report<T>(&self, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
+        told(self.state(), report)
+    }
+
+    /// With a window that just ended, if it closes in time.
+    fn newest(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state();
+        let before = state.metrics.boundary_ns();
+        if before.is_some_and(|at_ns| now_ns().saturating_sub(at_ns) < self.fresh_ns) {
+            return state;
+        }
+        let asked = *state.asked.get_or_insert_with(|| {
+            (self.wake)();
+            Instant::now()
+        });
+        let left = PATIENCE.saturating_sub(asked.elapsed());
+        let is_same = |state: &mut State| state.metrics.boundary_ns() == before;
+        let waited = self.closed.wait_timeout_while(state, left, is_same);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+fn told<T>(mut state: MutexGuard<'_, State>, report: impl FnOnce(&Metrics) -> T) -> Option<T> {
+    state.metrics.boundary_ns()?;
+    state.metrics.look();
+    Some(report(&state.metrics))
+}
+
+/// CLOCK_MONOTONIC, on which boundaries are.
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

@@ -1,0 +1,95 @@
+//! Pages of the last window that closed, whoever asks how often and however long the next one takes.
+
+use crate::made::{ran, Cgroups, Made, WALL};
+use exactop_metrics::{Clock, Format, LastWindow, Metrics, Settings};
+use exactop_model::{Book, Window};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+fn metrics() -> Metrics {
+    Metrics::new(Settings::default(), Clock::new(WALL))
+}
+
+fn close(last: &LastWindow, window: &Window) {
+    last.close(window, &Book::new(), &Cgroups::default(), None);
+}
+
+fn boundary(last: &LastWindow) -> Option<String> {
+    let page = last.page(Format::Prometheus)?;
+    let page = String::from_utf8(page.to_vec()).expect("UTF-8");
+    let line = page.lines().find_map(|line| line.strip_prefix("exactop_boundary_seconds "));
+    line.map(str::to_string)
+}
+
+#[test]
+fn a_page_is_of_the_last_window_while_the_next_one_does_not_come() {
+    let asked = Arc::new(AtomicU32::new(0));
+    let asks = Arc::clone(&asked);
+    // Made-up windows ended long ago, so each page asks for a newer one, and nobody closes any.
+    let last = LastWindow::new(metrics(), 0, move || {
+        asks.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(boundary(&last), None, "there is none before the first window");
+    let mut made = Made::new(Settings::default(), Cgroups::default());
+    close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
+    let before = asked.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        assert_eq!(boundary(&last).as_deref(), Some("101.000000000"));
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), before + 1, "it was asked for already");
+    close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
+    assert_eq!(boundary(&last).as_deref(), Some("102.000000000"));
+    assert_eq!(asked.load(Ordering::Relaxed), before + 2);
+}
+
+#[test]
+fn a_window_that_closes_when_it_is_asked_for_is_on_the_page() {
+    let made = Mutex::new(Made::new(Settings::default(), Cgroups::default()));
+    let place: Arc<OnceLock<Arc<LastWindow>>> = Arc::default();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let last = Arc::new(LastWindow::new(metrics(), 0, move || {
+        // The thread has closed as many as it was to.
+        let _ = sender.send(());
+    }));
+    assert!(place.set(Arc::clone(&last)).is_ok());
+    let closing = Arc::clone(&last);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for () in receiver.iter().take(3) {
+                let window = made.lock().expect("whole").told_otherwise(&[ran("a", 5)], |_| ());
+                close(&closing, &window);
+            }
+        });
+        let all: Vec<_> = (0..3).map(|_| boundary(&last)).collect();
+        let last = last.last_report(|metrics| metrics.boundary_ns()).flatten();
+        assert!(all.windows(2).all(|pair| pair[0] <= pair[1]), "{all:?}");
+        assert!(last <= Some(103_000_000_000), "{last:?}");
+    });
+}
+
+#[test]
+fn all_who_ask_for_a_windows_page_share_its_bytes() {
+    let last = LastWindow::new(metrics(), 0, || ());
+    let mut made = Made::new(Settings::default(), Cgroups::default());
+    close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
+    let page = |format| last.page(format).expect("a window closed");
+    let (one, other) = (page(Format::Prometheus), page(Format::Prometheus));
+    assert_eq!(one.as_ptr(), other.as_ptr());
+    assert_ne!(one, page(Format::OpenMetrics));
+    close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
+    assert_ne!(one, page(Format::Prometheus));
+}
+
+#[test]
+fn counters_that_begin_anew_leave_no_time_without_a_page() {
+    let last = LastWindow::new(metrics(), 0, || ());
+    let mut made = Made::new(Settings::default(), Cgroups::default());
+    close(&last, &made.told_otherwise(&[ran("a", 5)], |_| ()));
+    last.begin_anew(metrics());
+    assert_eq!(boundary(&last).as_deref(), Some("101.000000000"), "of the window before");
+    close(&last, &made.told_otherwise(&[ran("a", 7)], |_| ()));
+    let page = last.page(Format::Prometheus).expect("a page");
+    let page = String::from_utf8(page.to_vec()).expect("UTF-8");
+    let exited = page.lines().find(|line| line.contains("account=\"exited\"")).expect("an account");
+    assert!(exited.ends_with(" 0.000000007"), "of the new window alone: {exited}");
+}
