@@ -79,6 +79,7 @@ struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long di;
 	unsigned long si;
+	unsigned long dx; /* of a 32-bit call, too */
 	/* The first two arguments of a 32-bit call. */
 	unsigned long bx;
 	unsigned long cx;

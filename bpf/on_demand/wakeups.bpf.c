@@ -6,6 +6,10 @@
  * A wake-up was for nothing when the one woken ran and went back to the wait it came from without
  * having done anything that a system call shows. It may have queued at other locks on the way: the
  * whole chain from the wait back to the wait is one wake-up, and belongs to whoever began it.
+ *
+ * A thread that was on its way when the programs were attached may sleep at a lock in the middle of
+ * that way. It is late until it is seen at a wait that can only be the first one: its CPU time until
+ * then is told apart, and none of its wake-ups is told as one for nothing.
  */
 #include "interrupt.h"
 #include "lock_calls.h"
@@ -74,7 +78,9 @@ struct thread {
 	__u8 asleep;
 	__u8 in_chain;
 	__u8 shown; /* a wake-up since it came onto a CPU */
-	__u8 pad;
+	__u8 late;  /* where its way began was not seen; then no chain begins */
+	__u8 wide;  /* the present call is to wake more than one */
+	__u8 pad[7];
 };
 
 OF_EACH_TASK(threads, struct thread);
@@ -133,6 +139,12 @@ static __always_inline struct wait wait_of(struct task_struct *task)
 	if (is_futex(wait.nr))
 		wait.what = lock_of(wait.what);
 	return wait;
+}
+
+/* Whether a thread went back to the wait its chain came from. */
+static __always_inline bool is_home(struct thread *t, struct wait wait)
+{
+	return wait.nr == t->home.nr && wait.what == t->home.what;
 }
 
 /* NULL: no room even without the waking thread. */
@@ -217,6 +229,34 @@ static __always_inline void count_fan(struct thread *me, struct waker *by)
 		note_names(&fan->names, bpf_get_current_task_btf());
 }
 
+/*
+ * A call about the lock at which a thread sleeps is to wake more than one. That is no unlock: the
+ * thread has not come here on its way, but begins one.
+ */
+static __always_inline bool begins_a_way(struct thread *me, struct thread *t, struct waker *by)
+{
+	return me && me->wide && t->asleep && is_futex(t->asleep_in.nr) &&
+	       by->futex == t->asleep_in.what;
+}
+
+/* A thread is woken: by whom, where a chain may begin with that. */
+static __always_inline void note_waker(struct thread *me, struct thread *t, struct waker *by,
+				       struct ex_edge *edge)
+{
+	bool begins = begins_a_way(me, t, by) && !(t->in_chain && is_home(t, t->asleep_in));
+
+	t->shown = 1;
+	if (t->late || (t->in_chain && begins)) {
+		if (edge && t->chain_ns <= work_ns)
+			__sync_fetch_and_add(&edge->late_ns, t->chain_ns);
+		t->chain_ns = 0;
+	}
+	if (begins)
+		t->late = t->in_chain = 0;
+	if (!t->in_chain)
+		t->woken_by = *by;
+}
+
 /* sched_waking and not sched_wakeup: only the former is always in the waker's context. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *p)
@@ -246,10 +286,14 @@ int BPF_PROG(on_waking, struct task_struct *p)
 		count_fan(me, &by);
 	t = thread_of(p);
 	if (t)
-		t->shown = 1;
-	if (t && !t->in_chain)
-		t->woken_by = by;
+		note_waker(me, t, &by, edge);
 	return 0;
+}
+
+static __always_inline void not_late(struct thread *t)
+{
+	t->late = 0;
+	t->chain_ns = 0;
 }
 
 /* Off its CPU: does a chain end here, and does a wait begin? */
@@ -258,7 +302,7 @@ static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev
 {
 	struct wait wait;
 
-	if (t->in_chain && t->on_since)
+	if ((t->in_chain || t->late) && t->on_since)
 		t->chain_ns += now - t->on_since;
 	t->on_since = 0;
 	t->asleep = 0;
@@ -267,9 +311,12 @@ static __always_inline void leave_cpu(struct thread *t, struct task_struct *prev
 	wait = wait_of(prev);
 	t->asleep = 1;
 	t->asleep_in = wait;
+	/* A wait that is for no lock is not on the way to one. */
+	if (t->late && wait.nr != NO_CALL && !is_futex(wait.nr))
+		not_late(t);
 	if (!t->in_chain || wait.nr == NO_CALL)
 		return; /* a page fault is part of the chain */
-	if (wait.nr == t->home.nr && wait.what == t->home.what)
+	if (is_home(t, wait))
 		end_chain(t, prev, true);
 	else if (!is_futex(wait.nr))
 		end_chain(t, prev, false);
@@ -282,9 +329,10 @@ static __always_inline void come_to_cpu(struct thread *t, __u64 now)
 		/* Nobody knows who woke it: no chain begins with that. */
 		__sync_fetch_and_add(&unseen, 1);
 		t->asleep = 0;
+		t->late |= !t->in_chain;
 	}
 	t->shown = 0;
-	if (t->asleep && !t->in_chain && t->asleep_in.nr != NO_CALL) {
+	if (t->asleep && !t->in_chain && !t->late && t->asleep_in.nr != NO_CALL) {
 		t->in_chain = 1;
 		t->chain_ns = 0;
 		t->home = t->asleep_in;
@@ -329,6 +377,8 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id)
 		me->calls++;
 		me->nr = numbered(task, id);
 		me->futex = is_futex(me->nr) ? lock_of(first_argument(regs, me->nr)) : 0;
+		/* How many it is to wake is the third argument of each call that wakes. */
+		me->wide = is_futex(me->nr) && (int)regs->dx > 1;
 	}
 	may_go();
 	return 0;
@@ -341,6 +391,8 @@ static __always_inline void returns(struct task_struct *task, long ret)
 
 	if (!me)
 		return;
+	if (me->late && did_something(me->nr, ret))
+		not_late(me);
 	if (me->in_chain && did_something(me->nr, ret)) {
 		now = bpf_ktime_get_ns();
 		if (me->on_since)
@@ -380,7 +432,10 @@ int BPF_PROG(on_newtask, struct task_struct *task)
 	return 0;
 }
 
-/* Those who live already; the sleepers among them wait where they wait. */
+/*
+ * Those who live already; the sleepers among them wait where they wait. At a lock that may be on the
+ * way to another wait, and so may be who is awake.
+ */
 SEC("iter/task")
 int seed(struct bpf_iter__task *ctx)
 {
@@ -394,10 +449,14 @@ int seed(struct bpf_iter__task *ctx)
 		return 0;
 	t = remember(task);
 	state = bpf_core_field_exists(task->__state) ? task->__state : 0;
-	if (!t || !state)
+	if (!t)
+		return 0;
+	t->late = 1;
+	if (!state)
 		return 0;
 	t->asleep_in = wait_of(task);
 	t->asleep = t->asleep_in.nr != NO_CALL;
+	t->late = !t->asleep || is_futex(t->asleep_in.nr);
 	t->nr = t->asleep_in.nr;
 	t->futex = is_futex(t->nr) ? t->asleep_in.what : 0;
 	return 0;

@@ -18,6 +18,7 @@ struct ex_edge {
 	__u64 chains;	   /* that began with this waker and are over */
 	__u64 unproductive; /* of these */
 	__u64 unproductive_ns;
+	__u64 late_ns; /* CPU time of the wakee before, on a way whose beginning was not seen */
 	struct names waker;
 	struct names wakee;
 };

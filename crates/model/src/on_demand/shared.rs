@@ -222,6 +222,7 @@ impl WakeupWindow {
                 sum.chains += edge.chains;
                 sum.unproductive += edge.unproductive;
                 sum.unproductive_ns += edge.unproductive_ns;
+                sum.late_ns += edge.late_ns;
             });
         }
         self.edges = sums.0.into_values().collect();
@@ -383,6 +384,7 @@ mod tests {
             chains: wakeups,
             unproductive: 1,
             unproductive_ns: 5,
+            late_ns: 7,
         };
         let fan = |waker, most, home| Fan {
             waker,

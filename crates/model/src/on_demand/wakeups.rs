@@ -3,6 +3,7 @@
 use super::losses::Losses;
 use super::syscall_nr::SyscallNr;
 use crate::key::Who;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 
 /// Wake-ups given by one thread to another. A waker without a thread is some thread of its process:
@@ -22,6 +23,10 @@ pub struct Edge {
     pub unproductive: u64,
     /// CPU time these took, ns.
     pub unproductive_ns: u64,
+    /// CPU time of the one woken, before these wake-ups, on a way from wait to wait whose beginning
+    /// was not seen, ns. It may have been for nothing.
+    #[serde(default)]
+    pub late_ns: u64,
 }
 
 /// What system calls of one kind, made by one thread, woke.
@@ -80,17 +85,25 @@ impl WakeupWindow {
     /// Edges with the threads of a process summed: waker's process to wakee's process, and how many
     /// threads were woken.
     pub fn between_processes(&self) -> Vec<(Edge, usize)> {
-        let mut sums: rustc_hash::FxHashMap<(u32, u32), (Edge, usize)> = Default::default();
-        let mut woken: rustc_hash::FxHashSet<(u32, u32, Option<u32>)> = Default::default();
+        let mut sums: FxHashMap<(u32, u32), (Edge, usize)> = FxHashMap::default();
+        let mut woken: FxHashSet<(u32, u32, Option<u32>)> = FxHashSet::default();
         for edge in &self.edges {
             let key = (edge.waker.tgid, edge.wakee.tgid);
-            let none = Edge { wakeups: 0, chains: 0, unproductive: 0, unproductive_ns: 0, ..*edge };
-            let none = Edge { waker: none.waker.process(), wakee: none.wakee.process(), ..none };
+            let none = Edge {
+                waker: edge.waker.process(),
+                wakee: edge.wakee.process(),
+                wakeups: 0,
+                chains: 0,
+                unproductive: 0,
+                unproductive_ns: 0,
+                late_ns: 0,
+            };
             let (sum, threads) = sums.entry(key).or_insert((none, 0));
             sum.wakeups += edge.wakeups;
             sum.chains += edge.chains;
             sum.unproductive += edge.unproductive;
             sum.unproductive_ns += edge.unproductive_ns;
+            sum.late_ns += edge.late_ns;
             if woken.insert((key.0, key.1, edge.wakee.tid)) {
                 *threads += 1;
             }
@@ -104,8 +117,11 @@ impl WakeupWindow {
 pub struct Herd {
     /// The evidence.
     pub fan: Fan,
-    /// CPU time of the unproductive runs, per cent of one CPU.
-    pub cost_pct: f64,
+    /// CPU time of the unproductive runs, per cent of one CPU; `None` if `late_ns` is more than
+    /// [`HERD_LATE`] of it.
+    pub cost_pct: Option<f64>,
+    /// CPU time of the threads of the processes it woke, on ways whose beginning was not seen, ns.
+    pub late_ns: u64,
 }
 
 /// Fewer waking calls in a window may be a coincidence: a program's start, a barrier.
@@ -114,6 +130,8 @@ pub const HERD_CALLS: u64 = 3;
 pub const HERD_FAN: f64 = 8.0;
 /// At least this part of those woken went back without having done anything.
 pub const HERD_UNPRODUCTIVE: f64 = 0.5;
+/// The cost is told if what may be missing in it is at most this part of it.
+pub const HERD_LATE: f64 = 0.1;
 
 /// The herds of a window, dearest first. What makes a verdict: at least [`HERD_CALLS`] calls of one
 /// kind (a futex's: about the same one) by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
@@ -121,21 +139,45 @@ pub const HERD_UNPRODUCTIVE: f64 = 0.5;
 /// least.
 pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
     let window_ns = wakeups.t1_ns.saturating_sub(wakeups.t0_ns).max(1) as f64;
+    let late = LateTime::of(wakeups);
     let is_herd = |fan: &&Fan| {
         fan.calls >= HERD_CALLS
             && fan.mean() >= HERD_FAN
             && fan.unproductive >= fan.calls
             && fan.unproductive as f64 >= HERD_UNPRODUCTIVE * fan.chains.max(1) as f64
     };
-    let cost = |fan: &Fan| 100.0 * fan.unproductive_ns as f64 / window_ns;
-    let mut herds: Vec<Herd> = wakeups
-        .fans
-        .iter()
-        .filter(is_herd)
-        .map(|fan| Herd { fan: *fan, cost_pct: cost(fan) })
-        .collect();
-    herds.sort_by(|a, b| b.cost_pct.total_cmp(&a.cost_pct));
+    let herd = |fan: &Fan| {
+        let (late_ns, cost_ns) = (late.near(fan.waker.tgid), fan.unproductive_ns as f64);
+        let is_whole = late_ns as f64 <= HERD_LATE * cost_ns;
+        let cost_pct = is_whole.then_some(100.0 * cost_ns / window_ns);
+        Herd { fan: *fan, cost_pct, late_ns }
+    };
+    let mut herds: Vec<Herd> = wakeups.fans.iter().filter(is_herd).map(herd).collect();
+    herds.sort_by_key(|herd| std::cmp::Reverse(herd.fan.unproductive_ns));
     herds
+}
+
+/// [`Edge::late_ns`] of a window by the process woken.
+struct LateTime<'a> {
+    edges: &'a [Edge],
+    by_process: FxHashMap<u32, u64>,
+}
+
+impl LateTime<'_> {
+    fn of(wakeups: &WakeupWindow) -> LateTime<'_> {
+        let mut by_process = FxHashMap::default();
+        for edge in wakeups.edges.iter().filter(|edge| edge.late_ns > 0) {
+            *by_process.entry(edge.wakee.tgid).or_default() += edge.late_ns;
+        }
+        LateTime { edges: &wakeups.edges, by_process }
+    }
+
+    /// Of all processes in which this one woke a thread, ns.
+    fn near(&self, waker: u32) -> u64 {
+        let woken = self.edges.iter().filter(|edge| edge.waker.tgid == waker);
+        let woken: FxHashSet<u32> = woken.map(|edge| edge.wakee.tgid).collect();
+        woken.iter().filter_map(|tgid| self.by_process.get(tgid)).sum()
+    }
 }
 
 #[cfg(test)]
@@ -172,7 +214,34 @@ mod tests {
     fn a_herd_has_a_fan_and_goes_back() {
         let found = herds(&window(vec![fan(10, 9980, 9980, 9970)]));
         assert_eq!(found.len(), 1);
-        assert!((found[0].cost_pct - 2.9).abs() < 1e-9);
+        assert!(found[0].cost_pct.is_some_and(|cost| (cost - 2.9).abs() < 1e-9));
+    }
+
+    #[test]
+    fn a_cost_whose_evidence_does_not_reach_back_is_not_told() {
+        let who = |tgid, tid| Who { tgid, tid: Some(tid), comm: Comm::new(b"x") };
+        let edge = |waker, wakee, late_ns| Edge {
+            waker,
+            wakee,
+            wakeups: 1,
+            chains: 0,
+            unproductive: 0,
+            unproductive_ns: 0,
+            late_ns,
+        };
+        let found = |late_ns, of| {
+            // The herd wakes threads of 9, which others wake, too; and 5 has nothing to do with it.
+            let edges = vec![
+                edge(who(7, 8), who(9, 9), 0),
+                edge(who(9, 10), who(of, 11), late_ns),
+                edge(who(5, 5), who(5, 6), u64::MAX / 2),
+            ];
+            herds(&WakeupWindow { edges, ..window(vec![fan(10, 9980, 9980, 9970)]) })[0]
+        };
+        assert_eq!(found(2_900_000, 9).late_ns, 2_900_000);
+        assert!(found(2_900_000, 9).cost_pct.is_some(), "a tenth of it");
+        assert_eq!(found(2_900_001, 9).cost_pct, None);
+        assert!(found(u64::MAX / 4, 12).cost_pct.is_some(), "another process");
     }
 
     #[test]
@@ -200,6 +269,7 @@ mod tests {
             chains: 1,
             unproductive: 1,
             unproductive_ns: 5,
+            late_ns: 2,
         };
         let edges = vec![
             edge(who(1, 1), who(2, 2), 3),
@@ -211,6 +281,7 @@ mod tests {
         sums.sort_by_key(|(edge, _)| edge.wakeups);
         assert_eq!(sums.len(), 2);
         assert_eq!((sums[1].0.wakeups, sums[1].0.unproductive_ns, sums[1].1), (12, 15, 2));
+        assert_eq!(sums[1].0.late_ns, 6);
         assert_eq!(sums[1].0.waker, who(1, 1).process());
     }
 }

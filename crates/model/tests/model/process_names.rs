@@ -40,6 +40,7 @@ fn wakeups_are_between_processes_by_their_names() {
         chains: 0,
         unproductive: 0,
         unproductive_ns: 0,
+        late_ns: 0,
     };
     let (fans, losses) = (Vec::new(), Losses::default());
     let wakeups = WakeupWindow { t0_ns: 0, t1_ns: 1, edges: vec![edge], fans, losses };

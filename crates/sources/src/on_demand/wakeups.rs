@@ -15,7 +15,7 @@ use skel::WakeupsSkelBuilder;
 object!("wakeups", "the wake-ups'", WakeupsSkelBuilder);
 plain! { ex_edge_key ex_fan_key }
 sums! {
-    ex_edge: wakeups chains, unproductive, unproductive_ns;
+    ex_edge: wakeups chains, unproductive, unproductive_ns, late_ns;
     ex_fan: wakeups chains, calls, unproductive, unproductive_ns;
 }
 
@@ -136,6 +136,7 @@ impl Wakeups {
             chains: edge.chains,
             unproductive: edge.unproductive,
             unproductive_ns: edge.unproductive_ns,
+            late_ns: edge.late_ns,
         }
     }
 

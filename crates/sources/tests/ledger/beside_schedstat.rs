@@ -12,7 +12,9 @@
 //!
 //! What the task's own audit tells is taken off: on a machine with many times more threads than CPUs the
 //! kernel counts some sleep as a wait, and leaves out some waits of tasks that it moves. Of a task that
-//! was found when the ledger began, the audit begins when it was dispatched, and so does comparing.
+//! was found when the ledger began, the audit begins when it was dispatched, and so does comparing. Sleep
+//! that the kernel counts is in the file at once, and in the audit when the task is dispatched again: who
+//! seems to be far off is looked at again then.
 
 use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter, MicroState};
@@ -28,6 +30,8 @@ struct Base {
     late_ns: u64,
     told_apart_ns: i64,
     at_ns: u64,
+    /// How often it was put on a CPU when it was found far off the last time.
+    far_at: Option<u64>,
 }
 
 /// A run-queue wait beside what the kernel says.
@@ -137,14 +141,14 @@ impl Beside {
         }
         let audit = task.sample.audit.lat;
         let (told_apart_ns, at_ns) = (audit.bias_ns.wrapping_add(audit.error_ns), window.t1_ns);
-        let now = Base { ours_ns, theirs_ns, late_ns, told_apart_ns, at_ns };
+        let now = Base { ours_ns, theirs_ns, late_ns, told_apart_ns, at_ns, far_at: None };
         let then = self.bases.insert(task.sample.account, now)?;
         // Neither runs backwards; an exec by another thread gives the account another file.
         let ours_ns = ours_ns.checked_sub(then.ours_ns)?;
         let theirs_ns = theirs_ns.checked_sub(then.theirs_ns)?;
         let told_apart_ns = told_apart_ns.wrapping_sub(then.told_apart_ns);
         let apart_ns = (ours_ns as i64 - theirs_ns as i64 - told_apart_ns).unsigned_abs();
-        Some(Apart {
+        let apart = Apart {
             tid: key.tid,
             comm: task.sample.ident.comm,
             ours_ns,
@@ -153,7 +157,13 @@ impl Beside {
             late_ns: late_ns + then.late_ns,
             over_ns: at_ns - then.at_ns,
             told: self.told_ns(task.sample.account) > then.at_ns,
-        })
+        };
+        let is_first = then.far_at.is_none_or(|far_at| far_at == ours);
+        if is_first && apart.is_far_and_untold() {
+            self.bases.insert(task.sample.account, Base { far_at: Some(ours), ..then });
+            return None;
+        }
+        Some(apart)
     }
 }
 

@@ -8,6 +8,7 @@ use exactop_model::Who;
 use exactop_sources::on_demand::waits::{self, WaitTimes};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
 use exactop_sources::on_demand::Room;
+use exactop_testkit::wait;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -76,12 +77,17 @@ impl Server {
 
     /// Broadcasts so often; `per_s` 0: each when all are asleep. All are asleep again then.
     fn broadcast(&mut self, times: u64, per_s: u64) -> Said {
-        let input = self.process.stdin.as_mut().expect("a pipe");
-        writeln!(input, "{times} {per_s}").expect("written");
+        self.ask(times, per_s);
         let line = self.line();
         let mut numbers = line.split(' ').map(|n| n.parse().expect("a number"));
         let mut next = || numbers.next().expect("four numbers");
         Said { calls: next(), waiting: next(), most: next(), futile: next() }
+    }
+
+    /// The same, without waiting for that.
+    fn ask(&mut self, times: u64, per_s: u64) {
+        let input = self.process.stdin.as_mut().expect("a pipe");
+        writeln!(input, "{times} {per_s}").expect("written");
     }
 
     fn wakeups(&self, room: Room) -> Wakeups {
@@ -196,6 +202,58 @@ fn a_storm_of_broadcasts_loses_no_wake_up() {
         assert!(edges >= calls && close(edges, calls, 1), "{edges} {calls}");
         assert!(herds(&window).iter().any(|herd| herd.fan == *fan), "{fan:?}");
     }
+}
+
+/// CPU time that the herd of this server's broadcasts cost, ns; `None`: that is not known.
+fn cost_ns(window: &WakeupWindow, server: u32) -> Option<f64> {
+    let of_server = herds(window).into_iter().filter(|herd| herd.fan.waker.tgid == server);
+    let cost_pct = of_server.max_by_key(|herd| herd.fan.wakeups)?.cost_pct?;
+    Some(cost_pct * window.seconds() * 1e7)
+}
+
+/// How often its main thread slept: once after each broadcast.
+fn broadcast_so_far(server: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{server}/task/{server}/status"));
+    let status = status.expect("the server runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.and_then(|number| number.trim().parse().ok()).expect("a number")
+}
+
+/// Two sources count the same storm: one from before it, the other from its middle on, when many workers
+/// queue for the lock already.
+#[test]
+fn a_herd_found_late_costs_what_one_found_early_does_or_it_is_not_known() {
+    let Some(_machine) = crate::machine() else { return };
+    if !can_be_had() {
+        return;
+    }
+    let mut server = Server::start(sizes()[0]);
+    let pid = server.process.id();
+    let more = |calls: u64| {
+        let before = broadcast_so_far(pid);
+        wait::until("broadcasts", || broadcast_so_far(pid) >= before + calls);
+    };
+    let mut early = server.wakeups(Room::default());
+    server.ask(1_000_000, RATE);
+    more(100);
+    let mut late = server.wakeups(Room::default());
+    early.window().expect("a window");
+    // One is read after the other, so each window of one has a part of the next one of the other.
+    let (mut by_early, mut by_late, mut told) = (0.0, 0.0, 0);
+    for window in 0..8 {
+        more(200);
+        let (a, b) = (early.window().expect("a window"), late.window().expect("a window"));
+        let costs = (cost_ns(&a, pid), cost_ns(&b, pid));
+        println!("{window}: {costs:?}");
+        match costs {
+            (Some(_), None) if told == 0 => continue,
+            (Some(early), Some(late)) => (by_early, by_late) = (by_early + early, by_late + late),
+            _ => panic!("the early one knows all, the late one from then on: {costs:?}"),
+        }
+        told += 1;
+    }
+    assert!(told >= 4, "the evidence is there after some broadcasts: {told}");
+    assert!((by_late - by_early).abs() <= 0.1 * by_early, "{by_early} {by_late}");
 }
 
 #[test]

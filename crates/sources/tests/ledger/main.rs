@@ -32,6 +32,7 @@ mod names;
 mod one_writer;
 mod page_faults;
 mod process_names;
+mod reaped;
 mod sources;
 mod states;
 mod syscalls;

@@ -7,7 +7,7 @@ use crate::json::Cell;
 use crate::Sheet;
 use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
 use exactop_model::words::plural::counted;
-use exactop_model::words::units::rate;
+use exactop_model::words::units::{duration, rate};
 use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
 use serde_json::{json, Value};
 
@@ -102,11 +102,22 @@ pub fn verdict(herd: &Herd) -> String {
     let place = if home.is_futex() { String::new() } else { format!(" ({home})") };
     format!(
         "thundering herd: each {} by {waker} woke {woke:.0} threads, {back:.0} went back to {what}\
-         {place} without doing anything; these runs cost {:.1} % of a CPU ({calls} calls, \
-         {unproductive} of {chains} wake-ups for nothing)",
+         {place} without doing anything; {} ({calls} calls, {unproductive} of {chains} wake-ups for \
+         nothing)",
         call(nr),
-        herd.cost_pct,
+        cost(herd),
     )
+}
+
+fn cost(herd: &Herd) -> String {
+    match herd.cost_pct {
+        Some(cost_pct) => format!("these runs cost {cost_pct:.1} % of a CPU"),
+        None => format!(
+            "their cost is not known: threads that were awake or in a lock when counting began used \
+             {} since",
+            duration(herd.late_ns)
+        ),
+    }
 }
 
 fn call(nr: SyscallNr) -> String {
@@ -154,6 +165,7 @@ pub fn json(wakeups: &WakeupWindow) -> String {
             "kind": "thundering_herd",
             "text": verdict(herd),
             "cost_pct": herd.cost_pct,
+            "late_ns": herd.late_ns,
             "evidence": fans_json(wakeups, &[herd.fan])[0],
         })
     };
@@ -213,6 +225,7 @@ mod tests {
             chains: wakeups,
             unproductive,
             unproductive_ns: unproductive * 3_000,
+            late_ns: 0,
         };
         let fan = Fan {
             waker: server,
@@ -252,6 +265,22 @@ mod tests {
     #[test]
     fn a_herd_in_words() {
         insta::assert_snapshot!(text(&window(), Sheet::rows(20)));
+    }
+
+    #[test]
+    fn a_cost_that_is_not_known_is_told_as_such() {
+        let mut window = window();
+        window.edges[0].late_ns = 350_000_000;
+        let herds = herds(&window);
+        let words = verdict(&herds[0]);
+        let late = "threads that were awake or in a lock when counting began used 350ms since";
+        assert!(words.contains(&format!("; their cost is not known: {late} (10 calls")), "{words}");
+        let told: Value = serde_json::from_str(&json(&window)).expect("JSON");
+        let verdict = &told["verdicts"][0];
+        assert_eq!(
+            (&verdict["cost_pct"], &verdict["late_ns"]),
+            (&Value::Null, &json!(350_000_000))
+        );
     }
 
     #[test]

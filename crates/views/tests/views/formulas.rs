@@ -85,6 +85,7 @@ fn calls_waits_and_wakes() {
         chains: 1,
         unproductive: 0,
         unproductive_ns: 0,
+        late_ns: 0,
     };
     let window = WakeupWindow {
         t0_ns,
