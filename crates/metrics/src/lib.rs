@@ -11,12 +11,10 @@
 
 mod accounts;
 mod candidates;
-mod charge;
 mod clock;
 mod exporting;
 mod family;
 pub mod http;
-mod labels;
 mod metrics;
 pub mod otlp;
 mod own;
@@ -24,12 +22,10 @@ mod places;
 mod settings;
 mod text;
 
-pub use charge::{charges, Charge, Raw, WAITS};
 pub use clock::Clock;
 pub use exporting::Exporting;
 pub use family::{Family, Kind, Point, Unit, Value};
-pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN, UNNAMED};
 pub use metrics::Metrics;
 pub use own::{Own, Process};
-pub use settings::{Dimension, Settings};
+pub use settings::Settings;
 pub use text::Format;

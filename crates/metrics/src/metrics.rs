@@ -1,17 +1,15 @@
 //! All that is counted since the daemon began, and the families it is told as.
 
 use crate::accounts::{Accounts, Since};
-use crate::charge::{charges, Charge, WAITS};
 use crate::clock::Clock;
 use crate::exporting::Exporting;
 use crate::family::{Family, Kind, Point, Unit, Value};
-use crate::labels::{Labels, Names, Naming};
 use crate::own::Own;
 use crate::places::Places;
-use crate::settings::{Dimension, Settings};
+use crate::settings::Settings;
 use crate::text::{write, Format};
+use exactop_model::owner::{labelled, By, Labels, Names, Usage, WAITS};
 use exactop_model::{Book, ErrorKind, Window};
-use rustc_hash::FxHashMap;
 
 /// The counters of a daemon since it began.
 #[derive(Debug)]
@@ -27,7 +25,7 @@ pub struct Metrics {
 }
 
 /// A series of the groups.
-type Group = (Labels, Charge, u64);
+type Group = (Labels, Usage, u64);
 
 /// A figure of a group, with the label that tells it from the others of its family.
 type Figure = (Option<(&'static str, &'static str)>, Value);
@@ -69,12 +67,8 @@ impl Metrics {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
         self.accounts.advance(window);
-        let mut naming = Naming::new(&self.settings, names);
-        let mut named: FxHashMap<Labels, Charge> = FxHashMap::default();
-        for (raw, charge) in charges(window, book, &self.settings) {
-            named.entry(naming.labels(&raw)).or_default().add(&charge);
-        }
-        self.places.advance(window.t0_ns, window.t1_ns, named);
+        let groups = labelled(window, book, &self.settings.by, names);
+        self.places.advance(window.t0_ns, window.t1_ns, groups);
     }
 
     /// Somebody is about to be told, all of it as of the last boundary: groups that are new are shown at
@@ -192,9 +186,8 @@ impl Metrics {
         let mut points = Vec::new();
         for group in groups {
             let own = self.settings.by.iter().zip(&group.0 .0);
-            let own: Vec<_> = own
-                .filter_map(|(by, value): (&Dimension, _)| Some((by.name(), value.clone()?)))
-                .collect();
+            let own: Vec<_> =
+                own.filter_map(|(by, value): (&By, _)| Some((by.name(), value.clone()?))).collect();
             for (more, value) in told(group) {
                 let mut labels = own.clone();
                 labels.extend(more.map(|(name, value)| (name, value.to_string())));

@@ -7,8 +7,9 @@ use super::settings::Settings;
 use crate::failure::{complain, Failure};
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Clock, Format, Metrics, Names, Own};
+use exactop_metrics::{Clock, Format, Metrics, Own};
 use exactop_model::merged::Merged;
+use exactop_model::owner::{BookNames, CgroupNames, Names};
 use exactop_model::{Book, Snapshot};
 use exactop_recording::Machine;
 use exactop_sources::passwd;
@@ -62,7 +63,7 @@ struct Known<'a>(&'a Book);
 
 impl Names for Known<'_> {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
-        Some(CgroupNames::of(&self.0.group(id)?.named))
+        BookNames(self.0).cgroup(id)
     }
 
     fn user(&self, uid: u32) -> Option<String> {
