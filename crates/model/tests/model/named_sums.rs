@@ -288,3 +288,28 @@ fn by_control_group_each_is_told_by_its_path() {
     }
     assert_eq!(names.len(), 3, "{names:?}");
 }
+
+#[test]
+fn the_root_is_called_the_same_everywhere_though_nobody_tells_it() {
+    let in_root = |n| {
+        let mut snapshot = snapshot(n);
+        snapshot.groups.clear();
+        snapshot.tasks.iter_mut().for_each(|task| task.ident.cgroup_id = Some(1));
+        snapshot.exited.iter_mut().for_each(|exit| exit.cgroup_id = Some(1));
+        snapshot
+    };
+    let mut book = Book::new();
+    book.advance(in_root(0));
+    let window = book.advance(in_root(1)).expect("a window");
+    let sums = NamedSums::of(&window, &book, By::Cgroup);
+    assert_eq!(sums.rows.len(), 1, "{sums:?}");
+    assert!(sums.rows[0].name == "/" && !sums.rows[0].is_rest);
+    let units = NamedSums::of(&window, &book, By::Unit);
+    assert_eq!(units.rows[0].name, By::Unit.none(), "it is in no unit");
+    let mut frame = Frame::new(&window, &book, &FrameOptions::default());
+    assert!(!frame.exited.is_empty());
+    for row in frame.exited.iter_mut().chain(&mut frame.rows) {
+        row.name_group(&book);
+        assert_eq!(row.detail.cgroup, Ok(b"/".to_vec()));
+    }
+}
