@@ -20,6 +20,7 @@ mod inside;
 mod live;
 mod looking;
 mod metrics;
+mod movers;
 mod named;
 mod page;
 mod probed;
