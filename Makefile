@@ -82,13 +82,21 @@ check: cargo ## A contributor's minute: formatting, clippy, tests that need neit
 	CARGO=$(CARGO) scripts/test.sh --profile check $(CHECKED)
 
 .PHONY: test
-test: cargo ## Run all tests (those of the ledger need root)
+test: cargo duckdb ## Run all tests (those of the ledger need root)
 	@scripts/deps.sh test
-	CARGO=$(CARGO) scripts/test.sh
+	EXACTOP_TEST_DUCKDB=$(CURDIR)/$(DUCKDB) CARGO=$(CARGO) scripts/test.sh
 
 # Makes a directory for Python's modules; what a Python without venv's package has made of it lacks pip.
 venv = target/$(1)/bin/python3 -m pip --version >/dev/null 2>&1 || \
     { scripts/deps.sh python && python3 -m venv --clear target/$(1); }
+
+# A Python that has DuckDB, which tests read exported Parquet with.
+DUCKDB = target/duckdb/bin/python3
+
+.PHONY: duckdb
+duckdb:
+	@$(call venv,duckdb)
+	@$(DUCKDB) -c 'import duckdb, pytz' 2>/dev/null || $(DUCKDB) -m pip install --quiet duckdb pytz
 
 .PHONY: test-metrics
 test-metrics: cargo ## Hold the page of metrics against the strict parser of OpenMetrics (Python's, installed below target/) and promtool
@@ -123,13 +131,6 @@ test-collector: cargo ## Send reports and a daemon's figures (as root) to the Op
 	cd crates/metrics/tests/collector && go build -o $(CURDIR)/target/collector .
 	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop-metrics collector
 	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop --test service collected::
-
-.PHONY: test-duckdb
-test-duckdb: cargo ## Hold exported Parquet against DuckDB (Python's, installed below target/)
-	@$(call venv,duckdb)
-	@target/duckdb/bin/python3 -c 'import duckdb, pytz' 2>/dev/null || \
-	    target/duckdb/bin/python3 -m pip install --quiet duckdb pytz
-	EXACTOP_TEST_PYTHON=$(CURDIR)/target/duckdb/bin/python3 $(CARGO) test -p exactop-export duckdb
 
 .PHONY: fleet-python
 fleet-python:

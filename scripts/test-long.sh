@@ -23,7 +23,6 @@ cd "$(dirname "$0")/.."
 targets='
 audit             -                 network
 test-metrics      -                 network
-test-duckdb       -                 network
 test-web          -                 -
 test-fleet        -                 network
 test-collector    -                 root go network

@@ -4,7 +4,7 @@ use crate::charges::{groups, GROUPS};
 use crate::losses::{lost, Lost};
 use crate::names::Names;
 use crate::table::Table;
-use crate::tables::{fields, waiting, Told, Which};
+use crate::tables::{fields, Told, Which};
 use crate::ExportError;
 use bytes::Bytes;
 use exactop_files::Directory;
@@ -115,14 +115,14 @@ impl Days {
         let Had { window, span, book } = *had;
         let at = self.day(span)?;
         let waiting = match self.which.contains(&Which::Rows) {
-            true => waiting(window, book),
+            true => book.stood(window).collect(),
             false => Vec::new(),
         };
         let named = groups(window, book, GROUPS);
         let host = whose.map(|(host, _)| escape_str(host));
         let boot_id = whose.map(|(_, boot_id)| escape_str(boot_id));
         let (names, waiting, named) = (&self.names, &waiting[..], &named[..]);
-        let told = Told { window, span, host, boot_id, names, waiting, named };
+        let told = Told { window, book, span, host, boot_id, names, waiting, named };
         for (which, table) in &mut self.days[at].tables {
             told.put(*which, table)?;
         }

@@ -115,11 +115,12 @@ impl Carrier for Filing<'_> {
             Some(batch) => batch,
             none => none.insert(Batch::beginning(replay)?),
         };
-        let named = groups(window, replay.book(), self.groups);
+        let book = replay.book();
+        let named = groups(window, book, self.groups);
         let host = Some(escape_str(&batch.host));
         let boot_id = Some(escape_str(&batch.boot_id));
         let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-        let told = Told { window, span, host, boot_id, names, waiting, named };
+        let told = Told { window, book, span, host, boot_id, names, waiting, named };
         for (which, table) in TABLES.into_iter().zip(&mut batch.tables) {
             told.put(which, table)?;
         }

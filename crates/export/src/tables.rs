@@ -3,12 +3,12 @@
 use crate::names::Names;
 use crate::table::{Field, Kind, Table};
 use crate::ExportError;
-use exactop_metrics::{Charge, Labels, WAITS};
+use exactop_model::escape::escape;
 use exactop_model::exactness::WindowState;
+use exactop_model::owner::{charge, By, Charge, Labels, Owner, Usage, WAITS};
 use exactop_model::window::{ExitDelta, TaskDelta};
-use exactop_model::{AccountId, Book, Books, Counter, Counters, MicroState, Window};
+use exactop_model::{Book, Books, Counter, Window};
 use exactop_recording::Span;
-use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// The tables, a file each.
@@ -96,6 +96,8 @@ pub fn fields(which: Which) -> Vec<Field> {
 /// A window, and what is known beside.
 pub(crate) struct Told<'a> {
     pub window: &'a Window,
+    /// The one that yielded the window.
+    pub book: &'a Book,
     pub span: Span,
     /// Whose it is, escaped.
     pub host: Option<String>,
@@ -104,22 +106,7 @@ pub(crate) struct Told<'a> {
     /// Who did nothing but wait in all of the window.
     pub waiting: &'a [TaskDelta],
     /// Its groups by name.
-    pub named: &'a [(Labels, Charge)],
-}
-
-/// Tasks to which nothing happened in a window, and that do not just sleep: they are in none of its
-/// lists, but their time in that state is.
-pub(crate) fn waiting(window: &Window, book: &Book) -> Vec<TaskDelta> {
-    let listed: FxHashSet<AccountId> = window.tasks.iter().map(|t| t.sample.account).collect();
-    let waits = |account: &AccountId| {
-        let task = book.task(*account).filter(|_| !listed.contains(account))?;
-        match task.state {
-            // Who runs is listed; of the others there is nothing to tell.
-            MicroState::Run | MicroState::Sleep | MicroState::Unknown | MicroState::Zombie => None,
-            _ => book.still(*account, window.t0_ns),
-        }
-    };
-    book.processes().flat_map(|(_, process)| &process.tasks).filter_map(waits).collect()
+    pub named: &'a [(Labels, Usage)],
 }
 
 impl Told<'_> {
@@ -190,7 +177,7 @@ impl Told<'_> {
             .text(self.names.user(ident.uid))
             .unsigned(u64::from(ident.ppid))
             .unsigned(ident.cgroup_id)
-            .text(self.names.path(ident.cgroup_id))
+            .text(self.path(ident.cgroup_id).as_deref())
             .unsigned(0)
             .unsigned(0)
             .unsigned(task.life_ns);
@@ -215,7 +202,7 @@ impl Told<'_> {
             .text(sample.uid.and_then(|uid| self.names.user(uid)))
             .unsigned((parent != 0).then_some(u64::from(parent)))
             .unsigned(sample.cgroup_id)
-            .text(self.names.path(sample.cgroup_id))
+            .text(self.path(sample.cgroup_id).as_deref())
             .unsigned(exit.processes)
             .unsigned(exit.tasks)
             .unsigned(exit.life_ns);
@@ -227,39 +214,17 @@ impl Told<'_> {
 
     /// Sums by control group.
     fn groups(&self, table: &mut Table) -> Result<(), ExportError> {
-        let mut groups: BTreeMap<Option<u64>, Group> = BTreeMap::new();
-        for task in &self.window.tasks {
-            let group = groups.entry(task.sample.ident.cgroup_id).or_default();
-            group.tasks += 1;
-            group.add(&task.delta);
-        }
-        for task in self.waiting {
-            groups.entry(task.sample.ident.cgroup_id).or_default().add(&task.delta);
-        }
-        for exit in &self.window.exited {
-            let group = groups.entry(exit.sample.cgroup_id).or_default();
-            group.exited += exit.processes;
-            group.add(&exit.delta);
-        }
-        for moved in &self.window.moves {
-            let parts = [
-                (Counter::RunNs, moved.run_ns),
-                (Counter::LatNs, moved.lat_ns),
-                (Counter::ThrottleNs, moved.throttle_ns),
-            ];
-            for (counter, ns) in parts {
-                // No more than there is: sums stay what they are.
-                let to = groups.entry(Some(moved.to)).or_default();
-                let part = to.take(counter, ns);
-                groups.entry(Some(moved.from)).or_default().give(counter, part);
-            }
-        }
-        for (id, group) in groups {
+        let mut groups: BTreeMap<Owner, Group> = BTreeMap::new();
+        charge(self.window, self.book, By::Cgroup, &mut |owner, charge| {
+            groups.entry(owner).or_default().add(&charge);
+        });
+        for (owner, group) in groups {
+            let Owner::Group(id) = owner else { continue };
             let mut row = table.row()?;
             row.instant(self.end())
                 .unsigned(self.window.t1_ns)
                 .unsigned(id)
-                .text(self.names.path(id))
+                .text(self.path(id).as_deref())
                 .unsigned(group.tasks)
                 .unsigned(group.exited);
             for sum in group.sums {
@@ -267,6 +232,12 @@ impl Told<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The path of a control group, as windows tell it, else as it was read for some row.
+    fn path(&self, id: Option<u64>) -> Option<String> {
+        let told = self.book.group(id?).map(|group| escape(&group.path));
+        told.or_else(|| self.names.path(id).map(String::from))
     }
 }
 
@@ -285,30 +256,13 @@ impl Default for Group {
 }
 
 impl Group {
-    fn add(&mut self, delta: &Counters) {
+    fn add(&mut self, charge: &Charge<'_>) {
+        self.tasks += charge.tasks;
+        self.exited += charge.exited;
         for (sum, &counter) in self.sums.iter_mut().zip(&OF_GROUPS) {
-            let known = delta.get(counter);
+            let known = charge.counters.get(counter);
             let part = if counter == Counter::RunNs { known.or(Some(0)) } else { known };
             *sum = sum.zip(part).map(|(sum, part)| sum.saturating_add(part));
-        }
-    }
-
-    fn of(&mut self, counter: Counter) -> Option<&mut u64> {
-        let at = OF_GROUPS.iter().position(|&c| c == counter)?;
-        self.sums[at].as_mut()
-    }
-
-    fn take(&mut self, counter: Counter, ns: u64) -> u64 {
-        // Not known of all of the group; of this part it is.
-        let Some(sum) = self.of(counter) else { return ns };
-        let part = ns.min(*sum);
-        *sum -= part;
-        part
-    }
-
-    fn give(&mut self, counter: Counter, ns: u64) {
-        if let Some(sum) = self.of(counter) {
-            *sum += ns;
         }
     }
 }

@@ -4,12 +4,12 @@
 use crate::books;
 use crate::deliver::Boot;
 use crate::plan::Plan;
-use crate::recorded::Known;
 use anyhow::{ensure, Result};
 use exactop_export::FleetTables;
 use exactop_files::Directory;
 use exactop_metrics::http::{Front, Server};
 use exactop_metrics::{Clock, Metrics, Settings};
+use exactop_model::owner::BookNames;
 use serde_json::json;
 use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -63,7 +63,7 @@ impl<'a> Exporter<'a> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let server = Server::start(address, Front::default(), move |format| {
             let page = page.lock().unwrap_or_else(PoisonError::into_inner).scrape(format);
-            Some(page).filter(|page| !page.is_empty())
+            Some(page).filter(|page| !page.is_empty()).map(Into::into)
         })?;
         Ok(Exporter { name: &host.name, boot, metrics, tables: FleetTables::default(), server })
     }
@@ -71,7 +71,7 @@ impl<'a> Exporter<'a> {
     fn window(&mut self, n: u64) -> Result<()> {
         let Some(window) = self.boot.advance(n) else { return Ok(()) };
         let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
-        metrics.advance(&window, &self.boot.book, &Known(&self.boot.book));
+        metrics.advance(&window, &self.boot.book, &BookNames(&self.boot.book));
         self.boot.put(&window, &mut self.tables)
     }
 

@@ -2,9 +2,8 @@
 
 use crate::mixes::Service;
 use anyhow::{ensure, Context, Result};
-use exactop_metrics::{charges, CgroupNames, Charge, Labels, Names, Naming, Settings};
 use exactop_model::named::Named;
-use exactop_model::Book;
+use exactop_model::owner::{labelled, BookNames, By, Labels, Usage};
 use exactop_recording::{Recording, When, Windows};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,32 +30,16 @@ pub fn all(paths: &[PathBuf]) -> Result<Vec<Arc<Recorded>>> {
     paths.iter().map(read).collect()
 }
 
-/// Names as the recording has them.
-pub struct Known<'a>(pub &'a Book);
-
-impl Names for Known<'_> {
-    fn cgroup(&self, id: u64) -> Option<CgroupNames> {
-        Some(CgroupNames::of(&self.0.group(id)?.named))
-    }
-
-    fn user(&self, _: u32) -> Option<String> {
-        None
-    }
-}
-
 impl Recorded {
     fn read(path: &Path) -> Result<Recorded> {
         let mut windows = Windows::of(Recording::open(path)?, When::default())?;
-        let (mut sums, mut capacity_ns) = (BTreeMap::<Labels, Charge>::new(), 0u128);
-        let settings = Settings::default();
+        let (mut sums, mut capacity_ns) = (BTreeMap::<Labels, Usage>::new(), 0u128);
         while windows.advance()? {
             let replay = windows.replay();
             let (Some(window), book) = (replay.window(), replay.book()) else { continue };
-            let names = Known(book);
-            let mut naming = Naming::new(&settings, &names);
             capacity_ns += window.cpus.len() as u128 * u128::from(window.length_ns());
-            for (raw, charge) in charges(window, book, &settings) {
-                sums.entry(naming.labels(&raw)).or_default().add(&charge);
+            for (labels, usage) in labelled(window, book, &By::LABELS[..5], &BookNames(book)) {
+                sums.entry(labels).or_default().add(&usage);
             }
         }
         ensure!(capacity_ns > 0, "no windows");
@@ -69,7 +52,7 @@ impl Recorded {
 }
 
 /// A group as part of all CPUs x time.
-fn service(labels: &Labels, charge: &Charge, capacity_ns: u128) -> Service {
+fn service(labels: &Labels, charge: &Usage, capacity_ns: u128) -> Service {
     let label = |at: usize| labels.0.get(at).cloned().flatten();
     let named = Named {
         namespace: label(0),

@@ -1,48 +1,28 @@
-//! What rows of the largest groups stand for, and how they are called.
+//! How the rows of a fleet's tables are called, by what they are summed by.
 
-/// What rows stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Their names say it.
-pub enum By {
-    Host,
-    Namespace,
-    Pod,
-    Container,
-    Unit,
-    Command,
+use crate::{By, FleetError};
+
+/// Columns of `charges` whose values, with a slash between, are a row's name.
+///
+/// # Errors
+/// The tables are not summed by this: it is none of [`By::FLEET`].
+pub(crate) fn columns(by: By) -> Result<&'static [&'static str], FleetError> {
+    Ok(match by {
+        By::Host => &["host"],
+        By::Namespace => &["namespace"],
+        By::Pod => &["namespace", "pod"],
+        By::Container => &["namespace", "pod", "container"],
+        By::Unit => &["unit"],
+        By::Command => &["command"],
+        By::User | By::Cgroup | By::Process => return Err(FleetError::NotSummed { by }),
+    })
 }
 
-impl By {
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            By::Host => "host",
-            By::Namespace => "namespace",
-            By::Pod => "pod",
-            By::Container => "container",
-            By::Unit => "unit",
-            By::Command => "command",
-        }
-    }
-
-    /// Columns of `charges` whose values, with a slash between, are a row's name.
-    pub(crate) const fn columns(self) -> &'static [&'static str] {
-        match self {
-            By::Host => &["host"],
-            By::Namespace => &["namespace"],
-            By::Pod => &["namespace", "pod"],
-            By::Container => &["namespace", "pod", "container"],
-            By::Unit => &["unit"],
-            By::Command => &["command"],
-        }
-    }
-
-    /// A row's name as it is told; what is in no such thing has none.
-    pub(crate) fn shown(self, name: &str) -> String {
-        match name {
-            "" => format!("(no {})", self.name()),
-            name => name.into(),
-        }
+/// A row's name as it is told; what is in no such thing has none.
+pub(crate) fn shown(by: By, name: &str) -> String {
+    match name {
+        "" => format!("(no {by})"),
+        name => name.into(),
     }
 }
 
@@ -80,6 +60,13 @@ pub(crate) fn join<'a>(name: &mut String, parts: impl ExactSizeIterator<Item = &
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_tables_have_columns_for_what_a_fleet_is_summed_by_and_for_nothing_else() {
+        for by in By::MACHINE.into_iter().chain([By::Host]) {
+            assert_eq!(columns(by).is_ok(), By::FLEET.contains(&by), "{by}");
+        }
+    }
 
     #[test]
     fn names_have_the_parts_that_there_are() {

@@ -16,7 +16,7 @@ mod rows;
 mod store;
 mod sums;
 
-pub use by::By;
+pub use exactop_model::owner::By;
 pub use parquet::Parquet;
 pub use rows::{Account, Before, Books, Charged, Unread, Used, Whose};
 pub use store::Store;
@@ -25,6 +25,11 @@ pub use sums::Sums;
 use exactop_export::clickhouse::StoreError;
 use exactop_files::FileError;
 use std::path::PathBuf;
+
+/// The words, with commas between.
+fn words(all: &[By]) -> String {
+    all.iter().map(|by| by.name()).collect::<Vec<_>>().join(", ")
+}
 
 /// How an instant is told, ns since the epoch.
 pub type Clock<'a> = &'a dyn Fn(i128) -> String;
@@ -49,6 +54,12 @@ pub enum FleetError {
     /// Passes over the files do not come to the same.
     #[error("the books changed while they were read: ask again when whoever writes them is done")]
     Changed,
+    /// The tables are not summed by this.
+    #[error("--by {by}: the books of many machines are summed by {}", words(&By::FLEET))]
+    NotSummed {
+        /// By what.
+        by: By,
+    },
     /// There are no tables.
     #[error("{}: no accounts.parquet is in it or below ('exactop export parquet --to DIR' writes one)", .path.display())]
     Nothing {

@@ -1,10 +1,10 @@
 //! Parquet of many machines: every `accounts.parquet` and `charges.parquet` below a directory, wherever it is, and every
 //! `accounts-*.parquet` and `charges-*.parquet`, of which daemons write one after the other.
 
-use crate::by::{join, By};
+use crate::by::{columns, join};
 use crate::chunks::{each, Chunk};
 use crate::rows::{Account, Before, Books, Charged, Unread, Used, Whose};
-use crate::FleetError;
+use crate::{By, FleetError};
 use exactop_export::{fields, Field, Which};
 use exactop_files::Directory;
 use exactop_recording::When;
@@ -193,7 +193,7 @@ impl Books for Parquet {
 
     fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
         let mut wanted = USED.to_vec();
-        wanted.extend(by.columns());
+        wanted.extend(columns(by)?);
         let (mut name, parts) = (String::new(), USED.len()..wanted.len());
         self.each(Which::Charges, &wanted, &mut |chunk| {
             for row in (0..chunk.rows).filter(|&row| ends_in(chunk, row, when)) {

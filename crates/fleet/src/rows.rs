@@ -1,6 +1,6 @@
 //! Rows of the two tables, wherever they come from.
 
-use crate::by::By;
+use crate::By;
 use crate::FleetError;
 use exactop_recording::When;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! ClickHouse with the tables of `fleet/schema.sql`, asked by HTTP.
 
-use crate::by::{join, By};
+use crate::by::{columns, join};
 use crate::rows::{Account, Before, Books, Charged, Used, Whose};
-use crate::FleetError;
+use crate::{By, FleetError};
 use exactop_export::clickhouse::{Client, StoreError};
 use exactop_model::escape::harmless;
 use exactop_recording::When;
@@ -191,7 +191,7 @@ impl Books for Store {
     }
 
     fn used(&self, when: When, by: By, tell: &mut dyn FnMut(Used)) -> Result<(), FleetError> {
-        let names = by.columns().join(", ");
+        let names = columns(by)?.join(", ");
         let sql = |which: &str| {
             format!(
                 "SELECT host, sum(toUInt128(run_ns)), {names} FROM charges WHERE {} GROUP BY host, {names} FORMAT TSV",

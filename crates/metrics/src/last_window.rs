@@ -4,9 +4,9 @@
 //! once; a reading that takes longer keeps nobody waiting.
 
 use crate::exporting::Exporting;
-use crate::labels::Names;
-use crate::metrics::{charges_by_name, Metrics};
+use crate::metrics::Metrics;
 use crate::text::Format;
+use exactop_model::owner::{labelled, Names};
 use exactop_model::{Book, Window};
 use hyper::body::Bytes;
 use rustix::time::{clock_gettime, ClockId};
@@ -75,17 +75,17 @@ impl LastWindow {
         names: &dyn Names,
         exporting: Option<Exporting>,
     ) {
-        let settings = {
+        let by = {
             let mut state = self.state();
             if let Some(next) = state.next.take() {
                 state.metrics = next;
             }
-            state.metrics.settings().clone()
+            state.metrics.settings().by.clone()
         };
         // The longest part, for which no page waits.
-        let charges = charges_by_name(&settings, window, book, names);
+        let groups = labelled(window, book, &by, names);
         let mut state = self.state();
-        state.metrics.count(window, charges);
+        state.metrics.count(window, groups);
         state.metrics.set_exporting(exporting);
         state.asked = None;
         state.pages.clear();

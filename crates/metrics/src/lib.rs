@@ -11,12 +11,10 @@
 
 mod accounts;
 mod candidates;
-mod charge;
 mod clock;
 mod exporting;
 mod family;
 pub mod http;
-mod labels;
 mod last_window;
 mod metrics;
 pub mod otlp;
@@ -25,13 +23,11 @@ mod places;
 mod settings;
 mod text;
 
-pub use charge::{charges, Charge, Raw, WAITS};
 pub use clock::Clock;
 pub use exporting::Exporting;
 pub use family::{Family, Kind, Point, Unit, Value};
-pub use labels::{CgroupNames, Labels, Names, Naming, NoNames, OTHER, UNKNOWN, UNNAMED};
 pub use last_window::LastWindow;
 pub use metrics::Metrics;
 pub use own::{Own, Process};
-pub use settings::{Dimension, Settings};
+pub use settings::Settings;
 pub use text::Format;

@@ -1,15 +1,14 @@
 //! All that is counted since the daemon began, and the families it is told as.
 
 use crate::accounts::{Accounts, Since};
-use crate::charge::{charges, Charge, WAITS};
 use crate::clock::Clock;
 use crate::exporting::Exporting;
 use crate::family::{Family, Kind, Point, Unit, Value};
-use crate::labels::{Labels, Names, Naming};
 use crate::own::Own;
 use crate::places::Places;
-use crate::settings::{Dimension, Settings};
+use crate::settings::Settings;
 use crate::text::{write, Format};
+use exactop_model::owner::{labelled, By, Labels, Names, Usage, WAITS};
 use exactop_model::{Book, ErrorKind, Window};
 use rustc_hash::FxHashMap;
 
@@ -27,7 +26,7 @@ pub struct Metrics {
 }
 
 /// A series of the groups.
-type Group = (Labels, Charge, u64);
+type Group = (Labels, Usage, u64);
 
 /// A figure of a group, with the label that tells it from the others of its family.
 type Figure = (Option<(&'static str, &'static str)>, Value);
@@ -66,16 +65,16 @@ impl Metrics {
     /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
     /// its end.
     pub fn advance(&mut self, window: &Window, book: &Book, names: &dyn Names) {
-        let charges = charges_by_name(&self.settings, window, book, names);
-        self.count(window, charges);
+        let groups = labelled(window, book, &self.settings.by, names);
+        self.count(window, groups);
     }
 
-    /// Counts a window with what groups did in it, as [`charges_by_name`] has that.
-    pub(crate) fn count(&mut self, window: &Window, charges: FxHashMap<Labels, Charge>) {
+    /// Counts a window with what groups did in it, as [`labelled`] has that.
+    pub(crate) fn count(&mut self, window: &Window, groups: FxHashMap<Labels, Usage>) {
         let start_ns = self.span.map_or(window.t0_ns, |(start_ns, _)| start_ns);
         self.span = Some((start_ns, window.t1_ns));
         self.accounts.advance(window);
-        self.places.advance(window.t0_ns, window.t1_ns, charges);
+        self.places.advance(window.t0_ns, window.t1_ns, groups);
     }
 
     /// What is counted, and by what.
@@ -198,9 +197,8 @@ impl Metrics {
         let mut points = Vec::new();
         for group in groups {
             let own = self.settings.by.iter().zip(&group.0 .0);
-            let own: Vec<_> = own
-                .filter_map(|(by, value): (&Dimension, _)| Some((by.name(), value.clone()?)))
-                .collect();
+            let own: Vec<_> =
+                own.filter_map(|(by, value): (&By, _)| Some((by.name(), value.clone()?))).collect();
             for (more, value) in told(group) {
                 let mut labels = own.clone();
                 labels.extend(more.map(|(name, value)| (name, value.to_string())));
@@ -281,21 +279,6 @@ impl Metrics {
             ),
         ]
     }
-}
-
-/// What groups did in a window, by their names. The book stands at its end.
-pub(crate) fn charges_by_name(
-    settings: &Settings,
-    window: &Window,
-    book: &Book,
-    names: &dyn Names,
-) -> FxHashMap<Labels, Charge> {
-    let mut naming = Naming::new(settings, names);
-    let mut named: FxHashMap<Labels, Charge> = FxHashMap::default();
-    for (raw, charge) in charges(window, book, settings) {
-        named.entry(naming.labels(&raw)).or_default().add(&charge);
-    }
-    named
 }
 
 /// A sum as a series, if it is known.

@@ -6,9 +6,8 @@
 //! of values with it.
 
 use crate::candidates::Candidates;
-use crate::charge::Charge;
-use crate::labels::{Labels, LEFT, OTHER};
 use crate::settings::Settings;
+use exactop_model::owner::{Labels, Usage, LABEL_LEFT, LABEL_OTHER};
 use rustc_hash::FxHashMap;
 
 /// Time after which what a group wanted counts half, when the largest are looked for.
@@ -27,7 +26,7 @@ const WATCHED: usize = 4;
 /// A group's counters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Series {
-    pub total: Charge,
+    pub total: Usage,
     /// When it stood at 0.
     pub created_ns: u64,
     /// Windows that begin here or later count.
@@ -40,8 +39,8 @@ pub(crate) struct Series {
 pub(crate) struct Places {
     settings: Settings,
     placed: FxHashMap<Labels, Series>,
-    other: Charge,
-    left: Charge,
+    other: Usage,
+    left: Usage,
     candidates: Candidates<Labels>,
     /// So many may lose their place now.
     changes: f64,
@@ -56,7 +55,7 @@ impl Places {
     }
 
     /// Counts what groups did in a window.
-    pub fn advance(&mut self, t0_ns: u64, t1_ns: u64, charges: FxHashMap<Labels, Charge>) {
+    pub fn advance(&mut self, t0_ns: u64, t1_ns: u64, charges: FxHashMap<Labels, Usage>) {
         let length_ns = (t1_ns - t0_ns) as f64;
         let factor = (-length_ns / HALF_LIFE_NS).exp2();
         self.candidates.fade(factor);
@@ -103,7 +102,7 @@ impl Places {
 
     fn place(&mut self, labels: Labels, score: f64, at_ns: u64) {
         let counts_from_ns = at_ns.saturating_add(self.settings.zero_for_ns);
-        let total = Charge::default();
+        let total = Usage::default();
         self.placed.insert(labels, Series { total, created_ns: at_ns, counts_from_ns, score });
     }
 
@@ -122,23 +121,23 @@ impl Places {
     }
 
     /// All of them by name, and the two made up here, which began when counting did.
-    pub fn series(&self, start_ns: u64) -> Vec<(Labels, Charge, u64)> {
+    pub fn series(&self, start_ns: u64) -> Vec<(Labels, Usage, u64)> {
         let of = |(labels, s): (&Labels, &Series)| (labels.clone(), s.total, s.created_ns);
         let mut series: Vec<_> = self.placed.iter().map(of).collect();
         series.sort_by(|a, b| a.0.cmp(&b.0));
         let by = &self.settings.by;
-        series.push((Labels::all(by, OTHER), self.other, start_ns));
+        series.push((Labels::all(by, LABEL_OTHER), self.other, start_ns));
         // With nothing to tell them by, there is one series only.
         match by.is_empty() {
-            true => vec![(Labels::all(by, OTHER), self.sum(), start_ns)],
+            true => vec![(Labels::all(by, LABEL_OTHER), self.sum(), start_ns)],
             false => {
-                series.push((Labels::all(by, LEFT), self.left, start_ns));
+                series.push((Labels::all(by, LABEL_LEFT), self.left, start_ns));
                 series
             }
         }
     }
 
-    fn sum(&self) -> Charge {
+    fn sum(&self) -> Usage {
         let mut sum = self.other;
         sum.add(&self.left);
         self.placed.values().for_each(|series| sum.add(&series.total));

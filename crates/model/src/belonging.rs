@@ -2,8 +2,9 @@
 
 use crate::escape::{escape, escape_str};
 use crate::frame::Frame;
-use crate::named::{By, UNKNOWN};
+use crate::named::UNKNOWN;
 use crate::needs::Needs;
+use crate::owner::By;
 use crate::row::{Row, RowKind};
 use crate::workers::Workers;
 use rustc_hash::FxHashMap;
@@ -39,7 +40,7 @@ impl Belonging {
     /// What must be read of every row to tell.
     pub fn needs(&self) -> Needs {
         match self {
-            Belonging::Sum { by: By::Command, .. } => Needs::NONE,
+            Belonging::Sum { by: By::Command | By::Process | By::Host, .. } => Needs::NONE,
             Belonging::Sum { by: By::User, .. } => Needs::USER,
             Belonging::Sum { .. } | Belonging::Below(_) => Needs::NAMES,
         }
@@ -84,6 +85,11 @@ impl Members<'_> {
                 let pool = Workers::of_comm(&who.ident.comm).filter(|_| self.is_kthread(who));
                 named(Some(pool.map_or(who.ident.comm.to_string(), |pool| pool.name().into())))
             }
+            By::Process => named(Some(match self.process(row) {
+                Some(process) => format!("{} ({})", process.ident.comm, process.key.tgid),
+                None => format!("{} (exited)", row.ident.comm),
+            })),
+            By::Host => named(None),
             By::Cgroup => match &row.detail.cgroup {
                 Ok(path) => named(Some(escape(path))),
                 Err(_) => (UNKNOWN.into(), true),

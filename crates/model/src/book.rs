@@ -329,10 +329,20 @@ impl Book {
         still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
     }
 
-    /// Tasks that the last snapshot told nothing of: they still are in the state they were in.
-    pub fn unchanged(&self) -> impl Iterator<Item = &TaskSample> {
-        let at_ns = self.at_ns();
-        self.tasks.values().filter(move |k| Some(k.as_of_ns) != at_ns).map(|k| &k.sample)
+    /// Tasks to which nothing happened in a window and that did not just sleep: they waited all through it, process
+    /// by process. Running tasks are among the window's.
+    pub fn stood<'a>(&'a self, window: &'a Window) -> impl Iterator<Item = TaskDelta> + 'a {
+        let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
+        let waits = move |account: &AccountId| {
+            let task = self.task(*account).filter(|_| !told.contains(account))?;
+            match task.state {
+                MicroState::Run | MicroState::Sleep | MicroState::Unknown | MicroState::Zombie => {
+                    None
+                }
+                _ => self.still(*account, window.t0_ns),
+            }
+        };
+        self.processes.values().flat_map(|process| &process.tasks).filter_map(waits)
     }
 
     /// A task at an instant from its last change on.

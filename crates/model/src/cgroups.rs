@@ -3,9 +3,9 @@
 
 use crate::book::Book;
 use crate::counters::{Counter, Counters};
+use crate::owner::{charge, By, Owner};
 use crate::run::CpuStat;
-use crate::snapshot::GroupMove;
-use crate::window::{TaskDelta, Window};
+use crate::window::Window;
 use rustc_hash::FxHashMap;
 
 /// What a group's files say at one instant.
@@ -42,6 +42,7 @@ pub struct GroupUse {
     pub lat_ns: u64,
     /// Throttled, ns, over tasks.
     pub throttle_ns: u64,
+    /// Processes that exited.
     pub exited: u64,
 }
 
@@ -73,38 +74,11 @@ impl GroupUse {
 /// The uses of all groups by id, from a window of the ledger.
 pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
     let mut uses: FxHashMap<u64, GroupUse> = FxHashMap::default();
-    let mut add = |task: &TaskDelta| {
-        let Some(id) = task.sample.ident.cgroup_id else { return };
-        uses.entry(id).or_default().add(&GroupUse::of(&task.delta, 0));
-    };
-    window.tasks.iter().for_each(&mut add);
-    book.waited_throughout(window).iter().for_each(&mut add);
-    for group in &window.exited {
-        let Some(id) = group.sample.cgroup_id else { continue };
-        uses.entry(id).or_default().add(&GroupUse::of(&group.delta, group.tasks));
-    }
-    give_back(&mut uses, &window.moves);
+    charge(window, book, By::Cgroup, &mut |owner, charge| {
+        let Owner::Group(Some(id)) = owner else { return };
+        uses.entry(id).or_default().add(&GroupUse::of(charge.counters, charge.exited));
+    });
     uses
-}
-
-/// What tasks had used before they changed their group is the old group's. All of it is given before
-/// any is taken: who goes to and fro takes from a group what came there before. Less was charged to a
-/// group only where a source did not know what a task did.
-fn give_back(uses: &mut FxHashMap<u64, GroupUse>, moves: &[GroupMove]) {
-    for moved in moves {
-        uses.entry(moved.from).or_default().add(&GroupUse {
-            run_ns: moved.run_ns,
-            lat_ns: moved.lat_ns,
-            throttle_ns: moved.throttle_ns,
-            exited: 0,
-        });
-    }
-    for moved in moves {
-        let into = uses.entry(moved.to).or_default();
-        into.run_ns = into.run_ns.saturating_sub(moved.run_ns);
-        into.lat_ns = into.lat_ns.saturating_sub(moved.lat_ns);
-        into.throttle_ns = into.throttle_ns.saturating_sub(moved.throttle_ns);
-    }
 }
 
 /// A group over a window. Sums include all groups below.
@@ -360,18 +334,6 @@ mod tests {
             assert_eq!(rows[0].stat.usage_ns, Some(usage), "not what its namesake left to it");
             assert_eq!(rows[0].pressure_some_ns, Some(9));
         }
-    }
-
-    #[test]
-    fn who_goes_to_and_fro_used_each_stretch_where_it_was() {
-        let moved = |from, to, run_ns| GroupMove { from, to, run_ns, ..GroupMove::default() };
-        // 10 in the first, 20 in the second, 40 in the first, 80 in the second; the sums of a window
-        // so far at each move, and all of it told where it ended.
-        let moves = [moved(1, 2, 10 + 70), moved(2, 1, 30)];
-        let mut uses = FxHashMap::default();
-        uses.insert(2, GroupUse { run_ns: 150, ..GroupUse::default() });
-        give_back(&mut uses, &moves);
-        assert_eq!((uses[&1].run_ns, uses[&2].run_ns), (50, 100));
     }
 
     #[test]

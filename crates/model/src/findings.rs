@@ -13,7 +13,7 @@ use crate::cgroups::{uses, GroupUse};
 use crate::counters::{Counter, Counters};
 use crate::errors::ErrorCounts;
 use crate::key::{Comm, TaskKey};
-use crate::named::By;
+use crate::owner::By;
 use crate::provenance::SourceKind;
 use crate::snapshot::ExitSample;
 use crate::window::{TaskDelta, Window};

@@ -1,12 +1,20 @@
 //! Names of control groups, kept while they are of use.
 
-use crate::named::GroupName;
+use crate::named::{GroupName, Named};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// So many that were told last are kept at least, whether anybody is in them or not: where containers
 /// come and go, what exited in a window is told by the name of a group that is gone.
 const KEPT: usize = 8192;
+
+/// The kernel's id of a hierarchy's root (`kernfs_create_root` in fs/kernfs/dir.c gives out numbers from 1).
+const ROOT: u64 = 1;
+
+/// The root group, which nobody has to read: it has one name everywhere.
+static ROOT_NAME: LazyLock<Arc<GroupName>> = LazyLock::new(|| {
+    Arc::new(GroupName { id: ROOT, path: b"/".to_vec(), named: Arc::new(Named::default()) })
+});
 
 /// The names that are known.
 #[derive(Debug, Default)]
@@ -32,9 +40,10 @@ impl GroupNames {
         }
     }
 
-    /// The one with this id.
+    /// The one with this id; the root's, told or not.
     pub fn get(&self, id: u64) -> Option<&Arc<GroupName>> {
-        self.known.get(&id).map(|(_, name)| name)
+        let root = || (id == ROOT).then(|| &*ROOT_NAME);
+        self.known.get(&id).map(|(_, name)| name).or_else(root)
     }
 
     /// All of them, in the order in which they were told.
@@ -51,6 +60,16 @@ mod tests {
 
     fn name(id: u64) -> Arc<GroupName> {
         Arc::new(GroupName { id, path: Vec::new(), named: Arc::default() })
+    }
+
+    #[test]
+    fn the_root_is_called_so_before_anybody_tells_it() {
+        let mut names = GroupNames::default();
+        assert_eq!(names.get(1).expect("always").path, b"/");
+        assert!(names.get(2).is_none() && names.all().is_empty());
+        let told = Arc::new(GroupName { id: 1, path: b"/told".to_vec(), named: Arc::default() });
+        names.add(vec![told], FxHashSet::default);
+        assert_eq!(names.get(1).expect("told").path, b"/told");
     }
 
     #[test]

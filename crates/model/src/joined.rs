@@ -24,6 +24,8 @@ pub struct Joined {
     exited: FxHashMap<AccountId, ExitDelta>,
     ended: Vec<ExitDelta>,
     repaired: RepairedTasks,
+    /// What tasks had used in windows before the one in which they changed their control group.
+    moves: Vec<GroupMove>,
     sum: Option<Window>,
 }
 
@@ -56,13 +58,13 @@ impl Joined {
         let tasks = std::mem::take(&mut window.tasks);
         let changed: FxHashSet<AccountId> = tasks.iter().map(|t| t.sample.account).collect();
         for task in tasks {
-            add_task(&mut self.tasks, task);
+            add_task(&mut self.tasks, task, &mut self.moves);
         }
         let still: Vec<AccountId> =
             self.tasks.keys().filter(|account| !changed.contains(account)).copied().collect();
         for account in still {
             if let Some(task) = book.still(account, window.t0_ns) {
-                add_task(&mut self.tasks, task);
+                add_task(&mut self.tasks, task, &mut self.moves);
             }
         }
         for exit in std::mem::take(&mut window.exited) {
@@ -123,7 +125,9 @@ impl Joined {
         tasks.sort_unstable_by_key(|task| task.sample.account.0);
         let mut exited: Vec<ExitDelta> = self.exited.into_values().chain(self.ended).collect();
         exited.sort_by_key(|exit| exit.sample.account.0);
-        Some(Window { tasks, exited, repaired_tasks: self.repaired.count(), ..window })
+        let mut moves = window.moves;
+        add_moves(&mut moves, &self.moves);
+        Some(Window { tasks, exited, moves, repaired_tasks: self.repaired.count(), ..window })
     }
 }
 
@@ -132,11 +136,18 @@ fn both(then: Option<u64>, now: Option<u64>) -> Option<u64> {
     then.zip(now).map(|(then, now)| then.wrapping_add(now))
 }
 
-fn add_task(tasks: &mut FxHashMap<AccountId, TaskDelta>, task: TaskDelta) {
+/// Adds a task's next window. What it did before is told under its group of now from here on.
+fn add_task(
+    tasks: &mut FxHashMap<AccountId, TaskDelta>,
+    task: TaskDelta,
+    moves: &mut Vec<GroupMove>,
+) {
     let Some(sum) = tasks.get_mut(&task.sample.account) else {
         tasks.insert(task.sample.account, task);
         return;
     };
+    let moved = GroupMove::of_past(sum, task.sample.ident.cgroup_id);
+    add_moves(moves, moved.as_slice());
     sum.sample = task.sample;
     sum.life_ns += task.life_ns;
     sum.delta.add(&task.delta);

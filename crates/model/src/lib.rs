@@ -33,6 +33,7 @@ pub mod named;
 pub mod named_sums;
 pub mod needs;
 pub mod on_demand;
+pub mod owner;
 pub mod provenance;
 pub mod row;
 pub mod run;

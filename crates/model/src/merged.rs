@@ -33,8 +33,9 @@ pub struct Merged {
     gone: Vec<AccountId>,
     exited: FxHashMap<AccountId, ExitSample>,
     ended: Vec<ExitSample>,
-    /// Cumulative by themselves: the source may begin anew with a pair that it had forgotten.
-    moves: FxHashMap<(u64, u64), GroupMove>,
+    /// Cumulative by themselves: the source may begin anew with a pair that it had forgotten. With whether something
+    /// came on top since it was looked at.
+    moves: FxHashMap<(u64, u64), (GroupMove, bool)>,
     /// Those whose names were told since.
     groups: Vec<Arc<GroupName>>,
     /// Of all snapshots since.
@@ -93,6 +94,14 @@ impl Merged {
         if at_ns == taken_ns {
             return;
         }
+        for TaskSample { account, ident, .. } in &snapshot.tasks {
+            let then = self.book.task(*account).map(|task| task.ident.cgroup_id);
+            if then.is_some_and(|then| then != ident.cgroup_id) {
+                let so_far = self.so_far(*account, taken_ns, at_ns);
+                let moved = so_far.and_then(|task| GroupMove::of_past(&task, ident.cgroup_id));
+                moved.iter().for_each(|moved| self.count_move(moved));
+            }
+        }
         for account in ending {
             // A zombie has done nothing since it was told.
             let so_far = self.so_far(account, taken_ns, at_ns).filter(|task| task.life_ns > 0);
@@ -120,7 +129,8 @@ impl Merged {
 
     fn count_move(&mut self, moved: &GroupMove) {
         let nothing = GroupMove { run_ns: 0, lat_ns: 0, throttle_ns: 0, ..*moved };
-        let sum = self.moves.entry((moved.from, moved.to)).or_insert(nothing);
+        let (sum, is_new) = self.moves.entry((moved.from, moved.to)).or_insert((nothing, true));
+        *is_new = true;
         sum.run_ns += moved.run_ns;
         sum.lat_ns += moved.lat_ns;
         sum.throttle_ns += moved.throttle_ns;
@@ -155,12 +165,11 @@ impl Merged {
         if let Some(irq) = self.irq.take() {
             now.provenance.irq = irq;
         }
-        let mut moves: Vec<_> = self.moves.values().copied().collect();
-        moves.sort_unstable_by_key(|moved| (moved.from, moved.to));
-        // One that the source has forgotten begins anew, there and here.
+        // A pair that the source does not tell goes once it is told with nothing on top: it begins anew then.
         let kept: FxHashSet<_> = now.moves.iter().map(|moved| (moved.from, moved.to)).collect();
-        self.moves.retain(|pair, _| kept.contains(pair));
-        now.moves = moves;
+        self.moves.retain(|pair, (_, is_new)| std::mem::take(is_new) || kept.contains(pair));
+        now.moves = self.moves.values().map(|(moved, _)| *moved).collect();
+        now.moves.sort_unstable_by_key(|moved| (moved.from, moved.to));
         Some(now)
     }
 }

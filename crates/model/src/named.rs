@@ -1,7 +1,7 @@
 //! Whose a control group is: a container's, with its pod; a unit's.
 
 use crate::escape::{escape, escape_str};
-use std::fmt;
+use crate::owner::By;
 use std::sync::Arc;
 
 /// What made a container.
@@ -75,64 +75,6 @@ pub struct GroupName {
     pub named: Arc<Named>,
 }
 
-/// What everyone's time is summed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)] // Their names say it.
-pub enum By {
-    Container,
-    Pod,
-    Namespace,
-    Unit,
-    /// By the tasks' own user.
-    User,
-    /// By the name of the process; the kernel's workers by pool.
-    Command,
-    /// Control groups, each for itself.
-    Cgroup,
-}
-
-impl By {
-    /// All of them, in the order in which they are looked through.
-    pub const ALL: [By; 7] =
-        [By::Command, By::User, By::Cgroup, By::Unit, By::Container, By::Pod, By::Namespace];
-
-    /// Its name, as it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            By::Container => "container",
-            By::Pod => "pod",
-            By::Namespace => "namespace",
-            By::Unit => "unit",
-            By::User => "user",
-            By::Command => "command",
-            By::Cgroup => "cgroup",
-        }
-    }
-
-    /// Whether it is told by the control group.
-    pub const fn is_of_group(self) -> bool {
-        !matches!(self, By::User | By::Command)
-    }
-
-    /// What those are called who are in none.
-    pub const fn none(self) -> &'static str {
-        match self {
-            By::Container => "(in no container)",
-            By::Pod => "(in no pod)",
-            By::Namespace => "(in no namespace)",
-            By::Unit => "(in no unit)",
-            By::User | By::Command => "(exited, whose is not told)",
-            By::Cgroup => UNKNOWN,
-        }
-    }
-}
-
-impl fmt::Display for By {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
 /// Those of whose control group nobody knows what it is.
 pub const UNKNOWN: &str = "(control group not read)";
 
@@ -160,7 +102,7 @@ impl Named {
             By::Pod => pod(),
             By::Namespace => self.namespace.clone(),
             By::Unit => self.unit.clone(),
-            By::User | By::Command | By::Cgroup => None,
+            By::User | By::Command | By::Cgroup | By::Process | By::Host => None,
         }
     }
 }

@@ -1,5 +1,4 @@
-//! A window summed by whose the control groups are: containers, pods, namespaces, units; by control group,
-//! by user, or by command.
+//! A window summed by [`By`]: command, user, control group, unit, container, pod, namespace or process.
 //!
 //! All of the tasks' time is in exactly one row, what exited included: the rows' CPU time is that of
 //! tasks and exited together, to the nanosecond.
@@ -8,12 +7,9 @@ use crate::book::Book;
 use crate::cgroups::{GroupUse, Groups};
 use crate::counters::{Counter, Counters};
 use crate::escape::{escape_str, unescape};
-use crate::key::Comm;
-use crate::named::{By, UNKNOWN};
+use crate::owner::{charge, By, Owner};
 use crate::provenance::Quality;
-use crate::snapshot::{ExitSample, TaskSample};
 use crate::window::Window;
-use crate::workers::Workers;
 use rustc_hash::FxHashMap;
 
 /// A row: everything of one name.
@@ -31,7 +27,7 @@ pub struct NamedSum {
     pub throttle_ns: Option<u64>,
     /// Processes at the window's end.
     pub processes: u64,
-    /// Tasks that exited, where the source sees exits.
+    /// Processes that exited, where the source sees exits.
     pub exited: Option<u64>,
     /// What it may use, of its own control group and those above; `None` while nobody looks.
     pub may: Option<May>,
@@ -66,15 +62,6 @@ pub struct NamedSums {
     pub rows: Vec<NamedSum>,
 }
 
-/// Whose time it is, before names are given.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Whose {
-    Group(Option<u64>),
-    User(Option<u32>),
-    Command(Comm),
-    Workers(Workers),
-}
-
 #[derive(Clone, Copy, Default)]
 struct Part {
     used: GroupUse,
@@ -103,26 +90,18 @@ impl Part {
     }
 }
 
-struct Summing<'a> {
-    window: &'a Window,
-    book: &'a Book,
-    by: By,
-    parts: FxHashMap<Whose, Part>,
-}
-
-/// The command of a process; of the kernel's workers their pool.
-fn command(process: &TaskSample) -> Whose {
-    Workers::of_task(process).map_or(Whose::Command(process.ident.comm), Whose::Workers)
-}
-
 impl NamedSums {
-    /// Sums a window; `book` is the one that yielded it, not advanced since. `user` gives users names.
+    /// Sums a window; `book` is the one that yielded it, not advanced since. [`NamedSums::name_users`] gives users
+    /// names.
     pub fn of(window: &Window, book: &Book, by: By) -> NamedSums {
-        let mut summing = Summing { window, book, by, parts: FxHashMap::default() };
-        summing.tasks();
-        summing.exited();
-        summing.moves();
-        NamedSums { by, rows: summing.rows() }
+        let mut parts: FxHashMap<Owner, Part> = FxHashMap::default();
+        for leader in book.processes().filter_map(|(_, process)| book.task(process.leader?)) {
+            parts.entry(Owner::of_task(by, leader, book)).or_default().processes += 1;
+        }
+        charge(window, book, by, &mut |owner, charge| {
+            parts.entry(owner).or_default().add(&Part::of(charge.counters, charge.exited));
+        });
+        NamedSums { by, rows: rows(window, book, by, parts) }
     }
 
     /// Puts what each may use beside what it got.
@@ -173,126 +152,30 @@ impl NamedSums {
     }
 }
 
-impl Summing<'_> {
-    /// Whose a task's time is.
-    fn whose(&self, task: &TaskSample) -> Whose {
-        match self.by {
-            By::User => Whose::User(Some(task.ident.uid)),
-            By::Command => command(self.book.leader(task)),
-            _ => Whose::Group(task.ident.cgroup_id),
-        }
+/// Parts of one name are one row.
+fn rows(window: &Window, book: &Book, by: By, parts: FxHashMap<Owner, Part>) -> Vec<NamedSum> {
+    let provenance = &window.end.provenance;
+    let told = |counter| provenance.of(counter) != Quality::Missing;
+    let (lat, throttle) = (told(Counter::LatNs), told(Counter::ThrottleNs));
+    let sees_exits = provenance.source.sees_exits();
+    let mut sums: FxHashMap<(String, bool), Part> = FxHashMap::default();
+    for (owner, part) in &parts {
+        sums.entry(owner.name(by, book)).or_default().add(part);
     }
-
-    fn tasks(&mut self) {
-        let (window, book) = (self.window, self.book);
-        for leader in book.processes().filter_map(|(_, process)| book.task(process.leader?)) {
-            self.parts.entry(self.whose(leader)).or_default().processes += 1;
-        }
-        for task in window.tasks.iter().chain(&book.waited_throughout(window)) {
-            self.add(self.whose(&task.sample), &Part::of(&task.delta, 0));
-        }
-    }
-
-    fn exited(&mut self) {
-        for exit in &self.window.exited {
-            self.add(self.whose_was(&exit.sample), &Part::of(&exit.delta, exit.tasks));
-        }
-    }
-
-    /// Whose the time of what exited was. Threads of a process that lives are its own.
-    fn whose_was(&self, exit: &ExitSample) -> Whose {
-        match (self.by, self.book.living(exit.of)) {
-            (By::User, Some(process)) => Whose::User(Some(process.ident.uid)),
-            (By::User, None) => Whose::User(exit.uid),
-            (By::Command, Some(process)) => command(process),
-            (By::Command, None) => {
-                let workers = Workers::of_exited(exit, self.book);
-                workers.map_or(Whose::Command(exit.comm), Whose::Workers)
-            }
-            _ => Whose::Group(exit.cgroup_id),
-        }
-    }
-
-    fn add(&mut self, whose: Whose, part: &Part) {
-        self.parts.entry(whose).or_default().add(part);
-    }
-
-    /// What tasks had used when they came into another group is that of the one they left. All is given
-    /// before any is taken, and no more is taken than there is: sums stay what they are.
-    fn moves(&mut self) {
-        if !self.by.is_of_group() {
-            return;
-        }
-        let mut taken: FxHashMap<Whose, GroupUse> = FxHashMap::default();
-        for moved in &self.window.moves {
-            let used = GroupUse {
-                run_ns: moved.run_ns,
-                lat_ns: moved.lat_ns,
-                throttle_ns: moved.throttle_ns,
-                exited: 0,
-            };
-            self.add(Whose::Group(Some(moved.from)), &Part { used, ..Part::default() });
-            taken.entry(Whose::Group(Some(moved.to))).or_default().add(&used);
-        }
-        let mut short_ns = 0;
-        for (whose, used) in taken {
-            let into = &mut self.parts.entry(whose).or_default().used;
-            let run_ns = used.run_ns.min(into.run_ns);
-            short_ns += used.run_ns - run_ns;
-            into.run_ns -= run_ns;
-            into.lat_ns = into.lat_ns.saturating_sub(used.lat_ns);
-            into.throttle_ns = into.throttle_ns.saturating_sub(used.throttle_ns);
-        }
-        // Charged nowhere where the task came to, so nowhere where it came from either.
-        for moved in &self.window.moves {
-            let from = &mut self.parts.entry(Whose::Group(Some(moved.from))).or_default().used;
-            let back = short_ns.min(moved.run_ns).min(from.run_ns);
-            from.run_ns -= back;
-            short_ns -= back;
-        }
-    }
-
-    /// The name of a row, and whether it is the rest.
-    fn name(&self, whose: Whose) -> (String, bool) {
-        let named = |name: Option<String>| match name {
-            Some(name) => (name, false),
-            None => (self.by.none().into(), true),
-        };
-        match whose {
-            Whose::User(uid) => named(uid.map(|uid| uid.to_string())),
-            Whose::Command(comm) => named(Some(comm.to_string())),
-            Whose::Workers(workers) => named(Some(workers.name().into())),
-            Whose::Group(id) => match id.and_then(|id| self.book.group(id)) {
-                Some(group) => named(group.under(self.by)),
-                None => (UNKNOWN.into(), true),
-            },
-        }
-    }
-
-    fn rows(self) -> Vec<NamedSum> {
-        let provenance = &self.window.end.provenance;
-        let told = |counter| provenance.of(counter) != Quality::Missing;
-        let (lat, throttle) = (told(Counter::LatNs), told(Counter::ThrottleNs));
-        let sees_exits = provenance.source.sees_exits();
-        let mut sums: FxHashMap<(String, bool), Part> = FxHashMap::default();
-        for (&whose, part) in &self.parts {
-            sums.entry(self.name(whose)).or_default().add(part);
-        }
-        let row = |((name, is_rest), part): ((String, bool), Part)| NamedSum {
-            name,
-            is_rest,
-            run_ns: part.used.run_ns,
-            lat_ns: (lat && !part.lacks_lat).then_some(part.used.lat_ns),
-            throttle_ns: (throttle && !part.lacks_throttle).then_some(part.used.throttle_ns),
-            processes: part.processes,
-            exited: sees_exits.then_some(part.used.exited),
-            may: None,
-        };
-        let mut rows: Vec<NamedSum> = sums.into_iter().map(row).collect();
-        rows.sort_by(|a, b| {
-            let key = |row: &NamedSum| (std::cmp::Reverse(row.run_ns), row.is_rest);
-            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-        });
-        rows
-    }
+    let row = |((name, is_rest), part): ((String, bool), Part)| NamedSum {
+        name,
+        is_rest,
+        run_ns: part.used.run_ns,
+        lat_ns: (lat && !part.lacks_lat).then_some(part.used.lat_ns),
+        throttle_ns: (throttle && !part.lacks_throttle).then_some(part.used.throttle_ns),
+        processes: part.processes,
+        exited: sees_exits.then_some(part.used.exited),
+        may: None,
+    };
+    let mut rows: Vec<NamedSum> = sums.into_iter().map(row).collect();
+    rows.sort_by(|a, b| {
+        let key = |row: &NamedSum| (std::cmp::Reverse(row.run_ns), row.is_rest);
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    rows
 }

@@ -1,5 +1,6 @@
 //! A line of the table: who it stands for, what it did in the window, and what follows from that.
 
+use crate::book::Book;
 use crate::counters::{Counter, Counters};
 use crate::key::{AccountId, Ident, TaskKey};
 use crate::named::Named;
@@ -131,6 +132,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// Names its control group as windows tell it, where the path was not read: exited tasks have no file to read.
+    pub fn name_group(&mut self, book: &Book) {
+        let group = self.ident.cgroup_id.and_then(|id| book.group(id));
+        if let (Some(group), Err(_)) = (group, &self.detail.cgroup) {
+            self.detail.cgroup = Ok(group.path.clone());
+        }
+    }
+
     /// The effective user; `None`: whose it was when it exited is not known.
     pub fn uid(&self) -> Option<u32> {
         match self.kind {

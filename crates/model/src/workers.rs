@@ -6,7 +6,7 @@ use crate::key::Comm;
 use crate::snapshot::{ExitSample, TaskSample};
 
 /// What stays of a worker's name, whatever its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Workers {
     /// `kworker/1:2`: of each CPU.
     EachCpu,

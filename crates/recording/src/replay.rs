@@ -302,6 +302,9 @@ impl Feed for Replay {
                 }
                 _ => self.fill(row, needs),
             }
+            if needs.has(Needs::CGROUP) {
+                row.name_group(&self.book);
+            }
             if needs.has(Needs::NAMES) {
                 if let Some(group) = row.ident.cgroup_id.and_then(|id| self.book.group(id)) {
                     row.detail.named = Ok(Arc::clone(&group.named));

@@ -1,9 +1,10 @@
 //! Where the difference between two stretches went.
 
-use crate::group::{By, Group};
+use crate::group::Group;
 use crate::measure::Per;
 use crate::slots::{at_most, Slot, Sum};
 use crate::stretch::{Stretch, Total};
+use exactop_model::owner::By;
 use exactop_statistics::{apart, Apart, FEWEST};
 use std::collections::BTreeMap;
 

@@ -1,65 +1,7 @@
-//! Whom figures belong to: by command, process, control group, unit or user.
+//! Rows of a stretch: their names, and what they are while names are still being read.
 
-use exactop_model::named::By as Named;
-use exactop_model::workers::Workers;
-use exactop_model::Comm;
+use exactop_model::owner::Owner;
 use std::fmt;
-
-/// What rows stand for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// Everything of one command name: of the process that lives, else of what exited. The kernel's
-    /// workers by pool: their names are numbers.
-    Command,
-    /// Control groups.
-    Cgroup,
-    /// Units of systemd, as control groups are named after them.
-    Unit,
-    /// Containers, as they were named when their control group was first seen.
-    Container,
-    /// Pods.
-    Pod,
-    /// Namespaces of kubernetes.
-    Namespace,
-    /// Users. Where it is not recorded whose exited tasks were (not by the ledger), they have a row of their own.
-    User,
-    /// Single processes; what exited, by its command name.
-    Process,
-}
-
-impl By {
-    /// Its name, as it is typed.
-    pub const fn name(self) -> &'static str {
-        match self {
-            By::Command => "command",
-            By::Cgroup => "cgroup",
-            By::Unit => "unit",
-            By::Container => "container",
-            By::Pod => "pod",
-            By::Namespace => "namespace",
-            By::User => "user",
-            By::Process => "process",
-        }
-    }
-}
-
-impl By {
-    /// What the names of control groups say of it; `None`: it is not by those.
-    pub(crate) const fn named(self) -> Option<Named> {
-        match self {
-            By::Unit => Some(Named::Unit),
-            By::Container => Some(Named::Container),
-            By::Pod => Some(Named::Pod),
-            By::Namespace => Some(Named::Namespace),
-            By::Command | By::Cgroup | By::User | By::Process => None,
-        }
-    }
-
-    /// Whether it is by control groups, of which what exited has one, too.
-    pub(crate) const fn by_groups(self) -> bool {
-        matches!(self, By::Cgroup) || self.named().is_some()
-    }
-}
 
 /// A row's name, harmless wherever it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,31 +21,25 @@ impl fmt::Display for Group {
     }
 }
 
-/// The same while windows are read, when not all names are known yet. Numbers that the kernel gives
-/// mean something within a boot.
+/// An owner while windows are read, when not all names are known yet. Numbers that the kernel gives mean something
+/// within a boot; command names do in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Id {
-    Command(Comm),
-    Workers(Workers),
-    Process(Process),
-    Exited(Comm),
-    Cgroup(Option<Numbered<u64>>),
-    User(Option<Numbered<u32>>),
+pub(crate) struct Id {
+    /// Which boot of those that were read; `None`: the owner has no number.
+    pub boot: Option<usize>,
+    pub owner: Owner,
 }
 
-/// What has a number in a boot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Numbered<T> {
-    /// Which boot of those that were read.
-    pub boot: usize,
-    pub number: T,
-}
-
-/// A process: its PID in a boot, and its start time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Process {
-    pub pid: Numbered<u32>,
-    pub start_ns: u64,
+impl Id {
+    pub const fn new(owner: Owner, boot: usize) -> Id {
+        let has_number = match owner {
+            Owner::Command(_) | Owner::Workers(_) | Owner::Exited(_) | Owner::Machine => false,
+            Owner::Group(id) => id.is_some(),
+            Owner::User(uid) => uid.is_some(),
+            Owner::Process(_) => true,
+        };
+        Id { boot: if has_number { Some(boot) } else { None }, owner }
+    }
 }
 
 /// The unit that a control group was made for: the outermost service, scope or the like of its path, as what is below is

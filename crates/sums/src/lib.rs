@@ -23,7 +23,8 @@ pub mod text;
 
 pub use accounts::Accounts;
 pub use compare::{Change, Difference, Least, Row, Verdict};
-pub use group::{unit_of, By, Group};
+pub use exactop_model::owner::By;
+pub use group::{unit_of, Group};
 pub use measure::{Per, Work};
 pub use slots::{CpuUse, Slot, Sum};
 pub use stretch::{Stretch, Total};

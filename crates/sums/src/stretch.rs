@@ -1,9 +1,10 @@
 //! The windows of some time, summed.
 
 use crate::accounts::Accounts;
-use crate::group::{By, Group};
+use crate::group::Group;
 use crate::short::Short;
 use crate::slots::{Slot, Sum};
+use exactop_model::owner::By;
 use exactop_model::Counters;
 use exactop_recording::{Gap, Machine};
 

@@ -1,7 +1,7 @@
 //! A stretch that is being read, window by window.
 
 use crate::accounts::Accounts;
-use crate::group::{By, Group, Id};
+use crate::group::{Group, Id};
 use crate::measure::Work;
 use crate::names::Names;
 use crate::short::Short;
@@ -9,9 +9,8 @@ use crate::slots::{CpuUse, Slot, Slots, Sum};
 use crate::still::{Still, Stood};
 use crate::stretch::{Stretch, Total};
 use exactop_model::exactness::WindowState;
-use exactop_model::window::{ExitDelta, TaskDelta};
-use exactop_model::workers::Workers;
-use exactop_model::{Book, Books, Counter, Counters, Window};
+use exactop_model::owner::{share, Bearer, By, Charge, Owner, Share};
+use exactop_model::{Books, Counter, Counters, Window};
 use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, When, Windows};
 use rustc_hash::FxHashMap;
 
@@ -122,26 +121,32 @@ impl Summing {
         self.leave();
     }
 
-    /// What everyone did who did anything.
+    /// All time of the window, by owner. What tasks did that did nothing but wait is counted once something happens to
+    /// them.
     fn rows(&mut self, window: &Window, replay: &Replay, slot: &mut Slot) {
+        let (by, book) = (self.stretch.by, replay.book());
         let books = Books::of(window);
         let told = (books.irq_ns.is_some(), books.steal_ns.is_some());
-        for task in &window.tasks {
-            let id = self.names.of_task(self.stretch.by, &task.sample, replay);
-            let sum = self.sum(&task.delta, 0, told);
-            let row = self.post(id, &sum, Counted::Task(task), slot);
+        share(window, [], &mut |share: Share<'_>| {
+            let owner = share.owner(by, book);
+            let row = self.post(self.names.id(owner), &share.charge, told, slot);
+            let Bearer::Task(task) = share.bearer else { return };
+            if share.is_moved {
+                return;
+            }
+            self.names.learn(owner, &task.sample, replay);
             let now = (task.sample.account, task.sample.state);
             let stood = self.still.changes(now, row, (window.t0_ns, window.t1_ns));
             self.stood(stood);
-        }
+        });
+        // Threads that exited belong to their process, if it lives.
         for exit in &window.exited {
-            let id = self.of_exited(exit, replay);
-            let sum = self.sum(&exit.delta, exit.processes, told);
-            self.post(id, &sum, Counted::Exit(exit), slot);
+            if let Some(process) = book.living(exit.sample.of) {
+                self.names.learn(Owner::of_exit(by, &exit.sample, book), process, replay);
+            }
         }
-        if self.stretch.by.by_groups() {
-            self.names.groups(window, replay.book());
-            self.moves(window, slot);
+        if by.is_of_group() {
+            self.names.groups(window, book);
         }
     }
 
@@ -152,8 +157,9 @@ impl Summing {
             let Some(task) = book.task(account).filter(|_| !self.still.has(account)) else {
                 continue;
             };
-            let id = self.names.of_task(self.stretch.by, task, replay);
-            let row = self.number(id);
+            let owner = Owner::of_task(self.stretch.by, task, book);
+            self.names.learn(owner, task, replay);
+            let row = self.number(self.names.id(owner));
             let since_ns = window.t0_ns.max(task.since_ns);
             self.still.changes((account, task.state), row, (since_ns, since_ns));
         }
@@ -183,12 +189,13 @@ impl Summing {
         }
     }
 
-    fn sum(&self, delta: &Counters, exits: u64, (irq, steal): (bool, bool)) -> Sum {
+    fn sum(&self, charge: &Charge<'_>, (irq, steal): (bool, bool)) -> Sum {
+        let delta = charge.counters;
         // What a first look does not know is nobody's in the window's books either.
         let part = |counter, told: bool| delta.get(counter).filter(|_| told).map_or(0, |ns| ns);
         let work = match self.work {
             None => Some(0),
-            Some(Work::Exits) => Some(exits),
+            Some(Work::Exits) => Some(charge.exited),
             Some(Work::Events(counter)) => delta.get(counter),
         };
         Sum {
@@ -197,23 +204,6 @@ impl Summing {
             steal_ns: part(Counter::StealNs, steal),
             work: work.map_or(0, |work| work),
             work_unknown: work.is_none(),
-        }
-    }
-
-    fn of_exited(&mut self, exit: &ExitDelta, replay: &Replay) -> Id {
-        let sample = &exit.sample;
-        match self.stretch.by {
-            by if by.by_groups() => self.names.cgroup(sample.cgroup_id),
-            by => match process_of(exit, replay.book()) {
-                // Threads of a process that lives are part of it.
-                Some(process) => self.names.of_task(by, &process, replay),
-                None if by == By::Command => {
-                    let workers = Workers::of_exited(sample, replay.book());
-                    workers.map_or(Id::Command(sample.comm), Id::Workers)
-                }
-                None if by == By::Process => Id::Exited(sample.comm),
-                None => self.names.user_who_was(sample.uid),
-            },
         }
     }
 
@@ -229,44 +219,15 @@ impl Summing {
         number
     }
 
-    fn post(&mut self, id: Id, sum: &Sum, what: Counted, slot: &mut Slot) -> u32 {
+    fn post(&mut self, id: Id, charge: &Charge<'_>, told: (bool, bool), slot: &mut Slot) -> u32 {
+        let sum = self.sum(charge, told);
         let number = self.number(id);
-        slot.rows.entry(number).or_default().add(sum);
+        slot.rows.entry(number).or_default().add(&sum);
         let total = &mut self.totals[number as usize];
-        total.sum.add(sum);
-        match what {
-            Counted::Task(task) => total.counters.add(&task.delta),
-            Counted::Exit(exit) => {
-                total.counters.add(&exit.delta);
-                total.exits += exit.processes;
-            }
-        }
+        total.sum.add(&sum);
+        total.counters.add(charge.counters);
+        total.exits += charge.exited;
         number
-    }
-
-    /// What tasks had used when they came into another group is that of the one they left.
-    fn moves(&mut self, window: &Window, slot: &mut Slot) {
-        for moved in &window.moves {
-            let [from, to] = [moved.from, moved.to].map(|group| {
-                let id = self.names.cgroup(Some(group));
-                self.number(id)
-            });
-            let there = slot.rows.entry(to).or_default();
-            // No more than there is: sums stay what they are.
-            let part = moved.run_ns.min(there.run_ns);
-            there.run_ns -= part;
-            slot.rows.entry(from).or_default().run_ns += part;
-            self.totals[to as usize].sum.run_ns -= part;
-            self.totals[from as usize].sum.run_ns += part;
-            let waits = [(Counter::LatNs, moved.lat_ns), (Counter::ThrottleNs, moved.throttle_ns)];
-            for (counter, ns) in waits {
-                let there = &mut self.totals[to as usize].counters;
-                let known = there.get(counter);
-                let part = known.map_or(ns, |known| ns.min(known));
-                known.into_iter().for_each(|known| there.set(counter, known - part));
-                self.totals[from as usize].counters.bump(counter, part);
-            }
-        }
     }
 
     /// Names are given, and what has the same one is one row.
@@ -303,17 +264,6 @@ impl Summing {
         }
         stretch
     }
-}
-
-/// Whose counters are added to a row.
-enum Counted<'a> {
-    Task(&'a TaskDelta),
-    Exit(&'a ExitDelta),
-}
-
-/// The process whose threads exited, if it lives.
-fn process_of(exit: &ExitDelta, book: &Book) -> Option<exactop_model::TaskSample> {
-    book.living(exit.sample.of).copied()
 }
 
 impl Stretch {

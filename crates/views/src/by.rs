@@ -14,7 +14,7 @@ use std::io::{self, Write};
 /// The schema's name.
 pub const SCHEMA: &str = "exactop.sums";
 /// The version of the schema, raised when a field changes its meaning or goes away.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// What is told of a row; what people are shown is in [`exactop_model::words::named_sums`].
 const FIGURES: &[Figure<Frame, NamedSum>] = &[
@@ -31,7 +31,7 @@ const FIGURES: &[Figure<Frame, NamedSum>] = &[
     Figure::told("lat_ns", |_, row| ns(row.lat_ns)),
     Figure::told("throttle_ns", |_, row| ns(row.throttle_ns)),
     Figure::told("processes", |_, row| count(row.processes)),
-    Figure::told("exited_tasks", |_, row| count(row.exited)),
+    Figure::told("exited_processes", |_, row| count(row.exited)),
     Figure::told("weight", |_, row| count(row.may.as_ref().and_then(|may| may.weight))),
     Figure::told("allowed_cpus", |_, row| {
         let cpus = row.may.as_ref().and_then(|may| may.cpus);

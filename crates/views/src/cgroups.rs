@@ -10,7 +10,7 @@ use exactop_model::{Datum, Missing, Value};
 use serde_json::json;
 
 /// The version of the JSON schema, raised when a field changes its meaning or goes away.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// What is told of a group; what people are shown is in [`exactop_model::words::cgroups`].
 const FIGURES: &[Figure<Groups, GroupRow>] = &[
@@ -26,7 +26,7 @@ const FIGURES: &[Figure<Groups, GroupRow>] = &[
     Figure::told("ledger_run_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.run_ns))),
     Figure::told("ledger_lat_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.lat_ns))),
     Figure::told("ledger_throttle_ns", |_, row| ns(row.ledger.as_ref().map(|l| l.throttle_ns))),
-    Figure::told("exited_tasks", |_, row| count(row.ledger.as_ref().map(|l| l.exited))),
+    Figure::told("exited_processes", |_, row| count(row.ledger.as_ref().map(|l| l.exited))),
     Figure::told("weight", |_, row| count(row.sample.weight)),
     Figure::told("max", |_, row| word(row.sample.max.clone())),
     Figure::told("allowed_cpus", |_, row| match row.sample.allowed_cpus {

@@ -4,7 +4,7 @@ use super::fleet::diff::{self as many, ManyArgs};
 use super::record::directory;
 use crate::failure::{complain, Failure};
 use crate::options::of_recording;
-use crate::options::parse::{self, Word};
+use crate::options::parse;
 use crate::options::time::{now, shown};
 use crate::output;
 use crate::rights::{self, Beside, Origin, Role};
@@ -32,18 +32,6 @@ comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of
 Of many machines what is weighed are hosts, not windows: each against itself where they are the same, else one side
 against the other (docs/fleet.md).";
 
-/// What rows stand for.
-pub const BYS: &[Word<By>] = &[
-    ("command", By::Command, "Command names, what exited included; the kernel's workers by pool"),
-    ("cgroup", By::Cgroup, "Control groups"),
-    ("unit", By::Unit, "Units of systemd, by the names of their control groups"),
-    ("container", By::Container, "Containers; those of pods as NAMESPACE/POD/CONTAINER"),
-    ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
-    ("namespace", By::Namespace, "Namespaces of kubernetes"),
-    ("user", By::User, "Users; of what exited, at its end"),
-    ("process", By::Process, "Single processes; what exited by command name"),
-];
-
 /// What to compare.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
@@ -60,7 +48,7 @@ pub struct DiffArgs {
     #[arg(short, value_name = "FROM[+LENGTH]")]
     b: Option<String>,
     /// What rows stand for
-    #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
+    #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
     by: By,
     /// What CPU time is divided by: cpu (time of all CPUs), wall (time), work=COUNTER (the row's own: exits, syscalls ...)
     #[arg(long, value_name = "cpu|wall|work=COUNTER", value_parser = per, default_value = "cpu")]

@@ -1,6 +1,6 @@
 //! `exactop report`: what happened in a stretch of recorded time, in words, in figures and drawn.
 
-use super::diff::{open, BYS};
+use super::diff::open;
 use crate::failure::Failure;
 use crate::options::of_recording::{self, PlaceArgs, TimeArgs};
 use crate::options::parse;
@@ -30,7 +30,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     part: TimeArgs,
     /// What rows stand for
-    #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
+    #[arg(long, value_parser = parse::by(&By::MACHINE), default_value = "command")]
     by: By,
     /// Rows of the table
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]

@@ -3,6 +3,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use exactop_model::columns::{self, Column};
 use exactop_model::filter::Filter;
+use exactop_model::owner::By;
 use exactop_model::sort::SortBy;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
@@ -31,6 +32,12 @@ where
         let found = words.iter().find(|(word, ..)| *word == typed);
         found.map(|&(_, value, _)| value).ok_or("not one of the words there are")
     })
+}
+
+/// What time is summed by: one of these.
+pub fn by(offered: &'static [By]) -> impl TypedValueParser<Value = By> {
+    let words = offered.iter().map(|by| PossibleValue::new(by.name()).help(by.help()));
+    PossibleValuesParser::new(words).try_map(|word: String| By::parse(&word, offered))
 }
 
 /// How many windows.

@@ -8,7 +8,7 @@ use super::{config, preset};
 use crate::failure::Failure;
 use exactop_model::columns::{self, ColumnId, TOP};
 use exactop_model::filter::Filter;
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_model::sort::SortBy;
 use exactop_model::Needs;
 use exactop_sources::passwd;

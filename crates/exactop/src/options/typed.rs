@@ -5,7 +5,7 @@ use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
 use clap::Args;
 use exactop_model::filter::Filter;
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_sources::session::Choice;
 use exactop_sources::When;
 use std::path::PathBuf;
@@ -38,17 +38,6 @@ pub const SOURCES: &[Word<Whose>] = &[
         "Netlink, with a record of each exit; needs CAP_NET_ADMIN",
     ),
     ("procfs", Whose::Own(Choice::Procfs), "/proc: ticks, for anyone"),
-];
-
-/// What time is summed by.
-pub const BYS: &[Word<By>] = &[
-    ("command", By::Command, "Command names, what exited included; the kernel's workers by pool"),
-    ("container", By::Container, "Containers, by name; those of pods as NAMESPACE/POD/CONTAINER"),
-    ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
-    ("namespace", By::Namespace, "Namespaces of kubernetes"),
-    ("unit", By::Unit, "Units of systemd, the innermost outside of containers"),
-    ("user", By::User, "Users; of what exited, at its end"),
-    ("cgroup", By::Cgroup, "Control groups, each for itself"),
 ];
 
 /// How the ledger tells user from system time.
@@ -103,7 +92,7 @@ pub struct WatchArgs {
     /// Sum everyone's time, exited tasks' too, by this instead of showing tasks (batch)
     #[arg(
         long,
-        value_parser = parse::one_of(BYS),
+        value_parser = parse::by(&By::MACHINE),
         conflicts_with_all = [
             "pid", "user", "filter", "hide_idle", "threads", "command_line", "per_cpu", "sort",
             "columns", "preset", "rows", "width"

@@ -271,7 +271,8 @@ fn two_stretches_of_many_machines_are_compared() {
     assert_eq!(rows + books_of("unnamed_delta_ns"), books_of("busy_delta_ns"));
     assert_eq!((&told["a"]["hosts"], &told["weighed"]["what"]), (&9.into(), &"pairs".into()));
     of(&[&halves[..], &["--changed", "nobody"]].concat()).refused(1, "no host with 'nobody'");
-    of(&[&halves[..], &["--by", "user"]].concat()).refused(2, "command, unit, container, pod");
+    of(&[&halves[..], &["--by", "user"]].concat())
+        .refused(2, "summed by host, namespace, pod, container, unit, command");
     of(&[&halves[..], &["--per", "work=exits"]].concat()).refused(2, "cpu or wall");
     of(&["-a", "now+1m", "-b", "now+1m", text(&books)])
         .refused(1, "no window of any host ends in A");

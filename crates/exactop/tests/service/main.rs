@@ -21,6 +21,7 @@ mod live;
 mod looking;
 mod memory;
 mod metrics;
+mod movers;
 mod named;
 mod page;
 mod probed;

@@ -33,12 +33,12 @@ fn what_exited_is_the_users_it_was_at_its_end() {
     wait::until("the load ends", || load.0.try_wait().expect("a child").is_some());
     let before = reader.count();
     wait::until("all is told", || reader.count() > before + 1);
-    assert_eq!(theirs(&reader.stop(), "exited_tasks"), PROCESSES);
+    assert_eq!(theirs(&reader.stop(), "exited_processes"), PROCESSES);
     assert_eq!(daemon.end(TERM), Some(0), "{}", daemon.said());
     let log = daemon.log();
     let log = log.to_str().expect("UTF-8");
     let logged = parsed(&run(&["replay", log, "--json", "--by", "user"]).fine());
-    assert_eq!(theirs(&logged, "exited_tasks"), PROCESSES);
+    assert_eq!(theirs(&logged, "exited_processes"), PROCESSES);
     let used_ns = theirs(&logged, "run_ns");
     assert!(used_ns > 0);
     let report: Value =

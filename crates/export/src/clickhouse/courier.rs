@@ -79,12 +79,13 @@ impl Carrier for Courier<'_> {
             Place::Taken => self.sent.there += 1,
             Place::Overlaps => self.sent.overlapping += 1,
             Place::Free { charged } => {
-                let named = groups(window, replay.book(), self.sending.groups);
+                let book = replay.book();
+                let named = groups(window, book, self.sending.groups);
                 let (host, boot_id) =
                     (Some(batch.whose.host.clone()), Some(batch.whose.boot_id.clone()));
                 let (names, waiting, named) = (&self.names, &[][..], &named[..]);
-                batch
-                    .put(&Told { window, span, host, boot_id, names, waiting, named }, !charged)?;
+                let told = Told { window, book, span, host, boot_id, names, waiting, named };
+                batch.put(&told, !charged)?;
             }
         }
         Ok(())

@@ -212,12 +212,12 @@ print(of("typeof(window_end)", "rows"))
 
 #[test]
 fn duckdb_reads_the_same_totals() {
-    let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let python = std::env::var("EXACTOP_TEST_DUCKDB").unwrap_or_else(|_| "python3".into());
     let there = Command::new(&python).args(["-c", "import duckdb"]).output();
     if !there.is_ok_and(|out| out.status.success()) {
-        let how = "'make test-duckdb' installs it and runs this test";
+        let how = "'make duckdb' installs it, 'make test' runs this test with it";
         eprintln!("not run: {python} has no module duckdb; {how}");
-        assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
+        assert!(std::env::var_os("EXACTOP_TEST_DUCKDB").is_none(), "{how}");
         return;
     }
     let (_dir, out, truth) = exported();

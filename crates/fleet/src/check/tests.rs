@@ -1,9 +1,9 @@
 //! Small fleets, each with one thing wrong: it is noticed, told, and nothing else is.
 
 use super::*;
-use crate::by::By;
 use crate::rows::tests::account;
 use crate::rows::{Before, Used, Whose};
+use crate::By;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

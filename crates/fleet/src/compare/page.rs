@@ -1,6 +1,7 @@
 //! A difference for a person.
 
 use super::{Difference, Kind, Row, Side, Verdict};
+use crate::by::shown;
 use crate::check::counted;
 use crate::sums::seconds;
 use crate::Clock;
@@ -167,7 +168,7 @@ fn rows(difference: &Difference, rows: &[&Row], most: usize) -> Vec<Block> {
     let line = |row: &&Row| {
         let name = row.name.as_deref();
         vec![
-            name.map_or("(unnamed)".into(), |name| difference.by.shown(name)),
+            name.map_or("(unnamed)".into(), |name| shown(difference.by, name)),
             row.change.name().into(),
             figure(row.a),
             figure(row.b),

@@ -2,7 +2,7 @@
 
 use super::figures::{Asked, Did, Figures, Group};
 use super::read::Cut;
-use crate::by::BRIEF;
+use crate::by::{columns, BRIEF};
 use crate::store::{unescaped, Store, WINDOWS};
 use crate::FleetError;
 
@@ -12,15 +12,16 @@ impl Figures for Store {
             format!("if(countIf(isNull({column})) > 0, NULL, sum(toUInt128(ifNull({column}, 0))))")
         };
         let (lat, throttle) = (told("lat"), told("throttle"));
+        let columns = columns(asked.by)?;
         let sql = |which: &str| {
             format!(
                 "SELECT host, name, sum(toUInt128(once_ns)), sum(all_ns), {lat}, {throttle}, sum(toUInt128(exited)) \
                  FROM ({}) GROUP BY host, name FORMAT TSV",
-                self.rows(asked, which)
+                self.rows(asked, columns, which)
             )
         };
-        let columns = asked.by.columns().join(", ");
-        let names = if asked.by_boot() { format!("{columns}, boot_id") } else { columns };
+        let names = columns.join(", ");
+        let names = if asked.by_boot() { format!("{names}, boot_id") } else { names };
         // So many rows are held against each other at once.
         let parts =
             if asked.doubled.is_empty() { names } else { format!("{names}, boot_id, t1_ns") };
@@ -43,6 +44,7 @@ impl Figures for Store {
         let shared = given(&shared_keys, asked.shared.iter().map(String::as_str));
         let given = [given(&drawn_keys, names.iter().copied()), shared].concat();
         let any = any(&drawn_keys);
+        let columns = columns(asked.by)?;
         // As Cut::at has it; a row that somebody made up may be of any length.
         let piece = format!(
             "intDiv(greatest(toInt128(toUnixTimestamp64Nano(end)) - 1 - toInt128('{}'), toInt128(0)), toInt128('{}'))",
@@ -52,7 +54,7 @@ impl Figures for Store {
             format!(
                 "SELECT {piece} AS piece, indexOf([{any}], toString(name)) - 1 AS at, sum(toUInt128(once_ns)) FROM ({}) \
                  WHERE at >= 0 GROUP BY piece, at FORMAT TSV",
-                self.rows(asked, which)
+                self.rows(asked, columns, which)
             )
         };
         let mut row = |line: &str| drawn(line, tell);
@@ -66,8 +68,8 @@ impl Figures for Store {
 
 impl Store {
     /// Rows of `charges`, of each window once if some are there twice, with the sum of what they are together.
-    fn rows(&self, asked: &Asked, which: &str) -> String {
-        let (name, known) = (name(asked), self.known(which));
+    fn rows(&self, asked: &Asked, columns: &[&str], which: &str) -> String {
+        let (name, known) = (name(asked, columns), self.known(which));
         if asked.doubled.is_empty() {
             return format!(
                 "SELECT host, {name} AS name, window_end AS end, run_ns AS once_ns, toUInt128(run_ns) AS all_ns, \
@@ -99,14 +101,13 @@ fn any(keys: &[String]) -> String {
 }
 
 /// A row's name, as [`crate::by::join`] and [`crate::by::with_boot`] have it.
-fn name(asked: &Asked) -> String {
+fn name(asked: &Asked, columns: &[&str]) -> String {
     if asked.by_boot() {
         return format!(
             "if(host IN ({}), concat(host, ' (boot ', substringUTF8(boot_id, 1, {BRIEF}), ')'), host)",
             any(&keys('s', asked.shared.len()))
         );
     }
-    let columns = asked.by.columns();
     let Some((last, before)) = columns.split_last().filter(|(_, before)| !before.is_empty()) else {
         return columns.concat();
     };

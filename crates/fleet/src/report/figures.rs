@@ -3,7 +3,7 @@
 use super::once::{Once, TOLD_BY};
 use super::read::Cut;
 use super::By;
-use crate::by::{join, with_boot};
+use crate::by::{columns, join, with_boot};
 use crate::chunks::Chunk;
 use crate::parquet::{ends_in, Parquet};
 use crate::rows::Books;
@@ -129,7 +129,7 @@ fn of_charges(
     tell: &mut dyn FnMut(&Chunk, usize, &str, bool),
 ) -> Result<(), FleetError> {
     let mut wanted = FIGURES.to_vec();
-    wanted.extend(asked.by.columns());
+    wanted.extend(columns(asked.by)?);
     let (mut name, parts) = (String::new(), FIGURES.len()..wanted.len());
     let boot = asked.by_boot().then_some(parts.end);
     wanted.extend(boot.map(|_| "boot_id"));

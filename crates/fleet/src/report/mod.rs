@@ -7,11 +7,12 @@ mod page;
 mod plots;
 mod read;
 
-pub use crate::by::By;
+pub use crate::By;
 pub use figures::{Asked, Did, Figures, Group};
 pub use page::page;
 pub use read::Cut;
 
+use crate::by::shown;
 use crate::check::Balance;
 use crate::sums::Sums;
 
@@ -62,7 +63,7 @@ pub struct Report {
 impl Report {
     /// A row's name as it is told.
     fn shown(&self, row: &Row) -> String {
-        self.by.shown(&row.name)
+        shown(self.by, &row.name)
     }
 }
 

@@ -11,6 +11,7 @@ mod growing;
 #[path = "../../../export/tests/clickhouse/made.rs"]
 #[allow(dead_code)] // More is made there than is needed here.
 mod made;
+mod owner;
 mod puts;
 mod resent;
 mod stand_in;

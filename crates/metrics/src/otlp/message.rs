@@ -2,13 +2,13 @@
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Value};
-use crate::labels::{LEFT, OTHER, UNKNOWN, UNNAMED};
 use crate::metrics::Metrics;
 use crate::otlp::wire::{
     AggregationTemporality, AnyValue, Data, ExportMetricsServiceRequest, Gauge,
     InstrumentationScope, KeyValue, Metric, Number, NumberDataPoint, Resource, ResourceMetrics,
     ScopeMetrics, Sum, Text,
 };
+use exactop_model::owner::{LABEL_LEFT, LABEL_OTHER, LABEL_UNKNOWN, LABEL_UNNAMED};
 use prost::Message;
 use std::collections::BTreeMap;
 
@@ -88,7 +88,7 @@ fn attributes(labels: &[(&'static str, String)]) -> BTreeMap<&'static str, Strin
 }
 
 fn is_made_up(value: &str) -> bool {
-    [OTHER, LEFT].contains(&value)
+    [LABEL_OTHER, LABEL_LEFT].contains(&value)
 }
 
 /// Groups in containers, by what tells the container.
@@ -99,9 +99,9 @@ fn containers(families: &[Family]) -> Containers<'_> {
     let groups = families.iter().filter(|family| family.name == "exactop_group_cpu_seconds");
     for point in groups.flat_map(|family| &family.points) {
         let container = point.labels.iter().find(|(name, _)| *name == "container");
-        if container
-            .is_none_or(|(_, name)| is_made_up(name) || [UNKNOWN, UNNAMED].contains(&name.as_str()))
-        {
+        if container.is_none_or(|(_, name)| {
+            is_made_up(name) || [LABEL_UNKNOWN, LABEL_UNNAMED].contains(&name.as_str())
+        }) {
             continue;
         }
         let whose = |(key, _): &(&str, String)| key.starts_with("k8s.") || *key == "container.name";

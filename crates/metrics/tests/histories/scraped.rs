@@ -4,9 +4,10 @@
 use crate::events::{event, happens, Event};
 use crate::machine::{Machine, CPUS};
 use crate::page::Page;
-use exactop_metrics::{Clock, Dimension, Format, Metrics, NoNames, Settings};
+use exactop_metrics::{Clock, Format, Metrics, Settings};
 use exactop_model::joined::Joined;
 use exactop_model::merged::Merged;
+use exactop_model::owner::{By, NoNames};
 use exactop_model::{Book, Counter, Frame, FrameOptions, Still, Window};
 use proptest::prelude::*;
 
@@ -54,7 +55,7 @@ struct Scraped {
 }
 
 impl Scraped {
-    fn new(groups: usize, by: Vec<Dimension>) -> Scraped {
+    fn new(groups: usize, by: Vec<By>) -> Scraped {
         let settings = Settings { by, groups, ..Settings::default() };
         let metrics = Metrics::new(settings, Clock::new(1_700_000_000_000_000_000));
         Scraped { metrics, truth: Truth::default(), before: None }
@@ -109,7 +110,7 @@ impl Scraped {
 }
 
 /// Lets a history happen; a window is scraped where `look` says so.
-fn history(events: &[Event], looks: &[bool], groups: usize, by: &[Dimension]) {
+fn history(events: &[Event], looks: &[bool], groups: usize, by: &[By]) {
     let (mut machine, mut book) = (Machine::new(), Book::new());
     let mut scraped = Scraped::new(groups, by.to_vec());
     // Two who count only when they are scraped. To one windows come joined,
@@ -155,7 +156,7 @@ proptest! {
         looks in prop::collection::vec(any::<bool>(), 1..9),
         by_user: bool,
     ) {
-        let by = if by_user { vec![Dimension::Unit, Dimension::User] } else { vec![Dimension::Command] };
+        let by = if by_user { vec![By::Unit, By::User] } else { vec![By::Command] };
         for groups in PLACES {
             history(&events, &looks, groups, &by);
         }

@@ -3,7 +3,8 @@
 use crate::made::{ran, Cgroups, Made};
 use crate::running::{sum, Collector};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Settings};
+use exactop_metrics::Settings;
+use exactop_model::owner::CgroupNames;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

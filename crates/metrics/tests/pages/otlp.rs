@@ -3,7 +3,8 @@
 use crate::made::{ran, Cgroups, Did, Made, SECOND, WALL};
 use crate::receiver;
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Settings};
+use exactop_metrics::Settings;
+use exactop_model::owner::CgroupNames;
 use exactop_testkit::wait;
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,

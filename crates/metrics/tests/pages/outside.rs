@@ -2,7 +2,8 @@
 //! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{CgroupNames, Exporting, Format, Own, Process, Settings};
+use exactop_metrics::{Exporting, Format, Own, Process, Settings};
+use exactop_model::owner::CgroupNames;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 

@@ -109,7 +109,7 @@ pub const FIGURES: [Figure; 16] = [
     ),
     (
         "EXITED",
-        "Tasks of it that exited in the window.",
+        "Processes of it that exited in the window.",
         |_, row| some(row.ledger.map(|l| l.exited)),
         |row| count(row.ledger.map(|l| l.exited)),
     ),

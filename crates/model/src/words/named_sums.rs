@@ -70,7 +70,7 @@ pub const FIGURES: [Figure; 10] = [
     ),
     (
         "EXITED",
-        "Tasks of them that exited in the window.",
+        "Processes of them that exited in the window.",
         |_, row| some(row.exited),
         |row| count(row.exited),
     ),

@@ -2,7 +2,8 @@
 //! very figures of their tasks.
 
 use exactop_model::findings::{self, Finding, Leads, What};
-use exactop_model::named::{By, GroupName, Named};
+use exactop_model::named::{GroupName, Named};
+use exactop_model::owner::By;
 use exactop_model::snapshot::ProcessRef;
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::{

@@ -1,8 +1,9 @@
 //! Sums by container, pod, namespace, unit and user: all of the tasks' time, each nanosecond once.
 
 use exactop_model::cgroups::{self, GroupSample, Groups};
-use exactop_model::named::{By, GroupName, Named, Runtime, UNKNOWN};
+use exactop_model::named::{GroupName, Named, Runtime, UNKNOWN};
 use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::owner::By;
 use exactop_model::snapshot::{GroupMove, ProcessRef};
 use exactop_model::words::named_sums::{lost, without_groups};
 use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
@@ -58,12 +59,12 @@ fn rows_are_tasks_and_exited_to_the_nanosecond() {
     for moves in [vec![], vec![moved(101, 102, 1_000), moved(102, 101, 7), moved(104, 103, 40)]] {
         let (window, book) = window(&moves);
         let books = Books::of(&window);
-        for by in By::ALL {
+        for by in By::MACHINE {
             let sums = NamedSums::of(&window, &book, by);
             let all: u64 = sums.rows.iter().map(|row| row.run_ns).sum();
             assert_eq!(all, books.tasks_ns + books.exited_ns, "{by}");
             let exited: u64 = sums.rows.iter().filter_map(|row| row.exited).sum();
-            assert_eq!(exited, window.exited.iter().map(|e| e.tasks).sum::<u64>(), "{by}");
+            assert_eq!(exited, window.exited.iter().map(|e| e.processes).sum::<u64>(), "{by}");
         }
     }
 }
@@ -286,4 +287,29 @@ fn by_control_group_each_is_told_by_its_path() {
         assert!(names.contains(&wanted), "{wanted:?} is not in {names:?}");
     }
     assert_eq!(names.len(), 3, "{names:?}");
+}
+
+#[test]
+fn the_root_is_called_the_same_everywhere_though_nobody_tells_it() {
+    let in_root = |n| {
+        let mut snapshot = snapshot(n);
+        snapshot.groups.clear();
+        snapshot.tasks.iter_mut().for_each(|task| task.ident.cgroup_id = Some(1));
+        snapshot.exited.iter_mut().for_each(|exit| exit.cgroup_id = Some(1));
+        snapshot
+    };
+    let mut book = Book::new();
+    book.advance(in_root(0));
+    let window = book.advance(in_root(1)).expect("a window");
+    let sums = NamedSums::of(&window, &book, By::Cgroup);
+    assert_eq!(sums.rows.len(), 1, "{sums:?}");
+    assert!(sums.rows[0].name == "/" && !sums.rows[0].is_rest);
+    let units = NamedSums::of(&window, &book, By::Unit);
+    assert_eq!(units.rows[0].name, By::Unit.none(), "it is in no unit");
+    let mut frame = Frame::new(&window, &book, &FrameOptions::default());
+    assert!(!frame.exited.is_empty());
+    for row in frame.exited.iter_mut().chain(&mut frame.rows) {
+        row.name_group(&book);
+        assert_eq!(row.detail.cgroup, Ok(b"/".to_vec()));
+    }
 }

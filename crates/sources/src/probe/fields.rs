@@ -106,6 +106,13 @@ pub(super) const FIELDS: [Field; 23] = [
         loses: Some("that a move did not pay because of that"),
     },
     Field {
+        of: "rq",
+        name: "fair_server",
+        kernels: "6.12",
+        instead: "the kernel's last count of a task that goes to sleep is when exec_start says",
+        loses: None,
+    },
+    Field {
         of: "sched_info",
         name: "run_delay",
         kernels: "with CONFIG_SCHED_INFO",

@@ -441,6 +441,9 @@ impl Feed for Session {
             match row.kind {
                 RowKind::Exited => {
                     self.details.fill(&mut [row], needs);
+                    if needs.has(Needs::CGROUP) {
+                        row.name_group(&self.book);
+                    }
                     if needs.has(Needs::NAMES) {
                         self.name(row);
                     }

@@ -68,7 +68,7 @@ impl Drawn {
             let pid = 100 + n as u32;
             let key = TaskKey { tgid: pid, tid: pid, start_ns: u64::from(pid) };
             let comm = if n == 0 { Comm::new(b"worker") } else { name("daemon", n / 2) };
-            let cgroup_id = Some(n % 4);
+            let cgroup_id = Some(100 + n % 4);
             let ident = Ident { comm, uid: n as u32 % 3, cgroup_id, ..Ident::default() };
             TaskSample { state: MicroState::Sleep, ..samples::task(n, key, ident) }
         };
@@ -76,7 +76,10 @@ impl Drawn {
             let mut ancestors = [ProcessRef::default(); 8];
             ancestors[0] = ProcessRef { tgid: 101, start_ns: 101 };
             let comm = if n == 0 { Comm::new(b"cc1") } else { name("brief", n) };
-            ExitSample { cgroup_id: Some(n % 4), ..samples::exited(1000 + n, ancestors, comm) }
+            ExitSample {
+                cgroup_id: Some(100 + n % 4),
+                ..samples::exited(1000 + n, ancestors, comm)
+            }
         };
         Drawn {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,

@@ -30,7 +30,7 @@ use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::{Column, ColumnId, Context};
 use exactop_model::filter::Filter;
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_model::sort::SortBy;
 use exactop_model::timeline::Travel;
 use exactop_model::words::order::Order;
@@ -230,7 +230,7 @@ impl App {
             holdings: None,
             past: None,
             recent: Recent::default(),
-            sums_by: By::ALL[0],
+            sums_by: By::PAGES[0],
             search: None,
             groups_order: None,
             sums_order: None,

@@ -4,8 +4,8 @@
 use super::{ordering, Action, App, Page};
 use crate::keys::KeyCommand;
 use exactop_model::belonging::Belonging;
-use exactop_model::named::By;
 use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::owner::By;
 use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
 use exactop_model::words::order::Order;
 
@@ -63,8 +63,8 @@ impl App {
         let screen = isize::from(self.size.1 as i16) / 2;
         match command {
             KeyCommand::Sums => {
-                let at = By::ALL.iter().position(|by| *by == self.sums_by).map_or(0, |at| at + 1);
-                return Some(self.open_sums_by(By::ALL[at % By::ALL.len()]));
+                let at = By::PAGES.iter().position(|by| *by == self.sums_by).map_or(0, |at| at + 1);
+                return Some(self.open_sums_by(By::PAGES[at % By::PAGES.len()]));
             }
             KeyCommand::Up => self.move_sum(-1),
             KeyCommand::Down => self.move_sum(1),

@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::findings::{Finding, ShortLived, Throttled, Waited, What};
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_model::{Comm, Frame};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::Page;

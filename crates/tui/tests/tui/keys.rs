@@ -3,7 +3,7 @@
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
 use exactop_testkit::{arranged, details, SECOND};
 use exactop_tui::app::arrange::RowId;
@@ -467,7 +467,7 @@ fn idle_rows_are_hidden_but_not_their_time() {
 fn sums_are_by_one_thing_after_the_other() {
     let mut app = app();
     assert_eq!(app.ask().options.by, None, "nobody looks");
-    for by in By::ALL {
+    for by in By::PAGES {
         keys(&mut app, "K");
         let ask = app.ask();
         let wanted = (Some(by), by.is_of_group());

@@ -1,7 +1,7 @@
 //! From a group or a total to its processes and back, and the order of these pages.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::named::By;
+use exactop_model::owner::By;
 use exactop_model::{Counter, Needs, Row};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::groups::GroupsPage;

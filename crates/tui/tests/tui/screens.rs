@@ -2,8 +2,8 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::exactness::{Repairs, WindowState};
-use exactop_model::named::By;
 use exactop_model::named_sums::{May, NamedSum, NamedSums};
+use exactop_model::owner::By;
 use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
 use exactop_tui::canvas::Canvas;

@@ -9,7 +9,8 @@ use crate::failure::{complain, Failure};
 use crate::priority;
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{CgroupNames, Clock, LastWindow, Metrics, Names, Own};
+use exactop_metrics::{Clock, LastWindow, Metrics, Own};
+use exactop_model::owner::{BookNames, CgroupNames, Names};
 use exactop_model::{Book, Window};
 use exactop_recording::Machine;
 use exactop_sources::passwd;
@@ -27,7 +28,7 @@ struct Known<'a>(&'a Book);
 
 impl Names for Known<'_> {
     fn cgroup(&self, id: u64) -> Option<CgroupNames> {
-        Some(CgroupNames::of(&self.0.group(id)?.named))
+        BookNames(self.0).cgroup(id)
     }
 
     fn user(&self, uid: u32) -> Option<String> {

@@ -9,7 +9,7 @@ use crate::options::time::{size, stretch};
 use crate::priority::Priority;
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
-use exactop_metrics::Dimension;
+use exactop_model::owner::By;
 use exactop_recording::{Options, Sync};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -105,8 +105,8 @@ impl Record {
 pub struct Metrics {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "listens")]
     pub listen: Option<SocketAddr>,
-    #[serde(with = "dimensions")]
-    pub by: Vec<Dimension>,
+    #[serde(with = "labels")]
+    pub by: Vec<By>,
     pub groups: usize,
     #[serde(with = "pause")]
     pub zero_for: Duration,
@@ -352,22 +352,16 @@ mod sync {
     }
 }
 
-mod dimensions {
+mod labels {
     use super::*;
 
-    pub fn serialize<S: Serializer>(by: &[Dimension], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(by.iter().map(|dimension| dimension.name()))
+    pub fn serialize<S: Serializer>(by: &[By], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(by.iter().map(|by| by.name()))
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Dimension>, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<By>, D::Error> {
         let names = Vec::<String>::deserialize(from)?;
-        let known = |name: &String| {
-            let words: Vec<&str> = Dimension::ALL.iter().map(|known| known.name()).collect();
-            Dimension::named(name).ok_or_else(|| {
-                D::Error::custom(format!("'{name}' is none of {}", words.join(", ")))
-            })
-        };
-        names.iter().map(known).collect()
+        names.iter().map(|name| By::parse(name, &By::LABELS).map_err(D::Error::custom)).collect()
     }
 }
 
@@ -416,7 +410,7 @@ mod tests {
         settings.record.keep = Duration::from_secs(90);
         settings.record.max_size = 3 << 20;
         settings.record.sync = Sync::Never;
-        settings.metrics.by = vec![Dimension::User];
+        settings.metrics.by = vec![By::User];
         settings.metrics.zero_for = Duration::from_secs(60);
         settings.otlp.url = Some("http://here:4318".into());
         settings.export.to = Some("https://store:8443".into());

@@ -8,9 +8,9 @@ use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
 use exactop_fleet::compare::{json, page, Basis, Difference, Kind, Measure, Per, Side};
-use exactop_fleet::{Books, By, FleetError, Parquet};
+use exactop_fleet::{Books, FleetError, Parquet};
 use exactop_recording::{Recording, When};
-use exactop_sums::{By as OneBy, Least, Per as OnePer};
+use exactop_sums::{By, Least, Per as OnePer};
 use std::path::Path;
 
 /// What is asked of the books of many machines alone.
@@ -128,7 +128,7 @@ impl<'a> Place<'a> {
 pub struct Asked<'a> {
     pub a: Option<&'a str>,
     pub b: Option<&'a str>,
-    pub by: OneBy,
+    pub by: By,
     pub per: OnePer,
     pub least: Least,
     pub rows: usize,
@@ -142,7 +142,11 @@ pub struct Asked<'a> {
 /// What cannot be read, and where there is nothing.
 pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Result<(), Failure> {
     let now = now();
-    let by = by(asked.by)?;
+    // What a host keeps to itself is refused before anything is read.
+    let by = asked.by;
+    if !By::FLEET.contains(&by) {
+        return Err(Failure::usage(FleetError::NotSummed { by }));
+    }
     let per = match asked.per {
         OnePer::Cpu => Per::Cpu,
         OnePer::Wall => Per::Wall,
@@ -173,23 +177,6 @@ pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Resu
 
 fn failed(error: FleetError) -> Failure {
     Failure::failed(error)
-}
-
-/// What rows stand for there; what a host keeps to itself is refused.
-fn by(by: OneBy) -> Result<By, Failure> {
-    Ok(match by {
-        OneBy::Command => By::Command,
-        OneBy::Unit => By::Unit,
-        OneBy::Container => By::Container,
-        OneBy::Pod => By::Pod,
-        OneBy::Namespace => By::Namespace,
-        OneBy::Cgroup | OneBy::User | OneBy::Process => {
-            return Err(Failure::usage(format!(
-                "--by {}: the books of many machines have command, unit, container, pod and namespace",
-                by.name()
-            )));
-        }
-    })
 }
 
 /// A rollout to nobody is a name that was mistyped.

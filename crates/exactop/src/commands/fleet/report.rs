@@ -15,16 +15,6 @@ use exactop_fleet::Parquet;
 use exactop_recording::When;
 use std::path::{Path, PathBuf};
 
-/// What rows stand for.
-const BYS: &[Word<By>] = &[
-    ("host", By::Host, "Machines"),
-    ("namespace", By::Namespace, "Namespaces of kubernetes"),
-    ("pod", By::Pod, "Pods, as NAMESPACE/POD"),
-    ("container", By::Container, "Containers, as NAMESPACE/POD/CONTAINER"),
-    ("unit", By::Unit, "Units of systemd"),
-    ("command", By::Command, "Command names, what exited included"),
-];
-
 /// As what it is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -52,7 +42,7 @@ pub struct ReportArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// What rows stand for
-    #[arg(long, value_parser = parse::one_of(BYS), default_value = "command")]
+    #[arg(long, value_parser = parse::by(&By::FLEET), default_value = "command")]
     by: By,
     /// Rows of the table
     #[arg(long, short_alias = 'n', value_name = "N", value_parser = parse::count, default_value = "20", allow_hyphen_values = true)]

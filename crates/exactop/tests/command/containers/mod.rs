@@ -140,7 +140,7 @@ fn by_name(windows: &[Value]) -> Sums {
         assert_eq!(all, number(books, "tasks_ns") + number(books, "exited_ns"), "{window}");
         for row in rows {
             let sum = sums.entry(row["name"].as_str().expect("a name").into()).or_default();
-            *sum = (sum.0 + number(row, "run_ns"), sum.1 + number(row, "exited_tasks"));
+            *sum = (sum.0 + number(row, "run_ns"), sum.1 + number(row, "exited_processes"));
         }
     }
     sums

@@ -1,0 +1,232 @@
+//! Whose time it is, by every road: live rows, windows joined and merged, a replay, a report, both sides of a
+//! difference, the tables of an export, the books of a fleet and a page of metrics tell the same integers, and they
+//! sum to the ledger. Windows are drawn, with tasks that fork, become another program, exit, and move between control
+//! groups: to and fro, in chains, several in a window.
+
+mod machine;
+mod roads;
+
+use exactop_model::owner::{charge, By, Charge, Owner};
+use exactop_model::snapshot::GroupMove;
+use exactop_model::{Book, Books, Counter, Snapshot, Window};
+use machine::{event, Event, Machine};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::collections::BTreeMap;
+
+/// CPU time, run-queue wait and throttled time in ns, and processes that exited.
+pub type Figures = [u64; 4];
+
+/// Figures by name; all without one are `(rest)`.
+pub type Sums = BTreeMap<String, Figures>;
+
+/// What happened, as the ledger tells it, and as the machine knows it.
+pub struct History {
+    pub snapshots: Vec<Snapshot>,
+    pub truth: Vec<BTreeMap<By, Sums>>,
+}
+
+impl History {
+    /// `order`: in which order moves are told.
+    fn of(events: &[Event], order: u64) -> History {
+        let mut machine = Machine::new();
+        let close = [Event::Close];
+        let all = close.iter().chain(events).chain(&close);
+        let mut snapshots: Vec<Snapshot> = all.filter_map(|event| machine.happens(event)).collect();
+        for snapshot in &mut snapshots {
+            shuffle(&mut snapshot.moves, order);
+        }
+        History { snapshots, truth: machine.truth }
+    }
+
+    /// All windows, one after the other.
+    fn windows(&self, mut each: impl FnMut(&Window, &Book)) {
+        let mut book = Book::new();
+        for snapshot in &self.snapshots {
+            if let Some(window) = book.advance(snapshot.clone()) {
+                each(&window, &book);
+            }
+        }
+    }
+
+    /// The truth of some windows together.
+    pub fn truth(&self, by: By, windows: std::ops::Range<usize>) -> Sums {
+        let mut all = Sums::new();
+        for window in &self.truth[windows] {
+            window[&by].iter().for_each(|(name, figures)| add(&mut all, name, figures));
+        }
+        all
+    }
+}
+
+/// One order of as many as there are, by its number.
+fn shuffle(moves: &mut Vec<GroupMove>, mut order: u64) {
+    let mut drawn = Vec::new();
+    while !moves.is_empty() {
+        let left = moves.len() as u64;
+        drawn.push(moves.remove((order % left) as usize));
+        order /= left;
+    }
+    *moves = drawn;
+}
+
+pub fn add(sums: &mut Sums, name: &str, figures: &Figures) {
+    if figures.iter().any(|&ns| ns > 0) {
+        let sum = sums.entry(name.into()).or_default();
+        sum.iter_mut().zip(figures).for_each(|(sum, ns)| *sum += ns);
+    }
+}
+
+/// Sums by what a function charges, over all windows.
+fn charged(
+    history: &History,
+    by: By,
+    charge: &dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>)),
+) -> Sums {
+    let mut sums = Sums::new();
+    history.windows(|window, book| {
+        charge(window, book, by, &mut |owner, charge| {
+            let of = |counter| charge.counters.get(counter).expect("the machine knows all");
+            let [run, lat, throttle] =
+                [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs].map(of);
+            add(&mut sums, &roads::name(by, owner, book), &[run, lat, throttle, charge.exited]);
+        });
+    });
+    sums
+}
+
+fn rightly(window: &Window, book: &Book, by: By, post: &mut dyn FnMut(Owner, &Charge<'_>)) {
+    charge(window, book, by, &mut |owner, charge| post(owner, &charge));
+}
+
+/// One move of each window is forgotten.
+fn one_move_dropped(
+    window: &Window,
+    book: &Book,
+    by: By,
+    post: &mut dyn FnMut(Owner, &Charge<'_>),
+) {
+    let mut window = window.clone();
+    window.moves.pop();
+    rightly(&window, book, by, post);
+}
+
+/// Moves are settled one by one, and no more is taken than is there: what came there later is not.
+fn taken_before_given(
+    window: &Window,
+    book: &Book,
+    by: By,
+    post: &mut dyn FnMut(Owner, &Charge<'_>),
+) {
+    let mut window = window.clone();
+    let moves = std::mem::take(&mut window.moves);
+    if !by.is_of_group() {
+        return rightly(&window, book, by, post);
+    }
+    let mut sums: BTreeMap<Owner, (exactop_model::Counters, u64)> = BTreeMap::new();
+    rightly(&window, book, by, &mut |owner, charge| {
+        let nothing = (exactop_model::Counters::zero(), 0);
+        let sum = sums.entry(owner).or_insert(nothing);
+        sum.0.add(charge.counters);
+        sum.1 += charge.exited;
+    });
+    for moved in moves {
+        let figures = [
+            (Counter::RunNs, moved.run_ns),
+            (Counter::LatNs, moved.lat_ns),
+            (Counter::ThrottleNs, moved.throttle_ns),
+        ];
+        for (counter, ns) in figures {
+            let nothing = (exactop_model::Counters::zero(), 0);
+            let to = &mut sums.entry(Owner::Group(Some(moved.to))).or_insert(nothing).0;
+            let there = to.get(counter).expect("known");
+            let ns = ns.min(there);
+            to.set(counter, there - ns);
+            let from = &mut sums.entry(Owner::Group(Some(moved.from))).or_insert(nothing).0;
+            from.bump(counter, ns);
+        }
+    }
+    for (owner, (counters, exited)) in sums {
+        post(owner, &Charge { counters: &counters, tasks: 0, exited });
+    }
+}
+
+fn events() -> impl Strategy<Value = (Vec<Event>, u64)> {
+    (prop::collection::vec(event(), 0..60), any::<u64>())
+}
+
+/// The check that a broken rule must not pass.
+fn agrees(
+    history: &History,
+    charge: &dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>)),
+) -> Result<(), TestCaseError> {
+    for by in By::MACHINE {
+        let all = 0..history.truth.len();
+        prop_assert_eq!(charged(history, by, charge), history.truth(by, all), "by {}", by);
+    }
+    Ok(())
+}
+
+#[test]
+fn every_road_tells_the_same_integers_and_they_sum_to_the_ledger() {
+    // Each case is recorded, replayed, exported and read back.
+    let mut runner = TestRunner::new(Config { cases: 24, ..Config::default() });
+    let tried = runner.run(&events(), |(events, order)| {
+        let history = History::of(&events, order);
+        agrees(&history, &rightly)?;
+        let mut ledger_ns = 0;
+        history.windows(|window, book| {
+            let books = Books::of(window);
+            assert_eq!(books.residual_ns, 0);
+            ledger_ns += books.tasks_ns + books.exited_ns;
+            roads::of_window(window, book);
+        });
+        let all = 0..history.truth.len();
+        for by in By::MACHINE {
+            let sums = history.truth(by, all.clone());
+            prop_assert_eq!(sums.values().map(|f| f[0]).sum::<u64>(), ledger_ns, "by {}", by);
+        }
+        roads::all(&history)
+    });
+    tried.expect("all roads agree");
+}
+
+#[test]
+fn a_rule_that_drops_a_move_is_refused() {
+    let refused = TestRunner::deterministic()
+        .run(&events(), |(events, order)| agrees(&History::of(&events, order), &one_move_dropped));
+    assert!(refused.is_err(), "the check does not see a move that was dropped");
+}
+
+#[test]
+fn a_rule_that_takes_before_it_gives_is_refused() {
+    let refused = TestRunner::deterministic().run(&events(), |(events, order)| {
+        agrees(&History::of(&events, order), &taken_before_given)
+    });
+    assert!(refused.is_err(), "the check does not see what is taken before it is given");
+}
+
+#[test]
+fn a_mover_to_and_fro_over_three_groups_is_charged_where_it_ran_in_every_order() {
+    let step = |group, run| {
+        [Event::Move { task: 0, group }, Event::Use { task: 0, ns: [run, run / 2, run / 4, 0] }]
+    };
+    // a, b, c, a, b.
+    let steps = [(2, 100), (3, 200), (4, 400), (2, 800), (3, 1_600)];
+    let events: Vec<Event> = steps.into_iter().flat_map(|(group, run)| step(group, run)).collect();
+    // Four pairs: a to b is among them twice.
+    for order in 0..24 {
+        let history = History::of(&events, order);
+        let sums = charged(&history, By::Unit, &rightly);
+        let of = |name: &str| sums[name][0];
+        let got = ["a.service", "b.service", "c.service"].map(of);
+        assert_eq!(got, [900, 1_800, 400], "order {order}");
+        agrees(&history, &rightly).expect("all By");
+        if order < 4 {
+            roads::all(&history).expect("all roads");
+        }
+        assert!(agrees(&history, &one_move_dropped).is_err(), "order {order}");
+    }
+    let refused = |order: &u64| agrees(&History::of(&events, *order), &taken_before_given).is_err();
+    assert!((0..24).any(|order| refused(&order)), "the order that was seen in the field");
+}

@@ -1,0 +1,350 @@
+//! The roads from a window to a figure. Each yields the same sums.
+
+use super::{add, Figures, History, Sums};
+use exactop_export::{export, fields, Which};
+use exactop_files::Directory;
+use exactop_fleet::report::Report;
+use exactop_fleet::Parquet;
+use exactop_metrics::{Clock, Format, Metrics, Settings};
+use exactop_model::cgroups::uses;
+use exactop_model::joined::Joined;
+use exactop_model::merged::Merged;
+use exactop_model::named_sums::NamedSums;
+use exactop_model::owner::{BookNames, By, Owner};
+use exactop_model::{Book, Counter, Window};
+use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When, Windows};
+use exactop_sums::{Difference, Per, Stretch};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
+use proptest::prelude::*;
+use std::fs::File;
+use std::path::Path;
+
+const WALL: i64 = 1_760_000_000_000_000_000;
+
+/// A name as the machine has it: the rest is one, and a process is told by its number alone, since a name may change.
+fn normal(by: By, name: &str, is_rest: bool) -> String {
+    match name.rsplit_once(' ') {
+        _ if is_rest || name.is_empty() || name.starts_with('~') => "(rest)".into(),
+        Some((_, pid)) if by == By::Process && pid != "(exited)" => pid.into(),
+        _ => name.into(),
+    }
+}
+
+pub fn name(by: By, owner: Owner, book: &Book) -> String {
+    let (name, is_rest) = owner.name(by, book);
+    normal(by, &name, is_rest)
+}
+
+/// The rows of a live view.
+fn rows(sums: &mut Sums, window: &Window, book: &Book, by: By) {
+    for row in NamedSums::of(window, book, by).rows {
+        let told = |ns: Option<u64>| ns.expect("the ledger tells it");
+        let figures = [row.run_ns, told(row.lat_ns), told(row.throttle_ns), told(row.exited)];
+        add(sums, &normal(by, &row.name, row.is_rest), &figures);
+    }
+}
+
+/// What is told of a window alone: groups by number are those by name.
+pub fn of_window(window: &Window, book: &Book) {
+    let mut sums = Sums::new();
+    rows(&mut sums, window, book, By::Cgroup);
+    let mut by_number = Sums::new();
+    for (id, used) in uses(window, book) {
+        let figures = [used.run_ns, used.lat_ns, used.throttle_ns, used.exited];
+        add(&mut by_number, &name(By::Cgroup, Owner::Group(Some(id)), book), &figures);
+    }
+    assert_eq!(by_number, sums);
+}
+
+/// Holds every road against the truth.
+pub fn all(history: &History) -> Result<(), TestCaseError> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("recording");
+    let machine = Machine {
+        host: "made-up".into(),
+        boot_id: "boot".into(),
+        kernel: "6.18.0".into(),
+        architecture: "x86_64".into(),
+        exactop: "0.2.0".into(),
+    };
+    let options = Options { sync: Sync::Never, ..Options::default() };
+    let mut recorder = Recorder::open(&path, machine, options).expect("a recorder");
+    let mut book = Book::new();
+    for snapshot in &history.snapshots {
+        recorder.record(snapshot, &book, Clocks { wall_offset_ns: WALL, suspended_ns: 0 });
+        book.advance(snapshot.clone());
+    }
+    prop_assert_eq!(recorder.notices(), []);
+    drop(recorder);
+    live(history)?;
+    longer(history)?;
+    metrics(history)?;
+    replay(history, &path)?;
+    summed(history, &path)?;
+    tables(history, &path, &dir.path().join("out"))
+}
+
+fn live(history: &History) -> Result<(), TestCaseError> {
+    for by in By::MACHINE {
+        let mut sums = Sums::new();
+        history.windows(|window, book| rows(&mut sums, window, book, by));
+        prop_assert_eq!(sums, history.truth(by, 0..history.truth.len()), "live, by {}", by);
+    }
+    Ok(())
+}
+
+/// Windows together, as a reader has them that looks less often: by joining them, and by merging what a daemon tells.
+/// Where it was used stays so; a command or a user is that of the long window's end.
+fn longer(history: &History) -> Result<(), TestCaseError> {
+    let (mut book, mut joined, mut merged) = (Book::new(), Joined::default(), Merged::new());
+    let (mut seldom, mut reader) = (Book::new(), Vec::new());
+    for (n, snapshot) in history.snapshots.iter().enumerate() {
+        joined.before(snapshot, &book);
+        if let Some(window) = book.advance(snapshot.clone()) {
+            joined.add(window, &book);
+        }
+        merged.add(snapshot.clone());
+        // At its beginning, in its middle and at its end, with windows of several lengths.
+        if n == 0 || n + 1 == history.snapshots.len() || n % 3 == 1 {
+            let taken = merged.take().expect("something came");
+            reader.push(taken);
+        }
+    }
+    let all = 0..history.truth.len();
+    let of_group = || By::MACHINE.into_iter().filter(|by| by.is_of_group());
+    let window = joined.window().expect("windows");
+    for by in of_group() {
+        let mut sums = Sums::new();
+        rows(&mut sums, &window, &book, by);
+        prop_assert_eq!(sums, history.truth(by, all.clone()), "joined, by {}", by);
+    }
+    let mut sums: Vec<(By, Sums)> = of_group().map(|by| (by, Sums::new())).collect();
+    for taken in reader {
+        let Some(window) = seldom.advance(taken) else { continue };
+        sums.iter_mut().for_each(|(by, sums)| rows(sums, &window, &seldom, *by));
+    }
+    for (by, sums) in sums {
+        prop_assert_eq!(sums, history.truth(by, all.clone()), "merged, by {}", by);
+    }
+    Ok(())
+}
+
+fn replay(history: &History, path: &Path) -> Result<(), TestCaseError> {
+    for by in By::MACHINE {
+        let recording = Recording::open(path).expect("it");
+        let mut windows = Windows::of(recording, When::default()).expect("windows");
+        let mut sums = Sums::new();
+        while windows.advance().expect("readable") {
+            let replay = windows.replay();
+            rows(&mut sums, replay.window().expect("a window"), replay.book(), by);
+        }
+        prop_assert_eq!(sums, history.truth(by, 0..history.truth.len()), "replay, by {}", by);
+    }
+    Ok(())
+}
+
+/// A name of a report's row.
+fn reported(by: By, group: &exactop_sums::Group) -> String {
+    let is_rest = group.name.starts_with('(');
+    match group.process {
+        Some((pid, _)) => format!("({pid})"),
+        None => normal(by, &group.name, is_rest),
+    }
+}
+
+/// A report, and both sides of a difference.
+fn summed(history: &History, path: &Path) -> Result<(), TestCaseError> {
+    let read = |by, when| {
+        let recording = Recording::open(path).expect("it");
+        Stretch::read(recording, when, by, None).expect("readable")
+    };
+    let windows = history.truth.len();
+    let half = windows / 2;
+    let ends_ns = i128::from(WALL) + i128::from(history.snapshots[half].at_ns);
+    for by in By::MACHINE {
+        let stretch = read(by, When::default());
+        let mut sums = Sums::new();
+        for row in &stretch.rows {
+            let of = |counter| row.counters.get(counter).expect("known");
+            let (lat, throttle) = (of(Counter::LatNs), of(Counter::ThrottleNs));
+            let figures = [row.sum.run_ns, lat, throttle, row.exits];
+            add(&mut sums, &reported(by, &row.group), &figures);
+            let pieces = stretch.slots.iter().flat_map(|slot| slot.rows.values());
+            let pieces: u64 = pieces.map(|sum| sum.run_ns).sum();
+            let all: u64 = stretch.rows.iter().map(|row| row.sum.run_ns).sum();
+            prop_assert_eq!(pieces, all, "pieces, by {}", by);
+        }
+        prop_assert_eq!(&sums, &history.truth(by, 0..windows), "report, by {}", by);
+        let a = read(by, When { from: None, to: Some(ends_ns) });
+        let b = read(by, When { from: Some(ends_ns), to: None });
+        let difference = Difference::of(a, b, Per::Cpu);
+        let (mut a, mut b) = (Sums::new(), Sums::new());
+        for row in &difference.rows {
+            let Some(group) = &row.group else { continue };
+            add(&mut a, &reported(by, group), &[row.a_ns, 0, 0, 0]);
+            add(&mut b, &reported(by, group), &[row.b_ns, 0, 0, 0]);
+        }
+        prop_assert_eq!(a, run(history.truth(by, 0..half)), "diff's first, by {}", by);
+        prop_assert_eq!(b, run(history.truth(by, half..windows)), "diff's second, by {}", by);
+    }
+    Ok(())
+}
+
+/// CPU time alone.
+fn run(sums: Sums) -> Sums {
+    only(sums, |[run, ..]| [run, 0, 0, 0])
+}
+
+fn only(sums: Sums, part: fn(Figures) -> Figures) -> Sums {
+    let mut parts = Sums::new();
+    sums.iter().for_each(|(name, figures)| add(&mut parts, name, &part(*figures)));
+    parts
+}
+
+/// The tables of an export, and a fleet's report of them.
+fn tables(history: &History, path: &Path, out: &Path) -> Result<(), TestCaseError> {
+    let into = Directory::open_or_make(out).expect("a directory");
+    let recording = Recording::open(path).expect("it");
+    export(recording, When::default(), &mut &into).expect("exported");
+    let all = 0..history.truth.len();
+    let mut groups = Sums::new();
+    let mut ledger_ns = 0;
+    for row in table(out, Which::Groups) {
+        let figures = ["run_ns", "lat_ns", "throttle_ns", "exited_processes"];
+        let figures = figures.map(|column| number(&row, Which::Groups, column));
+        let path = match cell(&row, Which::Groups, "cgroup") {
+            Field::Str(path) => path,
+            _ => String::new(),
+        };
+        ledger_ns += figures[0];
+        add(&mut groups, &normal(By::Cgroup, &path, false), &figures);
+    }
+    prop_assert_eq!(groups, history.truth(By::Cgroup, all.clone()), "groups.parquet");
+    for (which, columns) in [
+        (Which::Rows, &["run_ns"][..]),
+        (Which::Charges, &["run_ns"]),
+        (Which::Accounts, &["tasks_ns", "exited_ns"]),
+    ] {
+        let sum = |row| columns.iter().map(|column| number(row, which, column)).sum::<u64>();
+        let sum: u64 = table(out, which).iter().map(sum).sum();
+        prop_assert_eq!(sum, ledger_ns, "{}.parquet", which.name());
+    }
+    let books = Parquet::open(out).expect("tables");
+    for by in By::FLEET.into_iter().filter(|by| *by != By::Host) {
+        let report = Report::read(&books, When::default(), by, i128::MAX / 2).expect("readable");
+        let mut sums = Sums::new();
+        for row in report.expect("windows").rows {
+            let of = |ns: u128| u64::try_from(ns).expect("small");
+            let told = |ns: Option<u128>| of(ns.expect("the ledger tells it"));
+            let (lat, throttle) = (told(row.lat_ns), told(row.throttle_ns));
+            let figures = [of(row.run_ns), lat, throttle, of(row.exited)];
+            add(&mut sums, &normal(by, &row.name, false), &figures);
+        }
+        prop_assert_eq!(sums, history.truth(by, all.clone()), "fleet, by {}", by);
+    }
+    Ok(())
+}
+
+fn table(out: &Path, which: Which) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for day in std::fs::read_dir(out).expect("days") {
+        let path = day.expect("a day").path().join(format!("{}.parquet", which.name()));
+        let reader = SerializedFileReader::new(File::open(path).expect("a file")).expect("Parquet");
+        rows.extend(reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row")));
+    }
+    rows
+}
+
+fn cell(row: &Row, which: Which, column: &str) -> Field {
+    let at = fields(which).iter().position(|field| field.name == column).expect(column);
+    row.get_column_iter().nth(at).expect("a cell").1.clone()
+}
+
+fn number(row: &Row, which: Which, column: &str) -> u64 {
+    match cell(row, which, column) {
+        Field::ULong(number) => number,
+        other => panic!("{column}: {other:?} is no number"),
+    }
+}
+
+/// Counters as a page tells them. What is new stands at 0 first, so each window is counted twice: once to get its groups
+/// a place, and once as it is.
+fn metrics(history: &History) -> Result<(), TestCaseError> {
+    let all = 0..history.truth.len();
+    // By one label alone, and by all of them at once.
+    let ways = [
+        (By::Command, vec![By::Command]),
+        (By::User, vec![By::User]),
+        (By::Unit, vec![By::Unit]),
+        (By::Container, vec![By::Namespace, By::Pod, By::Container]),
+        (By::Pod, vec![By::Namespace, By::Pod]),
+        (By::Namespace, vec![By::Namespace]),
+    ];
+    let usual = Settings::default().by;
+    let at_once = ways.iter().map(|(by, labels)| (*by, labels.clone(), usual.clone()));
+    let alone = ways.iter().map(|(by, labels)| (*by, labels.clone(), labels.clone()));
+    for (by, labels, set) in alone.chain(at_once.filter(|(by, ..)| *by != By::User)) {
+        let (mut sums, mut exited) = (Sums::new(), 0);
+        history.windows(|window, book| {
+            let (told, ended) = scraped(window, book, &labels, &set);
+            told.iter().for_each(|(name, figures)| add(&mut sums, name, figures));
+            exited += ended;
+        });
+        let truth = history.truth(by, all.clone());
+        prop_assert_eq!(exited, truth.values().map(|f| f[3]).sum::<u64>(), "exits, by {:?}", set);
+        let times = only(truth, |[run, lat, throttle, _]| [run, lat, throttle, 0]);
+        prop_assert_eq!(sums, times, "metrics, by {} of {:?}", by, set);
+    }
+    Ok(())
+}
+
+/// One window's times by some labels, and all of its exits.
+fn scraped(window: &Window, book: &Book, labels: &[By], set: &[By]) -> (Sums, u64) {
+    let settings = Settings { by: set.to_vec(), groups: 1_000, ..Settings::default() };
+    let mut metrics = Metrics::new(settings, Clock::new(WALL.into()));
+    metrics.advance(window, book, &BookNames(book));
+    metrics.look();
+    let length_ns = window.length_ns();
+    let again = Window { t0_ns: window.t1_ns, t1_ns: window.t1_ns + length_ns, ..window.clone() };
+    metrics.advance(&again, book, &BookNames(book));
+    let page = String::from_utf8(metrics.render(Format::Prometheus)).expect("UTF-8");
+    let (mut sums, mut exited) = (Sums::new(), 0);
+    for line in page.lines().filter(|line| line.starts_with("exactop_group_")) {
+        let (series, value) = line.rsplit_once(' ').expect("a value");
+        let (family, told) = series.split_once('{').unwrap_or((series, ""));
+        let of = |label: &str| {
+            let told = told.split_once(&format!("{label}=\""))?.1;
+            told.split_once('"').map(|(value, _)| value)
+        };
+        let value: u64 = value.replace('.', "").parse().expect("a number");
+        let at = match (family, of("wait")) {
+            ("exactop_group_cpu_seconds_total", _) => 0,
+            ("exactop_group_wait_seconds_total", Some("runqueue")) => 1,
+            ("exactop_group_wait_seconds_total", Some("throttled")) => 2,
+            ("exactop_group_exited_processes_total", _) => 3,
+            _ => continue,
+        };
+        if at == 3 {
+            exited += value;
+            continue;
+        }
+        let first = labels.first().and_then(|by| of(by.name()));
+        if first == Some("~other") {
+            // The first time over, before there were places.
+            continue;
+        }
+        let told: Vec<&str> = labels.iter().filter_map(|by| of(by.name())).collect();
+        let has_last = labels.last().is_some_and(|by| of(by.name()).is_some());
+        let name = match told.first() {
+            Some(name) if has_last && !name.starts_with('~') => told.join("/"),
+            _ => "(rest)".into(),
+        };
+        let mut figures = Figures::default();
+        figures[at] = value;
+        add(&mut sums, &name, &figures);
+    }
+    // Both times over are on the page, `~other` included.
+    assert_eq!(exited % 2, 0);
+    (sums, exited / 2)
+}

@@ -1,0 +1,343 @@
+//! Sums by several things at once, under labels: what metrics and the tables of a fleet are made of.
+//!
+//! Names come from the system, so they are hostile: escaped and bounded here, before they are a label.
+
+use super::{share, By, Charge, Owner, Share};
+use crate::book::Book;
+use crate::counters::{Counter, Counters};
+use crate::escape::escape;
+use crate::named::Named;
+use crate::window::Window;
+use rustc_hash::FxHashMap;
+
+/// What is waited for, in the order of [`Usage::waits_ns`].
+pub const WAITS: [(&str, Counter); 4] = [
+    ("runqueue", Counter::LatNs),
+    ("throttled", Counter::ThrottleNs),
+    ("lock", Counter::LockNs),
+    ("block", Counter::BlockNs),
+];
+
+/// The label of all groups without a place. No name of the system equals it: before a `~` in front a label has a
+/// backslash.
+pub const LABEL_OTHER: &str = "~other";
+/// The label of what groups had used that lost their place.
+pub const LABEL_LEFT: &str = "~left";
+/// The label of a name that is not known.
+pub const LABEL_UNKNOWN: &str = "~unknown";
+/// The label of all containers and pods that have an id and no name: each new one has another.
+pub const LABEL_UNNAMED: &str = "~unnamed";
+
+/// The longest label, in characters.
+const LONGEST: usize = 128;
+
+/// A sum over tasks. The numbers of a machine with a thousand CPUs outgrow 64 bits in half a year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// CPU time, ns.
+    pub run_ns: u128,
+    /// The part of it in user mode, ns.
+    pub user_ns: u128,
+    /// The part of it in the kernel, ns.
+    pub system_ns: u128,
+    /// By what is waited for, as [`WAITS`] has it, ns.
+    pub waits_ns: [u128; 4],
+    /// Processes that exited.
+    pub exited: u128,
+}
+
+impl Usage {
+    /// Adds another sum.
+    pub fn add(&mut self, other: &Usage) {
+        self.run_ns += other.run_ns;
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        for (sum, wait) in self.waits_ns.iter_mut().zip(other.waits_ns) {
+            *sum += wait;
+        }
+        self.exited += other.exited;
+    }
+
+    /// CPU time that was wanted, had or not, ns: a group that starves is not small.
+    pub fn demand_ns(&self) -> u128 {
+        self.run_ns + self.waits_ns[0] + self.waits_ns[1]
+    }
+
+    /// Adds what is known of a charge; what a first look does not know is not in the window's books either.
+    fn post(&mut self, charge: &Charge<'_>) {
+        let delta: &Counters = charge.counters;
+        let known = |counter| u128::from(delta.get(counter).unwrap_or(0));
+        let is_exact = [Counter::UserNs, Counter::SystemNs].iter().all(|&c| delta.get(c).is_some());
+        let [user, system] = match is_exact {
+            true => [Counter::UserNs, Counter::SystemNs],
+            false => [Counter::UtimeNs, Counter::StimeNs],
+        };
+        self.run_ns += known(Counter::RunNs);
+        self.user_ns += known(user);
+        self.system_ns += known(system);
+        for (sum, (_, counter)) in self.waits_ns.iter_mut().zip(WAITS) {
+            *sum += known(counter);
+        }
+        self.exited += u128::from(charge.exited);
+    }
+}
+
+/// What a control group is called, as the system has it: not escaped. `None`: it is in no such thing.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct CgroupNames {
+    pub namespace: Option<String>,
+    pub pod: Option<String>,
+    pub container: Option<String>,
+    pub unit: Option<String>,
+}
+
+impl From<&Named> for CgroupNames {
+    fn from(named: &Named) -> CgroupNames {
+        CgroupNames {
+            namespace: named.namespace.clone(),
+            pod: named.pod.clone(),
+            container: named.container.clone(),
+            unit: named.unit.clone(),
+        }
+    }
+}
+
+/// A source of names.
+pub trait Names {
+    /// The names of a control group by its id; `None`: they are not known.
+    fn cgroup(&self, id: u64) -> Option<CgroupNames>;
+
+    /// The name of a user; `None`: the label is the number.
+    fn user(&self, uid: u32) -> Option<String>;
+}
+
+/// The names that windows tell: those of control groups.
+#[derive(Clone, Copy, Debug)]
+pub struct BookNames<'a>(pub &'a Book);
+
+impl Names for BookNames<'_> {
+    fn cgroup(&self, id: u64) -> Option<CgroupNames> {
+        Some(CgroupNames::from(&*self.0.group(id)?.named))
+    }
+
+    fn user(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// No names: control groups are in nothing, users have numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn cgroup(&self, _: u64) -> Option<CgroupNames> {
+        Some(CgroupNames::default())
+    }
+
+    fn user(&self, _: u32) -> Option<String> {
+        None
+    }
+}
+
+/// The labels of a sum, in the order in which they were asked for; `None`: it has none of this kind.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Labels(pub Vec<Option<String>>);
+
+impl Labels {
+    /// The same value for each: a group made up here.
+    pub fn all(by: &[By], value: &str) -> Labels {
+        Labels(by.iter().map(|_| Some(value.to_string())).collect())
+    }
+}
+
+/// All time of a window, by labels. `by`: some of [`By::LABELS`]; the others have no label. `book` is the one that
+/// yielded the window, not advanced since.
+pub fn labelled(
+    window: &Window,
+    book: &Book,
+    by: &[By],
+    names: &dyn Names,
+) -> FxHashMap<Labels, Usage> {
+    let mut sums: FxHashMap<Raw, Usage> = FxHashMap::default();
+    share(window, book.stood(window), &mut |share| {
+        sums.entry(Raw::of(&share, by, book)).or_default().post(&share.charge);
+    });
+    let mut naming = Naming::new(by, names);
+    let mut labelled: FxHashMap<Labels, Usage> = FxHashMap::default();
+    for (raw, usage) in sums {
+        labelled.entry(naming.labels(&raw)).or_default().add(&usage);
+    }
+    labelled
+}
+
+/// The owners of a sum before they have names: only those that are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Raw {
+    command: Option<Owner>,
+    group: Option<Owner>,
+    user: Option<Owner>,
+}
+
+impl Raw {
+    fn of(share: &Share<'_>, by: &[By], book: &Book) -> Raw {
+        let owner = |is: fn(&By) -> bool| {
+            let by = by.iter().copied().find(is);
+            by.map(|by| share.owner(by, book))
+        };
+        Raw {
+            command: owner(|by| *by == By::Command),
+            group: owner(|by| by.is_of_group()),
+            user: owner(|by| *by == By::User),
+        }
+    }
+}
+
+/// A name of the system as a label: harmless, bounded, and none that is made up here. What is escaped
+/// begins with a backslash that no other name yields.
+fn value(name: &[u8]) -> String {
+    let mut escaped = escape(name);
+    if escaped.starts_with('~') {
+        escaped.insert(0, '\\');
+    }
+    if let Some((end, _)) = escaped.char_indices().nth(LONGEST) {
+        escaped.truncate(end);
+        escaped.push('…');
+    }
+    escaped
+}
+
+/// True for an id that stands for a container or a pod without a name: the first digits, with the
+/// unit of a user in front or without, or the UID of a pod.
+fn is_an_id(name: &str) -> bool {
+    let id = name.rsplit('/').next().unwrap_or(name);
+    let dashes = id.bytes().filter(|&b| b == b'-').count();
+    let is_long_enough = matches!((id.len(), dashes), (12 | 32 | 64, 0) | (36, 4));
+    is_long_enough && id.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
+}
+
+/// Names, asked for once in a window.
+struct Naming<'a> {
+    by: &'a [By],
+    names: &'a dyn Names,
+    cgroups: FxHashMap<u64, Option<CgroupNames>>,
+    users: FxHashMap<u32, String>,
+}
+
+impl<'a> Naming<'a> {
+    fn new(by: &'a [By], names: &'a dyn Names) -> Naming<'a> {
+        Naming { by, names, cgroups: FxHashMap::default(), users: FxHashMap::default() }
+    }
+
+    fn labels(&mut self, raw: &Raw) -> Labels {
+        Labels(self.by.iter().map(|&by| self.label(by, raw)).collect())
+    }
+
+    fn label(&mut self, by: By, raw: &Raw) -> Option<String> {
+        let owner = match by {
+            By::Command => raw.command,
+            By::User => raw.user,
+            By::Unit | By::Container | By::Pod | By::Namespace => raw.group,
+            By::Cgroup | By::Process | By::Host => None,
+        };
+        match owner? {
+            Owner::Command(comm) | Owner::Exited(comm) => Some(value(comm.bytes())),
+            Owner::Workers(pool) => Some(pool.name().into()),
+            Owner::User(uid) => {
+                Some(uid.map_or_else(|| LABEL_UNKNOWN.into(), |uid| self.user(uid)))
+            }
+            Owner::Group(id) => self.group(by, id),
+            Owner::Process(_) | Owner::Machine => None,
+        }
+    }
+
+    fn group(&mut self, by: By, id: Option<u64>) -> Option<String> {
+        let names = self.names;
+        let known = match id {
+            Some(id) => self.cgroups.entry(id).or_insert_with(|| names.cgroup(id)).as_ref(),
+            None => None,
+        };
+        let Some(known) = known else { return Some(LABEL_UNKNOWN.into()) };
+        let (name, may_be_an_id) = match by {
+            By::Namespace => (&known.namespace, false),
+            By::Pod => (&known.pod, true),
+            By::Container => (&known.container, true),
+            _ => (&known.unit, false),
+        };
+        name.as_ref().map(|name| match may_be_an_id && is_an_id(name) {
+            true => LABEL_UNNAMED.into(),
+            false => value(name.as_bytes()),
+        })
+    }
+
+    fn user(&mut self, uid: u32) -> String {
+        let names = self.names;
+        let name =
+            || names.user(uid).map_or_else(|| uid.to_string(), |name| value(name.as_bytes()));
+        self.users.entry(uid).or_insert_with(name).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Comm;
+
+    #[test]
+    fn no_name_of_the_system_is_one_made_up_here() {
+        for made_up in [LABEL_OTHER, LABEL_LEFT, LABEL_UNKNOWN, LABEL_UNNAMED] {
+            assert_ne!(value(made_up.as_bytes()), made_up);
+            assert_ne!(value(format!("\\{made_up}").as_bytes()), value(made_up.as_bytes()));
+        }
+        assert_eq!(value(b"~other"), "\\~other");
+    }
+
+    /// Containers and pods by their ids, as they come one after the other.
+    struct Ids;
+
+    impl Names for Ids {
+        fn cgroup(&self, id: u64) -> Option<CgroupNames> {
+            let container = match id % 3 {
+                0 => format!("{id:012x}"),
+                1 => format!("user@1000.service/{id:012x}"),
+                _ => format!("{id:064x}"),
+            };
+            let uid = format!("9d2c0b1a-1f2e-4d3c-8b7a-{id:012}");
+            let pod = if id.is_multiple_of(2) { uid } else { uid.replace('-', "") };
+            let unit = Some("system.slice".into());
+            Some(CgroupNames { container: Some(container), pod: Some(pod), unit, namespace: None })
+        }
+
+        fn user(&self, _: u32) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn containers_and_pods_without_a_name_are_one_however_many_come() {
+        let by = &By::LABELS[..5];
+        let mut naming = Naming::new(by, &Ids);
+        let command = Some(Owner::Command(Comm::new(b"x")));
+        let raw = |id| Raw { command, group: Some(Owner::Group(Some(id))), user: None };
+        let first = naming.labels(&raw(0));
+        let unnamed = Some(LABEL_UNNAMED.to_string());
+        let unit = Some("system.slice".into());
+        assert_eq!(first.0[..4], [None, unnamed.clone(), unnamed, unit]);
+        assert!((1..100).all(|id| naming.labels(&raw(id)) == first));
+        for name in
+            ["web", "deadbeef", "cafe-cafe-cafe", "0123456789ab-web", "user@1000.service/x", ""]
+        {
+            assert!(!is_an_id(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_bounded_and_harmless() {
+        assert_eq!(value(b"a\nb\"\xff\\"), "a\\x0ab\"\\xff\\\\");
+        let long = value("ü".repeat(1000).as_bytes());
+        assert_eq!(long.chars().count(), LONGEST + 1);
+        assert!(long.ends_with('…'));
+        let widest = value(&[7; 4096]);
+        assert!(widest.len() <= LONGEST * 4 + 3, "{}", widest.len());
+    }
+}

@@ -1,0 +1,107 @@
+//! Whose CPU time is this? The one answer, for every view, report, metric and table.
+//!
+//! [`charge`] hands out all time of a window, each part once: a task's, an exited group's, and what a task
+//! used before it changed its control group. The parts sum to the books' tasks and exited, whatever they are
+//! summed by. A new [`By`] is its variant, its words in `by.rs` and its arms in [`Owner::of_task`] and
+//! [`Owner::of_exit`].
+
+mod by;
+mod charge;
+mod labels;
+mod moves;
+
+pub use by::{By, UnknownBy};
+pub use charge::{charge, share, Bearer, Charge, Share};
+pub use labels::{
+    labelled, BookNames, CgroupNames, Labels, Names, NoNames, Usage, LABEL_LEFT, LABEL_OTHER,
+    LABEL_UNKNOWN, LABEL_UNNAMED, WAITS,
+};
+
+use crate::book::Book;
+use crate::key::Comm;
+use crate::named::UNKNOWN;
+use crate::snapshot::{ExitSample, ProcessRef, TaskSample};
+use crate::workers::Workers;
+
+/// Who a part of a window's time is charged to. Numbers mean something within one boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// Processes of this command name.
+    Command(Comm),
+    /// A pool of the kernel's workers.
+    Workers(Workers),
+    /// A process that lives.
+    Process(ProcessRef),
+    /// Exited processes of this command name.
+    Exited(Comm),
+    /// A control group, by the kernel's id; `None`: the source does not tell it.
+    Group(Option<u64>),
+    /// An effective user; `None`: the source does not tell it.
+    User(Option<u32>),
+    /// The machine.
+    Machine,
+}
+
+impl Owner {
+    /// The owner of a living task's time, as of the window's end. Threads belong to their process; a control group
+    /// and a user are the task's own.
+    pub fn of_task(by: By, task: &TaskSample, book: &Book) -> Owner {
+        match by {
+            By::Command => {
+                let process = book.leader(task);
+                let pool = Workers::of_task(process).map(Owner::Workers);
+                pool.unwrap_or(Owner::Command(process.ident.comm))
+            }
+            By::Process => {
+                let key = book.leader(task).key;
+                Owner::Process(ProcessRef { tgid: key.tgid, start_ns: key.start_ns })
+            }
+            By::User => Owner::User(Some(task.ident.uid)),
+            By::Cgroup | By::Unit | By::Container | By::Pod | By::Namespace => {
+                Owner::Group(task.ident.cgroup_id)
+            }
+            By::Host => Owner::Machine,
+        }
+    }
+
+    /// The owner of an exited group's time. Threads that exited from a living process belong to that process.
+    pub fn of_exit(by: By, exit: &ExitSample, book: &Book) -> Owner {
+        if by.is_of_group() {
+            return Owner::Group(exit.cgroup_id);
+        }
+        match (by, book.living(exit.of)) {
+            (By::Host, _) => Owner::Machine,
+            (_, Some(process)) => Owner::of_task(by, process, book),
+            (By::User, None) => Owner::User(exit.uid),
+            (By::Process, None) => Owner::Exited(exit.comm),
+            (_, None) => {
+                let pool = Workers::of_exited(exit, book).map(Owner::Workers);
+                pool.unwrap_or(Owner::Command(exit.comm))
+            }
+        }
+    }
+
+    /// The name of its row, escaped, and true if the row is the rest. Users are told by number.
+    pub fn name(self, by: By, book: &Book) -> (String, bool) {
+        let named = |name: Option<String>| match name {
+            Some(name) => (name, false),
+            None => (by.none().into(), true),
+        };
+        match self {
+            Owner::Command(comm) => named(Some(comm.to_string())),
+            Owner::Workers(pool) => named(Some(pool.name().into())),
+            Owner::Process(process) => {
+                let head = book.process(process.tgid).and_then(|entry| book.task(entry.head()?));
+                let comm = head.map_or("?".into(), |head| head.ident.comm.to_string());
+                named(Some(format!("{comm} ({})", process.tgid)))
+            }
+            Owner::Exited(comm) => named(Some(format!("{comm} (exited)"))),
+            Owner::Group(id) => match id.and_then(|id| book.group(id)) {
+                Some(group) => named(group.under(by)),
+                None => (UNKNOWN.into(), true),
+            },
+            Owner::User(uid) => named(uid.map(|uid| uid.to_string())),
+            Owner::Machine => named(None),
+        }
+    }
+}
