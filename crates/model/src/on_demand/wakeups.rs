@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_cost_whose_evidence_does_not_reach_back_is_not_told() {
-        let who = |tgid, tid| Who { tgid, tid: Some(tid), comm: Comm::new(b"x") };
+        let who = |tgid, tid| Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
         let edge = |waker, wakee, late_ns| Edge {
             waker,
             wakee,

@@ -22,7 +22,7 @@ pub(super) struct Field {
 }
 
 /// All of them.
-pub(super) const FIELDS: [Field; 23] = [
+pub(super) const FIELDS: [Field; 24] = [
     Field {
         of: "task_struct",
         name: "on_cpu",

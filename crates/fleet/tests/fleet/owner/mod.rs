@@ -77,11 +77,14 @@ pub fn add(sums: &mut Sums, name: &str, figures: &Figures) {
     }
 }
 
+/// A rule whose time it is: hands out what each owner is charged in a window.
+type Rule<'a> = &'a dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>));
+
 /// Sums by what a function charges, over all windows.
 fn charged(
     history: &History,
     by: By,
-    charge: &dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>)),
+    charge: Rule<'_>,
 ) -> Sums {
     let mut sums = Sums::new();
     history.windows(|window, book| {
@@ -158,7 +161,7 @@ fn events() -> impl Strategy<Value = (Vec<Event>, u64)> {
 /// The check that a broken rule must not pass.
 fn agrees(
     history: &History,
-    charge: &dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>)),
+    charge: Rule<'_>,
 ) -> Result<(), TestCaseError> {
     for by in By::MACHINE {
         let all = 0..history.truth.len();
