@@ -81,11 +81,7 @@ pub fn add(sums: &mut Sums, name: &str, figures: &Figures) {
 type Rule<'a> = &'a dyn Fn(&Window, &Book, By, &mut dyn FnMut(Owner, &Charge<'_>));
 
 /// Sums by what a function charges, over all windows.
-fn charged(
-    history: &History,
-    by: By,
-    charge: Rule<'_>,
-) -> Sums {
+fn charged(history: &History, by: By, charge: Rule<'_>) -> Sums {
     let mut sums = Sums::new();
     history.windows(|window, book| {
         charge(window, book, by, &mut |owner, charge| {
@@ -159,10 +155,7 @@ fn events() -> impl Strategy<Value = (Vec<Event>, u64)> {
 }
 
 /// The check that a broken rule must not pass.
-fn agrees(
-    history: &History,
-    charge: Rule<'_>,
-) -> Result<(), TestCaseError> {
+fn agrees(history: &History, charge: Rule<'_>) -> Result<(), TestCaseError> {
     for by in By::MACHINE {
         let all = 0..history.truth.len();
         prop_assert_eq!(charged(history, by, charge), history.truth(by, all), "by {}", by);
