@@ -106,7 +106,7 @@ impl LastWindow {
         }
         let at_ns = state.metrics.boundary_ns()?;
         state.metrics.look();
-        let families = state.metrics.families();
+        let families = state.metrics.page();
         let clock = *state.metrics.clock();
         drop(state);
         // Written without the lock: with many groups that takes a while.

@@ -123,7 +123,7 @@ impl Metrics {
     }
 
     /// What the page has: everything, and what a report has as its resource.
-    fn page(&self) -> Vec<Family> {
+    pub(crate) fn page(&self) -> Vec<Family> {
         let mut families = self.families();
         if self.span.is_some() {
             families.extend(self.own.iter().flat_map(|own| own.families(&self.clock)));

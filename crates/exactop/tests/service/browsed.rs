@@ -105,7 +105,7 @@ fn counted(dir: &Path) -> BTreeMap<String, i128> {
     let page = move |format| Some(counting.render(format).into());
     let server = Server::start("127.0.0.1:0".parse().expect("an address"), Front::default(), page);
     let server = server.expect("a server");
-    metrics::page(server.address().port())
+    metrics::any_page(server.address().port())
 }
 
 /// Whether a task that is such is in a window of a recording that may only just begin.

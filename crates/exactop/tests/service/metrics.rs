@@ -44,6 +44,11 @@ fn sum(page: &BTreeMap<String, i128>, prefix: &str) -> i128 {
     page.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, value)| value).sum()
 }
 
+/// A page of whatever instant it is of.
+pub fn any_page(port: u16) -> BTreeMap<String, i128> {
+    series(&wait::find("a page", || get(port, "text/plain")))
+}
+
 /// A page of now: one that was asked for in vain is of the window before.
 pub fn page(port: u16) -> BTreeMap<String, i128> {
     let now_ns = i128::from(exactop_service::now_ns());
