@@ -9,6 +9,7 @@ use exactop_testkit::wait;
 use rustix::fd::OwnedFd;
 use rustix::pipe::{fcntl_setpipe_size, pipe_with, PipeFlags};
 use serde_json::Value;
+#[cfg(feature = "bpf")]
 use std::fs;
 use std::process::Stdio;
 
