@@ -211,7 +211,8 @@ fn python() -> Option<String> {
 fn daemon(port: u16) -> Daemon {
     let dir = tempfile::tempdir().expect("a directory");
     let config = dir.path().join("config.toml");
-    fs::write(&config, "[record]\ninterval = \"1s\"\n").expect("settings");
+    fs::write(&config, "[record]\ninterval = \"1s\"\n[metrics]\ngroups = 10000\n")
+        .expect("settings");
     let config = config.to_str().expect("UTF-8").to_string();
     Daemon::start_in(dir, &["--config", &config, "--metrics", &format!("127.0.0.1:{port}")], None)
 }
