@@ -235,8 +235,17 @@ impl KernelSide {
         if self.globals.zombies_now() == 0 {
             return Ok(Vec::new());
         }
-        let maps = &self.skel.maps;
-        iterator::run_over(maps.zombies.as_fd(), &self.skel.progs.check_zombies)?;
+        let list = self.skel.maps.zombies.as_fd();
+        if iterator::run_over(list, &self.skel.progs.check_zombies).is_err() {
+            // An iterator takes two files. Where the limit leaves none, they are checked one by one.
+            for (serial, _) in self.listed_zombies()? {
+                self.is_zombie(serial)?;
+            }
+        }
+        self.listed_zombies()
+    }
+
+    fn listed_zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
         // Others may come while it is read.
         let room = |now: u32| now.saturating_add(now / 4);
         let room = u32::try_from(self.globals.zombies_now()).map_or(batches::BATCH, room);

@@ -441,9 +441,6 @@ impl Feed for Session {
             match row.kind {
                 RowKind::Exited => {
                     self.details.fill(&mut [row], needs);
-                    if needs.has(Needs::CGROUP) {
-                        row.name_group(&self.book);
-                    }
                     if needs.has(Needs::NAMES) {
                         self.name(row);
                     }
@@ -457,6 +454,10 @@ impl Feed for Session {
                         tap.details(row);
                     }
                 }
+            }
+            // Also where a task ended before its path could be read, as a replay does.
+            if needs.has(Needs::CGROUP) {
+                row.name_group(&self.book);
             }
         }
     }
