@@ -157,8 +157,15 @@ impl Books {
         for cpu in window.cpus.iter().filter(|c| c.residual_ns != 0) {
             faults.push(format!("cpu{} residual {}", cpu.time.cpu, cpu.residual_ns));
         }
-        let told = |kind: ErrorKind| kind == ErrorKind::Recursion && crate::programs_stand_still();
-        let wrong = |&(kind, _): &(ErrorKind, u64)| kind.inexact() && !told(kind);
+        // A kernel may hide a switch in the context of a task that it protects. On a CPU that seemed to idle
+        // nothing tells what ran there, and the window says so: no fault, while it is one in a thousand.
+        let switches = window.cpus.iter().filter_map(|cpu| cpu.time.switches).sum::<u64>();
+        let told = |kind: ErrorKind, n: u64| match kind {
+            ErrorKind::Recursion => crate::programs_stand_still(),
+            ErrorKind::MissedSwitch => n <= 1 + switches / 1000,
+            _ => false,
+        };
+        let wrong = |&(kind, n): &(ErrorKind, u64)| kind.inexact() && !told(kind, n);
         let errors: Vec<_> = window.errors.nonzero().filter(wrong).collect();
         if !errors.is_empty() {
             faults.push(format!("errors {errors:?}"));
