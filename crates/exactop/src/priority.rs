@@ -1,7 +1,7 @@
 //! Priority of a service's threads: the one that reads the ledger and the one that serves pages go before
 //! others, so that the service stays correct while the machine it measures is overloaded.
 
-use rustix::process::{getpid, getpriority_process, getsid, setpriority_process};
+use rustix::process::{getpriority_process, setpriority_process};
 use rustix::thread::gettid;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -47,10 +47,17 @@ pub fn raise(priority: Priority) -> io::Result<()> {
 /// Niceness counts within a session only, where the kernel groups tasks by sessions (autogroup, sched(7)). A service leads
 /// one of its own, and raises that; anybody else's has others in it, and stays as it is.
 fn raise_session() {
-    if getsid(None).is_ok_and(|session| session == getpid()) {
+    if leads_session() {
         // Without autogroups there is no such file, and niceness counts everywhere.
         let _ = std::fs::write("/proc/self/autogroup", NICE.to_string());
     }
+}
+
+/// Whether this process leads its session.
+fn leads_session() -> bool {
+    // SAFETY: neither call touches memory. rustix takes a session for a PID, which is never 0; it is 0 in a PID namespace
+    // (pid_namespaces(7)) when the session began outside of it.
+    unsafe { libc::getsid(0) == libc::getpid() }
 }
 
 /// Lowers this thread to what the process was started with.
@@ -122,5 +129,38 @@ mod tests {
             raised.join().expect("no panic");
         });
         assert_eq!(own(), before, "a priority is each thread's own");
+    }
+
+    #[test]
+    fn a_session_from_outside_the_pid_namespace_is_not_led() {
+        assert!(inside_pid_namespace("follower", &[]), "the session began outside");
+        assert!(inside_pid_namespace("leader", &["setsid", "--wait"]), "setsid began one inside");
+    }
+
+    /// Runs `session_as_expected` inside a new PID namespace.
+    fn inside_pid_namespace(expected: &str, before: &[&str]) -> bool {
+        let own = std::env::current_exe().expect("a test has a file");
+        let args = ["--exact", "--ignored", "priority::tests::session_as_expected"];
+        let mut unshare = std::process::Command::new("unshare");
+        unshare
+            .args(["--pid", "--fork"])
+            .args(before)
+            .arg(own)
+            .args(args)
+            .env("EXACTOP_TEST_SESSION", expected);
+        let output = unshare.output().expect("util-linux is there");
+        let error = String::from_utf8_lossy(&output.stderr);
+        if error.contains("unshare failed") {
+            eprintln!("left out: {error}");
+            return true;
+        }
+        output.status.success()
+    }
+
+    #[test]
+    #[ignore = "runs inside the namespaces of the test above"]
+    fn session_as_expected() {
+        let expected = std::env::var_os("EXACTOP_TEST_SESSION").expect("the test above says it");
+        assert_eq!(leads_session(), expected == "leader");
     }
 }
