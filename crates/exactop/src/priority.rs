@@ -55,8 +55,8 @@ fn raise_session() {
 
 /// Whether this process leads its session.
 fn leads_session() -> bool {
-    // SAFETY: neither call touches memory. rustix takes a session for a PID, which is never 0; it is 0 in a PID namespace
-    // (pid_namespaces(7)) when the session began outside of it.
+    // SAFETY: neither call touches memory. rustix takes a session for a PID, which is never 0; a session is 0 where it began
+    // outside of the PID namespace (pid_namespaces(7)), and where PID 1 never began one.
     unsafe { libc::getsid(0) == libc::getpid() }
 }
 
