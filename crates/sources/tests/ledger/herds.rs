@@ -213,10 +213,7 @@ fn cost_ns(window: &WakeupWindow, server: u32) -> Option<f64> {
 
 /// How often its main thread slept: once after each broadcast.
 fn broadcast_so_far(server: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{server}/task/{server}/status"));
-    let status = status.expect("the server runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    line.and_then(|number| number.trim().parse().ok()).expect("a number")
+    crate::wakeups::slept_so_far(&format!("/proc/{server}/task/{server}"))
 }
 
 /// Two sources count the same storm: one from before it, the other from its middle on, when many workers
