@@ -4,7 +4,7 @@ use crate::counter;
 use crate::exactop_status::{self, *};
 use crate::{fail, guarded, null};
 use exactop_model::frame::Books;
-use exactop_model::snapshot::TaskSample;
+use exactop_model::ledger::snapshot::TaskSample;
 use exactop_model::{Book, Counters, Frame, FrameOptions, Row, RowKind, Window};
 use std::ffi::c_char;
 

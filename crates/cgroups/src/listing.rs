@@ -3,7 +3,7 @@
 use crate::find::number_in;
 use crate::{Hierarchy, Version};
 use exactop_model::cgroups::GroupSample;
-use exactop_model::escape::escape;
+use exactop_model::text::escape::escape;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirEntryExt;

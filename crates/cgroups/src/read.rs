@@ -1,7 +1,7 @@
 //! What a group's files say.
 
 use crate::{Hierarchy, Version};
-use exactop_model::limits::{weight_of_shares, Max};
+use exactop_model::cgroups::limits::{weight_of_shares, Max};
 use exactop_model::run::CpuStat;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Setting what a group may use.
 
 use crate::{CgroupError, Hierarchy, Version};
-use exactop_model::limits::{shares_of_weight, Max};
+use exactop_model::cgroups::limits::{shares_of_weight, Max};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

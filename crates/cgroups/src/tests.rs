@@ -1,7 +1,7 @@
 //! Hierarchies from recorded texts, limits at their edges, files of made-up groups.
 
 use super::*;
-use exactop_model::limits::{shares_of_weight, weight_of_shares, Max, MaxError};
+use exactop_model::cgroups::limits::{shares_of_weight, weight_of_shares, Max, MaxError};
 use exactop_model::run::CpuStat;
 use std::ffi::OsStr;
 use std::fs;

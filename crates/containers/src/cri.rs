@@ -4,7 +4,7 @@
 use crate::files::Files;
 use crate::id::{is_id, is_plain};
 use crate::Known;
-use exactop_model::named::Runtime;
+use exactop_model::ledger::named::Runtime;
 use serde::Deserialize;
 use std::collections::HashMap;
 

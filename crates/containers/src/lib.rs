@@ -17,7 +17,7 @@ mod systemd;
 
 pub use files::{Files, Machine, READ};
 
-use exactop_model::named::{Named, Runtime};
+use exactop_model::ledger::named::{Named, Runtime};
 use path::{Container, Place};
 
 /// Names are cut here: no runtime allows as much.

@@ -2,7 +2,7 @@
 
 use crate::id::{has_id, is_id, is_plain, is_uid, short};
 use crate::systemd::{is_of_user, slice, unescape, unit};
-use exactop_model::named::Runtime;
+use exactop_model::ledger::named::Runtime;
 
 /// Where a group is.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! How the command ends: exit codes, and errors as one line for a person.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use exactop_model::did_you_mean::nearest;
+use exactop_model::text::did_you_mean::nearest;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
@@ -109,7 +109,8 @@ pub fn complain(message: &str) {
         None | Some("") => String::new(),
         Some(subcommand) => format!("{subcommand}: "),
     };
-    let _ = writeln!(io::stderr(), "exactop: {whose}{}", exactop_model::escape::harmless(&line));
+    let _ =
+        writeln!(io::stderr(), "exactop: {whose}{}", exactop_model::text::escape::harmless(&line));
 }
 
 /// What clap has to say, in one line; the usage and the hints on further lines are in what `help`

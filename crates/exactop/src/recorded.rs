@@ -4,9 +4,9 @@
 use crate::failure::{complain, Failure};
 use crate::options::time::{size, stretch};
 use exactop_model::cgroups::GroupSample;
-use exactop_model::escape::escape_str;
+use exactop_model::feed::timeline::Timeline;
 use exactop_model::on_demand::waits::WaitWindow;
-use exactop_model::timeline::Timeline;
+use exactop_model::text::escape::escape_str;
 use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap};
 use exactop_recording::{Machine, Notice, Options, Recorder};
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
 //! A live source whose last windows are kept: one can go back to them, and come back.
 
-use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
 use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap, TaskKey, Window};
 use exactop_recording::Kept;
 use exactop_sources::session::Session;

@@ -1,6 +1,6 @@
 //! What `--version` says: the version, what it was built from and how, and the kernel it runs on.
 
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 
 /// The commit it was built from, or what its packager says; a tarball has none.
 pub const COMMIT: Option<&str> = option_env!("EXACTOP_COMMIT");

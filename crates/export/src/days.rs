@@ -8,7 +8,7 @@ use crate::tables::{fields, Told, Which};
 use crate::ExportError;
 use bytes::Bytes;
 use exactop_files::Directory;
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_model::{Book, Window};
 use exactop_recording::{Replay, Span};
 use jiff::Timestamp;

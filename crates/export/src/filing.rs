@@ -13,7 +13,7 @@ use crate::table::Table;
 use crate::tables::{fields, Told, Which};
 use crate::{ExportError, Objects};
 use exactop_files::Directory;
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_recording::Replay;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Whether a day's files may be replaced: only by some that have all of their windows.
 
 use bytes::Bytes;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;

@@ -1,6 +1,6 @@
 //! Names of users and control groups, as far as they were read for some row up to now.
 
-use exactop_model::escape::{escape, escape_str};
+use exactop_model::text::escape::{escape, escape_str};
 use exactop_recording::Replay;
 use rustc_hash::FxHashMap;
 

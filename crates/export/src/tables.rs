@@ -3,10 +3,10 @@
 use crate::names::Names;
 use crate::table::{Field, Kind, Table};
 use crate::ExportError;
-use exactop_model::escape::escape;
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
+use exactop_model::ledger::window::{ExitDelta, TaskDelta};
 use exactop_model::owner::{charge, By, Charge, Labels, Owner, Usage, WAITS};
-use exactop_model::window::{ExitDelta, TaskDelta};
+use exactop_model::text::escape::escape;
 use exactop_model::{Book, Books, Counter, Window};
 use exactop_recording::Span;
 use std::collections::BTreeMap;

@@ -2,10 +2,10 @@
 
 use crate::mixes::Service;
 use crate::plan::Host;
-use exactop_model::named::GroupName;
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::named::GroupName;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
-    samples, Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot,
+    ledger::samples, Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot,
     SourceKind, TaskKey, TaskSample,
 };
 use rand::rngs::StdRng;

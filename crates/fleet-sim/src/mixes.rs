@@ -1,7 +1,7 @@
 //! What runs on a host: made-up mixes of the kinds that machines are bought for.
 
 use crate::recorded::Recorded;
-use exactop_model::named::Named;
+use exactop_model::ledger::named::Named;
 use rand::rngs::StdRng;
 use rand::RngExt;
 use std::sync::Arc;

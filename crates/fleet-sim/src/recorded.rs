@@ -2,7 +2,7 @@
 
 use crate::mixes::Service;
 use anyhow::{ensure, Context, Result};
-use exactop_model::named::Named;
+use exactop_model::ledger::named::Named;
 use exactop_model::owner::{labelled, BookNames, By, Labels, Usage};
 use exactop_recording::{Recording, When, Windows};
 use std::collections::BTreeMap;

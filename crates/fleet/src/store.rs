@@ -4,7 +4,7 @@ use crate::by::{columns, join};
 use crate::rows::{Account, Before, Books, Charged, Used, Whose};
 use crate::{By, FleetError};
 use exactop_export::clickhouse::{Client, StoreError};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use exactop_recording::When;
 
 /// Rows of an answer: with long names they are some hundred bytes each, and no answer may be longer than 16 MiB.

@@ -4,7 +4,7 @@ use crate::definition::{Bound, Condition, Experiment, Metric};
 use crate::predict;
 use crate::record::{Point, Run};
 use crate::statistics::{estimate, Estimate};
-use exactop_model::statistics::median;
+use exactop_model::run::statistics::median;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! How long names, how many parts and how large figures may be in what is typed in or read back.
 
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use std::ops::RangeInclusive;
 
 /// Bytes of an experiment's name, which is part of file names.

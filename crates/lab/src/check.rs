@@ -6,7 +6,7 @@ use crate::bounds;
 use crate::definition::{
     Condition, Count, Ends, Experiment, GroupLimits, Metric, Predict, Sweep, Worker,
 };
-use exactop_model::limits::Max;
+use exactop_model::cgroups::limits::Max;
 
 impl Experiment {
     /// What is wrong with it, and what to write.

@@ -4,7 +4,7 @@ use crate::analysis::{analyse, Finding};
 use crate::record::{Point, Run};
 use crate::statistics::{difference, Estimate};
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use serde::Serialize;
 
 /// One condition in both runs.

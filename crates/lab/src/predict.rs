@@ -1,7 +1,7 @@
 //! What theory says: the kernel's tables, not ours.
 
 use crate::definition::{Condition, Experiment, Metric, Predict, Rule, Worker};
-use exactop_model::limits::Max;
+use exactop_model::cgroups::limits::Max;
 
 /// The weight of each niceness from -20 on (sched_prio_to_weight of kernel/sched/core.c).
 pub const WEIGHTS: [u64; 40] = [

@@ -1,6 +1,6 @@
 //! The machine's accounts since the start: where the CPUs' time went, and how far that can be relied on.
 
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::{Books, ErrorCounts, ErrorKind, Window};
 
 /// A sum that began when it was first known.

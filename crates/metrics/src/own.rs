@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::family::{Family, Kind, Point, Unit, Value};
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 
 /// The daemon, and the machine that it reports.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The columns of the registry that are figures of a window and can be added up.
 
 use exactop_model::columns::{Context, Kind, Unit, COLUMNS};
-use exactop_model::window::TaskDelta;
+use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Column, ColumnId, Counter, Datum, Row, Value};
 use serde::Serialize;
 

@@ -11,7 +11,7 @@ use crate::document::Document;
 use crate::entities::{choose, wanted_ns, GroupId, Place, Thread, Weights, Who};
 use crate::moment::{Moment, Recorded};
 use crate::slots::{layout, Limits, Piece};
-use exactop_model::window::TaskDelta;
+use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Frame, FrameOptions};
 use exactop_recording::{Recording, RecordingError, When, Windows};
 pub(crate) use filling::{key, Filling};

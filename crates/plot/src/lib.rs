@@ -76,7 +76,7 @@ const LONGEST: usize = 160;
 
 /// Text from anywhere as a drawing can hold it: XML has no place for control characters.
 fn label(text: &str) -> String {
-    let text = exactop_model::escape::harmless(text);
+    let text = exactop_model::text::escape::harmless(text);
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,

@@ -1,7 +1,7 @@
 //! A page of headings, paragraphs, tables and pictures, as HTML, as Markdown and as text.
 
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use std::fmt::Write;
 
 /// A part of a page.

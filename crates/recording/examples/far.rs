@@ -5,7 +5,7 @@
 //! cargo run --release -p exactop-recording --example far -- DIR jump
 //! ```
 
-use exactop_model::timeline::{Timeline, Travel};
+use exactop_model::feed::timeline::{Timeline, Travel};
 use exactop_model::{Book, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Playback, Recorder, Recording, Sync};
 use rustix::time::{clock_gettime, ClockId};

@@ -7,10 +7,10 @@
 use crate::about::Machine;
 use crate::rows::{Facts, GroupFiles, Looked, Waited};
 use exactop_model::cgroups::GroupSample;
-use exactop_model::key::Who;
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::key::Who;
+use exactop_model::ledger::named::{GroupName, Named};
+use exactop_model::ledger::provenance::Provenance;
 use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
-use exactop_model::provenance::Provenance;
 use exactop_model::{Comm, Detail, ExitSample, Ident, Missing, Snapshot, TaskSample};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

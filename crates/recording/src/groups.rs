@@ -3,7 +3,7 @@
 
 use crate::replay::Replay;
 use exactop_model::cgroups::{rows, uses, GroupRow, GroupSample, Groups};
-use exactop_model::escape::escape;
+use exactop_model::text::escape::escape;
 use exactop_model::{Book, SourceKind};
 use std::collections::{BTreeMap, BTreeSet};
 

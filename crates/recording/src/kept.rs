@@ -6,7 +6,7 @@ use crate::clocks::Clocks;
 use crate::error::Bad;
 use crate::frame::Span;
 use crate::stream::{Heard, Incoming, Outgoing};
-use exactop_model::joined::Joined;
+use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, Row, Snapshot, Tap, Window};
 use std::collections::VecDeque;
 

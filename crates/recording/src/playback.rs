@@ -8,8 +8,8 @@ use crate::index::{At, Marked};
 use crate::parts::Recording;
 use crate::reader::{Reader, Recorded, Step};
 use crate::replay::Replay;
-use exactop_model::joined::Joined;
-use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::ledger::joined::Joined;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use crate::index::{At, FrameAt, Index};
 use crate::parts::Recording;
 use crate::reader::{Reader, Recorded, Step};
 use crate::rows::{DetailKey, Details, Facts, GroupFiles, Looked};
-use exactop_model::joined::Joined;
+use exactop_model::ledger::joined::Joined;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
     AccountId, Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Row, RowKind, Snapshot,

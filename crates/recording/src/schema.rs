@@ -92,7 +92,7 @@ impl Which {
     }
 }
 
-/// The kernel's ticks, in the order of [`exactop_model::system::StatTicks`].
+/// The kernel's ticks, in the order of [`exactop_model::ledger::system::StatTicks`].
 pub(crate) const TICKS: [&str; 8] =
     ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"];
 /// Ancestors of an exited group.

@@ -4,7 +4,7 @@
 //! ([`stream`](exactop_recording::stream)), written once for all, and asks for window ends.
 //! [`Remote`] is the other side: a [`Source`](exactop_sources::Source) like any other. Windows are
 //! subtractions, so everyone can look as often as they like: [`schedule`] says when windows end so
-//! that one end serves many, and [`Merged`](exactop_model::merged::Merged) makes one window of those
+//! that one end serves many, and [`Merged`](exactop_model::ledger::merged::Merged) makes one window of those
 //! that others wanted to end in between.
 //!
 //! Programs that count only while somebody looks are attached once for all who do: a [`Looker`] asks

@@ -20,7 +20,7 @@ fn read(path: &str) -> Result<Vec<u32>, SourceError> {
     parse(text.trim()).ok_or_else(|| SourceError::Parse {
         path: path.into(),
         expected: "a list of CPUs",
-        found: exactop_model::escape::escape_str(&text),
+        found: exactop_model::text::escape::escape_str(&text),
     })
 }
 

@@ -9,7 +9,7 @@
 use crate::on_demand::births::Births;
 use exactop_cgroups::{cpu_controller_is_v1, Hierarchy};
 use exactop_containers::{is_called_by_its_id, name, Machine};
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::Snapshot;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;

@@ -8,7 +8,7 @@ mod changed;
 pub use apart::{apart, Apart, CONFIDENCE, FEWEST};
 pub use changed::{changed, FEWEST_PAIRS};
 
-use exactop_model::statistics::{median, median_interval};
+use exactop_model::run::statistics::{median, median_interval};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

@@ -2,7 +2,7 @@
 
 use crate::accounts::Accounts;
 use crate::slots::Sum;
-use exactop_model::counters::CounterUnit;
+use exactop_model::ledger::counters::CounterUnit;
 use exactop_model::Counter;
 
 /// What a row's work is counted in.

@@ -1,10 +1,10 @@
 //! What the groups of a recording are called, as far as it was read by somebody.
 
 use crate::group::{unit_of, Group, Id};
-use exactop_model::escape::{escape, escape_str};
-use exactop_model::named::{GroupName, UNKNOWN};
+use exactop_model::ledger::named::{GroupName, UNKNOWN};
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::owner::{By, Owner};
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{Book, Comm, TaskSample, Window};
 use exactop_recording::Replay;
 use rustc_hash::FxHashMap;

@@ -8,7 +8,7 @@ use crate::short::Short;
 use crate::slots::{CpuUse, Slot, Slots, Sum};
 use crate::still::{Still, Stood};
 use crate::stretch::{Stretch, Total};
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::owner::{share, Bearer, By, Charge, Owner, Share};
 use exactop_model::{Books, Counter, Counters, Window};
 use exactop_recording::{Gap, Recording, RecordingError, Replay, Span, When, Windows};

@@ -4,7 +4,7 @@ use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
 use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_statistics::{CONFIDENCE, FEWEST};
 use std::fmt::Write;
 

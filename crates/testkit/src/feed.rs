@@ -3,7 +3,7 @@
 use crate::machine::snapshot;
 use crate::on_request::{calls, groups, moves, waits};
 use crate::population::PROCESSES;
-use exactop_model::system::DiskRate;
+use exactop_model::ledger::system::DiskRate;
 use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, Missing, Needs, Row, SourceKind, Still, Window,
 };

@@ -10,7 +10,7 @@ mod port;
 mod prometheus;
 pub mod wait;
 
-pub use exactop_model::samples;
+pub use exactop_model::ledger::samples;
 pub use feed::{arranged, details, frame, window, Details, Made};
 pub use machine::{snapshot, T0, WINDOW};
 pub use population::{Process, EXITED, PROCESSES, SECOND};

@@ -2,9 +2,9 @@
 
 use crate::population::{Process, EXITED, PROCESSES, SECOND};
 use crate::samples;
-use exactop_model::audit::{Difference, TaskAudit};
-use exactop_model::snapshot::{CostSample, ProcessRef};
-use exactop_model::system::{Memory, StatTicks, System};
+use exactop_model::ledger::audit::{Difference, TaskAudit};
+use exactop_model::ledger::snapshot::{CostSample, ProcessRef};
+use exactop_model::ledger::system::{Memory, StatTicks, System};
 use exactop_model::{
     Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskKey, TaskSample,

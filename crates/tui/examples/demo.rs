@@ -1,6 +1,6 @@
 //! The live view over made-up frames: `cargo run -p exactop-tui --example demo`.
 
-use exactop_model::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 use exactop_tui::{run, Begin, Deed, Host, Settings, Target};
 

@@ -6,8 +6,8 @@ use crate::app::target::Target;
 use crate::app::{past, Action, App};
 use crate::host::{Host, TuiError};
 use crossterm::event::Event;
-use exactop_model::holdings::Wanted;
-use exactop_model::timeline::{Direction, Noted, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Travel};
+use exactop_model::frame::holdings::Wanted;
 use exactop_model::{Feed, Frame};
 
 /// What is left to do for the terminal's loop after an event.

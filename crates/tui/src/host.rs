@@ -3,7 +3,7 @@
 use crate::app::target::Limit;
 use crate::app::target::{Deed, Target};
 use crate::settings::Settings;
-use exactop_model::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::TaskKey;
 
 /// The things a view must not do by itself. Every error is one line for a person.

@@ -1,8 +1,8 @@
 //! What a person can set and keep: a plain struct that the command reads and writes.
 
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Column, ColumnId};
-use exactop_model::filter::Filter;
-use exactop_model::sort::SortBy;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

@@ -4,8 +4,8 @@
 use crate::figure::{self, count, ns, text as word, Figure};
 use crate::grid::{self, Layout, Text};
 use crate::{csv, header, json, Page};
-use exactop_model::named::UNKNOWN;
-use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::frame::named_sums::{NamedSum, NamedSums};
+use exactop_model::ledger::named::UNKNOWN;
 use exactop_model::words::named_sums::{heading, line, lost, without_groups};
 use exactop_model::{Datum, Frame, Missing, Value};
 use serde_json::json;

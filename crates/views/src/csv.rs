@@ -37,7 +37,7 @@ pub fn write(out: &mut dyn Write, page: &Page) -> io::Result<()> {
 
 /// A field that is text: names of processes are whatever someone calls them.
 pub(crate) fn text(text: &str) -> String {
-    exactop_model::escape::csv_cell(text).into_owned()
+    exactop_model::text::escape::csv_cell(text).into_owned()
 }
 
 /// One line.

@@ -1,8 +1,8 @@
 //! The summary above the table: top's lines where top has them, and the books.
 
 use crate::plan::Page;
-use exactop_model::system::{Memory, StatTicks, System};
-use exactop_model::window::Census;
+use exactop_model::ledger::system::{Memory, StatTicks, System};
+use exactop_model::ledger::window::Census;
 use exactop_model::words::audit;
 use exactop_model::words::books::BooksText;
 use exactop_model::words::plural::counted;
@@ -73,7 +73,7 @@ fn books(frame: &Frame) -> Option<String> {
 
 fn reason(frame: &Frame) -> Option<String> {
     let reason = frame.provenance.reason.as_ref()?;
-    Some(format!("Source: {}", exactop_model::escape::harmless(reason)))
+    Some(format!("Source: {}", exactop_model::text::escape::harmless(reason)))
 }
 
 fn errors(frame: &Frame) -> Option<String> {

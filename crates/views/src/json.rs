@@ -6,11 +6,11 @@
 use crate::csv::kind;
 use crate::header::quality;
 use crate::plan::Page;
-use exactop_model::audit::{Audit, Held, Worst};
 use exactop_model::columns::{Context, Unit, COLUMNS};
-use exactop_model::exactness::Repairs;
-use exactop_model::system::{Memory, StatTicks};
-use exactop_model::window::Census;
+use exactop_model::ledger::audit::{Audit, Held, Worst};
+use exactop_model::ledger::exactness::Repairs;
+use exactop_model::ledger::system::{Memory, StatTicks};
+use exactop_model::ledger::window::Census;
 use exactop_model::{
     Column, ColumnId, Counter, CpuRow, Datum, ErrorKind, Frame, Needs, Provenance, Row, RowKind,
     Value,
@@ -211,7 +211,7 @@ pub(crate) fn source(provenance: &Provenance) -> Json {
     qualities.insert("cpu_steal_ns".into(), quality(provenance.steal).into());
     qualities.insert("audit_run".into(), quality(provenance.audit_run).into());
     qualities.insert("audit_lat".into(), quality(provenance.audit_lat).into());
-    let reason = provenance.reason.as_deref().map(exactop_model::escape::harmless);
+    let reason = provenance.reason.as_deref().map(exactop_model::text::escape::harmless);
     json!({ "name": provenance.source.name(), "reason": reason, "quality": qualities })
 }
 

@@ -1,8 +1,8 @@
 //! Which rows and columns are wanted, and a frame arranged accordingly.
 
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::{self, SortBy};
 use exactop_model::columns::{self, Context};
-use exactop_model::filter::Filter;
-use exactop_model::sort::{self, SortBy};
 use exactop_model::{Ask, Column, Counter, Feed, Frame, FrameOptions, Needs, Row, RowKind, Still};
 
 /// Whose rows are wanted.

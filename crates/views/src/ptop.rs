@@ -7,7 +7,7 @@
 
 use crate::plan::Page;
 use crate::sum::Sum;
-use exactop_model::sort::{self, SortBy};
+use exactop_model::columns::sort::{self, SortBy};
 use exactop_model::words::units;
 use exactop_model::{ColumnId, Counter, Row, RowKind};
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 
 use crate::header;
 use crate::plan::Page;
-use exactop_model::sort;
+use exactop_model::columns::sort;
 use exactop_model::words::units;
 use exactop_model::{Column, ColumnId, Row, RowKind};
 use std::io::{self, Write};

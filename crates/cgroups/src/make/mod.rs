@@ -9,7 +9,7 @@ pub use transient::{doors, Transient};
 
 use crate::systemd::{systemd_runs, Scope};
 use crate::{CgroupError, Hierarchy};
-use exactop_model::limits::Max;
+use exactop_model::cgroups::limits::Max;
 use std::fs::File;
 use std::path::Path;
 

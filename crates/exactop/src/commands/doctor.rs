@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output;
 use crate::rights::{self, Origin, Role};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use exactop_model::{Counter, Provenance, Quality};
 use exactop_sources::probe::{self, Capability, Object, Report, Status};
 use exactop_sources::session::{self, Choice};

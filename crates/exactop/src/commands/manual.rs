@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use clap::ArgAction;
 use clap_mangen::Man;
 use exactop_model::columns::COLUMNS;
-use exactop_model::did_you_mean::nearest;
+use exactop_model::text::did_you_mean::nearest;
 use exactop_tui::keys::{HelpSection, BINDINGS};
 use exactop_views::reference;
 use std::fmt::Write;

@@ -2,8 +2,8 @@
 
 use crate::failure::{complain, Failure};
 use exactop_files::FileError;
-use exactop_model::did_you_mean::nearest;
-use exactop_model::escape::escape_str;
+use exactop_model::text::did_you_mean::nearest;
+use exactop_model::text::escape::escape_str;
 use exactop_tui::{Preset, Settings};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;

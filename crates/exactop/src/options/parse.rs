@@ -1,10 +1,10 @@
 //! Option values: read, or refused with what was found and what to do.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Column};
-use exactop_model::filter::Filter;
 use exactop_model::owner::By;
-use exactop_model::sort::SortBy;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 

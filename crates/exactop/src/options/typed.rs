@@ -4,7 +4,7 @@ use super::parse::{self, Columns, SortField, Word};
 use crate::options::of_recording::OfRecording;
 use crate::options::printed::PrintArgs;
 use clap::Args;
-use exactop_model::filter::Filter;
+use exactop_model::columns::filter::Filter;
 use exactop_model::owner::By;
 use exactop_sources::session::Choice;
 use exactop_sources::When;

@@ -1,7 +1,7 @@
 //! Where a store is, who asks it, and whom to believe that it is the one.
 
 use exactop_files::FileError;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use std::fmt;
 use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt;

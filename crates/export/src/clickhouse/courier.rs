@@ -8,7 +8,7 @@ use crate::charges::groups;
 use crate::names::Names;
 use crate::tables::Told;
 use crate::ExportError;
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_recording::Replay;
 
 /// How long the store keeps what the stock is asked of: a window that is older would be taken for one that never

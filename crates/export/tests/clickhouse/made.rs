@@ -2,7 +2,7 @@
 
 use exactop_export::clickhouse::{insert, Address, Client, Login, Patience, Sending, Sent};
 use exactop_export::ExportError;
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::{Book, Books, Comm, Counter, Snapshot, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
 use exactop_testkit::{T0, WINDOW};

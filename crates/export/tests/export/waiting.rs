@@ -3,7 +3,7 @@
 
 use exactop_export::{export, fields, Which};
 use exactop_files::Directory;
-use exactop_model::snapshot::GroupMove;
+use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{
     Book, Comm, Counter, Ident, MicroState, Snapshot, SourceKind, TaskKey, TaskSample,
 };

@@ -13,7 +13,7 @@ use crate::statistics::Estimate;
 use crate::LabError;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
 use exactop_files::Directory;
-use exactop_model::escape::{csv_cell, escape_str, harmless};
+use exactop_model::text::escape::{csv_cell, escape_str, harmless};
 
 /// `0.555 (0.553..0.557)`.
 pub fn interval(estimate: &Estimate) -> String {

@@ -2,7 +2,7 @@
 
 use crate::definition::Condition;
 use exactop_cgroups::{CgroupError, Hierarchy, Nested};
-use exactop_model::limits::Max;
+use exactop_model::cgroups::limits::Max;
 use std::fs::File;
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use super::workers::Workers;
 use super::{progress, Setup, Taken, Trouble};
 use crate::definition::Metric;
 use crate::record::Point;
-use exactop_model::statistics::median;
+use exactop_model::run::statistics::median;
 use exactop_model::Window;
 
 /// What one connection cost, of `exactop load herd`.

@@ -3,7 +3,7 @@
 
 use super::workers::Workers;
 use crate::record::{Point, WorkerSeen};
-use exactop_model::window::{CpuDelta, TaskDelta};
+use exactop_model::ledger::window::{CpuDelta, TaskDelta};
 use exactop_model::{Book, Counter, Counters, Window};
 
 /// Generations between a worker and its grandchildren.

@@ -4,7 +4,7 @@ use super::accept;
 use super::pulse::Pulse;
 use crate::text::Format;
 use exactop_http::Hosts;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use http_body_util::Full;

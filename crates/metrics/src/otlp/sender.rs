@@ -4,7 +4,7 @@
 //! long each time, up to the interval. Each time the report is made anew, so that nothing old is kept.
 
 use crate::otlp::wire::ExportMetricsServiceResponse;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use prost::Message;

@@ -2,8 +2,8 @@
 
 use crate::made::{ran, Cgroups, Did, Made, SECOND};
 use exactop_metrics::{Format, Settings};
+use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::owner::{By, CgroupNames};
-use exactop_model::snapshot::GroupMove;
 
 const MS: u64 = 1_000_000;
 

@@ -1,9 +1,9 @@
 //! A machine on which nothing lives: in each window those ran and exited who are named.
 
 use exactop_metrics::{Clock, Format, Metrics, Settings};
-use exactop_model::key::AccountId;
+use exactop_model::ledger::key::AccountId;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::owner::{CgroupNames, Names};
-use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
     Book, Books, Comm, Counter, Provenance, Quality, Snapshot, SourceKind, Window,
 };

@@ -2,7 +2,7 @@
 
 use crate::made::{ran, Cgroups, Made, CPUS};
 use exactop_metrics::{Format, Settings};
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::ErrorKind;
 
 fn has(page: &str, line: &str) -> bool {

@@ -2,9 +2,9 @@
 //! keeps order, and no finding each.
 
 use super::{most, part, Finding, Looking, Throttled, What, LEAST_OF_A_CPU, THROTTLED};
-use crate::book::Book;
 use crate::cgroups::GroupUse;
-use crate::window::Window;
+use crate::ledger::book::Book;
+use crate::ledger::window::Window;
 use rustc_hash::FxHashMap;
 
 /// A group with a quota.

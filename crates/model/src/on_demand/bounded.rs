@@ -89,7 +89,7 @@ fn leave<T, K: Ord>(rows: &mut Vec<T>, most: impl Fn(usize) -> usize, by: impl F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Who;
+    use crate::ledger::key::Who;
     use crate::on_demand::waits::{WaitKind, WaitWindow};
     use crate::on_demand::SyscallNr;
     use crate::Comm;

@@ -7,7 +7,7 @@ use super::syscall_nr::SyscallNr;
 use super::syscalls::{Failures, SyscallRow, SyscallWindow, SyscallsBy};
 use super::waits::WaitWindow;
 use super::wakeups::WakeupWindow;
-use crate::key::Who;
+use crate::ledger::key::Who;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::hash_map::Entry;

@@ -1,6 +1,6 @@
 //! Who was switched in when: single events, for drawing. Everything else in this folder is sums.
 
-use crate::key::Comm;
+use crate::ledger::key::Comm;
 
 /// Bits of task_struct.__state and exit_state (include/linux/sched.h).
 mod state {

@@ -2,7 +2,7 @@
 
 use super::losses::Losses;
 use super::syscall_nr::SyscallNr;
-use crate::key::Who;
+use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 
 /// What is summed together.

@@ -3,7 +3,7 @@
 
 use super::losses::Losses;
 use super::syscall_nr::SyscallNr;
-use crate::key::Who;
+use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 
 /// Why someone was not on a CPU.

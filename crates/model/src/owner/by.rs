@@ -1,7 +1,7 @@
 //! What time is summed by: the one list of these words, for options, settings, labels and tables.
 
-use crate::did_you_mean::nearest;
-use crate::named::UNKNOWN;
+use crate::ledger::named::UNKNOWN;
+use crate::text::did_you_mean::nearest;
 use std::fmt;
 
 /// What time is summed by.

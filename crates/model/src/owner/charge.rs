@@ -2,9 +2,9 @@
 
 use super::moves::{transfers, Moved, Transfer, MOVED};
 use super::{By, Owner};
-use crate::book::Book;
-use crate::counters::{Counter, Counters};
-use crate::window::{ExitDelta, TaskDelta, Window};
+use crate::ledger::book::Book;
+use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::window::{ExitDelta, TaskDelta, Window};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

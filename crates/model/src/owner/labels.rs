@@ -3,11 +3,11 @@
 //! Names come from the system, so they are hostile: escaped and bounded here, before they are a label.
 
 use super::{share, By, Charge, Owner, Share};
-use crate::book::Book;
-use crate::counters::{Counter, Counters};
-use crate::escape::escape;
-use crate::named::Named;
-use crate::window::Window;
+use crate::ledger::book::Book;
+use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::named::Named;
+use crate::ledger::window::Window;
+use crate::text::escape::escape;
 use rustc_hash::FxHashMap;
 
 /// What is waited for, in the order of [`Usage::waits_ns`].
@@ -281,7 +281,7 @@ impl<'a> Naming<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::Comm;
+    use crate::ledger::key::Comm;
 
     #[test]
     fn no_name_of_the_system_is_one_made_up_here() {

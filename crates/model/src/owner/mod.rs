@@ -9,6 +9,7 @@ mod by;
 mod charge;
 mod labels;
 mod moves;
+pub mod workers;
 
 pub use by::{By, UnknownBy};
 pub use charge::{charge, share, Bearer, Charge, Share};
@@ -17,11 +18,11 @@ pub use labels::{
     LABEL_UNKNOWN, LABEL_UNNAMED, WAITS,
 };
 
-use crate::book::Book;
-use crate::key::Comm;
-use crate::named::UNKNOWN;
-use crate::snapshot::{ExitSample, ProcessRef, TaskSample};
-use crate::workers::Workers;
+use crate::ledger::book::Book;
+use crate::ledger::key::Comm;
+use crate::ledger::named::UNKNOWN;
+use crate::ledger::snapshot::{ExitSample, ProcessRef, TaskSample};
+use crate::owner::workers::Workers;
 
 /// Who a part of a window's time is charged to. Numbers mean something within one boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

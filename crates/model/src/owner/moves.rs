@@ -7,8 +7,8 @@
 //! for an order, so chains and moves to and fro come out right, several tasks at once included. Partial sums may be
 //! below zero; the balance is what counts.
 
-use crate::counters::Counter;
-use crate::snapshot::GroupMove;
+use crate::ledger::counters::Counter;
+use crate::ledger::snapshot::GroupMove;
 use std::collections::BTreeMap;
 
 /// What a move carries, in the order of [`Moved`].

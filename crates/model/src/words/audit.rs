@@ -2,9 +2,9 @@
 
 use super::books::SINCE_BOOT;
 use super::units::{duration, thousands};
-use crate::audit::{Audit, Held, Worst};
-use crate::exactness::{Repairs, WindowState};
 use crate::frame::Frame;
+use crate::ledger::audit::{Audit, Held, Worst};
+use crate::ledger::exactness::{Repairs, WindowState};
 
 /// `3 tasks: ran 2.40ms, waited 175ms`; of what nothing was set right, nothing is said.
 pub fn repaired(repairs: &Repairs) -> String {
@@ -109,7 +109,7 @@ fn whose(worst: &Worst) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{Comm, TaskKey};
+    use crate::ledger::key::{Comm, TaskKey};
 
     #[test]
     fn whose_the_largest_difference_is_can_be_told_and_a_name_cannot_do_harm() {

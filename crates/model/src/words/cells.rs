@@ -1,6 +1,6 @@
 //! What stands in a cell of a page whose columns are its own, and what its rows are ordered by there.
 
-use crate::value::{Missing, Value};
+use crate::frame::value::{Missing, Value};
 
 /// Nanoseconds to order by.
 pub(super) fn ns(ns: Option<u64>) -> Value {

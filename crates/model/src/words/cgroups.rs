@@ -1,7 +1,7 @@
 //! Control groups in words, the same in every view.
 
 use crate::cgroups::{GroupRow, Groups};
-use crate::value::{Datum, Missing, Value};
+use crate::frame::value::{Datum, Missing, Value};
 use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 use crate::words::units::duration;

@@ -1,9 +1,9 @@
 //! Findings in words, the same in every view: a sentence, and the figures it rests on. Names are escaped.
 
 use super::units::{self, duration, thousands};
-use crate::escape::escape;
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
 use crate::findings::{Finding, ShortLived, Throttled, Waited, What};
+use crate::text::escape::escape;
 
 /// What there is to say, in a line; `window_ns` is how long the window was.
 pub fn sentence(finding: &Finding, window_ns: u64) -> String {

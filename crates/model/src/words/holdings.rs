@@ -1,6 +1,6 @@
 //! What a process holds, in words.
 
-use crate::holdings::{Environment, Files, Kind, Part, Refusal};
+use crate::frame::holdings::{Environment, Files, Kind, Part, Refusal};
 use crate::words::plural::counted;
 use crate::words::units::thousands;
 

@@ -1,8 +1,8 @@
 //! Sums by container, pod, namespace, unit or user in words, the same in every view.
 
+use crate::frame::named_sums::{NamedSum, NamedSums};
+use crate::frame::value::{Datum, Missing, Value};
 use crate::frame::Frame;
-use crate::named_sums::{NamedSum, NamedSums};
-use crate::value::{Datum, Missing, Value};
 use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 
@@ -163,7 +163,7 @@ pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
 
 /// Why nobody has a name, if so: the source tells no control groups.
 pub fn without_groups(sums: &NamedSums, frame: &Frame) -> Option<String> {
-    let nobody = sums.rows.iter().all(|row| row.name == crate::named::UNKNOWN);
+    let nobody = sums.rows.iter().all(|row| row.name == crate::ledger::named::UNKNOWN);
     if nobody && frame.books.outside_ns.is_some() && !sums.rows.is_empty() {
         return Some("a PID namespace is not told of control groups".into());
     }

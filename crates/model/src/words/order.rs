@@ -1,7 +1,7 @@
 //! The order of a page's rows, where its columns are its own: by which of them, and which way round.
 
-use crate::sort::Ranked;
-use crate::value::Value;
+use crate::columns::sort::Ranked;
+use crate::frame::value::Value;
 
 /// By which column, counted from the left, and which way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

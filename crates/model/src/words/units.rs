@@ -1,7 +1,7 @@
 //! How a value looks in a table cell: short, aligned by its unit, `-` when missing.
 
 use crate::columns::Unit;
-use crate::value::{Datum, Value};
+use crate::frame::value::{Datum, Value};
 
 /// The text of a table cell.
 pub fn cell(value: &Value, unit: Unit) -> String {
@@ -216,7 +216,7 @@ mod tests {
         let ns = Value::Known(Datum::Ns(14_340_000_000));
         assert_eq!(change(&ns.change_since_nothing(), Unit::Time), "+0:14.34");
         assert_eq!(change(&ns.change_to_nothing(), Unit::Ns), "-14340000000");
-        let missing = Value::Missing(crate::value::Missing::NotRead);
+        let missing = Value::Missing(crate::frame::value::Missing::NotRead);
         assert_eq!(change(&ns.change_since(&missing), Unit::Ns), "-");
         assert_eq!(missing.change_since_nothing(), missing);
     }

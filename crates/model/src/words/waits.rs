@@ -1,6 +1,6 @@
 //! Waits in words, the same in every view.
 
-use crate::key::Comm;
+use crate::ledger::key::Comm;
 use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
 use crate::words::units::{duration, thousands};
 use rustc_hash::{FxHashMap, FxHashSet};

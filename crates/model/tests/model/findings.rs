@@ -2,9 +2,9 @@
 //! very figures of their tasks.
 
 use exactop_model::findings::{self, Finding, Leads, What};
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::named::{GroupName, Named};
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::owner::By;
-use exactop_model::snapshot::ProcessRef;
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::{
     Book, Comm, Counter, CpuSample, ErrorKind, ExitSample, Ident, MicroState, Snapshot, SourceKind,

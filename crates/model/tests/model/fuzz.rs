@@ -1,10 +1,10 @@
 //! Fuzz targets: what people write (filters, limits, weights) and what names hold (escaping).
 
 use exactop_fuzzing::{corpus, Choices, Target};
+use exactop_model::cgroups::limits::{shares_of_weight, weight, weight_of_shares, Max};
+use exactop_model::columns::filter::Filter;
 use exactop_model::columns::{Context, COLUMNS};
-use exactop_model::escape::{escape, escape_str, unescape};
-use exactop_model::filter::Filter;
-use exactop_model::limits::{shares_of_weight, weight, weight_of_shares, Max};
+use exactop_model::text::escape::{escape, escape_str, unescape};
 use exactop_model::words::units;
 use exactop_model::{
     AccountId, Comm, Counter, Counters, Detail, Doing, Ident, MicroState, Missing, Row, RowKind,

@@ -1,10 +1,10 @@
 //! Sums by container, pod, namespace, unit and user: all of the tasks' time, each nanosecond once.
 
 use exactop_model::cgroups::{self, GroupSample, Groups};
-use exactop_model::named::{GroupName, Named, Runtime, UNKNOWN};
-use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::frame::named_sums::{NamedSum, NamedSums};
+use exactop_model::ledger::named::{GroupName, Named, Runtime, UNKNOWN};
+use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
 use exactop_model::owner::By;
-use exactop_model::snapshot::{GroupMove, ProcessRef};
 use exactop_model::words::named_sums::{lost, without_groups};
 use exactop_model::{Book, Books, Counter, Frame, FrameOptions, Snapshot, SourceKind, Window};
 use exactop_testkit::snapshot as made_up;
@@ -192,7 +192,7 @@ fn who_was_kept_from_running_is_told_in_words() {
             run_ns: length * run / 10,
             lat_ns: Some(length * lat / 10),
             throttle_ns: Some(length * throttle / 10),
-            may: Some(exactop_model::named_sums::May {
+            may: Some(exactop_model::frame::named_sums::May {
                 weight: Some(100),
                 cpus: Some(0.4),
                 ..Default::default()

@@ -1,7 +1,7 @@
 //! Rows are a partition of the accounts of tasks: their CPU time adds up to the books', whatever is not known.
 
 use exactop_model::frame::{Frame, FrameOptions, Still};
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Book, Counter, Counters, ExitSample, Ident, MicroState, Row, Snapshot, SourceKind, TaskKey,
     TaskSample,

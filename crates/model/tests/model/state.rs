@@ -1,7 +1,7 @@
 //! How far a window can be relied on.
 
-use exactop_model::audit::Held;
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::audit::Held;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::{SourceKind, Window};
 
 /// The state of a window of which this is true.

@@ -7,7 +7,7 @@ use crate::document::{Group, GroupNames, LimitOf};
 use crate::entities::{GroupId, Place, Weights};
 use crate::moment::Moment;
 use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_model::SourceKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;

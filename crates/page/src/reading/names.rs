@@ -3,7 +3,7 @@
 use crate::document::Words;
 use crate::entities::Who;
 use crate::moment::Moment;
-use exactop_model::escape::{escape, escape_str};
+use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{AccountId, Book, Detail, Ident};
 
 /// Bytes of a command line that are shown.

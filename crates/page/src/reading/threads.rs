@@ -5,7 +5,7 @@ use crate::columns::{of_still, of_thread};
 use crate::document;
 use crate::entities::{wanted_ns, Place, Thread, Weights, Who};
 use crate::moment::Moment;
-use exactop_model::window::TaskDelta;
+use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Book, Column, Comm, TaskKey};
 use rustc_hash::{FxHashMap, FxHashSet};
 

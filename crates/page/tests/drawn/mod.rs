@@ -3,9 +3,9 @@
 #![allow(dead_code)] // Each test uses a part of it.
 
 use exactop_model::cgroups::GroupSample;
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::named::{GroupName, Named};
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::run::CpuStat;
-use exactop_model::snapshot::ProcessRef;
 use exactop_model::{
     Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
     Tap, TaskKey, TaskSample,

@@ -4,7 +4,7 @@
 
 use super::cells::{Cells, Fields};
 use crate::error::Bad;
-use exactop_model::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
+use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
 
 pub(super) fn put_task(cells: &mut Cells, audit: &TaskAudit) {
     let TaskAudit { run, lat, repairs } = audit;

@@ -6,7 +6,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::system::StatTicks;
+use exactop_model::ledger::system::StatTicks;
 use exactop_model::CpuSample;
 
 pub(crate) fn cpu(cpu: &CpuSample, strings: &mut Strings) -> Row {

@@ -7,7 +7,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row as Values;
-use exactop_model::named::Named;
+use exactop_model::ledger::named::Named;
 use exactop_model::{Detail, Missing, Row, RowKind};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use crate::error::Bad;
 use crate::schema::{Which, ANCESTORS};
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{AccountId, ExitSample};
 
 pub(crate) fn exit(exit: &ExitSample, strings: &mut Strings) -> Row {

@@ -5,7 +5,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::snapshot::GroupMove;
+use exactop_model::ledger::snapshot::GroupMove;
 
 /// The n-th of the list.
 pub(crate) fn group_move(n: u64, moved: &GroupMove, strings: &mut Strings) -> Row {

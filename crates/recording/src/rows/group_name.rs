@@ -5,7 +5,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::named::{GroupName, Named, Runtime};
+use exactop_model::ledger::named::{GroupName, Named, Runtime};
 use std::sync::Arc;
 
 /// By its id.

@@ -7,8 +7,8 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::snapshot::{CostSample, Outside};
-use exactop_model::system::{Memory, System};
+use exactop_model::ledger::snapshot::{CostSample, Outside};
+use exactop_model::ledger::system::{Memory, System};
 use exactop_model::{Counter, ErrorCounts, ErrorKind, Provenance, Snapshot};
 
 pub(crate) fn machine(now: &Snapshot, strings: &mut Strings) -> Row {

@@ -7,7 +7,7 @@ use crate::error::Bad;
 use crate::schema::Which;
 use crate::strings::Strings;
 use crate::values::Row;
-use exactop_model::key::Who;
+use exactop_model::ledger::key::Who;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow, BUCKETS};
 use exactop_model::{Comm, SyscallNr};

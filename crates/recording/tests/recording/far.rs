@@ -1,6 +1,6 @@
 //! Going to a time costs the same however much is recorded: counted in bytes that are read.
 
-use exactop_model::timeline::{Direction, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Timeline, Travel};
 use exactop_model::{Book, SourceKind};
 use exactop_recording::{Clocks, Machine, Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;

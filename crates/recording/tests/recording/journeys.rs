@@ -2,7 +2,7 @@
 //! that were begun since, and a time that is not recorded.
 
 use crate::world::{self, all, machine, Live, Shown};
-use exactop_model::timeline::{Direction, Noted, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Timeline, Travel};
 use exactop_model::{Ask, Feed};
 use exactop_recording::{cut, Options, Playback, Recorder, Recording, Sync, When, Why};
 use std::path::Path;

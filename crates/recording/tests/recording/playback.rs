@@ -3,7 +3,7 @@
 
 use crate::world::{arrangements, machine, Live};
 use exactop_fuzzing::Choices;
-use exactop_model::timeline::{Direction, Noted, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Timeline, Travel};
 use exactop_model::{Ask, Counter, Feed, Frame};
 use exactop_recording::{Options, Playback, Recorder, Recording, Sync};
 use std::path::Path;

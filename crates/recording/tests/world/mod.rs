@@ -3,9 +3,9 @@
 
 #![allow(dead_code)] // Each test uses a part of it.
 
-use exactop_model::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
-use exactop_model::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
-use exactop_model::system::{Memory, StatTicks, System};
+use exactop_model::ledger::audit::{Difference, ExitAudit, ExitedDifference, TaskAudit};
+use exactop_model::ledger::snapshot::{CostSample, GroupMove, Outside, ProcessRef};
+use exactop_model::ledger::system::{Memory, StatTicks, System};
 use exactop_model::{
     AccountId, Book, Comm, Counter, Counters, CpuSample, Detail, ErrorCounts, ErrorKind,
     ExitSample, Frame, FrameOptions, Ident, MicroState, Missing, Provenance, Quality, Row, RowKind,

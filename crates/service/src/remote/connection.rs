@@ -2,8 +2,8 @@
 
 use crate::ask::{Answer, Said};
 use crate::error::ServiceError;
-use exactop_model::escape::harmless;
-use exactop_model::merged::Merged;
+use exactop_model::ledger::merged::Merged;
+use exactop_model::text::escape::harmless;
 use exactop_recording::stream::{Heard, Incoming, StreamError};
 use exactop_recording::About;
 use exactop_sources::pid_namespace;

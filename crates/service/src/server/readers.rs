@@ -9,7 +9,7 @@ use super::refused_file;
 use crate::ask::{Hello, Look, Said, Window, LONGEST};
 use crate::beat::MOST_ENDS;
 use crate::schedule::SHORTEST_NS;
-use exactop_model::escape::escape_str;
+use exactop_model::text::escape::escape_str;
 use exactop_recording::stream::word;
 use exactop_recording::FORMAT;
 use exactop_sources::pid_namespace::{self, PidNamespace};

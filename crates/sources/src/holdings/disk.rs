@@ -2,7 +2,7 @@
 
 use super::why;
 use crate::procfs::files::{open_at, read_record};
-use exactop_model::holdings::{DiskBytes, Refusal};
+use exactop_model::frame::holdings::{DiskBytes, Refusal};
 use rustix::fd::{AsFd, OwnedFd};
 
 pub(super) fn read(dir: &OwnedFd, thread: Option<u32>) -> Result<DiskBytes, Refusal> {

@@ -2,7 +2,7 @@
 
 use super::why;
 use crate::procfs::files::open_at;
-use exactop_model::holdings::{Environment, Refusal};
+use exactop_model::frame::holdings::{Environment, Refusal};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{pread, retry_on_intr};
 

@@ -3,7 +3,7 @@
 use super::why;
 use crate::procfs::files::{open_at, read_record};
 use crate::procfs::ticks::number;
-use exactop_model::holdings::{File, Files, Kind, Refusal};
+use exactop_model::frame::holdings::{File, Files, Kind, Refusal};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{readlinkat, statx, AtFlags, Dir, FileType, StatxFlags};
 use rustix::io::Errno;

@@ -16,7 +16,7 @@ mod tests;
 
 use crate::procfs::files::{open_at, open_dir, read_record};
 use crate::procfs::TaskStat;
-use exactop_model::holdings::{DiskBytes, Holdings, Part, Refusal};
+use exactop_model::frame::holdings::{DiskBytes, Holdings, Part, Refusal};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::CWD;
 use rustix::io::Errno;

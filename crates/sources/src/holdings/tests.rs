@@ -1,5 +1,5 @@
 use super::*;
-use exactop_model::holdings::{DiskBytes, Kind};
+use exactop_model::frame::holdings::{DiskBytes, Kind};
 use exactop_testkit::wait;
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Seek, SeekFrom, Write};

@@ -5,8 +5,8 @@ use super::kernel_side::KernelSide;
 use super::skel::types::{ex_group, ex_group_cum, ex_process};
 use super::tasks::{comm, counters, Measured};
 use crate::error::SourceError;
-use exactop_model::audit::{ExitAudit, ExitedDifference};
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::audit::{ExitAudit, ExitedDifference};
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{AccountId, ExitSample};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
 use crate::error::SourceError;
-use exactop_model::snapshot::GroupMove;
+use exactop_model::ledger::snapshot::GroupMove;
 use rustc_hash::FxHashMap;
 
 /// The reader's memory of all moves.

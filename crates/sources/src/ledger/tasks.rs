@@ -7,7 +7,7 @@ pub use crate::bpf::task::comm;
 use crate::bpf::task::{letter, micro_state, raw_ident, state};
 use crate::bpf::wire::ex_cpu_word;
 use crate::bpf::wire::ex_state as S;
-use exactop_model::audit::{Difference, TaskAudit};
+use exactop_model::ledger::audit::{Difference, TaskAudit};
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
 use std::ptr;
 

@@ -10,7 +10,7 @@ use super::skel::types::ex_zombie;
 use super::tasks::Changes;
 use crate::bpf::task::raw_ident;
 use crate::error::SourceError;
-use exactop_model::audit::TaskAudit;
+use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::{AccountId, Counters, MicroState, TaskSample};
 use rustc_hash::FxHashSet;
 

@@ -4,8 +4,8 @@ use super::files::KeptFile;
 use super::kernel_stat::KernelStat;
 use super::ticks::{Now, Ticks};
 use crate::error::SourceError;
-use exactop_model::snapshot::CostSample;
-use exactop_model::system::{StatTicks, System};
+use exactop_model::ledger::snapshot::CostSample;
+use exactop_model::ledger::system::{StatTicks, System};
 use exactop_model::{CpuSample, ErrorCounts, ErrorKind, Provenance, Snapshot};
 use std::path::Path;
 

@@ -5,7 +5,7 @@
 //! gone the read fails with ESRCH, even if its pid has a new owner.
 
 use crate::error::SourceError;
-use exactop_model::escape;
+use exactop_model::text::escape;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags, CWD};
 use rustix::io::Errno;

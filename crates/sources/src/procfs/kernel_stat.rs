@@ -1,7 +1,7 @@
 //! /proc/stat: where the CPUs' time went, in ticks (proc_stat(5); fs/proc/stat.c).
 
 use super::ticks::number;
-use exactop_model::system::StatTicks;
+use exactop_model::ledger::system::StatTicks;
 
 /// What exactop uses of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

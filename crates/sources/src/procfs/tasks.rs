@@ -4,7 +4,7 @@ use super::files::{Budget, Slot};
 use super::task_stat::TaskStat;
 use super::task_status::{run_delay_ns, TaskStatus};
 use super::ticks::{Now, Ticks};
-use exactop_model::audit::TaskAudit;
+use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::{AccountId, Counter, Counters, Ident, MicroState, Needs, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
 use rustix::fd::BorrowedFd;

@@ -119,7 +119,9 @@ fn watching_one_process_leaves_all_others_what_they_are() {
         let needs = if watch.is_some() { Needs::THREADS } else { Needs::NONE };
         let snapshot = source.snapshot(&Request { needs, watch, interval_ns: None }).unwrap();
         if let Some(window) = book.advance(snapshot) {
-            let has = |t: &&exactop_model::window::TaskDelta| t.delta.get(Counter::RunNs).is_some();
+            let has = |t: &&exactop_model::ledger::window::TaskDelta| {
+                t.delta.get(Counter::RunNs).is_some()
+            };
             let mut pids: Vec<u32> =
                 window.tasks.iter().filter(has).map(|t| t.sample.key.tgid).collect();
             pids.sort_unstable();

@@ -18,7 +18,7 @@ use crate::procfs::Procfs;
 use crate::source::{Followed, Request, Source, SplitOptions};
 use crate::system::SystemReader;
 use crate::taskstats::Taskstats;
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
     Window,

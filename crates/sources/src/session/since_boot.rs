@@ -5,8 +5,8 @@ use super::Session;
 use crate::error::SourceError;
 use crate::procfs::Procfs;
 use crate::source::Source;
-use exactop_model::snapshot::CostSample;
-use exactop_model::system::{StatTicks, System};
+use exactop_model::ledger::snapshot::CostSample;
+use exactop_model::ledger::system::{StatTicks, System};
 use exactop_model::{CpuSample, ErrorCounts, Snapshot};
 use std::path::Path;
 

@@ -2,11 +2,11 @@
 //! programs that are attached for it alone, and only as long.
 
 use crate::source::Request;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::on_demand::moves::MoveWindow;
 use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::on_demand::Looked;
-use exactop_model::snapshot::ProcessRef;
 use exactop_model::{Frame, Needs, SourceKind};
 
 /// What programs tell of one process.

@@ -24,7 +24,7 @@ use crate::error::SourceError;
 use crate::procfs::CpuReader;
 use crate::source::{Request, Source};
 use exactop_cgroups::cpu_controller_is_v1;
-use exactop_model::audit::TaskAudit;
+use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::{
     AccountId, Counter, Counters, ErrorCounts, ErrorKind, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskSample,

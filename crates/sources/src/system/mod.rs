@@ -7,7 +7,7 @@ mod logins;
 use crate::procfs::files::KeptFile;
 use crate::procfs::ticks::number;
 use crate::procfs::KernelStat;
-use exactop_model::system::{DiskRate, Memory, Pressure, System};
+use exactop_model::ledger::system::{DiskRate, Memory, Pressure, System};
 use jiff::tz::TimeZone;
 use jiff::Timestamp;
 use logins::Logins;

@@ -3,8 +3,8 @@
 
 use super::messages::Records;
 use super::record::Record;
-use exactop_model::audit::ExitAudit;
-use exactop_model::snapshot::{ExitSample, ProcessRef};
+use exactop_model::ledger::audit::ExitAudit;
+use exactop_model::ledger::snapshot::{ExitSample, ProcessRef};
 use exactop_model::{AccountId, Comm, Counter, Counters, TaskSample};
 use rustc_hash::FxHashMap;
 

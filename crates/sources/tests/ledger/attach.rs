@@ -3,7 +3,7 @@
 
 use crate::books::Books;
 use crate::until;
-use exactop_model::window::Window;
+use exactop_model::ledger::window::Window;
 use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::{LateEnd, Options};
 use exactop_sources::{SplitOptions, When};

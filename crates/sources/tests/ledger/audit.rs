@@ -2,7 +2,7 @@
 
 use crate::beside_schedstat::{self, Apart, Beside};
 use crate::books::Books;
-use exactop_model::window::{TaskDelta, Window};
+use exactop_model::ledger::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter};
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_workloads::workloads::{ExitingThreads, ForkStorm, PipePingPong, Spin};

@@ -16,7 +16,7 @@
 //! that the kernel counts is in the file at once, and in the audit when the task is dispatched again: who
 //! seems to be far off is looked at again then.
 
-use exactop_model::window::{TaskDelta, Window};
+use exactop_model::ledger::window::{TaskDelta, Window};
 use exactop_model::{AccountId, Counter, MicroState};
 use rustix::time::{clock_gettime, ClockId};
 use std::collections::HashMap;

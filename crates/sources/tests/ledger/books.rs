@@ -1,7 +1,7 @@
 //! A ledger with its book, and the identities that every window must keep.
 
 use crate::beside_schedstat::{self, Beside};
-use exactop_model::window::{TaskDelta, Window};
+use exactop_model::ledger::window::{TaskDelta, Window};
 use exactop_model::{Book, Counter, ErrorKind, Frame, FrameOptions, MicroState, Row, Still};
 use exactop_sources::ledger::{Ledger, Options};
 use exactop_sources::{Request, Source};

@@ -1,7 +1,7 @@
 //! Identity 1, 2 and 3 in every one of 60 windows, under loads that try to break them.
 
 use crate::books::Books;
-use exactop_model::window::TaskDelta;
+use exactop_model::ledger::window::TaskDelta;
 use exactop_model::Counter;
 use exactop_sources::ledger::Options;
 use exactop_sources::{SplitOptions, When};

@@ -3,7 +3,7 @@
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
-use exactop_model::window::Window;
+use exactop_model::ledger::window::Window;
 use exactop_model::{ErrorKind, Frame};
 use exactop_sources::ledger::Options;
 use exactop_testkit::wait;
@@ -101,7 +101,7 @@ fn twenty_thousand_names_are_twenty_thousand_groups() {
         named = crowd.named().expect("it lives");
         let window = books.window(Duration::from_millis(500));
         nothing_lost(&books, &window);
-        let of_crowd = |e: &&exactop_model::window::ExitDelta| {
+        let of_crowd = |e: &&exactop_model::ledger::window::ExitDelta| {
             e.sample.ancestors.iter().any(|a| a.tgid == crowd.pid())
         };
         let no_name = window.cpus.iter().map(|cpu| cpu.time.no_name_processes);

@@ -28,7 +28,7 @@ fn the_books_close_with_interrupts_apart() {
         let frame = books.threads(&window);
         irq += frame.books.irq_ns.expect("measured");
         total += frame.books.total_ns;
-        let of_task = |t: &exactop_model::window::TaskDelta| t.delta.get(Counter::IrqNs);
+        let of_task = |t: &exactop_model::ledger::window::TaskDelta| t.delta.get(Counter::IrqNs);
         of_tasks += window.tasks.iter().filter_map(of_task).sum::<u64>();
         let on_cpus: u64 = window.cpus.iter().filter_map(|c| c.time.irq_ns).sum();
         assert_eq!(frame.books.irq_ns, Some(on_cpus), "the CPUs and the tasks say the same");
@@ -55,7 +55,7 @@ fn the_books_close_while_it_is_switched_on_and_off() {
             assert!(irq > 0);
         } else {
             not_apart += 1;
-            let told = |t: &exactop_model::window::TaskDelta| t.delta.get(Counter::IrqNs);
+            let told = |t: &exactop_model::ledger::window::TaskDelta| t.delta.get(Counter::IrqNs);
             assert_eq!(window.tasks.iter().find_map(told), None, "nobody is told a part of it");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::books::{process, run_ns, Books};
 use crate::until;
-use exactop_model::window::Window;
+use exactop_model::ledger::window::Window;
 use exactop_model::{Counter, RowKind};
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::ExecThreads;

@@ -2,7 +2,7 @@
 //! window it happened in. The books close all the same: that is why they prove nothing here.
 
 use crate::books::{life_fault, Books};
-use exactop_model::window::{ExitDelta, Window};
+use exactop_model::ledger::window::{ExitDelta, Window};
 use exactop_model::ErrorKind;
 use exactop_sources::ledger::{Loss, LostEvent, Options};
 use exactop_sources::{SplitOptions, When};
@@ -152,7 +152,7 @@ fn kind(kind: ErrorKind) -> impl Fn(&Window) -> u64 {
 }
 
 fn of_cpus(window: &Window) -> u64 {
-    let missed = |cpu: &exactop_model::window::CpuDelta| cpu.time.missed_switches;
+    let missed = |cpu: &exactop_model::ledger::window::CpuDelta| cpu.time.missed_switches;
     window.cpus.iter().map(|cpu| missed(cpu).expect("this kernel has the witness")).sum()
 }
 

@@ -5,7 +5,7 @@
 use crate::books::Books;
 use crate::until;
 use exactop_model::cgroups::{self, GroupUse};
-use exactop_model::window::Window;
+use exactop_model::ledger::window::Window;
 use exactop_sources::ledger::Options;
 use exactop_workloads::workloads::{PipePingPong, Spin};
 use rustix::process::{kill_process, Pid, Signal};

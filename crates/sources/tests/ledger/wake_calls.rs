@@ -3,8 +3,8 @@
 
 use crate::books::Books;
 use crate::until;
+use exactop_model::ledger::window::{TaskDelta, Window};
 use exactop_model::on_demand::switchlog::{SwitchEvent, What};
-use exactop_model::window::{TaskDelta, Window};
 use exactop_model::{Counter, ErrorKind};
 use exactop_sources::ledger::Options;
 use exactop_sources::on_demand::switchlog::{SwitchLog, BUFFER};

@@ -1,7 +1,7 @@
 //! Outside witnesses: the worker's own clock, /proc/PID/schedstat, /proc/stat.
 
 use crate::books::{process, run_ns, Books};
-use exactop_model::window::{ExitDelta, TaskDelta, Window};
+use exactop_model::ledger::window::{ExitDelta, TaskDelta, Window};
 use exactop_model::{Counter, SourceKind};
 use exactop_sources::ledger::Options;
 use exactop_sources::Source;

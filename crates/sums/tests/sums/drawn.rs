@@ -1,6 +1,6 @@
 //! A drawn machine with two CPUs, whose every nanosecond is known, and recordings of it.
 
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Book, Comm, Counter, Counters, CpuSample, ExitSample, Ident, MicroState, Provenance, Quality,
     Snapshot, SourceKind, TaskKey, TaskSample,

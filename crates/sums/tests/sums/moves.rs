@@ -1,7 +1,7 @@
 //! Who changes its control group in a window has waited in the one it left, too.
 
 use crate::drawn;
-use exactop_model::snapshot::GroupMove;
+use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::{Book, Comm, Counter, Ident, Snapshot, SourceKind, TaskKey};
 use exactop_recording::{Clocks, Options, Recorder, Recording, Sync, When};
 use exactop_sums::{By, Stretch};

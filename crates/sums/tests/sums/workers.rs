@@ -1,7 +1,7 @@
 //! By command the kernel's workers are one row for each pool; who only calls himself a worker is not.
 
 use crate::drawn;
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Book, Comm, Counter, ExitSample, Ident, Snapshot, SourceKind, TaskKey, TaskSample,
 };

@@ -6,7 +6,7 @@ use super::{Action, App};
 use crate::keys::KeyCommand;
 use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::filter::Filter;
+use exactop_model::columns::filter::Filter;
 
 /// Whoever wants to do something to the first process must type its number.
 const INIT: u32 = 1;

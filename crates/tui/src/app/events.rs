@@ -11,8 +11,8 @@ use crate::layout;
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
+use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId};
-use exactop_model::sort::SortBy;
 use exactop_model::TaskKey;
 
 /// Rows a turn of the wheel scrolls.

@@ -5,8 +5,8 @@ use super::question::{Prompt, Question};
 use super::target::Limit;
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
-use exactop_model::belonging::Belonging;
 use exactop_model::cgroups::{GroupRow, Groups};
+use exactop_model::frame::belonging::Belonging;
 use exactop_model::words::cgroups::{first_order, heading, ordered};
 use exactop_model::words::order::Order;
 

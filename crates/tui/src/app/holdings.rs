@@ -2,7 +2,7 @@
 
 use super::process::{ProcessPage, Shows};
 use super::App;
-use exactop_model::holdings::{Holdings, Part, Wanted};
+use exactop_model::frame::holdings::{Holdings, Part, Wanted};
 
 /// What was told of it, or why nothing was.
 #[derive(Clone, Debug)]

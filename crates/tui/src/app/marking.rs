@@ -34,7 +34,7 @@ impl App {
         let from = match &self.past {
             Some(past) => Some(past.from.clone()),
             // The clock stood there when the window ended.
-            None => frame.system.local_time.as_deref().map(exactop_model::escape::escape_str),
+            None => frame.system.local_time.as_deref().map(exactop_model::text::escape::escape_str),
         };
         let threads = self.settings.threads;
         self.marked = Some(Marked { from, frame, threads });

@@ -3,7 +3,7 @@
 
 use super::select::Selection;
 use super::{Action, App, Page};
-use exactop_model::belonging::Belonging;
+use exactop_model::frame::belonging::Belonging;
 
 /// Whose rows the table has, and the page that one came from.
 #[derive(Clone, Debug)]

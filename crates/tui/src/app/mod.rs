@@ -28,11 +28,11 @@ use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId, Context};
-use exactop_model::filter::Filter;
+use exactop_model::feed::timeline::Travel;
 use exactop_model::owner::By;
-use exactop_model::sort::SortBy;
-use exactop_model::timeline::Travel;
 use exactop_model::words::order::Order;
 use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
@@ -330,7 +330,8 @@ impl App {
     pub fn set_user(&mut self, text: &str, uid: Option<u32>) {
         let name = text.strip_prefix('!').unwrap_or(text).trim();
         let Some(uid) = uid.or_else(|| name.parse().ok()) else {
-            return self.complain(format!("no user '{}'", exactop_model::escape::escape_str(name)));
+            return self
+                .complain(format!("no user '{}'", exactop_model::text::escape::escape_str(name)));
         };
         self.settings.user = Some(text.into());
         self.user = Some(UserFilter { text: text.into(), uid, negated: text.starts_with('!') });

@@ -4,7 +4,7 @@
 use super::question::{Prompt, Question};
 use super::{Action, App};
 use crate::keys::KeyCommand;
-use exactop_model::timeline::{Direction, Noted, Place, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Place, Travel};
 
 /// Windows are joined to such, ns, and what these are called.
 const JOINED: [(u64, &str); 5] = [

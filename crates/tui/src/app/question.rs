@@ -5,7 +5,7 @@ use super::target::{Deed, Limit, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
 use crate::signals;
-use exactop_model::limits::{self, Max};
+use exactop_model::cgroups::limits::{self, Max};
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]

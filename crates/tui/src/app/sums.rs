@@ -3,8 +3,8 @@
 
 use super::{ordering, Action, App, Page};
 use crate::keys::KeyCommand;
-use exactop_model::belonging::Belonging;
-use exactop_model::named_sums::{NamedSum, NamedSums};
+use exactop_model::frame::belonging::Belonging;
+use exactop_model::frame::named_sums::{NamedSum, NamedSums};
 use exactop_model::owner::By;
 use exactop_model::words::named_sums::{heading, ordered, FIRST_ORDER};
 use exactop_model::words::order::Order;

@@ -6,7 +6,7 @@ use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
 use exactop_model::cgroups::{GroupRow, Groups};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use exactop_model::words::cgroups::{bare_name, beyond_cpus, cost, heading, line, without_ledger};
 use exactop_model::words::units::duration;
 use exactop_model::Frame;

@@ -5,7 +5,7 @@ use super::theme::{Ink, Theme};
 use super::{books, pressure};
 use crate::app::App;
 use crate::layout::{HeaderLine, Screen, WIDE};
-use exactop_model::escape::{escape_str, harmless};
+use exactop_model::text::escape::{escape_str, harmless};
 use exactop_model::words::audit;
 use exactop_model::words::books::round_to_sum;
 use exactop_model::words::units::{long_size, thousands};

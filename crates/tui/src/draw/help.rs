@@ -9,7 +9,7 @@ use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
 use exactop_model::words::units::duration;
 use exactop_model::words::{audit, cgroups, named_sums};
-use exactop_model::{escape::harmless, ErrorKind, Frame, SourceKind};
+use exactop_model::{text::escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
 use unicode_width::UnicodeWidthStr;

@@ -5,8 +5,8 @@ use super::help::wrapped;
 use super::process::View;
 use super::text::{cut, folded, put};
 use super::theme::Ink;
-use exactop_model::escape::{escape, harmless};
-use exactop_model::holdings::{Environment, File, Files, Holdings, Part};
+use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Part};
+use exactop_model::text::escape::{escape, harmless};
 use exactop_model::words::holdings::{
     kind, mode, name, not_recorded, sum_of_environment, sum_of_files,
 };

@@ -74,7 +74,7 @@ fn draw_page(
     let Some(frame) = app.frame() else {
         let wait = app.failure.clone().unwrap_or_else(|| "the first window is open …".into());
         put(buf, 0, 0, width, &Line::styled("exactop", theme.style(Ink::Strong)));
-        put(buf, 0, 1, width, &Line::raw(exactop_model::escape::harmless(&wait)));
+        put(buf, 0, 1, width, &Line::raw(exactop_model::text::escape::harmless(&wait)));
         return None;
     };
     match app.page() {

@@ -6,7 +6,7 @@ use super::text::put;
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;
-use exactop_model::named_sums::NamedSums;
+use exactop_model::frame::named_sums::NamedSums;
 use exactop_model::words::named_sums::{heading, line, lost, without_groups};
 use exactop_model::Frame;
 use ratatui_core::buffer::Buffer;

@@ -1,7 +1,7 @@
 //! What is shown before the first window was measured gives way to it.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row};
 use exactop_testkit::{arranged, Made};
 use exactop_tui::app::target::{Deed, Limit, Target};

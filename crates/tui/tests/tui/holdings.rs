@@ -2,7 +2,7 @@
 //! long it is kept.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::holdings::{Environment, File, Files, Holdings, Kind, Part, Wanted};
+use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Kind, Part, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;

@@ -2,8 +2,8 @@
 //! closed meanwhile, and the way back to now.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::holdings::{Holdings, Wanted};
-use exactop_model::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
+use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;

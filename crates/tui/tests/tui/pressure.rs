@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::columns::ColumnId;
-use exactop_model::system::{DiskRate, Pressure};
+use exactop_model::ledger::system::{DiskRate, Pressure};
 use exactop_model::{Counters, Needs, RowKind, SourceKind};
 use exactop_testkit::{arranged, details, frame};
 use exactop_tui::canvas::Canvas;

@@ -2,7 +2,7 @@
 //! lives until someone looked and found it gone.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::holdings::{Holdings, Wanted};
+use exactop_model::frame::holdings::{Holdings, Wanted};
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind, TaskKey};
 use exactop_testkit::{arranged, details};
 use exactop_tui::app::target::Limit;

@@ -1,8 +1,8 @@
 //! What is on the screen, character by character, for a made-up machine.
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use exactop_model::exactness::{Repairs, WindowState};
-use exactop_model::named_sums::{May, NamedSum, NamedSums};
+use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
+use exactop_model::ledger::exactness::{Repairs, WindowState};
 use exactop_model::owner::By;
 use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};

@@ -5,8 +5,8 @@ mod messages;
 #[cfg(test)]
 mod tests;
 
-use exactop_model::escape::escape;
 use exactop_model::on_demand::switchlog::{traced_state, SwitchEvent, What};
+use exactop_model::text::escape::escape;
 use exactop_model::Comm;
 use messages::{
     Clock, ClockSnapshot, FtraceEvent, FtraceEventBundle, Process, ProcessTree, SchedSwitch,

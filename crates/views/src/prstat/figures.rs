@@ -1,6 +1,6 @@
 //! Single figures and names as prstat(8) of illumos writes them: three to nine characters each.
 
-use exactop_model::escape;
+use exactop_model::text::escape;
 use exactop_model::{MicroState, Row};
 
 /// Per cent in three characters: tenths below 9.95, whole ones from there, never outside 0..100.

@@ -1,7 +1,7 @@
 //! GNU time's format letters (time(1), -f).
 
-use exactop_model::escape::escape_str;
 use exactop_model::run::{End, RunReport};
+use exactop_model::text::escape::escape_str;
 
 /// The report in a format of GNU time, with a line's end.
 ///

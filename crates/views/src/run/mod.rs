@@ -4,9 +4,9 @@ pub mod gnu;
 pub mod repeat;
 mod slowest;
 
-use exactop_model::escape::{escape_str, harmless};
 use exactop_model::frame::WindowState;
 use exactop_model::run::{RunGroup, RunReport, Tree};
+use exactop_model::text::escape::{escape_str, harmless};
 use exactop_model::words::plural::{counted, things};
 use exactop_model::words::units::{duration, size, thousands};
 use exactop_model::Counter;

@@ -1,9 +1,9 @@
 //! Several runs under several conditions: medians, intervals, ratios.
 
 use crate::grid::{self, Layout, Text};
-use exactop_model::escape::escape_str;
+use exactop_model::run::statistics::{median, median_interval};
 use exactop_model::run::{RunReport, Tree};
-use exactop_model::statistics::{median, median_interval};
+use exactop_model::text::escape::escape_str;
 use exactop_model::Counter;
 use serde_json::{json, Value};
 
@@ -140,7 +140,7 @@ pub fn json(all: &[Series]) -> Value {
         .collect();
     json!({
         "schema": { "name": "exactop.runs", "version": super::SCHEMA },
-        "confidence": exactop_model::statistics::CONFIDENCE,
+        "confidence": exactop_model::run::statistics::CONFIDENCE,
         "conditions": conditions,
     })
 }

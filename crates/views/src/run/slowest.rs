@@ -1,8 +1,8 @@
 //! The slowest processes of a run.
 
 use super::{named, seconds};
-use exactop_model::escape::{escape, harmless};
 use exactop_model::run::{Single, Tree};
+use exactop_model::text::escape::{escape, harmless};
 use exactop_model::words::plural::things;
 use exactop_model::words::units::thousands;
 use serde_json::{json, Value};

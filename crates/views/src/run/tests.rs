@@ -1,7 +1,7 @@
 //! Golden reports.
 
 use super::*;
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::run::{CpuStat, End, Exited, Rusage, Single, Slowest};
 use exactop_model::{Comm, Counters};
 

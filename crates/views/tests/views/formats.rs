@@ -1,8 +1,8 @@
 //! What each format prints for the same window.
 
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{self, Unit, COLUMNS, TOP};
-use exactop_model::filter::Filter;
-use exactop_model::sort::SortBy;
 use exactop_model::words::audit::without_place;
 use exactop_model::{Column, ColumnId, Counter, ErrorKind, Needs, SourceKind};
 use exactop_testkit::{details, frame, Details, EXITED, PROCESSES};

@@ -2,11 +2,11 @@
 
 use exactop_model::cgroups::{rows, GroupSample, Groups};
 use exactop_model::columns;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{Other, WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
-use exactop_model::sort::SortBy;
 use exactop_model::{ColumnId, Comm, SourceKind, SyscallNr, Who};
 use exactop_testkit::{details, frame, Details};
 use exactop_views::on_demand::{syscalls, waits, wakeups};

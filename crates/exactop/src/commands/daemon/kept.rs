@@ -2,7 +2,7 @@
 
 use crate::commands::record::DETAILS;
 use crate::recorded::Shared;
-use exactop_model::merged::Merged;
+use exactop_model::ledger::merged::Merged;
 use exactop_model::{Book, Feed, Frame, FrameOptions, Row, Snapshot, Still, Tap};
 use exactop_recording::Recorder;
 use exactop_sources::session::Session;

@@ -9,7 +9,7 @@ use crate::commands::record::NEEDS;
 use crate::failure::{complain, Failure};
 use crate::output::Signals;
 use crate::recorded::Shared;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use exactop_model::{Book, Needs, Row, Snapshot, Tap};
 use exactop_service::{Notice, Server, SHORTEST_NS};
 use exactop_sources::session::Session;

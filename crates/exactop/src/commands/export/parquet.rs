@@ -11,7 +11,7 @@ use clap::Args;
 use exactop_export::clickhouse::{Address, Login, Patience};
 use exactop_export::{Files, Objects, Replacing};
 use exactop_files::Directory;
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use exactop_recording::Recording;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

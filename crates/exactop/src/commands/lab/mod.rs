@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use exactop_files::Directory;
 use exactop_lab::definition::{Bound, Condition, Experiment};
 use exactop_lab::{built_in, compare, predict, read_back, record, report, LabError};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 

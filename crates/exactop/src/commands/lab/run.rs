@@ -10,7 +10,7 @@ use exactop_lab::plan::{self, Turn};
 use exactop_lab::record::{self, Recorder, Schema};
 use exactop_lab::trial::Lab;
 use exactop_lab::{built_in, read_back, report, LabError};
-use exactop_model::escape::harmless;
+use exactop_model::text::escape::harmless;
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::Path;

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::options::time::{now, shown};
 use crate::output;
 use crate::rights::{self, Origin, Role};
-use exactop_model::escape::{escape_str, harmless};
+use exactop_model::text::escape::{escape_str, harmless};
 use exactop_recording::{Gap, Part, Recording};
 use std::fmt::Write;
 use std::path::Path;

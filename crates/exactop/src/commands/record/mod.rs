@@ -212,7 +212,7 @@ fn state(recorder: &Shared, started: Instant) {
     }
     let text = recorder.with(|r| {
         let mib = r.bytes() as f64 / 1_048_576.0;
-        let path = exactop_model::escape::escape_str(&r.path().to_string_lossy());
+        let path = exactop_model::text::escape::escape_str(&r.path().to_string_lossy());
         format!(
             "{} windows in {} s, {mib:.1} MiB in {path}",
             r.windows(),

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use exactop_model::limits::{weight, Max};
+use exactop_model::cgroups::limits::{weight, Max};
 use std::path::PathBuf;
 use std::str::FromStr;
 

@@ -3,7 +3,7 @@
 use super::condition::Condition;
 use crate::failure::complain;
 use exactop_cgroups::{doors, CgroupError, Entrance, Hierarchy, Own, Wanted};
-use exactop_model::limits::Max;
+use exactop_model::cgroups::limits::Max;
 use exactop_model::run::{CpuStat, RunGroup};
 use std::path::{Path, PathBuf};
 

@@ -82,7 +82,7 @@ pub fn run(
 fn closed(group: CommandGroup) -> exactop_model::run::RunGroup {
     let report = group.report();
     if let Some((left, what)) = group.left() {
-        let path = exactop_model::escape::escape_str(&report.path);
+        let path = exactop_model::text::escape::escape_str(&report.path);
         complain(&format!("{left} processes of the command still run in {path}: {what}"));
     }
     report

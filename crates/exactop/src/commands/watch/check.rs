@@ -1,7 +1,7 @@
 //! `--check`: whether all windows that were printed can be relied on.
 
 use crate::failure::{complain, Failure};
-use exactop_model::exactness::WindowState;
+use exactop_model::ledger::exactness::WindowState;
 use exactop_model::Frame;
 
 /// What the windows so far came to.

@@ -2,9 +2,9 @@
 //! not fenced in can look at that ([`super::reader`]).
 
 use super::reader::Reader;
-use exactop_model::holdings::{DiskBytes, DiskOf, Refusal};
-use exactop_model::system::DiskRate;
-use exactop_model::timeline::Timeline;
+use exactop_model::feed::timeline::Timeline;
+use exactop_model::frame::holdings::{DiskBytes, DiskOf, Refusal};
+use exactop_model::ledger::system::DiskRate;
 use exactop_model::{Ask, Feed, Frame, Missing, Needs, Row, RowKind};
 use std::cell::RefCell;
 use std::collections::HashMap;

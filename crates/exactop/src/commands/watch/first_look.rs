@@ -2,7 +2,7 @@
 //! first window must pass.
 
 use crate::failure::Failure;
-use exactop_model::timeline::Timeline;
+use exactop_model::feed::timeline::Timeline;
 use exactop_model::{Ask, Feed, Frame, Needs, Row};
 use exactop_sources::session::Session;
 use std::cell::Cell;

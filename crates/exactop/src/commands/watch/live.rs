@@ -9,7 +9,7 @@ use crate::options::resolved::{Live, SourceOptions};
 use crate::options::typed::Whose;
 use crate::rights::Role;
 use crate::source;
-use exactop_model::timeline::Timeline;
+use exactop_model::feed::timeline::Timeline;
 use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
 use exactop_sources::session::Choice;
 use exactop_tui::{Begin, ExitReason, TuiError};

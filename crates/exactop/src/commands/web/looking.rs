@@ -156,7 +156,7 @@ fn refuse(looks: &Looks, pid: u32, kind: Kind, why: &str) {
 
 fn told(failure: Failure) -> String {
     match failure {
-        Failure::Failed(error) => exactop_model::escape::harmless(&format!("{error:#}")),
+        Failure::Failed(error) => exactop_model::text::escape::harmless(&format!("{error:#}")),
         _ => "it cannot be looked at".into(),
     }
 }

@@ -2,9 +2,9 @@
 //! a task's figures under the control group it is in at the end, and at each move what it had used so far.
 
 use super::{Figures, Sums};
-use exactop_model::named::{GroupName, Named};
+use exactop_model::ledger::named::{GroupName, Named};
+use exactop_model::ledger::snapshot::{GroupMove, ProcessRef};
 use exactop_model::owner::By;
-use exactop_model::snapshot::{GroupMove, ProcessRef};
 use exactop_model::{
     AccountId, Comm, Counter, Counters, CpuSample, ExitSample, Ident, Provenance, Quality,
     Snapshot, SourceKind, TaskKey, TaskSample,

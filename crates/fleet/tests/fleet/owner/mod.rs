@@ -6,8 +6,8 @@
 mod machine;
 mod roads;
 
+use exactop_model::ledger::snapshot::GroupMove;
 use exactop_model::owner::{charge, By, Charge, Owner};
-use exactop_model::snapshot::GroupMove;
 use exactop_model::{Book, Books, Counter, Snapshot, Window};
 use machine::{event, Event, Machine};
 use proptest::prelude::*;

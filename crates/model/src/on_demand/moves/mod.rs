@@ -7,7 +7,7 @@ mod tests;
 pub use cause::{cause, Cause, Facts};
 
 use super::losses::Losses;
-use crate::key::Who;
+use crate::ledger::key::Who;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;

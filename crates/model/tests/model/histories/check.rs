@@ -2,10 +2,10 @@
 
 use super::machine::{letter, Machine, CPUS};
 use exactop_model::frame::Doing;
-use exactop_model::joined::Joined;
-use exactop_model::merged::Merged;
-use exactop_model::snapshot::ProcessRef;
-use exactop_model::window::Census;
+use exactop_model::ledger::joined::Joined;
+use exactop_model::ledger::merged::Merged;
+use exactop_model::ledger::snapshot::ProcessRef;
+use exactop_model::ledger::window::Census;
 use exactop_model::words::books::{Account, BooksText};
 use exactop_model::{Book, Counter, Frame, FrameOptions, MicroState, Row, RowKind, Still, Window};
 use std::collections::BTreeMap;

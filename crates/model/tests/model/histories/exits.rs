@@ -1,6 +1,6 @@
 //! What ended, in groups as a source keeps them, and one by one to check those against.
 
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{Comm, Counters, ExitSample};
 use exactop_testkit::samples;
 

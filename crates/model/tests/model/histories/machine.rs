@@ -2,7 +2,7 @@
 //! a source would: everyone, or only those to whom something happened.
 
 use super::exits::{Exits, Gone};
-use exactop_model::snapshot::ProcessRef;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     AccountId, Comm, Counter, Counters, CpuSample, Ident, MicroState, Snapshot, SourceKind,
     TaskKey, TaskSample,

@@ -1,9 +1,9 @@
 //! How far a window can be relied on, and what is said of several.
 
-use exactop_model::audit::TaskAudit;
-use exactop_model::exactness::WindowState::{self, Exact, Inexact, Repaired};
-use exactop_model::exactness::{RepairedTasks, Repairs};
-use exactop_model::joined::Joined;
+use exactop_model::ledger::audit::TaskAudit;
+use exactop_model::ledger::exactness::WindowState::{self, Exact, Inexact, Repaired};
+use exactop_model::ledger::exactness::{RepairedTasks, Repairs};
+use exactop_model::ledger::joined::Joined;
 use exactop_model::{Book, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window};
 use exactop_testkit::{snapshot, window};
 

@@ -5,8 +5,8 @@
 //! twice or never. Of who exited it is known that they were in if an ancestor is known that was:
 //! children are where their parent is.
 
-use exactop_model::snapshot::{Outside, ProcessRef};
-use exactop_model::system::System;
+use exactop_model::ledger::snapshot::{Outside, ProcessRef};
+use exactop_model::ledger::system::System;
 use exactop_model::{
     AccountId, Counter, Counters, CpuSample, ExitSample, Ident, Snapshot, TaskKey, TaskSample,
 };

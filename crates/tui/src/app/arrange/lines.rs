@@ -6,8 +6,8 @@ use super::line::{At, Fold, Line};
 use super::rules::{Chosen, Rules};
 use super::shares::Shares;
 use exactop_model::columns::Rounding;
-use exactop_model::value::Datum;
-use exactop_model::{sort, Counter, Frame, Missing, Row, RowKind, Value};
+use exactop_model::frame::value::Datum;
+use exactop_model::{columns::sort, Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
 /// Before an exited group that stands below nobody: what is above it is not its parent.

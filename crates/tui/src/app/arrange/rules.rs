@@ -2,11 +2,11 @@
 
 use super::against::Rows;
 use super::line::At;
-use exactop_model::belonging::{Belonging, Members};
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::{Ranked, SortBy};
 use exactop_model::columns::{Column, Context};
-use exactop_model::filter::Filter;
-use exactop_model::sort::{Ranked, SortBy};
-use exactop_model::value::Datum;
+use exactop_model::frame::belonging::{Belonging, Members};
+use exactop_model::frame::value::Datum;
 use exactop_model::{Counter, Missing, Row, RowKind, TaskKey, Value};
 use std::collections::HashSet;
 

@@ -3,7 +3,7 @@
 
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::{Finding, Waited, What};
-use exactop_model::holdings::{Environment, Holdings, Wanted};
+use exactop_model::frame::holdings::{Environment, Holdings, Wanted};
 use exactop_model::{
     Ask, Comm, Counter, Counters, Feed, Frame, Needs, Row, RowKind, SourceKind, Still, TaskKey,
 };

@@ -4,7 +4,7 @@
 use super::{Answer, Asked, Question, Told, MOST};
 use crate::commands::watch::held_process;
 use crate::rights;
-use exactop_model::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
+use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
 use exactop_sources::holdings::Process;
 use rustix::process::Signal;
 use std::fs::File;
@@ -130,7 +130,7 @@ fn disk(root: &Path, of: &DiskOf) -> Result<DiskBytes, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::holdings::Part;
+    use exactop_model::frame::holdings::Part;
     use exactop_model::TaskKey;
 
     fn own(part: Part, later_ns: u64) -> Wanted {

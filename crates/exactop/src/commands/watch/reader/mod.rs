@@ -7,7 +7,7 @@
 
 mod apart;
 
-use exactop_model::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
+use exactop_model::frame::holdings::{DiskBytes, DiskOf, Holdings, Refusal, Wanted};
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -202,7 +202,7 @@ fn refusal(error: io::Error) -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::holdings::{Environment, Part};
+    use exactop_model::frame::holdings::{Environment, Part};
     use exactop_model::TaskKey;
     use std::io::{BufRead, BufReader};
 

@@ -1,0 +1,24 @@
+//! Whoever is told of everything that is measured, as it is: a recording.
+
+use crate::cgroups::GroupSample;
+use crate::frame::row::Row;
+use crate::ledger::book::Book;
+use crate::ledger::snapshot::Snapshot;
+use crate::on_demand::waits::WaitWindow;
+
+/// Gets what a session gets.
+pub trait Tap {
+    /// The next snapshot, before the book takes it. What goes wrong here is no reason to stop
+    /// measuring: it is kept, and told another way.
+    fn snapshot(&mut self, now: &Snapshot, before: &Book);
+
+    /// What the process whose page is open waited for in the window that the last snapshot closed, or why
+    /// that is not known.
+    fn waits(&mut self, _tgid: u32, _waits: &Result<WaitWindow, String>) {}
+
+    /// What the files of control groups said at both ends of that window, while somebody looked at them.
+    fn groups(&mut self, _before: &[GroupSample], _after: &[GroupSample]) {}
+
+    /// A row of the window that the last snapshot closed, once its details were read.
+    fn details(&mut self, row: &Row);
+}

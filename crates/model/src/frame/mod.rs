@@ -1,0 +1,549 @@
+//! A window arranged for looking at: rows ([`crate::frame::row`]) for tasks or processes, exited groups,
+//! CPUs, the books.
+
+pub mod belonging;
+pub mod holdings;
+pub mod named_sums;
+pub mod row;
+pub mod value;
+
+use crate::cgroups::Groups;
+use crate::findings::{self, Finding};
+use crate::frame::named_sums::NamedSums;
+pub use crate::frame::row::{Detail, Doing, Row, RowKind};
+use crate::ledger::audit::Audit;
+use crate::ledger::book::{Book, ProcessEntry};
+pub use crate::ledger::books::Books;
+use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::errors::ErrorCounts;
+pub use crate::ledger::exactness::{Repairs, WindowState};
+use crate::ledger::key::{AccountId, Ident, TaskKey};
+use crate::ledger::provenance::{Provenance, Quality, SourceKind};
+use crate::ledger::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
+use crate::ledger::system::{StatTicks, System};
+use crate::ledger::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
+use crate::on_demand::moves::MoveWindow;
+use crate::on_demand::syscalls::SyscallWindow;
+use crate::on_demand::waits::WaitWindow;
+use crate::owner::By;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A CPU's line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CpuRow {
+    /// Where its time went.
+    pub account: CpuDelta,
+    /// The kernel's own tick counts, where read.
+    pub ticks: Option<StatTicks>,
+}
+
+/// Everything a view shows of one window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    /// Start of the window, CLOCK_MONOTONIC ns, exclusive.
+    pub t0_ns: u64,
+    /// End of the window, inclusive.
+    pub t1_ns: u64,
+    /// The balance.
+    pub books: Books,
+    /// Residual 0, nothing missed that was not set right, and a source that does not sample: true
+    /// for a window that is exact or repaired.
+    pub exact: bool,
+    /// The same in three steps.
+    pub state: WindowState,
+    /// Switches that the kernel counted and did not show; `None` without that witness.
+    pub missed_switches: Option<u64>,
+    /// What was set right.
+    pub repaired: Repairs,
+    /// The tasks' run times and waits held against the kernel's own counts.
+    pub audit: Audit,
+    /// Missed and impossible events in the window.
+    pub errors: ErrorCounts,
+    /// CPUs that were online.
+    pub cpus: Vec<CpuRow>,
+    /// The process whose time on each CPU these tell; 0: the trees that are followed.
+    pub watch: Option<u32>,
+    /// Tasks or processes, in no order.
+    pub rows: Vec<Row>,
+    /// Exited groups, merged by nearest living ancestor, comm and cgroup.
+    pub exited: Vec<Row>,
+    /// What threads did that exited in the window while their process lives on, where that is in
+    /// the process's row: part of the account of who exited. ns.
+    pub exited_in_rows_ns: u64,
+    /// All processes by the letters of their rows.
+    pub processes: Census,
+    /// All tasks by state.
+    pub tasks: Census,
+    /// Tasks born in the window, where known.
+    pub born: Option<u64>,
+    /// Processes that exited in the window, where known.
+    pub died: Option<u64>,
+    /// The kernel's tick counts over the window.
+    pub ticks: Option<StatTicks>,
+    /// The machine at the window's end.
+    pub system: System,
+    /// What looking cost in the window.
+    pub cost: CostSample,
+    /// Who measured and how well.
+    pub provenance: Provenance,
+    /// What the watched process waited for, where that can be timed; from the window after the one
+    /// in which it was first watched. Until then the last of an earlier time, if there is one.
+    pub waits: Option<Result<WaitWindow, String>>,
+    /// Its system calls, and why it was moved to other CPUs: the same way, each where asked for.
+    pub calls: Option<Result<SyscallWindow, String>>,
+    /// See `calls`.
+    pub moves: Option<Result<MoveWindow, String>>,
+    /// Control groups, where asked for, from the window after the first asked for, and until then the last
+    /// of an earlier time; or why there are none.
+    pub groups: Option<Result<Groups, String>>,
+    /// Sums by what was asked for ([`FrameOptions::by`]).
+    pub sums: Option<NamedSums>,
+    /// What the window has to say by itself, the worst first, where asked for.
+    pub findings: Vec<Finding>,
+}
+
+impl Frame {
+    /// The window's length.
+    pub fn length_ns(&self) -> u64 {
+        self.t1_ns - self.t0_ns
+    }
+
+    /// Whether it tells of the machine's whole life: of no window that was measured.
+    pub fn is_since_boot(&self) -> bool {
+        self.t0_ns == 0
+    }
+
+    /// What is missing for the books to come out, ns. `None` since boot: the ticks of a whole life and
+    /// the clock differ for reasons that are no errors (suspend, CPUs that came later).
+    pub fn residual_ns(&self) -> Option<i64> {
+        (!self.is_since_boot()).then_some(self.books.residual_ns)
+    }
+
+    /// The window's end on the clock of start times (CLOCK_BOOTTIME), ns.
+    pub fn boottime_ns(&self) -> Option<u64> {
+        self.system.uptime_s.map(|seconds| (seconds * 1e9) as u64)
+    }
+
+    /// Whether a source that can measure user and system time at the system calls did not in this
+    /// window: they come from the tick-sampled ratio.
+    pub fn split_is_sampled(&self) -> bool {
+        let exact_source = self.provenance.source == SourceKind::Ledger;
+        exact_source && self.provenance.of(Counter::UserNs) == Quality::Missing
+    }
+}
+
+/// Which of the tasks that did nothing get a row.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub enum Still {
+    /// None.
+    #[default]
+    Hide,
+    /// Up to so many, lowest PIDs first: enough to fill a screen.
+    Some(usize),
+    All,
+}
+
+/// How to arrange a window.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct FrameOptions {
+    /// One row a thread instead of one a process.
+    pub threads: bool,
+    /// Tasks that did nothing.
+    pub still: Still,
+    /// Also one row for each thread of this process, still or not (its page); they come with
+    /// kind `Task` beside the others.
+    pub threads_of: Option<u32>,
+    /// Also sums of everyone's time by this.
+    pub by: Option<By>,
+    /// Also what the window has to say by itself.
+    pub findings: bool,
+}
+
+impl Frame {
+    /// Arranges a window. `book` is the one that yielded it, not advanced since.
+    pub fn new(window: &Window, book: &Book, options: &FrameOptions) -> Frame {
+        let source = window.end.provenance.source;
+        let sees_exits = source.sees_exits();
+        let childless = sees_exits.then(|| nothing_yet(&window.end.provenance));
+        let mut builder = Builder {
+            window,
+            book,
+            childless,
+            rows: Vec::new(),
+            at: FxHashMap::default(),
+            in_rows: FxHashSet::default(),
+        };
+        if options.threads {
+            builder.thread_rows(&options.still);
+        } else {
+            builder.process_rows(&options.still);
+        }
+        let exited = builder.exited_rows();
+        builder.credit_parents(&exited);
+        let books = Books::of(window);
+        builder.assert_partition(&exited, &books);
+        if !options.threads {
+            builder.page_rows(options.threads_of);
+        }
+        let exited_in_rows_ns = builder.exited_in_rows_ns();
+        let rows = builder.rows;
+        let state = WindowState::of(window, &books);
+        Frame {
+            t0_ns: window.t0_ns,
+            t1_ns: window.t1_ns,
+            exact: state != WindowState::Inexact,
+            state,
+            missed_switches: window.missed_switches(),
+            repaired: Repairs::of(window),
+            audit: window.audit,
+            books,
+            errors: window.errors,
+            cpus: cpu_rows(window),
+            watch: window.end.watch,
+            rows,
+            exited_in_rows_ns,
+            died: sees_exits.then(|| died(window)),
+            exited,
+            processes: book.process_census(),
+            tasks: book.census(),
+            waits: None,
+            calls: None,
+            moves: None,
+            groups: None,
+            sums: options.by.map(|by| NamedSums::of(window, book, by)),
+            findings: if options.findings { findings::of(window, book) } else { Vec::new() },
+            born: window.born,
+            ticks: window.ticks,
+            system: window.end.system.clone(),
+            cost: window.cost,
+            provenance: window.end.provenance.clone(),
+        }
+    }
+}
+
+struct Builder<'a> {
+    window: &'a Window,
+    book: &'a Book,
+    /// What children that exited did in who has none, where the source sees exits.
+    childless: Option<Counters>,
+    rows: Vec<Row>,
+    /// Index into `rows` of a process's row (of its leader's in the threads view).
+    at: FxHashMap<u32, usize>,
+    /// Which of the window's exited groups are in the row of their process.
+    in_rows: FxHashSet<usize>,
+}
+
+/// Zero of what the source measures.
+fn nothing_yet(provenance: &Provenance) -> Counters {
+    let mut zero = Counters::zero();
+    for &counter in Counter::ALL {
+        let measured = provenance.of(counter) != Quality::Missing;
+        if !measured && !provenance.source.keeps_books() {
+            zero.forget(counter);
+        }
+    }
+    zero
+}
+
+impl Builder<'_> {
+    fn keeps_books(&self) -> bool {
+        self.window.end.provenance.source.keeps_books()
+    }
+
+    fn row(&self, kind: RowKind, task: &TaskDelta) -> Row {
+        Row {
+            kind,
+            account: Some(task.sample.account),
+            key: task.sample.key,
+            ident: task.sample.ident,
+            exited_uid: None,
+            letter: task.sample.letter,
+            doing: Doing::of(task),
+            last_cpu: task.sample.last_cpu,
+            threads: task.sample.threads.or(Some(1)),
+            exited_processes: 0,
+            exited_tasks: 0,
+            repairs: task.audit.filter(|_| self.keeps_books()).map(|audit| audit.repairs),
+            life_ns: task.life_ns,
+            delta: task.delta,
+            total: task.sample.counters,
+            children: self.childless,
+            detail: Detail::default(),
+        }
+    }
+
+    /// A task that the window tells nothing of. One that was on a CPU would have been told of: what it ran is in
+    /// no account.
+    fn still(&self, account: AccountId) -> Option<TaskDelta> {
+        let mut task = self.book.still(account, self.window.t0_ns)?;
+        if task.sample.state == MicroState::Run {
+            task.delta.forget(Counter::RunNs);
+        }
+        Some(task)
+    }
+
+    fn thread_rows(&mut self, still: &Still) {
+        let mut seen = FxHashSet::default();
+        for task in &self.window.tasks {
+            seen.insert(task.sample.account);
+            self.push(RowKind::Task, task);
+        }
+        let accounts = self.book.processes().flat_map(|(_, p)| p.tasks.iter().copied());
+        self.still_rows(RowKind::Task, accounts, still, |a| seen.contains(&a));
+    }
+
+    fn push(&mut self, kind: RowKind, task: &TaskDelta) {
+        if task.sample.key.is_leader() {
+            self.at.insert(task.sample.key.tgid, self.rows.len());
+        }
+        let row = self.row(kind, task);
+        self.rows.push(row);
+    }
+
+    /// Rows for tasks that did nothing, lowest PIDs first. Takes no more of `accounts` than it
+    /// needs: there may be tens of thousands.
+    fn still_rows(
+        &mut self,
+        kind: RowKind,
+        accounts: impl Iterator<Item = AccountId>,
+        still: &Still,
+        seen: impl Fn(AccountId) -> bool,
+    ) {
+        let limit = match still {
+            Still::Hide => return,
+            Still::Some(n) => *n,
+            Still::All => usize::MAX,
+        };
+        for account in accounts.filter(|&a| !seen(a)).take(limit) {
+            let task = self.book.task(account).copied();
+            match (kind, task) {
+                (RowKind::Process, Some(task)) => self.process_row(task.key.tgid, &[]),
+                _ => {
+                    if let Some(task) = self.still(account) {
+                        self.push(kind, &task);
+                    }
+                }
+            }
+        }
+    }
+
+    fn process_rows(&mut self, still: &Still) {
+        let mut changed: FxHashMap<u32, Vec<&TaskDelta>> = FxHashMap::default();
+        for task in &self.window.tasks {
+            changed.entry(task.sample.key.tgid).or_default().push(task);
+        }
+        // A row is large, and a table that grows by half is there twice meanwhile.
+        self.rows.reserve(changed.len());
+        for (tgid, tasks) in &changed {
+            self.process_row(*tgid, tasks);
+        }
+        let leaders = self.book.processes().filter_map(|(_, p)| p.leader);
+        let book = self.book;
+        self.still_rows(RowKind::Process, leaders, still, |a| {
+            book.task(a).is_some_and(|t| changed.contains_key(&t.key.tgid))
+        });
+        let window = self.window;
+        for (at, exit) in window.exited.iter().enumerate() {
+            if exit.sample.of.tgid != 0 && self.add_exited_threads(exit) {
+                self.in_rows.insert(at);
+            }
+        }
+    }
+
+    /// One row for a process: its changed threads, and its still ones from the book.
+    fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
+        let entry = self.book.process(tgid);
+        let accounts = entry.iter().flat_map(|entry| &entry.tasks);
+        let still: Vec<TaskDelta> = accounts
+            .filter(|&&a| !changed.iter().any(|t| t.sample.account == a))
+            .filter_map(|&a| self.still(a))
+            .collect();
+        let all = || changed.iter().copied().chain(still.iter());
+        let head = entry.and_then(ProcessEntry::head);
+        let is_head = |task: &&TaskDelta| Some(task.sample.account) == head;
+        let leader = all().find(|task| task.sample.key.is_leader());
+        let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
+        let Some(head) = head else { return };
+        let mut row = self.row(RowKind::Process, head);
+        row.threads = head.sample.threads.or(Some(all().count() as u32));
+        for task in all().filter(|task| !std::ptr::eq(*task, head)) {
+            add(&mut row.delta, &task.delta);
+            row.total.add(&task.sample.counters);
+            row.life_ns += task.life_ns;
+            row.repairs = both(row.repairs, task.audit.map(|audit| audit.repairs));
+            if task.sample.letter == 'R' {
+                row.letter = 'R';
+            }
+            if Doing::of(task).nearness() > row.doing.nearness() {
+                row.doing = Doing::of(task);
+            }
+        }
+        self.at.insert(tgid, self.rows.len());
+        self.rows.push(row);
+    }
+
+    /// Threads that exited while their process lives on are part of the process. False: it has no row.
+    fn add_exited_threads(&mut self, exit: &ExitDelta) -> bool {
+        if !self.lives(exit.sample.of) {
+            return false;
+        }
+        let tgid = exit.sample.of.tgid;
+        if !self.at.contains_key(&tgid) {
+            self.process_row(tgid, &[]);
+        }
+        let Some(&at) = self.at.get(&tgid) else { return false };
+        let row = &mut self.rows[at];
+        add(&mut row.delta, &exit.delta);
+        row.total.add(&exit.delta);
+        row.life_ns += exit.life_ns;
+        row.exited_tasks += exit.tasks;
+        row.repairs = both(row.repairs, Some(exit.audit.repaired));
+        true
+    }
+
+    fn exited_in_rows_ns(&self) -> u64 {
+        let in_rows = self.in_rows.iter().map(|&at| &self.window.exited[at]);
+        in_rows.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
+    }
+
+    /// Rows are a partition of the accounts of tasks: each nanosecond of these is in one row. Held against the
+    /// books wherever rows are made with assertions on, as in every test.
+    fn assert_partition(&self, exited: &[Row], books: &Books) {
+        let run = self.rows.iter().chain(exited).filter_map(|row| row.delta.get(Counter::RunNs));
+        debug_assert_eq!(
+            run.fold(0, u64::wrapping_add),
+            books.tasks_ns.wrapping_add(books.exited_ns),
+            "the rows of a window and its books: {books:?}"
+        );
+    }
+
+    fn page_rows(&mut self, tgid: Option<u32>) {
+        let Some(entry) = tgid.and_then(|tgid| self.book.process(tgid)) else { return };
+        for &account in &entry.tasks {
+            let changed = self.window.tasks.iter().find(|t| t.sample.account == account);
+            let task = changed.copied().or_else(|| self.still(account));
+            if let Some(task) = task {
+                let row = self.row(RowKind::Task, &task);
+                self.rows.push(row);
+            }
+        }
+    }
+
+    fn lives(&self, process: ProcessRef) -> bool {
+        let leader = self.book.process(process.tgid).and_then(|p| p.leader);
+        leader.and_then(|a| self.book.task(a)).is_some_and(|t| t.key.start_ns == process.start_ns)
+    }
+
+    /// The nearest ancestor that still lives, if any does.
+    fn living_ancestor(&self, exit: &ExitSample) -> u32 {
+        exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
+    }
+
+    /// Exited groups merged by (nearest living ancestor, comm, cgroup, user), but for those that are part
+    /// of a process's row. Where rows are threads, exited threads of a process that lives have a row under it.
+    fn exited_rows(&self) -> Vec<Row> {
+        let mut merged: FxHashMap<_, Row> = FxHashMap::default();
+        let exited = self.window.exited.iter().enumerate();
+        for (_, exit) in exited.filter(|(at, _)| !self.in_rows.contains(at)) {
+            let s = &exit.sample;
+            let threads_only = s.of.tgid != 0 && self.lives(s.of);
+            let ppid = if threads_only { s.of.tgid } else { self.living_ancestor(s) };
+            let key = (ppid, threads_only, s.comm, s.cgroup_id, s.uid);
+            let row = merged.entry(key).or_insert_with(|| {
+                let repairs = self.keeps_books().then_some(0);
+                Row { repairs, ..exited_row(s, ppid, threads_only) }
+            });
+            row.exited_processes += exit.processes;
+            row.exited_tasks += exit.tasks;
+            row.repairs = both(row.repairs, Some(exit.audit.repaired));
+            row.life_ns += exit.life_ns;
+            add(&mut row.delta, &exit.delta);
+            row.total.add(&exit.delta);
+        }
+        merged.into_values().collect()
+    }
+
+    /// Adds each exited group to the row of its nearest living ancestor (the CPU+ column).
+    fn credit_parents(&mut self, exited: &[Row]) {
+        // Threads of a process that lives are no descendants of it.
+        for exit in exited.iter().filter(|e| e.key.tgid == 0 && e.ident.ppid != 0) {
+            if !self.at.contains_key(&exit.ident.ppid) {
+                self.still_parent(exit.ident.ppid);
+            }
+            let Some(&at) = self.at.get(&exit.ident.ppid) else { continue };
+            if let Some(children) = &mut self.rows[at].children {
+                children.add(&exit.delta);
+            }
+        }
+    }
+
+    /// A parent that did nothing itself has a row all the same when its children exited.
+    fn still_parent(&mut self, tgid: u32) {
+        let as_threads = self.rows.first().is_some_and(|r| r.kind == RowKind::Task);
+        if !as_threads {
+            return self.process_row(tgid, &[]);
+        }
+        let leader = self.book.process(tgid).and_then(|p| p.leader);
+        let task = leader.and_then(|a| self.still(a));
+        if let Some(task) = task {
+            self.push(RowKind::Task, &task);
+        }
+    }
+}
+
+/// Adds counters to a row's. What either does not know, the sum does not know, but for the time on CPUs: that is
+/// what the books hold under the row. Time that is not known is in the unnamed account.
+fn add(row: &mut Counters, other: &Counters) {
+    let run = [&*row, other].into_iter().filter_map(|counters| counters.get(Counter::RunNs));
+    let run = run.reduce(u64::wrapping_add);
+    row.add(other);
+    if let Some(run) = run {
+        row.set(Counter::RunNs, run);
+    }
+}
+
+fn exited_row(sample: &ExitSample, ppid: u32, threads_only: bool) -> Row {
+    let mut delta = Counters::zero();
+    delta.forget(Counter::RunNs);
+    Row {
+        kind: RowKind::Exited,
+        account: None,
+        key: TaskKey { tgid: if threads_only { ppid } else { 0 }, ..TaskKey::default() },
+        ident: Ident { ppid, comm: sample.comm, cgroup_id: sample.cgroup_id, ..Ident::default() },
+        exited_uid: sample.uid,
+        letter: 'X',
+        doing: Doing::default(),
+        last_cpu: None,
+        threads: Some(0),
+        exited_processes: 0,
+        exited_tasks: 0,
+        repairs: None,
+        life_ns: 0,
+        delta,
+        total: Counters::zero(),
+        children: None,
+        detail: Detail::default(),
+    }
+}
+
+fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    one.zip(other).map(|(one, other)| one + other)
+}
+
+fn cpu_rows(window: &Window) -> Vec<CpuRow> {
+    window
+        .cpus
+        .iter()
+        .map(|&account| CpuRow {
+            account,
+            ticks: window.cpu_ticks.iter().find(|t| t.0 == account.time.cpu).map(|t| t.1),
+        })
+        .collect()
+}
+
+/// Processes that exited, those without a group too.
+fn died(window: &Window) -> u64 {
+    let no_name = window.cpus.iter().map(|cpu| cpu.time.no_name_processes);
+    window.exited.iter().map(|e| e.processes).chain(no_name).sum()
+}

@@ -1,0 +1,400 @@
+//! From cumulative to "in this window".
+//!
+//! A source that is told what changed (the ledger) sends only the tasks that did something; the
+//! others are still in the state they were in, so their time in the window is known without
+//! looking: the whole window, in that state. The [`Book`] keeps the last sample of everyone and
+//! does that arithmetic.
+
+use crate::ledger::audit::TaskAudit;
+use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::difference::{difference, interrupts_are_measured};
+use crate::ledger::errors::ErrorKind;
+use crate::ledger::group_names::GroupNames;
+use crate::ledger::key::AccountId;
+use crate::ledger::named::{GroupName, Named};
+use crate::ledger::snapshot::{ExitSample, MicroState, ProcessRef, Snapshot, TaskSample};
+use crate::ledger::window::{Census, ExitDelta, TaskDelta, Window};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    sample: TaskSample,
+    as_of_ns: u64,
+    round: u64,
+}
+
+impl Known {
+    /// The counters at a later instant up to which nothing happened to the task.
+    fn counters_at(&self, at_ns: u64) -> Counters {
+        let mut counters = self.sample.counters;
+        for &counter in self.sample.state.counters() {
+            counters.bump(counter, at_ns.saturating_sub(self.as_of_ns));
+        }
+        counters
+    }
+}
+
+/// A process as the book knows it.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)] // Their names say it.
+pub struct ProcessEntry {
+    /// Its leader's account, unless the leader was never seen.
+    pub leader: Option<AccountId>,
+    pub tasks: Vec<AccountId>,
+    /// The leader's letter.
+    leading: Option<char>,
+    /// How many of its tasks have the letter R.
+    running: u32,
+}
+
+impl ProcessEntry {
+    /// The task that stands for it: its leader, or where that was never seen, or is gone, the same other one
+    /// wherever it is named.
+    pub fn head(&self) -> Option<AccountId> {
+        self.leader.or_else(|| self.tasks.iter().copied().min())
+    }
+
+    /// The letter of its row: its leader's, or R where another thread runs.
+    fn letter(&self) -> Option<char> {
+        self.leading.map(|letter| if self.running > 0 { 'R' } else { letter })
+    }
+
+    /// One task more or one less in its state.
+    fn count(&mut self, sample: &TaskSample, by: i32) {
+        if sample.letter == 'R' {
+            self.running = self.running.wrapping_add_signed(by);
+        }
+        // Of two that were leaders in turn, after an exec, the one that is.
+        if self.leader == Some(sample.account) {
+            self.leading = (by > 0).then_some(sample.letter);
+        }
+    }
+}
+
+/// Everything known of everyone as of the last snapshot.
+#[derive(Debug, Default)]
+pub struct Book {
+    last: Option<Snapshot>,
+    /// Each in a place of its own: of a table of such large values the free places are memory, too.
+    tasks: FxHashMap<AccountId, Box<Known>>,
+    /// In order, so that the first few that fill a screen are found without looking at all.
+    processes: BTreeMap<u32, ProcessEntry>,
+    exits: FxHashMap<AccountId, ExitSample>,
+    /// Those that wait for a CPU or a quota as of the last snapshot.
+    waiting: FxHashSet<AccountId>,
+    groups: GroupNames,
+    /// Counters of tasks and exited groups that ran backwards so far; the source counts its own.
+    backwards: u64,
+    round: u64,
+    all: Census,
+    by_process: Census,
+    /// Interrupts were measured in all of the last window.
+    interrupts: bool,
+}
+
+impl Book {
+    /// An empty book.
+    pub fn new() -> Book {
+        Book::default()
+    }
+
+    /// Takes the next snapshot. The first only opens the book.
+    pub fn advance(&mut self, mut snapshot: Snapshot) -> Option<Window> {
+        self.round += 1;
+        let samples = std::mem::take(&mut snapshot.tasks);
+        let exits = std::mem::take(&mut snapshot.exited);
+        let gone = std::mem::take(&mut snapshot.gone);
+        let t0_ns = self.last.as_ref().map(|s| s.at_ns);
+        let mut backwards = 0;
+        let mut tasks = Vec::with_capacity(samples.len());
+        for sample in samples {
+            let (task, back) = self.post(sample, t0_ns, snapshot.at_ns);
+            backwards += back;
+            tasks.extend(task);
+        }
+        self.close_accounts(gone, snapshot.complete);
+        self.groups.add(std::mem::take(&mut snapshot.groups), || {
+            self.tasks.values().filter_map(|known| known.sample.ident.cgroup_id).collect()
+        });
+        let exited = self.post_exits(exits, &mut backwards);
+        self.backwards += backwards;
+        snapshot.errors.add(ErrorKind::Backwards, self.backwards);
+        self.interrupts =
+            self.last.as_ref().is_some_and(|last| interrupts_are_measured(last, &snapshot));
+        let window = self.last.as_ref().map(|last| difference(last, &snapshot, tasks, exited));
+        self.last = Some(snapshot);
+        window
+    }
+
+    /// Enters one sample; yields its row in the window that ends now, and how many counters ran
+    /// backwards.
+    fn post(
+        &mut self,
+        sample: TaskSample,
+        t0_ns: Option<u64>,
+        t1_ns: u64,
+    ) -> (Option<TaskDelta>, u64) {
+        let known = Known { sample, as_of_ns: t1_ns, round: self.round };
+        let before = match self.tasks.entry(sample.account) {
+            Entry::Occupied(mut place) => Some(std::mem::replace(&mut **place.get_mut(), known)),
+            Entry::Vacant(place) => {
+                place.insert(Box::new(known));
+                None
+            }
+        };
+        match waits(sample.state) {
+            true => self.waiting.insert(sample.account),
+            false => self.waiting.remove(&sample.account),
+        };
+        self.recount(before.map(|k| k.sample), Some(sample));
+        let Some(t0_ns) = t0_ns else { return (None, 0) };
+        let (delta, backwards) = match before {
+            Some(before) => sample.counters.since(&before.counters_at(t0_ns)),
+            None if sample.since_ns >= t0_ns => (sample.counters, 0),
+            // First seen now though it lived before: what it did in this window is not known.
+            None => (Counters::unknown(), 0),
+        };
+        let audit = match before {
+            Some(before) => Some(sample.audit.since(&before.sample.audit)),
+            None => (sample.since_ns >= t0_ns).then_some(sample.audit),
+        };
+        let life_ns = life_in(&sample, t0_ns, t1_ns);
+        (Some(TaskDelta { sample, life_ns, delta, audit }), backwards)
+    }
+
+    /// Who will have ended when this snapshot is taken.
+    pub fn ending(&self, next: &Snapshot) -> Vec<AccountId> {
+        if !next.complete {
+            return next.gone.clone();
+        }
+        let listed: FxHashSet<AccountId> = next.tasks.iter().map(|t| t.account).collect();
+        self.tasks.keys().filter(|account| !listed.contains(account)).copied().collect()
+    }
+
+    fn close_accounts(&mut self, gone: Vec<AccountId>, complete: bool) {
+        let mut gone = gone;
+        if complete {
+            let round = self.round;
+            gone = self.tasks.iter().filter(|(_, k)| k.round != round).map(|(&a, _)| a).collect();
+        }
+        for account in gone {
+            self.waiting.remove(&account);
+            if let Some(known) = self.tasks.remove(&account) {
+                self.recount(Some(known.sample), None);
+            }
+        }
+    }
+
+    /// Keeps the census and the list of processes true when a task comes, changes or goes.
+    fn recount(&mut self, before: Option<TaskSample>, after: Option<TaskSample>) {
+        for (sample, by) in [(before, -1), (after, 1)] {
+            let Some(sample) = sample else { continue };
+            self.all.count(sample.letter, by);
+        }
+        let has_moved = before.map(|s| s.key) != after.map(|s| s.key);
+        if !has_moved && before.map(|s| s.letter) == after.map(|s| s.letter) {
+            return;
+        }
+        if let Some(before) = before {
+            self.recount_process(&before, -1);
+            if has_moved {
+                self.leave_process(&before);
+            }
+        }
+        if let Some(after) = after {
+            if has_moved {
+                let entry = self.processes.entry(after.key.tgid).or_default();
+                entry.tasks.push(after.account);
+                if after.key.is_leader() {
+                    entry.leader = Some(after.account);
+                }
+            }
+            self.recount_process(&after, 1);
+        }
+    }
+
+    /// A process is counted by the letter that its row has.
+    fn recount_process(&mut self, sample: &TaskSample, by: i32) {
+        let Some(entry) = self.processes.get_mut(&sample.key.tgid) else { return };
+        let before = entry.letter();
+        entry.count(sample, by);
+        let after = entry.letter();
+        if before != after {
+            before.into_iter().for_each(|letter| self.by_process.count(letter, -1));
+            after.into_iter().for_each(|letter| self.by_process.count(letter, 1));
+        }
+    }
+
+    fn leave_process(&mut self, sample: &TaskSample) {
+        let Some(entry) = self.processes.get_mut(&sample.key.tgid) else { return };
+        entry.tasks.retain(|&a| a != sample.account);
+        if entry.leader == Some(sample.account) {
+            entry.leader = None;
+        }
+        if entry.tasks.is_empty() {
+            self.processes.remove(&sample.key.tgid);
+        }
+    }
+
+    fn post_exits(&mut self, samples: Vec<ExitSample>, backwards: &mut u64) -> Vec<ExitDelta> {
+        let mut now = FxHashMap::default();
+        let mut deltas = Vec::new();
+        let first = self.last.is_none();
+        for sample in samples {
+            let before = self.exits.get(&sample.account);
+            let (delta, back) = match before {
+                Some(before) => sample.counters.since(&before.counters),
+                None => (sample.counters, 0),
+            };
+            *backwards += back;
+            let less =
+                |now: u64, then: fn(&ExitSample) -> u64| now.saturating_sub(before.map_or(0, then));
+            let tasks = less(sample.tasks, |b| b.tasks);
+            let life_ns = less(sample.life_ns, |b| b.life_ns);
+            // Of who is counted as having ended elsewhere there may be time alone (`merged`).
+            if (tasks > 0 || life_ns > 0) && !first {
+                let processes = less(sample.processes, |b| b.processes);
+                let audit = before.map_or(sample.audit, |b| sample.audit.since(&b.audit));
+                deltas.push(ExitDelta { sample, processes, tasks, life_ns, delta, audit });
+            }
+            now.insert(sample.account, sample);
+        }
+        self.exits = now;
+        deltas
+    }
+
+    /// The instant of the last snapshot.
+    pub fn at_ns(&self) -> Option<u64> {
+        self.last.as_ref().map(|s| s.at_ns)
+    }
+
+    /// All tasks by state.
+    pub fn census(&self) -> Census {
+        self.all
+    }
+
+    /// All processes by the letters of their rows: their leader's state, R where another thread runs.
+    pub fn process_census(&self) -> Census {
+        self.by_process
+    }
+
+    /// Whose a control group is, if that was told.
+    pub fn group(&self, id: u64) -> Option<&Arc<GroupName>> {
+        self.groups.get(id)
+    }
+
+    /// Whose a control group is, if both are known.
+    pub fn named(&self, cgroup_id: Option<u64>) -> Option<Arc<Named>> {
+        self.group(cgroup_id?).map(|group| Arc::clone(&group.named))
+    }
+
+    /// The tasks of a process.
+    pub fn process(&self, tgid: u32) -> Option<&ProcessEntry> {
+        self.processes.get(&tgid)
+    }
+
+    /// All processes, by tgid.
+    pub fn processes(&self) -> impl Iterator<Item = (u32, &ProcessEntry)> {
+        self.processes.iter().map(|(&tgid, entry)| (tgid, entry))
+    }
+
+    /// The last sample of a task, counters as of the last change.
+    pub fn task(&self, account: AccountId) -> Option<&TaskSample> {
+        self.tasks.get(&account).map(|k| &k.sample)
+    }
+
+    /// The process of a task, by the task that stands for it.
+    pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
+        let head = self.process(task.key.tgid).and_then(ProcessEntry::head);
+        head.and_then(|account| self.task(account)).unwrap_or(task)
+    }
+
+    /// The leader of a process that lives, if it is this one and was seen.
+    pub fn living(&self, process: ProcessRef) -> Option<&TaskSample> {
+        let entry = self.process(process.tgid).filter(|_| process.tgid != 0)?;
+        self.task(entry.leader?).filter(|leader| leader.key.start_ns == process.start_ns)
+    }
+
+    /// Who waited for a CPU or a quota from a window's beginning to its end: nothing happened to them, so
+    /// they are not among its tasks.
+    pub fn waited_throughout(&self, window: &Window) -> Vec<TaskDelta> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
+        let still = self.waiting.iter().filter(|account| !told.contains(account));
+        still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
+    }
+
+    /// Tasks to which nothing happened in a window and that did not just sleep: they waited all through it, process
+    /// by process. Running tasks are among the window's.
+    pub fn stood<'a>(&'a self, window: &'a Window) -> impl Iterator<Item = TaskDelta> + 'a {
+        let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
+        let waits = move |account: &AccountId| {
+            let task = self.task(*account).filter(|_| !told.contains(account))?;
+            match task.state {
+                MicroState::Run | MicroState::Sleep | MicroState::Unknown | MicroState::Zombie => {
+                    None
+                }
+                _ => self.still(*account, window.t0_ns),
+            }
+        };
+        self.processes.values().flat_map(|process| &process.tasks).filter_map(waits)
+    }
+
+    /// A task at an instant from its last change on.
+    pub(crate) fn as_of(&self, account: AccountId, at_ns: u64) -> Option<TaskSample> {
+        let known = self.tasks.get(&account)?;
+        Some(TaskSample { counters: known.counters_at(at_ns), ..known.sample })
+    }
+
+    /// The last snapshot with everyone in it as of its instant, process by process: what a book that
+    /// opens with it goes on from as this one does.
+    pub fn whole(&self) -> Option<Snapshot> {
+        let mut whole = self.last.clone()?;
+        let accounts = self.processes.values().flat_map(|p| &p.tasks);
+        whole.tasks = accounts.filter_map(|&account| self.as_of(account, whole.at_ns)).collect();
+        whole.exited = self.exits.values().copied().collect();
+        whole.groups = self.groups.all();
+        whole.complete = true;
+        // A book adds its own on top of the source's.
+        let backwards = &mut whole.errors.0[ErrorKind::Backwards as usize];
+        *backwards = backwards.saturating_sub(self.backwards);
+        Some(whole)
+    }
+
+    /// The row of a task that did nothing in the window ending at the last snapshot: all of it in
+    /// one state.
+    pub fn still(&self, account: AccountId, t0_ns: u64) -> Option<TaskDelta> {
+        let known = self.tasks.get(&account)?;
+        let t1_ns = self.at_ns()?;
+        let life_ns = life_in(&known.sample, t0_ns, t1_ns);
+        let mut sample = known.sample;
+        sample.counters = known.counters_at(t1_ns);
+        let (mut delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
+        // Of a task that runs every snapshot tells. Where one did not, its time is in no account.
+        if sample.state == MicroState::Run {
+            delta.forget(Counter::RunNs);
+        }
+        if !self.interrupts {
+            delta.fold(Counter::IrqNs, Counter::RunNs);
+        }
+        Some(TaskDelta { sample, life_ns, delta, audit: Some(TaskAudit::default()) })
+    }
+}
+
+/// Whether a task in this state wants a CPU and has none.
+const fn waits(state: MicroState) -> bool {
+    matches!(state, MicroState::Lat | MicroState::LatPreempt | MicroState::Throttle)
+}
+
+/// The part of a task's life inside a window. A zombie has none left.
+pub(crate) fn life_in(sample: &TaskSample, t0_ns: u64, t1_ns: u64) -> u64 {
+    match sample.state {
+        MicroState::Zombie => 0,
+        _ => t1_ns.saturating_sub(sample.since_ns.max(t0_ns)),
+    }
+}

@@ -1,0 +1,134 @@
+//! What changed on the machine from one snapshot to the next.
+
+use crate::ledger::audit::Audit;
+use crate::ledger::audited::repaired_tasks;
+use crate::ledger::counters::{Counter, Counters};
+use crate::ledger::provenance::Quality;
+use crate::ledger::snapshot::{CostSample, CpuSample, GroupMove, Outside, Snapshot};
+use crate::ledger::system::StatTicks;
+use crate::ledger::window::{CpuDelta, ExitDelta, TaskDelta, Window};
+
+/// Whether interrupts were measured from one snapshot to the other. Where they were for a part of
+/// the time only, what was measured goes back to whom they hit.
+pub(crate) fn interrupts_are_measured(last: &Snapshot, now: &Snapshot) -> bool {
+    [last, now].iter().all(|snapshot| snapshot.provenance.irq != Quality::Missing)
+}
+
+/// What interrupts took goes back to whom they hit.
+pub(crate) fn fold_interrupts<'a>(
+    deltas: impl Iterator<Item = &'a mut Counters>,
+    cpus: impl Iterator<Item = &'a mut CpuDelta>,
+) {
+    deltas.for_each(|delta| delta.fold(Counter::IrqNs, Counter::RunNs));
+    for time in cpus.map(|c| &mut c.time) {
+        if let (Some(all), Some(idle)) = (time.irq_ns.take(), time.irq_idle_ns.take()) {
+            time.idle_ns = time.idle_ns.wrapping_add(idle);
+            time.task_ns = time.task_ns.wrapping_add(all.wrapping_sub(idle));
+        }
+    }
+}
+
+/// The window between two snapshots, of which tasks and exited groups are known already.
+pub(crate) fn difference(
+    last: &Snapshot,
+    now: &Snapshot,
+    mut tasks: Vec<TaskDelta>,
+    mut exited: Vec<ExitDelta>,
+) -> Window {
+    let (t0_ns, t1_ns) = (last.at_ns, now.at_ns);
+    let mut cpus = cpu_differences(last, now);
+    let outside = now.outside.zip(last.outside);
+    let mut outside = outside.map(|(now, then)| now.since(&then));
+    if !interrupts_are_measured(last, now) {
+        let tasks = tasks.iter_mut().map(|t| &mut t.delta);
+        let exited = exited.iter_mut().map(|e| &mut e.delta);
+        fold_interrupts(tasks.chain(exited), cpus.iter_mut());
+        outside.iter_mut().for_each(Outside::fold_interrupts);
+    }
+    let ticks_of = |now: Option<StatTicks>, then: Option<StatTicks>| {
+        now.zip(then).map(|(now, then)| now.since(&then))
+    };
+    let then_ticks = |cpu| last.system.cpu_ticks.iter().find(|(n, _)| *n == cpu).map(|t| t.1);
+    let audit = Audit::of(&now.provenance, tasks.iter(), exited.iter());
+    // The same sources tell both; a recording from before there was either has neither.
+    let set_right = now.repaired_wait_ns.map(|_| repaired_tasks(&tasks, &exited));
+    Window {
+        t0_ns,
+        t1_ns,
+        audit,
+        repaired_tasks: set_right,
+        tasks,
+        exited,
+        moves: moves_between(last, now),
+        cpus,
+        errors: now.errors.since(&last.errors),
+        repaired_ns: minus(now.repaired_ns, last.repaired_ns),
+        repaired_wait_ns: minus(now.repaired_wait_ns, last.repaired_wait_ns),
+        born: now.born.zip(last.born).map(|(now, then)| now.saturating_sub(then)),
+        ticks: ticks_of(now.system.ticks, last.system.ticks),
+        cpu_ticks: now
+            .system
+            .cpu_ticks
+            .iter()
+            .filter_map(|&(cpu, t)| Some((cpu, ticks_of(Some(t), then_ticks(cpu))?)))
+            .collect(),
+        cost: CostSample {
+            user_ns: now.cost.user_ns.saturating_sub(last.cost.user_ns),
+            bpf_ns: minus(now.cost.bpf_ns, last.cost.bpf_ns),
+            bpf_events: minus(now.cost.bpf_events, last.cost.bpf_events),
+        },
+        outside,
+        end: now.clone(),
+    }
+}
+
+fn moves_between(last: &Snapshot, now: &Snapshot) -> Vec<GroupMove> {
+    let before = |m: &GroupMove| {
+        let same = last.moves.iter().find(|b| (b.from, b.to) == (m.from, m.to));
+        same.map_or(*m, |b| m.since(b))
+    };
+    let nothing = |m: &GroupMove| m.run_ns == 0 && m.lat_ns == 0 && m.throttle_ns == 0;
+    now.moves.iter().map(before).filter(|m| !nothing(m)).collect()
+}
+
+/// Known where both are and time ran forwards.
+fn minus(now: Option<u64>, then: Option<u64>) -> Option<u64> {
+    now?.checked_sub(then?)
+}
+
+fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
+    let length_ns = now.at_ns - last.at_ns;
+    let same_watch = now.watch.is_some() && now.watch == last.watch;
+    let watched = |now, then| minus(now, then).filter(|_| same_watch);
+    now.cpus
+        .iter()
+        .filter_map(|cpu| {
+            let then = last.cpus.iter().find(|c| c.cpu == cpu.cpu)?;
+            let time = CpuSample {
+                cpu: cpu.cpu,
+                online: cpu.online,
+                // Wrapping: a step back shows as an absurd residual instead of being hidden.
+                task_ns: cpu.task_ns.wrapping_sub(then.task_ns),
+                unnamed_ns: cpu.unnamed_ns.wrapping_sub(then.unnamed_ns),
+                idle_ns: cpu.idle_ns.wrapping_sub(then.idle_ns),
+                no_name_ns: cpu.no_name_ns.wrapping_sub(then.no_name_ns),
+                no_name_processes: cpu.no_name_processes.wrapping_sub(then.no_name_processes),
+                offline_ns: cpu.offline_ns.wrapping_sub(then.offline_ns),
+                irq_ns: minus(cpu.irq_ns, then.irq_ns),
+                irq_idle_ns: minus(cpu.irq_idle_ns, then.irq_idle_ns),
+                steal_ns: minus(cpu.steal_ns, then.steal_ns),
+                steal_idle_ns: minus(cpu.steal_idle_ns, then.steal_idle_ns),
+                switches: minus(cpu.switches, then.switches),
+                missed_switches: minus(cpu.missed_switches, then.missed_switches),
+                watched_ns: watched(cpu.watched_ns, then.watched_ns),
+                watched_dispatches: watched(cpu.watched_dispatches, then.watched_dispatches),
+            };
+            let extra = time.irq_ns.unwrap_or(0) + time.steal_ns.unwrap_or(0);
+            let sum = [time.task_ns, time.unnamed_ns, time.idle_ns, time.offline_ns, extra]
+                .iter()
+                .fold(0u64, |a, &b| a.wrapping_add(b));
+            let residual_ns = length_ns.wrapping_sub(sum) as i64;
+            (time.offline_ns < length_ns).then_some(CpuDelta { time, residual_ns })
+        })
+        .collect()
+}

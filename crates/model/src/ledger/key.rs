@@ -1,0 +1,160 @@
+//! Who an account belongs to: keys that survive pid reuse, and the identity shown beside them.
+
+use crate::text::escape;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The name of an account inside one source: stays the same while the kernel's task lives, also
+/// over an exec that changes its tid. Never reused while the source is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AccountId(pub u64);
+
+/// A task as a person names it. The start time tells a reused pid from its predecessor.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
+)]
+pub struct TaskKey {
+    /// Thread group id: what user space calls the PID.
+    pub tgid: u32,
+    /// Task id: what `ps -L` calls LWP. Equal to `tgid` for the leader.
+    pub tid: u32,
+    /// Start time since boot in ns (`task_struct.start_boottime`; field 22 of proc_pid_stat(5),
+    /// which rounds it to ticks).
+    pub start_ns: u64,
+}
+
+impl TaskKey {
+    /// Whether this task leads its thread group, so that its row can stand for the process.
+    pub fn is_leader(&self) -> bool {
+        self.tgid == self.tid
+    }
+}
+
+/// A command name: up to 15 bytes of anything (`TASK_COMM_LEN` in include/linux/sched.h).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct Comm(pub [u8; 16]);
+
+impl Comm {
+    /// Takes the bytes up to the first NUL, at most 15.
+    pub fn new(bytes: &[u8]) -> Comm {
+        let mut comm = [0; 16];
+        let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len()).min(15);
+        comm[..len].copy_from_slice(&bytes[..len]);
+        Comm(comm)
+    }
+
+    /// The raw bytes without the padding.
+    pub fn bytes(&self) -> &[u8] {
+        let len = self.0.iter().position(|&b| b == 0).unwrap_or(self.0.len());
+        &self.0[..len]
+    }
+}
+
+impl fmt::Display for Comm {
+    /// Safe to put on a terminal: control characters and invalid UTF-8 come out escaped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&escape::escape(self.bytes()))
+    }
+}
+
+impl fmt::Debug for Comm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", escape::escape(self.bytes()))
+    }
+}
+
+/// What is known of a task beside its time, as of the last time it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Ident {
+    /// Parent process (tgid of `real_parent`).
+    pub ppid: u32,
+    /// Command name.
+    pub comm: Comm,
+    /// Effective user id.
+    pub uid: u32,
+    /// Inode number of the task's cgroup directory (v2, else v1's cpu hierarchy), where known.
+    pub cgroup_id: Option<u64>,
+    /// Nice value, -20..19.
+    pub nice: i32,
+    /// Kernel priority as in `task_struct.prio`: 0..99 real time, 100..139 fair.
+    pub prio: i32,
+    /// Scheduling policy, `SCHED_*` of sched(7).
+    pub policy: u32,
+    /// A kernel thread: it has no user mode and no memory of its own.
+    pub kthread: bool,
+}
+
+impl Ident {
+    /// Priority as top's PR column shows it (`prio - 100`), `None` for real-time rows ("rt").
+    pub fn pr(&self) -> Option<i32> {
+        (self.prio >= 100).then(|| self.prio - 100)
+    }
+}
+
+/// A process, or one of its threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Who {
+    /// Process; 0: the kernel itself (an interrupt, idle).
+    pub tgid: u32,
+    /// Thread; `None`: all of the process.
+    pub tid: Option<u32>,
+    /// Command name, of the thread if it is one.
+    pub comm: Comm,
+    /// The process's name, which is its main thread's; empty where it is not told (by a daemon or in a
+    /// recording of an earlier version).
+    #[serde(default)]
+    pub process: Comm,
+}
+
+impl Who {
+    /// An interrupt: it runs in the context of whoever it hit, and means nobody.
+    pub const INTERRUPT: Who = Who::named(Comm(*b"interrupt\0\0\0\0\0\0\0"));
+    /// Nobody: no task was there to run.
+    pub const IDLE: Who = Who::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
+
+    /// A part of the kernel's.
+    const fn named(name: Comm) -> Who {
+        Who { tgid: 0, tid: None, comm: name, process: name }
+    }
+
+    /// A thread with its own name and its process's.
+    pub const fn thread(tgid: u32, tid: u32, comm: Comm, process: Comm) -> Who {
+        Who { tgid, tid: Some(tid), comm, process }
+    }
+
+    /// The whole process, by its own name.
+    pub fn process(self) -> Who {
+        let told = !self.process.bytes().is_empty();
+        let comm = if told { self.process } else { self.comm };
+        Who { tid: None, comm, ..self }
+    }
+}
+
+impl fmt::Display for Who {
+    /// `name/tid` for a thread, as prstat has it, `name (pid)` for a process. Safe to put on a
+    /// terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self.tid {
+            _ if self.tgid == 0 => self.comm.to_string(),
+            Some(tid) => format!("{}/{tid}", self.comm),
+            None => format!("{} ({})", self.comm, self.tgid),
+        };
+        f.pad(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comm_is_cut_at_nul_and_at_fifteen_bytes() {
+        assert_eq!(Comm::new(b"sh\0junk").bytes(), b"sh");
+        assert_eq!(Comm::new(b"0123456789abcdefgh").bytes(), b"0123456789abcde");
+    }
+
+    #[test]
+    fn comm_shown_is_harmless() {
+        assert_eq!(Comm::new(b"a\x1b[2Jb").to_string(), "a\\x1b[2Jb");
+    }
+}
