@@ -146,7 +146,7 @@ fn add_task(
         tasks.insert(task.sample.account, task);
         return;
     };
-    let moved = GroupMove::of_past(sum, task.sample.ident.cgroup_id);
+    let moved = sum.moved_to(task.sample.ident.cgroup_id);
     add_moves(moves, moved.as_slice());
     sum.sample = task.sample;
     sum.life_ns += task.life_ns;

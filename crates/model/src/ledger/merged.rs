@@ -98,7 +98,7 @@ impl Merged {
             let then = self.book.task(*account).map(|task| task.ident.cgroup_id);
             if then.is_some_and(|then| then != ident.cgroup_id) {
                 let so_far = self.so_far(*account, taken_ns, at_ns);
-                let moved = so_far.and_then(|task| GroupMove::of_past(&task, ident.cgroup_id));
+                let moved = so_far.and_then(|task| task.moved_to(ident.cgroup_id));
                 moved.iter().for_each(|moved| self.count_move(moved));
             }
         }

@@ -7,7 +7,6 @@ use crate::ledger::key::{AccountId, Comm, Ident, TaskKey};
 use crate::ledger::named::GroupName;
 use crate::ledger::provenance::Provenance;
 use crate::ledger::system::System;
-use crate::ledger::window::TaskDelta;
 use std::sync::Arc;
 
 /// The one state a task is in at an instant.
@@ -141,20 +140,6 @@ pub struct GroupMove {
 }
 
 impl GroupMove {
-    /// What a task has used so far where from now on it is told under another group; `None`: under the same one, or
-    /// the source does not tell groups.
-    pub(crate) fn of_past(so_far: &TaskDelta, now: Option<u64>) -> Option<GroupMove> {
-        let (from, to) = so_far.sample.ident.cgroup_id.zip(now).filter(|(from, to)| from != to)?;
-        let used = |counter| so_far.delta.get(counter).unwrap_or(0);
-        Some(GroupMove {
-            from,
-            to,
-            run_ns: used(Counter::RunNs),
-            lat_ns: used(Counter::LatNs),
-            throttle_ns: used(Counter::ThrottleNs),
-        })
-    }
-
     /// What came on top of `earlier`.
     pub fn since(&self, earlier: &GroupMove) -> GroupMove {
         GroupMove {

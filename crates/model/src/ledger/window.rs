@@ -1,7 +1,7 @@
 //! What happened between two snapshots, and to whom.
 
 use crate::ledger::audit::{Audit, ExitAudit, TaskAudit};
-use crate::ledger::counters::Counters;
+use crate::ledger::counters::{Counter, Counters};
 use crate::ledger::errors::ErrorCounts;
 use crate::ledger::snapshot::{
     CostSample, CpuSample, ExitSample, GroupMove, Outside, Snapshot, TaskSample,
@@ -19,6 +19,22 @@ pub struct TaskDelta {
     pub delta: Counters,
     /// How far that is from the kernel's own counts; `None` when it is seen for the first time.
     pub audit: Option<TaskAudit>,
+}
+
+impl TaskDelta {
+    /// What it has used so far where from now on it is told under another group; `None`: under the same one, or
+    /// the source does not tell groups.
+    pub(crate) fn moved_to(&self, now: Option<u64>) -> Option<GroupMove> {
+        let (from, to) = self.sample.ident.cgroup_id.zip(now).filter(|(from, to)| from != to)?;
+        let used = |counter| self.delta.get(counter).unwrap_or(0);
+        Some(GroupMove {
+            from,
+            to,
+            run_ns: used(Counter::RunNs),
+            lat_ns: used(Counter::LatNs),
+            throttle_ns: used(Counter::ThrottleNs),
+        })
+    }
 }
 
 /// One group of exited tasks in one window.

@@ -7,6 +7,7 @@
 
 mod by;
 mod charge;
+mod groups;
 mod labels;
 mod moves;
 pub mod workers;
