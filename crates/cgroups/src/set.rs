@@ -6,6 +6,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The limits of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Its weight, 1 to 10000.
+    pub weight: Option<u64>,
+    /// Its quota.
+    pub max: Option<Max>,
+}
+
 impl Hierarchy {
     /// Sets the weight.
     ///

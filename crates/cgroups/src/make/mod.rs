@@ -8,19 +8,9 @@ pub use nested::Nested;
 pub use transient::{doors, Transient};
 
 use crate::systemd::{systemd_runs, Scope};
-use crate::{CgroupError, Hierarchy};
-use exactop_model::cgroups::limits::Max;
+use crate::{CgroupError, Hierarchy, Wanted};
 use std::fs::File;
 use std::path::Path;
-
-/// What a group is to be limited to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Its weight, 1 to 10000.
-    pub weight: Option<u64>,
-    /// Its quota.
-    pub max: Option<Max>,
-}
 
 /// A group that goes when this is dropped, or with its last process.
 #[derive(Debug)]
