@@ -4,27 +4,8 @@
 //! time, that of the fleet. A host whose windows end after it was exported later, or has a clock that is ahead; one
 //! whose windows end long before is silent, or has one that is behind.
 
+use super::tolerance::{ns, Tolerance};
 use super::Host;
-use std::time::Duration;
-
-/// How far apart hosts may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tolerance {
-    /// Last windows that end within it end at the same time.
-    pub clock: Duration,
-    /// A host whose last window ends so long before the fleet's is silent.
-    pub silent: Duration,
-}
-
-impl Default for Tolerance {
-    fn default() -> Tolerance {
-        Tolerance { clock: Duration::from_secs(60), silent: Duration::from_secs(300) }
-    }
-}
-
-pub(super) fn ns(of: Duration) -> i128 {
-    i128::try_from(of.as_nanos()).unwrap_or(i128::MAX)
-}
 
 /// Says of hosts where they are, and yields where the fleet is.
 pub(super) fn judge(hosts: &mut [Host], tolerance: &Tolerance, now_ns: i128) -> Option<i64> {

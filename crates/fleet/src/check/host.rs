@@ -1,6 +1,6 @@
 //! A host's windows, held against each other.
 
-use super::clocks::ns;
+use super::tolerance::ns;
 use super::{Boot, Gathered, Quality, Seen};
 use crate::sums::Sums;
 use std::collections::{BTreeMap, BTreeSet};

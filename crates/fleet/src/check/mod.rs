@@ -7,12 +7,13 @@ mod clocks;
 mod host;
 mod json;
 mod page;
+mod tolerance;
 
-pub use clocks::Tolerance;
 pub use host::{Host, Jump, Start, Stretch, Stretches};
 pub use json::json;
 pub(crate) use page::counted;
 pub use page::page;
+pub use tolerance::Tolerance;
 
 use crate::rows::{Account, Before, Books, Charged, Unread};
 use crate::sums::Sums;

@@ -1,7 +1,7 @@
 //! A store is asked for sums, not for rows: what there is of a fleet's day goes over no wire.
 
+use super::cut::Cut;
 use super::figures::{Asked, Did, Figures, Group};
-use super::read::Cut;
 use crate::by::{columns, BRIEF};
 use crate::store::{unescaped, Store, WINDOWS};
 use crate::FleetError;

@@ -1,7 +1,7 @@
 //! What a report asks of `charges` beside what a balance does, and how files tell it.
 
+use super::cut::Cut;
 use super::once::{Once, TOLD_BY};
-use super::read::Cut;
 use super::By;
 use crate::by::{columns, join, with_boot};
 use crate::chunks::Chunk;

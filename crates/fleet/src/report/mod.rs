@@ -1,6 +1,7 @@
 //! What happened in a fleet in a stretch of time: where all CPUs' time went and who used it, as one page.
 
 mod asking;
+mod cut;
 mod figures;
 mod once;
 mod page;
@@ -8,9 +9,9 @@ mod plots;
 mod read;
 
 pub use crate::By;
+pub use cut::Cut;
 pub use figures::{Asked, Did, Figures, Group};
 pub use page::page;
-pub use read::Cut;
 
 use crate::by::shown;
 use crate::check::Balance;

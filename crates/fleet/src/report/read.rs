@@ -1,8 +1,9 @@
 //! A report is read in passes: sums first, then what only the rows that turned out to be the largest need.
 
+use super::cut::Cut;
 use super::figures::{Asked, Did, Figures, Group};
 use super::once::{doubled, Once};
-use super::{By, Piece, Report, Row};
+use super::{By, Report, Row};
 use crate::check::{check, Balance, Tolerance};
 use crate::rows::Account;
 use crate::sums::Sums;
@@ -11,8 +12,6 @@ use exactop_recording::When;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
-/// Pieces of time.
-const PIECES: i128 = 120;
 /// Rows whose pieces are kept.
 const DRAWN: usize = 5;
 
@@ -107,42 +106,6 @@ fn begins_ns(row: &Account) -> i128 {
     i128::from(row.end_ns) - i128::from(row.length_ns)
 }
 
-/// A time in pieces of one length.
-#[derive(Clone, Copy, Debug)]
-pub struct Cut {
-    pub(super) from: i128,
-    pub(super) length: i128,
-    count: usize,
-}
-
-impl Cut {
-    fn of(from: i128, to: i128) -> Cut {
-        // Whole minutes where there are enough of them: no piece has a window more than the next one.
-        let minute = 60_000_000_000;
-        let fine = ((to - from) / PIECES).max(1);
-        let length = if fine > minute / 4 {
-            (fine + minute - 1) / minute * minute
-        } else {
-            fine.max(minute / 6)
-        };
-        let count = usize::try_from((to - from + length - 1) / length).unwrap_or(1);
-        Cut { from, length, count: count.max(1) }
-    }
-
-    /// The piece in which a window ends.
-    pub(super) fn at(&self, end_ns: i128) -> usize {
-        usize::try_from((end_ns - 1 - self.from).max(0) / self.length).unwrap_or(usize::MAX)
-    }
-
-    fn pieces(&self) -> Vec<Piece> {
-        let piece = |n: usize| {
-            let from_ns = self.from + n as i128 * self.length;
-            Piece { from_ns, to_ns: from_ns + self.length, ..Piece::default() }
-        };
-        (0..self.count).map(piece).collect()
-    }
-}
-
 /// Sums by name.
 #[derive(Default)]
 struct Groups {
@@ -197,22 +160,5 @@ impl Row {
         self.lat_ns = self.lat_ns.zip(did.lat_ns).map(|(sum, ns)| sum + ns);
         self.throttle_ns = self.throttle_ns.zip(did.throttle_ns).map(|(sum, ns)| sum + ns);
         self.exited += did.exited;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_time_is_cut_into_pieces_without_a_gap() {
-        let second = 1_000_000_000;
-        for length in [1, 10, 3600, 86_400, 7 * 86_400] {
-            let cut = Cut::of(5, 5 + length * second);
-            let pieces = cut.pieces();
-            assert!(pieces.len() <= 241, "{length}: {}", pieces.len());
-            assert!(pieces.windows(2).all(|pair| pair[0].to_ns == pair[1].from_ns));
-            assert_eq!((cut.at(6), cut.at(5 + length * second)), (0, pieces.len() - 1), "{length}");
-        }
     }
 }
