@@ -1,9 +1,7 @@
 //! A made-up machine: snapshots as the ledger tells them, whose books close.
 
-use crate::mixes::Service;
 use crate::plan::Host;
-use exactop_model::ledger::named::GroupName;
-use exactop_model::ledger::snapshot::ProcessRef;
+use crate::service::Service;
 use exactop_model::{
     ledger::samples, Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot,
     SourceKind, TaskKey, TaskSample,

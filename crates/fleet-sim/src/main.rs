@@ -8,9 +8,11 @@ mod books;
 mod deliver;
 mod machine;
 mod mixes;
+mod options;
 mod pages;
 mod plan;
 mod recorded;
+mod service;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -19,7 +21,7 @@ use std::process::ExitCode;
 #[derive(Parser)]
 #[command(name = "exactop-fleet-sim", version)]
 enum Simulation {
-    Books(books::Args),
+    Books(options::Args),
     Pages(pages::Args),
 }
 

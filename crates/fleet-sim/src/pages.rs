@@ -1,8 +1,8 @@
 //! The same made-up hosts, as a scraper sees them. Each has the real page of metrics at a port of its own; its windows
 //! are written as tables, too, so that sums of the scraped series can be held against the books.
 
-use crate::books;
 use crate::deliver::Boot;
+use crate::options;
 use crate::plan::Plan;
 use anyhow::{ensure, Result};
 use exactop_export::FleetTables;
@@ -82,7 +82,7 @@ impl<'a> Exporter<'a> {
 }
 
 pub fn run(args: &Args) -> Result<()> {
-    let plan = Plan::of(&books::Args {
+    let plan = Plan::of(&options::Args {
         hosts: args.hosts,
         hours: args.windows as f64 * args.window as f64 / 3600.0,
         window: args.window,

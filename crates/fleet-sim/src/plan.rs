@@ -1,7 +1,7 @@
 //! What hosts there are, and what happens to each: drawn once, by the seed.
 
-use crate::books::{begins, Args, BATCH_S};
 use crate::mixes::Mix;
+use crate::options::{begins, Args, BATCH_S};
 use crate::recorded::{self, Recorded};
 use anyhow::{ensure, Result};
 use rand::rngs::StdRng;
@@ -48,14 +48,6 @@ pub struct Host {
     /// After so many windows it is away for so many.
     pub away: Option<(u64, u64)>,
     pub rolled_out: bool,
-}
-
-/// `PCT_HOSTS,PCT_SLOWER`.
-pub fn regression(text: &str) -> Result<(f64, f64), String> {
-    let wrong = || "write per cent of hosts and per cent slower: 5,20".to_string();
-    let (hosts, slower) = text.split_once(',').ok_or_else(wrong)?;
-    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| (0.0..=100.0).contains(n));
-    number(hosts).zip(number(slower)).ok_or_else(wrong)
 }
 
 impl Plan {

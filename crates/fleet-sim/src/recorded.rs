@@ -1,6 +1,6 @@
 //! A mix that was recorded: what ran on a machine, as parts of all of its CPUs' time.
 
-use crate::mixes::Service;
+use crate::service::Service;
 use anyhow::{ensure, Context, Result};
 use exactop_model::ledger::named::Named;
 use exactop_model::owner::{labelled, BookNames, By, Labels, Usage};

@@ -1,6 +1,7 @@
 //! What was made is what is read back, with what was made wrong in it, and nothing else.
 
 use super::*;
+use crate::options::begins;
 use crate::recorded;
 use exactop_fleet::check::{check, Balance, Host, Tolerance};
 use exactop_fleet::Parquet;
