@@ -3,15 +3,28 @@
 use crate::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
 use crate::cells::Columns;
 use crate::columns::Told;
+use crate::entities::Others;
 use crate::gaps::Gap;
 use crate::marks::Mark;
-use crate::reading::GROUP_COLUMNS;
 use serde::Serialize;
 
 /// The name of the form.
 const SCHEMA: &str = "exactop.page";
 /// Its version: the page and the document are made together.
 const VERSION: u32 = 1;
+
+/// Figures of a group, in this order: of its own tasks by the ledger, then of all below it by the kernel.
+pub(crate) const GROUP_COLUMNS: [&str; 9] = [
+    "run_ns",
+    "lat_ns",
+    "throttle_ns",
+    "exited",
+    "usage_ns",
+    "throttled_ns",
+    "nr_periods",
+    "nr_throttled",
+    "pressure_some_ns",
+];
 
 /// A stretch of time for the page.
 #[derive(Clone, Debug, Serialize)]
@@ -87,14 +100,6 @@ pub(crate) struct Thread {
     pub comm: String,
     #[serde(flatten)]
     pub cells: Columns,
-}
-
-/// Who has no row of their own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Others {
-    pub count: u64,
-    /// There were so many that who came again may be counted twice.
-    pub at_most: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

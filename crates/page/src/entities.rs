@@ -1,8 +1,8 @@
 //! Whose figures the rows of a page are, and which of them have a row of their own.
 
-use crate::document::Others;
 use exactop_model::{Book, Comm, Counter, Counters, Row, RowKind, TaskKey, TaskSample};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 use std::hash::Hash;
 
 /// A thread of a process, in all of a recording.
@@ -63,11 +63,32 @@ impl Who {
         leader.is_some_and(|leader| leader.key.start_ns == start_ns)
     }
 
+    /// Its row's name in the address of a page: the same for a process in every page of its boot.
+    pub fn key(&self) -> String {
+        match self {
+            Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
+            Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid } => {
+                let comm: String = comm.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+                let cgroup_id = cgroup_id.map_or(0, |id| id);
+                let uid = uid.map_or(String::new(), |uid| format!(".{uid}"));
+                format!("x{boot}.{parent}.{parent_start_ns}.{comm}.{cgroup_id}{uid}")
+            }
+        }
+    }
+
     /// The process of a task.
     pub fn of_task(task: &TaskSample, boot: u32, book: &Book) -> Who {
         let TaskKey { tgid, start_ns, .. } = book.leader(task).key;
         Who::Process { boot, tgid, start_ns }
     }
+}
+
+/// Who has no row of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Others {
+    pub count: u64,
+    /// There were so many that who came again may be counted twice.
+    pub at_most: bool,
 }
 
 /// What speaks for a row of its own.

@@ -4,7 +4,7 @@ use crate::columns::{columns, Told};
 use crate::document::{About, Document, Words};
 use crate::entities::{choose, Place, Weights, Who};
 use crate::moment::Moment;
-use crate::reading::{key, of_processes, survey, survey_groups, Chosen, Filling};
+use crate::reading::{of_processes, survey, survey_groups, Chosen, Filling};
 use crate::slots::Limits;
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::Finding;
@@ -132,7 +132,7 @@ impl Live {
         // These are told once.
         document.columns.clear();
         document.accounts = &[];
-        let active: FxHashSet<String> = active.iter().map(key).collect();
+        let active: FxHashSet<String> = active.iter().map(Who::key).collect();
         for row in document.rows.iter_mut().filter(|row| row.kind != "other") {
             // Who they are was told when they did something.
             if !active.contains(&row.key) {

@@ -1,7 +1,6 @@
 //! Findings, followed from window to window: what is said of ten windows in a row is one mark.
 
 use crate::entities::Who;
-use crate::reading::key;
 use exactop_model::findings::{Finding, Leads, ShortLived, Subject, Waited, What};
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::TaskKey;
@@ -46,7 +45,7 @@ impl Lead {
         match (&finding.what, finding.leads()?) {
             (What::Throttled(group), _) => Some(Lead::Group(format!("{boot}.{}", group.cgroup_id))),
             (_, Leads::Process(TaskKey { tgid, start_ns, .. })) => {
-                Some(Lead::Row(key(&Who::Process { boot, tgid, start_ns })))
+                Some(Lead::Row(Who::Process { boot, tgid, start_ns }.key()))
             }
             (What::Waited(Waited { comm, .. }) | What::ShortLived(ShortLived { comm, .. }), _) => {
                 Some(Lead::Command(comm.to_string()))

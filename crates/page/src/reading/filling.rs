@@ -270,7 +270,7 @@ impl Filling {
                 Who::Process { .. } => "process",
             };
             let cells = line.cells.columns(columns);
-            rows.push(document::Row { key: key(&who), kind, words: line.words, cells });
+            rows.push(document::Row { key: who.key(), kind, words: line.words, cells });
         }
         if !self.others.is_empty() {
             let words = Words { comm: "~other".into(), ..Words::default() };
@@ -284,19 +284,6 @@ impl Filling {
         document.groups = self.groups.finish();
         document.threads = self.threads.finish(&leaders, columns);
         document
-    }
-}
-
-/// What a row is called in an address. The same process is called so in every page of its boot.
-pub(crate) fn key(who: &Who) -> String {
-    match who {
-        Who::Process { boot, tgid, start_ns } => format!("{boot}.{tgid}.{start_ns}"),
-        Who::Exited { boot, parent, parent_start_ns, comm, cgroup_id, uid } => {
-            let comm: String = comm.bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-            let cgroup_id = cgroup_id.map_or(0, |id| id);
-            let uid = uid.map_or(String::new(), |uid| format!(".{uid}"));
-            format!("x{boot}.{parent}.{parent_start_ns}.{comm}.{cgroup_id}{uid}")
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::names::shortened_path;
 use crate::cells::Cells;
-use crate::document::{Group, GroupNames, LimitOf};
+use crate::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
 use crate::entities::{GroupId, Place, Weights};
 use crate::moment::Moment;
 use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
@@ -12,19 +12,7 @@ use exactop_model::SourceKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// What is told of a group, in this order: of its own tasks by the ledger, then by the kernel of all below it.
-pub(crate) const COLUMNS: [&str; 9] = [
-    "run_ns",
-    "lat_ns",
-    "throttle_ns",
-    "exited",
-    "usage_ns",
-    "throttled_ns",
-    "nr_periods",
-    "nr_throttled",
-    "pressure_some_ns",
-];
-/// How many of these are the ledger's.
+/// The first of [`GROUP_COLUMNS`] are the ledger's.
 const LEDGER: usize = 4;
 
 /// What a window says of groups, by id.
@@ -153,12 +141,12 @@ impl FillingGroups {
                 continue;
             }
             let Line { path, names, limits, cells } = line;
-            let cells = cells.columns(COLUMNS.len());
+            let cells = cells.columns(GROUP_COLUMNS.len());
             let meaning = path.as_deref().and_then(meaning);
             groups.push(Group { key: format!("{boot}.{id}"), path, meaning, names, limits, cells });
         }
         if !self.others.is_empty() {
-            let cells = self.others.columns(COLUMNS.len());
+            let cells = self.others.columns(GROUP_COLUMNS.len());
             groups.push(Group { key: "other".into(), cells, ..Group::default() });
         }
         groups

@@ -106,7 +106,7 @@ impl FillingThreads {
             let process = leaders.0.get(&(thread.boot, thread.key.tgid))?;
             (!line.cells.is_empty()).then(|| document::Thread {
                 key: format!("{}.{}.{}", thread.boot, thread.key.tid, thread.key.start_ns),
-                process: super::key(process),
+                process: process.key(),
                 tid: thread.key.tid,
                 comm: line.comm.to_string(),
                 cells: line.cells.columns(columns),
