@@ -24,9 +24,10 @@ mod tests;
 
 pub use error::ServiceError;
 pub use looker::Looker;
+pub use notices::Notice;
 pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
-pub use server::{now_ns, Attach, Notice, Programs, Server, Wanted};
+pub use server::{now_ns, Attach, Programs, Server, Wanted};
 
 /// Where the socket is unless someone says otherwise.
 pub const SOCKET: &str = "/run/exactop/socket";

@@ -1,8 +1,18 @@
 //! What is said of those who read, no more often than somebody can read it: whoever can connect can be
 //! refused as often as they like.
 
-use crate::server::Notice;
 use std::time::Duration;
+
+/// An event that the service reports to its operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A reader left so much unread, bytes, that it was let go.
+    Stalled(usize),
+    /// A reader said what is no question, or was not allowed in: why.
+    Refused(String),
+    /// A snapshot is too large to be sent.
+    TooLarge,
+}
 
 /// Of one kind something is said at most so often.
 const PAUSE_NS: u64 = 1_000_000_000;

@@ -17,7 +17,7 @@ mod tests;
 use crate::ask::{self, Look, Window};
 use crate::beat::MOST_ENDS;
 use crate::error::ServiceError;
-use crate::notices::Log;
+use crate::notices::{Log, Notice};
 use crate::schedule::{Asked, Schedule};
 use exactop_model::{Book, Needs, Snapshot};
 use exactop_recording::stream::{self, word};
@@ -40,17 +40,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 use telling::{Telling, Told};
-
-/// What there is to tell whoever looks after the service.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A reader left so much unread, bytes, that it was let go.
-    Stalled(usize),
-    /// A reader said what is no question, or was not allowed in: why.
-    Refused(String),
-    /// A snapshot is too large to be sent.
-    TooLarge,
-}
 
 /// What all readers want together.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]

@@ -2,7 +2,7 @@
 //! once more.
 
 use super::{look, Daemon};
-use crate::server::Notice;
+use crate::notices::Notice;
 use exactop_testkit::wait;
 use rustix::fs::{chmod, Mode};
 use rustix::process::Uid;

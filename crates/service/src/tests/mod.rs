@@ -5,7 +5,8 @@ mod hidden;
 mod long;
 mod looking;
 
-use crate::server::{Attach, Notice, Server};
+use crate::notices::Notice;
+use crate::server::{Attach, Server};
 use crate::{Remote, ServiceError};
 use exactop_model::{Book, Counter, Ident, Snapshot, SourceKind, TaskKey};
 use exactop_recording::stream::{Heard, Incoming};
