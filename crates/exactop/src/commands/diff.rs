@@ -1,9 +1,8 @@
 //! `exactop diff`: where the difference between two stretches of recorded time went.
 
 use super::fleet::diff::{self as many, ManyArgs};
-use super::record::directory;
 use crate::failure::{complain, Failure};
-use crate::options::of_recording;
+use crate::options::of_recording::{self, directory};
 use crate::options::parse;
 use crate::options::time::{now, shown};
 use crate::output;

@@ -1,7 +1,6 @@
 //! For commands that read a recording: where it is, and which part of it.
 
 use super::time::{now, when};
-use crate::commands::record::directory;
 use crate::failure::Failure;
 use clap::Args;
 use exactop_recording::{Recording, When};
@@ -30,6 +29,23 @@ impl PlaceArgs {
     pub fn path(&self) -> Result<PathBuf, Failure> {
         directory(self.dir.as_ref().or(self.path.as_ref()))
     }
+}
+
+/// The directory of recordings: the one that was given, else the default of this user.
+///
+/// # Errors
+/// None was given, and the environment names no home.
+pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
+    if let Some(given) = given {
+        return Ok(given.clone());
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/log/exactop".into());
+    }
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
+    let none = || Failure::usage("neither XDG_STATE_HOME nor HOME is set: give --dir");
+    Ok(base.ok_or_else(none)?.join("exactop"))
 }
 
 /// Which part of a recording.

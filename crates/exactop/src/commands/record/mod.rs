@@ -5,7 +5,7 @@ pub mod listing;
 
 use crate::failure::Failure;
 use crate::machine;
-use crate::options::of_recording::PlaceArgs;
+use crate::options::of_recording::{directory, PlaceArgs};
 use crate::options::parse::{self, Word};
 use crate::options::resolved::SourceOptions;
 use crate::options::time::{size, stretch};
@@ -108,23 +108,6 @@ struct How {
     /// Keep command names, but no command lines
     #[arg(long)]
     no_command_lines: bool,
-}
-
-/// Where recordings are unless someone says otherwise.
-///
-/// # Errors
-/// Nothing says where.
-pub fn directory(given: Option<&PathBuf>) -> Result<PathBuf, Failure> {
-    if let Some(given) = given {
-        return Ok(given.clone());
-    }
-    if rustix::process::geteuid().is_root() {
-        return Ok("/var/log/exactop".into());
-    }
-    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let base = variable("XDG_STATE_HOME").or_else(|| Some(variable("HOME")?.join(".local/state")));
-    let none = || Failure::usage("neither XDG_STATE_HOME nor HOME is set: give --dir");
-    Ok(base.ok_or_else(none)?.join("exactop"))
 }
 
 /// Records, or says what is recorded.
