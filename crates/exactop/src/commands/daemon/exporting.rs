@@ -1,6 +1,6 @@
 //! What is recorded goes on to a store or into files as windows close: what is set for that, and what is said of it.
 
-use super::settings::{some_length, Record};
+use super::values::some_length;
 use crate::failure::{complain, Failure};
 use crate::options::parse::MOST_GROUPS;
 use crate::options::time::shown;
@@ -85,10 +85,10 @@ fn is_of_http(url: &str) -> bool {
 
 impl Export {
     /// Whether it can be done at all; no file is looked at.
-    pub fn check(&self, record: &Record) -> Result<(), (&'static str, String)> {
+    pub fn check(&self, is_recorded: bool) -> Result<(), (&'static str, String)> {
         let Some(to) = &self.to else { return Ok(()) };
         let to = To::read(to).map_err(|error| ("export.to", format!(": {error}")))?;
-        if !record.enabled {
+        if !is_recorded {
             let what = ": what is sent is what is recorded: it takes record.enabled";
             return Err(("export.to", what.into()));
         }

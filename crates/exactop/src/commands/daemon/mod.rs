@@ -15,10 +15,11 @@ mod published;
 mod serving;
 mod settings;
 mod supervisor;
+mod values;
 
-use super::record::directory;
 use crate::failure::{complain, Failure};
 use crate::machine;
+use crate::options::of_recording::directory;
 use crate::options::parse;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::Whose;

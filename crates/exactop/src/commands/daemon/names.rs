@@ -1,6 +1,6 @@
 //! Under which name the daemon reports its machine, and by which names it may be asked over HTTP.
 
-use super::settings::text;
+use super::values::text;
 use crate::machine;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

@@ -2,17 +2,16 @@
 
 use super::exporting::Export;
 use super::names::{Http, Machine};
+use super::values::{bytes, labels, length, listens, pause, sync};
 use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
-use crate::options::parse::address;
 use crate::options::time::{size, stretch};
 use crate::priority::Priority;
 use crate::recorded::{KEEP, MOST};
 use exactop_metrics::otlp::endpoint;
 use exactop_model::owner::By;
 use exactop_recording::{Options, Sync};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -177,7 +176,7 @@ impl Settings {
     pub fn check(&self) -> Result<(), (&'static str, String)> {
         let wrong = |key| move |what: String| (key, format!(": {what}"));
         self.otlp.check().map_err(wrong("otlp.url"))?;
-        self.export.check(&self.record)?;
+        self.export.check(self.record.enabled)?;
         match self.metrics.groups {
             1..=100_000 => {}
             n => {
@@ -251,117 +250,6 @@ pub(super) fn read(bytes: &[u8]) -> Parsed<Settings> {
             let text = std::str::from_utf8(bytes).unwrap_or_default();
             Err((line_of_key(text, key), format!("{key}{what}")))
         }
-    }
-}
-
-/// A text of the file as a value.
-pub(super) fn text<'de, T, D: Deserializer<'de>>(
-    from: D,
-    value: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, D::Error> {
-    let text = String::deserialize(from)?;
-    value(&text).map_err(|why| D::Error::custom(format!("'{text}': {why}")))
-}
-
-fn listens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
-    let text = String::deserialize(from)?;
-    address(&text).map(Some).map_err(D::Error::custom)
-}
-
-/// The largest unit that divides it.
-fn in_units(amount: u64, units: &[(&str, u64)]) -> String {
-    let fits = units.iter().find(|(_, unit)| amount.is_multiple_of(*unit) && amount >= *unit);
-    fits.map_or(format!("{amount}{}", units[units.len() - 1].0), |(name, unit)| {
-        format!("{}{name}", amount / unit)
-    })
-}
-
-mod length {
-    use super::*;
-
-    const UNITS: [(&str, u64); 5] =
-        [("w", 604_800), ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
-
-    pub fn serialize<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&in_units(length.as_secs(), &UNITS))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        text(from, stretch)
-    }
-}
-
-/// A length of time, if anybody set it.
-pub(super) mod some_length {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(length: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-        super::length::serialize(&length.unwrap_or_default(), to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        text(from, stretch).map(Some)
-    }
-}
-
-/// A length of time that may be none.
-mod pause {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(length: &Duration, to: S) -> Result<S::Ok, S::Error> {
-        super::length::serialize(length, to)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
-        text(from, |text| match text {
-            "0s" => Ok(Duration::ZERO),
-            text => stretch(text),
-        })
-    }
-}
-
-mod bytes {
-    use super::*;
-
-    const UNITS: [(&str, u64); 5] =
-        [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10), ("", 1)];
-
-    pub fn serialize<S: Serializer>(bytes: &u64, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&in_units(*bytes, &UNITS))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-        text(from, size)
-    }
-}
-
-mod sync {
-    use super::*;
-    use crate::commands::record::SYNCS;
-
-    pub fn serialize<S: Serializer>(sync: &Sync, to: S) -> Result<S::Ok, S::Error> {
-        let word = SYNCS.iter().find(|(_, value, _)| value == sync);
-        to.serialize_str(word.map_or("window", |(word, _, _)| word))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Sync, D::Error> {
-        text(from, |text| {
-            let word = SYNCS.iter().find(|(word, _, _)| *word == text);
-            word.map(|(_, value, _)| *value).ok_or_else(|| "write window, 10s or none".into())
-        })
-    }
-}
-
-mod labels {
-    use super::*;
-
-    pub fn serialize<S: Serializer>(by: &[By], to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(by.iter().map(|by| by.name()))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<By>, D::Error> {
-        let names = Vec::<String>::deserialize(from)?;
-        names.iter().map(|name| By::parse(name, &By::LABELS).map_err(D::Error::custom)).collect()
     }
 }
 
