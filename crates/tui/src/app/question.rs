@@ -1,7 +1,6 @@
 //! Questions on the status line: what is asked, what an answer means.
 
-use super::tags::all;
-use super::target::{Deed, Limit, Target};
+use super::target::{all, Deed, Limit, Target};
 use crate::editor::Editor;
 use crate::settings::parse_interval;
 use crate::signals;

@@ -2,7 +2,7 @@
 
 use super::arrange::RowId;
 use super::question::{Prompt, Question};
-use super::target::{Deed, Target};
+use super::target::{all, Deed, Target};
 use super::{Action, App, Page};
 use crate::keys::KeyCommand;
 use crate::signals;
@@ -10,9 +10,6 @@ use exactop_model::TaskKey;
 
 /// The first process is never one of many.
 const INIT: u32 = 1;
-/// Names of those meant that are told.
-const NAMED: usize = 3;
-
 /// Tasks by key, in the order in which they were tagged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tags(Vec<TaskKey>);
@@ -28,17 +25,6 @@ impl Tags {
 
     pub(crate) fn has(&self, id: RowId) -> bool {
         matches!(id, RowId::Task(key) if self.0.contains(&key))
-    }
-}
-
-/// Those meant, in words: `3 processes (sh 7, sh 8, dd 9)`.
-pub fn all(targets: &[Target]) -> String {
-    let some = targets.iter().take(NAMED).map(|target| format!("{} {}", target.name, target.pid));
-    let more = if targets.len() > NAMED { ", …" } else { "" };
-    let names = some.collect::<Vec<_>>().join(", ");
-    match targets.len() {
-        1 => format!("1 process ({names})"),
-        n => format!("{n} processes ({names}{more})"),
     }
 }
 

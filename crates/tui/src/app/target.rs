@@ -109,6 +109,20 @@ impl Limit {
     }
 }
 
+/// Most targets named in one line.
+const NAMED: usize = 3;
+
+/// Targets in words: `3 processes (sh 7, sh 8, dd 9)`.
+pub fn all(targets: &[Target]) -> String {
+    let some = targets.iter().take(NAMED).map(|target| format!("{} {}", target.name, target.pid));
+    let more = if targets.len() > NAMED { ", …" } else { "" };
+    let names = some.collect::<Vec<_>>().join(", ");
+    match targets.len() {
+        1 => format!("1 process ({names})"),
+        n => format!("{n} processes ({names}{more})"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::is_same_start;

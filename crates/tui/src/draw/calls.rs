@@ -1,10 +1,9 @@
 //! The page of a process's system calls: which, how often, how long, with which errors.
 
 use super::figures::{joined, widths};
-use super::help::wrapped;
-use super::process::View;
-use super::text::{cut, put};
+use super::text::{cut, put, wrapped};
 use super::theme::Ink;
+use super::view::View;
 use exactop_model::on_demand::syscalls::SyscallWindow;
 use exactop_model::text::escape::harmless;
 use exactop_model::words::units::{duration, rate, thousands};

@@ -1,8 +1,7 @@
 //! CPUs one by one: a bar of where the CPU's time went, and how much of it was not idle; where there
 //! are many, a character for each.
 
-use super::header::EIGHTHS;
-use super::text::{bar, put};
+use super::text::{bar, put, EIGHTHS};
 use super::theme::{Ink, Theme};
 use crate::layout::{CpuGrid, CpuPart, CpuStrip, Screen, CPU_GAP};
 use exactop_model::{CpuRow, Frame};

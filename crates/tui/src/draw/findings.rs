@@ -1,8 +1,7 @@
 //! What the window has to say by itself: a line under the balance, and a page with the figures.
 
-use super::help::wrapped;
 use super::put;
-use super::text::{cell, cut, pack, put_right, Piece};
+use super::text::{cell, cut, pack, put_right, wrapped, Piece};
 use super::theme::{Ink, Theme};
 use crate::app::App;
 use crate::layout::Screen;

@@ -1,6 +1,6 @@
 //! The lines above the table: the machine, the books, tasks, memory; and the status line.
 
-use super::text::{cut, pack, put, put_right, seconds, width, Piece};
+use super::text::{cut, pack, put, put_right, seconds, width, Piece, EIGHTHS};
 use super::theme::{Ink, Theme};
 use super::{books, pressure};
 use crate::app::App;
@@ -98,8 +98,6 @@ fn machine(app: &App, frame: &Frame, theme: Theme, y: u16, buf: &mut Buffer) {
     }
 }
 
-/// What a bar of the last windows is made of.
-pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// After what looking costs.
 const OF_A_CPU: &str = " of a CPU";
 /// What stands before them.

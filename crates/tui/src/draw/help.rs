@@ -1,9 +1,8 @@
 //! The help page: the key table, the columns, what the marks and colours mean, and the glossary.
 
 use super::cpus::GLYPHS;
-use super::header::EIGHTHS;
 use super::states;
-use super::text::{cell, put};
+use super::text::{cell, put, wrapped, EIGHTHS};
 use super::theme::{Ink, Theme};
 use crate::keys::{HelpSection, BINDINGS};
 use exactop_model::columns::COLUMNS;
@@ -12,7 +11,6 @@ use exactop_model::words::{audit, cgroups, named_sums};
 use exactop_model::{text::escape::harmless, ErrorKind, Frame, SourceKind};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
-use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(frame: &Frame, top: usize, theme: Theme, buf: &mut Buffer) {
     let (width, height) = (buf.area.width, buf.area.height);
@@ -219,22 +217,4 @@ fn entry(name: &str, text: &str, indent: usize, width: usize, theme: Theme) -> V
         ]);
     }
     lines
-}
-
-/// Text in lines of at most `width`, indented.
-pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
-    let room = width.min(indent + 90).saturating_sub(indent).max(10);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.width() + 1 + word.width() > room {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push(line);
-    lines.into_iter().map(|l| Line::raw(format!("{}{l}", " ".repeat(indent)))).collect()
 }

@@ -1,12 +1,9 @@
 //! The pages of a process's environment and of its open files.
 
 use super::figures::{joined, widths};
-use super::help::wrapped;
-use super::process::View;
-use super::text::{cut, folded, put};
+use super::text::{cut, folded, put, wrapped};
 use super::theme::Ink;
-use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Part};
-use exactop_model::text::escape::{escape, harmless};
+use super::view::View;
 use exactop_model::words::holdings::{
     kind, mode, name, not_recorded, sum_of_environment, sum_of_files,
 };

@@ -20,6 +20,7 @@ mod table;
 pub mod text;
 pub mod theme;
 mod timeline;
+mod view;
 
 use crate::app::{App, Page};
 use crate::canvas::Canvas;

@@ -4,6 +4,7 @@ use super::states::{self, Parts};
 use super::table::{bar_heading, heading, put_bar};
 use super::text::{cell, cut, pack, put, Piece};
 use super::theme::{Ink, Theme};
+use super::view::View;
 use crate::app::process::{ProcessPage, Shows};
 use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
@@ -13,7 +14,7 @@ use exactop_model::on_demand::waits::Latency;
 use exactop_model::text::escape::{escape, escape_str, harmless};
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
-use exactop_model::words::units::{self, cpu_time, duration, percent, size, thousands};
+use exactop_model::words::units::{self, cpu_time, percent, size, thousands};
 use exactop_model::{columns, Column, ColumnId, Counter, Frame, Missing, Row, SourceKind, Value};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::text::{Line, Span};
@@ -55,21 +56,6 @@ pub(super) fn draw(
     let lines: Vec<Line> = head.into_iter().chain(view.lines()).take(most).collect();
     view.put_lines(&lines, screen.heading_y, buf);
     view.threads(screen.heading_y + lines.len() as u16, buf);
-}
-
-/// Programs end their windows a little before or after the frame's.
-const OLD_NS: u64 = 500_000_000;
-
-/// The process and what is shown of it.
-pub(super) struct View<'a> {
-    pub app: &'a App,
-    pub frame: &'a Frame,
-    pub page: &'a ProcessPage,
-    pub row: &'a Row,
-    pub theme: Theme,
-    pub room: usize,
-    /// The line after the last one of the page.
-    pub end_y: u16,
 }
 
 impl View<'_> {
@@ -186,13 +172,6 @@ impl View<'_> {
         let cpus = if context.of_machine { u64::from(context.cpus) } else { 1 };
         let value = Value::share(ns, context.window_ns * cpus, Missing::Source);
         units::cell(&value, exactop_model::columns::Unit::Pct)
-    }
-
-    /// How old figures are that are of an earlier window than the frame: they stay until there are others.
-    pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
-        let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
-        (age_ns >= OLD_NS)
-            .then(|| format!("as of {} ago, counted anew from now on", duration(age_ns)))
     }
 
     /// Two shares and their sum, rounded so that the sum comes out.

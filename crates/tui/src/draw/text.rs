@@ -6,6 +6,9 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+/// Heights of a bar that is one character wide, the lowest first.
+pub(super) const EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
 /// Cuts text to a width; a cut shows as `…`.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -197,6 +200,24 @@ pub fn bar(parts: &[(f64, char, Ink)], width: usize, theme: Theme) -> Vec<Span<'
 /// Seconds with as many digits as say something.
 pub(super) fn seconds(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e9)
+}
+
+/// Text in lines of at most `width`, indented.
+pub(super) fn wrapped(text: &str, indent: usize, width: usize) -> Vec<Line<'static>> {
+    let room = width.min(indent + 90).saturating_sub(indent).max(10);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.width() + 1 + word.width() > room {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines.into_iter().map(|l| Line::raw(format!("{}{l}", " ".repeat(indent)))).collect()
 }
 
 #[cfg(test)]

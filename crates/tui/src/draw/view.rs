@@ -1,0 +1,31 @@
+//! A process and its page, as the parts of that page are given them.
+
+use super::theme::Theme;
+use crate::app::process::ProcessPage;
+use crate::app::App;
+use exactop_model::words::units::duration;
+use exactop_model::{Frame, Row};
+
+/// Programs end their windows a little before or after the frame's.
+const OLD_NS: u64 = 500_000_000;
+
+/// The process and what is shown of it.
+pub(super) struct View<'a> {
+    pub app: &'a App,
+    pub frame: &'a Frame,
+    pub page: &'a ProcessPage,
+    pub row: &'a Row,
+    pub theme: Theme,
+    pub room: usize,
+    /// The line after the last one of the page.
+    pub end_y: u16,
+}
+
+impl View<'_> {
+    /// How old figures are that are of an earlier window than the frame: they stay until there are others.
+    pub(super) fn age(&self, t1_ns: u64) -> Option<String> {
+        let age_ns = self.frame.t1_ns.saturating_sub(t1_ns);
+        (age_ns >= OLD_NS)
+            .then(|| format!("as of {} ago, counted anew from now on", duration(age_ns)))
+    }
+}
