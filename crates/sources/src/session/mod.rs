@@ -2,7 +2,6 @@
 
 mod held_back;
 pub mod memory;
-#[cfg(feature = "bpf")]
 mod own_programs;
 mod since_boot;
 #[cfg(test)]
@@ -23,11 +22,12 @@ use exactop_model::{
     Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
     Window,
 };
+pub use own_programs::Own;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::path::Path;
 use std::sync::Arc;
 use watched::Watched;
-pub use watched::{Attaches, Looks, Own, Subject};
+pub use watched::{Attaches, Looks, Subject};
 
 /// The needs that are details of a row; the others are the source's.
 const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
@@ -187,7 +187,7 @@ impl Session {
             window: None,
             read: FxHashMap::default(),
             held: Held::default(),
-            watched: Watched::default(),
+            watched: Watched::by(Box::new(Own)),
             groups: GroupsBeside::default(),
             names: GroupNames::default(),
             tap: None,

@@ -43,30 +43,6 @@ pub trait Attaches {
     ) -> Result<Box<dyn Looks>, String>;
 }
 
-/// Programs of our own.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Own;
-
-#[cfg(feature = "bpf")]
-impl Attaches for Own {
-    fn attach(
-        &mut self,
-        subject: Subject,
-        pid: u32,
-        _: Option<u64>,
-    ) -> Result<Box<dyn Looks>, String> {
-        use super::own_programs::open;
-        open(subject, pid).map_err(|error| error.to_string())
-    }
-}
-
-#[cfg(not(feature = "bpf"))]
-impl Attaches for Own {
-    fn attach(&mut self, _: Subject, _: u32, _: Option<u64>) -> Result<Box<dyn Looks>, String> {
-        Err(crate::error::SourceError::without_bpf().to_string())
-    }
-}
-
 /// What came of attaching.
 type Attached = Result<Box<dyn Looks>, String>;
 
@@ -126,12 +102,6 @@ pub struct Watched {
     moves: Watch,
     /// Why nothing is attached, for what was asked for.
     not: Option<(Needs, String)>,
-}
-
-impl Default for Watched {
-    fn default() -> Watched {
-        Watched::by(Box::new(Own))
-    }
 }
 
 impl Watched {
