@@ -7,8 +7,8 @@
 
 #[cfg(feature = "bpf")]
 use crate::on_demand::births::Births;
+use exactop_cgroups::containers::{is_called_by_its_id, name, Machine};
 use exactop_cgroups::{cpu_controller_is_v1, Hierarchy};
-use exactop_containers::{is_called_by_its_id, name, Machine};
 use exactop_model::ledger::named::{GroupName, Named};
 use exactop_model::Snapshot;
 use rustc_hash::{FxHashMap, FxHashSet};

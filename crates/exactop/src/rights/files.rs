@@ -143,7 +143,7 @@ impl Rules {
             PathBuf::from(text.trim_start_matches(':'))
         });
         let zone = zone.filter(|path| path.is_absolute());
-        let known = READ.iter().chain(exactop_containers::READ);
+        let known = READ.iter().chain(exactop_cgroups::containers::READ);
         let read_paths = known.map(Path::new).chain(self.read.iter().map(PathBuf::as_path));
         Ruleset::default()
             .handle_access(AccessFs::from_all(WANTED))?

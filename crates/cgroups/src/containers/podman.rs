@@ -1,8 +1,8 @@
 //! podman: the list of its containers, of which root's is in one place (containers-storage.conf(5)).
 
-use crate::files::Files;
-use crate::id::is_id;
-use crate::Known;
+use super::files::Files;
+use super::id::is_id;
+use super::Known;
 use serde::Deserialize;
 
 /// Of a machine with a thousand containers it is some hundred kilobytes.

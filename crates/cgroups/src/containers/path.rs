@@ -1,7 +1,7 @@
 //! What a group's path says by itself.
 
-use crate::id::{has_id, is_id, is_plain, is_uid, short};
-use crate::systemd::{is_of_user, slice, unescape, unit};
+use super::id::{has_id, is_id, is_plain, is_uid, short};
+use super::systemd::{is_of_user, slice, unescape, unit};
 use exactop_model::ledger::named::Runtime;
 
 /// Where a group is.

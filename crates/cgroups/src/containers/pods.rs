@@ -1,6 +1,6 @@
 //! Pods by their UID: kubelet keeps a directory of logs for each, which is called after it.
 
-use crate::files::Files;
+use super::files::Files;
 
 const LOGS: &str = "/var/log/pods";
 

@@ -1,8 +1,8 @@
 //! Docker: what it keeps of each container (config.v2.json below its data root).
 
-use crate::files::Files;
-use crate::id::is_id;
-use crate::Known;
+use super::files::Files;
+use super::id::is_id;
+use super::Known;
 use serde::Deserialize;
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
 //! containerd and CRI-O: the runtime's configuration of a container (config.json of the OCI), in which
 //! both tell kubernetes' names as annotations.
 
-use crate::files::Files;
-use crate::id::{is_id, is_plain};
-use crate::Known;
+use super::files::Files;
+use super::id::{is_id, is_plain};
+use super::Known;
 use exactop_model::ledger::named::Runtime;
 use serde::Deserialize;
 use std::collections::HashMap;
