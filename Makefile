@@ -108,7 +108,7 @@ test-metrics: cargo ## Hold the page of metrics against the strict parser of Ope
 .PHONY: test-web
 test-web: cargo ## Hold the page against a real browser (Debian's Chromium, headless)
 	@command -v chromium >/dev/null || scripts/deps.sh web
-	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop-page --test browser -- --nocapture
+	EXACTOP_TEST_WEB=1 $(CARGO) test -p exactop-web --test browser -- --nocapture
 
 SECONDS ?= 600
 

@@ -11,6 +11,7 @@ mod answer;
 mod door;
 mod hub;
 mod looks;
+pub mod page;
 mod server;
 
 pub use door::Door;

@@ -7,8 +7,8 @@ use crate::options::of_recording;
 use crate::options::time::now;
 use crate::output::{self, file::Sink, Signals};
 use crate::rights::{self, Origin, Role};
-use exactop_page::{html, read, Document, Limits};
 use exactop_recording::{Recording, When};
+use exactop_web::page::{html, read, Document, Limits};
 use std::path::Path;
 
 /// A stretch that has windows, as the headers of their frames say: what they hold was not read yet.

@@ -19,12 +19,12 @@ use crate::rights::{self, Beside, Origin, Role};
 use crate::source;
 use clap::Args;
 use exactop_model::{AccountId, Ask, Detail, Feed, Frame, FrameOptions, Needs, Row};
-use exactop_page::{beginning, html, policy, Live, Measured};
 use exactop_recording::{Clocks, Machine};
 #[cfg(feature = "bpf")]
 use exactop_service::SOCKET;
 use exactop_sources::session::Session;
 use exactop_sources::SplitOptions;
+use exactop_web::page::{beginning, html, policy, Live, Measured};
 use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::collections::HashMap;
 use std::fmt::Write;

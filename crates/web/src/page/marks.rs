@@ -1,6 +1,6 @@
 //! Findings, followed from window to window: what is said of ten windows in a row is one mark.
 
-use crate::entities::Who;
+use crate::page::entities::Who;
 use exactop_model::findings::{Finding, Leads, ShortLived, Subject, Waited, What};
 use exactop_model::words::findings::{evidence, sentence};
 use exactop_model::TaskKey;

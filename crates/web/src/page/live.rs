@@ -1,11 +1,11 @@
 //! Windows as they are measured, each a document of its own that follows the ones before.
 
-use crate::columns::{columns, Told};
-use crate::document::{About, Document, Words};
-use crate::entities::{choose, Place, Weights, Who};
-use crate::moment::Moment;
-use crate::reading::{of_processes, survey, survey_groups, Chosen, Filling};
-use crate::slots::Limits;
+use crate::page::columns::{columns, Told};
+use crate::page::document::{About, Document, Words};
+use crate::page::entities::{choose, Place, Weights, Who};
+use crate::page::moment::Moment;
+use crate::page::reading::{of_processes, survey, survey_groups, Chosen, Filling};
+use crate::page::slots::Limits;
 use exactop_model::cgroups::GroupRow;
 use exactop_model::findings::Finding;
 use exactop_model::text::escape::escape_str;

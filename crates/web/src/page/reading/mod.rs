@@ -6,11 +6,11 @@ mod groups;
 mod names;
 mod threads;
 
-use crate::columns::columns;
-use crate::document::Document;
-use crate::entities::{choose, wanted_ns, GroupId, Place, Thread, Weights, Who};
-use crate::moment::{Moment, Recorded};
-use crate::slots::{layout, Limits, Piece};
+use crate::page::columns::columns;
+use crate::page::document::Document;
+use crate::page::entities::{choose, wanted_ns, GroupId, Place, Thread, Weights, Who};
+use crate::page::moment::{Moment, Recorded};
+use crate::page::slots::{layout, Limits, Piece};
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Frame, FrameOptions};
 use exactop_recording::{Recording, RecordingError, When, Windows};

@@ -4,20 +4,20 @@ use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 use sha2::{Digest, Sha256};
 
-const PAGE: &str = include_str!("../page/page.html");
-const STYLE: &str = include_str!("../page/page.css");
+const PAGE: &str = include_str!("../../page/page.html");
+const STYLE: &str = include_str!("../../page/page.css");
 /// In the order in which they need each other.
 const SCRIPTS: [&str; 10] = [
-    include_str!("../page/data.js"),
-    include_str!("../page/words.js"),
-    include_str!("../page/address.js"),
-    include_str!("../page/plot.js"),
-    include_str!("../page/time.js"),
-    include_str!("../page/table.js"),
-    include_str!("../page/look.js"),
-    include_str!("../page/row.js"),
-    include_str!("../page/groups.js"),
-    include_str!("../page/page.js"),
+    include_str!("../../page/data.js"),
+    include_str!("../../page/words.js"),
+    include_str!("../../page/address.js"),
+    include_str!("../../page/plot.js"),
+    include_str!("../../page/time.js"),
+    include_str!("../../page/table.js"),
+    include_str!("../../page/look.js"),
+    include_str!("../../page/row.js"),
+    include_str!("../../page/groups.js"),
+    include_str!("../../page/page.js"),
 ];
 
 /// What the page does.
@@ -43,7 +43,7 @@ pub fn policy(is_live: bool) -> String {
     )
 }
 
-/// One file: the page, and the data in it if there are any (a [`crate::Document`] as JSON).
+/// One file: the page, and the data in it if there are any (a [`crate::page::Document`] as JSON).
 pub fn html(title: &str, json: Option<&str>) -> String {
     let data = json.map_or("null".into(), harmless_json);
     // Data come last: what they hold is no placeholder.

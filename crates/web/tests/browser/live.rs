@@ -3,7 +3,7 @@
 use super::drawn::{group_files, machine, snapshot, Planted, CPUS, OFFSET, SECOND};
 use super::driver::Browser;
 use exactop_model::Book;
-use exactop_page::{beginning, html, policy, Live, Measured};
+use exactop_web::page::{beginning, html, policy, Live, Measured};
 use exactop_web::{Content, Door, Hub, Looks, Server};
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 
 use super::drawn::{Planted, CPUS, SECOND};
 use super::{shown, Shown};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 
 /// Where the middle of a slot is on the screen.
 fn place(page: &mut Shown, slot: usize) -> (f64, f64) {

@@ -2,7 +2,7 @@
 
 use super::drawn::{Planted, HOSTILE};
 use super::shown;
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 
 #[test]
 fn hostile_names_are_text() {

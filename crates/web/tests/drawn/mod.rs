@@ -10,9 +10,9 @@ use exactop_model::{
     Book, Comm, Counter, Counters, Ident, MicroState, Provenance, Quality, Snapshot, SourceKind,
     Tap, TaskKey, TaskSample,
 };
-use exactop_page::{read, Document, Limits};
 use exactop_recording::{Clocks, Machine, Options, Recorder, Recording, Sync, When};
 use exactop_testkit::samples;
+use exactop_web::page::{read, Document, Limits};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 mod drawn;
 
 use drawn::{json, Planted, CAPPED, CPUS, SECOND, SPIKE_NS};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 use serde_json::Value;
 
 const FEW: Limits = Limits {

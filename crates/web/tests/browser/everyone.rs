@@ -2,7 +2,7 @@
 
 use super::drawn::Planted;
 use super::{shown, Shown};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 use serde_json::{json, Value};
 
 fn planted() -> Planted {

@@ -3,7 +3,7 @@
 use super::drawn::Planted;
 use super::driver::Browser;
 use super::{shown, Shown};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 use serde_json::Value;
 use std::path::Path;
 

@@ -2,10 +2,10 @@
 //! own files said of it and of all below it. The page adds up what is below by the paths.
 
 use super::names::shortened_path;
-use crate::cells::Cells;
-use crate::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
-use crate::entities::{GroupId, Place, Weights};
-use crate::moment::Moment;
+use crate::page::cells::Cells;
+use crate::page::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
+use crate::page::entities::{GroupId, Place, Weights};
+use crate::page::moment::Moment;
 use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
 use exactop_model::text::escape::escape_str;
 use exactop_model::SourceKind;

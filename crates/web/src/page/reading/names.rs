@@ -1,8 +1,8 @@
 //! Who a row is, in words that are harmless.
 
-use crate::document::Words;
-use crate::entities::Who;
-use crate::moment::Moment;
+use crate::page::document::Words;
+use crate::page::entities::Who;
+use crate::page::moment::Moment;
 use exactop_model::text::escape::{escape, escape_str};
 use exactop_model::{AccountId, Book, Detail, Ident};
 

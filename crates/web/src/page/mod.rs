@@ -4,7 +4,6 @@
 //! accounts, of each CPU and of each row, and the findings. Where a slot has many windows, it also has
 //! those in which some account was largest, as they were: what lasted for one window is never averaged
 //! away. [`html`] puts the document into the page (`page/`), which shows it and asks nobody for anything.
-#![forbid(unsafe_code)]
 
 mod accounts;
 mod cells;

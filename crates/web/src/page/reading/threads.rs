@@ -1,10 +1,10 @@
 //! Threads of processes that have several: what each did, window by window.
 
-use crate::cells::Cells;
-use crate::columns::{of_still, of_thread};
-use crate::document;
-use crate::entities::{wanted_ns, Place, Thread, Weights, Who};
-use crate::moment::Moment;
+use crate::page::cells::Cells;
+use crate::page::columns::{of_still, of_thread};
+use crate::page::document;
+use crate::page::entities::{wanted_ns, Place, Thread, Weights, Who};
+use crate::page::moment::Moment;
 use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Book, Column, Comm, TaskKey};
 use rustc_hash::{FxHashMap, FxHashSet};

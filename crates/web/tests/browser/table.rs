@@ -2,7 +2,7 @@
 
 use super::drawn::Planted;
 use super::{shown, Shown};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 
 /// Who stands in the table, in its order.
 fn names(page: &mut Shown) -> Vec<String> {

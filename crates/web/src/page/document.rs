@@ -1,11 +1,11 @@
 //! What a page shows, as JSON: figures in nanoseconds, times in microseconds since the epoch.
 
-use crate::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
-use crate::cells::Columns;
-use crate::columns::Told;
-use crate::entities::Others;
-use crate::gaps::Gap;
-use crate::marks::Mark;
+use crate::page::accounts::{Account, Accounts, Peak, ACCOUNTS, COUNT};
+use crate::page::cells::Columns;
+use crate::page::columns::Told;
+use crate::page::entities::Others;
+use crate::page::gaps::Gap;
+use crate::page::marks::Mark;
 use serde::Serialize;
 
 /// The name of the form.

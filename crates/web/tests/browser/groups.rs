@@ -2,7 +2,7 @@
 
 use super::drawn::{Planted, HOSTILE};
 use super::{shown, Shown};
-use exactop_page::Limits;
+use exactop_web::page::Limits;
 
 fn planted() -> Planted {
     Planted { quota: Some(1), threads: true, ..Planted::default() }

@@ -19,7 +19,7 @@ mod table;
 
 use drawn::{document, Planted};
 use driver::Browser;
-use exactop_page::{html, Limits};
+use exactop_web::page::{html, Limits};
 use serde_json::Value;
 use tempfile::TempDir;
 
