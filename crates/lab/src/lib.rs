@@ -22,7 +22,7 @@ pub mod report;
 pub mod trial;
 pub mod validity;
 
-pub use exactop_statistics as statistics;
+pub use exactop_report::statistics;
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use crate::measure::Per;
 use crate::slots::{at_most, Slot, Sum};
 use crate::stretch::{Stretch, Total};
 use exactop_model::owner::By;
-use exactop_statistics::{apart, Apart, FEWEST};
+use exactop_report::statistics::{apart, Apart, FEWEST};
 use std::collections::BTreeMap;
 
 /// So many pieces of a side are compared at most: windows next to each other are alike, and are no more

@@ -7,7 +7,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{bpf_stats, machine, Bench};
 use anyhow::{bail, Context, Result};
-use exactop_plot::{Axis, Chart, Mark, Point, Series};
+use exactop_report::plot::{Axis, Chart, Mark, Point, Series};
 use exactop_workloads::workloads::{ForkStorm, Sleepers};
 use serde_json::{json, Value};
 use std::process::Command;

@@ -8,7 +8,7 @@ use super::spread::Spread;
 use super::table::Table;
 use super::{bpf_stats, cpu_time, named_by, peers, Bench};
 use anyhow::{Context, Result};
-use exactop_plot::{Axis, Chart, Mark, Point, Series};
+use exactop_report::plot::{Axis, Chart, Mark, Point, Series};
 use exactop_workloads::procs::stat_field;
 use exactop_workloads::workloads::{Sleepers, Spin};
 use serde_json::{json, Value};

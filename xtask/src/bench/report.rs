@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::table::Table;
-use exactop_plot::Chart;
+use exactop_report::plot::Chart;
 use serde_json::{json, Map, Value};
 
 /// A target: what was wanted and what came.

@@ -4,7 +4,7 @@ use super::{Balance, Host, Stretches};
 use crate::by::brief;
 use crate::sums::{pct, seconds, Sums};
 use crate::Clock;
-use exactop_plot::page::{Block, Document};
+use exactop_report::plot::page::{Block, Document};
 
 /// The page; `most` hosts of those of which there is something to say.
 pub fn page(balance: &Balance, most: usize, clock: Clock) -> Document {

@@ -1,7 +1,7 @@
 //! Which hosts are held against which, and how far apart they are.
 
 use super::{Host, Per, Side};
-use exactop_statistics::{apart, changed, Apart, FEWEST, FEWEST_PAIRS};
+use exactop_report::statistics::{apart, changed, Apart, FEWEST, FEWEST_PAIRS};
 use rustc_hash::FxHashMap;
 
 /// What is held against what.

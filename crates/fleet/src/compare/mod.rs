@@ -15,7 +15,7 @@ pub use page::page;
 pub use side::{Host, Side, Total};
 
 use crate::By;
-use exactop_statistics::Apart;
+use exactop_report::statistics::Apart;
 use exactop_sums::{Change, Least};
 use std::collections::BTreeMap;
 

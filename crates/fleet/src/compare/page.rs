@@ -5,8 +5,8 @@ use crate::by::shown;
 use crate::check::counted;
 use crate::sums::seconds;
 use crate::Clock;
-use exactop_plot::page::{Block, Document};
-use exactop_statistics::CONFIDENCE;
+use exactop_report::plot::page::{Block, Document};
+use exactop_report::statistics::CONFIDENCE;
 
 /// The page; `most` rows of each kind.
 pub fn page(difference: &Difference, most: usize, clock: Clock) -> Document {

@@ -4,8 +4,8 @@ use super::{plots, Report, Row};
 use crate::check;
 use crate::sums::{pct, seconds};
 use crate::Clock;
-use exactop_plot::page::{Block, Document};
-use exactop_plot::PlotError;
+use exactop_report::plot::page::{Block, Document};
+use exactop_report::plot::PlotError;
 
 /// Hosts with findings that are told one by one.
 const FINDINGS: usize = 10;

@@ -2,8 +2,8 @@
 
 use super::{Piece, Report};
 use crate::Clock;
-use exactop_plot::page::Block;
-use exactop_plot::{Areas, PlotError, Whole, PALE};
+use exactop_report::plot::page::Block;
+use exactop_report::plot::{Areas, PlotError, Whole, PALE};
 
 /// The colours of all others together, of what has no name, of interrupts, of steal: as in reports of one machine.
 const OTHERS: usize = 6;

@@ -5,8 +5,8 @@ use crate::analysis::{Finding, Findings, Verdict};
 use crate::definition::Experiment;
 use crate::record::{Point, Run};
 use crate::statistics::detectable;
-use exactop_plot::page::{Block, Document};
-use exactop_plot::PlotError;
+use exactop_report::plot::page::{Block, Document};
+use exactop_report::plot::PlotError;
 
 /// The page of a run.
 pub fn document(run: &Run, points: &[Point], results: &[Findings]) -> Result<Document, PlotError> {

@@ -5,7 +5,7 @@ mod content;
 mod plots;
 mod why_moved;
 
-pub use exactop_plot::page::{Block, Document};
+pub use exactop_report::plot::page::{Block, Document};
 
 use crate::analysis::{analyse, Finding, Findings, Verdict};
 use crate::record::{self, Point, Run};

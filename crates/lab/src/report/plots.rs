@@ -4,8 +4,8 @@ use crate::analysis::Finding;
 use crate::definition::{Experiment, Metric};
 use crate::predict;
 use crate::record::{Point as Trial, Strip};
-use exactop_plot::page::Block;
-use exactop_plot::{Axis, Chart, Mark, Piece, PlotError, Point, Series, Strips, PALE};
+use exactop_report::plot::page::Block;
+use exactop_report::plot::{Axis, Chart, Mark, Piece, PlotError, Point, Series, Strips, PALE};
 
 /// Names up to this long stand below the axis; else numbers do, as in the table.
 const NAME: usize = 13;

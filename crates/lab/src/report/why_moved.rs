@@ -4,7 +4,7 @@ use crate::analysis::Finding;
 use crate::record::Point;
 use exactop_model::on_demand::moves::{Cause, MoveSums};
 use exactop_model::words::units::duration;
-use exactop_plot::page::Block;
+use exactop_report::plot::page::Block;
 use std::collections::BTreeMap;
 
 const TITLES: [&str; 6] =

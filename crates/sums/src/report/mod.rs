@@ -8,8 +8,8 @@ pub use figures::json;
 use crate::stretch::{Stretch, Total};
 use crate::text::{head, seconds, Clock};
 use exactop_model::Counter;
-use exactop_plot::page::{Block, Document};
-use exactop_plot::PlotError;
+use exactop_report::plot::page::{Block, Document};
+use exactop_report::plot::PlotError;
 
 /// The page; `most` rows in its table. `drawn`: with its pictures.
 ///

@@ -4,8 +4,8 @@ use super::ordered;
 use crate::slots::{to_draw, Slot};
 use crate::stretch::Stretch;
 use crate::text::Clock;
-use exactop_plot::page::Block;
-use exactop_plot::{Areas, Cell, Heat, PlotError, Whole, PALE};
+use exactop_report::plot::page::Block;
+use exactop_report::plot::{Areas, Cell, Heat, PlotError, Whole, PALE};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many pieces of time are drawn at most, and one more for each gap.

@@ -1,6 +1,6 @@
 //! How much of something there was, row by row over time: the darker the more.
 
-use crate::{label, number, PlotError, FONT};
+use super::{label, number, PlotError, FONT};
 use plotters::prelude::*;
 
 /// A cell.
@@ -62,7 +62,7 @@ impl Heat {
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
         area.fill(&WHITE)?;
         let (drawing, bottom) = area.split_vertically(size.1 - 30);
-        let (from, to) = crate::range(self.cells.iter().map(|cell| (cell.from, cell.to)));
+        let (from, to) = super::range(self.cells.iter().map(|cell| (cell.from, cell.to)));
         let mut chart = ChartBuilder::on(&drawing)
             .caption(label(&self.title), (FONT, 19))
             .margin(10)

@@ -1,7 +1,7 @@
 //! Parts of a whole over time: areas upon each other that fill all of it.
 
-use crate::legend::{self, Entry};
-use crate::{colour, label, number, PlotError, FONT};
+use super::legend::{self, Entry};
+use super::{colour, label, number, PlotError, FONT};
 use plotters::prelude::*;
 
 /// What a stretch of time consisted of.
@@ -48,7 +48,7 @@ impl Areas {
         let area = SVGBackend::with_string(svg, (SIZE.0, SIZE.1 + below)).into_drawing_area();
         area.fill(&WHITE)?;
         let (drawing, bottom) = area.split_vertically(SIZE.1);
-        let (from, to) = crate::range(self.wholes.iter().map(|whole| (whole.from, whole.to)));
+        let (from, to) = super::range(self.wholes.iter().map(|whole| (whole.from, whole.to)));
         let mut chart = ChartBuilder::on(&drawing)
             .caption(label(&self.title), (FONT, 19))
             .margin(10)

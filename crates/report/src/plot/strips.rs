@@ -1,7 +1,7 @@
 //! Who was where when: a lane for each CPU, a piece for each stretch.
 
-use crate::legend::{self, Entry};
-use crate::{colour, label, number, PlotError, FONT, PALE};
+use super::legend::{self, Entry};
+use super::{colour, label, number, PlotError, FONT, PALE};
 use plotters::prelude::*;
 
 /// A stretch.
@@ -9,7 +9,7 @@ use plotters::prelude::*;
 pub struct Piece {
     /// The lane, from 0 at the top.
     pub lane: usize,
-    /// Whose: an index of [`Strips::names`], or [`crate::PALE`].
+    /// Whose: an index of [`Strips::names`], or [`super::PALE`].
     pub of: usize,
     /// When it begins and ends.
     pub from: f64,
@@ -30,7 +30,7 @@ pub struct Strips {
     pub lanes: Vec<String>,
     /// Names of those whose pieces there are.
     pub names: Vec<String>,
-    /// What pieces of [`crate::PALE`] are; empty: there are none.
+    /// What pieces of [`super::PALE`] are; empty: there are none.
     pub pale: String,
     /// The pieces.
     pub pieces: Vec<Piece>,
@@ -57,7 +57,7 @@ impl Strips {
         let area = SVGBackend::with_string(svg, size).into_drawing_area();
         area.fill(&WHITE)?;
         let (top, bottom) = area.split_vertically(size.1 - below);
-        let (from, to) = crate::range([self.range].into_iter());
+        let (from, to) = super::range([self.range].into_iter());
         let mut chart = ChartBuilder::on(&top)
             .caption(label(&self.title), (FONT, 19))
             .margin(10)

@@ -1,6 +1,6 @@
 //! What the colours stand for, below a drawing, where it hides nothing.
 
-use crate::{colour, label, FONT};
+use super::{colour, label, FONT};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 

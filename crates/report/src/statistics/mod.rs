@@ -1,6 +1,5 @@
 //! What repeats come to: medians with intervals, and which of many figures differ beyond noise. The
 //! unit is the repeat: a trial, or windows next to each other; what happens within one is one figure.
-#![forbid(unsafe_code)]
 
 mod apart;
 mod changed;

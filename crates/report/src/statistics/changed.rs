@@ -3,9 +3,9 @@
 //!
 //! If nothing happened, a change is as likely to be the other way round. So the signs of all that changed on one of them are
 //! turned together at random, again and again, and each time the figure that then changed most, measured in its own
-//! standard error, is noted: the paired form of [`crate::apart`], with the same promise over all figures at once.
+//! standard error, is noted: the paired form of [`super::apart`], with the same promise over all figures at once.
 
-use crate::apart::{Apart, CONFIDENCE, DEALS};
+use super::apart::{Apart, CONFIDENCE, DEALS};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

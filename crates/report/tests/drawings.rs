@@ -1,6 +1,6 @@
 //! What is in the drawings, as text.
 
-use exactop_plot::{
+use exactop_report::plot::{
     Areas, Axis, Cell, Chart, Heat, Mark, Piece, Point, Series, Strips, Whole, PALE,
 };
 

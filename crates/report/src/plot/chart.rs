@@ -1,7 +1,7 @@
 //! Figures over figures: lines, points, intervals.
 
-use crate::legend::{self, Entry};
-use crate::{colour, label, number, PlotError, FONT};
+use super::legend::{self, Entry};
+use super::{colour, label, number, PlotError, FONT};
 use plotters::coord::ranged1d::{KeyPointHint, Ranged, ValueFormatter};
 use plotters::prelude::*;
 use std::ops::Range;
