@@ -1,6 +1,11 @@
-//! `cargo xtask`: the chores of this workspace that are more than one cargo command.
+//! `cargo xtask`: chores of this workspace that take more than one cargo command. It takes the name of a chore and
+//! gives its measurements or findings. It is a program, so no crate may depend on it.
 //!
 //! Each chore is a module with its own arguments; this file only dispatches.
+//!
+//! Modules: `vm` (programs on Debian's kernels in an emulated machine; `guest/` is what runs there), `bench`,
+//! `fuzz` (every target for a time), `hostile` (kills, crowds, names, limits, storms: the table of
+//! docs/security.md).
 
 mod bench;
 mod fuzz;

@@ -1,5 +1,6 @@
-//! libexactop: a source, a daemon or a recording, its snapshots and its windows for C programs
-//! (include/exactop.h).
+//! libexactop: a source, a daemon or a recording, its snapshots and its windows for C programs. It takes calls of C
+//! (`include/exactop.h`, which its test generates) and gives codes and figures. It is a library for other
+//! languages, so no crate may depend on it.
 //!
 //! Every function checks its pointers and catches panics; what went wrong is a code, and
 //! `exactop_error` has the words. A source belongs to one thread at a time.

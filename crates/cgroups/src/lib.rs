@@ -1,6 +1,10 @@
-//! Control groups as files: where the cpu controller is ([`Hierarchy`]), what its groups used and may
-//! use, and, with the feature `change`, setting that and making groups of one's own, by systemd where
-//! that runs (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/).
+//! Control groups as files, and the containers and units that they belong to. It takes a directory or the path of a
+//! group and gives its use, its limits and its names; with the feature `change` it sets limits and makes groups.
+//! Every crate that measures or limits groups may depend on it.
+//!
+//! [`Hierarchy`] knows where the cpu controller is. Groups of one's own are systemd's where that runs
+//! (Documentation/admin-guide/cgroup-v2.rst, cgroup-v1/). [`containers`] names the container, pod and unit of a
+//! group by its path and by files of runtimes.
 //!
 //! A reader leaves the feature out: then nothing in here writes, and nothing asks systemd.
 

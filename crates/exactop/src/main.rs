@@ -1,4 +1,10 @@
-//! The command: reads the command line, puts source and view together, ends with a code.
+//! The command: it reads the command line, puts source and view together, and ends with a code. It takes words,
+//! settings and signals, and gives text, screens and services. It may use every crate but those of tests, and no
+//! crate may depend on it.
+//!
+//! Modules: `cli.rs` (its subcommands), `options/` (what was typed, and what it comes to), `commands/` (a file or
+//! folder each), `output/`, `rights/` (what is given up once a source is open, by one table), `priority.rs` (which
+//! threads go before others), `source.rs` (opens what was asked for).
 
 mod cli;
 mod commands;

@@ -1,4 +1,7 @@
-//! Recordings as Parquet: for each day (UTC) a directory with `accounts.parquet` (where the CPUs' time
+//! Recordings as Parquet files and as rows of ClickHouse. It takes recorded windows and gives the tables
+//! `accounts`, `rows`, `groups` and `charges`. The command, the fleet and its simulator may depend on it.
+//!
+//! For each day (UTC) a directory with `accounts.parquet` (where the CPUs' time
 //! went in each window), `rows.parquet` (who used it), `groups.parquet` (the same by control group) and
 //! `charges.parquet` (by name: the largest groups and `~other`).
 //!
@@ -7,6 +10,13 @@
 //!
 //! The same tables `accounts` and `charges` go to a store of many machines, ClickHouse ([`clickhouse`]), and there or into files as
 //! windows close ([`onward`]).
+//!
+//! Modules: `tables` (columns, and what a window puts into them), `charges` (by name), `table` (typed columns in
+//! row groups), `days`, to a directory or by PUT (`objects`), without `losses` of what is there; and into a store
+//! of many machines: `clickhouse/` (`stock` what it has, `batch` what is sent with which token, `client` as often
+//! as it takes, `address` whom to believe, `wire` how often and for how long, `courier` windows on their way); and
+//! as windows close into it or into files, each a `carrier`: `onward/` (`exporter` a thread that goes on with a
+//! log, by `following` it from its `cursor`), `filing` (batches as files that replace themselves).
 #![forbid(unsafe_code)]
 
 mod carrier;

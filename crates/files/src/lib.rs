@@ -1,4 +1,6 @@
-//! Files that others could point elsewhere: everything exactop keeps, reports into, or reads back.
+//! Files that another user could point elsewhere: read, written and started in one safe way. It takes a path and
+//! gives bytes, a written file, or a program of the system. It uses no other crate, and every crate that touches
+//! such files may depend on it.
 //!
 //! exactop often runs as root in directories where others may write. Whoever can put a link, a
 //! FIFO or a device where a file is expected must not decide what root overwrites, where it waits,

@@ -1,9 +1,15 @@
-//! The books of many machines: whether they balance ([`check`]), what happened in them ([`report`]), and what is different in
-//! others ([`compare`]).
+//! The books of many machines: whether they balance, what happened in them, and what differs between them. It takes
+//! the exported tables of all hosts and gives a balance, a report or a comparison. The command alone may depend on
+//! it, and the tests of the simulator.
 //!
 //! Rows come from Parquet as `exactop export parquet` writes it ([`Parquet`]) or from ClickHouse, which
 //! `exactop export clickhouse` fills ([`Store`]). Sums are of 128 bits: 10,000 machines of 64 CPUs use 2^64 ns in 8
 //! hours. Names are escaped once more where they are shown: whoever writes a file writes what they like.
+//!
+//! Modules: rows from `parquet` (by `chunks`) or a `store`; `check/` (`host`: windows against each other; `clocks`:
+//! hosts against each other), `report/` (`read` in passes of `figures`, from files with each window `once` or by
+//! `asking` a store; `page`, `plots`), `compare/` (a `side` summed by host and group; `basis`: which hosts are
+//! weighed).
 #![forbid(unsafe_code)]
 
 mod by;

@@ -1,4 +1,5 @@
-//! Fuzz targets as ordinary tests: examples, mutations of them, and what was found before.
+//! Fuzz targets as ordinary tests: examples, mutations of them, and inputs that failed before. It takes a function
+//! of bytes and gives a test, which keeps each input that fails. Tests alone may depend on it.
 //!
 //! ```no_run
 //! #[test]

@@ -1,4 +1,6 @@
-//! The names by which a server may be asked: the header Host of a request.
+//! The names by which a server may be asked: the header Host of a request. It takes the address of a server and
+//! names from its settings, and says whether a request asks for one of them. Every crate with a server may depend
+//! on it.
 //!
 //! A web page may have a browser ask an address of this machine by a name of the page's own domain, and then
 //! reads the answer (DNS rebinding). So a server answers requests by a loopback name or address, by its own address,

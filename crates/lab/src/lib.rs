@@ -1,4 +1,5 @@
-//! The lab: scheduler experiments as measurements.
+//! The lab: scheduler experiments as measurements. It takes the definition of an experiment and gives recorded
+//! trials, verdicts and a report. The command alone may depend on it.
 //!
 //! An experiment is data ([`definition`], [`built_in`]): who runs under which conditions, what is
 //! measured, and what theory predicts ([`predict`]). A [`plan`] puts its trials into a random order that a seed

@@ -1,5 +1,8 @@
-//! The ledger as metrics: cumulative counters since the daemon's start, of the machine's accounts and of
-//! groups of tasks, whose sums are exact at every scrape.
+//! Windows as metrics of Prometheus and OpenTelemetry: cumulative counters since the daemon's start. It takes
+//! windows and gives pages, reports, a server for the pages and a sender for the reports. The command and the
+//! fleet's simulator may depend on it.
+//!
+//! The metrics are of the machine's accounts and of groups of tasks. Their sums are exact at every scrape.
 //!
 //! Windows come in ([`Metrics::advance`]), pages and reports go out ([`Metrics::scrape`], [`otlp`]). All of
 //! that is pure; what speaks to others is the server in [`http`] and the sender in [`otlp`], each in a thread
@@ -7,6 +10,10 @@
 //!
 //! Groups are bounded: the largest have a place and a series of their own, the time of all others is
 //! `~other`'s (the module `places`). No label is a PID, and none grows without bound.
+//!
+//! Modules: `accounts`, `places` (who has a series of their own, by `candidates`), `last_window` (what closed last,
+//! for whoever scrapes), `metrics` (families; `exporting` those of an export, `own` those of the daemon itself),
+//! `text` (Prometheus, OpenMetrics), `otlp/` (reports and their sender), `http/` (the page; `pulse` the probes).
 #![forbid(unsafe_code)]
 
 mod accounts;

@@ -1,9 +1,17 @@
-//! What exactop counts and how: accounts, snapshots, windows, frames and columns.
+//! The words and sums of exactop: accounts, snapshots, windows, frames and columns, without I/O. It takes snapshots
+//! from a source and gives windows, frames of rows, and their values. It uses no other crate, and every crate may
+//! depend on it.
 //!
 //! Everything here is pure: no I/O, no clock, no unsafe code. A source (another crate) fills a
 //! [`Snapshot`]; the [`Book`] subtracts the one before and yields a [`Window`]; the window is
 //! arranged into a [`Frame`] of rows; the [`columns`] registry turns rows into values; views
 //! print values. The way is one way: nothing here knows who reads it or where it came from.
+//!
+//! Modules: keys, counters, snapshot, window, frame, rows, columns, filter, sort; `findings` (what a window has to
+//! say by itself); `owner/` whose a window's time is (`by` the words, `moves` between groups settled, `charge` all
+//! time to its owners, `labels` for metrics and tables); `on_demand/` what is counted while someone looks; `words/`
+//! figures in words; `escape.rs` hostile text; `samples.rs` a task, a CPU, a machine to which nothing has happened,
+//! for made-up snapshots.
 #![forbid(unsafe_code)]
 
 pub mod cgroups;

@@ -1,4 +1,6 @@
-//! Recordings: snapshots in an append-only log of files that explain themselves.
+//! Recordings: snapshots in an append-only log of files that explain themselves. It takes the snapshots of a
+//! session and gives them back as windows, gaps and frames. Every crate that keeps or reads recorded time may
+//! depend on it.
 //!
 //! A recording is a directory of files, oldest first. A file is a header (JSON: the machine, the
 //! version, every table and column by name and type) and frames, each written at once, with its
@@ -6,6 +8,14 @@
 //! instant), windows (what changed), details (names, command lines and memory that were looked at),
 //! gaps and a seal. Later versions read what this one writes; a column that a reader does not know
 //! is passed by, one that a file does not have is missing. docs/recording.md describes every byte.
+//!
+//! Modules: `frame` (bytes with checksums), `schema` and `values` (tables of numbers told as differences; `packed`:
+//! what is remembered of a row), `rows/` (the model as rows, and back), `encode`/`decode`, `recorder` on `disk` (a
+//! session's `Tap`: files and gaps), `retention` (what is kept, and how long), `kept` (a live view's last windows,
+//! in memory), `parts`, `reader` (windows and gaps, by time; `reader/told` and `lost`: what is said of time without
+//! windows), `replay` (a `Feed`), `index` and `changes` (where windows are, and which are worth stopping at),
+//! `playback` (to and fro in time: a `Timeline`), `windows` (those of a time), `cut` (one file of them,
+//! `anonymous`), `verify`.
 //!
 //! [`Recorder`] is told by a session of everything it measures and writes it. [`Recording`] opens a
 //! file or a directory, [`Reader`] steps through its windows and gaps, and [`Replay`] runs them

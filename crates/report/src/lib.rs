@@ -1,8 +1,8 @@
-//! What reports are made of: figures of repeats, charts, and the pages that hold both.
+//! Parts of reports: figures of repeats, charts, and the pages that hold both. It takes figures and gives medians
+//! with intervals, charts as SVG, and pages as HTML, Markdown and text. Every crate that writes a report or a
+//! benchmark may depend on it.
 //!
-//! [`statistics`] takes figures of repeats and gives medians with intervals, and which of many figures differ beyond
-//! noise. [`plot`] takes figures and gives charts as SVG, and pages as HTML, Markdown and text. All of it is pure. Crates
-//! that write a report or a benchmark may depend on it.
+//! [`statistics`] has the figures of repeats, [`plot`] the charts and pages. All of it is pure.
 #![forbid(unsafe_code)]
 
 pub mod plot;

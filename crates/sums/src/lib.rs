@@ -1,10 +1,14 @@
-//! Stretches of a recording, summed to the nanosecond: which group used how much, and what that
-//! leaves idle. Two of them can be compared, one can be reported.
+//! Sums over a stretch of a recording, to the nanosecond. It takes a recording and a time, and gives a row for each
+//! group, the difference of two stretches, and a report. The command and the fleet may depend on it.
 //!
 //! [`Stretch::read`] sums windows into [`Accounts`], which come out as the books of each window do, and
 //! into a row for each [`Group`]. [`Difference::of`] says where the difference between two stretches
 //! went: the changes of all rows and of unnamed time are the change of busy time, and that is what idle,
 //! steal and interrupts changed by the other way round, where both had as much CPU time to give.
+//!
+//! Modules: `stretch`, read by `summing` (windows into `accounts`, rows by `group` with their `names`, who stands
+//! `still`, pieces of time in `slots`, `short` windows), `compare` (a difference and what of it is noise), by
+//! `measure`; `text`, `json`; `report/` (a page, its pictures, figures).
 #![forbid(unsafe_code)]
 
 mod accounts;

@@ -1,6 +1,6 @@
-//! A made-up machine for tests and for the demonstration of the live view. It tells snapshots as a
-//! source does; frames come out of the real [`exactop_model::Book`]. And a real Prometheus to ask, how
-//! tests wait, and ports.
+//! The kit of the tests: a made-up machine, waits for a state, ports, and a real Prometheus. It takes what a test
+//! wants to happen and gives snapshots as a source does, so that frames come out of the real
+//! [`exactop_model::Book`]. Tests alone may depend on it.
 
 mod feed;
 mod machine;

@@ -1,5 +1,8 @@
-//! Frames, runs and what is counted on demand as text, JSON lines and CSV; prstat's reports;
-//! Perfetto traces; the columns reference.
+//! Frames, runs and figures on demand as text, JSON, CSV and Perfetto traces. It takes frames and windows and gives
+//! text; it writes nothing itself. The command alone may depend on it.
+//!
+//! Modules: text, JSON, CSV, prstat's reports, `run/` reports, `on_demand/` (by `figure.rs`, a `grid` of what a
+//! `sheet` has room for), the columns reference, the Perfetto format.
 #![forbid(unsafe_code)]
 
 pub mod by;

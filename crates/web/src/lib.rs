@@ -1,4 +1,9 @@
-//! The page over HTTP, for browsers of this machine, or of others that were told a token.
+//! The page of a stretch of time, as one file and over HTTP. It takes windows of a recording or of a session and
+//! gives a page that needs nothing beside itself, or serves it live to browsers. The command alone may depend on
+//! it.
+//!
+//! [`page`] makes the page of recorded time or of one window. The other modules serve it to browsers of this
+//! machine, or of others that were told a token.
 //!
 //! `door` decides who may come in, by what a request says (pure); `answer` answers: the page at `/`, windows at
 //! `/events` as they come, what programs tell of one process at `/look` while somebody does, and nothing else; `hub`
