@@ -2,6 +2,8 @@
 
 use crate::plan::Host;
 use crate::service::Service;
+use exactop_model::ledger::named::GroupName;
+use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     ledger::samples, Comm, Counter, CpuSample, ExitSample, Ident, Provenance, Quality, Snapshot,
     SourceKind, TaskKey, TaskSample,

@@ -2,6 +2,7 @@
 
 use crate::recorded::Recorded;
 use crate::service::Service;
+use exactop_model::ledger::named::Named;
 use rand::rngs::StdRng;
 use rand::RngExt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A service of a made-up host: what it uses, waits for and starts.
 
-use exactop_model::named::Named;
+use exactop_model::ledger::named::Named;
 
 /// What lives as long as the host, or what its children do that end.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use crate::compare::{Difference, Least, Row, Verdict};
 use crate::measure::Per;
 use crate::stretch::Stretch;
 use comfy_table::{presets, CellAlignment, ContentArrangement, Table};
-use exactop_report::statistics::{CONFIDENCE, FEWEST};
 use exactop_model::text::escape::escape_str;
+use exactop_report::statistics::{CONFIDENCE, FEWEST};
 use std::fmt::Write;
 
 /// How a wall clock's time is written.

@@ -1,6 +1,7 @@
 //! What was made is what is read back, with what was made wrong in it, and nothing else.
 
 use super::*;
+use crate::options;
 use crate::options::begins;
 use crate::recorded;
 use exactop_fleet::check::{check, Balance, Host, Tolerance};
@@ -130,7 +131,7 @@ fn what_goes_wrong_is_what_is_found() {
 }
 
 /// All that was lost is a gap or lies at an end.
-fn lost(plan: &Plan, host: &plan::Host, told: &Delivered, found: &Host) {
+fn lost(plan: &Plan, host: &crate::plan::Host, told: &Delivered, found: &Host) {
     let begins = plan.begin_ns + i128::from(host.phase_ns) + i128::from(host.skew_ns);
     let ends = begins + i128::from(plan.windows * plan.window_ns);
     let edges = i128::from(found.first_ns) - begins + ends - i128::from(found.last_ns);
@@ -160,9 +161,9 @@ fn a_directory_with_something_in_it_is_left_alone() {
     let error = simulate(&args(dir.path(), 1, 0.05)).expect_err("not empty").to_string();
     assert!(error.contains("is not empty"), "{error}");
     assert!(
-        plan::regression("5,20").is_ok()
-            && plan::regression("5").is_err()
-            && plan::regression("5,x").is_err()
+        options::regression("5,20").is_ok()
+            && options::regression("5").is_err()
+            && options::regression("5,x").is_err()
     );
 }
 

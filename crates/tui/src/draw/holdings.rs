@@ -4,6 +4,8 @@ use super::figures::{joined, widths};
 use super::text::{cut, folded, put, wrapped};
 use super::theme::Ink;
 use super::view::View;
+use exactop_model::frame::holdings::{Environment, File, Files, Holdings, Part};
+use exactop_model::text::escape::{escape, harmless};
 use exactop_model::words::holdings::{
     kind, mode, name, not_recorded, sum_of_environment, sum_of_files,
 };
