@@ -213,7 +213,7 @@ FUZZ_SECONDS ?= 600
 .PHONY: fuzz
 fuzz: cargo ## Fuzz every target for FUZZ_SECONDS (default 600), as many at once as CPUs
 	@scripts/deps.sh test
-	$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+	CARGO=$(CARGO) EXACTOP_FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/test.sh --profile fuzz
 
 PAIRS ?= 20
 

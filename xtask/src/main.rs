@@ -8,7 +8,6 @@
 //! docs/security.md).
 
 mod bench;
-mod fuzz;
 mod hostile;
 mod vm;
 
@@ -21,7 +20,6 @@ use std::process::ExitCode;
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Task {
     Bench(bench::Args),
-    Fuzz(fuzz::Args),
     Hostile(hostile::Args),
     Vm(vm::Args),
     VmKernels(vm::KernelsArgs),
@@ -30,7 +28,6 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Bench(args) => bench::run(&args),
-        Task::Fuzz(args) => fuzz::run(&args),
         Task::Hostile(args) => hostile::run(&args),
         Task::Vm(args) => vm::run(&args),
         Task::VmKernels(args) => vm::get_kernels(&args),

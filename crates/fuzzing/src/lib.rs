@@ -11,9 +11,9 @@
 //! }
 //! ```
 //!
-//! A target's name begins with `fuzz_`: `cargo xtask fuzz` finds it by that. As part of `cargo
-//! test` it runs what was found before, the examples, and a few thousand mutations that are the
-//! same each time; with `EXACTOP_FUZZ_SECONDS=N` new ones for N seconds (`EXACTOP_FUZZ_FROM=SEED`: the same each time). Inputs are bytes; a target that
+//! A target's name begins with `fuzz_`: `make fuzz` finds it by that. proptest draws the mutations and
+//! makes a failing one smaller. As part of the tests a target runs what was found before, the
+//! examples, and a few thousand mutations that are the same each time; with `EXACTOP_FUZZ_SECONDS=N` new ones for N seconds (`EXACTOP_FUZZ_FROM=SEED`: the same each time). Inputs are bytes; a target that
 //! needs something else reads its choices from them ([`Choices`]), so that they can be kept,
 //! mutated and made smaller all the same.
 //!
@@ -22,8 +22,8 @@
 //! fix.
 
 mod choices;
-mod findings;
-mod mutate;
+mod corpus;
+mod inputs;
 mod target;
 
 pub use choices::Choices;

@@ -1,9 +1,8 @@
-//! What was found: made smaller, and kept as files.
+//! What was found, kept as files.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 /// The inputs in a corpus directory, in the order of their names; none where there is no directory.
 ///
@@ -28,9 +27,12 @@ pub fn kept(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     inputs
 }
 
-/// Writes an input under a name that follows from it; yields where, or where not.
+/// Writes an input under a name that follows from it (FNV-1a); yields where, or where not.
 pub fn keep(directory: &Path, input: &[u8]) -> String {
-    let path = directory.join(format!("{:016x}", fnv(input)));
+    let name = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    let path = directory.join(format!("{name:016x}"));
     let written = fs::create_dir_all(directory).and_then(|()| fs::write(&path, input));
     match written {
         Ok(()) => format!("kept as {}", path.display()),
@@ -38,46 +40,9 @@ pub fn keep(directory: &Path, input: &[u8]) -> String {
     }
 }
 
-/// FNV-1a: a name that is the same for the same input.
-fn fnv(input: &[u8]) -> u64 {
-    input.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
-}
-
-/// Leaves parts out of an input as long as it still `fails`; for a minute at most.
-pub fn smaller(input: &[u8], fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
-    const MOST_TRIES: usize = 5_000;
-    const LONGEST: Duration = Duration::from_secs(60);
-    let begin = Instant::now();
-    let mut small = input.to_vec();
-    let mut tries = 0;
-    let mut part = small.len().div_ceil(2);
-    while part > 0 {
-        let mut at = 0;
-        while at < small.len() && tries < MOST_TRIES && begin.elapsed() < LONGEST {
-            tries += 1;
-            let without = [&small[..at], &small[(at + part).min(small.len())..]].concat();
-            if fails(&without) {
-                small = without;
-            } else {
-                at += part;
-            }
-        }
-        part /= 2;
-    }
-    small
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_input_shrinks_to_what_makes_it_fail() {
-        let fails = |input: &[u8]| input.contains(&b'x') && input.contains(&b'y');
-        assert_eq!(smaller(b"aaaxbbbbbbbbbbycccc", fails), b"xy");
-    }
 
     #[test]
     fn what_is_kept_is_read_again() {
