@@ -1,7 +1,7 @@
 //! The guest's file system: busybox, an init, and what the run needs, in one archive.
 
 use super::guest::Guest;
-use super::{libraries, newc::Archive, systemd};
+use super::{archive::Archive, libraries, systemd};
 use anyhow::{bail, Context, Result};
 use std::fs::{self, File};
 use std::io::BufWriter;

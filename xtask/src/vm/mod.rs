@@ -5,12 +5,12 @@
 //! run; nothing is installed, nothing needs root, and the guest has no network and no disk.
 
 mod apt;
+mod archive;
 mod cache;
 mod guest;
 mod initramfs;
 mod kernel;
 mod libraries;
-mod newc;
 mod qemu;
 mod systemd;
 
