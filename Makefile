@@ -183,7 +183,7 @@ bench: cargo ## Measure the cost of looking, beside other tops
 
 .PHONY: bench-ptop
 bench-ptop: cargo ## The precise top's comparison: every source of ours and other tops
-	$(CARGO) xtask bench --only ptop --only growth
+	$(CARGO) xtask bench --only ptop
 
 .PHONY: bench-truth
 bench-truth: cargo ## CPU time of 25 loads by the ledger, perf, control groups and /proc (as root, 8 minutes)

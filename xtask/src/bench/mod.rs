@@ -12,11 +12,8 @@ mod cpu_time;
 mod empty;
 mod file_size;
 mod first_frame;
-mod groups;
-mod growth;
 mod loaded;
 mod machine;
-mod named;
 mod named_by;
 mod peers;
 mod pipe;
@@ -44,20 +41,14 @@ enum What {
     Cost,
     /// The same beside a load that empties the caches, and beside births
     Loaded,
-    /// How much of a fork storm's CPU time gets a name
-    Named,
     /// What a context switch costs more
     Switches,
-    /// What each group of programs costs, beside perf and strace
-    Groups,
     /// What `exactop run` costs a build, beside time(1)
     Build,
     /// The precise top: every source of ours and other tops
     Ptop,
     /// Recording: bytes, CPU time and memory, beside atop and below
     Record,
-    /// The precise top's growth: idle tasks, fork rates, CPUs
-    Growth,
     /// From start to the first frame
     Start,
     /// Until programs are attached, and until they are gone
@@ -165,13 +156,10 @@ impl What {
         match self {
             What::Cost => "cost",
             What::Loaded => "loaded",
-            What::Named => "named",
             What::Switches => "switches",
-            What::Groups => "groups",
             What::Build => "build",
             What::Ptop => "ptop",
             What::Record => "record",
-            What::Growth => "growth",
             What::Start => "start",
             What::Attach => "attach",
             What::Readers => "readers",
@@ -186,13 +174,10 @@ fn measure(what: What, bench: &Bench) -> Result<Section> {
     match what {
         What::Cost => cost::measure(bench),
         What::Loaded => loaded::measure(bench),
-        What::Named => named::measure(bench),
         What::Switches => switches::measure(bench),
-        What::Groups => groups::measure(bench),
         What::Build => build::measure(bench),
         What::Ptop => ptop::measure(bench),
         What::Record => record::measure(bench),
-        What::Growth => growth::measure(bench),
         What::Start => first_frame::measure(bench),
         What::Attach => attach::measure(bench),
         What::Readers => readers::measure(bench),

@@ -6,7 +6,6 @@
 use super::running::{Running, Surface};
 use super::{cpu_time, Bench};
 use anyhow::{bail, Context, Result};
-use serde_json::Value;
 use std::process::Command;
 use std::time::Duration;
 
@@ -30,30 +29,6 @@ fn output(program: &str, arguments: &[&str]) -> Result<String> {
     let mut command = Command::new(program);
     command.args(arguments).env("HOME", "/nonexistent").env_remove("XDG_CONFIG_HOME");
     Running::start(&mut command, Surface::Pipe)?.finish(PATIENCE)
-}
-
-/// Its books, against the kernel's own ticks of the same window.
-pub fn exactop(bench: &Bench) -> Result<Said> {
-    let seconds = WINDOW.to_string();
-    let arguments = ["--json", "-i", "-n", "2", "-d", &seconds, "--source", "ledger"];
-    let text = output(&bench.exactop.to_string_lossy(), &arguments)?;
-    in_books(text.lines().last().context("no window")?)
-}
-
-fn in_books(line: &str) -> Result<Said> {
-    let window: Value = serde_json::from_str(line).context("exactop's JSON")?;
-    let number = |part: &Value, name: &str| {
-        part[name].as_f64().with_context(|| format!("no {name} in exactop's JSON"))
-    };
-    let mut said = Said { named: 0.0, busy: 0.0 };
-    for account in ["tasks_ns", "exited_ns"] {
-        said.named += number(&window["books"], account)?;
-    }
-    for kind in ["user", "nice", "system", "irq", "softirq"] {
-        said.busy += number(&window["system"]["ticks"], kind)?;
-    }
-    said.busy *= 1e9 / rustix::param::clock_ticks_per_second() as f64;
-    Ok(said)
 }
 
 /// Column %CPU, and the line `%Cpu(s)`.
@@ -191,13 +166,5 @@ mod tests {
     fn a_column_that_htop_sorts_by() {
         let screen = " PID USER CPU%▽MEM% Command\n 1 root 2.5 0.1 a b\nF1Help\n 2 root 1.0 0 c\n";
         assert_eq!(column(screen, "CPU%").unwrap(), 3.5);
-    }
-
-    #[test]
-    fn the_books_against_the_kernels_ticks() {
-        let line = r#"{"books":{"tasks_ns":20000000,"exited_ns":970000000,"unnamed_ns":1},
-            "system":{"ticks":{"user":60,"nice":0,"system":35,"idle":7,"irq":4,"softirq":1}}}"#;
-        assert_eq!(in_books(line).unwrap(), Said { named: 99e7, busy: 1e9 });
-        assert!(in_books(r#"{"books":{"tasks_ns":1,"exited_ns":null}}"#).is_err());
     }
 }

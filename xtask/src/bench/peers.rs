@@ -11,13 +11,12 @@ struct Peer {
     version: &'static [&'static str],
 }
 
-const PEERS: [Peer; 8] = [
+const PEERS: [Peer; 7] = [
     Peer { program: "top", package: Some("procps"), version: &["-V"] },
     Peer { program: "htop", package: Some("htop"), version: &["--version"] },
     Peer { program: "atop", package: Some("atop"), version: &["-V"] },
     Peer { program: "pidstat", package: Some("sysstat"), version: &["-V"] },
     Peer { program: "perf", package: Some("linux-perf"), version: &["--version"] },
-    Peer { program: "strace", package: Some("strace"), version: &["--version"] },
     Peer { program: "tmux", package: Some("tmux"), version: &["-V"] },
     Peer { program: "below", package: None, version: &["help"] },
 ];
