@@ -1,0 +1,65 @@
+//! Columns by name and by id, and what must be read for them.
+
+use super::{Column, ColumnId, COLUMNS};
+use crate::text::did_you_mean::nearest;
+use crate::feed::needs::Needs;
+
+impl ColumnId {
+    /// Its entry.
+    pub fn column(self) -> &'static Column {
+        &COLUMNS[self as usize]
+    }
+}
+
+impl From<ColumnId> for &'static str {
+    fn from(id: ColumnId) -> &'static str {
+        id.column().name
+    }
+}
+
+impl TryFrom<String> for ColumnId {
+    type Error = UnknownColumn;
+
+    fn try_from(name: String) -> Result<ColumnId, UnknownColumn> {
+        find(&name).map(|column| column.id)
+    }
+}
+
+/// There is no column of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no column '{name}': {}", advice(.near))]
+pub struct UnknownColumn {
+    name: String,
+    near: Option<&'static str>,
+}
+
+fn advice(near: &Option<&str>) -> String {
+    match near {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => "'exactop columns' lists them".into(),
+    }
+}
+
+/// The column of this name: as in the reference, or a title in any case (`%CPU`, `command`).
+///
+/// # Errors
+/// There is none; the name that was probably meant.
+pub fn find(name: &str) -> Result<&'static Column, UnknownColumn> {
+    let is = |word: fn(&Column) -> &'static str| {
+        COLUMNS.iter().find(move |c| word(c).eq_ignore_ascii_case(name))
+    };
+    is(|c| c.name).or_else(|| is(|c| c.title)).ok_or_else(|| {
+        let names = COLUMNS.iter().flat_map(|c| [c.name, c.title]);
+        UnknownColumn { name: name.into(), near: nearest(name, names) }
+    })
+}
+
+/// The entries of these.
+pub fn of(ids: &[ColumnId]) -> Vec<&'static Column> {
+    ids.iter().map(|id| id.column()).collect()
+}
+
+/// What must be read for these columns; `command_line`: command lines are shown.
+pub fn needs<'a>(columns: impl IntoIterator<Item = &'a Column>, command_line: bool) -> Needs {
+    columns.into_iter().fold(Needs::NONE, |needs, c| needs | c.needs(command_line))
+}

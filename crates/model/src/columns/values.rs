@@ -1,0 +1,108 @@
+//! Values of a row, as the registry's entries take them.
+
+use super::Context;
+use crate::ledger::counters::{Counter, CounterUnit};
+use crate::text::escape;
+use crate::frame::{Row, RowKind};
+use crate::ledger::key::Ident;
+use crate::owner::By;
+use crate::ledger::system::DiskRate;
+use crate::frame::value::{Datum, Missing, Value};
+
+pub(super) fn state(row: &Row, counter: Counter) -> Result<u64, Missing> {
+    row.delta.get(counter).ok_or(Missing::Source)
+}
+
+pub(super) fn counter(row: &Row, counter: Counter) -> Value {
+    let datum = match counter.info().unit {
+        CounterUnit::Ns => Datum::Ns,
+        CounterUnit::Count => Datum::Count,
+    };
+    known(state(row, counter), datum)
+}
+
+/// Nothing of what is kept for those who live applies to a group of exited tasks.
+pub(super) fn living(row: &Row, value: impl FnOnce() -> Value) -> Value {
+    match row.kind {
+        RowKind::Exited => Value::Missing(Missing::NotApplicable),
+        _ => value(),
+    }
+}
+
+pub(super) fn known(figure: Result<u64, Missing>, datum: fn(u64) -> Datum) -> Value {
+    figure.map_or_else(Value::Missing, |n| Value::Known(datum(n)))
+}
+
+pub(super) fn disk_rate(row: &Row, of: fn(&DiskRate) -> f64) -> Value {
+    let bytes = |rate: &DiskRate| Value::Known(Datum::Bytes(of(rate).max(0.0) as u64));
+    row.detail.disk.as_ref().map_or_else(|why| Value::Missing(*why), bytes)
+}
+
+pub(super) fn text<T: AsRef<[u8]>>(text: &Result<T, Missing>) -> Value {
+    text.as_ref().map_or_else(|missing| Value::Missing(*missing), Value::text)
+}
+
+/// What a row's control group is summed under.
+pub(super) fn named(row: &Row, by: By) -> Value {
+    match &row.detail.named {
+        Err(missing) => Value::Missing(*missing),
+        Ok(named) => named.under(by).map_or(Value::Missing(Missing::NotApplicable), Value::text),
+    }
+}
+
+pub(super) fn own_share(row: &Row, part: Result<u64, Missing>) -> Value {
+    match part {
+        Ok(ns) => Value::share(Some(ns), row.life_ns, Missing::Source),
+        Err(missing) => Value::Missing(missing),
+    }
+}
+
+pub(super) fn of_children(row: &Row, counter: Counter) -> Option<u64> {
+    row.children.and_then(|c| c.get(counter))
+}
+
+pub(super) fn cpu_part(
+    both: Result<(u64, u64), Missing>,
+    ctx: &Context,
+    part: fn((u64, u64)) -> u64,
+) -> Value {
+    match both {
+        Ok(both) => ctx.cpu_share(Some(part(both))),
+        Err(missing) => Value::Missing(missing),
+    }
+}
+
+pub(super) fn priority(ident: &Ident) -> String {
+    ident.pr().map_or("rt".into(), |pr| pr.to_string())
+}
+
+/// The name of a `SCHED_*` number (include/uapi/linux/sched.h).
+pub fn policy(policy: u32) -> &'static str {
+    match policy {
+        0 => "other",
+        1 => "fifo",
+        2 => "rr",
+        3 => "batch",
+        5 => "idle",
+        6 => "deadline",
+        7 => "ext",
+        _ => "?",
+    }
+}
+
+/// What stands in the COMMAND column, harmless to show.
+pub fn command(row: &Row, command_line: bool) -> String {
+    if row.kind == RowKind::Exited {
+        let what = if row.exited_processes == 0 { " (threads)" } else { "" };
+        return format!("{} x{}{what}", row.ident.comm, row.exited_count());
+    }
+    match &row.detail.cmdline {
+        // A worker's name in /proc, which says what it works for.
+        Ok(line) if command_line && row.ident.kthread && !line.is_empty() => {
+            format!("[{}]", escape::escape(line))
+        }
+        Ok(line) if command_line && !line.is_empty() => escape::escape(line),
+        _ if command_line && row.ident.kthread => format!("[{}]", row.ident.comm),
+        _ => row.ident.comm.to_string(),
+    }
+}
