@@ -4,11 +4,11 @@ use crate::answer::{Desk, Sent};
 use crate::door::Door;
 use crate::hub::Hub;
 use crate::looks::Looks;
+use exactop_http::{connection, Guest, CONNECTION};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderValue;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
@@ -16,23 +16,14 @@ use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
-use tokio::sync::{oneshot, Semaphore};
+use tokio::sync::oneshot;
 
-/// Time in which a request has to be here.
-const REQUEST: Duration = Duration::from_secs(5);
-/// Time in which all is over, unless windows are read.
-const CONNECTION: Duration = Duration::from_secs(30);
 /// Time after which who reads windows has to come again.
 const READING: Duration = Duration::from_secs(12 * 3600);
-/// Bytes of a request's head.
-const HEAD: usize = 8192;
 /// As many connections at once.
 const MOST: usize = 64;
-/// Time to breathe where a connection cannot be taken: the process may have no descriptor left.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -69,8 +60,7 @@ pub struct Content {
 /// A server; ends when it is dropped.
 #[derive(Debug)]
 pub struct Server {
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _server: exactop_http::Server,
 }
 
 impl Server {
@@ -95,64 +85,28 @@ impl Server {
         let policy = HeaderValue::from_str(&policy).map_err(|_| WebError::Policy)?;
         let page = Bytes::from(content.page);
         let desk = Arc::new(Desk { door, page, policy, hub: content.hub, looks: content.looks });
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().build().map_err(WebError::Start)?;
-        let (stop, stopped) = oneshot::channel();
-        let serve = move || {
-            runtime.block_on(async {
-                tokio::spawn(serve(listener, desk));
-                // Dropped or sent, it means the same.
-                let _ = stopped.await;
-            });
-            runtime.shutdown_background();
+        let runtime = exactop_http::Server::runtime().map_err(WebError::Start)?;
+        let listener = {
+            let _within = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(WebError::Start)?
         };
-        let thread = std::thread::Builder::new().name("web".into()).spawn(serve);
-        Ok(Server { stop: Some(stop), thread: Some(thread.map_err(WebError::Start)?) })
+        let answer = move |stream, guest| converse(stream, Arc::clone(&desk), guest);
+        let server = exactop_http::Server::start("web", runtime, listener, MOST, answer);
+        Ok(Server { _server: server.map_err(WebError::Start)? })
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        // A thread that is gone needs no word, and what it died of was printed by then.
-        let _ = self.stop.take().map(|stop| stop.send(()));
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-async fn serve(listener: TcpListener, desk: Arc<Desk>) {
-    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
-    let room = Arc::new(Semaphore::new(MOST));
-    loop {
-        // Whoever comes while all is taken waits; who asks nothing goes within seconds.
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-        match listener.accept().await {
-            Err(_) => tokio::time::sleep(PAUSE).await,
-            Ok((stream, _)) => {
-                let desk = Arc::clone(&desk);
-                tokio::spawn(async move {
-                    converse(stream, &desk).await;
-                    drop(place);
-                });
-            }
-        }
-    }
-}
-
-async fn converse(stream: TcpStream, desk: &Desk) {
+async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
     let reads: Mutex<Option<oneshot::Receiver<()>>> = Mutex::new(None);
     let answer = service_fn(|request: Request<Incoming>| {
+        guest.asks();
         let mut answer: Response<Sent> = desk.answer(&request);
         if let Sent::Windows(windows) = answer.body_mut() {
             *reads.lock().unwrap_or_else(PoisonError::into_inner) = windows.let_go.take();
         }
         async move { Ok::<_, Infallible>(answer) }
     });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST)
-        .max_buf_size(HEAD)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), answer);
+    let connection = connection(stream, answer);
     tokio::pin!(connection);
     let reader = || reads.lock().unwrap_or_else(PoisonError::into_inner);
     // What is on its way to somebody who reads nothing would keep the connection as long as they like.

@@ -1,47 +1,33 @@
 //! The page over HTTP: GET /metrics, for whoever may reach the address and asks by one of its names; and the probes /healthz
 //! and /readyz.
 //!
-//! Nobody can hold it: a request has seconds to arrive and its connection seconds to end, headers have a
-//! size, connections a number, of which those that have not asked yet go first. Whoever comes while all of
-//! them have asked waits in the kernel's queue. The server runs in a thread of its own and asks for the page
-//! by a function, whose caller decides the instant; one page is made at a time, and who asks for the same
-//! one meanwhile has the same bytes.
+//! The server runs in a thread of its own ([`exactop_http::Server`]) and asks for the page by a function, whose caller
+//! decides the instant; one page is made at a time, and who asks for the same one meanwhile has the same bytes.
 
 mod accept;
 mod answer;
-mod guests;
 mod pulse;
 
 use crate::text::Format;
 use answer::Desk;
-use exactop_http::Hosts;
-use guests::{Guest, Guests};
+use exactop_http::{connection, Guest, Hosts, CONNECTION};
 use hyper::body::Bytes;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 pub use pulse::Pulse;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{oneshot, Notify};
 
-/// Time in which a request has to be here.
-const REQUEST: Duration = Duration::from_secs(5);
-/// Time in which all is over, the answer taken.
-const CONNECTION: Duration = Duration::from_secs(30);
-/// Bytes of a request's head.
-const HEAD: usize = 8192;
+/// As many connections at once: of each that does not read, a page and what the kernel keeps for it are held.
+const MOST: usize = 1024;
 /// Connections that wait in the kernel until they are taken (listen(2); net.core.somaxconn bounds it).
 const QUEUE: u32 = 4096;
 /// Bytes of an answer that the kernel keeps for a client until it reads them (SO_SNDBUF of socket(7)).
 const UNREAD: u32 = 64 << 10;
-/// Time to breathe where a connection cannot be taken: the process may have no descriptor left.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +66,7 @@ impl Default for Front {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _server: exactop_http::Server,
 }
 
 impl Server {
@@ -95,39 +80,20 @@ impl Server {
         front: Front,
         page: impl Fn(Format) -> Option<Bytes> + Send + Sync + 'static,
     ) -> Result<Server, HttpError> {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().build().map_err(HttpError::Start)?;
+        let runtime = exactop_http::Server::runtime().map_err(HttpError::Start)?;
         let bind = |source| HttpError::Bind { address, source };
         let listener = listen(&runtime, address).map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
-        let (stop, stopped) = oneshot::channel();
         let hosts = Hosts::new(address.ip(), front.names);
         let desk = Arc::new(Desk::new(hosts, front.pulse, page));
-        let serve = move || {
-            runtime.block_on(async {
-                tokio::spawn(serve(listener, desk));
-                // Dropped or sent, it means the same.
-                let _ = stopped.await;
-            });
-            // Whoever makes a page still is not waited for.
-            runtime.shutdown_background();
-        };
-        let thread = std::thread::Builder::new().name("metrics".into()).spawn(serve);
-        let thread = Some(thread.map_err(HttpError::Start)?);
-        Ok(Server { address, stop: Some(stop), thread })
+        let answer = move |stream, guest| converse(stream, Arc::clone(&desk), guest);
+        let server = exactop_http::Server::start("metrics", runtime, listener, MOST, answer);
+        Ok(Server { address, _server: server.map_err(HttpError::Start)? })
     }
 
     /// Where it listens: the port, if it was left to the kernel.
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // A thread that is gone needs no word, and what it died of was printed by then.
-        let _ = self.stop.take().map(|stop| stop.send(()));
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }
 
@@ -144,42 +110,12 @@ fn listen(runtime: &Runtime, address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(QUEUE)
 }
 
-async fn serve(listener: TcpListener, desk: Arc<Desk>) {
-    let mut guests = Guests::default();
-    let gone = Arc::new(Notify::new());
-    loop {
-        // Before one is taken: in the queue it loses nothing but time.
-        while !guests.make_room() {
-            gone.notified().await;
-        }
-        match listener.accept().await {
-            Err(_) => tokio::time::sleep(PAUSE).await,
-            Ok((stream, _)) => {
-                let guest = Guest::default();
-                let (desk, told, gone) = (Arc::clone(&desk), guest.clone(), Arc::clone(&gone));
-                let task = tokio::spawn(async move {
-                    converse(stream, desk, told).await;
-                    gone.notify_one();
-                });
-                guests.admit(guest, task.abort_handle());
-            }
-        }
-    }
-}
-
 async fn converse(stream: TcpStream, desk: Arc<Desk>, guest: Guest) {
     let answer = service_fn(|request| {
         guest.asks();
         let desk = Arc::clone(&desk);
         async move { Ok::<_, Infallible>(desk.answer(&request).await) }
     });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST)
-        .max_buf_size(HEAD)
-        .max_header_size(HEAD)
-        .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), answer);
     // A client that went away, or was too slow, is his own affair.
-    let _ = tokio::time::timeout(CONNECTION, connection).await;
+    let _ = tokio::time::timeout(CONNECTION, connection(stream, answer)).await;
 }

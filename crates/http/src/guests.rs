@@ -5,12 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use tokio::task::AbortHandle;
 
-/// As many connections at once: of each that does not read, a page and what the kernel keeps for it are held.
-const MOST: usize = 1024;
-
 /// A connection, as far as it matters here.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Guest {
+pub struct Guest {
     asked: Arc<AtomicBool>,
 }
 
@@ -22,16 +19,22 @@ impl Guest {
 }
 
 /// All of them, the oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Guests {
+    most: usize,
     all: VecDeque<(Guest, AbortHandle)>,
 }
 
 impl Guests {
+    /// At most this number of connections at once.
+    pub fn new(most: usize) -> Guests {
+        Guests { most, all: VecDeque::new() }
+    }
+
     /// Whether one more may come: the oldest that has not asked goes for it.
     pub fn make_room(&mut self) -> bool {
         self.all.retain(|(_, task)| !task.is_finished());
-        if self.all.len() < MOST {
+        if self.all.len() < self.most {
             return true;
         }
         let idle = |(guest, _): &(Guest, AbortHandle)| !guest.asked.load(Ordering::Relaxed);
@@ -54,11 +57,13 @@ mod tests {
     use std::future::pending;
     use tokio::task::JoinHandle;
 
+    const MOST: usize = 1024;
+
     /// So many come and stay; some of them ask. Who was let in, and lives when all are there.
     fn crowd(number: usize, asks: fn(usize) -> bool) -> Vec<usize> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
-            let mut guests = Guests::default();
+            let mut guests = Guests::new(MOST);
             let mut tasks: Vec<(usize, JoinHandle<()>)> = Vec::new();
             for n in 0..number {
                 if !guests.make_room() {
