@@ -16,4 +16,9 @@ scripts/tools.sh nextest
 if (($# == 0)); then
     "$cargo" test --quiet --workspace --doc
 fi
-exec "$cargo" nextest run --workspace "$@"
+# Cargo builds the whole workspace beside a package that is named, where both are said.
+scope=(--workspace)
+for word; do
+    [[ $word == -p?* || $word == -p || $word == --package* ]] && scope=()
+done
+exec "$cargo" nextest run "${scope[@]}" "$@"
