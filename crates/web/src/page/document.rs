@@ -6,6 +6,8 @@ use crate::page::columns::Told;
 use crate::page::entities::Others;
 use crate::page::gaps::Gap;
 use crate::page::marks::Mark;
+use exactop_model::ledger::named::Named;
+use exactop_model::text::escape::escape_str;
 use serde::Serialize;
 
 /// The name of the form.
@@ -27,7 +29,7 @@ pub(crate) const GROUP_COLUMNS: [&str; 9] = [
 ];
 
 /// A stretch of time for the page.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Document {
     schema: Schema,
     pub(crate) about: About,
@@ -103,6 +105,7 @@ pub(crate) struct Thread {
 }
 
 #[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Schema {
     name: &'static str,
     version: u32,
@@ -177,37 +180,41 @@ pub(crate) struct Words {
     pub user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cgroup: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pod: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    #[serde(flatten)]
+    pub names: GroupNames,
+}
+
+impl GroupNames {
+    /// Escaped.
+    pub fn new(named: &Named) -> GroupNames {
+        let text = |name: &Option<String>| name.as_deref().map(escape_str);
+        GroupNames {
+            unit: text(&named.unit),
+            container: text(&named.container),
+            pod: text(&named.pod),
+            namespace: text(&named.namespace),
+        }
+    }
+
+    /// What is not known now stays as it was before.
+    pub fn or(self, before: GroupNames) -> GroupNames {
+        GroupNames {
+            unit: self.unit.or(before.unit),
+            container: self.container.or(before.container),
+            pod: self.pod.or(before.pod),
+            namespace: self.namespace.or(before.namespace),
+        }
+    }
 }
 
 impl Document {
     pub(crate) fn new(columns: Vec<Told>) -> Document {
         Document {
             schema: Schema { name: SCHEMA, version: VERSION },
-            about: About::default(),
             accounts: &ACCOUNTS,
             columns,
-            slots: Slots::default(),
-            cpus: Vec::new(),
-            cpus_left_out: 0,
-            gaps: Vec::new(),
-            gaps_left_out: 0,
-            marks: Vec::new(),
-            marks_left_out: 0,
-            rows: Vec::new(),
-            rows_left_out: Others::default(),
             group_columns: &GROUP_COLUMNS,
-            groups: Vec::new(),
-            groups_left_out: Others::default(),
-            threads: Vec::new(),
-            threads_left_out: Others::default(),
+            ..Document::default()
         }
     }
 

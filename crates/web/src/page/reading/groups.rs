@@ -163,13 +163,7 @@ impl Line {
         }
         if self.names == GroupNames::default() {
             if let Some(named) = book.named(Some(id)) {
-                let text = |name: &Option<String>| name.as_deref().map(escape_str);
-                self.names = GroupNames {
-                    unit: text(&named.unit),
-                    container: text(&named.container),
-                    pod: text(&named.pod),
-                    namespace: text(&named.namespace),
-                };
+                self.names = GroupNames::new(&named);
             }
         }
     }

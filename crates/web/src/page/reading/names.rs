@@ -1,6 +1,6 @@
 //! Who a row is, in words that are harmless.
 
-use crate::page::document::Words;
+use crate::page::document::{GroupNames, Words};
 use crate::page::entities::Who;
 use crate::page::moment::Moment;
 use exactop_model::text::escape::{escape, escape_str};
@@ -34,11 +34,7 @@ pub(super) fn words(
             words.cgroup = Some(shortened(&group.path, PATH));
         }
         if let Some(named) = book.named(Some(id)) {
-            let text = |name: &Option<String>| name.as_deref().map(escape_str);
-            words.unit = text(&named.unit);
-            words.container = text(&named.container);
-            words.pod = text(&named.pod);
-            words.namespace = text(&named.namespace);
+            words.names = GroupNames::new(&named);
         }
     }
     words
@@ -98,9 +94,6 @@ pub(super) fn update(known: &mut Words, now: Words) {
         command: now.command.or(before.command),
         user: now.user.or(before.user),
         cgroup: now.cgroup.or(before.cgroup),
-        unit: now.unit.or(before.unit),
-        container: now.container.or(before.container),
-        pod: now.pod.or(before.pod),
-        namespace: now.namespace.or(before.namespace),
+        names: now.names.or(before.names),
     };
 }
