@@ -77,12 +77,6 @@ impl Document {
         out
     }
 
-    /// All but its pictures.
-    pub fn without_pictures(&self) -> Document {
-        let kept = self.0.iter().filter(|block| !matches!(block, Block::Picture(..)));
-        Document(kept.cloned().collect())
-    }
-
     /// With its pictures in `plots/`.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
