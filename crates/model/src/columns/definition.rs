@@ -1,9 +1,9 @@
 //! What an entry of the registry says of a column.
 
 use super::ColumnId;
-use crate::frame::Row;
 use crate::feed::needs::Needs;
 use crate::frame::value::{Missing, Value};
+use crate::frame::Row;
 
 /// What a column's figures are; the width on screen and the JSON type follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

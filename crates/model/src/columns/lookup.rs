@@ -1,8 +1,8 @@
 //! Columns by name and by id, and what must be read for them.
 
 use super::{Column, ColumnId, COLUMNS};
-use crate::text::did_you_mean::nearest;
 use crate::feed::needs::Needs;
+use crate::text::did_you_mean::nearest;
 
 impl ColumnId {
     /// Its entry.

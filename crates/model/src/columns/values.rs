@@ -1,13 +1,13 @@
 //! Values of a row, as the registry's entries take them.
 
 use super::Context;
-use crate::ledger::counters::{Counter, CounterUnit};
-use crate::text::escape;
-use crate::frame::{Row, RowKind};
-use crate::ledger::key::Ident;
-use crate::owner::By;
-use crate::ledger::system::DiskRate;
 use crate::frame::value::{Datum, Missing, Value};
+use crate::frame::{Row, RowKind};
+use crate::ledger::counters::{Counter, CounterUnit};
+use crate::ledger::key::Ident;
+use crate::ledger::system::DiskRate;
+use crate::owner::By;
+use crate::text::escape;
 
 pub(super) fn state(row: &Row, counter: Counter) -> Result<u64, Missing> {
     row.delta.get(counter).ok_or(Missing::Source)

@@ -104,7 +104,6 @@ pub(crate) struct Thread {
     pub cells: Columns,
 }
 
-#[derive(Clone, Debug, Serialize)]
 #[derive(Clone, Debug, Default, Serialize)]
 struct Schema {
     name: &'static str,

@@ -7,7 +7,6 @@ use crate::page::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
 use crate::page::entities::{GroupId, Place, Weights};
 use crate::page::moment::Moment;
 use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
-use exactop_model::text::escape::escape_str;
 use exactop_model::SourceKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
