@@ -128,7 +128,7 @@ test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windo
 .PHONY: test-collector
 test-collector: cargo ## Send reports and a daemon's figures (as root) to the OpenTelemetry collector, built from its Go modules (some minutes, once)
 	@command -v go >/dev/null || { echo "exactop: no go: install it (1.26 or newer), or leave this test out" >&2; exit 1; }
-	cd crates/metrics/tests/collector && go build -o $(CURDIR)/target/collector .
+	cd crates/show/metrics/tests/collector && go build -o $(CURDIR)/target/collector .
 	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop-metrics collector
 	EXACTOP_TEST_COLLECTOR=$(CURDIR)/target/collector $(CARGO) test -p exactop --test service collected::
 
@@ -155,15 +155,15 @@ test-fleet: cargo fleet-spark ## Send recordings to ClickHouse's engine; ask it,
 	$(CARGO) build -q -p exactop -p exactop-fleet-sim
 	rm -rf target/fleet-test
 	target/debug/exactop-fleet-sim books --hosts 20 --hours 0.5 $(FAULTS) -o target/fleet-test/books
-	target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test
-	target/fleet/bin/python3 scripts/fleet-engines.py target/fleet-test
-	target/fleet/bin/python3 scripts/fleet-planted.py target/fleet-planted
-	target/fleet/bin/python3 scripts/fleet-dashboards.py check target/fleet-test
-	target/fleet/bin/python3 scripts/fleet-scraped.py target/debug/exactop-fleet-sim target/fleet-scraped
-	target/fleet/bin/python3 scripts/fleet-rollouts.py target/debug/exactop-fleet-sim target/fleet-rollouts 10 5 200
+	target/fleet/bin/python3 crates/fleet/scripts/demo.py target/debug/exactop target/fleet-test
+	target/fleet/bin/python3 crates/fleet/scripts/engines.py target/fleet-test
+	target/fleet/bin/python3 crates/fleet/scripts/planted.py target/fleet-planted
+	target/fleet/bin/python3 crates/fleet/scripts/dashboards.py check target/fleet-test
+	target/fleet/bin/python3 crates/fleet/scripts/scraped.py target/debug/exactop-fleet-sim target/fleet-scraped
+	target/fleet/bin/python3 crates/fleet/scripts/rollouts.py target/debug/exactop-fleet-sim target/fleet-rollouts 10 5 200
 	@# A demonstration that finds a difference says which, and fails.
 	sed -i 's/"rows":/"rows":1/' target/fleet-test/books/simulated.json
-	! target/fleet/bin/python3 scripts/fleet-demo.py target/debug/exactop target/fleet-test >target/fleet-test/apart 2>&1
+	! target/fleet/bin/python3 crates/fleet/scripts/demo.py target/debug/exactop target/fleet-test >target/fleet-test/apart 2>&1
 	grep 'apart: rows made' target/fleet-test/apart
 
 # Hosts and hours of the fleet that is shown, and what happens to it.
@@ -175,7 +175,7 @@ fleet-demo: build fleet-python ## Simulate a fleet (FLEET=...), load it into Duc
 	$(CARGO) build --release -p exactop -p exactop-fleet-sim --features exactop/static
 	rm -rf target/fleet-demo
 	target/release/exactop-fleet-sim books $(FLEET) -o target/fleet-demo/books
-	target/fleet/bin/python3 scripts/fleet-demo.py target/release/exactop target/fleet-demo --open
+	target/fleet/bin/python3 crates/fleet/scripts/demo.py target/release/exactop target/fleet-demo --open
 
 .PHONY: bench
 bench: cargo ## Measure the cost of looking, beside other tops

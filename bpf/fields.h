@@ -6,7 +6,7 @@
  * unsigned integers: a signed one that got narrower makes the kernel refuse the program. So
  * kernel.h declares integers unsigned where the sign does not matter, and what may be negative, or
  * has changed its type before, is read by its size here. What the programs do without a field, and
- * what is lost then, is in one table: crates/sources/src/probe/fields.rs.
+ * what is lost then, is in one table: crates/ledger/sources/src/probe/fields.rs.
  */
 #ifndef EXACTOP_FIELDS_H
 #define EXACTOP_FIELDS_H

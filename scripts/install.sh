@@ -44,10 +44,10 @@ library_files() {
     ln -sf "libexactop.so.$version" "$lib/libexactop.so.$major"
     ln -sf "libexactop.so.$major" "$lib/libexactop.so"
     install -m 644 "$built/libexactop.a" "$lib/libexactop.a"
-    install -D -m 644 crates/capi/include/exactop.h "$dest$prefix/include/exactop.h"
+    install -D -m 644 crates/show/capi/include/exactop.h "$dest$prefix/include/exactop.h"
     install -d "$lib/pkgconfig"
     sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@VERSION@|$version|" \
-        crates/capi/exactop.pc.in >"$lib/pkgconfig/exactop.pc"
+        crates/show/capi/exactop.pc.in >"$lib/pkgconfig/exactop.pc"
 }
 
 # What a package's own scripts do, and nobody does without being asked.

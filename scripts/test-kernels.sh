@@ -71,10 +71,10 @@ if [[ -n $long ]]; then
     worker=$(slim "$built_in/exactop-workload-worker")
     # A program that knows what it did, and that the guest has no compiler for.
     herd=$made/herd_server
-    clang -O2 -pthread -o "$herd" crates/sources/tests/ledger/programs/herd_server.c
+    clang -O2 -pthread -o "$herd" crates/ledger/sources/tests/ledger/programs/herd_server.c
     # A scheduler for sched_ext.
     scheduler=$made/ext_scheduler.bpf.o
-    clang -O2 -g -target bpf -c -o "$scheduler" crates/sources/tests/ledger/programs/ext_scheduler.bpf.c
+    clang -O2 -g -target bpf -c -o "$scheduler" crates/ledger/sources/tests/ledger/programs/ext_scheduler.bpf.c
 fi
 
 # A minute: books, states, the herd, a quota, each command once.

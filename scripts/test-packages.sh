@@ -107,7 +107,7 @@ installed_version() { in_root dpkg-query -W -f '${Version}' exactop; }
 # A program made with the -dev package runs with the library alone.
 links() {
     local library=$root/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
-    cc -D_DEFAULT_SOURCE -I "$root/usr/include" crates/capi/examples/walk.c \
+    cc -D_DEFAULT_SOURCE -I "$root/usr/include" crates/show/capi/examples/walk.c \
         -L "$library" -lexactop -o "$root/walk" || return
     rm "$library/libexactop.so"
     in_root /walk procfs | grep '^this process ran '

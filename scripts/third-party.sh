@@ -15,7 +15,7 @@ cache=$(scripts/cache.sh crates)
 # Sets of crates that are kept; older ones go.
 most=2
 
-key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml crates/*/Cargo.toml xtask/Cargo.toml && rustc -vV; } |
+key=$({ cat Cargo.lock Cargo.toml .cargo/config.toml $(git ls-files "*Cargo.toml") && rustc -vV; } |
     sha256sum | cut -c1-32)
 kept=$cache/$key
 

@@ -4,7 +4,7 @@
  * task waited for a CPU before and after, and whether it would have had to wait where it was.
  * Attached while someone looks.
  *
- * What a stack means is decided by the reader (crates/model/src/on_demand/moves).
+ * What a stack means is decided by the reader (crates/ledger/model/src/on_demand/moves).
  */
 #include "fields.h"
 #include "moves.h"

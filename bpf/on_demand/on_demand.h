@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What all programs that are attached on demand have: which processes they look at, maps of sums,
- * a figure per window, and what was lost. The reader is crates/sources/src/on_demand/attached.rs.
+ * a figure per window, and what was lost. The reader is crates/ledger/sources/src/on_demand/attached.rs.
  */
 #ifndef EXACTOP_ON_DEMAND_H
 #define EXACTOP_ON_DEMAND_H

@@ -1,4 +1,4 @@
-//! ClickHouse with the tables of `fleet/schema.sql`, asked by HTTP.
+//! ClickHouse with the tables of `crates/fleet/schema.sql`, asked by HTTP.
 
 use crate::by::{columns, join};
 use crate::rows::{Account, Before, Books, Charged, Used, Whose};

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// Five windows of a source that keeps no books.
 const RECORDED: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../recording/tests/recordings/form-1-procfs.rec");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../keep/recording/tests/recordings/form-1-procfs.rec");
 
 /// Lines below the summary's.
 fn rows(text: &str) -> Vec<&str> {

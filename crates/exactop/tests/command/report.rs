@@ -91,8 +91,10 @@ fn exports_go_where_they_are_sent_and_nowhere_else() {
 #[test]
 fn a_time_of_day_is_that_of_the_day_on_which_a_recording_ends() {
     // Of some day in the past.
-    let kept =
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../recording/tests/recordings/form-1-ledger.rec");
+    let kept = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../keep/recording/tests/recordings/form-1-ledger.rec"
+    );
     let whole = run(&["report", "--json", kept]).fine();
     let whole: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
     let (windows, to) = (&whole["stretch"]["windows"], &whole["stretch"]["to_wall_ns"]);

@@ -1,7 +1,7 @@
 //! The live page in a real browser, beside a storm of forks; without Chromium that is said, and left out.
 
 #[allow(dead_code)] // These tests use a part of it.
-#[path = "../../../web/tests/browser/driver.rs"]
+#[path = "../../../show/web/tests/browser/driver.rs"]
 mod driver;
 
 use crate::helpers::processes::{send, Load, INT};

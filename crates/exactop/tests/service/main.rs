@@ -4,12 +4,12 @@
 mod asked;
 mod browsed;
 mod collected;
-#[path = "../../../metrics/tests/collector/running.rs"]
+#[path = "../../../show/metrics/tests/collector/running.rs"]
 mod collector;
 mod daemon;
 mod ends;
 mod exported;
-#[path = "../../../export/tests/clickhouse/fake.rs"]
+#[path = "../../../keep/export/tests/clickhouse/fake.rs"]
 #[allow(dead_code)] // It remembers what is kept here, too.
 mod fake;
 mod filed;
@@ -28,7 +28,7 @@ mod probed;
 #[path = "../../../fleet/tests/fleet/puts.rs"]
 mod puts;
 mod readers;
-#[path = "../../../metrics/tests/pages/receiver.rs"]
+#[path = "../../../show/metrics/tests/pages/receiver.rs"]
 #[allow(dead_code)] // What a head says is of no interest here.
 mod receiver;
 mod rights;

@@ -2,7 +2,7 @@
 //!
 //! Sums are of all hosts, to the nanosecond. What is beyond noise is weighed over hosts, never over windows: what was
 //! changed is a host, windows of one host are alike, and one large host is no evidence. Means, not sums, as
-//! `fleet/queries/rollout.sql` has it, and not for each group by itself, but for all rows together.
+//! `crates/fleet/queries/rollout.sql` has it, and not for each group by itself, but for all rows together.
 
 mod basis;
 mod json;

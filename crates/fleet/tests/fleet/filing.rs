@@ -243,7 +243,7 @@ fn duckdb_reads_what_is_written_as_windows_close() {
     };
     let all = Parquet::open(&books).expect("tables");
     all.accounts(When::default(), add).expect("readable");
-    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/duckdb/tables.sql");
+    let tables = concat!(env!("CARGO_MANIFEST_DIR"), "/duckdb/tables.sql");
     let told = Command::new(&python).args(["-c", ASK]).arg(&books).arg(tables).output();
     let told = told.expect("python");
     assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));

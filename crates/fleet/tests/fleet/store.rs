@@ -13,8 +13,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../export/tests/clickhouse/server.py");
-const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
+const SERVER: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../keep/export/tests/clickhouse/server.py");
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/schema.sql");
 const SECOND: u64 = 1_000_000_000;
 
 /// Namespace, pod, container, unit and command, s of CPU time, and two waits.

@@ -20,7 +20,7 @@ Parquet: for each day (UTC) there is a directory, day=YYYY-MM-DD, with accounts.
 charges.parquet. Files of an earlier export of the same day are replaced, unless they have windows that this one has not (--replace:
 even then). docs/recording.md has the columns. A URL is that of a server that takes PUT, such as WebDAV: https://files/books/HOST.
 
-ClickHouse: the tables of fleet/schema.sql. What the store has is not sent again. docs/fleet.md has more.";
+ClickHouse: the tables of crates/fleet/schema.sql. What the store has is not sent again. docs/fleet.md has more.";
 
 /// The forms.
 #[derive(Debug, Subcommand)]

@@ -25,7 +25,7 @@ Examples:
   exactop diff -a '02:00+1h' -b '03:00+1h' --changed -next /srv/books     what a rollout changed
 
 A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below: 'exactop export
-parquet --to DIR/HOST' for each. A URL is that of a ClickHouse with the tables of fleet/schema.sql.
+parquet --to DIR/HOST' for each. A URL is that of a ClickHouse with the tables of crates/fleet/schema.sql.
 
 Exit status of check: 0 the balance holds, 3 it does not, 1 something failed. docs/fleet.md has more.";
 

@@ -1,0 +1,174 @@
+//! What is in the tables of crates/fleet/schema.sql, made by ClickHouse's own engine (chdb, Python's; `make test-fleet`
+//! installs it), after answers that were lost, batches that came twice and exports that were interrupted.
+
+use crate::made::{client, now_ns, recorded, send, Truth, HASTY, WINDOWS};
+use exactop_export::clickhouse::Sent;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fleet/schema.sql");
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clickhouse/server.py");
+
+/// A store; ends with the test.
+pub struct Store {
+    child: Child,
+    pub url: String,
+    _dir: tempfile::TempDir,
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // It has ended, or will.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Store {
+    /// `None`: this machine's Python has no engine, and nobody demanded one.
+    pub fn start() -> Option<Store> {
+        let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+        let there = Command::new(&python).args(["-c", "import chdb"]).output();
+        if !there.is_ok_and(|out| out.status.success()) {
+            let how = "'make test-fleet' installs it and runs this test";
+            eprintln!("not run: {python} has no module chdb; {how}");
+            assert!(std::env::var_os("EXACTOP_TEST_PYTHON").is_none(), "{how}");
+            return None;
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut command = Command::new(&python);
+        command.arg(SERVER).arg(dir.path().join("store")).arg(SCHEMA);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("python");
+        let mut port = String::new();
+        let out = child.stdout.take().expect("a pipe");
+        BufReader::new(out).read_line(&mut port).expect("a port");
+        let url = format!("http://127.0.0.1:{}", port.trim().parse::<u16>().expect("a port"));
+        Some(Store { child, url, _dir: dir })
+    }
+
+    pub fn post(&self, path: &str, body: &str) -> String {
+        let url = format!("{}{path}", self.url);
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent = config.build().new_agent();
+        let mut answer = agent.post(&url).send(body).expect("an answer");
+        let text = answer.body_mut().read_to_string().expect("text");
+        assert!(answer.status().is_success(), "{body}: {text}");
+        text
+    }
+
+    /// Tells what shall happen to the next INSERTs.
+    fn fail(&self, deeds: &str) {
+        self.post("/fail", deeds);
+    }
+
+    /// The numbers of the first row.
+    fn ask(&self, sql: &str) -> Vec<u128> {
+        let told = self.post("/?database=exactop", sql);
+        let row = told.lines().next().unwrap_or_else(|| panic!("{sql}: nothing"));
+        row.split('\t').map(|n| n.parse().unwrap_or_else(|_| panic!("{sql}: {told}"))).collect()
+    }
+
+    /// All that has to hold, whatever happened on the way.
+    fn holds(&self, truth: Truth) {
+        let raw = "SELECT count(), uniqExact(host, boot_id, t1_ns), sum(toUInt128(capacity_ns)), \
+                   sum(toUInt128(cpus) * length_ns), sum(toUInt128(tasks_ns) + exited_ns), \
+                   sum(toUInt128(unnamed_ns) + irq_ns + steal_ns + idle_ns + offline_ns) FROM accounts";
+        let windows = u128::from(truth.windows);
+        let expected =
+            [windows, windows, truth.capacity, truth.capacity, truth.named, truth.others];
+        assert_eq!(self.ask(raw), expected);
+        let charges = "SELECT sum(toUInt128(run_ns)), sum(toUInt128(lat_ns)), uniqExact(host, boot_id, t1_ns), \
+                       countIf(command = '~other'), countIf(unit = 'shop.service') > 0 FROM charges";
+        assert_eq!(self.ask(charges), [truth.named, truth.lat, windows, windows, 1]);
+        for span in ["1m", "1h"] {
+            let sums = format!(
+                "SELECT sum(windows), sum(capacity_ns), sum(tasks_ns + exited_ns), \
+                 sum(unnamed_ns + irq_ns + steal_ns + idle_ns + offline_ns), sum(residuals_ns), \
+                 sum(irq_windows) FROM accounts_{span}"
+            );
+            let expected = [windows, truth.capacity, truth.named, truth.others, 0, windows];
+            assert_eq!(self.ask(&sums), expected, "{span}");
+            let sums = format!("SELECT sum(run_ns), sum(lat_ns) FROM charges_{span}");
+            assert_eq!(self.ask(&sums), [truth.named, truth.lat], "{span}");
+        }
+    }
+}
+
+/// Hosts: one batch, one that lies in two, and one with a name that is not nice.
+fn fleet(dir: &Path) -> (Vec<PathBuf>, Truth) {
+    let hosts = [("one", 0), ("two", 240), ("th'r\\ee\t\x1b", 7)];
+    let paths: Vec<PathBuf> = (0..hosts.len()).map(|n| dir.join(n.to_string())).collect();
+    let truths = hosts.iter().zip(&paths).map(|((host, from), path)| recorded(path, host, *from));
+    let truth = truths.fold(Truth::default(), Truth::and);
+    (paths, truth)
+}
+
+#[test]
+fn engine_has_every_window_once_whatever_happens_on_the_way() {
+    let Some(store) = Store::start() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (paths, truth) = fleet(dir.path());
+    let client = client(&store.url, None, None, HASTY);
+    store.fail(
+        "lose:charges double:charges lose:accounts lose:accounts double:charges double:accounts",
+    );
+    for path in &paths {
+        let (done, sent) = send(path, &client, now_ns());
+        done.expect("taken");
+        assert_eq!(sent, Sent { windows: WINDOWS, ..Sent::default() });
+    }
+    store.holds(truth);
+    // Again: all of it is there.
+    for path in &paths {
+        let (done, sent) = send(path, &client, now_ns());
+        done.expect("nothing to do");
+        assert_eq!(sent, Sent { there: WINDOWS, ..Sent::default() });
+    }
+    store.holds(truth);
+}
+
+#[test]
+fn engine_takes_up_an_export_that_was_interrupted() {
+    let Some(store) = Store::start() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let (paths, truth) = fleet(dir.path());
+    let client = client(&store.url, None, None, HASTY);
+    // Between charges and accounts, of the first batch and of the second.
+    for (path, from) in [(&paths[0], 0), (&paths[1], 1)] {
+        store.fail("refuse:accounts");
+        if from == 1 {
+            store.fail("lose:accounts refuse:accounts");
+        }
+        assert!(send(path, &client, now_ns()).0.is_err());
+        // The store has forgotten the tokens by now.
+        store.post(
+            "/?database=exactop",
+            "ALTER TABLE charges MODIFY SETTING non_replicated_deduplication_window = 0",
+        );
+    }
+    for path in &paths {
+        send(path, &client, now_ns()).0.expect("taken");
+    }
+    store.holds(truth);
+}
+
+/// Another recorder's windows of the same host and time would be charged twice.
+#[test]
+fn engine_keeps_the_first_of_two_recordings_of_one_time() {
+    let Some(store) = Store::start() else { return };
+    let dir = tempfile::tempdir().expect("a directory");
+    let [first, second] = ["first", "second"].map(|name| dir.path().join(name));
+    let truth = recorded(&first, "one", 0);
+    recorded(&second, "one", WINDOWS / 2);
+    let client = client(&store.url, None, None, HASTY);
+    send(&first, &client, now_ns()).0.expect("taken");
+    let (done, sent) = send(&second, &client, now_ns());
+    done.expect("taken");
+    assert_eq!((sent.windows, sent.there), (WINDOWS / 2, WINDOWS / 2));
+    assert_eq!(
+        store.ask("SELECT count() FROM accounts"),
+        [u128::from(truth.windows + WINDOWS / 2)]
+    );
+}

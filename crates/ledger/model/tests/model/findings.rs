@@ -1,0 +1,437 @@
+//! What windows have to say by themselves: drawn machines, and what is found on them held against the
+//! very figures of their tasks.
+
+use exactop_model::findings::{self, Finding, Leads, What};
+use exactop_model::ledger::named::{GroupName, Named};
+use exactop_model::ledger::snapshot::ProcessRef;
+use exactop_model::owner::By;
+use exactop_model::words::findings::{evidence, sentence};
+use exactop_model::{
+    Book, Comm, Counter, CpuSample, ErrorKind, ExitSample, Ident, MicroState, Snapshot, SourceKind,
+    TaskKey, TaskSample, Window,
+};
+use exactop_testkit::samples;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const SECOND: u64 = 1_000_000_000;
+const T0: u64 = 100 * SECOND;
+/// Each task has a CPU of its own to run on.
+const CPUS: u32 = 16;
+/// A thousandth of the window, which is a second.
+const MILLE: u64 = 1_000_000;
+
+/// What somebody did in the window, in thousandths of it; the rest of it they slept.
+#[derive(Clone, Copy, Debug)]
+struct Did {
+    comm: &'static str,
+    group: u64,
+    run: u64,
+    lat: u64,
+    throttle: u64,
+}
+
+const NOTHING: Did = Did { comm: "idler", group: 1, run: 0, lat: 0, throttle: 0 };
+
+/// What else there is in the window.
+#[derive(Clone, Debug, Default)]
+struct Drawn {
+    tasks: Vec<Did>,
+    exited: Vec<ExitSample>,
+    steal: u64,
+    unnamed: u64,
+    residual: u64,
+    errors: u64,
+}
+
+fn key(n: usize) -> TaskKey {
+    TaskKey { tgid: 100 + n as u32, tid: 100 + n as u32, start_ns: 1 + n as u64 }
+}
+
+fn task(n: usize, did: &Did) -> TaskSample {
+    let comm = Comm::new(did.comm.as_bytes());
+    let ident = Ident { comm, cgroup_id: Some(did.group), ..Ident::default() };
+    samples::task(n as u64, key(n), ident)
+}
+
+/// Exited processes, children of the first task.
+fn exited(comm: &str, processes: u64, run_ns: u64, life_ns: u64) -> ExitSample {
+    let mut ancestors = [ProcessRef::default(); 8];
+    ancestors[0] = ProcessRef { tgid: key(0).tgid, start_ns: key(0).start_ns };
+    let mut group = samples::exited(1 << 20, ancestors, Comm::new(comm.as_bytes()));
+    (group.processes, group.tasks, group.life_ns) = (processes, processes, life_ns);
+    group.counters.set(Counter::RunNs, run_ns);
+    group.counters.set(Counter::SleepNs, life_ns - run_ns);
+    group
+}
+
+/// The first window of it.
+fn window(drawn: &Drawn) -> (Window, Book) {
+    window_of(drawn, &[(1, "/"), (7, "/we\x1bb")])
+}
+
+/// The first window of it, on a machine with these groups.
+fn window_of(drawn: &Drawn, groups: &[(u64, &str)]) -> (Window, Book) {
+    let group = |&(id, path): &(u64, &str)| {
+        let (path, named) = (path.as_bytes().to_vec(), Arc::new(Named::default()));
+        Arc::new(GroupName { id, path, named })
+    };
+    let before = Snapshot {
+        tasks: drawn.tasks.iter().enumerate().map(|(n, did)| task(n, did)).collect(),
+        cpus: (0..CPUS).map(samples::cpu).collect(),
+        groups: groups.iter().map(group).collect(),
+        ..samples::snapshot(SourceKind::Ledger, T0)
+    };
+    let mut after = Snapshot { groups: Vec::new(), at_ns: T0 + SECOND, ..before.clone() };
+    let mut run_ns: u64 =
+        drawn.exited.iter().filter_map(|exit| exit.counters.get(Counter::RunNs)).sum();
+    for (task, did) in after.tasks.iter_mut().zip(&drawn.tasks) {
+        let rest = 1000 - did.run - did.lat - did.throttle;
+        for (counter, mille) in [
+            (Counter::RunNs, did.run),
+            (Counter::LatNs, did.lat),
+            (Counter::ThrottleNs, did.throttle),
+            (Counter::SleepNs, rest),
+        ] {
+            task.counters.set(counter, mille * MILLE);
+        }
+        run_ns += did.run * MILLE;
+    }
+    after.exited = drawn.exited.clone();
+    let idle = u64::from(CPUS) * SECOND - run_ns;
+    let idle = idle - (drawn.steal + drawn.unnamed + drawn.residual) * MILLE;
+    let all = CpuSample {
+        idle_ns: idle,
+        unnamed_ns: drawn.unnamed * MILLE,
+        steal_ns: Some(drawn.steal * MILLE),
+        steal_idle_ns: Some(drawn.steal * MILLE),
+        ..samples::cpu(0)
+    };
+    after.cpus[0] = all;
+    after.errors.add(ErrorKind::Recursion, drawn.errors);
+    after.errors.add(ErrorKind::UnseenSwitch, 5);
+    let mut book = Book::new();
+    book.advance(before);
+    let window = book.advance(after).expect("the second snapshot closes a window");
+    (window, book)
+}
+
+fn found(drawn: &Drawn) -> Vec<Finding> {
+    let (window, book) = window(drawn);
+    findings::of(&window, &book)
+}
+
+/// The sentences of a window in which these did something.
+fn said(tasks: &[Did]) -> Vec<String> {
+    let drawn = Drawn { tasks: tasks.to_vec(), ..Drawn::default() };
+    found(&drawn).iter().map(|finding| sentence(finding, SECOND)).collect()
+}
+
+#[test]
+fn what_was_missed_comes_first_and_sampled_figures_are_marked() {
+    let waits = Did { comm: "dd", lat: 990, run: 10, ..NOTHING };
+    let all = found(&Drawn { tasks: vec![waits], errors: 2, ..Drawn::default() });
+    let ids: Vec<&str> = all.iter().map(Finding::id).collect();
+    assert_eq!(ids, ["missed", "waiting"]);
+    let words = |sampled| {
+        let finding = Finding { sampled, ..all[1].clone() };
+        (sentence(&finding, SECOND), evidence(&finding))
+    };
+    let (exact, figures) = words(false);
+    assert!(!exact.contains('~') && !figures.contains('~'), "{exact} {figures}");
+    let (sampled, figures) = words(true);
+    assert!(sampled.contains("~99 % waiting"), "{sampled}");
+    assert!(figures.starts_with("ran ~10.0ms") && figures.contains("threshold 50 %"), "{figures}");
+}
+
+#[test]
+fn a_window_in_which_nobody_lost_anything_says_nothing() {
+    let busy = Did { comm: "busy", run: 1000, ..NOTHING };
+    assert_eq!(said(&[NOTHING, busy, busy]), [""; 0]);
+    // Set right: the status line says so, and it is no finding.
+    assert_eq!(found(&Drawn { tasks: vec![busy], ..Drawn::default() }), []);
+}
+
+#[test]
+fn a_group_that_is_held_back_is_told_by_its_path_with_what_it_got() {
+    let held = Did { comm: "serve", group: 7, run: 200, lat: 0, throttle: 300 };
+    assert_eq!(
+        said(&[NOTHING, held, held]),
+        ["throttled: /we\\x1bb got 0.40 CPUs, lost 60 % waiting for its quota"]
+    );
+    let all = found(&Drawn { tasks: vec![NOTHING, held], ..Drawn::default() });
+    assert_eq!(all[0].leads(), Some(Leads::Groups));
+    let figures = evidence(&all[0]);
+    assert!(figures.starts_with("ran 200ms · waited for a CPU 0ns · throttled 300ms"), "{figures}");
+    let unread = Did { group: 9, ..held };
+    assert!(said(&[unread])[0].starts_with("throttled: the group of serve got 0.20 CPUs"));
+}
+
+#[test]
+fn groups_below_one_quota_are_told_as_the_one_that_has_it() {
+    let held = |group| Did { comm: "serve", group, run: 100, lat: 0, throttle: 300 };
+    let runs = Did { comm: "log", group: 9, run: 200, ..NOTHING };
+    // 7 and 8 are below 6, and so is 9, which only runs; 10 is beside it.
+    let drawn = Drawn {
+        tasks: vec![NOTHING, held(7), held(8), held(8), runs, held(10)],
+        ..Drawn::default()
+    };
+    let (window, book) =
+        window_of(&drawn, &[(7, "/web/a"), (8, "/web/b"), (9, "/web/c"), (10, "/webx")]);
+    let quota = |group: &findings::Throttled| {
+        let is_below = matches!(group.cgroup_id, 7 | 8);
+        let path = b"/web".to_vec();
+        is_below.then_some(findings::Quota { cgroup_id: 6, path, cpus: 0.5 })
+    };
+    let told = findings::by_quota(&window, &book, quota);
+    let said: Vec<String> = told.iter().map(|finding| sentence(finding, SECOND)).collect();
+    assert_eq!(
+        said,
+        [
+            "throttled: /web may use 0.50 CPUs, lost 64 % waiting for its quota",
+            "throttled: /webx got 0.10 CPUs, lost 75 % waiting for its quota",
+        ]
+    );
+    let figures = evidence(&told[0]);
+    assert!(figures.starts_with("ran 500ms · waited for a CPU 0ns · throttled 900ms"), "{figures}");
+    assert!(figures.contains(" · in 2 groups below it · most of it serve "), "{figures}");
+    // Nobody knows of quotas: each is told for itself.
+    let apart = findings::by_quota(&window, &book, |_| None);
+    let all: Vec<Finding> = findings::of(&window, &book);
+    let throttled = all.into_iter().filter(|finding| finding.id() == "throttled");
+    assert_eq!(apart, throttled.collect::<Vec<_>>());
+}
+
+#[test]
+fn programs_that_wait_are_told_by_name_whoever_waits() {
+    let starved = Did { comm: "d\x07d", run: 10, lat: 323, ..NOTHING };
+    assert_eq!(
+        said(&[NOTHING, starved, starved, starved]),
+        ["d\\x07d × 3: 97 % waiting for a CPU"]
+    );
+    let all = found(&Drawn { tasks: vec![NOTHING, starved], ..Drawn::default() });
+    assert_eq!(all[0].leads(), Some(Leads::Process(key(1))));
+}
+
+#[test]
+fn who_waits_from_end_to_end_is_found_though_nothing_happened_to_them() {
+    for state in [MicroState::Lat, MicroState::LatPreempt, MicroState::Throttle] {
+        let mut snapshot = samples::snapshot(SourceKind::Ledger, T0);
+        let mut waiting = task(0, &Did { comm: "dd", group: 7, ..NOTHING });
+        waiting.state = state;
+        snapshot.tasks = vec![waiting];
+        snapshot.cpus = vec![samples::cpu(0)];
+        let mut later = Snapshot { at_ns: T0 + SECOND, complete: false, ..snapshot.clone() };
+        later.tasks.clear();
+        later.cpus[0].idle_ns = SECOND;
+        let mut book = Book::new();
+        book.advance(snapshot);
+        let window = book.advance(later).expect("a window");
+        let all = findings::of(&window, &book);
+        let said: Vec<String> = all.iter().map(|finding| sentence(finding, SECOND)).collect();
+        let lost = match state {
+            MicroState::Throttle => "throttled: the group of dd got 0.00 CPUs, lost 100 %",
+            _ => "dd: 100 % waiting for a CPU",
+        };
+        assert!(said.len() == 1 && said[0].starts_with(lost), "{state:?}: {said:?}");
+    }
+}
+
+#[test]
+fn short_lives_are_told_with_who_made_them() {
+    let shell = Did { comm: "sh", run: 600, ..NOTHING };
+    let storm = exited("true", 2_000, 400 * MILLE, 800 * MILLE);
+    let drawn = Drawn { tasks: vec![shell], exited: vec![storm], ..Drawn::default() };
+    let all = found(&drawn);
+    assert_eq!(
+        sentence(&all[0], SECOND),
+        "40 % in processes that lived < 10 ms: true × 2,000 under sh"
+    );
+    assert_eq!((all.len(), all[0].leads()), (1, Some(Leads::Totals(By::Command))));
+    // The same time in one long life says nothing.
+    let long = exited("cc1", 1, 400 * MILLE, 800 * MILLE);
+    assert_eq!(found(&Drawn { exited: vec![long], ..drawn }), []);
+}
+
+#[test]
+fn what_the_machine_lacks_is_told() {
+    let tasks = vec![Did { run: 800, ..NOTHING }];
+    let said = |drawn: Drawn| -> Vec<(&'static str, String)> {
+        let drawn = Drawn { tasks: tasks.clone(), ..drawn };
+        found(&drawn).iter().map(|found| (found.id(), sentence(found, SECOND))).collect()
+    };
+    let one = |drawn, id, text: &str| assert_eq!(said(drawn), [(id, text.to_string())]);
+    let nothing = Drawn::default();
+    let steal = "steal 11 %: the hypervisor ran others on 0.10 CPUs";
+    one(Drawn { steal: 100, ..nothing.clone() }, "steal", steal);
+    let unnamed = "11 % of the CPU time used has no name";
+    one(Drawn { unnamed: 100, ..nothing.clone() }, "unnamed", unnamed);
+    let residual = "the balance does not come out: 3.00ms off";
+    one(Drawn { residual: 3, ..nothing.clone() }, "residual", residual);
+    one(Drawn { errors: 7, ..nothing.clone() }, "missed", "missed for good: recursion 7");
+    let all = said(Drawn { steal: 100, unnamed: 200, residual: 3, errors: 7, ..nothing });
+    let ids: Vec<&str> = all.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, ["missed", "unnamed", "steal", "residual"], "the worst after what was missed");
+}
+
+#[test]
+fn a_machines_whole_life_is_no_window() {
+    let starved = Did { run: 10, lat: 900, ..NOTHING };
+    let (mut window, book) = window(&Drawn { tasks: vec![starved], ..Drawn::default() });
+    assert_eq!(findings::of(&window, &book).len(), 1);
+    window.t0_ns = 0;
+    assert_eq!(findings::of(&window, &book), []);
+}
+
+#[test]
+fn who_is_old_and_ends_as_the_window_begins_lived_no_short_life() {
+    let shell = Did { comm: "sh", run: 100, ..NOTHING };
+    // Five milliseconds of the life of an old process with many threads lie in the window.
+    let mut old = exited("java", 1, 400 * MILLE, 1_000 * MILLE);
+    old.tasks = 200;
+    let drawn = Drawn { tasks: vec![shell], exited: vec![old], ..Drawn::default() };
+    assert_eq!(found(&drawn), []);
+    let many = ExitSample { processes: findings::SHORT_LIVES, ..old };
+    assert_eq!(found(&Drawn { exited: vec![many], ..drawn.clone() })[0].id(), "short-lived");
+    // In a window that short everybody's life is.
+    let (mut window, book) = window(&Drawn { exited: vec![many], ..drawn });
+    window.t0_ns = window.t1_ns - findings::LEAST_WINDOW_NS + 1;
+    assert!(findings::of(&window, &book).iter().all(|found| found.id() != "short-lived"));
+}
+
+#[test]
+fn a_group_whose_tasks_all_exited_was_held_back_no_less() {
+    let mut gone = exited("job", 3, 100 * MILLE, 1_000 * MILLE);
+    gone.cgroup_id = Some(7);
+    gone.counters.set(Counter::ThrottleNs, 500 * MILLE);
+    let drawn = Drawn { tasks: vec![NOTHING], exited: vec![gone], ..Drawn::default() };
+    let all = found(&drawn);
+    assert!(sentence(&all[0], SECOND).starts_with("throttled: /we\\x1bb got 0.10 CPUs"), "{all:?}");
+    assert!(evidence(&all[0]).ends_with("most of it job (exited)"), "{}", evidence(&all[0]));
+}
+
+#[test]
+fn a_deadline_tasks_own_budget_is_no_quota_of_its_group() {
+    const SCHED_DEADLINE: u32 = 6;
+    let one = Did { comm: "x", run: 100, throttle: 900, ..NOTHING };
+    let of = |by_deadline: &[usize]| {
+        let (mut window, book) =
+            window(&Drawn { tasks: vec![one, Did { throttle: 100, ..one }], ..Drawn::default() });
+        let theirs = window.tasks.iter_mut().enumerate().filter(|(n, _)| by_deadline.contains(n));
+        theirs.for_each(|(_, task)| task.sample.ident.policy = SCHED_DEADLINE);
+        let found = findings::of(&window, &book);
+        found.first().map(|found| found.leads())
+    };
+    assert!(of(&[]).is_some());
+    assert_eq!(of(&[0, 1]), None);
+    // The other is held back by the quota: it lost a third of what the group wanted.
+    assert!(of(&[0]).is_some());
+}
+
+#[test]
+fn the_worst_process_is_the_one_whose_threads_waited_longest_together() {
+    let one = Did { comm: "x", run: 0, lat: 500, ..NOTHING };
+    let each = Did { lat: 300, ..one };
+    let drawn = Drawn { tasks: vec![one, each, each], ..Drawn::default() };
+    let of = |threads: bool| {
+        let (mut window, book) = window(&drawn);
+        if threads {
+            // The third is a thread of the second.
+            window.tasks[2].sample.key.tgid = key(1).tgid;
+        }
+        findings::of(&window, &book)[0].leads()
+    };
+    assert_eq!(of(false), Some(Leads::Process(key(0))));
+    assert_eq!(of(true), Some(Leads::Process(key(1))));
+}
+
+#[test]
+fn every_finding_and_every_threshold_is_documented() {
+    let document = include_str!("../../../../../docs/findings.md");
+    let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+    let short = format!("{} ms", findings::SHORT_LIFE_NS / 1_000_000);
+    for (id, thresholds) in [
+        ("throttled", vec![percent(findings::THROTTLED)]),
+        ("waiting", vec![percent(findings::WAITED), percent(findings::WAITED_OF_WINDOW)]),
+        ("short-lived", vec![percent(findings::SHORT_LIVED), short, "10 or more".into()]),
+        ("steal", vec![percent(findings::STOLEN)]),
+        ("unnamed", vec![percent(findings::UNNAMED), percent(findings::UNNAMED_BY_TICKS)]),
+        ("residual", vec!["1 ns".into()]),
+        ("missed", vec!["once".into()]),
+    ] {
+        let row = document.lines().find(|line| line.starts_with(&format!("| {id} |")));
+        let from = row.and_then(|row| row.split('|').nth(3)).unwrap_or_else(|| panic!("{id}"));
+        for threshold in thresholds {
+            assert!(format!(" {from}").contains(&format!(" {threshold}")), "{id}: {threshold}");
+        }
+    }
+    assert_eq!(findings::SHORT_LIVES, 10);
+    let least = format!("is about {} of a CPU at least", percent(findings::LEAST_OF_A_CPU));
+    assert!(document.contains(&least), "{least}");
+}
+
+const NAMES: [&str; 4] = ["dd", "make", "cc1", "x"];
+
+prop_compose! {
+    fn did()(
+        name in 0usize..NAMES.len(), group in 5u64..9, run in 0u64..=400, lat in 0u64..=300,
+        throttle in 0u64..=300,
+    ) -> Did {
+        Did { comm: NAMES[name], group, run, lat, throttle }
+    }
+}
+
+/// What each did, summed by `by`.
+fn sums<K: Ord>(tasks: &[Did], by: impl Fn(&Did) -> K) -> BTreeMap<K, [u64; 3]> {
+    let mut sums: BTreeMap<K, [u64; 3]> = BTreeMap::new();
+    for did in tasks {
+        let sum = sums.entry(by(did)).or_default();
+        for (sum, mille) in sum.iter_mut().zip([did.run, did.lat, did.throttle]) {
+            *sum += mille * MILLE;
+        }
+    }
+    sums
+}
+
+proptest! {
+    /// Each finding's figures are those of the tasks it is about; what is above a threshold is told, what is
+    /// below is not.
+    #[test]
+    fn figures_are_the_tasks_own(tasks in prop::collection::vec(did(), 0..14)) {
+        let all = found(&Drawn { tasks: tasks.clone(), ..Drawn::default() });
+        let groups = sums(&tasks, |did| did.group);
+        let programs = sums(&tasks, |did| Comm::new(did.comm.as_bytes()));
+        let mut told = (0, 0);
+        for finding in &all {
+            match &finding.what {
+                What::Throttled(group) => {
+                    let figures = [group.run_ns, group.lat_ns, group.throttle_ns];
+                    prop_assert_eq!(figures, groups[&group.cgroup_id]);
+                    prop_assert_eq!(finding.about_ns, group.throttle_ns);
+                    told.0 += 1;
+                }
+                What::Waited(program) => {
+                    let figures = [program.run_ns, program.lat_ns, program.throttle_ns];
+                    prop_assert_eq!(figures, programs[&program.comm]);
+                    prop_assert_eq!(finding.about_ns, program.lat_ns);
+                    told.1 += 1;
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+        prop_assert!(all.windows(2).all(|two| two[0].about_ns >= two[1].about_ns), "the worst first");
+        let is_part = |part_ns: u64, [run, lat, throttle]: [u64; 3], least: f64| {
+            part_ns as f64 / (run + lat + throttle).max(1) as f64 >= least
+        };
+        let least = |part: f64| (part * SECOND as f64) as u64;
+        let held = groups.values().filter(|&&sum| {
+            sum[2] >= least(findings::LEAST_OF_A_CPU) && is_part(sum[2], sum, findings::THROTTLED)
+        });
+        let waiting = programs.values().filter(|&&sum| {
+            sum[1] >= least(findings::WAITED_OF_WINDOW) && is_part(sum[1], sum, findings::WAITED)
+        });
+        let most = findings::MOST_OF_A_KIND;
+        prop_assert_eq!(told, (held.count().min(most), waiting.count().min(most)));
+    }
+}

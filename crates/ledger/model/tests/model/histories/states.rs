@@ -1,0 +1,110 @@
+//! How far a window can be relied on, and what is said of several.
+
+use exactop_model::ledger::audit::TaskAudit;
+use exactop_model::ledger::exactness::WindowState::{self, Exact, Inexact, Repaired};
+use exactop_model::ledger::exactness::{RepairedTasks, Repairs};
+use exactop_model::ledger::joined::Joined;
+use exactop_model::{Book, ErrorKind, Frame, FrameOptions, Snapshot, SourceKind, Window};
+use exactop_testkit::{snapshot, window};
+
+/// A window of the ledger to which this was done, as it is told by itself and on the screen.
+fn state(change: impl Fn(&mut Window)) -> WindowState {
+    let (mut window, book) = window(SourceKind::Ledger, 1, None);
+    change(&mut window);
+    let frame = Frame::new(&window, &book, &FrameOptions::default());
+    assert_eq!((window.state(), frame.exact), (frame.state, frame.state != Inexact));
+    frame.state
+}
+
+#[test]
+fn exact_is_without_residual_without_misses_and_without_repairs() {
+    let after = |kind: ErrorKind| state(|window| window.errors.add(kind, 1));
+    let missed = |n: Option<u64>| {
+        state(|window| window.cpus.iter_mut().for_each(|cpu| cpu.time.missed_switches = n))
+    };
+    assert_eq!(state(|_| ()), Exact);
+    assert_eq!(missed(None), Exact, "as far as it can be known");
+    assert_eq!(after(ErrorKind::FreeList), Exact);
+    assert_eq!(missed(Some(1)), Repaired);
+    assert_eq!(after(ErrorKind::LostWakeup), Repaired);
+    assert_eq!(after(ErrorKind::MissedSwitch), Inexact);
+    assert_eq!(after(ErrorKind::NoSlot), Inexact);
+    assert_eq!(state(|window| window.cpus[0].residual_ns = 1), Inexact);
+    assert_eq!(window(SourceKind::Procfs, 1, None).0.state(), Inexact, "it keeps no books");
+    assert!(Exact < Repaired && Repaired < Inexact, "the worst of several is the largest");
+}
+
+#[test]
+fn a_window_with_a_task_that_was_set_right_of_is_not_exact() {
+    // The event was counted with the window before: it came between the end and the reading.
+    assert_eq!(state(|window| window.repaired_tasks = Some(1)), Repaired);
+    assert_eq!(state(|window| window.repaired_tasks = None), Exact, "as far as it can be known");
+}
+
+#[test]
+fn who_sees_no_events_cannot_say_how_often_something_was_set_right() {
+    let of = |source| Repairs::of(&window(source, 1, None).0);
+    assert_eq!(of(SourceKind::Ledger), Repairs::nothing());
+    for source in [SourceKind::Procfs, SourceKind::Snapshot, SourceKind::Taskstats] {
+        assert_eq!(of(source).events, None, "{source:?}");
+    }
+}
+
+/// The third task is set right of in every window, the fourth in the first, and of those who end
+/// two in each.
+fn repaired(beat: u64) -> Snapshot {
+    let mut snapshot = snapshot(SourceKind::Ledger, beat, None);
+    let audit = |repairs| TaskAudit { repairs, ..TaskAudit::default() };
+    snapshot.tasks[2].audit = audit(beat);
+    snapshot.tasks[3].audit = audit(beat.min(1));
+    snapshot.exited[0].audit.repaired = 2 * beat;
+    snapshot
+}
+
+#[test]
+fn a_task_that_is_set_right_of_again_and_again_is_one_task() {
+    let (mut book, mut joined) = (Book::new(), Joined::default());
+    let (mut tasks, mut repairs) = (RepairedTasks::default(), Repairs::nothing());
+    for (beat, of_window) in (0..4).zip([None, Some(4), Some(3), Some(3)]) {
+        joined.before(&repaired(beat), &book);
+        let window = book.advance(repaired(beat));
+        assert_eq!(window.as_ref().and_then(|window| window.repaired_tasks), of_window);
+        let Some(window) = window else { continue };
+        tasks.add(&window);
+        repairs.add(&Repairs::of(&window), &tasks);
+        joined.add(window, &book);
+    }
+    assert_eq!(repairs.tasks, Some(2 + 6), "the ended cannot be told from each other");
+    let window = joined.window().expect("three windows");
+    assert_eq!((window.repaired_tasks, window.state()), (Some(8), Repaired));
+}
+
+#[test]
+fn of_how_many_is_not_known_if_one_window_cannot_tell() {
+    let (mut known, mut tasks) = (RepairedTasks::default(), RepairedTasks::default());
+    let (window, _) = window(SourceKind::Ledger, 1, None);
+    known.add(&window);
+    tasks.add(&window);
+    tasks.add(&Window { repaired_tasks: None, ..window });
+    assert_eq!((known.count(), tasks.count()), (Some(0), None));
+}
+
+#[test]
+fn the_document_says_what_each_kind_leaves_of_a_window() {
+    let page = include_str!("../../../../../../docs/accuracy.md");
+    for &kind in ErrorKind::ALL {
+        let name = format!("`{}`", kind.id());
+        let of_kind = |row: &&str| row.split('|').nth(1).is_some_and(|cell| cell.contains(&name));
+        let rows: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("| `")).filter(of_kind).collect();
+        let [row] = rows[..] else { panic!("{name} has {} rows", rows.len()) };
+        let leaves = match (kind.inexact(), kind.repaired()) {
+            (true, _) => "inexact",
+            (false, true) => "repaired",
+            (false, false) => "exact",
+        };
+        let cell = |n| row.split('|').nth(n).map_or("", str::trim);
+        assert!(cell(2).split(", ").any(|word| word == kind.short()), "{row}");
+        assert_eq!(cell(3), leaves, "{row}");
+    }
+}

@@ -1,0 +1,310 @@
+//! The one table of the kernel's fields that are not the same everywhere: how the BPF programs do
+//! without, and what is lost then. All other fields of bpf/kernel.h are in every kernel from 6.1 to
+//! the newest that was tested; where one of them is gone or does not fit, the kernel refuses the
+//! program, and doctor names both.
+
+use super::machine::Machine;
+use super::Status::{Available, Degraded};
+use super::{Capability, Status};
+use crate::btf::Members;
+
+/// A field.
+pub(super) struct Field {
+    /// The structure it is in.
+    pub of: &'static str,
+    pub name: &'static str,
+    /// Where it is, or how it differs.
+    pub kernels: &'static str,
+    /// What the programs do without it.
+    pub instead: &'static str,
+    /// What exactop cannot show then; `None`: nothing.
+    pub loses: Option<&'static str>,
+}
+
+/// All of them.
+pub(super) const FIELDS: [Field; 24] = [
+    Field {
+        of: "task_struct",
+        name: "on_cpu",
+        kernels: "an int in 6.x, a byte in 7.3: read by its size",
+        instead: "nobody seems to be on a CPU",
+        loses: Some(
+            "the source snapshot credits nobody with the time since the kernel's last count",
+        ),
+    },
+    Field {
+        of: "task_struct",
+        name: "on_rq",
+        kernels: "all: signed, so read by its size",
+        instead: "nobody seems to have left its run queue when it is woken",
+        loses: Some("LAT from the call to wake up to its completion"),
+    },
+    Field {
+        of: "task_struct",
+        name: "in_user_fault",
+        kernels: "with CONFIG_MEMCG, from 6.11 on CONFIG_MEMCG_V1",
+        instead: "who came into the kernel without a system call and sleeps is in a page fault",
+        loses: None,
+    },
+    Field {
+        of: "task_struct",
+        name: "__state",
+        kernels: "5.14",
+        instead: "task_struct.state",
+        loses: None,
+    },
+    Field {
+        of: "task_struct",
+        name: "throttled",
+        kernels: "6.18, with CONFIG_CFS_BANDWIDTH",
+        instead: "cfs_rq.throttle_count",
+        loses: None,
+    },
+    Field {
+        of: "cfs_rq",
+        name: "throttle_count",
+        kernels: "with CONFIG_CFS_BANDWIDTH",
+        instead: "nobody is throttled, as there are no quotas",
+        loses: Some("THR: waits for a new quota count as LAT"),
+    },
+    Field {
+        of: "sched_entity",
+        name: "cfs_rq",
+        kernels: "with CONFIG_FAIR_GROUP_SCHED",
+        instead: "no run queue is read",
+        loses: Some(
+            "THR, steal per task, the CPU in the source snapshot, the witness of switches, and the audit \
+             of run times and of LAT",
+        ),
+    },
+    Field {
+        of: "rq",
+        name: "prev_steal_time_rq",
+        kernels: "with CONFIG_PARAVIRT_TIME_ACCOUNTING",
+        instead: "no steal per task; a line of its own tells",
+        loses: None,
+    },
+    Field {
+        of: "rq",
+        name: "nr_switches",
+        kernels: "all",
+        instead: "no CPU's switches are held against the kernel's count",
+        loses: Some("the witness that no switch was missed: missed_switches is not known"),
+    },
+    Field {
+        of: "rq",
+        name: "online",
+        kernels: "all: signed, so read by its size",
+        instead: "no CPU seems to be switched off",
+        loses: Some("hotplug as the cause of moves of those who slept"),
+    },
+    Field {
+        of: "rq",
+        name: "curr",
+        kernels: "all",
+        instead: "no CPU seems to have been idle when a task left it",
+        loses: Some("that a move did not pay because of that"),
+    },
+    Field {
+        of: "rq",
+        name: "fair_server",
+        kernels: "6.12",
+        instead: "the kernel's last count of a task that goes to sleep is when exec_start says",
+        loses: None,
+    },
+    Field {
+        of: "sched_info",
+        name: "run_delay",
+        kernels: "with CONFIG_SCHED_INFO",
+        instead: "a task that runs and whose wake-up was not shown slept until it ran",
+        loses: Some("LAT after wake-ups and switches that the kernel did not show, and its audit"),
+    },
+    Field {
+        of: "task_struct",
+        name: "softirq_disable_cnt",
+        kernels: "with CONFIG_PREEMPT_RT",
+        instead: "a switch in an interrupt means that its end was not shown",
+        loses: None,
+    },
+    Field {
+        of: "sched_info",
+        name: "last_queued",
+        kernels: "with CONFIG_SCHED_INFO",
+        instead: "a wake-up that was not shown is put at the instant the task ran",
+        loses: Some("LAT after wake-ups that the kernel did not show, and the audit of LAT"),
+    },
+    Field {
+        of: "sched_info",
+        name: "last_arrival",
+        kernels: "with CONFIG_SCHED_INFO",
+        instead: "a switch that was not shown is put at the next event",
+        loses: Some("when a task came onto its CPU by a switch that the kernel did not show"),
+    },
+    Field {
+        of: "thread_info",
+        name: "status",
+        kernels: "x86",
+        instead: "every system call is taken for one of 64 bits",
+        loses: None,
+    },
+    Field {
+        of: "thread_info",
+        name: "cpu",
+        kernels: "5.16",
+        instead: "task_struct.cpu",
+        loses: None,
+    },
+    Field {
+        of: "bpf_local_storage_map",
+        name: "storage_ma",
+        kernels: "6.4 to 6.18; later ones have one of the next two",
+        instead: "who was not seen at birth stays unnamed",
+        loses: Some("names of tasks that the kernel did not show when they were born"),
+    },
+    Field {
+        of: "bpf_local_storage_map",
+        name: "use_kmalloc_nolock",
+        kernels: "6.19",
+        instead: "bpf_local_storage_map.storage_ma",
+        loses: None,
+    },
+    Field {
+        of: "bpf_local_storage",
+        name: "mem_charge",
+        kernels: "7.x",
+        instead: "bpf_local_storage_map.storage_ma",
+        loses: None,
+    },
+    Field {
+        of: "task_struct",
+        name: "static_prio",
+        kernels: "all: signed, so read by its size",
+        instead: "nothing: the kernel refuses the program",
+        loses: None,
+    },
+    Field {
+        of: "sched_dl_entity",
+        name: "dl_throttled",
+        kernels: "all: a bit among others, so read by its size",
+        instead: "nothing: the kernel refuses the program",
+        loses: None,
+    },
+    Field {
+        of: "task_struct",
+        name: "prio",
+        kernels: "all: signed, so read by its size",
+        instead: "nothing: the kernel refuses the program",
+        loses: None,
+    },
+];
+
+/// Who says the same as the first of them in other kernels: nothing is lost where one is there.
+const AS_GOOD: [(&str, &[(&str, &str)]); 1] = [(
+    "storage_ma",
+    &[("bpf_local_storage_map", "use_kmalloc_nolock"), ("bpf_local_storage", "mem_charge")],
+)];
+
+/// Which of them this kernel has, by its type information.
+pub(super) fn capability(machine: &Machine) -> Capability {
+    let (status, found, lost) = match &machine.members {
+        Ok(members) => look(members),
+        Err(why) => (Degraded, why.clone(), vec!["it is not known what".into()]),
+    };
+    let there = status == Available;
+    Capability {
+        id: "fields",
+        what: "the kernel's fields that differ between kernels",
+        status,
+        vital: false,
+        found,
+        loses: lost.join("; "),
+        remedy: if there { String::new() } else { "a kernel that has them".into() },
+    }
+}
+
+fn look(members: &Members) -> (Status, String, Vec<String>) {
+    let telling = || FIELDS.iter().filter(|field| field.loses.is_some());
+    let found = |field: &Field| {
+        let other = AS_GOOD.iter().filter(|(name, _)| *name == field.name).flat_map(|(_, by)| *by);
+        let mut all = std::iter::once((field.of, field.name)).chain(other.copied());
+        all.find(|(of, name)| members.has(of, name)).map(|(_, name)| name)
+    };
+    let absent: Vec<&Field> = telling().filter(|field| found(field).is_none()).collect();
+    if absent.is_empty() {
+        let names: Vec<&str> = telling().filter_map(found).collect();
+        return (Available, names.join(", "), Vec::new());
+    }
+    let told = |field: &&Field| {
+        format!("no {}.{} ({}): {}", field.of, field.name, field.kernels, field.instead)
+    };
+    let lost = absent.iter().filter_map(|field| field.loses).map(String::from).collect();
+    (Degraded, absent.iter().map(told).collect::<Vec<_>>().join("; "), lost)
+}
+
+/// The fields by which a CPU's count of switches is found.
+const OF_THE_WITNESS: [(&str, &str); 2] = [("sched_entity", "cfs_rq"), ("rq", "nr_switches")];
+
+/// Whether the kernel's own count of switches can be held against what was seen.
+pub(super) fn witness(machine: &Machine) -> (Status, String) {
+    let members = match &machine.members {
+        Ok(members) => members,
+        Err(why) => return (Degraded, why.clone()),
+    };
+    let told = |(of, name): &(&str, &str)| format!("{of}.{name}");
+    let absent = OF_THE_WITNESS.iter().filter(|(of, name)| !members.has(of, name));
+    let absent: Vec<String> = absent.map(told).collect();
+    match absent.is_empty() {
+        true => (Available, OF_THE_WITNESS.iter().map(told).collect::<Vec<_>>().join(", ")),
+        false => (Degraded, format!("not in the kernel's types: {}", absent.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FIELDS;
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn files(dir: &Path) -> Vec<PathBuf> {
+        let paths = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+    }
+
+    /// The last name in what a macro is given, up to a closing parenthesis or a comma.
+    fn field_of(text: &str) -> &str {
+        let end = text.find([')', ',']).unwrap_or(text.len());
+        let (path, rest) = text.split_at(end);
+        // `((struct rq *)0)->field)`: the field is behind the parentheses.
+        match rest.split_once("->").filter(|_| path.starts_with("((struct")) {
+            Some((_, field)) => last_of(field.split(')').next().unwrap_or_default()),
+            None => last_of(path),
+        }
+    }
+
+    fn last_of(path: &str) -> &str {
+        path.rsplit(['.', '>']).next().unwrap_or_default()
+    }
+
+    #[test]
+    fn every_field_that_a_program_does_without_is_in_the_table() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../bpf");
+        let mut read = BTreeSet::new();
+        for path in files(&dir) {
+            // The macros themselves name none.
+            let text = fs::read_to_string(&path).unwrap();
+            let text = text.lines().filter(|line| !line.contains("(structure")).collect::<String>();
+            for known in text.split("bpf_core_field_exists(").skip(1) {
+                read.insert(field_of(known).to_string());
+            }
+            // Signed ones, which may get narrower.
+            let or = text.split("field_or(").skip(1);
+            for by_size in or.chain(text.split("field_by_size(").skip(1)) {
+                let field = by_size.split([',', ')']).nth(1).unwrap_or_default();
+                read.insert(field.trim().to_string());
+            }
+        }
+        let table: BTreeSet<String> = FIELDS.iter().map(|field| field.name.to_string()).collect();
+        assert_eq!(read, table, "in bpf/ and in probe/fields.rs");
+    }
+}

@@ -1,0 +1,158 @@
+//! What others' programs say of the page: promtool (Debian's package prometheus), and the strict parser of
+//! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
+
+use crate::made::{ran, Cgroups, Did, Made};
+use exactop_metrics::{Exporting, Format, Own, Process, Settings};
+use exactop_model::owner::CgroupNames;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+/// Names that are not nice, and figures that a double does not hold.
+fn made() -> Made {
+    let hostile = CgroupNames {
+        namespace: Some("a\"b\\c\nd".into()),
+        pod: Some("\u{202e}pod".into()),
+        container: Some("~other".into()),
+        unit: Some(String::new()),
+    };
+    let mut made = Made::new(Settings::default(), Cgroups([(1, hostile)].into()));
+    for _ in 0..3 {
+        let odd = Did { comm: b"\xff\"\n} 1".to_vec(), cgroup: Some(1), run_ns: 3, lat_ns: 9 };
+        made.window(&[ran("sh", 999_999_999), odd, Did { cgroup: None, ..ran("~left", 1) }]);
+        made.metrics.look();
+    }
+    made.metrics.set_own(Own {
+        version: "0.1",
+        commit: Some("0123abc"),
+        host: "a\"b\\\n\u{1b}".into(),
+        boot_id: "01234567-89ab".into(),
+        process: || Process {
+            begun_ns: Some(1),
+            cpu_ns: 1_500_000_001,
+            resident_bytes: Some(4096),
+            open_files: Some(7),
+        },
+    });
+    made.metrics.set_exporting(Some(Exporting { behind_ns: Some(1), ..Exporting::default() }));
+    made
+}
+
+/// Runs it with this input; `None`: there is no such program, and `how` it is had.
+fn run(program: &str, arguments: &[&str], input: &[u8], how: &str) -> Option<Output> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        eprintln!("not run: no {program}: {how}");
+        return None;
+    };
+    child.stdin.take().expect("a pipe").write_all(input).expect("it reads");
+    Some(child.wait_with_output().expect("it ends"))
+}
+
+fn words(output: &Output) -> String {
+    let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    format!("{out}{error}")
+}
+
+const PROMTOOL: &str = "'scripts/deps.sh' installs it (Debian's prometheus)";
+
+#[test]
+fn promtool_takes_the_page() {
+    let page = made().scrape(Format::Prometheus);
+    let Some(output) = run("promtool", &["check", "metrics"], page.as_bytes(), PROMTOOL) else {
+        return;
+    };
+    assert!(output.status.success(), "{}\n{page}", words(&output));
+    let wrong = page.replace("# TYPE exactop_cpus gauge", "# TYPE exactop_cpus nothing");
+    let output = run("promtool", &["check", "metrics"], wrong.as_bytes(), PROMTOOL);
+    assert!(!output.expect("it is there").status.success(), "it would say so");
+}
+
+/// Reads a page from standard input, strictly, and prints the sums of families in ns.
+const STRICT: &str = "
+import sys
+from decimal import Decimal
+from prometheus_client.openmetrics.parser import text_fd_to_metric_families as parse
+text = sys.stdin.buffer.read().decode()
+import io
+sums = {}
+for family in parse(io.StringIO(text)):
+    assert family.type in ('counter', 'gauge'), family
+    assert family.documentation
+    for sample in family.samples:
+        sums[sample.name] = sums.get(sample.name, 0) + sample.value
+        assert all(c.isprintable() for v in sample.labels.values() for c in v), sample
+for name in ('exactop_cpu_seconds_total', 'exactop_group_cpu_seconds_total', 'exactop_cpus'):
+    print(name, round(Decimal(sums[name]), 9))
+";
+
+#[test]
+fn the_strict_parser_takes_openmetrics() {
+    let python = std::env::var("EXACTOP_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+    let there = Command::new(&python).args(["-c", "import prometheus_client"]).output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        let how = "'make test-metrics' installs it and runs this test";
+        eprintln!("not run: {python} has no module prometheus_client: {how}");
+        return;
+    }
+    let mut made = made();
+    let page = made.scrape(Format::OpenMetrics);
+    let read =
+        |page: &str| run(&python, &["-c", STRICT], page.as_bytes(), "").expect("it is there");
+    let output = read(&page);
+    assert!(output.status.success(), "{}\n{page}", words(&output));
+    let sums = words(&output);
+    assert!(sums.contains("exactop_cpu_seconds_total 12.0"), "{sums}");
+    assert!(sums.contains("exactop_group_cpu_seconds_total 3.000000009"), "{sums}");
+    for (right, wrong) in [
+        ("# EOF\n", ""),
+        ("_total{", "{"),
+        ("# UNIT exactop_cpu_seconds seconds", "# UNIT exactop_cpu_seconds s"),
+        ("account=\"idle\"", "account=\"tasks\""),
+    ] {
+        assert!(!read(&page.replace(right, wrong)).status.success(), "{wrong}: it would say so");
+    }
+}
+
+#[test]
+fn the_rules_are_right() {
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/prometheus");
+    for (word, file) in [
+        ("check", "rules.yml"),
+        ("check", "alerts.yml"),
+        ("test", "tests.yml"),
+        ("check", "../../crates/fleet/prometheus/rules.yml"),
+    ] {
+        let file = format!("{rules}/{file}");
+        let Some(output) = run("promtool", &[word, "rules", &file], b"", PROMTOOL) else { return };
+        assert!(output.status.success(), "{}", words(&output));
+    }
+}
+
+/// A family that the rules name and nobody tells would make an alert that never comes.
+#[test]
+fn the_rules_name_what_is_told() {
+    let page = made().scrape(Format::Prometheus);
+    let told: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
+    let told: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
+    let files = [
+        include_str!("../../../../../docs/prometheus/rules.yml"),
+        include_str!("../../../../../docs/prometheus/alerts.yml"),
+        include_str!("../../../../fleet/prometheus/rules.yml"),
+        include_str!("../../../../fleet/dashboards/prometheus.json"),
+        include_str!("../../../../../docs/metrics.md"),
+    ];
+    let [.., manual] = files;
+    for text in files {
+        // What the rules record has colons in its name.
+        let names = text.split(|c: char| !c.is_ascii_alphanumeric() && !"_:".contains(c));
+        let is_ours = |name: &&str| name.starts_with("exactop_") || name.starts_with("process_");
+        for name in names.filter(is_ours).filter(|name| *name != "process_") {
+            let created = name.replace("_created", "_total");
+            assert!(told.contains(&name) || told.contains(&created.as_str()), "{name}");
+        }
+    }
+    for name in told {
+        assert!(manual.contains(name), "docs/metrics.md says nothing of {name}");
+    }
+}
