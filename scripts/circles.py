@@ -76,13 +76,20 @@ def item_end(words, at):
     return at
 
 
+def is_for_tests(attribute):
+    """True of `test`, `cfg(test)` and `cfg(all(.., test, ..))`."""
+    if attribute[:4] == ["cfg", "(", "all", "("]:
+        return "test" in attribute and "not" not in attribute
+    return attribute in (["cfg", "(", "test", ")"], ["test"])
+
+
 def without_tests(words):
     """The words outside items that are compiled for tests only."""
     kept, at = [], 0
     while at < len(words):
         if words[at:at + 2] == ["#", "["]:
             end = closing(words, at + 1)
-            if words[at + 2:end - 1] in (["cfg", "(", "test", ")"], ["test"]):
+            if is_for_tests(words[at + 2:end - 1]):
                 while words[end:end + 2] == ["#", "["]:
                     end = closing(words, end + 1)
                 at = item_end(words, end)
@@ -215,6 +222,9 @@ class Module:
             return self.defining(path, seen)
         for at, name in enumerate(path):
             if name not in module.children:
+                return (module, *module.defining(path[at:], seen))
+            if at == len(path) - 1 and (name in module.items or name in module.imports):
+                # An item that is called as a module is.
                 return (module, *module.defining(path[at:], seen))
             module = module.children[name]
         # A module alone: the paths that begin with its name count, where they stand.

@@ -70,6 +70,14 @@ class Circles(unittest.TestCase):
             "b.rs": "use crate::m::A;\npub struct B;\nfn f(_: A) {}\n",
         }, "b.rs", "m/a.rs", "m/mod.rs")
 
+    def test_a_function_that_is_called_as_its_module_is(self):
+        self.circle({
+            "lib.rs": "mod m;\nmod b;\n",
+            "m/mod.rs": "mod a;\npub use a::a;\n",
+            "m/a.rs": "pub fn a() { crate::b::b() }\n",
+            "b.rs": "use crate::m::a;\npub fn b() { a() }\n",
+        }, "b.rs", "m/a.rs", "m/mod.rs")
+
     def test_names_by_a_glob(self):
         self.circle({
             "lib.rs": "mod a;\nmod b;\n",
@@ -109,7 +117,7 @@ class Circles(unittest.TestCase):
             "a.rs": "use crate::Shared;\n/* use /* crate::b::B */ ; */\npub struct A<'a>(&'a str, Shared);\n"
                     "const TEXT: &str = \"crate::b::B \\\" crate::b::B\";\nconst RAW: &str = r#\"crate::b::B\"#;\n"
                     "const CHAR: char = '\"';\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n"
-                    "#[cfg(test)]\nuse crate::b::{B, C};\n",
+                    "#[cfg(all(test, feature = \"f\"))]\n#[allow(x)]\nuse crate::b::{B, C};\n",
             "b.rs": "use crate::a::A;\npub struct B(A<'static>);\nuse std::fmt;\nfn f() { fmt::Write::write_str }\n",
         }), [])
 
