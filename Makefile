@@ -74,8 +74,17 @@ test-packages: dist static ## Install, upgrade and purge in a clean Debian, an e
 # The programs of tests that make check builds and runs: unit tests, and those on made-up machines.
 CHECKED = --lib --bins --test model --test recording --test sums --test tui --test views
 
+# Two scripts, and the tests of both.
+.PHONY: structure
+structure: ## Check that no files or crates import each other in a circle, and the map in ARCHITECTURE.md
+	@command -v python3 >/dev/null || { \
+	  echo "exactop: python3 not found, which reads the imports: apt-get install python3" >&2; exit 1; }
+	@python3 scripts/circles_test.py --quiet
+	@python3 scripts/circles.py
+	@python3 scripts/map.py
+
 .PHONY: check
-check: cargo ## A contributor's minute: formatting, clippy, tests that need neither root nor waiting
+check: cargo structure ## A contributor's minute: formatting, clippy, import circles, tests that need neither root nor waiting
 	@scripts/deps.sh build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
@@ -197,7 +206,7 @@ lab-report: build ## Run every experiment (as root, half an hour): target/lab-re
 	target/release/exactop lab run all --out target/lab-report $(LAB_ARGS)
 
 .PHONY: lint
-lint: cargo ## Formatting, manifests, clippy with and without BPF, documentation; warnings are errors
+lint: cargo structure ## Formatting, import circles, manifests, clippy with and without BPF, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	@CARGO=$(CARGO) scripts/crates.sh
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
