@@ -129,7 +129,7 @@ enum ex_follows { EX_FOLLOWED_MOST = 16 };
 
 #define EX_EXIT_WHOLE 1 /* the whole process is going */
 #define EX_EXIT_LAST 2	/* this task stands for the process in the count of exited ones */
-#define EX_EXIT_NOTED 4 /* its exit was seen, so that the other two are what holds */
+#define EX_EXIT_NOTED 4 /* the first one is what holds; and the other, if its exit was shown */
 
 /*
  * Slots and groups come in chunks: an array of maps, to which the reader adds as the machine
@@ -194,6 +194,9 @@ enum ex_event {
 	EX_EV_IRQ,
 	EX_EVENTS
 };
+
+/* For tests, instead of one of these: the exit of a task, and its last switch with it. */
+#define EX_LOSE_ENDS EX_EVENTS
 
 /* A CPU. Its only writer is the CPU itself; the reader waits for `busy` to be 0 once after T. */
 struct ex_cpu {

@@ -218,6 +218,18 @@ static __always_inline struct ex_slot *own_slot(struct ex_cpu *c, struct task_st
 	return s && s->task == (__u64)task ? s : NULL;
 }
 
+/* True for the last switch of a task whose exit was lost on purpose, where both are to be. */
+static __always_inline bool is_end_lost(struct ex_cpu *c, struct task_struct *prev,
+					unsigned int prev_state)
+{
+	struct ex_slot *s;
+
+	if (lose_kind != EX_LOSE_ENDS || !(prev_state & TASK_DEAD))
+		return false;
+	s = own_slot(c, prev);
+	return s && !(s->exit_flags & EX_EXIT_NOTED);
+}
+
 /*
  * Every run of a program counts, whatever it finds to do: what looking costs is taken from that. An
  * interrupt in the middle of it may take one away.

@@ -63,23 +63,23 @@ static __always_inline struct ex_group *new_group(struct ex_group_key *key,
  * task's: then the group has a parent that does not live, and is shown under its nearest ancestor that
  * does, or none. Its figures are right.
  */
-static __always_inline struct ex_group *group_for(struct ex_slot *s, struct task_struct *task,
-						  __u32 cpu, __u32 e)
+static __always_inline struct ex_group *group_for(struct ex_ident *id, __u32 tree, __u32 exit_flags,
+						  struct task_struct *task, __u32 cpu, __u32 e)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct ex_group_key key = {};
 	__u32 *index;
 
-	if (!(s->exit_flags & EX_EXIT_WHOLE)) {
+	if (!(exit_flags & EX_EXIT_WHOLE)) {
 		key.of_tgid = BPF_CORE_READ(task, tgid);
 		key.of_start = BPF_CORE_READ(task, group_leader, start_boottime);
 	}
 	process_of(&key.parent, BPF_CORE_READ(task, real_parent));
-	key.cgroup = s->id.cgroup;
-	key.uid = s->id.uid;
+	key.cgroup = id->cgroup;
+	key.uid = id->uid;
 	BPF_CORE_READ_INTO(&key.comm, leader, comm);
 	key.cpu = cpu;
-	key.tree = s->tree;
+	key.tree = tree;
 	index = bpf_map_lookup_elem(&group_index, &key);
 	if (index)
 		return group_at(*index);
@@ -138,27 +138,39 @@ static __always_inline __u64 executed(struct ex_slot *s)
 	       s->cum.ns[EX_SYS] - s->snap.ns[EX_SYS];
 }
 
-/* Whether all of its process goes with a task, whether it stands for the process, and whose it is at the end. */
+/* True if no thread of the task's process is left. Its signal_struct lasts as long as the task. */
+static __always_inline bool is_last(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, signal, live.counter) == 0;
+}
+
+/* Whether all of its process goes with a task, and whose it is at the end. */
+static __always_inline void note_end(struct ex_slot *s, struct task_struct *task, __u32 flags)
+{
+	flags |= EX_EXIT_NOTED;
+	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
+	if (is_last(task) || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
+		flags |= EX_EXIT_WHOLE;
+	__sync_fetch_and_or(&s->exit_flags, flags);
+}
+
+/* The same, and whether the task stands for its process. */
 static __always_inline void note_exit(struct ex_slot *s, struct task_struct *task,
 				      struct task_struct *leader)
 {
-	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	__u32 flags = EX_EXIT_NOTED;
+	__u32 flags = 0;
 	struct storage *st;
 
-	s->id.uid = BPF_CORE_READ(task, cred, euid.val);
-	if (last || (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT))
-		flags |= EX_EXIT_WHOLE;
 	/*
 	 * Two threads can both find nobody left: the leader's storage, which lasts until the leader
 	 * is reaped, says who counts.
 	 */
-	if (last) {
+	if (is_last(task)) {
 		st = bpf_task_storage_get(&tasks, leader, 0, 0);
 		if (st && !__sync_val_compare_and_swap(&st->process_counted, 0, 1))
 			flags |= EX_EXIT_LAST;
 	}
-	__sync_fetch_and_or(&s->exit_flags, flags);
+	note_end(s, task, flags);
 }
 
 /* Time is never dropped; only the name is. */
@@ -202,6 +214,18 @@ static __always_inline void forget_zombie(__u64 serial)
 		__sync_fetch_and_sub(&zombies_now, 1);
 }
 
+/* A group's figures of earlier windows are set aside before the first of this one. */
+static __always_inline void cross_group(struct ex_cpu *c, struct ex_group *g, struct boundary b)
+{
+	if ((__s32)(g->epoch - b.epoch) >= 0)
+		return;
+	g->snap = g->cum;
+	store_barrier(c);
+	*(volatile __u32 *)&g->epoch = b.epoch;
+	store_barrier(c);
+	g->cum.run_worst = g->cum.lat_worst = 0;
+}
+
 /* Of the owner of a slot, on the CPU where it ran last. */
 __noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, __u32 e)
 {
@@ -210,19 +234,13 @@ __noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, _
 
 	if (!c || !s)
 		return 0;
-	g = group_for(s, (void *)s->task, cpu, e);
+	g = group_for(&s->id, s->tree, s->exit_flags, (void *)s->task, cpu, e);
 	if (!g) {
 		fold_no_name(c, s);
 		count_error(EX_ERR_NO_GROUP);
 		return 0;
 	}
-	if ((__s32)(g->epoch - b.epoch) < 0) {
-		g->snap = g->cum;
-		store_barrier(c);
-		*(volatile __u32 *)&g->epoch = b.epoch;
-		store_barrier(c);
-		g->cum.run_worst = g->cum.lat_worst = 0;
-	}
+	cross_group(c, g, b);
 	add_window(&g->cum.sum, s);
 	add_audit(&g->cum, s);
 	g->cum.tasks++;
@@ -232,19 +250,75 @@ __noinline int fold(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now, _
 	return 0;
 }
 
+/* True if a task that has ended has a parent that may give its name: after it was reaped, that may be freed. */
+static __always_inline bool has_parent(struct ex_ident *id, struct task_struct *task)
+{
+	return BPF_CORE_READ(task, real_parent, tgid) == id->ppid;
+}
+
 /*
- * The same some time after the task's end. It may have been reaped, and its parent freed: only
- * one that still is who it was gives its name.
+ * Folds a task some time after its end. If the kernel hid its exit, too, it is not known to stand for its
+ * process: that is counted when its leader is freed (count_process()).
  */
 static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32 cpu, __u64 now,
 				      struct boundary b)
 {
 	struct task_struct *task = (void *)s->task;
 
-	if (BPF_CORE_READ(task, real_parent, tgid) == s->id.ppid)
+	if (!(s->exit_flags & EX_EXIT_NOTED)) {
+		count_error(EX_ERR_UNSEEN_EXIT);
+		note_end(s, task, 0);
+	}
+	if (has_parent(&s->id, task))
 		fold(c, s, cpu, now, b.epoch);
 	else
 		fold_no_name(c, s);
+}
+
+/* Counts a process as exited whose leader is described here, and has no other figures left. */
+__noinline int count_process(struct ex_cpu *c, struct ex_zombie *leader, __u32 cpu, __u64 now)
+{
+	struct boundary b = last_boundary(now);
+	struct ex_group *g = NULL;
+	struct task_struct *task;
+
+	if (!c || !leader)
+		return 0;
+	task = (void *)leader->task;
+	if (has_parent(&leader->id, task))
+		g = group_for(&leader->id, leader->tree, EX_EXIT_WHOLE, task, cpu, b.epoch);
+	if (!g) {
+		c->cum.no_name_processes++;
+		return 0;
+	}
+	cross_group(c, g, b);
+	g->cum.processes++;
+	return 0;
+}
+
+/*
+ * A leader is freed after all threads of its process, so nobody is left to stand for a process that is not
+ * counted by now: the kernel hid an exit. The leader's slot describes it, or its line among the zombies.
+ */
+static __always_inline void count_unshown_process(struct ex_cpu *c, struct storage *st,
+						  struct task_struct *leader, struct ex_slot *s)
+{
+	struct ex_zombie described = {}, *line = NULL;
+	__u64 serial = st->zombie;
+
+	st->process_counted = 1;
+	if (s) {
+		described.id = s->id;
+		described.tree = s->tree;
+	} else {
+		line = bpf_map_lookup_elem(&zombies, &serial);
+		if (line)
+			described = *line;
+		else
+			described.id.ppid = -1; /* nobody's: it is counted without a name */
+	}
+	described.task = (__u64)leader;
+	count_process(c, &described, bpf_get_smp_processor_id(), bpf_ktime_get_ns());
 }
 
 #endif

@@ -37,7 +37,7 @@ static __always_inline int handle_switch(bool preempt, struct task_struct *prev,
 	struct boundary b;
 	__u64 now, depth;
 
-	if (!c || is_lost(c, EX_EV_SWITCH))
+	if (!c || is_lost(c, EX_EV_SWITCH) || is_end_lost(c, prev, prev_state))
 		return 0;
 	depth = enter(c);
 	/*
@@ -215,7 +215,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct ex_cpu *c = cpu_of(bpf_get_smp_processor_id());
 	struct ex_slot *s;
 
-	if (c && is_lost(c, EX_EV_EXIT))
+	if (c && (is_lost(c, EX_EV_EXIT) || is_lost(c, EX_LOSE_ENDS)))
 		return 0;
 	if (c)
 		__sync_fetch_and_add(&c->events[EX_EV_EXIT], 1);
@@ -223,6 +223,19 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (s)
 		note_exit(s, p, p->group_leader);
 	return 0;
+}
+
+/* A task that is freed and still has a slot. `depth`: of our programs on this CPU. */
+static __always_inline void free_slot(struct ex_cpu *c, struct storage *st, struct ex_slot *s,
+				      __u32 index, struct task_struct *task, __u64 depth)
+{
+	if (READ_ONCE(s->state) == EX_RUN && !take_over(s, bpf_get_smp_processor_id()) &&
+	    leave_it_the_slot(s)) {
+		st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
+		return;
+	}
+	end_unseen(c, s, index, depth);
+	release_slot(s, task, index);
 }
 
 /*
@@ -240,20 +253,17 @@ int BPF_PROG(on_free, struct task_struct *p)
 
 	if (!c || !st || is_lost(c, EX_EV_OTHER))
 		return 0;
-	if (st->zombie)
-		forget_zombie(st->zombie);
 	s = slot_of(p, &index);
-	if (!s || s->task != (__u64)p)
-		return 0;
+	if (s && s->task != (__u64)p)
+		s = NULL;
 	stay();
 	depth = enter(c);
-	if (READ_ONCE(s->state) == EX_RUN && !take_over(s, bpf_get_smp_processor_id()) &&
-	    leave_it_the_slot(s)) {
-		st->slot_plus_1 = EX_SLOT_GIVEN_BACK;
-	} else {
-		end_unseen(c, s, index, depth);
-		release_slot(s, p, index);
-	}
+	if (p->pid == p->tgid && !st->process_counted && (st->slot_plus_1 || st->zombie))
+		count_unshown_process(c, st, p, s);
+	if (st->zombie)
+		forget_zombie(st->zombie);
+	if (s)
+		free_slot(c, st, s, index, p, depth);
 	leave(c, depth);
 	may_go();
 	return 0;

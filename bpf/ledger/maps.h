@@ -18,7 +18,7 @@ const volatile __u32 possible_cpus = 1;
 const volatile bool cgroup_of_cpu_controller = false; /* v1's cpu hierarchy instead of v2 */
 const volatile bool sees_unthrottle = false;	      /* on_unthrottle is loaded */
 /* For tests: events that are lost, as by a kernel that does not show them. */
-const volatile __u32 lose_kind = 0;   /* an enum ex_event */
+const volatile __u32 lose_kind = 0;   /* an enum ex_event, or EX_LOSE_ENDS */
 const volatile __u32 lose_one_in = 0; /* of so many on a CPU; 0: none */
 const volatile __u32 lose_in_a_row = 1;
 /* For tests: the end of the window before this epoch is published so much too late. */
@@ -59,7 +59,7 @@ __u64 events_lost; /* on purpose */
 
 struct storage {
 	__u32 slot_plus_1;
-	__u32 process_counted; /* on a leader: some task stands for its process already */
+	__u32 process_counted; /* on a leader: its process is counted as exited, or ended before we looked */
 	__u64 zombie;	       /* its key in `zombies`; 0: it is not listed there */
 };
 

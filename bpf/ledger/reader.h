@@ -127,6 +127,8 @@ static __always_inline int seed_zombie(struct storage *st, struct task_struct *t
 
 	if (!(task->exit_state & EXIT_ZOMBIE) || st->zombie)
 		return 0;
+	if (is_last(task))
+		st->process_counted = 1;
 	serial = __sync_fetch_and_add(&serials, 1) + 1;
 	z.task = (__u64)task;
 	z.since = bpf_ktime_get_ns();

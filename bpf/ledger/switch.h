@@ -119,11 +119,16 @@ __noinline int end_current(struct ex_cpu *c, struct ex_slot *s, __u32 index, __u
 
 	if (!c || !s)
 		return 0;
-	/* The kernel did not show us its exit. A leader is its own, and still there. */
+	/*
+	 * The kernel did not show us its exit. A leader is its own, and still there; for another, whose leader
+	 * may be freed, count_unshown_process() stands.
+	 */
 	if (!(s->exit_flags & EX_EXIT_NOTED)) {
 		count_error(EX_ERR_UNSEEN_EXIT);
 		if (task->pid == task->tgid)
 			note_exit(s, task, task);
+		else
+			note_end(s, task, 0);
 	}
 	fold(c, s, bpf_get_smp_processor_id(), now, e);
 	if (task->exit_state & EXIT_ZOMBIE)

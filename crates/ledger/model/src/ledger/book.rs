@@ -254,9 +254,10 @@ impl Book {
                 |now: u64, then: fn(&ExitSample) -> u64| now.saturating_sub(before.map_or(0, then));
             let tasks = less(sample.tasks, |b| b.tasks);
             let life_ns = less(sample.life_ns, |b| b.life_ns);
-            // Of who is counted as having ended elsewhere there may be time alone (`merged`).
-            if (tasks > 0 || life_ns > 0) && !first {
-                let processes = less(sample.processes, |b| b.processes);
+            let processes = less(sample.processes, |b| b.processes);
+            // Of who is counted as having ended elsewhere there may be time alone (`merged`). A process whose end
+            // was not shown is counted when it is freed, after its tasks.
+            if (tasks > 0 || processes > 0 || life_ns > 0) && !first {
                 let audit = before.map_or(sample.audit, |b| sample.audit.since(&b.audit));
                 deltas.push(ExitDelta { sample, processes, tasks, life_ns, delta, audit });
             }

@@ -21,7 +21,8 @@ enum Stage {
 #[derive(Clone, Copy, Default)]
 struct Mirror {
     serial: u64,
-    tasks: u64,
+    /// Tasks and processes.
+    ended: [u64; 2],
     stage: Stage,
 }
 
@@ -52,9 +53,10 @@ impl ExitReader {
             let (group, crossed) = read_group(kernel, closed, index);
             let sample = sample(&group, crossed, measured);
             let mirror = &mut self.mirror[index];
-            let idle = mirror.serial == group.serial && mirror.tasks == sample.tasks && !crossed;
+            let ended = [sample.tasks, sample.processes];
+            let idle = mirror.serial == group.serial && mirror.ended == ended && !crossed;
             mirror.serial = group.serial;
-            mirror.tasks = sample.tasks;
+            mirror.ended = ended;
             samples.push(sample);
             match mirror.stage {
                 Stage::Linked if idle => {

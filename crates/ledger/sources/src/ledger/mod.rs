@@ -119,6 +119,8 @@ pub enum LostEvent {
     Release = ex_event::EX_EV_OTHER.0,
     /// The begin or the end of an interrupt.
     Interrupt = ex_event::EX_EV_IRQ.0,
+    /// An exit, and the last switch of the same task (`EX_LOSE_ENDS` of bpf/wire.h).
+    End = ex_event::EX_EVENTS.0,
 }
 
 /// As what each error that the programs count is told; one that is not here does not compile.
