@@ -193,7 +193,7 @@ impl Counts for Programs {
                     _ => None,
                 };
                 let window: WaitWindow = windows.next(WaitTimes::window, of)?;
-                Ok(waits::json(&window, true))
+                Ok(waits::json_of_threads(&window))
             }
             Programs::Calls(windows) => {
                 let of = |looked| match looked {

@@ -3,6 +3,7 @@
 mod bounded;
 pub mod losses;
 pub mod moves;
+pub mod namesakes;
 mod shared;
 pub mod switchlog;
 mod syscall_nr;

@@ -2,6 +2,7 @@
 //! had it meanwhile, who woke them.
 
 use super::losses::Losses;
+use super::namesakes::{sum_by, Namesakes, Party};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,16 @@ pub struct Other {
     pub who: Who,
     /// ns, or how often.
     pub amount: u64,
+}
+
+/// Shares with the processes of one name summed, the largest first; the threads of any other process are told
+/// apart.
+pub fn by_name(parts: &[Other]) -> Vec<(Party, u64)> {
+    let names = Namesakes::among(parts.iter().map(|part| part.who));
+    let parties = parts.iter().map(|part| (names.party(part.who), part.amount));
+    let mut sums = sum_by(parties, |sum, amount| *sum += amount);
+    sums.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
+    sums
 }
 
 /// What a thread, or all threads of a process, waited for.

@@ -1,6 +1,7 @@
 //! Who woke whom in a window, how many at once, and for nothing.
 
 use super::losses::Losses;
+use super::namesakes::{sum_by, Namesakes, Party};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -54,6 +55,30 @@ pub struct Fan {
     pub home: SyscallNr,
 }
 
+impl Edge {
+    /// Adds the figures of another one.
+    fn add(&mut self, other: &Edge) {
+        self.wakeups += other.wakeups;
+        self.chains += other.chains;
+        self.unproductive += other.unproductive;
+        self.unproductive_ns += other.unproductive_ns;
+        self.late_ns += other.late_ns;
+    }
+}
+
+/// Wake-ups between two processes. Several processes of one name count as one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The process that woke.
+    pub waker: Party,
+    /// The process that was woken.
+    pub wakee: Party,
+    /// The sum of the edges between their threads.
+    pub sum: Edge,
+    /// How many threads were woken.
+    pub threads: usize,
+}
+
 impl Fan {
     /// How many one call woke on the average.
     pub fn mean(&self) -> f64 {
@@ -82,33 +107,26 @@ impl WakeupWindow {
         self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
     }
 
-    /// Edges with the threads of a process summed: waker's process to wakee's process, and how many
-    /// threads were woken.
-    pub fn between_processes(&self) -> Vec<(Edge, usize)> {
-        let mut sums: FxHashMap<(u32, u32), (Edge, usize)> = FxHashMap::default();
-        let mut woken: FxHashSet<(u32, u32, Option<u32>)> = FxHashSet::default();
-        for edge in &self.edges {
-            let key = (edge.waker.tgid, edge.wakee.tgid);
-            let none = Edge {
-                waker: edge.waker.process(),
-                wakee: edge.wakee.process(),
-                wakeups: 0,
-                chains: 0,
-                unproductive: 0,
-                unproductive_ns: 0,
-                late_ns: 0,
-            };
-            let (sum, threads) = sums.entry(key).or_insert((none, 0));
-            sum.wakeups += edge.wakeups;
-            sum.chains += edge.chains;
-            sum.unproductive += edge.unproductive;
-            sum.unproductive_ns += edge.unproductive_ns;
-            sum.late_ns += edge.late_ns;
-            if woken.insert((key.0, key.1, edge.wakee.tid)) {
-                *threads += 1;
-            }
+    /// Edges with the threads of a process summed, and with the processes of one name.
+    pub fn between_processes(&self) -> Vec<Between> {
+        let ends = self.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
+        let names = Namesakes::among(ends);
+        let of_party = |who: Who| names.party(who.process());
+        let edges =
+            self.edges.iter().map(|edge| ((of_party(edge.waker), of_party(edge.wakee)), *edge));
+        let mut woken: FxHashMap<(Party, Party), FxHashSet<(u32, Option<u32>)>> =
+            FxHashMap::default();
+        for (parties, edge) in edges.clone() {
+            woken.entry(parties).or_default().insert((edge.wakee.tgid, edge.wakee.tid));
         }
-        sums.into_values().collect()
+        let sums = sum_by(edges, |sum, edge| sum.add(&edge)).into_iter();
+        sums.map(|(parties, sum)| Between {
+            waker: parties.0,
+            wakee: parties.1,
+            sum: Edge { waker: parties.0.who, wakee: parties.1.who, ..sum },
+            threads: woken[&parties].len(),
+        })
+        .collect()
     }
 }
 
@@ -278,10 +296,46 @@ mod tests {
             edge(Who::INTERRUPT, who(2, 3), 1),
         ];
         let mut sums = WakeupWindow { edges, ..window(vec![]) }.between_processes();
-        sums.sort_by_key(|(edge, _)| edge.wakeups);
+        sums.sort_by_key(|between| between.sum.wakeups);
         assert_eq!(sums.len(), 2);
-        assert_eq!((sums[1].0.wakeups, sums[1].0.unproductive_ns, sums[1].1), (12, 15, 2));
-        assert_eq!(sums[1].0.late_ns, 6);
-        assert_eq!(sums[1].0.waker, who(1, 1).process());
+        let Between { waker, sum, threads, .. } = &sums[1];
+        assert_eq!((sum.wakeups, sum.unproductive_ns, *threads), (12, 15, 2));
+        assert_eq!(sum.late_ns, 6);
+        assert_eq!(waker.who, who(1, 1).process());
+    }
+
+    #[test]
+    fn processes_of_one_name_are_summed() {
+        let who = |tgid, name: &[u8]| Who::thread(tgid, tgid, Comm::new(name), Comm::new(name));
+        let edge = |waker, wakee, wakeups| Edge {
+            waker,
+            wakee,
+            wakeups,
+            chains: 1,
+            unproductive: 0,
+            unproductive_ns: 0,
+            late_ns: 0,
+        };
+        let make = who(5, b"make");
+        let up = (100..412).map(|pid| edge(who(pid, b"sh"), make, 2));
+        let down = (100..103).map(|pid| edge(make, who(pid, b"sh"), 1));
+        let edges = up.chain(down).chain([edge(Who::INTERRUPT, make, 7)]).collect();
+        let mut sums = WakeupWindow { edges, ..window(vec![]) }.between_processes();
+        sums.sort_by_key(|between| std::cmp::Reverse(between.sum.wakeups));
+        let told: Vec<_> = sums
+            .iter()
+            .map(|of| (of.waker.to_string(), of.wakee.to_string(), of.sum.wakeups, of.threads))
+            .collect();
+        let told_as =
+            |waker: &str, wakee: &str, n, threads| (waker.into(), wakee.into(), n, threads);
+        assert_eq!(
+            told,
+            [
+                told_as("sh × 312", "make (5)", 624, 1),
+                told_as("interrupt", "make (5)", 7, 1),
+                told_as("make (5)", "sh × 312", 3, 3),
+            ]
+        );
+        assert_eq!(sums[0].waker.processes, 312);
     }
 }

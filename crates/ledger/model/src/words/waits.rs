@@ -1,9 +1,7 @@
 //! Waits in words, the same in every view.
 
-use crate::ledger::key::Comm;
-use crate::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
-use crate::words::units::{duration, thousands};
-use rustc_hash::{FxHashMap, FxHashSet};
+use crate::on_demand::waits::{by_name, Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
+use crate::words::units::duration;
 
 /// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
 const PARTS: usize = 3;
@@ -89,36 +87,6 @@ pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
     });
     let more = if parts.len() > PARTS { ", ..." } else { "" };
     Some(texts.collect::<Vec<_>>().join(", ") + more)
-}
-
-/// Parts with what they are called, the largest first. Where several processes have one name, as the
-/// short-lived ones of a shell do, they are one part with their number; the threads of any other are told apart.
-fn by_name(parts: &[Other]) -> Vec<(String, u64)> {
-    let name = |part: &Other| Some(part.who.process().comm).filter(|_| part.who.tgid != 0);
-    let mut processes: FxHashMap<Comm, FxHashSet<u32>> = FxHashMap::default();
-    for part in parts {
-        if let Some(name) = name(part) {
-            processes.entry(name).or_default().insert(part.who.tgid);
-        }
-    }
-    let mut places: FxHashMap<Comm, usize> = FxHashMap::default();
-    let mut sums: Vec<(String, u64)> = Vec::new();
-    for part in parts {
-        let many = name(part).map(|name| (name, processes.get(&name).map_or(0, FxHashSet::len)));
-        let Some((name, n)) = many.filter(|&(_, n)| n > 1) else {
-            sums.push((part.who.to_string(), part.amount));
-            continue;
-        };
-        match places.get(&name) {
-            Some(&at) => sums[at].1 += part.amount,
-            None => {
-                places.insert(name, sums.len());
-                sums.push((format!("{name} × {}", thousands(n as u64)), part.amount));
-            }
-        }
-    }
-    sums.sort_by_key(|(_, amount)| std::cmp::Reverse(*amount));
-    sums
 }
 
 #[cfg(test)]

@@ -44,8 +44,8 @@ fn wakeups_are_between_processes_by_their_names() {
     };
     let (fans, losses) = (Vec::new(), Losses::default());
     let wakeups = WakeupWindow { t0_ns: 0, t1_ns: 1, edges: vec![edge], fans, losses };
-    let (sum, _) = wakeups.between_processes()[0];
-    assert_eq!([sum.waker, sum.wakee].map(|who| who.to_string()), [NAME, NAME]);
+    let between = &wakeups.between_processes()[0];
+    assert_eq!([between.waker, between.wakee].map(|party| party.to_string()), [NAME, NAME]);
 }
 
 #[test]

@@ -90,8 +90,8 @@ fn a_process_that_wakes_and_is_woken_has_its_own_name() {
     is_named(
         || source.window(),
         |wakeups| {
-            let edges = wakeups.between_processes();
-            edges.iter().flat_map(|(edge, _)| [edge.waker, edge.wakee]).collect()
+            let ends = wakeups.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
+            ends.map(Who::process).collect()
         },
     );
 }

@@ -3,7 +3,8 @@
 use super::losses;
 use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
 use crate::{grid, Sheet};
-use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitRow, WaitWindow};
+use exactop_model::on_demand::namesakes::Party;
+use exactop_model::on_demand::waits::{by_name, Latency, Other, Sleep, WaitRow, WaitWindow};
 use exactop_model::words::plural::counted;
 use exactop_model::words::waits::{queue, shares, sleeps};
 use exactop_model::{Datum, Value as Shown, Who};
@@ -95,22 +96,38 @@ const QUEUES: &[Figure<(), Latency>] = &[
     Figure::json("max_ns", |_, queue| ns(queue.max_ns)),
 ];
 
-const OTHERS: &[Figure<(), Other>] = &[
-    Figure::json("pid", |_, other| pid(&other.who)),
-    Figure::json("tid", |_, other| tid(&other.who)),
-    Figure::json("comm", |_, other| word(other.who.comm.to_string())),
+const OTHERS: &[Figure<(), Party>] = &[
+    Figure::json("pid", |_, party| pid(&party.who)),
+    Figure::json("tid", |_, party| tid(&party.who)),
+    Figure::json("comm", |_, party| word(party.who.comm.to_string())),
+    Figure::json("processes", |_, party| count(party.processes)),
 ];
 
-/// One JSON object on one line.
+/// One JSON object on one line. Processes of one name are summed in `ran_instead` and `woken_by`.
 pub fn json(waits: &WaitWindow, threads: bool) -> String {
+    object(waits, threads, by_name)
+}
+
+/// The same of threads, with each thread in `ran_instead` and `woken_by`: for a reader that sums rows itself.
+pub fn json_of_threads(waits: &WaitWindow) -> String {
+    object(waits, true, |parts| {
+        let each = |part: &Other| {
+            let processes = u64::from(part.who.tgid != 0);
+            (Party { who: part.who, processes }, part.amount)
+        };
+        parts.iter().map(each).collect()
+    })
+}
+
+fn object(waits: &WaitWindow, threads: bool, parties: fn(&[Other]) -> Vec<(Party, u64)>) -> String {
     let rows = rows(waits, threads);
     let mut told = figure::objects(ROWS, &(), &rows);
     for (object, row) in told.iter_mut().zip(&rows) {
         object["sleeps"] = figure::objects(SLEEPS, &(), &row.sleeps).into();
         object["after_wakeup"] = figure::object(QUEUES, &(), &row.woken);
         object["after_preemption"] = figure::object(QUEUES, &(), &row.preempted);
-        object["ran_instead"] = others(&row.ran_instead, "ns");
-        object["woken_by"] = others(&row.woken_by, "wakes");
+        object["ran_instead"] = others(&parties(&row.ran_instead), "ns");
+        object["woken_by"] = others(&parties(&row.woken_by), "wakes");
     }
     let mut object = json!({
         "schema": SCHEMA,
@@ -121,16 +138,17 @@ pub fn json(waits: &WaitWindow, threads: bool) -> String {
     format!("{object}\n")
 }
 
-fn others(parts: &[Other], unit: &str) -> Value {
-    let mut told = figure::objects(OTHERS, &(), parts);
-    for (object, part) in told.iter_mut().zip(parts) {
-        object[unit] = part.amount.into();
-    }
-    told.into()
+fn others(parts: &[(Party, u64)], unit: &str) -> Value {
+    let object = |(party, amount): &(Party, u64)| {
+        let mut object = figure::object(OTHERS, &(), party);
+        object[unit] = (*amount).into();
+        object
+    };
+    parts.iter().map(object).collect()
 }
 
 /// A line of CSV: `what` is SLP, LCK, BLK, THR, after_wakeup, after_preemption, ran_instead or woken_by,
-/// `detail` the system call or the other process or thread.
+/// `detail` the system call or the other thread, process, or processes of one name.
 struct Part {
     who: Who,
     what: &'static str,
@@ -168,10 +186,11 @@ fn parts(row: &WaitRow) -> Vec<Part> {
         ..part(what, String::new(), Some(l.count), Some(l.ns))
     };
     let queues = [("after_wakeup", &row.woken), ("after_preemption", &row.preempted)];
-    let ran = |o: &Other| part("ran_instead", o.who.to_string(), None, Some(o.amount));
-    let woke = |o: &Other| part("woken_by", o.who.to_string(), Some(o.amount), None);
+    let ran = |(party, ns): (Party, u64)| part("ran_instead", party.to_string(), None, Some(ns));
+    let woke = |(party, n): (Party, u64)| part("woken_by", party.to_string(), Some(n), None);
     let asleep = row.sleeps.iter().map(sleep).chain(queues.into_iter().map(queue));
-    asleep.chain(row.ran_instead.iter().map(ran)).chain(row.woken_by.iter().map(woke)).collect()
+    let others = by_name(&row.ran_instead).into_iter().map(ran);
+    asleep.chain(others).chain(by_name(&row.woken_by).into_iter().map(woke)).collect()
 }
 
 /// CSV's header line.
@@ -254,5 +273,26 @@ mod tests {
         insta::assert_snapshot!(json(&window(), true));
         let both = [csv_header(), csv(&window(), true)].concat();
         insta::assert_snapshot!(String::from_utf8(both).unwrap());
+    }
+
+    #[test]
+    fn processes_of_one_name_are_one_object_with_their_number() {
+        let sh = |pid| Other {
+            who: Who::thread(pid, pid, Comm::new(b"sh"), Comm::new(b"sh")),
+            amount: 2,
+        };
+        let mut window = window();
+        window.rows.truncate(1);
+        window.rows[0].woken_by = vec![sh(100), sh(101), sh(102)];
+        let woken_by = |json: String| {
+            let told: Value = serde_json::from_str(&json).expect("JSON");
+            told["rows"][0]["woken_by"].clone()
+        };
+        let all = json!([{ "pid": null, "tid": null, "comm": "sh", "processes": 3, "wakes": 6 }]);
+        assert_eq!(woken_by(json(&window, true)), all);
+        let each = woken_by(json_of_threads(&window));
+        assert_eq!(each.as_array().map(Vec::len), Some(3));
+        assert_eq!((&each[2]["pid"], &each[2]["processes"]), (&json!(102), &json!(1)));
+        assert!(String::from_utf8_lossy(&csv(&window, true)).contains(",woken_by,sh × 3,6,"));
     }
 }

@@ -5,7 +5,7 @@ use crate::figure::{self, count, ns, pid, text as word, tid, Figure};
 use crate::grid::{Layout, Text};
 use crate::json::Cell;
 use crate::Sheet;
-use exactop_model::on_demand::wakeups::{herds, Edge, Fan, Herd, WakeupWindow};
+use exactop_model::on_demand::wakeups::{herds, Between, Edge, Fan, Herd, WakeupWindow};
 use exactop_model::words::plural::counted;
 use exactop_model::words::units::{duration, rate};
 use exactop_model::{Datum, SyscallNr, Value as Shown, Who};
@@ -28,15 +28,15 @@ const EDGES: &[Figure<WakeupWindow, Edge>] = &[
     Figure::told("unproductive_ns", |_, edge| ns(edge.unproductive_ns)),
 ];
 
-/// What people are shown of the edges between two processes, and how many threads were woken.
-const BETWEEN: &[Figure<WakeupWindow, (Edge, usize)>] = &[
-    Figure::shown("WAKES", |_, (edge, _)| count(edge.wakeups)),
-    Figure::shown("WAKES/s", |window, (edge, _)| word(rate(edge.wakeups, window.seconds()))),
-    Figure::shown("NOTHING", |_, (edge, _)| count(edge.unproductive)),
-    Figure::shown("FOR", |_, (edge, _)| ns(edge.unproductive_ns)),
-    Figure::shown("THREADS", |_, (_, threads)| count(*threads as u64)),
-    Figure::shown("WAKER", |_, (edge, _)| word(edge.waker.to_string())),
-    Figure::shown("WAKEE", |_, (edge, _)| word(edge.wakee.to_string())),
+/// What people are shown of the edges between two processes.
+const BETWEEN: &[Figure<WakeupWindow, Between>] = &[
+    Figure::shown("WAKES", |_, of| count(of.sum.wakeups)),
+    Figure::shown("WAKES/s", |window, of| word(rate(of.sum.wakeups, window.seconds()))),
+    Figure::shown("NOTHING", |_, of| count(of.sum.unproductive)),
+    Figure::shown("FOR", |_, of| ns(of.sum.unproductive_ns)),
+    Figure::shown("THREADS", |_, of| count(of.threads as u64)),
+    Figure::shown("WAKER", |_, of| word(of.waker.to_string())),
+    Figure::shown("WAKEE", |_, of| word(of.wakee.to_string())),
 ];
 
 /// What is told of the calls of one kind by one thread.
@@ -135,9 +135,7 @@ const LAYOUT: Layout = Layout {
 
 fn edges(wakeups: &WakeupWindow, sheet: Sheet) -> String {
     let mut sums = wakeups.between_processes();
-    sums.sort_by(|(a, _), (b, _)| {
-        (b.wakeups, a.waker, a.wakee).cmp(&(a.wakeups, b.waker, b.wakee))
-    });
+    sums.sort_by_key(|of| (std::cmp::Reverse(of.sum.wakeups), of.waker, of.wakee));
     figure::table(BETWEEN, wakeups, &sums, sheet, &LAYOUT, &[])
 }
 
@@ -296,12 +294,10 @@ mod tests {
     #[test]
     fn a_narrow_screen_leaves_out_what_matters_least() {
         let mut window = window();
-        let worker = |tgid| {
-            Who::thread(tgid, tgid, Comm::new(b"kworker/1:1-mm_p"), Comm::new(b"kworker/1:1-mm_p"))
-        };
+        let worker = |tgid, name: &[u8]| Who::thread(tgid, tgid, Comm::new(name), Comm::new(name));
         window.edges.push(Edge {
-            waker: worker(27_051),
-            wakee: worker(1_234_567),
+            waker: worker(27_051, b"kworker/1:1-mm_p"),
+            wakee: worker(1_234_567, b"kworker/1:1-events"),
             ..window.edges[0]
         });
         let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
