@@ -248,3 +248,18 @@ fn threads_are_all_of_their_process() {
         assert!(threads.iter().all(|thread| thread["process"] == process["key"]));
     }
 }
+
+/// `/metrics` has both with all others' waits.
+#[test]
+fn a_thread_without_its_main_thread_or_a_known_group_waits_like_any_other() {
+    let planted = Planted { headless: true, ..Planted::default() };
+    let all = (2 * planted.windows * SECOND) as i64;
+    for limits in [Limits::default(), FEW, Limits { groups: 1, ..FEW }] {
+        let page = json(&planted, &limits);
+        let rows = page["rows"].as_array().expect("rows").iter();
+        let lat = rows.flat_map(|row| figures(&page, row, "lat_ns")).flatten();
+        assert_eq!(lat.sum::<i64>(), all, "rows");
+        let groups = page["groups"].as_array().expect("groups").iter();
+        assert_eq!(groups.filter_map(|group| of_group(group, 1)).sum::<i64>(), all, "groups");
+    }
+}

@@ -73,14 +73,19 @@ impl GroupUse {
     }
 }
 
-/// The uses of all groups by id, from a window of the ledger.
-pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
-    let mut uses: FxHashMap<u64, GroupUse> = FxHashMap::default();
+/// The uses of all groups by id, from a window of the ledger. `None`: of tasks whose group is not known.
+pub fn all_uses(window: &Window, book: &Book) -> FxHashMap<Option<u64>, GroupUse> {
+    let mut uses: FxHashMap<Option<u64>, GroupUse> = FxHashMap::default();
     charge(window, book, By::Cgroup, &mut |owner, charge| {
-        let Owner::Group(Some(id)) = owner else { return };
+        let Owner::Group(id) = owner else { return };
         uses.entry(id).or_default().add(&GroupUse::of(charge.counters, charge.exited));
     });
     uses
+}
+
+/// The same of the groups that are known.
+pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
+    all_uses(window, book).into_iter().filter_map(|(id, used)| Some((id?, used))).collect()
 }
 
 /// A group over a window. Sums include all groups below.

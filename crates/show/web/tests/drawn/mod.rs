@@ -18,6 +18,8 @@ use std::sync::Arc;
 
 pub const SECOND: u64 = 1_000_000_000;
 pub const CPUS: u64 = 4;
+/// The process whose main thread was never seen.
+const HEADLESS: u32 = 20;
 /// PIDs from here on wait for a CPU.
 pub const STARVING: u32 = 50_000;
 /// Wall clock minus CLOCK_MONOTONIC.
@@ -49,6 +51,8 @@ pub struct Planted {
     pub quota: Option<u64>,
     /// Somebody has three threads.
     pub threads: bool,
+    /// A thread waits for a CPU all the time whose main thread was never seen, and its group is not known.
+    pub headless: bool,
 }
 
 impl Default for Planted {
@@ -62,6 +66,7 @@ impl Default for Planted {
             gap: None,
             quota: None,
             threads: false,
+            headless: false,
         }
     }
 }
@@ -121,6 +126,12 @@ pub fn snapshot(n: u64, planted: &Planted) -> Snapshot {
         let thread = task(15 + number, name, n, run_ns, Counter::SleepNs);
         let key = TaskKey { tgid: 15, ..thread.key };
         tasks.push(TaskSample { key, threads: Some(3), ..thread });
+    }
+    if planted.headless {
+        let mut thread = task(HEADLESS, "headless", n, 0, Counter::LatNs);
+        thread.key.tid += 1;
+        thread.ident.cgroup_id = None;
+        tasks.push(thread);
     }
     for number in 0..planted.crowd {
         let comm = format!("crowd{number}");
@@ -219,7 +230,11 @@ pub fn record(path: &Path, planted: &Planted) {
         let mut now = snapshot(n, planted);
         if n > 0 && planted.gap != Some(n) {
             now.complete = false;
-            let happened = |pid| pid != 12 && pid < STARVING && (pid != 1 || [31, 91].contains(&n));
+            let happened = |pid| {
+                ![12, HEADLESS].contains(&pid)
+                    && pid < STARVING
+                    && (pid != 1 || [31, 91].contains(&n))
+            };
             now.tasks.retain(|task| happened(task.key.tgid));
         }
         recorder.record(&now, &book, Clocks { wall_offset_ns: OFFSET, suspended_ns: 0 });

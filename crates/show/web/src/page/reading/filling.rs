@@ -227,16 +227,15 @@ impl Filling {
                 continue;
             }
             let Some(process) = book.process(tgid) else { continue };
-            let Some(leader) = process.leader.and_then(|leader| book.task(leader)) else {
-                continue;
-            };
-            if leader.key.start_ns != start_ns {
+            // A row has its head's key: the leader may be gone, or never seen.
+            let Some(head) = process.head().and_then(|head| book.task(head)) else { continue };
+            if head.key.start_ns != start_ns {
                 continue;
             }
             let line = &mut self.lines[place.number as usize];
             if line.cells.is_empty() {
-                line.is_kernel = leader.ident.kthread;
-                line.words = words(who, &leader.ident, Some(leader.account), moment);
+                line.is_kernel = head.ident.kthread;
+                line.words = words(who, &head.ident, Some(head.account), moment);
             }
             for task in process.tasks.iter().filter_map(|&task| book.still(task, window.t0_ns)) {
                 let figures = of_still(&task, &self.columns);

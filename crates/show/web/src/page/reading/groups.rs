@@ -6,7 +6,7 @@ use crate::page::cells::Cells;
 use crate::page::document::{Group, GroupNames, LimitOf, GROUP_COLUMNS};
 use crate::page::entities::{GroupId, Place, Weights};
 use crate::page::moment::Moment;
-use exactop_model::cgroups::{meaning, uses, GroupRow, GroupUse};
+use exactop_model::cgroups::{all_uses, meaning, GroupRow, GroupUse};
 use exactop_model::SourceKind;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -16,8 +16,8 @@ const LEDGER: usize = 4;
 
 /// What a window says of groups, by id.
 struct Told {
-    /// `None`: the source charges nobody.
-    uses: Option<FxHashMap<u64, GroupUse>>,
+    /// `None`: the source charges nobody. Under no id: tasks whose group is not known.
+    uses: Option<FxHashMap<Option<u64>, GroupUse>>,
     files: BTreeMap<u64, GroupRow>,
 }
 
@@ -27,19 +27,19 @@ impl Told {
         let is_ledger = window.end.provenance.source == SourceKind::Ledger;
         let files = moment.group_files().unwrap_or_default();
         Told {
-            uses: is_ledger.then(|| uses(window, moment.book())),
+            uses: is_ledger.then(|| all_uses(window, moment.book())),
             files: files.into_iter().filter_map(|row| Some((row.sample.id?, row))).collect(),
         }
     }
 
     /// Whoever is told of.
     fn ids(&self) -> impl Iterator<Item = u64> + '_ {
-        let charged = self.uses.iter().flat_map(|uses| uses.keys().copied());
+        let charged = self.uses.iter().flat_map(|uses| uses.keys().copied().flatten());
         charged.filter(|id| !self.files.contains_key(id)).chain(self.files.keys().copied())
     }
 
     fn charged(&self, id: u64) -> Option<GroupUse> {
-        Some(self.uses.as_ref()?.get(&id).copied().unwrap_or_default())
+        Some(self.uses.as_ref()?.get(&Some(id)).copied().unwrap_or_default())
     }
 
     /// How much speaks for a place: what it was charged with, else what all below it used.
@@ -49,15 +49,14 @@ impl Told {
         charged.map_or_else(below, |used| used.wanted_ns())
     }
 
+    /// Of tasks whose group is not known, if there are any.
+    fn unknown(&self) -> Option<Vec<Option<u64>>> {
+        self.uses.as_ref()?.get(&None).map(|used| of_ledger(Some(*used)))
+    }
+
     fn figures(&self, id: u64) -> Vec<Option<u64>> {
-        let used = self.charged(id);
         let files = self.files.get(&id);
-        let mut figures = vec![
-            used.map(|used| used.run_ns),
-            used.map(|used| used.lat_ns),
-            used.map(|used| used.throttle_ns),
-            used.map(|used| used.exited),
-        ];
+        let mut figures = of_ledger(self.charged(id));
         let of_files = files.map(|row| {
             let stat = &row.stat;
             [
@@ -71,6 +70,18 @@ impl Told {
         figures.extend(of_files.unwrap_or_default());
         figures
     }
+}
+
+/// The first figures, which are the ledger's.
+fn of_ledger(used: Option<GroupUse>) -> Vec<Option<u64>> {
+    let figure = |of: fn(GroupUse) -> u64| used.map(of);
+    let figures: [_; LEDGER] = [
+        figure(|used| used.run_ns),
+        figure(|used| used.lat_ns),
+        figure(|used| used.throttle_ns),
+        figure(|used| used.exited),
+    ];
+    figures.to_vec()
 }
 
 /// Adds what speaks for every group in a window.
@@ -107,6 +118,9 @@ impl FillingGroups {
     /// Takes a window.
     pub fn take(&mut self, moment: &dyn Moment, boot: u32, at: u32, slot: u32) {
         let told = Told::of(moment);
+        if let Some(figures) = told.unknown() {
+            self.add_to_others(slot, &figures);
+        }
         for id in told.ids() {
             let figures = told.figures(id);
             let place = self.chosen.get(&GroupId { boot, id }).filter(|place| place.has(at));
