@@ -97,22 +97,27 @@ impl Names {
     /// What it is called, once all is read.
     pub fn group(&self, by: By, id: Id) -> Group {
         let named = |name: String| Group { name, process: None };
-        // Owners without a number have no boot, and need none.
-        let boot = id.boot.unwrap_or_default();
+        // Only an owner with a number has a boot. Without one no name is its: another boot's number is another's.
+        let boot = id.boot;
         match id.owner {
             Owner::Command(comm) => named(comm.to_string()),
             Owner::Workers(workers) => named(workers.name().into()),
             Owner::Exited(comm) => named(format!("{comm} (exited)")),
             Owner::Process(process) => Group {
-                name: self.commands.get(&(boot, process)).map_or("?".into(), Comm::to_string),
+                name: boot
+                    .and_then(|boot| self.commands.get(&(boot, process)))
+                    .map_or("?".into(), Comm::to_string),
                 process: Some((process.tgid, process.start_ns)),
             },
             Owner::User(None) => named("(exited, whose is not recorded)".into()),
-            Owner::User(Some(uid)) => {
-                named(self.users.get(&(boot, uid)).map_or_else(|| uid.to_string(), String::clone))
-            }
+            Owner::User(Some(uid)) => named(
+                boot.and_then(|boot| self.users.get(&(boot, uid)))
+                    .map_or_else(|| uid.to_string(), String::clone),
+            ),
             Owner::Group(None) => named("(no control group told)".into()),
-            Owner::Group(Some(id)) => named(self.group_by(by, (boot, id))),
+            Owner::Group(Some(id)) => {
+                named(boot.map_or_else(|| UNKNOWN.into(), |boot| self.group_by(by, (boot, id))))
+            }
             Owner::Machine => named(by.none().into()),
         }
     }
@@ -123,5 +128,24 @@ impl Names {
             0 | 1 => format!("(control group {number}, whose path was not read)"),
             _ => format!("(control group {number} of boot {}, whose path was not read)", boot + 1),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_of_no_boot_has_no_name_of_the_first_one() {
+        let process = ProcessRef { tgid: 7, start_ns: 1 };
+        let mut names = Names::default();
+        names.commands.insert((0, process), Comm::new(b"other"));
+        names.users.insert((0, 1000), "other".into());
+        names.paths.insert((0, 9), "/other".into());
+        let of = |by, boot, owner| names.group(by, Id { boot, owner }).name;
+        assert_eq!(of(By::Process, Some(0), Owner::Process(process)), "other");
+        assert_eq!(of(By::Process, None, Owner::Process(process)), "?");
+        assert_eq!(of(By::User, None, Owner::User(Some(1000))), "1000");
+        assert_eq!(of(By::Cgroup, None, Owner::Group(Some(9))), UNKNOWN);
     }
 }

@@ -139,6 +139,7 @@ fn deal(
             Place::Task(at) => &window.tasks[at].delta,
             Place::Exit(at) => &window.exited[at].delta,
         };
+        // A row whose figure is not known has nothing that could be taken from it: it stays unknown.
         let mut has = MOVED.map(|counter| delta.get(counter).unwrap_or(0));
         for transfer in left {
             let ns = take(&mut transfer.ns, &mut has);

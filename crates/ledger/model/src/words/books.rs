@@ -104,7 +104,7 @@ fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
         (Account::Idle, Some(Some(books.idle_ns.into()))),
         (Account::Offline, something(books.offline_ns.into())),
         // Only of a window that was measured is the rest something that is missing.
-        (Account::Residual, something(frame.residual_ns().unwrap_or(0).into())),
+        (Account::Residual, frame.residual_ns().and_then(|ns| something(ns.into()))),
     ]
     .into_iter()
     .filter_map(|(account, shown)| Some((account, shown?)))

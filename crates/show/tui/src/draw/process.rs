@@ -184,7 +184,9 @@ impl View<'_> {
         let whole = i128::from(context.window_ns) * i128::from(cpus);
         let parts = [i128::from(own), i128::from(children)];
         let total = (parts.iter().sum::<i128>() * 1000 + whole / 2).checked_div(whole);
-        let total = total.unwrap_or(0) as i64;
+        let Some(total) = total.map(|total| total as i64) else {
+            return ["-"; 3].map(String::from);
+        };
         let rounded = round_to_sum(&parts, total);
         [rounded[0], rounded[1], total].map(|n| format!("{}.{}", n / 10, n % 10))
     }
