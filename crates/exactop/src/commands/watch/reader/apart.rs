@@ -171,7 +171,8 @@ mod tests {
     fn questions_are_answered_until_nobody_asks() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
         let thread = std::thread::spawn(|| answer(theirs, Path::new("/proc")));
-        let mut reader = super::super::Reader::of(ours);
+        let patience = super::super::tests::LONG;
+        let mut reader = super::super::Reader { patience, ..super::super::Reader::of(ours) };
         for part in [Part::Files, Part::Environment] {
             assert!(reader.read(own(part, 0)).is_ok());
         }

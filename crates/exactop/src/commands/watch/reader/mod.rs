@@ -207,7 +207,7 @@ mod tests {
     use std::io::{BufRead, BufReader};
 
     /// However busy the machine is, and yet not for ever.
-    const LONG: Duration = Duration::from_secs(60);
+    pub(super) const LONG: Duration = Duration::from_secs(60);
 
     fn wanted(tgid: u32) -> Wanted {
         Wanted { key: TaskKey { tgid, tid: tgid, start_ns: 1 }, part: Part::Environment }
