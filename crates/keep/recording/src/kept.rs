@@ -226,19 +226,9 @@ impl Tap for Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::machine;
     use exactop_model::{Frame, FrameOptions, SourceKind, Still};
     use exactop_testkit::snapshot;
-
-    fn machine() -> Machine {
-        let text = || "x".to_string();
-        Machine {
-            host: text(),
-            boot_id: text(),
-            kernel: text(),
-            architecture: text(),
-            exactop: text(),
-        }
-    }
 
     fn frame(window: &Window, book: &Book) -> Frame {
         let options = FrameOptions { still: Still::All, findings: true, ..FrameOptions::default() };

@@ -8,23 +8,6 @@ use crate::strings::Strings;
 use crate::values::Before;
 use exactop_model::AccountId;
 
-/// Tables whose rows that are not listed are forgotten.
-const LISTED: [Which; 13] = [
-    Which::Cpu,
-    Which::CpuTicks,
-    Which::Gone,
-    Which::Exit,
-    Which::Machine,
-    Which::GroupMove,
-    Which::GroupName,
-    Which::Waits,
-    Which::Wait,
-    Which::WaitSleep,
-    Which::WaitLength,
-    Which::WaitOther,
-    Which::GroupFile,
-];
-
 /// Texts and rows since the last keyframe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
@@ -54,10 +37,11 @@ impl State {
 
     /// Forgets who is gone, the same at both ends.
     pub fn forget(&mut self, complete: bool, gone: &[AccountId]) {
-        for which in LISTED {
+        let accounts = [Which::Task, Which::TaskDetail, Which::ProcessDetail];
+        // Of all others, rows that are not listed are forgotten.
+        for which in Which::ALL.into_iter().filter(|which| !accounts.contains(which)) {
             self.before_mut(which).keep_listed();
         }
-        let accounts = [Which::Task, Which::TaskDetail, Which::ProcessDetail];
         if complete {
             self.before_mut(Which::Task).keep_listed();
             let living = std::mem::take(self.before_mut(Which::Task));

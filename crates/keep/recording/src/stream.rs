@@ -237,19 +237,9 @@ fn about(payload: &[u8]) -> Result<About, StreamError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::machine;
     use exactop_model::{Ident, SourceKind, TaskKey};
     use exactop_testkit::samples;
-
-    fn machine() -> Machine {
-        let text = || "x".to_string();
-        Machine {
-            host: text(),
-            boot_id: text(),
-            kernel: text(),
-            architecture: text(),
-            exactop: text(),
-        }
-    }
 
     /// A stream of some windows with keyframes between, and the same as one piece of bytes.
     fn sent() -> (Vec<Snapshot>, Vec<u8>) {

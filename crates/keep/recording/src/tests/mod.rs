@@ -15,7 +15,7 @@ use std::path::Path;
 
 mod hostile;
 
-fn machine() -> Machine {
+pub(crate) fn machine() -> Machine {
     let text = || "x".to_string();
     let (host, boot_id, kernel, architecture) = (text(), text(), text(), text());
     Machine { host, boot_id, kernel, architecture, exactop: "9.0.0".into() }
