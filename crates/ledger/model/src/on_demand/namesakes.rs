@@ -1,10 +1,8 @@
 //! Processes of one name as one party, as people tell the short-lived ones of a shell.
 
 use crate::ledger::key::{Comm, Who};
-use crate::words::units::thousands;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::fmt;
 use std::hash::Hash;
 
 /// One process or thread, the kernel itself, or several processes of one name.
@@ -14,16 +12,6 @@ pub struct Party {
     pub who: Who,
     /// How many processes; 0: the kernel itself.
     pub processes: u64,
-}
-
-impl fmt::Display for Party {
-    /// `sh × 312` for several processes, else as [`Who`].
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.processes {
-            0 | 1 => self.who.fmt(f),
-            many => f.pad(&format!("{} × {}", self.who, thousands(many))),
-        }
-    }
 }
 
 /// The names of processes, and how many processes have each.

@@ -114,8 +114,7 @@ impl WakeupWindow {
         let of_party = |who: Who| names.party(who.process());
         let edges =
             self.edges.iter().map(|edge| ((of_party(edge.waker), of_party(edge.wakee)), *edge));
-        let mut woken: FxHashMap<(Party, Party), FxHashSet<(u32, Option<u32>)>> =
-            FxHashMap::default();
+        let mut woken: FxHashMap<_, FxHashSet<_>> = FxHashMap::default();
         for (parties, edge) in edges.clone() {
             woken.entry(parties).or_default().insert((edge.wakee.tgid, edge.wakee.tid));
         }

@@ -10,6 +10,7 @@ pub mod losses;
 pub mod moves;
 pub mod named_sums;
 pub mod order;
+mod party;
 pub mod plural;
 pub mod syscalls;
 pub mod units;
