@@ -17,7 +17,6 @@ mod options;
 mod output;
 mod priority;
 mod recorded;
-mod remembering;
 mod rights;
 mod source;
 mod version;

@@ -1,14 +1,10 @@
-//! What is shown is also recorded: a feed whose session tells a recorder, and whoever asked for it
-//! what becomes of that.
+//! A recorder that a session tells, and the words by which the user hears what becomes of it.
 
 use crate::failure::{complain, Failure};
 use crate::options::time::{size, stretch};
-use exactop_model::cgroups::GroupSample;
-use exactop_model::feed::timeline::Timeline;
-use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::text::escape::escape_str;
-use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap};
-use exactop_recording::{Machine, Notice, Options, Recorder};
+use exactop_model::{Feed, Tap};
+use exactop_recording::{FeedRecorder, Machine, Notice, Options, Recorder};
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -49,26 +45,22 @@ impl Shared {
 
     /// Says on standard error what there is to know, a line each.
     pub fn tell(&self) {
-        self.with(Recorder::notices).iter().for_each(|notice| complain(&words(notice)));
+        self.with(Recorder::notices).iter().for_each(tell);
+    }
+
+    /// By which a session tells it.
+    pub fn tap(&self) -> Box<dyn Tap> {
+        Box::new(Rc::clone(&self.0))
+    }
+
+    /// A feed whose session tells it; what there is to know is said at its end where it has a screen.
+    pub fn beside(self, feed: Box<dyn Feed>, on_screen: bool) -> Box<dyn Feed> {
+        Box::new(FeedRecorder::new(feed, self.0, tell, on_screen))
     }
 }
 
-impl Tap for Shared {
-    fn snapshot(&mut self, now: &Snapshot, before: &Book) {
-        self.with(|recorder| Tap::snapshot(recorder, now, before));
-    }
-
-    fn waits(&mut self, tgid: u32, waits: &Result<WaitWindow, String>) {
-        self.with(|recorder| recorder.waits(tgid, waits));
-    }
-
-    fn groups(&mut self, before: &[GroupSample], after: &[GroupSample]) {
-        self.with(|recorder| recorder.groups(before, after));
-    }
-
-    fn details(&mut self, row: &Row) {
-        self.with(|recorder| recorder.details(row));
-    }
+fn tell(notice: &Notice) {
+    complain(&words(notice));
 }
 
 fn words(notice: &Notice) -> String {
@@ -98,55 +90,6 @@ fn words(notice: &Notice) -> String {
         ),
         Notice::NotWritten(why) => format!("recording: {why}; what is not written will be a gap"),
         Notice::Again => "recording: it can be written again".into(),
-    }
-}
-
-/// A feed that is recorded.
-pub struct Recorded {
-    pub feed: Box<dyn Feed>,
-    pub recorder: Shared,
-    /// It has a screen of its own: what there is to say comes at its end, else window by window.
-    pub on_screen: bool,
-}
-
-impl Feed for Recorded {
-    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        let frame = self.feed.next_frame(ask);
-        if !self.on_screen {
-            self.recorder.tell();
-        }
-        frame
-    }
-
-    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        self.feed.same_frame(ask)
-    }
-
-    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        self.feed.details(rows, needs);
-    }
-
-    fn forget_details(&mut self) {
-        self.feed.forget_details();
-    }
-
-    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
-        self.feed.timeline()
-    }
-
-    fn look_back(&mut self) -> bool {
-        self.feed.look_back()
-    }
-
-    fn look_on(&mut self) {
-        self.feed.look_on();
-    }
-}
-
-impl Drop for Recorded {
-    fn drop(&mut self) {
-        self.recorder.with(Recorder::finish);
-        self.recorder.tell();
     }
 }
 

@@ -4,18 +4,19 @@ use crate::failure::Failure;
 use crate::machine;
 use crate::options::resolved::SourceOptions;
 use crate::options::typed::{Whose, AUTO};
-use crate::recorded::{self, Recorded, Shared};
-use crate::remembering::Remembering;
+use crate::recorded::{self, Shared};
 use crate::rights::{self, Beside, Origin, Role};
 use exactop_model::on_demand::Looked;
 use exactop_model::Feed;
-use exactop_recording::Kept;
+use exactop_recording::{Kept, Remembering};
 use exactop_service::ask::{Look, What};
 use exactop_service::{Looker, Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
 use exactop_sources::session::{self, Attaches, Choice, Looks, Own, Session, Subject};
 use exactop_sources::{SourceError, SplitOptions};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Opens it and gives up the rights that it took.
 ///
@@ -34,15 +35,19 @@ pub fn open(wanted: &SourceOptions, role: Role) -> Result<Box<dyn Feed>, Failure
         Beside { readable: root.as_slice(), written: written.as_slice(), ..Beside::default() };
     rights::reduce_beside(role, origin, &beside);
     let session = match &recorder {
-        Some(recorder) => session.tapped(Box::new(recorder.clone())),
+        Some(recorder) => session.tapped(recorder.tap()),
         None => session,
     };
     let feed: Box<dyn Feed> = match kept {
-        Some(kept) => Box::new(Remembering::of(session, kept)),
+        Some(kept) => {
+            let kept = Rc::new(RefCell::new(kept));
+            let session = session.remembered(Box::new(Rc::clone(&kept)));
+            Box::new(Remembering::new(Box::new(session), kept))
+        }
         None => Box::new(session),
     };
     Ok(match recorder {
-        Some(recorder) => Box::new(Recorded { feed, recorder, on_screen: role == Role::Live }),
+        Some(recorder) => recorder.beside(feed, role == Role::Live),
         None => feed,
     })
 }

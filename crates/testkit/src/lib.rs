@@ -3,6 +3,7 @@
 //! [`exactop_model::Book`]. Tests alone may depend on it.
 
 mod feed;
+mod layer;
 mod machine;
 mod on_request;
 mod population;
@@ -12,6 +13,7 @@ pub mod wait;
 
 pub use exactop_model::ledger::samples;
 pub use feed::{arranged, details, frame, window, Details, Made};
+pub use layer::not_forwarded;
 pub use machine::{snapshot, T0, WINDOW};
 pub use population::{Process, EXITED, PROCESSES, SECOND};
 pub use port::port;

@@ -12,7 +12,8 @@
 //! Modules: `frame` (bytes with checksums), `schema` and `values` (tables of numbers told as differences; `packed`:
 //! what is remembered of a row), `rows/` (the model as rows, and back), `encode`/`decode`, `recorder` on `disk` (a
 //! session's `Tap`: files and gaps), `retention` (what is kept, and how long), `kept` (a live view's last windows,
-//! in memory), `parts`, `reader` (windows and gaps, by time; `reader/told` and `lost`: what is said of time without
+//! in memory; `remembering`: the layer that goes back to them), `feed_recorder` (the layer of a feed that is recorded
+//! while it is shown), `parts`, `reader` (windows and gaps, by time; `reader/told` and `lost`: what is said of time without
 //! windows), `replay` (a `Feed`), `index` and `changes` (where windows are, and which are worth stopping at),
 //! `playback` (to and fro in time: a `Timeline`), `windows` (those of a time), `cut` (one file of them,
 //! `anonymous`), `verify`.
@@ -46,6 +47,7 @@ mod decode;
 mod disk;
 mod encode;
 mod error;
+mod feed_recorder;
 mod file;
 mod frame;
 mod gap;
@@ -59,6 +61,7 @@ mod parts;
 mod playback;
 mod reader;
 mod recorder;
+mod remembering;
 mod replay;
 mod retention;
 mod rows;
@@ -78,6 +81,7 @@ pub use clocks::Clocks;
 pub use cut::{cut, Cut, CutError};
 pub use disk::SENDERS;
 pub use error::{Bad, RecordingError};
+pub use feed_recorder::FeedRecorder;
 pub use frame::{FrameHeader, Kind, Span};
 pub use gap::{Gap, Why};
 pub use kept::Kept;
@@ -86,6 +90,7 @@ pub use parts::{Part, Recording};
 pub use playback::Playback;
 pub use reader::{Reader, Recorded, Step};
 pub use recorder::Recorder;
+pub use remembering::Remembering;
 pub use replay::{Moved, Replay};
 pub use schema::{tables, Table, Type};
 pub use segment::Segment;

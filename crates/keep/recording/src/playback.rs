@@ -10,7 +10,7 @@ use crate::reader::{Reader, Recorded, Step};
 use crate::replay::Replay;
 use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
 use exactop_model::ledger::joined::Joined;
-use exactop_model::{Ask, Feed, Frame, Needs, Row, TaskKey};
+use exactop_model::{Ask, Feed, Frame, TaskKey};
 use std::collections::VecDeque;
 
 /// Files whose use of CPUs is remembered.
@@ -345,6 +345,10 @@ impl Timeline for Playback {
 }
 
 impl Feed for Playback {
+    fn inner(&mut self) -> Option<&mut dyn Feed> {
+        Some(&mut self.replay)
+    }
+
     /// What it begins with, then window after window; the last again at the end.
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         if std::mem::replace(&mut self.begun, true) {
@@ -356,10 +360,6 @@ impl Feed for Playback {
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         self.begun = true;
         self.replay.same_frame(ask)
-    }
-
-    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        self.replay.details(rows, needs);
     }
 
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {

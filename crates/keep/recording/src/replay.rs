@@ -289,6 +289,10 @@ impl Feed for Replay {
         Some(frame)
     }
 
+    fn user(&mut self, uid: u32) -> Option<String> {
+        Replay::user(self, uid)
+    }
+
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
         let mut users: FxHashMap<u32, String> = FxHashMap::default();
         for row in rows {

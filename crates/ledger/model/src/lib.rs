@@ -11,7 +11,8 @@
 //! say by itself); `owner/` whose a window's time is (`by` the words, `moves` between groups settled, `charge` all
 //! time to its owners, `labels` for metrics and tables); `on_demand/` what is counted while someone looks; `words/`
 //! figures in words; `escape.rs` hostile text; `samples.rs` a task, a CPU, a machine to which nothing has happened,
-//! for made-up snapshots.
+//! for made-up snapshots; `feed/` frames for a view, and layers over them (a method that a layer does not write goes to
+//! the feed below).
 #![forbid(unsafe_code)]
 
 pub mod cgroups;

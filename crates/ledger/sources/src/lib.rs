@@ -25,6 +25,7 @@ pub mod cgroups;
 mod clock;
 mod cpu_list;
 pub mod details;
+pub mod disk_rates;
 pub mod error;
 mod group_names;
 pub mod holdings;

@@ -145,7 +145,7 @@ fn record(how: &How) -> Result<(), Failure> {
     };
     let (session, origin) = source::session(&wanted)?;
     rights::reduce_beside(Role::Record, origin, &Beside { written: &[&path], ..Beside::default() });
-    let mut session = session.tapped(Box::new(recorder.clone()));
+    let mut session = session.tapped(recorder.tap());
     let ended = windows(&mut session, &recorder, &signals, Duration::from_secs_f64(how.delay));
     recorder.with(exactop_recording::Recorder::finish);
     recorder.tell();

@@ -37,7 +37,7 @@ impl Follower {
     /// # Errors
     /// A daemon that was asked for does not. Who asked for none runs without a ledger, too.
     pub fn open(typed: &RunArgs, recorder: Option<&Shared>) -> Result<Follower, Failure> {
-        let tap = || recorder.map(|recorder| Box::new(recorder.clone()) as Box<dyn Tap>);
+        let tap = || recorder.map(Shared::tap);
         let own = || Tree::open(typed.exact_split, tap()).map_err(|error| error.to_string());
         let on = |socket: &Path| on_socket(socket, tap());
         let places = match typed.ledger.places() {

@@ -1,7 +1,6 @@
 //! Batch mode: window after window to standard output.
 
 use super::check::Check;
-use super::disk_rates::WithDiskRates;
 use super::reader::Reader;
 use crate::failure::{complain, Failure};
 use crate::options::resolved::{Format, Shape, SourceOptions, Windows};
@@ -11,11 +10,10 @@ use crate::rights::Role;
 use crate::source;
 use exactop_model::words::audit::without_place;
 use exactop_model::{Ask, Feed, Frame, FrameOptions, Needs};
+use exactop_sources::disk_rates::WithDiskRates;
 use exactop_views::{by, csv, json, ptop, table, Page, Plan, Sheet};
-use std::cell::RefCell;
 use std::io;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 impl Format {
@@ -166,7 +164,9 @@ fn opened(source: &SourceOptions, needs: Needs) -> Result<Box<dyn Feed>, Failure
     let reader = needs.has(Needs::DISK).then(|| Reader::start(root).ok()).flatten();
     let feed = source::open(source, Role::Windows)?;
     Ok(match reader {
-        Some(reader) => Box::new(WithDiskRates::new(feed, Rc::new(RefCell::new(reader)))),
+        Some(mut reader) => {
+            Box::new(WithDiskRates::new(feed, Box::new(move |all| reader.disk(all))))
+        }
         None => feed,
     })
 }

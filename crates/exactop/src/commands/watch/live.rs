@@ -1,19 +1,18 @@
 //! The live view of a source.
 
 use super::actions::LiveHost;
-use super::disk_rates::WithDiskRates;
-use super::first_look::FirstLook;
 use super::reader::Reader;
 use crate::failure::Failure;
 use crate::options::resolved::{Live, SourceOptions};
 use crate::options::typed::Whose;
 use crate::rights::Role;
 use crate::source;
-use exactop_model::feed::timeline::Timeline;
-use exactop_model::{Ask, Feed, Frame, Needs, Row, RowKind};
-use exactop_sources::session::Choice;
+use exactop_model::feed::{FirstLook, Only};
+use exactop_model::Feed;
+use exactop_sources::disk_rates::WithDiskRates;
+use exactop_sources::session::{Choice, Session};
 use exactop_tui::{Begin, ExitReason, TuiError};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::rc::Rc;
@@ -31,10 +30,23 @@ pub fn run(live: Live) -> Result<(), Failure> {
         return show_with(host, source::open(&live.source, Role::Live)?, live.pids, live.begin);
     }
     let source = live.source;
-    let feed = FirstLook::before(Box::new(move || source::open(&source, Role::Live)));
-    let unopened = feed.failure();
+    let unopened = Rc::new(Cell::new(None));
+    let refused = Rc::clone(&unopened);
+    let open = move || {
+        source::open(&source, Role::Live).map_err(|failure| {
+            refused.set(Some(failure));
+            "the source cannot be opened".to_string()
+        })
+    };
+    let feed = FirstLook::new(Box::new(since_boot), Box::new(open));
     let ended = show_with(host, Box::new(feed), live.pids, live.begin);
     unopened.take().map_or(ended, Err)
+}
+
+/// What /proc says of everyone's life so far; a user who cannot read it hears of that from the source.
+fn since_boot() -> Option<Box<dyn Feed>> {
+    let session = Session::since_boot(Path::new("/proc")).ok()?;
+    Some(Box::new(session))
 }
 
 /// Shows a feed of nobody who lives until someone ends it; only these processes, unless there are none.
@@ -52,10 +64,13 @@ fn show_with(
     begin: Begin,
 ) -> Result<(), Failure> {
     let feed = match &host.reader {
-        Some(reader) => Box::new(WithDiskRates::new(feed, Rc::clone(reader))),
+        Some(reader) => {
+            let reader = Rc::clone(reader);
+            Box::new(WithDiskRates::new(feed, Box::new(move |all| reader.borrow_mut().disk(all))))
+        }
         None => feed,
     };
-    let mut feed = Only { pids, feed };
+    let mut feed = Only::new(pids, feed);
     match exactop_tui::run(&mut feed, &mut host, begin) {
         Ok(ExitReason::Quit | ExitReason::TerminalGone) => Ok(()),
         Ok(ExitReason::Signal(signal)) => Err(Failure::Signal(signal)),
@@ -70,71 +85,4 @@ fn looks_first(source: &SourceOptions) -> bool {
     let takes_long =
         matches!(source.whose, Whose::Own(Choice::Auto | Choice::Ledger | Choice::Snapshot));
     takes_long && source.root.is_none() && source.record.is_none() && io::stdout().is_terminal()
-}
-
-/// A feed that shows some processes only, with what exited below them. The books stay those of
-/// the machine.
-struct Only {
-    pids: Vec<u32>,
-    feed: Box<dyn Feed>,
-}
-
-impl Only {
-    fn only(&self, mut frame: Frame) -> Frame {
-        if !self.pids.is_empty() {
-            let wanted = |row: &Row| match row.kind {
-                RowKind::Exited => self.pids.contains(&row.ident.ppid),
-                _ => self.pids.contains(&row.key.tgid) || self.pids.contains(&row.key.tid),
-            };
-            frame.rows.retain(wanted);
-            frame.exited.retain(wanted);
-        }
-        frame
-    }
-
-    /// A process that sleeps is wanted as much as one that runs.
-    fn ask(&self, ask: &Ask) -> Ask {
-        let mut ask = ask.clone();
-        if !self.pids.is_empty() && ask.options.still != exactop_model::Still::Hide {
-            ask.options.still = exactop_model::Still::All;
-        }
-        ask
-    }
-}
-
-impl Feed for Only {
-    fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
-        let frame = self.feed.at_once(&self.ask(ask))?;
-        Some(self.only(frame))
-    }
-
-    fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
-        let frame = self.feed.next_frame(&self.ask(ask))?;
-        Ok(frame.map(|frame| self.only(frame)))
-    }
-
-    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        let frame = self.feed.same_frame(&self.ask(ask))?;
-        Some(self.only(frame))
-    }
-
-    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        self.feed.details(rows, needs);
-    }
-
-    fn forget_details(&mut self) {
-        self.feed.forget_details();
-    }
-
-    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
-        self.feed.timeline()
-    }
-
-    fn look_back(&mut self) -> bool {
-        self.feed.look_back()
-    }
-
-    fn look_on(&mut self) {
-        self.feed.look_on();
-    }
 }

@@ -3,8 +3,6 @@
 mod actions;
 pub mod batch;
 pub mod check;
-mod disk_rates;
-mod first_look;
 mod held_process;
 pub mod live;
 mod reader;

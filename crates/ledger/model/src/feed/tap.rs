@@ -5,6 +5,8 @@ use crate::frame::row::Row;
 use crate::ledger::book::Book;
 use crate::ledger::snapshot::Snapshot;
 use crate::on_demand::waits::WaitWindow;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Gets what a session gets.
 pub trait Tap {
@@ -21,4 +23,23 @@ pub trait Tap {
 
     /// A row of the window that the last snapshot closed, once its details were read.
     fn details(&mut self, row: &Row);
+}
+
+/// One that others ask what it was told.
+impl<T: Tap> Tap for Rc<RefCell<T>> {
+    fn snapshot(&mut self, now: &Snapshot, before: &Book) {
+        self.borrow_mut().snapshot(now, before);
+    }
+
+    fn waits(&mut self, tgid: u32, waits: &Result<WaitWindow, String>) {
+        self.borrow_mut().waits(tgid, waits);
+    }
+
+    fn groups(&mut self, before: &[GroupSample], after: &[GroupSample]) {
+        self.borrow_mut().groups(before, after);
+    }
+
+    fn details(&mut self, row: &Row) {
+        self.borrow_mut().details(row);
+    }
 }

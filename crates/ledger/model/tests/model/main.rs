@@ -1,5 +1,6 @@
 //! What is made of snapshots: frames, findings and sums by name, and whole histories of a machine.
 
+mod feed;
 mod findings;
 mod fuzz;
 mod histories;

@@ -209,11 +209,6 @@ impl Session {
         self
     }
 
-    /// The name of a user.
-    pub fn user(&mut self, uid: u32) -> String {
-        self.details.user(uid)
-    }
-
     /// Names of control groups are wanted from now on. Whoever knows that beforehand says so while it
     /// has all of its rights: what looks at groups that are made comes before others then.
     pub fn name_groups(&mut self) {
@@ -464,5 +459,9 @@ impl Feed for Session {
 
     fn forget_details(&mut self) {
         self.read.values_mut().for_each(Read::forget);
+    }
+
+    fn user(&mut self, uid: u32) -> Option<String> {
+        Some(self.details.user(uid))
     }
 }

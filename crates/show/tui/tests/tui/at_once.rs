@@ -2,7 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Holdings, Wanted};
-use exactop_model::{Ask, Feed, Frame, Needs, Row};
+use exactop_model::{Ask, Feed, Frame};
 use exactop_testkit::{arranged, Made};
 use exactop_tui::app::target::{Deed, Limit, Target};
 use exactop_tui::desk::Desk;
@@ -15,6 +15,10 @@ struct Slow {
 }
 
 impl Feed for Slow {
+    fn inner(&mut self) -> Option<&mut dyn Feed> {
+        Some(&mut self.made)
+    }
+
     fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = arranged(ask, 0);
         frame.t0_ns = 0;
@@ -26,14 +30,6 @@ impl Feed for Slow {
             true => self.made.next_frame(ask),
             false => Err("no source".into()),
         }
-    }
-
-    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        self.made.same_frame(ask)
-    }
-
-    fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        self.made.details(rows, needs);
     }
 }
 

@@ -1,9 +1,8 @@
 //! A live source whose last windows are kept: one can go back to them, and come back.
 
+use crate::Kept;
 use exactop_model::feed::timeline::{Direction, Noted, Place, Timeline, Travel};
-use exactop_model::{Ask, Book, Feed, Frame, Needs, Row, Snapshot, Tap, TaskKey, Window};
-use exactop_recording::Kept;
-use exactop_sources::session::Session;
+use exactop_model::{Ask, Book, Feed, Frame, Missing, Needs, Row, TaskKey, Window};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,17 +10,6 @@ use std::sync::Arc;
 /// Why what is measured only while somebody looks is not there.
 const NOT_KEPT: &str =
     "they are measured while somebody looks, and not kept with windows that are over";
-
-/// What a session tells of each window.
-struct Told(Rc<RefCell<Kept>>);
-
-impl Tap for Told {
-    fn snapshot(&mut self, now: &Snapshot, before: &Book) {
-        self.0.borrow_mut().snapshot(now, before);
-    }
-
-    fn details(&mut self, _: &Row) {}
-}
 
 /// A window that is over, or some of them as one.
 struct Shown {
@@ -32,9 +20,9 @@ struct Shown {
     book: Book,
 }
 
-/// A session with its last windows.
+/// A feed with its last windows.
 pub struct Remembering {
-    session: Session,
+    feed: Box<dyn Feed>,
     kept: Rc<RefCell<Kept>>,
     /// Where one has gone back to.
     shown: Option<Shown>,
@@ -43,11 +31,9 @@ pub struct Remembering {
 }
 
 impl Remembering {
-    /// The windows of this session from now on.
-    pub fn of(session: Session, kept: Kept) -> Remembering {
-        let kept = Rc::new(RefCell::new(kept));
-        let session = session.remembered(Box::new(Told(kept.clone())));
-        Remembering { session, kept, shown: None, join_ns: None }
+    /// A feed, and the windows of it that are kept.
+    pub fn new(feed: Box<dyn Feed>, kept: Rc<RefCell<Kept>>) -> Remembering {
+        Remembering { feed, kept, shown: None, join_ns: None }
     }
 
     /// Shows the n-th window that is kept, joined with those before it or, going on, after it; whether there is one.
@@ -93,9 +79,9 @@ impl Remembering {
 
 impl Shown {
     /// What the window itself tells of a row. The rest nobody read then, and now it may be another's.
-    fn fill(&self, session: &mut Session, row: &mut Row) {
+    fn fill(&self, feed: &mut dyn Feed, row: &mut Row) {
         if let Some(uid) = row.uid() {
-            row.detail.user = Ok(session.user(uid));
+            row.detail.user = feed.user(uid).ok_or(Missing::NotRead);
         }
         if let Some(group) = row.ident.cgroup_id.and_then(|id| self.book.group(id)) {
             row.detail.cgroup = Ok(group.path.clone());
@@ -103,7 +89,7 @@ impl Shown {
         }
     }
 
-    fn frame(&self, session: &mut Session, ask: &Ask) -> Frame {
+    fn frame(&self, feed: &mut dyn Feed, ask: &Ask) -> Frame {
         let mut frame = Frame::new(&self.window, &self.book, &ask.options);
         frame.waits = ask.watch.map(|_| Err(NOT_KEPT.into()));
         let asked = |need| ask.watch.is_some() && ask.needs.has(need);
@@ -111,37 +97,37 @@ impl Shown {
         frame.moves = asked(Needs::MOVES).then(|| Err(NOT_KEPT.into()));
         frame.groups = ask.groups.then(|| Err(NOT_KEPT.into()));
         if let Some(sums) = &mut frame.sums {
-            sums.name_users(|uid| Some(session.user(uid)));
+            sums.name_users(|uid| feed.user(uid));
         }
         frame
     }
 }
 
 impl Feed for Remembering {
+    fn inner(&mut self) -> Option<&mut dyn Feed> {
+        Some(&mut *self.feed)
+    }
+
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         match &self.shown {
-            Some(shown) => Ok(Some(shown.frame(&mut self.session, ask))),
-            None => self.session.next_frame(ask),
+            Some(shown) => Ok(Some(shown.frame(&mut *self.feed, ask))),
+            None => self.feed.next_frame(ask),
         }
     }
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         match &self.shown {
-            Some(shown) => Some(shown.frame(&mut self.session, ask)),
-            None => self.session.same_frame(ask),
+            Some(shown) => Some(shown.frame(&mut *self.feed, ask)),
+            None => self.feed.same_frame(ask),
         }
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
-        let Remembering { session, shown, .. } = self;
+        let Remembering { feed, shown, .. } = self;
         match shown {
-            Some(shown) => rows.iter_mut().for_each(|row| shown.fill(session, row)),
-            None => session.details(rows, needs),
+            Some(shown) => rows.iter_mut().for_each(|row| shown.fill(&mut **feed, row)),
+            None => feed.details(rows, needs),
         }
-    }
-
-    fn forget_details(&mut self) {
-        self.session.forget_details();
     }
 
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {
@@ -238,30 +224,43 @@ impl Remembering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use exactop_model::{Provenance, RowKind, SourceKind, Still};
-    use exactop_recording::Machine;
-    use exactop_sources::{Request, Source, SourceError};
-    use std::path::Path;
+    use crate::Machine;
+    use exactop_model::{RowKind, SourceKind, Still, Tap};
 
-    /// The made-up machine, a window further at each look.
-    struct MadeUp(u64, Provenance);
+    /// The made-up machine, a window further at each look. Its details are those of now.
+    struct Live {
+        looks: u64,
+        book: Book,
+        window: Option<Window>,
+        kept: Rc<RefCell<Kept>>,
+    }
 
-    impl Source for MadeUp {
-        fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-            self.0 += 1;
-            Ok(exactop_testkit::snapshot(SourceKind::Ledger, self.0, None))
+    impl Feed for Live {
+        fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
+            self.looks += 1;
+            let now = exactop_testkit::snapshot(SourceKind::Ledger, self.looks, None);
+            self.kept.snapshot(&now, &self.book);
+            self.window = self.book.advance(now);
+            Ok(self.same_frame(ask))
         }
 
-        fn provenance(&self) -> &Provenance {
-            &self.1
+        fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
+            Some(Frame::new(self.window.as_ref()?, &self.book, &ask.options))
+        }
+
+        fn details(&mut self, _: &mut [&mut Row], _: Needs) {
+            panic!("what is read now may be of another process");
+        }
+
+        fn user(&mut self, uid: u32) -> Option<String> {
+            (uid == 0).then(|| "root".into())
         }
     }
 
     fn remembering(windows: u64) -> (Remembering, Vec<Frame>) {
-        let provenance = exactop_testkit::snapshot(SourceKind::Ledger, 0, None).provenance;
-        let source = Box::new(MadeUp(0, provenance));
-        let session = Session::new(source, Path::new("/proc")).expect("a session");
-        let mut feed = Remembering::of(session, Kept::of(Machine::this("a test")));
+        let kept = Rc::new(RefCell::new(Kept::of(Machine::this("a test"))));
+        let live = Live { looks: 0, book: Book::new(), window: None, kept: kept.clone() };
+        let mut feed = Remembering::new(Box::new(live), kept);
         let frames = (0..=windows).filter_map(|_| feed.next_frame(&ask()).expect("a frame"));
         let frames = frames.collect();
         (feed, frames)
@@ -275,6 +274,14 @@ mod tests {
 
     fn instants(frame: &Frame) -> (u64, u64) {
         (frame.t0_ns, frame.t1_ns)
+    }
+
+    #[test]
+    fn what_is_not_of_the_past_is_forwarded() {
+        let kept = Rc::new(RefCell::new(Kept::of(Machine::this("a test"))));
+        let layer = |feed| Box::new(Remembering::new(feed, kept)) as Box<dyn Feed>;
+        let of_the_past = ["timeline", "look_back", "look_on"];
+        assert_eq!(exactop_testkit::not_forwarded(layer), of_the_past);
     }
 
     #[test]
@@ -348,10 +355,8 @@ mod tests {
         let (mut feed, _) = remembering(3);
         feed.look_back();
         let mut frame = feed.same_frame(&ask()).expect("a window");
-        // A process that lives now under the number of one that did then.
-        let mine = std::process::id();
         let row = frame.rows.iter_mut().find(|row| row.kind != RowKind::Exited).expect("a row");
-        (row.key.tgid, row.key.tid, row.ident.uid) = (mine, mine, 0);
+        row.ident.uid = 0;
         let all = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
         let ident = row.ident;
         feed.details(&mut [&mut *row], all.into_iter().fold(Needs::NAMES, Needs::with));

@@ -1,20 +1,19 @@
-//! What processes read from and write to disks, beside what a feed tells of them: only a process that is
-//! not fenced in can look at that ([`super::reader`]).
+//! What processes read from and write to disks, beside what a feed tells of them.
 
-use super::reader::Reader;
-use exactop_model::feed::timeline::Timeline;
 use exactop_model::frame::holdings::{DiskBytes, DiskOf, Refusal};
 use exactop_model::ledger::system::DiskRate;
 use exactop_model::{Ask, Feed, Frame, Missing, Needs, Row, RowKind};
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::time::Instant;
+
+/// Reads what these have read and written so far, in their order. A process that is fenced in has another
+/// one look at that.
+pub type ReadDisk = Box<dyn FnMut(&[DiskOf]) -> Vec<Result<DiskBytes, Refusal>>>;
 
 /// A feed whose rows have disk I/O where it is asked for.
 pub struct WithDiskRates {
     feed: Box<dyn Feed>,
-    reader: Rc<RefCell<Reader>>,
+    read: ReadDisk,
     /// By whom: a thread, or else a process.
     looks: HashMap<DiskKey, Look>,
     /// Windows so far.
@@ -34,9 +33,9 @@ struct Look {
 }
 
 impl WithDiskRates {
-    /// That feed, with disk I/O as this process reads it.
-    pub fn new(feed: Box<dyn Feed>, reader: Rc<RefCell<Reader>>) -> WithDiskRates {
-        WithDiskRates { feed, reader, looks: HashMap::default(), windows: 0, looks_back: false }
+    /// That feed, with disk I/O as `read` has it.
+    pub fn new(feed: Box<dyn Feed>, read: ReadDisk) -> WithDiskRates {
+        WithDiskRates { feed, read, looks: HashMap::default(), windows: 0, looks_back: false }
     }
 
     /// Looks at those at whom nobody has looked since the window ended.
@@ -47,7 +46,7 @@ impl WithDiskRates {
         due.dedup();
         let all: Vec<DiskOf> =
             due.iter().map(|&(is_thread, key)| DiskOf { key, is_thread }).collect();
-        let found = self.reader.borrow_mut().disk(&all);
+        let found = (self.read)(&all);
         let at = Instant::now();
         for (of, found) in due.into_iter().zip(found) {
             let before = self.looks.get(&of);
@@ -89,8 +88,8 @@ fn missing(why: &Refusal) -> Missing {
 }
 
 impl Feed for WithDiskRates {
-    fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
-        self.feed.at_once(ask)
+    fn inner(&mut self) -> Option<&mut dyn Feed> {
+        Some(&mut *self.feed)
     }
 
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
@@ -100,10 +99,6 @@ impl Feed for WithDiskRates {
         let last = self.windows - 1;
         self.looks.retain(|_, look| look.window == last);
         Ok(frame)
-    }
-
-    fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
-        self.feed.same_frame(ask)
     }
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
@@ -121,14 +116,6 @@ impl Feed for WithDiskRates {
         }
     }
 
-    fn forget_details(&mut self) {
-        self.feed.forget_details();
-    }
-
-    fn timeline(&mut self) -> Option<&mut dyn Timeline> {
-        self.feed.timeline()
-    }
-
     fn look_back(&mut self) -> bool {
         self.looks_back = self.feed.look_back();
         self.looks_back
@@ -144,6 +131,13 @@ impl Feed for WithDiskRates {
 mod tests {
     use super::*;
     use std::time::Duration;
+
+    #[test]
+    fn what_is_no_disk_rate_is_the_feeds() {
+        let read = |all: &[DiskOf]| all.iter().map(|_| Err(Refusal::Exited)).collect();
+        let layer = |feed| Box::new(WithDiskRates::new(feed, Box::new(read))) as Box<dyn Feed>;
+        assert_eq!(exactop_testkit::not_forwarded(layer), [""; 0]);
+    }
 
     #[test]
     fn a_rate_takes_two_looks_and_does_not_run_backwards() {
