@@ -2,9 +2,13 @@
 //! the two only. Pure.
 
 use super::line::{At, Line};
+use super::rules::Rules;
+use super::shares::{Share, Shares};
+use super::subject::{Rank, Subject};
 use super::{Arranged, RowId};
 use exactop_model::columns::{Column, Context};
-use exactop_model::{Frame, Missing, Row, Value};
+use exactop_model::frame::value::Datum;
+use exactop_model::{Counter, Frame, Missing, Row, RowKind, Value};
 use std::collections::{HashMap, HashSet};
 
 /// A window that was marked, with everyone's row.
@@ -59,11 +63,6 @@ impl Against {
         Against { gone, by_row, context, then: Box::new(then) }
     }
 
-    /// The places of those who are gone.
-    pub(super) fn gone(&self) -> impl Iterator<Item = At> + use<> {
-        (0..self.gone.len()).map(At::Gone)
-    }
-
     fn line(&self, n: usize) -> (&Row, &Line) {
         let line = &self.then.lines[n];
         (self.then.rows().row(line.at), line)
@@ -93,14 +92,14 @@ impl<'a> Rows<'a> {
         match at {
             At::Live(i) => &self.frame.rows[i],
             At::Exited(i) => &self.frame.exited[i],
-            At::Gone(i) => self.gone(i).expect("a place that the marked window gave").0,
+            At::Gone(i) => self.gone(i).0,
         }
     }
 
-    /// Of the n-th who is gone, the row and the line of then.
-    pub(super) fn gone(self, n: usize) -> Option<(&'a Row, &'a Line)> {
-        let against = self.against?;
-        Some(against.line(*against.gone.get(n)?))
+    /// Of the n-th row that is gone, the row and the line of then.
+    fn gone(self, n: usize) -> (&'a Row, &'a Line) {
+        let against = self.against.expect("a place that the marked window gave");
+        against.line(against.gone[n])
     }
 
     /// What stands against a row.
@@ -112,11 +111,80 @@ impl<'a> Rows<'a> {
         };
         Some(Versus { was, context: &against.context })
     }
+
+    /// The rows that may stand on the screen: live ones of the wanted kind, exited groups, and rows that are
+    /// gone. What the marked window has to say of a row is asked for here, once.
+    pub(super) fn subjects(self, rules: &Rules, shares: &Shares) -> Vec<Subject<'a>> {
+        let (frame, kind) = (self.frame, rules.kind());
+        let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
+        let exited = (0..frame.exited.len()).map(At::Exited);
+        let gone = (0..self.against.map_or(0, |against| against.gone.len())).map(At::Gone);
+        let all = live.chain(exited).chain(gone);
+        all.map(|at| self.subject(at, rules, shares)).collect()
+    }
+
+    fn subject(self, at: At, rules: &Rules, shares: &Shares) -> Subject<'a> {
+        let (row, versus) = (self.row(at), self.versus(at));
+        let versus = versus.as_ref();
+        let value = |column| shown(row, versus, column, &rules.context);
+        let (column, descending) = (rules.sort.column, rules.sort.descending);
+        let order = match row.run_with_exited_ns() {
+            Some(ns) if column.of_branch => branch(row, ns, versus, &rules.context),
+            _ => value(column),
+        };
+        let tie = (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm);
+        Subject {
+            at,
+            row,
+            share: match at {
+                At::Live(i) => shares.live[i],
+                At::Exited(i) => shares.exited[i],
+                At::Gone(n) => {
+                    let then = self.gone(n).1;
+                    Share { own: then.cpu_tenths, with_exited: then.cpu_plus_tenths }
+                }
+            },
+            rank: Rank::new(order, descending, tie),
+            passes: rules.filters.iter().all(|filter| filter.holds(value(filter.column()))),
+            is_idle: !is_busy(row) && !versus.is_some_and(Versus::was_busy),
+            branch_then: versus.map(Versus::branch),
+            kept: false,
+        }
+    }
+}
+
+/// What a column shows of a row: against a marked window the change of a figure.
+pub(super) fn shown(
+    row: &Row,
+    versus: Option<&Versus>,
+    column: &Column,
+    context: &Context,
+) -> Value {
+    match versus {
+        Some(versus) => versus.value(row, column, context),
+        None => (column.value)(row, context),
+    }
+}
+
+/// By CPU time a parent stands where its lines belong together: those of its exited children come
+/// directly below it.
+fn branch(row: &Row, run_ns: u64, versus: Option<&Versus>, now: &Context) -> Value {
+    let Some(versus) = versus else { return Value::Known(Datum::Ns(run_ns)) };
+    versus.change(row, now, |row, context| {
+        Value::share(row.run_with_exited_ns(), context.window_ns, Missing::Source)
+    })
+}
+
+fn is_busy(row: &Row) -> bool {
+    match row.kind {
+        RowKind::Exited => row.delta.get(Counter::RunNs) != Some(0),
+        _ => row.letter == 'R' || row.run_with_exited_ns() != Some(0),
+    }
 }
 
 impl Versus<'_> {
     /// What is shown of a column: of a figure its change, of all else what it is.
-    pub(super) fn value(&self, row: &Row, column: &Column, now: &Context) -> Value {
+    fn value(&self, row: &Row, column: &Column, now: &Context) -> Value {
         if !column.is_figure() {
             return self.plain(row, column, now);
         }
@@ -129,18 +197,13 @@ impl Versus<'_> {
     }
 
     /// What a column says of the row itself.
-    pub(super) fn plain(&self, row: &Row, column: &Column, now: &Context) -> Value {
+    fn plain(&self, row: &Row, column: &Column, now: &Context) -> Value {
         let context = if matches!(self.was, Was::Only) { self.context } else { now };
         (column.value)(row, context)
     }
 
     /// By how much something changed.
-    pub(super) fn change(
-        &self,
-        row: &Row,
-        now: &Context,
-        value: impl Fn(&Row, &Context) -> Value,
-    ) -> Value {
+    fn change(&self, row: &Row, now: &Context, value: impl Fn(&Row, &Context) -> Value) -> Value {
         match self.was {
             Was::There(then, _) => value(row, now).change_since(&value(then, self.context)),
             Was::Absent => value(row, now).change_since_nothing(),
@@ -161,8 +224,16 @@ impl Versus<'_> {
         }
     }
 
-    /// Whether it did something in the marked window, beside what `row` says.
-    pub(super) fn did(&self, does: impl Fn(&Row) -> bool) -> bool {
-        matches!(self.was, Was::There(then, _) if does(then))
+    /// Whether it did something in the marked window.
+    fn was_busy(&self) -> bool {
+        matches!(self.was, Was::There(then, _) if is_busy(then))
+    }
+
+    /// Tenths of a per cent that its branch used in the marked window; nothing where it was not there.
+    fn branch(&self) -> Option<i64> {
+        match self.was {
+            Was::There(_, line) => line.cpu_plus_tenths,
+            Was::Absent | Was::Only => Some(0),
+        }
     }
 }

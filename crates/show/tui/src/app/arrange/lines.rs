@@ -1,118 +1,96 @@
 //! The lines of a frame: a list with exited groups under their parents, or the tree with what each
 //! branch used together. Pure.
 
-use super::against::Rows;
 use super::line::{At, Fold, Line};
-use super::rules::{Chosen, Rules};
-use super::shares::Shares;
+use super::rules::Rules;
+use super::subject::Subject;
 use exactop_model::columns::Rounding;
 use exactop_model::frame::value::Datum;
-use exactop_model::{columns::sort, Counter, Frame, Missing, Row, RowKind, Value};
+use exactop_model::{sort, Counter, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
 /// Before an exited group that stands below nobody: what is above it is not its parent.
 const ALONE: &str = "╶ ";
 
-/// The lines of a frame.
-pub(super) fn lines(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
-    let mut lines = match rules.tree {
-        true => tree(rows, rules, chosen, shares),
-        false => flat(rows, rules, chosen),
-    };
-    for line in &mut lines {
-        let share = match line.at {
-            At::Live(i) => shares.live[i],
-            At::Exited(i) => shares.exited[i],
-            // What it was, the sums of its branch included.
-            At::Gone(i) => {
-                let then = rows.gone(i).map(|(_, line)| line);
-                line.cpu_tenths = then.and_then(|then| then.cpu_tenths);
-                line.cpu_plus_tenths = then.and_then(|then| then.cpu_plus_tenths);
-                continue;
-            }
-        };
-        line.cpu_tenths = share.own;
-        let in_tree = rules.tree && live(&line.at).is_some();
-        line.cpu_plus_tenths = if in_tree { line.cpu_plus_tenths } else { share.with_exited };
-    }
-    lines
-}
-
-fn live(at: &At) -> Option<usize> {
-    match at {
-        At::Live(i) => Some(*i),
-        At::Exited(_) | At::Gone(_) => None,
+/// The lines of what was chosen, in its order.
+pub(super) fn lines(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
+    match rules.tree {
+        true => tree(chosen, rules),
+        false => flat(chosen, rules),
     }
 }
 
 /// The leader's rows by process: under them stand exited groups and, in the tree, children.
-fn leaders(frame: &Frame, shown: impl Iterator<Item = usize>) -> HashMap<u32, usize> {
+fn leaders<'a>(shown: impl Iterator<Item = &'a Subject<'a>>) -> HashMap<u32, At> {
     shown
-        .filter(|&i| frame.rows[i].kind == RowKind::Process || frame.rows[i].key.is_leader())
-        .map(|i| (frame.rows[i].key.tgid, i))
+        .filter(|of| of.row.kind == RowKind::Process || of.row.key.is_leader())
+        .map(|of| (of.row.key.tgid, of.at))
         .collect()
 }
 
 /// The kernel does not say whose the exited tasks of a group were: with a user filter they show only
 /// under a parent that does.
-fn flat(rows: Rows, rules: &Rules, chosen: &Chosen) -> Vec<Line> {
-    let kept = chosen.order.iter().filter_map(live).filter(|&i| chosen.kept[i]);
-    let leaders = leaders(rows.frame, kept);
-    let mut below: HashMap<u32, Vec<At>> = HashMap::new();
-    let mut heads: Vec<At> = Vec::new();
-    for &at in &chosen.order {
-        let row = rows.row(at);
-        let ppid = row.ident.ppid;
-        match at {
-            At::Live(i) if !chosen.kept[i] => {}
-            _ if row.kind != RowKind::Exited => heads.push(at),
-            _ if leaders.contains_key(&ppid) => below.entry(ppid).or_default().push(at),
-            _ if rules.user.is_none() => heads.push(at),
-            _ => {}
+fn flat(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
+    let leaders = leaders(chosen.iter().filter(|of| of.is_live() && of.kept));
+    let mut below: HashMap<u32, Vec<&Subject>> = HashMap::new();
+    let mut heads: Vec<&Subject> = Vec::new();
+    for of in chosen.iter().filter(|of| of.kept) {
+        let ppid = of.row.ident.ppid;
+        match of.row.kind {
+            RowKind::Exited if leaders.contains_key(&ppid) => {
+                below.entry(ppid).or_default().push(of)
+            }
+            RowKind::Exited if rules.user.is_some() => {}
+            _ => heads.push(of),
         }
     }
-    let mut lines = Vec::with_capacity(chosen.order.len());
-    for at in heads {
-        let is_living = rows.row(at).kind != RowKind::Exited;
-        lines.push(line(at, if is_living { String::new() } else { ALONE.into() }));
-        let tgid = rows.row(at).key.tgid;
-        let is_leader = matches!(at, At::Live(i) if leaders.get(&tgid) == Some(&i));
+    let mut lines = Vec::with_capacity(chosen.len());
+    for head in heads {
+        let is_living = head.row.kind != RowKind::Exited;
+        lines.push(line(head, if is_living { String::new() } else { ALONE.into() }));
+        let tgid = head.row.key.tgid;
+        let is_leader = leaders.get(&tgid) == Some(&head.at);
         if let Some(mut groups) = is_leader.then(|| below.remove(&tgid)).flatten() {
-            by_cpu(rows, &mut groups);
+            by_cpu(&mut groups);
             push_exited(&mut lines, &groups, "", true);
         }
     }
     lines
 }
 
-fn line(at: At, prefix: String) -> Line {
-    Line { at, prefix, fold: Fold::Leaf, cpu_tenths: None, cpu_plus_tenths: None }
+fn line(of: &Subject, prefix: String) -> Line {
+    Line {
+        at: of.at,
+        prefix,
+        fold: Fold::Leaf,
+        cpu_tenths: of.share.own,
+        cpu_plus_tenths: of.share.with_exited,
+    }
 }
 
 /// Exited groups under one parent: the largest first.
-fn by_cpu(rows: Rows, groups: &mut [At]) {
-    groups.sort_by_key(|at| {
-        let row = rows.row(*at);
-        let (At::Live(place) | At::Exited(place) | At::Gone(place)) = *at;
-        (std::cmp::Reverse(row.delta.get(Counter::RunNs)), row.ident.comm, place)
+fn by_cpu(groups: &mut [&Subject]) {
+    groups.sort_by_key(|of| {
+        let (At::Live(place) | At::Exited(place) | At::Gone(place)) = of.at;
+        (std::cmp::Reverse(of.row.delta.get(Counter::RunNs)), of.row.ident.comm, place)
     });
 }
 
-fn tree(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> Vec<Line> {
-    let (mut nodes, orphans) = grow(rows, rules, chosen, shares);
+fn tree(chosen: &[Subject], rules: &Rules) -> Vec<Line> {
+    let (mut nodes, orphans) = grow(chosen, rules);
     let order = walk(&nodes);
     sum_branches(&mut nodes, &order);
-    draw(rows, rules, &nodes, orphans)
+    draw(rules, &nodes, orphans)
 }
 
 /// Branches are drawn to this depth; deeper rows stay at it.
 const MAX_DRAWN_DEPTH: usize = 24;
 
-struct Node {
-    row: usize,
+struct Node<'a> {
+    of: &'a Subject<'a>,
     parent: Option<usize>,
     children: Vec<usize>,
-    exited: Vec<At>,
+    exited: Vec<&'a Subject<'a>>,
     /// CPU time of the branch; `None`: that of someone in it is not known.
     branch_ns: Option<u64>,
     /// The same in tenths of a per cent.
@@ -121,27 +99,24 @@ struct Node {
 }
 
 /// Nodes for all rows in order, linked; and the exited groups without a living ancestor.
-fn grow(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<Node>, Vec<At>) {
-    let frame = rows.frame;
-    let living: Vec<usize> = chosen.order.iter().filter_map(live).collect();
-    let leader_of = leaders(frame, living.iter().copied());
-    let place: HashMap<usize, usize> = living.iter().enumerate().map(|(n, &i)| (i, n)).collect();
+fn grow<'a>(chosen: &'a [Subject<'a>], rules: &Rules) -> (Vec<Node<'a>>, Vec<&'a Subject<'a>>) {
+    let living = || chosen.iter().filter(|of| of.is_live());
+    let leader_of = leaders(living());
+    let place: HashMap<At, usize> = living().enumerate().map(|(n, of)| (of.at, n)).collect();
     let node_of = |process: u32| leader_of.get(&process).map(|leader| place[leader]);
-    let mut nodes: Vec<Node> = living
-        .iter()
-        .map(|&i| Node {
-            row: i,
-            parent: node_of(parent_process(&frame.rows[i])),
-            children: Vec::new(),
-            exited: Vec::new(),
-            branch_ns: run_with_exited_ns(&frame.rows[i]),
-            branch_tenths: match frame.rows[i].children {
-                Some(_) => shares.live[i].with_exited,
-                None => shares.live[i].own,
-            },
-            kept: chosen.kept[i],
-        })
-        .collect();
+    let node = |of: &'a Subject<'a>| Node {
+        of,
+        parent: node_of(parent_process(of.row)),
+        children: Vec::new(),
+        exited: Vec::new(),
+        branch_ns: run_with_exited_ns(of.row),
+        branch_tenths: match of.row.children {
+            Some(_) => of.share.with_exited,
+            None => of.share.own,
+        },
+        kept: of.kept,
+    };
+    let mut nodes: Vec<Node> = living().map(node).collect();
     for n in 0..nodes.len() {
         match nodes[n].parent {
             Some(parent) if parent != n => nodes[parent].children.push(n),
@@ -149,16 +124,16 @@ fn grow(rows: Rows, rules: &Rules, chosen: &Chosen, shares: &Shares) -> (Vec<Nod
         }
     }
     let mut orphans = Vec::new();
-    for &at in chosen.order.iter().filter(|at| live(at).is_none()) {
-        let parent = node_of(rows.row(at).ident.ppid);
+    for of in chosen.iter().filter(|of| !of.is_live()) {
+        let parent = node_of(of.row.ident.ppid);
         let has_parent = parent.is_some_and(|n| nodes[n].kept);
         match parent {
             _ if !(has_parent || rules.user.is_none()) => {}
-            Some(n) => nodes[n].exited.push(at),
-            None => orphans.push(at),
+            Some(n) => nodes[n].exited.push(of),
+            None => orphans.push(of),
         }
     }
-    nodes.iter_mut().for_each(|node| by_cpu(rows, &mut node.exited));
+    nodes.iter_mut().for_each(|node| by_cpu(&mut node.exited));
     (nodes, orphans)
 }
 
@@ -221,25 +196,24 @@ struct Visit {
 }
 
 /// What a branch is ordered by: its CPU time, or by how much it changed.
-fn branch_value(rows: Rows, node: &Node) -> Value {
-    let (row, tenths) = (At::Live(node.row), node.branch_tenths);
-    match rows.versus(row) {
+fn branch_value(node: &Node) -> Value {
+    match node.of.branch_then {
         None => Value::ns(node.branch_ns, Missing::Source),
-        Some(versus) => match versus.tenths(tenths, |_, line| line.cpu_plus_tenths) {
-            Some(tenths) => Value::Known(Datum::Int(tenths)),
+        Some(then) => match node.branch_tenths.zip(then) {
+            Some((now, then)) => Value::Known(Datum::Int(now - then)),
             None => Value::Missing(Missing::Source),
         },
     }
 }
 
-fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line> {
+fn draw(rules: &Rules, nodes: &[Node], orphans: Vec<&Subject>) -> Vec<Line> {
     let mut lines = Vec::with_capacity(nodes.len());
     let mut seen = vec![false; nodes.len()];
     let column = rules.sort.column;
     let sorts_cpu = column.of_branch || column.rounding == Rounding::WithExited;
     let in_order = |list: &mut Vec<usize>| {
         if sorts_cpu {
-            let value = |n: usize| branch_value(rows, &nodes[n]);
+            let value = |n: usize| branch_value(&nodes[n]);
             list.sort_by(|&a, &b| sort::compare(&value(a), &value(b), rules.sort.descending));
         }
     };
@@ -256,8 +230,8 @@ fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line
             let node = &nodes[visit.node];
             let mut children: Vec<usize> =
                 node.children.iter().copied().filter(|&c| nodes[c].kept).collect();
-            let key = rows.row(At::Live(node.row)).key;
-            let fold = match rules.folded.is_some_and(|folded| folded.contains(&key)) {
+            let key = &node.of.row.key;
+            let fold = match rules.folded.is_some_and(|folded| folded.contains(key)) {
                 true => Fold::Folded(fold_away(nodes, visit.node, &mut seen)),
                 false => Fold::Open,
             };
@@ -278,7 +252,7 @@ fn draw(rows: Rows, rules: &Rules, nodes: &[Node], orphans: Vec<At>) -> Vec<Line
             }));
         }
     }
-    lines.extend(orphans.into_iter().map(|at| line(at, ALONE.into())));
+    lines.extend(orphans.into_iter().map(|of| line(of, ALONE.into())));
     lines
 }
 
@@ -303,7 +277,7 @@ fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit, fold: Fold) -> S
     if let Fold::Folded(rows) = fold {
         prefix += &format!("[+{rows}] ");
     }
-    let line = line(At::Live(node.row), prefix);
+    let line = line(node.of, prefix);
     lines.push(Line { cpu_plus_tenths: node.branch_tenths, fold, ..line });
     match visit.depth {
         0 => String::new(),
@@ -312,9 +286,9 @@ fn push_node(lines: &mut Vec<Line>, node: &Node, visit: &Visit, fold: Fold) -> S
     }
 }
 
-fn push_exited(lines: &mut Vec<Line>, exited: &[At], below: &str, ends: bool) {
-    for (i, &at) in exited.iter().enumerate() {
+fn push_exited(lines: &mut Vec<Line>, exited: &[&Subject], below: &str, ends: bool) {
+    for (i, of) in exited.iter().enumerate() {
         let branch = if ends && i + 1 == exited.len() { "└ " } else { "├ " };
-        lines.push(line(at, format!("{below}{branch}")));
+        lines.push(line(of, format!("{below}{branch}")));
     }
 }

@@ -9,6 +9,7 @@ mod line;
 mod lines;
 mod rules;
 mod shares;
+mod subject;
 
 pub use against::{Marked, Versus, Was};
 pub use line::{Fold, Line};
@@ -65,10 +66,7 @@ impl Entry<'_> {
 
     /// What a column shows: of a row against a marked window the change of a figure.
     pub fn value(&self, column: &Column, context: &Context) -> Value {
-        match &self.versus {
-            Some(versus) => versus.value(self.row, column, context),
-            None => (column.value)(self.row, context),
-        }
+        against::shown(self.row, self.versus.as_ref(), column, context)
     }
 }
 
@@ -92,9 +90,10 @@ impl Arranged {
             Against::new(then, rules.context, &frame)
         });
         let rows = Rows { frame: &frame, against: against.as_ref() };
-        let chosen = rules.choose(rows);
         let shares = Shares::new(&frame, rules.kind(), &rules.context);
-        let lines = lines::lines(rows, rules, &chosen, &shares);
+        let mut subjects = rows.subjects(rules, &shares);
+        rules.choose(&frame, &mut subjects);
+        let lines = lines::lines(&subjects, rules);
         Arranged { threads: rules.threads, lines, frame, against }
     }
 

@@ -1,13 +1,11 @@
 //! Which rows are kept, and in which order. Pure.
 
-use super::against::Rows;
-use super::line::At;
+use super::subject::Subject;
 use exactop_model::columns::filter::Filter;
-use exactop_model::columns::sort::{Ranked, SortBy};
-use exactop_model::columns::{Column, Context};
+use exactop_model::columns::sort::SortBy;
+use exactop_model::columns::Context;
 use exactop_model::frame::belonging::{Belonging, Members};
-use exactop_model::frame::value::Datum;
-use exactop_model::{Counter, Missing, Row, RowKind, TaskKey, Value};
+use exactop_model::{Frame, Row, RowKind, TaskKey};
 use std::collections::HashSet;
 
 /// Whose rows are wanted.
@@ -45,14 +43,6 @@ pub struct Rules<'a> {
     pub context: Context,
 }
 
-/// The rows that may stand on the screen.
-pub(super) struct Chosen {
-    /// Live rows of the wanted kind, and exited groups that pass, in order.
-    pub(super) order: Vec<At>,
-    /// Which of all live rows pass.
-    pub(super) kept: Vec<bool>,
-}
-
 impl Rules<'_> {
     /// One row a thread, or one a process.
     pub(super) fn kind(&self) -> RowKind {
@@ -63,10 +53,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Chooses and orders; ties by PID, so that a screen does not jump.
-    pub(super) fn choose(&self, rows: Rows) -> Chosen {
-        let kind = self.kind();
-        let frame = rows.frame;
+    /// Chooses and orders. What is not kept goes, but for live rows: below them may stand what is.
+    pub(super) fn choose(&self, frame: &Frame, subjects: &mut Vec<Subject>) {
         let known = Known {
             members: self.members_of.map(|whose| whose.among(frame)),
             kernel: match self.hide_kernel {
@@ -74,61 +62,21 @@ impl Rules<'_> {
                 false => HashSet::new(),
             },
         };
-        let live = (0..frame.rows.len()).filter(|&i| frame.rows[i].kind == kind).map(At::Live);
-        let others = (0..frame.exited.len()).map(At::Exited);
-        let others = others.chain(rows.against.iter().flat_map(|against| against.gone()));
-        let mut order: Vec<At> =
-            live.chain(others.filter(|at| self.keeps(rows, &known, *at))).collect();
-        order.sort_by_cached_key(|at| {
-            let row = rows.row(*at);
-            let tie = (row.key.tgid, row.key.tid, row.ident.ppid, row.ident.comm);
-            Ranked::new(self.sort_value(rows, *at), self.sort.descending, tie)
-        });
-        let kept = frame.rows.iter().enumerate();
-        let kept = kept.map(|(i, row)| row.kind == kind && self.keeps(rows, &known, At::Live(i)));
-        Chosen { order, kept: kept.collect() }
+        for subject in &mut *subjects {
+            subject.kept = self.keeps(&known, subject);
+        }
+        subjects.retain(|subject| subject.kept || subject.is_live());
+        subjects.sort_by(|a, b| a.rank.cmp(&b.rank));
     }
 
     /// Not every source says whose the exited tasks of a group were: where it does not, they are shown.
-    fn keeps(&self, rows: Rows, known: &Known, at: At) -> bool {
-        let row = rows.row(at);
-        if known.members.as_ref().is_some_and(|members| !members.has(row)) {
-            return false;
-        }
-        let of_group = row.kind == RowKind::Exited;
+    fn keeps(&self, known: &Known, subject: &Subject) -> bool {
+        let row = subject.row;
         let user = self.user.zip(row.uid()).is_none_or(|(u, uid)| (uid == u.uid) != u.negated);
-        let busy = |row: &Row| match of_group {
-            true => row.delta.get(Counter::RunNs) != Some(0),
-            false => row.letter == 'R' || row.run_with_exited_ns() != Some(0),
-        };
-        let idle = self.hide_idle && !busy(row) && !rows.versus(at).is_some_and(|v| v.did(busy));
-        let passes = |filter: &Filter| filter.holds(self.value(rows, at, filter.column()));
+        let idle = self.hide_idle && subject.is_idle;
         let kernel = self.hide_kernel && is_of_kernel(known, row);
-        user && !idle && !kernel && self.filters.iter().all(passes)
-    }
-
-    /// What a column shows.
-    fn value(&self, rows: Rows, at: At, column: &Column) -> Value {
-        match rows.versus(at) {
-            Some(versus) => versus.value(rows.row(at), column, &self.context),
-            None => (column.value)(rows.row(at), &self.context),
-        }
-    }
-
-    /// By CPU time a parent stands where its lines belong together: those of its exited
-    /// children come directly below it.
-    fn sort_value(&self, rows: Rows, at: At) -> Value {
-        let row = rows.row(at);
-        let column = self.sort.column;
-        match (rows.versus(at), row.run_with_exited_ns()) {
-            (_, None) => self.value(rows, at, column),
-            _ if !column.of_branch => self.value(rows, at, column),
-            (None, Some(ns)) => Value::Known(Datum::Ns(ns)),
-            (Some(versus), Some(_)) => versus.change(row, &self.context, |row, context| {
-                let ns = row.run_with_exited_ns();
-                Value::share(ns, context.window_ns, Missing::Source)
-            }),
-        }
+        let is_member = known.members.as_ref().is_none_or(|members| members.has(row));
+        user && !idle && !kernel && subject.passes && is_member
     }
 }
 
