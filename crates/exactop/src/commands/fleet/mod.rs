@@ -1,7 +1,6 @@
 //! `exactop fleet`: the books of many machines, where `exactop export` put them.
 
 mod check;
-pub mod diff;
 mod report;
 
 use crate::failure::{complain, Failure};
@@ -53,7 +52,7 @@ pub fn run(typed: &FleetArgs) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It does not answer.
-fn reached(client: Client) -> Result<Store, Failure> {
+pub fn reached(client: Client) -> Result<Store, Failure> {
     let waits = format!("waiting for the store at {}", client.url());
     let (ends, ended) = channel::<()>();
     let told = std::thread::Builder::new().name("waits".into()).spawn(move || {
@@ -70,7 +69,7 @@ fn reached(client: Client) -> Result<Store, Failure> {
 }
 
 /// Says what is passed by.
-fn complain_of(books: &Parquet) {
+pub fn complain_of(books: &Parquet) {
     if books.skipped() > 0 {
         complain(&format!(
             "not looked into: {} directories that are links or lie more than 8 deep",

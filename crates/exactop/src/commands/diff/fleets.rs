@@ -1,16 +1,18 @@
-//! Two stretches of many machines' time, compared: `exactop diff` of books that many sent.
+//! Two stretches of many machines' time, compared: of the books that many sent.
 
-use super::{complain_of, reached};
+use super::how::How;
 use crate::commands::export::StoreArgs;
+use crate::commands::fleet::{complain_of, reached};
 use crate::failure::Failure;
-use crate::options::time::{now, shown, when};
+use crate::options::time::{shown, when};
 use crate::output;
 use clap::Args;
 use exactop_export::clickhouse::{Address, Client};
 use exactop_fleet::compare::{json, page, Basis, Difference, Kind, Measure, Per, Side};
 use exactop_fleet::{Books, FleetError, Parquet};
 use exactop_recording::{Recording, When};
-use exactop_sums::{By, Least, Per as OnePer};
+use exactop_sums::{By, Per as OnePer};
+use jiff::Zoned;
 use std::path::Path;
 
 /// What is asked of the books of many machines alone.
@@ -123,31 +125,23 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What is compared.
-#[derive(Debug)]
-pub struct Asked<'a> {
-    pub a: Option<&'a str>,
-    pub b: Option<&'a str>,
-    pub by: By,
-    pub per: OnePer,
-    pub least: Least,
-    pub rows: usize,
-    pub json: bool,
-    pub many: &'a ManyArgs,
-}
-
 /// Compares; one of both is the books of both stretches if there is no second.
 ///
 /// # Errors
 /// What cannot be read, and where there is nothing.
-pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Result<(), Failure> {
-    let now = now();
+pub fn run(
+    how: &How,
+    many: &ManyArgs,
+    first: &dyn Books,
+    second: Option<&dyn Books>,
+    now: &Zoned,
+) -> Result<(), Failure> {
     // What a host keeps to itself is refused before anything is read.
-    let by = asked.by;
+    let by = how.by;
     if !By::FLEET.contains(&by) {
         return Err(Failure::usage(FleetError::NotSummed { by }));
     }
-    let per = match asked.per {
+    let per = match how.per {
         OnePer::Cpu => Per::Cpu,
         OnePer::Wall => Per::Wall,
         OnePer::Work(_) => {
@@ -156,22 +150,25 @@ pub fn run(first: &dyn Books, second: Option<&dyn Books>, asked: &Asked) -> Resu
             ));
         }
     };
-    let measure = Measure { per, least: asked.least, changed: asked.many.changed.clone() };
+    let measure = Measure { per, least: how.least(), changed: many.changed.clone() };
     let now_ns = now.timestamp().as_nanosecond();
     let read = |books: &dyn Books, text: Option<&str>, name: &str| {
         let when = match text {
-            Some(text) => when(text, &now, None).map_err(Failure::usage)?,
+            Some(text) => when(text, now, None).map_err(Failure::usage)?,
             None => When::default(),
         };
         let side = Side::read(books, when, by, now_ns).map_err(failed)?;
         side.ok_or_else(|| Failure::failed(format!("no window of any host ends in {name}")))
     };
-    let (a, b) = (read(first, asked.a, "A")?, read(second.unwrap_or(first), asked.b, "B")?);
+    let (a, b) = (
+        read(first, how.a.as_deref(), "A")?,
+        read(second.unwrap_or(first), how.b.as_deref(), "B")?,
+    );
     let difference = Difference::of(a, b, measure);
-    is_there(&difference.basis, asked.many.changed.as_deref())?;
-    output::print(match asked.json {
+    is_there(&difference.basis, many.changed.as_deref())?;
+    output::print(match how.json {
         true => json(&difference),
-        false => page(&difference, asked.rows, &|ns| shown(ns, &now)).text(),
+        false => page(&difference, how.most(), &|ns| shown(ns, now)).text(),
     })
 }
 

@@ -1,0 +1,93 @@
+//! `exactop diff`: where the difference between two stretches of recorded time went.
+//!
+//! Two products: `recordings` of one machine or of two, and `fleets`, the books of many machines. What lies at
+//! the places that were named tells which.
+
+mod fleets;
+mod how;
+mod recordings;
+
+use crate::failure::Failure;
+use crate::options::of_recording::{self, directory};
+use crate::options::time::now;
+use crate::rights::{self, Beside, Origin, Role};
+use clap::Args;
+use fleets::{ManyArgs, Place};
+use how::How;
+pub use recordings::open;
+use std::path::{Path, PathBuf};
+
+/// What `--help` ends with.
+pub const NOTES: &str = "\
+Examples:
+  exactop diff before.rec after.rec             two recordings, all of each
+  exactop diff -a '02:00+10m' -b '03:10+10m'    two stretches of what 'exactop record' keeps
+  exactop diff -a '02:00+10m' -b '03:10+10m' --by unit web1.rec web2.rec
+  exactop diff --per work=exits before.rec after.rec
+  exactop diff -a '02:00+1h' -b '03:00+1h' /srv/books   many machines, from Parquet or a ClickHouse (https://...)
+
+A stretch has the windows that end in it. The changes of all rows and of unnamed time are the change of
+busy time, to the nanosecond; idle, steal and interrupts change by the same the other way round where both
+stretches have as much CPU time. A difference is beyond noise if the windows of one side differ from those of the
+other more than dealing them out anew at random explains, over all rows together in 99 of 100 cases, and if it
+comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.
+
+Of many machines what is weighed are hosts, not windows: each against itself where they are the same, else one side
+against the other (docs/fleet.md).";
+
+/// What to compare.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Recordings [default: where 'exactop record' records], or the books of many machines; one is both sides'
+    #[arg(value_name = "DIR|FILE|URL", num_args = 0..=2)]
+    paths: Vec<PathBuf>,
+    /// The recording of both sides, named as 'exactop record' names it
+    #[arg(long, value_name = "DIR|FILE", conflicts_with = "paths")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    many: ManyArgs,
+}
+
+/// Compares.
+///
+/// # Errors
+/// What cannot be read, and where there is nothing.
+pub fn run(typed: &DiffArgs) -> Result<(), Failure> {
+    let now = now();
+    let DiffArgs { how, many, .. } = typed;
+    let (in_a, in_b) = (how.a.as_deref(), how.b.as_deref());
+    [in_a, in_b].into_iter().try_for_each(of_recording::check)?;
+    if typed.paths.len() < 2 && (in_a.is_none() || in_b.is_none()) {
+        let why = "give two recordings, or two stretches of one: -a '02:00+10m' -b '03:10+10m'";
+        return Err(Failure::usage(why));
+    }
+    let first = directory(typed.dir.as_ref().or(typed.paths.first()))?;
+    let second = typed.paths.get(1);
+    let place = |path| many.place(path);
+    let (of_a, of_b) = (place(&first)?, second.map(|path| place(path)).transpose()?);
+    let places = || [Some(&of_a), of_b.as_ref()].into_iter().flatten();
+    let readable: Vec<&Path> = places().filter_map(Place::path).collect();
+    let connects: Vec<u16> = places().filter_map(Place::port).collect();
+    if connects.is_empty() {
+        many.no_store()?;
+    }
+    let beside = Beside { readable: &readable, connects: &connects, ..Beside::default() };
+    rights::reduce_beside(Role::Text, Origin::None, &beside);
+    let (in_a, in_b) = (of_a.books()?, of_b.map(Place::books).transpose()?);
+    match (in_a, in_b) {
+        (None, None | Some(None)) => {
+            many.nothing()?;
+            recordings::run(how, &first, second.unwrap_or(&first), &now)
+        }
+        (Some(a), None) => fleets::run(how, many, &*a, None, &now),
+        (Some(a), Some(Some(b))) => fleets::run(how, many, &*a, Some(&*b), &now),
+        (a, _) => {
+            let (one, many) = if a.is_none() { ("first", "second") } else { ("second", "first") };
+            Err(Failure::usage(format!(
+                "the {many} has the books of many machines and the {one} has not: give two of one kind"
+            )))
+        }
+    }
+}
