@@ -29,7 +29,7 @@ pub type Asker = u64;
 pub struct Asked {
     /// How often they look; `None`: nobody knows.
     pub interval_ns: Option<u64>,
-    /// An end before this does not serve ([`after_ns`]).
+    /// An end before this does not serve.
     pub after_ns: u64,
     /// How many ends: the others each an interval after the one before.
     pub ends: u32,
@@ -91,7 +91,7 @@ pub struct Schedule {
 }
 
 /// The distance of points for somebody who looks so often.
-pub fn grid_ns(interval_ns: Option<u64>) -> u64 {
+fn grid_ns(interval_ns: Option<u64>) -> u64 {
     let interval_ns = interval_ns.unwrap_or(SHORTEST_NS);
     GRIDS.into_iter().find(|&grid| grid <= interval_ns).unwrap_or(SHORTEST_NS)
 }
@@ -109,12 +109,37 @@ pub fn after_ns(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> u
 }
 
 /// When an end is due for somebody who looks so often and asks now.
-pub fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
+fn point_ns(interval_ns: Option<u64>, now_ns: u64) -> u64 {
     let grid_ns = grid_ns(interval_ns);
     let point_ns = now_ns - now_ns % grid_ns;
     match now_ns - point_ns <= late_ns(grid_ns) {
         true => now_ns,
         false => point_ns + grid_ns,
+    }
+}
+
+/// What the ends are to a reader that looks every so often and asks now.
+#[derive(Clone, Copy, Debug)]
+pub struct Due {
+    /// When the reader asks, ns.
+    pub now_ns: u64,
+    /// From which on an end serves.
+    pub after_ns: u64,
+    /// When the next end is due.
+    pub point_ns: u64,
+    /// The distance of points.
+    pub grid_ns: u64,
+}
+
+impl Due {
+    /// For a reader that has what there was up to `has_ns`.
+    pub fn of(interval_ns: Option<u64>, has_ns: Option<u64>, now_ns: u64) -> Due {
+        Due {
+            now_ns,
+            after_ns: after_ns(interval_ns, has_ns, now_ns),
+            point_ns: point_ns(interval_ns, now_ns),
+            grid_ns: grid_ns(interval_ns),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::connection::{awaited, came_within, heard_within, Came, Connection, Sh
 use crate::ask::{Follow, Hello, Said, Window};
 use crate::beat::{Beat, MOST_ENDS};
 use crate::error::ServiceError;
-use crate::schedule;
+use crate::schedule::Due;
 use exactop_model::{Provenance, Snapshot};
 use exactop_recording::{About, FORMAT};
 use exactop_sources::Request;
@@ -116,14 +116,14 @@ impl Link {
         if let Some((after_ns, since)) = self.unanswered {
             return self.late(path, after_ns, since);
         }
-        let (now_ns, begun) = (now_ns(), Instant::now());
-        let after_ns = match self.is_strict {
-            true => now_ns,
-            false => schedule::after_ns(request.interval_ns, self.taken_ns, now_ns),
-        };
-        let snapshot = self.window_after(path, request, (after_ns, now_ns));
+        let begun = Instant::now();
+        let mut due = Due::of(request.interval_ns, self.taken_ns, now_ns());
+        if self.is_strict {
+            due.after_ns = due.now_ns;
+        }
+        let snapshot = self.window_after(path, request, due);
         let is_silent = matches!(snapshot, Err(ServiceError::Silent { .. }));
-        self.unanswered = is_silent.then_some((after_ns, begun));
+        self.unanswered = is_silent.then_some((due.after_ns, begun));
         snapshot
     }
 
@@ -153,34 +153,34 @@ impl Link {
         &mut self,
         path: &Path,
         request: &Request,
-        (after_ns, now_ns): (u64, u64),
+        due: Due,
     ) -> Result<Snapshot, ServiceError> {
         let interval_ns = request.interval_ns;
         let ends = interval_ns.map(|_| MOST_ENDS);
-        let window = Window::of(interval_ns, after_ns, request.needs, request.watch);
+        let window = Window::of(interval_ns, due.after_ns, request.needs, request.watch);
         let window = Window { ends, ..window };
-        let by_itself = match self.comes(&window, after_ns, now_ns) {
-            Some(patience) => self.came(path, after_ns, patience)?,
+        let by_itself = match self.comes(&window, due) {
+            Some(patience) => self.came(path, due.after_ns, patience)?,
             None => None,
         };
         let snapshot = match by_itself {
             Some(snapshot) => snapshot,
-            None => self.ask(path, window, after_ns)?,
+            None => self.ask(path, window, due)?,
         };
         self.note(&snapshot);
         Ok(snapshot)
     }
 
     /// How long to wait for what comes without being asked for and is no worse; `None`: it has to be asked.
-    fn comes(&self, window: &Window, after_ns: u64, now_ns: u64) -> Option<Duration> {
+    fn comes(&self, window: &Window, due: Due) -> Option<Duration> {
         let (asked, beat) = self.asked.as_ref()?;
         if !asked.is_for_the_same(window) {
             return None;
         }
-        let next_ns = beat.next_ns(after_ns.saturating_sub(1))?;
-        let is_soon = next_ns <= schedule::point_ns(window.interval_ns, now_ns);
+        let next_ns = beat.next_ns(due.after_ns.saturating_sub(1))?;
+        let is_soon = next_ns <= due.point_ns;
         let until_ns = next_ns.saturating_add(OVERDUE_NS);
-        is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(now_ns)))
+        is_soon.then(|| Duration::from_nanos(until_ns.saturating_sub(due.now_ns)))
     }
 
     /// What comes up to an instant within a time; `None`: it did not.
@@ -195,19 +195,13 @@ impl Link {
     }
 
     /// Asks for a window, and for those after it.
-    fn ask(
-        &mut self,
-        path: &Path,
-        window: Window,
-        after_ns: u64,
-    ) -> Result<Snapshot, ServiceError> {
+    fn ask(&mut self, path: &Path, window: Window, due: Due) -> Result<Snapshot, ServiceError> {
         let asked = self.connection.say(&Said::Window(window.clone()));
         let most = heard_within(asked.is_err(), self.patience[0]);
-        let came = awaited(path, &self.shared, after_ns, most)?;
+        let came = awaited(path, &self.shared, due.after_ns, most)?;
         let snapshot = take(path, came)?;
-        let grid_ns = schedule::grid_ns(window.interval_ns);
         self.asked = window.interval_ns.map(|interval_ns| {
-            let beat = Beat::after(snapshot.at_ns, interval_ns, grid_ns, MOST_ENDS - 1);
+            let beat = Beat::after(snapshot.at_ns, interval_ns, due.grid_ns, MOST_ENDS - 1);
             (window, beat)
         });
         Ok(snapshot)
