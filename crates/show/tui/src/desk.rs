@@ -1,6 +1,7 @@
 //! Where events, frames and what the user asks for come together: the view without its terminal.
 //! What it does depends on nothing but the events and frames it is given, and in which order.
 
+use crate::app::action::{HostAction, WindowAction};
 use crate::app::tags::sent;
 use crate::app::target::Target;
 use crate::app::{past, Action, App};
@@ -74,11 +75,8 @@ impl<'a> Desk<'a> {
                 }
                 self.refresh = true;
             }
-            Action::LookUpUser(text) => {
-                self.look_up_user(&text);
-                self.rearrange();
-            }
-            action => self.act(action),
+            Action::Host(action) => self.act(action),
+            Action::Window(action) => self.turn(action),
         }
         let feed = &mut self.feed;
         self.app.settle(&mut |rows, needs| feed.details(rows, needs));
@@ -93,53 +91,59 @@ impl<'a> Desk<'a> {
         self.app.looked_into(wanted, told);
     }
 
-    /// What is done outside of the view.
-    fn act(&mut self, action: Action) {
+    /// What the host does.
+    fn act(&mut self, action: HostAction) {
         match action {
-            Action::Identify { deed, pid } => {
+            HostAction::Identify { deed, pid } => {
                 let found = self.host.identify(pid, deed);
                 self.app.identified(deed, found);
             }
-            Action::Signal { target, signal } => {
+            HostAction::Signal { target, signal } => {
                 let result = self.host.signal(&target, signal);
                 self.app.signalled(&target, signal, result);
             }
-            Action::Renice { target, nice } => {
+            HostAction::Renice { target, nice } => {
                 let result = self.host.renice(&target, nice);
                 self.feed.forget_details();
                 self.app.reniced(&target, nice, result);
             }
-            Action::SignalAll(targets, signal) => {
-                let send = |target: Target| {
-                    let result = self.host.signal(&target, signal);
-                    (target, result)
-                };
-                let results = targets.into_iter().map(send).collect();
+            HostAction::SignalAll(targets, signal) => {
+                let results = done_to(targets, |target| self.host.signal(target, signal));
                 self.app.done_to_all(&sent(signal), results);
             }
-            Action::ReniceAll(targets, nice) => {
-                let set = |target: Target| {
-                    let result = self.host.renice(&target, nice);
-                    (target, result)
-                };
-                let results = targets.into_iter().map(set).collect();
+            HostAction::ReniceAll(targets, nice) => {
+                let results = done_to(targets, |target| self.host.renice(target, nice));
                 self.feed.forget_details();
                 self.app.done_to_all(&format!("nice value {nice} set"), results);
             }
-            Action::SetGroup(limit) => {
+            HostAction::SetGroup(limit) => {
                 let result = self.host.limit(&limit);
                 self.app.limited(&limit, result);
             }
-            Action::Mark => self.mark(),
-            Action::Travel(to) => self.travel(to),
-            Action::GoTo(text) => {
+            HostAction::LookUpUser(text) => {
+                self.look_up_user(&text);
+                self.rearrange();
+            }
+            HostAction::Save => match self.host.save(self.app.settings()) {
+                Ok(path) => self.app.say(format!("settings kept in {path}")),
+                Err(why) => self.app.complain(why),
+            },
+        }
+    }
+
+    /// What the feed does: another window is shown, or this one is marked.
+    fn turn(&mut self, action: WindowAction) {
+        match action {
+            WindowAction::Mark => self.mark(),
+            WindowAction::Travel(to) => self.travel(to),
+            WindowAction::GoTo(text) => {
                 let end = self.feed.timeline().map_or(0, |timeline| timeline.place().bounds().1);
                 match self.host.point_in_time(&text, end) {
                     Ok(wall_ns) => self.travel(Travel::To(wall_ns)),
                     Err(why) => self.app.complain(why),
                 }
             }
-            Action::Join(length_ns) => {
+            WindowAction::Join(length_ns) => {
                 let joined = self.feed.timeline().map(|timeline| timeline.join(length_ns));
                 if let Some(Err(why)) = joined {
                     self.app.not_joined();
@@ -147,24 +151,19 @@ impl<'a> Desk<'a> {
                 }
                 self.rearrange();
             }
-            Action::LookBack => match self.feed.look_back() {
+            WindowAction::LookBack => match self.feed.look_back() {
                 true => {
                     self.app.begin_looking_back();
                     self.travel(Travel::By(Direction::Back, 1));
                 }
                 false => self.app.complain("no window before this one is kept"),
             },
-            Action::LookOn => {
+            WindowAction::LookOn => {
                 self.feed.look_on();
                 self.app.end_looking_back();
                 self.refresh = true;
                 self.rearrange();
             }
-            Action::Save => match self.host.save(self.app.settings()) {
-                Ok(path) => self.app.say(format!("settings kept in {path}")),
-                Err(why) => self.app.complain(why),
-            },
-            _ => {}
         }
     }
 
@@ -293,4 +292,13 @@ impl<'a> Desk<'a> {
         let feed = &mut self.feed;
         self.app.look(&mut |rows, needs| feed.details(rows, needs));
     }
+}
+
+/// What became of each.
+fn done_to<T>(targets: Vec<Target>, mut deed: impl FnMut(&Target) -> T) -> Vec<(Target, T)> {
+    let one = |target| {
+        let result = deed(&target);
+        (target, result)
+    };
+    targets.into_iter().map(one).collect()
 }

@@ -1,8 +1,9 @@
 //! Asking the person, and acting on the answers.
 
+use super::action::{Action, HostAction, WindowAction};
 use super::question::{Answer, Prompt, Question};
 use super::target::{Deed, Target};
-use super::{Action, App};
+use super::App;
 use crate::keys::KeyCommand;
 use crate::signals;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -126,27 +127,31 @@ impl App {
                 self.search_due = self.search.is_some();
                 return self.rearranged();
             }
-            Answer::Time(text) => return Action::GoTo(text),
+            Answer::Time(text) => return Action::Window(WindowAction::GoTo(text)),
             Answer::Offered(deed, target) => return self.ask_person(Prompt::how(deed, target)),
             Answer::Typed(deed, pid) => return self.on_number(deed, pid),
             Answer::Signal(target, _) | Answer::Renice(target, _) if self.is_replaced(&target) => {
                 self.complain(target.gone())
             }
-            Answer::Signal(target, signal) => return Action::Signal { target, signal },
-            Answer::Renice(target, nice) => return Action::Renice { target, nice },
+            Answer::Signal(target, signal) => {
+                return Action::Host(HostAction::Signal { target, signal })
+            }
+            Answer::Renice(target, nice) => {
+                return Action::Host(HostAction::Renice { target, nice })
+            }
             Answer::SignalAll(targets, signal) => {
                 let targets = self.still_there(targets);
                 if !targets.is_empty() {
-                    return Action::SignalAll(targets, signal);
+                    return Action::Host(HostAction::SignalAll(targets, signal));
                 }
             }
             Answer::ReniceAll(targets, nice) => {
                 let targets = self.still_there(targets);
                 if !targets.is_empty() {
-                    return Action::ReniceAll(targets, nice);
+                    return Action::Host(HostAction::ReniceAll(targets, nice));
                 }
             }
-            Answer::Limit(limit) => return Action::SetGroup(limit),
+            Answer::Limit(limit) => return Action::Host(HostAction::SetGroup(limit)),
             Answer::Bad(why) => self.complain(why),
             Answer::Nothing => {}
         }
@@ -159,7 +164,7 @@ impl App {
             (self.user, self.settings.user) = (None, None);
             return self.rearranged();
         }
-        Action::LookUpUser(text)
+        Action::Host(HostAction::LookUpUser(text))
     }
 
     fn add_filter(&mut self, text: &str) -> Action {
@@ -181,7 +186,7 @@ impl App {
         let target = self.arranged.as_ref().and_then(|a| a.target_by_number(pid, deed));
         match target {
             Some(target) => self.ask_person(Prompt::how(deed, target)),
-            None => Action::Identify { deed, pid },
+            None => Action::Host(HostAction::Identify { deed, pid }),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Keys, clicks and pastes: what each does to the state.
 
+use super::action::{Action, HostAction, WindowAction};
 use super::arrange::RowId;
 use super::process::Shows;
 use super::question::{Prompt, Question};
 use super::select::{Pointed, Selection};
-use super::{Action, App, ColumnChooser, Page, ProcessPage};
+use super::{App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
 use crate::layout;
@@ -111,8 +112,8 @@ impl App {
             }
             KeyCommand::Redraw => Action::Repaint,
             KeyCommand::Suspend => Action::Suspend,
-            KeyCommand::Save => Action::Save,
-            KeyCommand::LookBack => Action::LookBack,
+            KeyCommand::Save => Action::Host(HostAction::Save),
+            KeyCommand::LookBack => Action::Window(WindowAction::LookBack),
             KeyCommand::Pause => {
                 self.paused = !self.paused;
                 match self.paused {
@@ -212,7 +213,7 @@ impl App {
             return self.leave_members();
         }
         if self.is_looking_back() {
-            return Action::LookOn;
+            return Action::Window(WindowAction::LookOn);
         }
         self.selection = Selection::None;
         (self.top, self.reach) = (0, 0);

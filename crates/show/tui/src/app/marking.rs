@@ -1,14 +1,15 @@
 //! Marking a window: rows are then shown as their change since, until the mark is let go of.
 
+use super::action::{Action, WindowAction};
 use super::arrange::{Marked, ReadDetails, Rules};
-use super::{Action, App, Page};
+use super::{App, Page};
 use exactop_model::{Ask, Frame, Row, Still};
 
 impl App {
     /// Marks the window, or lets go of the one that is marked.
     pub(super) fn on_mark(&mut self) -> Action {
         if self.marked.take().is_none() {
-            return Action::Mark;
+            return Action::Window(WindowAction::Mark);
         }
         self.say("rows as they are: no window is marked");
         self.forget_widths();

@@ -1,6 +1,7 @@
 //! The state of the live view and how keys, clicks and frames change it. Pure: no terminal, no
 //! clock, no source; what must be done outside comes back as an [`Action`].
 
+pub mod action;
 mod answering;
 pub mod arrange;
 pub mod column_chooser;
@@ -26,6 +27,7 @@ pub mod target;
 
 use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
+pub use action::Action;
 use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::filter::Filter;
@@ -33,6 +35,7 @@ use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId, Context};
 use exactop_model::feed::timeline::Travel;
 use exactop_model::owner::By;
+use exactop_model::columns::sort::SortBy;
 use exactop_model::words::order::Order;
 use exactop_model::{Frame, Needs, TaskKey};
 use findings::FindingsPage;
@@ -47,68 +50,6 @@ use shown::Shown;
 use std::collections::HashSet;
 use sums::SumsPage;
 use tags::Tags;
-use target::{Deed, Limit, Target};
-
-/// What the loop must do after an event.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(missing_docs)] // Their names say it.
-pub enum Action {
-    Draw,
-    /// Arrange the window closed last once more (another view of it), then draw.
-    Rearrange,
-    /// Close the window, once the keys that are there already are done: they were pressed at what
-    /// the screen shows now.
-    Refresh,
-    /// Draw everything anew.
-    Repaint,
-    /// Send a signal.
-    Signal {
-        /// To this process.
-        target: Target,
-        /// Its number.
-        signal: i32,
-    },
-    /// Set a nice value.
-    Renice {
-        /// Of this process or thread.
-        target: Target,
-        /// -20..19.
-        nice: i32,
-    },
-    /// Send a signal to all of these.
-    SignalAll(Vec<Target>, i32),
-    /// Give all of these a nice value.
-    ReniceAll(Vec<Target>, i32),
-    /// Find out who has this number; the answer goes to [`App::identified`].
-    Identify {
-        /// What is to be done to it.
-        deed: Deed,
-        /// The number that was typed.
-        pid: u32,
-    },
-    /// Find out a user's id; the answer goes to [`App::set_user`]. Without `!`.
-    LookUpUser(String),
-    /// Set what a control group may use.
-    SetGroup(Limit),
-    /// Go to another window of the recording.
-    Travel(Travel),
-    /// Go to a time as a person writes it.
-    GoTo(String),
-    /// Mark the window closed last: the frame of [`App::ask`] goes to [`App::mark`].
-    Mark,
-    /// Join the recording's windows to such of this length, ns, or not.
-    Join(Option<u64>),
-    /// Go back to the windows that are over.
-    LookBack,
-    /// Come back to the window that is open.
-    LookOn,
-    /// Keep the settings.
-    Save,
-    /// Stop until a shell brings the program back.
-    Suspend,
-    /// Leave.
-    Quit,
-}
 
 /// What fills the screen.
 #[derive(Clone, Debug, PartialEq)]
@@ -325,7 +266,7 @@ impl App {
         self.hurries
     }
 
-    /// Restricts rows to a user, as asked for by [`Action::LookUpUser`]. `uid`: what the host
+    /// Restricts rows to a user, as asked for by [`action::HostAction::LookUpUser`]. `uid`: what the host
     /// found.
     pub fn set_user(&mut self, text: &str, uid: Option<u32>) {
         let name = text.strip_prefix('!').unwrap_or(text).trim();

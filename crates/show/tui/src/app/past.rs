@@ -1,8 +1,9 @@
 //! A recording on the screen: which window of it is shown, whether it plays, and the keys that go to
 //! and fro.
 
+use super::action::{Action, WindowAction};
 use super::question::{Prompt, Question};
-use super::{Action, App};
+use super::App;
 use crate::keys::KeyCommand;
 use exactop_model::feed::timeline::{Direction, Noted, Place, Travel};
 
@@ -91,14 +92,20 @@ impl App {
     /// What a key does in a recording, on every page; `None`: what it does otherwise.
     pub(super) fn on_time(&mut self, command: KeyCommand) -> Option<Action> {
         let past = self.past.as_mut()?;
-        let by = |direction, windows| Some(Action::Travel(Travel::By(direction, windows)));
+        let by = |direction, windows| {
+            Some(Action::Window(WindowAction::Travel(Travel::By(direction, windows))))
+        };
         match command {
             KeyCommand::WindowBack => by(Direction::Back, 1),
             KeyCommand::WindowOn => by(Direction::On, 1),
             KeyCommand::TenBack => by(Direction::Back, 10),
             KeyCommand::TenOn => by(Direction::On, 10),
-            KeyCommand::ChangeBack => Some(Action::Travel(Travel::Change(Direction::Back))),
-            KeyCommand::ChangeOn => Some(Action::Travel(Travel::Change(Direction::On))),
+            KeyCommand::ChangeBack => {
+                Some(Action::Window(WindowAction::Travel(Travel::Change(Direction::Back))))
+            }
+            KeyCommand::ChangeOn => {
+                Some(Action::Window(WindowAction::Travel(Travel::Change(Direction::On))))
+            }
             KeyCommand::GoTo => {
                 let label = "to a time, as in 14:03, 2h ago, yesterday 14:00";
                 Some(self.ask_person(Prompt::new(Question::Time, label, None)))
@@ -109,7 +116,7 @@ impl App {
             }
             KeyCommand::Join => {
                 past.joined = past.longer();
-                Some(Action::Join(past.joined.map(|joined| JOINED[joined].0)))
+                Some(Action::Window(WindowAction::Join(past.joined.map(|joined| JOINED[joined].0))))
             }
             KeyCommand::Kill | KeyCommand::Renice | KeyCommand::Weight | KeyCommand::Limit => {
                 let kept = self.is_looking_back();

@@ -6,6 +6,7 @@ use crossterm::event::{
 use exactop_model::owner::By;
 use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
 use exactop_testkit::{arranged, details, SECOND};
+use exactop_tui::app::action::HostAction;
 use exactop_tui::app::arrange::RowId;
 use exactop_tui::app::process::Shows;
 use exactop_tui::app::Page;
@@ -225,7 +226,7 @@ fn kill_asks_for_pid_signal_and_confirmation() {
     assert!(app.prompt().unwrap().head().contains("PID 22417 (sh)"));
     keys(&mut app, "kill\n");
     assert!(app.prompt().unwrap().head().contains("SIGKILL"));
-    assert_eq!(keys(&mut app, "y"), Action::Signal { target: sh(), signal: 9 });
+    assert_eq!(keys(&mut app, "y"), Action::Host(HostAction::Signal { target: sh(), signal: 9 }));
     for no in ["n", "\n", "x"] {
         assert_eq!(keys(&mut app, "k\n\n"), Action::Draw);
         assert_eq!(keys(&mut app, no), Action::Draw, "{no:?}");
@@ -267,7 +268,7 @@ fn renice_asks_for_value_and_confirmation() {
     keys(&mut app, "r812\n-5\n");
     let action = keys(&mut app, "y");
     assert!(
-        matches!(&action, Action::Renice { target, nice: -5 } if target.key.tid == 812),
+        matches!(&action, Action::Host(HostAction::Renice { target, nice: -5 }) if target.key.tid == 812),
         "{action:?}"
     );
 }
@@ -303,7 +304,7 @@ fn filters_are_added_shown_and_dropped() {
 #[test]
 fn the_user_filter_asks_the_host() {
     let mut app = app();
-    assert_eq!(keys(&mut app, "ujo\n"), Action::LookUpUser("jo".into()));
+    assert_eq!(keys(&mut app, "ujo\n"), Action::Host(HostAction::LookUpUser("jo".into())));
     app.set_user("jo", Some(1000));
     look(&mut app);
     let live = |app: &App| {
@@ -446,7 +447,7 @@ fn quitting_pausing_saving() {
     assert_eq!(keys(&mut app, "p"), Action::Draw);
     assert!(app.is_paused());
     assert_eq!(keys(&mut app, "p"), Action::Refresh);
-    assert_eq!(keys(&mut app, "W"), Action::Save);
+    assert_eq!(keys(&mut app, "W"), Action::Host(HostAction::Save));
     assert_eq!(keys(&mut app, " "), Action::Refresh);
     assert_eq!(ctrl(&mut app, 'z'), Action::Suspend);
     assert_eq!(keys(&mut app, "hq"), Action::Rearrange);
@@ -495,12 +496,12 @@ fn a_groups_limits_are_asked_for_confirmed_and_set() {
     let mut app = app();
     let batch = "/system.slice/batch.service".to_string();
     let limit = |weight, max: Option<&str>| {
-        Action::SetGroup(Limit {
+        Action::Host(HostAction::SetGroup(Limit {
             group: batch.clone(),
             id: Some(3),
             weight,
             max: max.map(String::from),
-        })
+        }))
     };
     keys(&mut app, "g");
     assert!(app.ask().groups, "they are on the screen");

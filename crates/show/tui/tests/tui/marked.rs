@@ -3,6 +3,7 @@
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::{ColumnId, Counter, Frame, RowKind, Still};
 use exactop_testkit::{arranged, details};
+use exactop_tui::app::action::WindowAction;
 use exactop_tui::app::arrange::{Entry, Was};
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
@@ -19,7 +20,7 @@ fn app(width: u16, settings: Settings) -> App {
 /// A key, and what the loop does of it; windows are those after `beat` others.
 fn press(app: &mut App, code: KeyCode, beat: u64) {
     match app.on_event(&Event::Key(KeyEvent::new(code, KeyModifiers::NONE))) {
-        Action::Mark => {
+        Action::Window(WindowAction::Mark) => {
             app.mark(Some(arranged(&app.ask_for_mark(), beat)), &mut details);
             app.accept(arranged(&app.ask(), beat), &mut details);
         }

@@ -2,6 +2,7 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_testkit::{arranged, details};
+use exactop_tui::app::action::HostAction;
 use exactop_tui::canvas::Canvas;
 use exactop_tui::draw::{draw, theme::Theme};
 use exactop_tui::{Action, App, Settings, Target};
@@ -66,7 +67,9 @@ fn tagged_rows_are_signalled_together_once_it_is_confirmed() {
     assert!(asked.contains("send SIGKILL to 2 processes"), "{asked}");
     assert_eq!(keys(&mut app, "n"), Action::Draw);
     keys(&mut app, "k9\n");
-    let Action::SignalAll(targets, 9) = keys(&mut app, "y") else { panic!("nothing is sent") };
+    let Action::Host(HostAction::SignalAll(targets, 9)) = keys(&mut app, "y") else {
+        panic!("nothing is sent")
+    };
     assert_eq!(pids(&targets), [22_417, 22_418]);
     let mut results: Vec<_> = targets.into_iter().map(|target| (target, Ok(()))).collect();
     results[1].1 = Err("not permitted".into());
@@ -91,7 +94,9 @@ fn nice_values_too_and_process_1_is_never_one_of_many() {
     keys(&mut app, "20\n");
     assert!(app.message().unwrap().text.contains("-20 to 19"));
     keys(&mut app, "r5\n");
-    let Action::ReniceAll(targets, 5) = keys(&mut app, "y") else { panic!("nothing is set") };
+    let Action::Host(HostAction::ReniceAll(targets, 5)) = keys(&mut app, "y") else {
+        panic!("nothing is set")
+    };
     assert_eq!(pids(&targets), [812]);
 }
 
@@ -137,7 +142,9 @@ fn who_has_another_start_by_now_is_left_out() {
     let reused = frame.rows.iter_mut().filter(|row| row.key.tgid == 22_417);
     reused.for_each(|row| row.key.start_ns += 10_000_001);
     app.accept(frame, &mut details);
-    let Action::SignalAll(targets, 15) = keys(&mut app, "y") else { panic!("nothing is sent") };
+    let Action::Host(HostAction::SignalAll(targets, 15)) = keys(&mut app, "y") else {
+        panic!("nothing is sent")
+    };
     assert_eq!(pids(&targets), [22_418]);
 }
 
@@ -154,7 +161,9 @@ fn a_selected_row_and_its_present_value_are_named_at_once() {
     keys(&mut app, "7\n");
     assert!(app.prompt().unwrap().head().contains("PID 22418 (sh) from 0 to 7?"));
     let answer = keys(&mut app, "y");
-    assert!(matches!(&answer, Action::Renice { target, nice: 7 } if target.pid == 22_418));
+    assert!(
+        matches!(&answer, Action::Host(HostAction::Renice { target, nice: 7 }) if target.pid == 22_418)
+    );
 }
 
 #[test]
