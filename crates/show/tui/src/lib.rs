@@ -6,7 +6,8 @@
 //! must not do by itself. Inside, [`app`] is the state and pure, [`layout`] is arithmetic and
 //! pure, [`draw`] puts the state onto a buffer, and only `terminal` and `run` touch the world.
 //!
-//! Modules: `app/` (key to state, pure; `app/arrange` a frame with its lines), `desk.rs` (events, frames and what
+//! Modules: `app/` (key to state, pure; `app/arrange` a frame with its lines; `app/table` the state
+//! of the table; `app/action` what is done outside), `desk.rs` (events, frames and what
 //! the user asks for come together, no terminal), `layout.rs` (pure), `draw/`, `canvas.rs` (the screen as it
 //! stands: only rows that changed are written), terminal guard.
 #![deny(unsafe_code)]

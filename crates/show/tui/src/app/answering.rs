@@ -35,11 +35,11 @@ impl App {
                 return Action::Draw;
             }
             KeyCommand::ClearFilters => {
-                self.filters.clear();
-                self.members_of = None;
+                self.table.filters.clear();
+                self.table.members_of = None;
                 self.settings.filters.clear();
-                (self.user, self.settings.user) = (None, None);
-                self.search = None;
+                (self.table.user, self.settings.user) = (None, None);
+                self.table.search = None;
                 self.say("all rows: filters dropped");
                 return self.rearranged();
             }
@@ -70,23 +70,18 @@ impl App {
     }
 
     fn filters_in_words(&self) -> String {
-        let members = self.members_of.iter().map(|members| members.whose.to_string());
-        let user = self.user.iter().map(|u| format!("user {}", u.text));
-        let all: Vec<String> =
-            self.filters.iter().map(|f| f.text().to_string()).chain(user).chain(members).collect();
-        if all.is_empty() {
-            "no filters: o adds one".into()
-        } else {
-            format!("filters: {}   (= drops them)", all.join("  and  "))
+        match self.table.filters_in_words() {
+            all if all.is_empty() => "no filters: o adds one".into(),
+            all => format!("filters: {all}   (= drops them)"),
         }
     }
 
     fn search_on(&mut self) -> Action {
-        if self.search.is_none() {
+        if self.table.search.is_none() {
             self.complain("nothing to search for yet: / asks");
             return Action::Draw;
         }
-        self.search_due = true;
+        self.table.search_due = true;
         self.rearranged()
     }
 
@@ -123,8 +118,8 @@ impl App {
             Answer::User(text) => return self.choose_user(text),
             Answer::Filter(text) => return self.add_filter(&text),
             Answer::Search(text) => {
-                self.search = Some(text).filter(|t| !t.is_empty());
-                self.search_due = self.search.is_some();
+                self.table.search = Some(text).filter(|t| !t.is_empty());
+                self.table.search_due = self.table.search.is_some();
                 return self.rearranged();
             }
             Answer::Time(text) => return Action::Window(WindowAction::GoTo(text)),
@@ -161,7 +156,7 @@ impl App {
     fn choose_user(&mut self, text: String) -> Action {
         let name = text.strip_prefix('!').unwrap_or(&text).trim().to_string();
         if name.is_empty() {
-            (self.user, self.settings.user) = (None, None);
+            (self.table.user, self.settings.user) = (None, None);
             return self.rearranged();
         }
         Action::Host(HostAction::LookUpUser(text))
@@ -171,7 +166,7 @@ impl App {
         match Filter::parse(text) {
             Ok(filter) => {
                 self.settings.filters.push(filter.text().into());
-                self.filters.push(filter);
+                self.table.filters.push(filter);
                 self.rearranged()
             }
             Err(why) => {

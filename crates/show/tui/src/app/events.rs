@@ -4,7 +4,8 @@ use super::action::{Action, HostAction, WindowAction};
 use super::arrange::RowId;
 use super::process::Shows;
 use super::question::{Prompt, Question};
-use super::select::{Pointed, Selection};
+use super::select::Pointed;
+use super::table::Table;
 use super::{App, ColumnChooser, Page, ProcessPage};
 use crate::app::column_chooser::Outcome;
 use crate::keys::{self, KeyCommand};
@@ -33,7 +34,7 @@ impl App {
             }
             Event::Resize(width, height) => {
                 self.resize(*width, *height);
-                self.stale = true;
+                self.table.stale = true;
                 Action::Rearrange
             }
             _ => Action::Draw,
@@ -89,7 +90,7 @@ impl App {
         match command {
             _ if closes => {
                 self.page = Page::Table;
-                self.stale = true;
+                self.table.stale = true;
                 Action::Rearrange
             }
             KeyCommand::Help => {
@@ -129,7 +130,7 @@ impl App {
                 self.settings.of_machine = !self.settings.of_machine;
                 let whole = if self.settings.of_machine { "the machine" } else { "one CPU" };
                 self.say(format!("per cent of {whole}"));
-                self.stale = true;
+                self.table.stale = true;
                 Action::Draw
             }
             KeyCommand::Pressure => {
@@ -162,7 +163,7 @@ impl App {
             KeyCommand::CommandLine => self.toggle(|s| &mut s.command_line),
             KeyCommand::Reverse => {
                 self.settings.reverse = !self.settings.reverse;
-                self.sort.descending = !self.sort.descending;
+                self.table.sort.descending = !self.table.sort.descending;
                 self.rearranged()
             }
             KeyCommand::SortCpu => self.sort_by(ColumnId::CpuPct.column()),
@@ -174,7 +175,10 @@ impl App {
             KeyCommand::ScrollLeft
             | KeyCommand::ScrollRight
             | KeyCommand::PastLeft
-            | KeyCommand::PastRight => self.scroll_columns(command),
+            | KeyCommand::PastRight => {
+                self.table.scroll_columns(command);
+                Action::Draw
+            }
             KeyCommand::Up
             | KeyCommand::Down
             | KeyCommand::PageUp
@@ -195,8 +199,8 @@ impl App {
                 Action::Draw
             }
             KeyCommand::Columns => {
-                self.page =
-                    Page::ColumnChooser(ColumnChooser::new(&self.columns, self.sort.column));
+                let Table { columns, sort, .. } = &self.table;
+                self.page = Page::ColumnChooser(ColumnChooser::new(columns, sort.column));
                 Action::Draw
             }
             KeyCommand::Quit => Action::Quit,
@@ -206,18 +210,17 @@ impl App {
 
     /// Out of what was gone into last; the table forgets what was chosen in it.
     fn on_back(&mut self) -> Action {
-        if self.marked.is_some() {
+        if self.table.marked.is_some() {
             return self.on_mark();
         }
-        if self.members_of.is_some() {
+        if self.table.members_of.is_some() {
             return self.leave_members();
         }
         if self.is_looking_back() {
             return Action::Window(WindowAction::LookOn);
         }
-        self.selection = Selection::None;
-        (self.top, self.reach) = (0, 0);
-        self.search = None;
+        self.table.begin_at_top();
+        self.table.search = None;
         self.untag();
         Action::Draw
     }
@@ -231,19 +234,18 @@ impl App {
     /// Microstates, or the columns from before.
     fn switch_columns(&mut self) -> Action {
         self.settings.microstates = !self.settings.microstates;
-        self.columns = self.settings.column_list();
-        self.column_offset = 0;
+        self.table.set_columns(self.settings.column_list());
         self.rearranged()
     }
 
     pub(super) fn rearranged(&mut self) -> Action {
-        self.stale = true;
+        self.table.stale = true;
         Action::Rearrange
     }
 
     /// Sorts by a column in its natural order.
     pub(super) fn sort_by(&mut self, column: &'static Column) -> Action {
-        self.sort = SortBy::column(column);
+        self.table.sort = SortBy::column(column);
         self.settings.sort = column.id;
         self.settings.reverse = false;
         self.say(format!("sorted by {}", column.title));
@@ -251,24 +253,7 @@ impl App {
     }
 
     fn sort_beside(&mut self, step: isize) -> Action {
-        let last = self.columns.len() - 1;
-        let now = self.columns.iter().position(|c| *c == self.sort.column);
-        let next = now.map_or(0, |at| at.saturating_add_signed(step).min(last));
-        self.sort_by(self.columns[next])
-    }
-
-    fn scroll_columns(&mut self, command: KeyCommand) -> Action {
-        const COMMAND_STEP: usize = 8;
-        let most = self.columns.len().saturating_sub(3);
-        match command {
-            KeyCommand::ScrollRight | KeyCommand::PastRight if self.column_offset < most => {
-                self.column_offset += 1;
-            }
-            KeyCommand::ScrollRight | KeyCommand::PastRight => self.command_offset += COMMAND_STEP,
-            _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
-            _ => self.column_offset = self.column_offset.saturating_sub(1),
-        }
-        Action::Draw
+        self.sort_by(self.table.column_beside(step))
     }
 
     fn open_process(&mut self, shows: Shows) -> Action {
@@ -345,9 +330,8 @@ impl App {
                 self.sort_by(column)
             }
             Outcome::Close => {
-                self.columns = chooser.chosen();
-                self.settings.set_columns(&self.columns);
-                self.column_offset = 0;
+                self.table.set_columns(chooser.chosen());
+                self.settings.set_columns(&self.table.columns);
                 self.page = Page::Table;
                 self.rearranged()
             }
@@ -397,8 +381,8 @@ impl App {
         if self.page != Page::Table {
             return Action::Draw;
         }
-        match self.seen.at(x, y) {
-            Pointed::Heading(column) if column == self.sort.column => {
+        match self.table.seen.at(x, y) {
+            Pointed::Heading(column) if column == self.table.sort.column => {
                 self.on_table(KeyCommand::Reverse)
             }
             Pointed::Heading(column) => self.sort_by(column),

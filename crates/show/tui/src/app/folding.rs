@@ -31,8 +31,8 @@ impl App {
             (KeyCommand::Fold, Fold::Folded(_)) | (KeyCommand::Unfold, Fold::Open) => {
                 return Action::Draw
             }
-            (_, Fold::Open) => self.folded.insert(key),
-            (_, Fold::Folded(_)) => self.folded.remove(&key),
+            (_, Fold::Open) => self.table.folded.insert(key),
+            (_, Fold::Folded(_)) => self.table.folded.remove(&key),
         };
         self.rearranged()
     }
@@ -44,7 +44,7 @@ impl App {
         if let Some(arranged) = self.arranged.as_ref().filter(|_| has_everyone) {
             let living: HashSet<TaskKey> =
                 arranged.frame().rows.iter().map(|row| row.key).collect();
-            self.folded.retain(|key| living.contains(key));
+            self.table.folded.retain(|key| living.contains(key));
         }
     }
 }

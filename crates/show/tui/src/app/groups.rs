@@ -74,7 +74,7 @@ impl App {
 
     /// The page of groups, from the table or from a process, whose group is marked then.
     pub(super) fn open_groups(&mut self) -> Action {
-        self.members_of = None;
+        self.table.members_of = None;
         let process = self.process_page().zip(self.frame());
         let row = process.and_then(|(page, frame)| page.row(frame));
         let of = row.and_then(|row| row.ident.cgroup_id);

@@ -17,7 +17,7 @@ impl App {
 
     /// Arranges the frame at hand once more if the order or the choice of rows was changed.
     pub fn settle(&mut self, read: ReadDetails) {
-        if !self.stale {
+        if !self.table.stale {
             return;
         }
         if let Some(arranged) = self.arranged.take() {
@@ -27,11 +27,11 @@ impl App {
     }
 
     fn arrange(&mut self, mut frame: Frame, threads: bool, read: ReadDetails) {
-        self.stale = false;
+        self.table.stale = false;
         self.read_for_all(&mut frame, read);
         self.let_go_of_other_kind(threads);
         let rules = self.rules(&frame, threads);
-        let marked = self.marked.as_ref().filter(|_| self.process_page().is_none());
+        let marked = self.table.marked.as_ref().filter(|_| self.process_page().is_none());
         let marked = marked.map(|marked| (marked, self.rules_of_marked(marked)));
         self.arranged = Some(Arranged::new(frame, &rules, marked));
         self.finish_moves();
@@ -66,7 +66,7 @@ impl App {
     fn read_for_screen(&mut self, read: ReadDetails) {
         let (needs, count) = (self.row_needs(), self.body_rows());
         if let Some(arranged) = &mut self.arranged {
-            arranged.read_lines(self.top, count, needs, read);
+            arranged.read_lines(self.table.top, count, needs, read);
         }
         self.note_shown();
     }
@@ -90,6 +90,6 @@ impl App {
     /// The lines on the screen.
     pub(crate) fn shown_entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let all = self.arranged.iter().flat_map(Arranged::entries);
-        all.skip(self.top).take(self.body_rows())
+        all.skip(self.table.top).take(self.body_rows())
     }
 }

@@ -8,7 +8,7 @@ use exactop_model::{Ask, Frame, Row, Still};
 impl App {
     /// Marks the window, or lets go of the one that is marked.
     pub(super) fn on_mark(&mut self) -> Action {
-        if self.marked.take().is_none() {
+        if self.table.marked.take().is_none() {
             return Action::Window(WindowAction::Mark);
         }
         self.say("rows as they are: no window is marked");
@@ -38,15 +38,15 @@ impl App {
             None => frame.system.local_time.as_deref().map(exactop_model::text::escape::escape_str),
         };
         let threads = self.settings.threads;
-        self.marked = Some(Marked { from, frame, threads });
+        self.table.marked = Some(Marked { from, frame, threads });
         self.say("marked: rows show their change since this window (D or Esc: as they are)");
     }
 
     /// A marked window has rows of one kind, and says nothing of the other.
     pub(super) fn let_go_of_other_kind(&mut self, threads: bool) {
         let on_page = self.process_page().is_some();
-        if !on_page && self.marked.as_ref().is_some_and(|marked| marked.threads != threads) {
-            self.marked = None;
+        if !on_page && self.table.marked.as_ref().is_some_and(|marked| marked.threads != threads) {
+            self.table.marked = None;
             self.forget_widths();
             let kind = if threads { "processes" } else { "threads" };
             self.say(format!("the marked window was of {kind}: mark one anew"));
@@ -64,6 +64,6 @@ impl App {
 
     /// What rows are shown against, where they are.
     pub(crate) fn shown_against(&self) -> Option<&Marked> {
-        self.marked.as_ref().filter(|_| self.page == Page::Table)
+        self.table.marked.as_ref().filter(|_| self.page == Page::Table)
     }
 }

@@ -1,7 +1,6 @@
 //! The table of one group's or one total's processes: entered from the page that has its row, and left
 //! to it.
 
-use super::select::Selection;
 use super::{Action, App, Page};
 use exactop_model::frame::belonging::Belonging;
 
@@ -17,19 +16,19 @@ impl App {
     pub(super) fn enter_members(&mut self, whose: Belonging) -> Action {
         self.say(format!("{whose}: Esc goes back"));
         let from = std::mem::replace(&mut self.page, Page::Table);
-        self.members_of = Some(MembersOf { whose, from });
-        self.selection = Selection::None;
-        (self.top, self.reach) = (0, 0);
+        self.table.members_of = Some(MembersOf { whose, from });
+        self.table.begin_at_top();
         self.rearranged()
     }
 
     /// Back to the page whose row was entered.
     pub(super) fn leave_members(&mut self) -> Action {
-        let Some(MembersOf { from, .. }) = self.members_of.take() else { return Action::Draw };
+        let Some(MembersOf { from, .. }) = self.table.members_of.take() else {
+            return Action::Draw;
+        };
         let had_groups = self.ask().groups;
         self.page = from;
-        self.selection = Selection::None;
-        (self.top, self.reach) = (0, 0);
+        self.table.begin_at_top();
         // What groups may use is read at both ends of a window.
         match self.ask().groups && !had_groups {
             true => self.attaching(),

@@ -22,34 +22,29 @@ mod recent;
 pub mod select;
 pub(crate) mod shown;
 pub mod sums;
+mod table;
 pub mod tags;
 pub mod target;
 
 use crate::layout::{self, Cpus, Placed, Screen, Wants, Widths};
 use crate::settings::{PerCpu, Settings};
 pub use action::Action;
-use arrange::{Arranged, Entry, Marked, Rules, UserFilter};
+use arrange::{Arranged, Entry, Rules, UserFilter};
 use column_chooser::ColumnChooser;
 use exactop_model::columns::filter::Filter;
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId, Context};
-use exactop_model::feed::timeline::Travel;
 use exactop_model::owner::By;
-use exactop_model::columns::sort::SortBy;
 use exactop_model::words::order::Order;
-use exactop_model::{Frame, Needs, TaskKey};
+use exactop_model::{Frame, Needs};
 use findings::FindingsPage;
 use groups::GroupsPage;
-use members::MembersOf;
 use past::Past;
 use process::ProcessPage;
 use question::Prompt;
 use recent::Recent;
-use select::{Seen, Selection};
-use shown::Shown;
-use std::collections::HashSet;
 use sums::SumsPage;
-use tags::Tags;
+use table::Table;
 
 /// What fills the screen.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,33 +77,16 @@ pub struct Message {
 #[derive(Debug)]
 pub struct App {
     pub(crate) settings: Settings,
-    pub(crate) columns: Vec<&'static Column>,
-    pub(crate) sort: SortBy,
-    pub(crate) filters: Vec<Filter>,
-    pub(crate) user: Option<UserFilter>,
-    /// The frame and its lines, replaced as one.
+    /// The table of processes, which is kept while another page is open.
+    pub(crate) table: Table,
+    /// The frame and the lines of the table, replaced as one.
     pub(crate) arranged: Option<Arranged>,
-    /// The order or the choice of rows was changed since they were arranged.
-    pub(crate) stale: bool,
-    /// The table as it was drawn last.
-    pub(crate) seen: Seen,
-    pub(crate) widths: Widths,
-    pub(crate) shown: Shown,
     pub(crate) size: (u16, u16),
     pub(crate) page: Page,
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Message>,
     /// Why there is no newer frame.
     pub(crate) failure: Option<String>,
-    pub(crate) selection: Selection,
-    /// Rows that are meant together.
-    pub(crate) tags: Tags,
-    /// Rows of the tree whose branches are folded into them.
-    pub(crate) folded: HashSet<TaskKey>,
-    /// The first line shown.
-    pub(crate) top: usize,
-    pub(crate) column_offset: usize,
-    pub(crate) command_offset: usize,
     pub(crate) paused: bool,
     /// What the process of the open page holds.
     pub(crate) holdings: Option<holdings::Told>,
@@ -118,22 +96,11 @@ pub struct App {
     pub(crate) recent: Recent,
     /// What totals are by, on their page or when it is opened next.
     pub(crate) sums_by: By,
-    pub(crate) search: Option<String>,
     /// The orders of the pages of groups and of totals, once somebody chose them.
     pub(crate) groups_order: Option<Order>,
     pub(crate) sums_order: Option<Order>,
     /// Pressure and disk I/O stand where the memory does.
     pub(crate) shows_pressure: bool,
-    /// The table has the rows of these alone.
-    pub(crate) members_of: Option<MembersOf>,
-    /// The window that rows are shown against.
-    pub(crate) marked: Option<Marked>,
-    /// A search to do when everyone's row is there.
-    pub(crate) search_due: bool,
-    /// The last row was asked for: everyone is needed to know which it is.
-    pub(crate) end_due: bool,
-    /// Still rows are wanted up to this line.
-    pub(crate) reach: usize,
     /// Something was opened that is counted from now on: the window that begins now is to be short.
     pub(crate) hurries: bool,
 }
@@ -146,41 +113,22 @@ impl App {
     pub fn new(settings: Settings) -> Result<App, String> {
         settings.check()?;
         Ok(App {
-            columns: settings.column_list(),
-            sort: settings.sort_by(),
-            filters: settings.filter_list()?,
+            table: Table::new(&settings)?,
             settings,
-            user: None,
             arranged: None,
-            stale: true,
-            seen: Seen::default(),
-            widths: Widths::default(),
-            shown: Shown::default(),
             size: (80, 24),
             page: Page::Table,
             prompt: None,
             message: None,
             failure: None,
-            selection: Selection::None,
-            tags: Tags::default(),
-            folded: HashSet::new(),
-            top: 0,
-            column_offset: 0,
-            command_offset: 0,
             paused: false,
             holdings: None,
             past: None,
             recent: Recent::default(),
             sums_by: By::PAGES[0],
-            search: None,
             groups_order: None,
             sums_order: None,
             shows_pressure: false,
-            members_of: None,
-            marked: None,
-            search_due: false,
-            end_due: false,
-            reach: 0,
             hurries: false,
         })
     }
@@ -275,8 +223,9 @@ impl App {
                 .complain(format!("no user '{}'", exactop_model::text::escape::escape_str(name)));
         };
         self.settings.user = Some(text.into());
-        self.user = Some(UserFilter { text: text.into(), uid, negated: text.starts_with('!') });
-        self.stale = true;
+        self.table.user =
+            Some(UserFilter { text: text.into(), uid, negated: text.starts_with('!') });
+        self.table.stale = true;
     }
 
     /// What values depend on, for the last frame.
@@ -302,11 +251,11 @@ impl App {
             tree: self.settings.tree,
             hide_idle: self.settings.hide_idle,
             hide_kernel: self.settings.hide_kernel_threads,
-            sort: self.sort,
-            filters: &self.filters,
-            user: self.user.as_ref(),
-            members_of: self.members_of.as_ref().map(|members| &members.whose),
-            folded: Some(&self.folded),
+            sort: self.table.sort,
+            filters: &self.table.filters,
+            user: self.table.user.as_ref(),
+            members_of: self.table.members_of.as_ref().map(|members| &members.whose),
+            folded: Some(&self.table.folded),
             context: self.context_of(Some(frame)),
         }
     }
@@ -339,9 +288,10 @@ impl App {
     /// The columns of the table that fit.
     pub(crate) fn placed(&self) -> Vec<Placed> {
         let least = self.least_rest();
-        let (offset, width) = (self.column_offset, self.size.0);
+        let Table { widths, sort, column_offset, .. } = &self.table;
+        let width = self.size.0;
         let width = width - self.bar_width().map_or(0, |bar| bar + 1);
-        layout::place(&self.there(), &self.widths, self.sort.column, offset, width, least)
+        layout::place(&self.there(), widths, sort.column, *column_offset, width, least)
     }
 
     /// The columns of which there is something: what is read of processes that live was read of nobody
@@ -349,11 +299,11 @@ impl App {
     fn there(&self) -> Vec<&'static Column> {
         const OF_THE_LIVING: [Needs; 3] = [Needs::STAT, Needs::STATM, Needs::DISK];
         let read = |column: &Column| OF_THE_LIVING.iter().any(|&need| column.needs.has(need));
-        let mut all = self.columns.clone();
+        let mut all = self.table.columns.clone();
         if self.shows_pressure && matches!(self.page, Page::Table) {
             // Beside the machine's disk I/O that of each row, where its columns are not chosen anyway.
             let of_disks = [ColumnId::ReadRate, ColumnId::WriteRate].map(ColumnId::column);
-            let more = of_disks.into_iter().filter(|column| !self.columns.contains(column));
+            let more = of_disks.into_iter().filter(|column| !self.table.columns.contains(column));
             let at = all.len().saturating_sub(1);
             all.splice(at..at, more);
         }
@@ -363,7 +313,7 @@ impl App {
 
     /// Columns get as wide as what is shown from here on.
     pub(crate) fn forget_widths(&mut self) {
-        self.widths = Widths::default();
+        self.table.widths = Widths::default();
     }
 
     fn least_rest(&self) -> u16 {
@@ -374,7 +324,7 @@ impl App {
     pub(crate) fn bar_width(&self) -> Option<u16> {
         let (columns, width) = (self.there(), self.size.0);
         match self.settings.microstates {
-            true => layout::bar_width(&columns, &self.widths, width, self.least_rest()),
+            true => layout::bar_width(&columns, &self.table.widths, width, self.least_rest()),
             false => None,
         }
     }

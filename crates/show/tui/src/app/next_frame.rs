@@ -62,27 +62,18 @@ impl App {
             let command = Needs::USER | Needs::CMDLINE | Needs::CGROUP;
             return page | command | Needs::STAT | Needs::STATM;
         }
-        let shown = self.placed();
-        let filters = self.filters.iter().map(|f| f.column());
-        let all = shown.iter().map(|p| p.column).chain(filters).chain([self.sort.column]);
-        columns::needs(all, self.settings.command_line) | self.members_needs()
+        let command_line = self.settings.command_line;
+        let shown = columns::needs(self.placed().iter().map(|p| p.column), command_line);
+        shown | self.table.needs(command_line)
     }
 
     /// What the order and the choice of rows need, so of every row.
     pub(crate) fn needs_of_all(&self) -> Needs {
-        let filters = self.filters.iter().map(|f| f.column()).chain([self.sort.column]);
-        let needs = columns::needs(filters, self.settings.command_line) | self.members_needs();
-        let searched = self.search_due && self.settings.command_line;
-        if searched {
-            needs | Needs::CMDLINE
-        } else {
-            needs
+        let command_line = self.settings.command_line;
+        match self.table.search_due && command_line {
+            true => self.table.needs(command_line) | Needs::CMDLINE,
+            false => self.table.needs(command_line),
         }
-    }
-
-    /// What tells who belongs to the group or total that was entered.
-    fn members_needs(&self) -> Needs {
-        self.members_of.as_ref().map_or(Needs::NONE, |members| members.whose.needs())
     }
 
     /// How many rows of tasks that did nothing.
@@ -91,26 +82,27 @@ impl App {
             return Still::Hide;
         }
         // Who is tagged stays so while it sleeps.
-        if self.marked.is_some() || !self.tags.is_empty() {
+        let table = &self.table;
+        if table.marked.is_some() || !table.tags.is_empty() {
             return Still::All;
         }
-        if self.settings.tree || self.search.is_some() || self.end_due {
+        if self.settings.tree || table.search.is_some() || table.end_due {
             return Still::All;
         }
         // Whose somebody is, and what is of the kernel, is told by rows that may be idle.
-        if self.members_of.is_some() || self.settings.hide_kernel_threads {
+        if table.members_of.is_some() || self.settings.hide_kernel_threads {
             return Still::All;
         }
         if self.settings.hide_idle {
             return Still::Hide;
         }
-        let chosen = !self.filters.is_empty() || self.user.is_some();
+        let chosen = !table.filters.is_empty() || table.user.is_some();
         // A selected process keeps its row when it falls asleep.
         let followed = self.selected().is_some();
-        if chosen || followed || !self.sort.column.is_activity() || !self.sort.descending {
+        if chosen || followed || !table.sort.column.is_activity() || !table.sort.descending {
             return Still::All;
         }
-        Still::Some(self.body_rows().max(self.reach))
+        Still::Some(self.body_rows().max(table.reach))
     }
 
     /// The columns of the threads on a process's page.

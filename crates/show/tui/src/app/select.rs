@@ -27,7 +27,7 @@ pub(crate) struct Seen {
     /// The rows, from the top of the table.
     rows: Vec<RowId>,
     /// The first that lives.
-    first: Option<RowId>,
+    pub(super) first: Option<RowId>,
     /// The line of the headings, and these.
     heading_y: u16,
     headings: Vec<Placed>,
@@ -61,10 +61,10 @@ impl Seen {
 impl App {
     /// Takes note of what is drawn now. A loss that the screen tells is over.
     pub(super) fn note_seen(&mut self) {
-        if matches!(self.selection, Selection::Lost(_)) {
-            self.selection = Selection::None;
+        if matches!(self.table.selection, Selection::Lost(_)) {
+            self.table.selection = Selection::None;
         }
-        self.seen = match (&self.page, self.screen()) {
+        self.table.seen = match (&self.page, self.screen()) {
             (Page::Table, Some(screen)) if self.arranged.is_some() => Seen {
                 rows: self.shown_entries().map(|e| e.id()).collect(),
                 first: self.shown_entries().find(|e| e.row.kind != RowKind::Exited).map(|e| e.id()),
@@ -79,19 +79,12 @@ impl App {
 
     /// The selected row.
     pub fn selected(&self) -> Option<RowId> {
-        match self.selection {
-            Selection::Row(id) => Some(id),
-            Selection::None | Selection::Lost(_) => None,
-        }
+        self.table.selected()
     }
 
     /// The row that keys act on: the selected one, else the first process that was on the screen.
     pub fn marked(&self) -> Option<RowId> {
-        match self.selection {
-            Selection::Row(id) => Some(id),
-            Selection::None => self.seen.first,
-            Selection::Lost(_) => None,
-        }
+        self.table.acted_on()
     }
 
     /// The place of the selected row.
@@ -103,14 +96,14 @@ impl App {
     pub(crate) fn select(&mut self, line: usize) {
         let entry = self.arranged.as_ref().and_then(|a| a.entry(line));
         if let Some(id) = entry.map(|entry| entry.id()) {
-            self.selection = Selection::Row(id);
+            self.table.selection = Selection::Row(id);
             self.show_line(line);
         }
     }
 
     /// Selects a row that was pointed at.
     pub(crate) fn select_row(&mut self, id: RowId) {
-        self.selection = Selection::Row(id);
+        self.table.selection = Selection::Row(id);
         match self.selected_line() {
             Some(line) => self.show_line(line),
             None => self.let_go_of_lost(),
@@ -118,18 +111,13 @@ impl App {
     }
 
     fn show_line(&mut self, line: usize) {
-        let rows = self.body_rows().max(1);
-        if line < self.top {
-            self.top = line;
-        } else if line >= self.top + rows {
-            self.top = line + 1 - rows;
-        }
+        self.table.show_line(line, self.body_rows().max(1));
     }
 
     /// Keeps the selected row on the screen, and the screen inside the table.
     pub(crate) fn follow_selection(&mut self) {
         let rows = self.body_rows().max(1);
-        self.top = self.top.min(self.line_count().saturating_sub(rows));
+        self.table.top = self.table.top.min(self.line_count().saturating_sub(rows));
         if let Some(line) = self.selected_line() {
             self.show_line(line);
         }
@@ -137,11 +125,11 @@ impl App {
 
     /// After the lines changed: what was asked for and needed them.
     pub(crate) fn finish_moves(&mut self) {
-        if std::mem::take(&mut self.search_due) {
+        if std::mem::take(&mut self.table.search_due) {
             self.jump_to_match();
         }
-        if std::mem::take(&mut self.end_due) {
-            self.reach = self.line_count();
+        if std::mem::take(&mut self.table.end_due) {
+            self.table.reach = self.line_count();
             self.select(self.line_count().saturating_sub(1));
         }
         self.forget_gone_tags();
@@ -154,7 +142,7 @@ impl App {
 
     fn let_go_of_lost(&mut self) {
         let Some(id) = self.selected() else { return };
-        self.selection = Selection::Lost(id);
+        self.table.selection = Selection::Lost(id);
         if let RowId::Task(key) = id {
             self.say(format!("the selected row (PID {}) is not in the table any more", key.tid));
         }
@@ -168,17 +156,17 @@ impl App {
         let target = match (command, now) {
             (KeyCommand::Up, Some(at)) => at.saturating_sub(1),
             (KeyCommand::Down, Some(at)) => at + 1,
-            (KeyCommand::Up | KeyCommand::Down, None) => self.top,
-            (KeyCommand::PageUp, at) => at.unwrap_or(self.top).saturating_sub(rows),
-            (KeyCommand::PageDown, at) => at.unwrap_or(self.top) + rows,
+            (KeyCommand::Up | KeyCommand::Down, None) => self.table.top,
+            (KeyCommand::PageUp, at) => at.unwrap_or(self.table.top).saturating_sub(rows),
+            (KeyCommand::PageDown, at) => at.unwrap_or(self.table.top) + rows,
             (KeyCommand::Home, _) => 0,
             _ => {
-                self.end_due = true;
+                self.table.end_due = true;
                 return Action::Rearrange;
             }
         };
         if matches!(command, KeyCommand::PageDown | KeyCommand::PageUp) && now.is_none() {
-            self.top = target.min(last.saturating_sub(rows - 1));
+            self.table.top = target.min(last.saturating_sub(rows - 1));
         } else {
             self.select(target.min(last));
         }
@@ -189,15 +177,15 @@ impl App {
     pub(crate) fn scroll(&mut self, by: isize) -> Action {
         let rows = self.body_rows().max(1);
         let most = self.line_count().saturating_sub(rows);
-        self.top = self.top.saturating_add_signed(by).min(most);
+        self.table.top = self.table.top.saturating_add_signed(by).min(most);
         self.want_more()
     }
 
     /// Asks for more still rows when the end of those at hand comes near.
     fn want_more(&mut self) -> Action {
-        let wanted = self.top + 2 * self.body_rows();
-        if wanted > self.reach {
-            self.reach = wanted + self.body_rows();
+        let wanted = self.table.top + 2 * self.body_rows();
+        if wanted > self.table.reach {
+            self.table.reach = wanted + self.body_rows();
             return Action::Rearrange;
         }
         Action::Draw
@@ -205,13 +193,15 @@ impl App {
 
     /// Selects the next line in which the text being searched for stands.
     fn jump_to_match(&mut self) {
-        let (Some(text), Some(arranged)) = (self.search.clone(), &self.arranged) else { return };
+        let (Some(text), Some(arranged)) = (self.table.search.clone(), &self.arranged) else {
+            return;
+        };
         let from = self.selected_line().map_or(0, |at| at + 1);
         let count = arranged.len();
         let has = |&i: &usize| arranged.entry(i).is_some_and(|e| self.row_has(e, &text));
         match (from..count).chain(0..from.min(count)).find(has) {
             Some(line) => self.select(line),
-            None if self.settings.tree && !self.folded.is_empty() => {
+            None if self.settings.tree && !self.table.folded.is_empty() => {
                 self.complain(format!("'{text}' is in no row that is not folded"));
             }
             None => self.complain(format!("'{text}' is in no row")),
@@ -231,6 +221,6 @@ impl App {
             false => units::cell(&entry.value(column, &context), column.unit),
         };
         has(&columns::command(entry.row, context.command_line))
-            || self.columns.iter().any(|column| has(&cell(column)))
+            || self.table.columns.iter().any(|column| has(&cell(column)))
     }
 }

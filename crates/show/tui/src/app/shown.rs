@@ -54,7 +54,7 @@ impl Shown {
 impl App {
     /// Takes note of what the lines on the screen say. Columns get as wide as that.
     pub(crate) fn note_shown(&mut self) {
-        let mut shown = std::mem::take(&mut self.shown);
+        let mut shown = std::mem::take(&mut self.table.shown);
         // Wider columns are another layout, maybe with fewer columns: once more, then.
         for _ in 0..2 {
             let layout = self.layout();
@@ -62,26 +62,26 @@ impl App {
             if !same {
                 shown = Shown { layout: Some(layout.clone()), ..Shown::default() };
             }
-            let lines = self
-                .shown_entries()
-                .map(|entry| (entry.id(), Facts::of(entry, &layout, self.tags.has(entry.id()))));
+            let lines = self.shown_entries().map(|entry| {
+                (entry.id(), Facts::of(entry, &layout, self.table.tags.has(entry.id())))
+            });
             let (lines, new) = shown.merge(lines.collect(), layout.says_more());
             shown.lines = lines;
             if !self.grow_widths(&layout, &shown.lines, &new) {
                 break;
             }
         }
-        self.shown = shown;
+        self.table.shown = shown;
     }
 
     fn layout(&self) -> Layout {
         Layout {
             placed: self.placed(),
             context: self.context(),
-            command_offset: self.command_offset,
+            command_offset: self.table.command_offset,
             tree: self.settings.tree,
             microstates: self.settings.microstates,
-            marked: self.marked.is_some(),
+            marked: self.table.marked.is_some(),
         }
     }
 
@@ -92,7 +92,7 @@ impl App {
             for (p, value) in layout.placed.iter().zip(&line.values) {
                 if !matches!(value, Value::Missing(_)) {
                     let width = layout.cell(value, p.column).width();
-                    grown |= self.widths.grow(p.column, width);
+                    grown |= self.table.widths.grow(p.column, width);
                 }
             }
         }

@@ -48,7 +48,7 @@ impl App {
 
     pub(super) fn open_sums_by(&mut self, by: By) -> Action {
         let had_groups = self.ask().groups;
-        self.members_of = None;
+        self.table.members_of = None;
         self.sums_by = by;
         self.page = Page::Sums(SumsPage { by, selected: None });
         // What groups may use is read at both ends of a window.

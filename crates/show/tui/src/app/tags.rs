@@ -39,29 +39,29 @@ impl App {
             self.complain("who exited cannot be tagged");
             return Some(Action::Draw);
         };
-        match self.tags.0.iter().position(|tagged| *tagged == key) {
+        match self.table.tags.0.iter().position(|tagged| *tagged == key) {
             Some(at) => {
-                self.tags.0.remove(at);
+                self.table.tags.0.remove(at);
             }
-            None => self.tags.0.push(key),
+            None => self.table.tags.0.push(key),
         }
         Some(self.move_selection(KeyCommand::Down))
     }
 
     pub(super) fn untag(&mut self) {
-        self.tags = Tags::default();
+        self.table.tags = Tags::default();
     }
 
     /// Whether rows are tagged: what is done is done to them, and to nobody else.
     pub fn has_tags(&self) -> bool {
-        !self.tags.is_empty()
+        !self.table.tags.is_empty()
     }
 
     /// Who is gone is tagged no more. A process's page has only who did something.
     pub(super) fn forget_gone_tags(&mut self) {
         let has_everyone = self.process_page().is_none() && self.past.is_none();
         if let Some(arranged) = self.arranged.as_ref().filter(|_| has_everyone) {
-            self.tags.0.retain(|&key| arranged.task(key).is_some());
+            self.table.tags.0.retain(|&key| arranged.task(key).is_some());
         }
     }
 
@@ -69,7 +69,7 @@ impl App {
     fn tagged(&self, deed: Deed) -> Vec<Target> {
         let Some(arranged) = &self.arranged else { return Vec::new() };
         let mut targets: Vec<Target> = Vec::new();
-        for &key in &self.tags.0 {
+        for &key in &self.table.tags.0 {
             let Some(target) = arranged.target(RowId::Task(key), deed) else { continue };
             let is_new = targets.iter().all(|other| other.key != target.key);
             if is_new && target.key.tgid != INIT {
@@ -81,7 +81,7 @@ impl App {
 
     /// What to do to those who are tagged. `None`: nobody is.
     pub(super) fn ask_of_tagged(&self, deed: Deed) -> Option<Prompt> {
-        if self.process_page().is_some() || self.tags.is_empty() {
+        if self.process_page().is_some() || self.table.tags.is_empty() {
             return None;
         }
         let targets = self.tagged(deed);

@@ -116,19 +116,19 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
     if app.is_paused() && app.past.is_none() {
         add(9, Ink::Alarm, "PAUSED".into());
     }
-    if let Some(user) = &app.user {
+    if let Some(user) = &app.table.user {
         add(8, Ink::Strong, format!("user {}", user.text));
     }
-    if let Some(members) = &app.members_of {
+    if let Some(members) = &app.table.members_of {
         add(8, Ink::Strong, format!("{} (Esc back)", members.whose));
     }
-    if !app.tags.is_empty() {
-        add(9, Ink::Strong, format!("{} tagged", app.tags.len()));
+    if !app.table.tags.is_empty() {
+        add(9, Ink::Strong, format!("{} tagged", app.table.tags.len()));
     }
-    for filter in &app.filters {
+    for filter in &app.table.filters {
         add(8, Ink::Strong, filter.text().into());
     }
-    if let Some(search) = &app.search {
+    if let Some(search) = &app.table.search {
         add(3, Ink::Plain, format!("/{search}"));
     }
     let flags = [
@@ -136,7 +136,7 @@ fn view_state(app: &App, theme: Theme) -> Vec<Piece> {
         (settings.hide_kernel_threads, "kernel threads hidden"),
         (settings.of_machine, "% of machine"),
         (settings.tree, "tree"),
-        (app.column_offset > 0, "columns scrolled"),
+        (app.table.column_offset > 0, "columns scrolled"),
     ];
     for (_, name) in flags.iter().filter(|(on, _)| *on) {
         add(5, Ink::Plain, name.to_string());

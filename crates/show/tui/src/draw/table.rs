@@ -22,7 +22,7 @@ use unicode_width::UnicodeWidthStr;
 
 pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas) {
     let placed = app.placed();
-    heading(&placed, app.sort, theme, screen.heading_y, canvas.cells());
+    heading(&placed, app.table.sort, theme, screen.heading_y, canvas.cells());
     let bar = app.bar_width();
     if let Some(width) = bar {
         bar_heading(width, theme, screen.heading_y, canvas.cells());
@@ -32,8 +32,8 @@ pub(super) fn draw(app: &App, screen: &Screen, theme: Theme, canvas: &mut Canvas
     let end = screen.body_y + screen.body_rows;
     let mut y = screen.body_y;
     for (n, entry) in app.shown_entries().enumerate() {
-        let is_selected = selected == Some(app.top + n);
-        table.draw_line(entry, app.shown.line(n), is_selected, y, canvas);
+        let is_selected = selected == Some(app.table.top + n);
+        table.draw_line(entry, app.table.shown.line(n), is_selected, y, canvas);
         y += 1;
     }
     (y..end).for_each(|y| canvas.leave_blank(y));
@@ -297,7 +297,7 @@ impl TableRow<'_> {
             };
         }
         let text = told_apart(columns::command(row, context.command_line), row.ident.kthread);
-        let scrolled: String = text.chars().skip(self.app.command_offset).collect();
+        let scrolled: String = text.chars().skip(self.app.table.command_offset).collect();
         let mark = match versus.map(|versus| versus.was) {
             Some(Was::Absent) => "+ ",
             Some(Was::Only) => "- ",

@@ -1,0 +1,153 @@
+//! The state of the table of processes: which rows and columns it has, and which of them are on the screen.
+
+use super::arrange::{Marked, RowId, UserFilter};
+use super::members::MembersOf;
+use super::select::{Seen, Selection};
+use super::shown::Shown;
+use super::tags::Tags;
+use crate::keys::KeyCommand;
+use crate::layout::Widths;
+use crate::settings::Settings;
+use exactop_model::columns::filter::Filter;
+use exactop_model::columns::sort::SortBy;
+use exactop_model::columns::{self, Column};
+use exactop_model::{Needs, TaskKey};
+use std::collections::HashSet;
+
+/// The table of processes.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<&'static Column>,
+    pub(crate) sort: SortBy,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) user: Option<UserFilter>,
+    /// Its rows are these alone.
+    pub(crate) members_of: Option<MembersOf>,
+    /// The window that rows are shown against.
+    pub(crate) marked: Option<Marked>,
+    /// Rows of the tree whose branches are folded into them.
+    pub(crate) folded: HashSet<TaskKey>,
+    /// The order or the choice of rows was changed since they were arranged.
+    pub(crate) stale: bool,
+    pub(crate) selection: Selection,
+    /// Rows that are meant together.
+    pub(crate) tags: Tags,
+    pub(crate) search: Option<String>,
+    /// A search to do when everyone's row is there.
+    pub(crate) search_due: bool,
+    /// The last row was asked for: everyone is needed to know which it is.
+    pub(crate) end_due: bool,
+    /// Still rows are wanted up to this line.
+    pub(crate) reach: usize,
+    /// The first line shown.
+    pub(crate) top: usize,
+    pub(crate) column_offset: usize,
+    pub(crate) command_offset: usize,
+    pub(crate) widths: Widths,
+    /// As it was drawn last.
+    pub(crate) seen: Seen,
+    pub(crate) shown: Shown,
+}
+
+impl Table {
+    /// The table by the settings, without rows yet.
+    ///
+    /// # Errors
+    /// A filter does not parse.
+    pub(crate) fn new(settings: &Settings) -> Result<Table, String> {
+        Ok(Table {
+            columns: settings.column_list(),
+            sort: settings.sort_by(),
+            filters: settings.filter_list()?,
+            user: None,
+            members_of: None,
+            marked: None,
+            folded: HashSet::new(),
+            stale: true,
+            selection: Selection::None,
+            tags: Tags::default(),
+            search: None,
+            search_due: false,
+            end_due: false,
+            reach: 0,
+            top: 0,
+            column_offset: 0,
+            command_offset: 0,
+            widths: Widths::default(),
+            seen: Seen::default(),
+            shown: Shown::default(),
+        })
+    }
+
+    /// Other rows: none is selected, and the first are shown.
+    pub(super) fn begin_at_top(&mut self) {
+        (self.selection, self.top, self.reach) = (Selection::None, 0, 0);
+    }
+
+    /// Has these columns from now on.
+    pub(super) fn set_columns(&mut self, columns: Vec<&'static Column>) {
+        (self.columns, self.column_offset) = (columns, 0);
+    }
+
+    /// The column so many to the right of the one that rows are sorted by.
+    pub(super) fn column_beside(&self, step: isize) -> &'static Column {
+        let last = self.columns.len() - 1;
+        let now = self.columns.iter().position(|column| *column == self.sort.column);
+        self.columns[now.map_or(0, |at| at.saturating_add_signed(step).min(last))]
+    }
+
+    /// Scrolls sideways: over columns, then along the command.
+    pub(super) fn scroll_columns(&mut self, command: KeyCommand) {
+        const COMMAND_STEP: usize = 8;
+        let most = self.columns.len().saturating_sub(3);
+        match command {
+            KeyCommand::ScrollRight | KeyCommand::PastRight if self.column_offset < most => {
+                self.column_offset += 1;
+            }
+            KeyCommand::ScrollRight | KeyCommand::PastRight => self.command_offset += COMMAND_STEP,
+            _ if self.command_offset > 0 => self.command_offset -= COMMAND_STEP,
+            _ => self.column_offset = self.column_offset.saturating_sub(1),
+        }
+    }
+
+    /// Brings a line onto a screen of so many rows.
+    pub(super) fn show_line(&mut self, line: usize, rows: usize) {
+        if line < self.top {
+            self.top = line;
+        } else if line >= self.top + rows {
+            self.top = line + 1 - rows;
+        }
+    }
+
+    /// The selected row.
+    pub(super) fn selected(&self) -> Option<RowId> {
+        match self.selection {
+            Selection::Row(id) => Some(id),
+            Selection::None | Selection::Lost(_) => None,
+        }
+    }
+
+    /// The row that keys act on: the selected one, else the first process that was on the screen.
+    pub(super) fn acted_on(&self) -> Option<RowId> {
+        match self.selection {
+            Selection::Row(id) => Some(id),
+            Selection::None => self.seen.first,
+            Selection::Lost(_) => None,
+        }
+    }
+
+    /// What the order and the choice of rows need.
+    pub(super) fn needs(&self, command_line: bool) -> Needs {
+        let filters = self.filters.iter().map(|filter| filter.column());
+        let members = self.members_of.as_ref().map_or(Needs::NONE, |of| of.whose.needs());
+        columns::needs(filters.chain([self.sort.column]), command_line) | members
+    }
+
+    /// The filters as the user wrote them; empty without any.
+    pub(super) fn filters_in_words(&self) -> String {
+        let members = self.members_of.iter().map(|members| members.whose.to_string());
+        let user = self.user.iter().map(|user| format!("user {}", user.text));
+        let filters = self.filters.iter().map(|filter| filter.text().to_string());
+        filters.chain(user).chain(members).collect::<Vec<_>>().join("  and  ")
+    }
+}
