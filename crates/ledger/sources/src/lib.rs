@@ -15,8 +15,8 @@
 //! table of `kernel_programs.rs`, in `parts` where that is worth it, maps read as sums); `tree.rs` (all descendants
 //! of a command; `tree/slowest` those that took longest), `cgroups.rs` (control groups over windows),
 //! `group_names.rs` (whose they are, told with snapshots); `details/`, `system/` (what rows and header need
-//! beside), `holdings/` (environments and open files), `probe/` (doctor), `session/` (source + book + details = a
-//! `Feed`).
+//! beside), `holdings/` (environments and open files), `probe/` (doctor), `session/` (source + book + `row_details` =
+//! a `Feed`; `opening` which source, `building` how it is put together), `disk_rates` (a layer over a feed).
 
 #[cfg(feature = "bpf")]
 mod bpf;

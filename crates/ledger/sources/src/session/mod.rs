@@ -1,157 +1,41 @@
 //! A source, the book and the readers of details put together: frames, one window after the other.
 
+mod building;
 mod held_back;
 pub mod memory;
+mod opening;
 mod own_programs;
+mod row_details;
 mod since_boot;
 #[cfg(test)]
 mod tests;
 mod watched;
 
+pub use opening::{open, open_instead, source, Choice};
+pub use own_programs::Own;
+pub use watched::{Attaches, Looks, Subject};
+
 use crate::cgroups::GroupsBeside;
-use crate::details::{Details, Held, OpenFiles};
 use crate::error::SourceError;
 use crate::group_names::GroupNames;
 use crate::procfs::ticks::own_cpu_ns;
-use crate::procfs::Procfs;
-use crate::source::{Followed, Request, Source, SplitOptions};
+use crate::source::{Followed, Request, Source};
 use crate::system::SystemReader;
-use crate::taskstats::Taskstats;
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
-    Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Provenance, Row, RowKind, Tap, TaskKey,
-    Window,
+    Ask, Book, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
 };
-pub use own_programs::Own;
-use rustc_hash::{FxHashMap, FxHashSet};
-use std::path::Path;
+use row_details::RowDetails;
 use std::sync::Arc;
 use watched::Watched;
-pub use watched::{Attaches, Looks, Subject};
-
-/// The needs that are details of a row; the others are the source's.
-const DETAILS: [Needs; 5] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::USER, Needs::CGROUP];
-
-/// Which source to take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Choice {
-    /// The first of the others that works here, in their order; the provenance says why not the
-    /// ledger.
-    #[default]
-    Auto,
-    /// The ledger or nothing.
-    Ledger,
-    /// The task iterator or nothing.
-    Snapshot,
-    /// Taskstats or nothing.
-    Taskstats,
-    /// /proc.
-    Procfs,
-}
-
-/// Opens a session on this machine.
-///
-/// # Errors
-/// `Auto` and `Procfs`: when /proc cannot be read. The others: what they could not get.
-pub fn open(choice: Choice, split: SplitOptions) -> Result<Session, SourceError> {
-    Session::new(source(choice, split)?, Path::new("/proc"))
-}
-
-/// Opens `Auto` where something better was refused: why, is told first where it is not the ledger that works.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_instead(refused: &str, split: SplitOptions) -> Result<Session, SourceError> {
-    Session::new(automatic(Some(refused), split)?, Path::new("/proc"))
-}
-
-/// Opens a source of this machine.
-///
-/// # Errors
-/// As [`open`].
-pub fn source(choice: Choice, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    match choice {
-        Choice::Procfs => Ok(Box::new(Procfs::open(Path::new("/proc"))?)),
-        Choice::Taskstats => Ok(Box::new(Taskstats::open()?)),
-        Choice::Ledger => ledger(split),
-        Choice::Snapshot => iterated(None),
-        Choice::Auto => automatic(None, split),
-    }
-}
-
-/// The first that works; of the others it tells why not the ledger, and why not what is better still.
-fn automatic(refused: Option<&str>, split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    let why = match ledger(split) {
-        Ok(source) => return Ok(source),
-        Err(why) => why.to_string(),
-    };
-    let why = refused.map_or_else(|| why.clone(), |refused| format!("{refused}; {why}"));
-    if let Ok(source) = iterated(Some(&why)) {
-        return Ok(source);
-    }
-    if let Ok(source) = Taskstats::open() {
-        return Ok(Box::new(source.because(&why)));
-    }
-    Ok(Box::new(Procfs::open(Path::new("/proc"))?.because(&why)))
-}
-
-#[cfg(feature = "bpf")]
-fn ledger(split: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    use crate::ledger::{Ledger, Options};
-    Ok(Box::new(Ledger::open(&Options { split, ..Options::default() })?))
-}
-
-#[cfg(feature = "bpf")]
-fn iterated(why: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
-    let spare = crate::bpf::spare::Spare::hold()?;
-    let source = crate::snapshot_source::SnapshotSource::open()?;
-    drop(spare);
-    Ok(Box::new(match why {
-        Some(why) => source.because(why),
-        None => source,
-    }))
-}
-
-#[cfg(not(feature = "bpf"))]
-fn ledger(_: SplitOptions) -> Result<Box<dyn Source>, SourceError> {
-    Err(SourceError::without_bpf())
-}
-
-#[cfg(not(feature = "bpf"))]
-fn iterated(_: Option<&str>) -> Result<Box<dyn Source>, SourceError> {
-    Err(SourceError::without_bpf())
-}
-
-/// How long details of a process that did nothing are kept. Without it doing anything only others
-/// can change them: the kernel by reclaiming its memory, or someone who moves it to another cgroup
-/// or gives it another priority.
-const KEPT_NS: u64 = 10_000_000_000;
-
-/// What was read for a row.
-#[derive(Default)]
-struct Read {
-    needs: Needs,
-    detail: Detail,
-    /// As read with the detail: what a ledger does not hear of while the task sleeps.
-    ident: Option<Ident>,
-    /// End of the window it was read in.
-    at_ns: u64,
-    /// End of the window it was last asked for in.
-    used_ns: u64,
-    open: OpenFiles,
-}
 
 /// A feed of frames from one source.
 pub struct Session {
     source: Box<dyn Source>,
     book: Book,
-    details: Details,
+    details: RowDetails,
     system: SystemReader,
     window: Option<Window>,
-    /// By what the key stands for: a thread, or else a process.
-    read: FxHashMap<(bool, TaskKey), Read>,
-    /// The descriptors they keep open.
-    held: Held,
     watched: Watched,
     groups: GroupsBeside,
     names: GroupNames,
@@ -164,67 +48,6 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session on a source; `root` is where /proc is, for details and the header.
-    ///
-    /// # Errors
-    /// [`SourceError::Read`] when `root` cannot be opened.
-    pub fn new(source: Box<dyn Source>, root: &Path) -> Result<Session, SourceError> {
-        let details = Details::open(root)?;
-        Ok(Session::with_readers(source, details, SystemReader::open(root)))
-    }
-
-    /// A session with readers of one's own, for tests on a made-up machine.
-    pub fn with_readers(
-        source: Box<dyn Source>,
-        details: Details,
-        system: SystemReader,
-    ) -> Session {
-        Session {
-            source,
-            book: Book::new(),
-            details,
-            system,
-            window: None,
-            read: FxHashMap::default(),
-            held: Held::default(),
-            watched: Watched::by(Box::new(Own)),
-            groups: GroupsBeside::default(),
-            names: GroupNames::default(),
-            tap: None,
-            memory: None,
-            spare: memory::Spare::default(),
-        }
-    }
-
-    /// Whoever is to be told of everything from the first snapshot on. It wants to know of the
-    /// machine, whatever is on the screen.
-    pub fn tapped(mut self, tap: Box<dyn Tap>) -> Session {
-        self.tap = Some(tap);
-        self
-    }
-
-    /// Whoever is to be told of every snapshot, and is no reason to measure anything.
-    pub fn remembered(mut self, memory: Box<dyn Tap>) -> Session {
-        self.memory = Some(memory);
-        self
-    }
-
-    /// Names of control groups are wanted from now on. Whoever knows that beforehand says so while it
-    /// has all of its rights: what looks at groups that are made comes before others then.
-    pub fn name_groups(&mut self) {
-        self.names.want();
-    }
-
-    /// The source tells names with its snapshots: none is looked for here.
-    pub fn names_are_told(&mut self) {
-        self.names.leave_to_source();
-    }
-
-    /// Programs for the process that is watched are attached by this from now on.
-    pub fn look_by(&mut self, attaches: Box<dyn Attaches>) {
-        self.watched = Watched::by(attaches);
-    }
-
     /// Who measures and how good the figures are.
     pub fn provenance(&self) -> &Provenance {
         self.source.provenance()
@@ -290,7 +113,7 @@ impl Session {
         if let Some(((tgid, waits), tap)) = told {
             tap.waits(tgid, &waits);
         }
-        self.forget_details();
+        self.details.window_closed(self.window.as_ref());
         self.spare.looked();
         Ok(self.window.is_some())
     }
@@ -306,71 +129,15 @@ impl Session {
         self.book = Book::new();
         self.watched.forget();
         self.groups = GroupsBeside::default();
-        for (_, read) in self.read.drain() {
-            self.held.changed(read.open.open(), 0);
-        }
-    }
-
-    /// Forgets what was read for processes that did something since, and what is old. A source
-    /// that looks at everyone cannot tell who did nothing: then all is forgotten. The files of
-    /// rows that are still looked at stay open.
-    fn forget_details(&mut self) {
-        let Some(window) = &self.window else { return self.read.clear() };
-        let complete = window.end.complete;
-        let active: FxHashSet<u32> = match complete {
-            true => FxHashSet::default(),
-            false => window.tasks.iter().map(|t| t.sample.key.tgid).collect(),
-        };
-        let t1_ns = window.t1_ns;
-        let held = &mut self.held;
-        self.read.retain(|(_, key), read| {
-            let is_old = t1_ns.saturating_sub(read.at_ns) >= KEPT_NS;
-            if complete || is_old || active.contains(&key.tgid) {
-                read.forget();
-            }
-            let used = t1_ns.saturating_sub(read.used_ns) < KEPT_NS;
-            if !used {
-                held.changed(read.open.open(), 0);
-            }
-            used
-        });
-        // What a storm took is given back, where it is much.
-        if self.read.capacity() > (8 * self.read.len()).max(4096) {
-            self.read.shrink_to(2 * self.read.len());
-        }
+        self.details.begin_anew();
     }
 
     /// Details of one row: what is kept of it, the rest read now.
     fn detail(&mut self, row: &mut Row, needs: Needs) {
-        let now_ns = self.window.as_ref().map_or(0, |w| w.t1_ns);
-        let read = self.read.entry((row.kind == RowKind::Task, row.key)).or_default();
-        read.used_ns = now_ns;
-        let missing = DETAILS
-            .into_iter()
-            .filter(|&n| needs.has(n) && !read.needs.has(n))
-            .fold(Needs::NONE, Needs::with);
-        row.detail = std::mem::take(&mut read.detail);
-        if missing != Needs::NONE {
-            if read.needs == Needs::NONE {
-                read.at_ns = now_ns;
-            }
-            let before = read.open.open();
-            let keep = before > 0 || self.held.has_room();
-            self.details.fill_one(row, missing, &mut read.open, keep);
-            self.held.changed(before, read.open.open());
-            read.needs = read.needs | missing;
-            if missing.has(Needs::STAT) || missing.has(Needs::STATM) {
-                read.ident = Some(row.ident);
-            }
-        } else if let Some(then) = read.ident {
-            let Ident { ppid, nice, prio, policy, .. } = then;
-            row.ident = Ident { ppid, nice, prio, policy, ..row.ident };
-        }
-        read.detail = row.detail.clone();
+        let now_ns = self.window.as_ref().map_or(0, |window| window.t1_ns);
+        self.details.fill(row, needs, now_ns);
     }
-}
 
-impl Session {
     /// Whose a row's control group is: as it was told, else by the path of the process's.
     fn name(&mut self, row: &mut Row) {
         let told = row.ident.cgroup_id.and_then(|id| self.book.group(id));
@@ -385,15 +152,6 @@ impl Session {
                 row.detail.cgroup.as_ref().map(|path| self.names.of_path(path)).map_err(|&why| why)
             }
         };
-    }
-}
-
-impl Read {
-    /// What was read may have changed; the files stay open.
-    fn forget(&mut self) {
-        self.needs = Needs::NONE;
-        self.detail = Detail::default();
-        self.ident = None;
     }
 }
 
@@ -432,23 +190,16 @@ impl Feed for Session {
 
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
         for row in rows {
-            // Exited groups share one key, but there is nothing to read for them either.
-            match row.kind {
-                RowKind::Exited => {
-                    self.details.fill(&mut [row], needs);
-                    if needs.has(Needs::NAMES) {
-                        self.name(row);
-                    }
-                }
-                _ => {
-                    self.detail(row, needs);
-                    if needs.has(Needs::NAMES) {
-                        self.name(row);
-                    }
-                    if let Some(tap) = &mut self.tap {
-                        tap.details(row);
-                    }
-                }
+            let is_exited = row.kind == RowKind::Exited;
+            match is_exited {
+                true => self.details.fill_exited(row, needs),
+                false => self.detail(row, needs),
+            }
+            if needs.has(Needs::NAMES) {
+                self.name(row);
+            }
+            if let Some(tap) = self.tap.as_mut().filter(|_| !is_exited) {
+                tap.details(row);
             }
             // Also where a task ended before its path could be read, as a replay does.
             if needs.has(Needs::CGROUP) {
@@ -458,7 +209,7 @@ impl Feed for Session {
     }
 
     fn forget_details(&mut self) {
-        self.read.values_mut().for_each(Read::forget);
+        self.details.forget();
     }
 
     fn user(&mut self, uid: u32) -> Option<String> {

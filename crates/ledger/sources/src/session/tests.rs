@@ -1,7 +1,10 @@
 //! Sessions on a /proc of ordinary files.
 
+use super::row_details::DETAILS;
 use super::*;
 use crate::procfs::fake::{FakeProc, FakeTask};
+use crate::procfs::Procfs;
+use crate::source::SplitOptions;
 use exactop_model::{Missing, SourceKind};
 
 fn session(proc: &FakeProc) -> Session {
