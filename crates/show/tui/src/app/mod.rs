@@ -31,8 +31,6 @@ use crate::settings::{PerCpu, Settings};
 pub use action::Action;
 use arrange::{Arranged, Entry, Rules, UserFilter};
 use column_chooser::ColumnChooser;
-use exactop_model::columns::filter::Filter;
-use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::{Column, ColumnId, Context};
 use exactop_model::owner::By;
 use exactop_model::words::order::Order;

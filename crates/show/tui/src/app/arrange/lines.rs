@@ -4,9 +4,10 @@
 use super::line::{At, Fold, Line};
 use super::rules::Rules;
 use super::subject::Subject;
+use exactop_model::columns::sort;
 use exactop_model::columns::Rounding;
 use exactop_model::frame::value::Datum;
-use exactop_model::{sort, Counter, Missing, Row, RowKind, Value};
+use exactop_model::{Counter, Missing, Row, RowKind, Value};
 use std::collections::HashMap;
 
 /// Before an exited group that stands below nobody: what is above it is not its parent.
