@@ -1,14 +1,12 @@
 //! Samples of a task, an exited group, a CPU and a machine to which nothing has happened yet, for code that makes
 //! snapshots up: it sets only what its subject is.
 
-use crate::ledger::audit::{ExitAudit, TaskAudit};
+use crate::ledger::audit::TaskAudit;
 use crate::ledger::key::Comm;
 use crate::ledger::provenance::{Provenance, SourceKind};
-use crate::ledger::snapshot::{CostSample, ProcessRef};
-use crate::ledger::system::System;
+use crate::ledger::snapshot::ProcessRef;
 use crate::{
-    AccountId, Counters, CpuSample, ErrorCounts, ExitSample, Ident, MicroState, Snapshot, TaskKey,
-    TaskSample,
+    AccountId, Counters, CpuSample, ExitSample, Ident, MicroState, Snapshot, TaskKey, TaskSample,
 };
 
 /// A task that sleeps, and did all along.
@@ -30,20 +28,7 @@ pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
 
 /// An exited group that nobody is in.
 pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
-    ExitSample {
-        account: AccountId(account),
-        of: ProcessRef::default(),
-        ancestors,
-        comm,
-        cgroup_id: None,
-        uid: None,
-        tree: 0,
-        processes: 0,
-        tasks: 0,
-        life_ns: 0,
-        counters: Counters::zero(),
-        audit: ExitAudit::default(),
-    }
+    ExitSample::empty(AccountId(account), ancestors, comm)
 }
 
 /// A CPU that is online, with steal measured.
@@ -54,23 +39,5 @@ pub fn cpu(cpu: u32) -> CpuSample {
 
 /// A machine without anybody.
 pub fn snapshot(source: SourceKind, at_ns: u64) -> Snapshot {
-    Snapshot {
-        at_ns,
-        provenance: Provenance::new(source),
-        complete: true,
-        tasks: Vec::new(),
-        gone: Vec::new(),
-        exited: Vec::new(),
-        moves: Vec::new(),
-        groups: Vec::new(),
-        cpus: Vec::new(),
-        watch: None,
-        born: None,
-        errors: ErrorCounts::default(),
-        repaired_ns: None,
-        repaired_wait_ns: None,
-        system: System::default(),
-        cost: CostSample::default(),
-        outside: None,
-    }
+    Snapshot::empty(Provenance::new(source), at_ns)
 }

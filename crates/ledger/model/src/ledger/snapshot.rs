@@ -239,6 +239,26 @@ pub struct CostSample {
     pub bpf_events: Option<u64>,
 }
 
+impl ExitSample {
+    /// A group in which nobody is yet.
+    pub fn empty(account: AccountId, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
+        ExitSample {
+            account,
+            of: ProcessRef::default(),
+            ancestors,
+            comm,
+            cgroup_id: None,
+            uid: None,
+            tree: 0,
+            processes: 0,
+            tasks: 0,
+            life_ns: 0,
+            counters: Counters::zero(),
+            audit: ExitAudit::default(),
+        }
+    }
+}
+
 /// Everything cumulative at one instant.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
@@ -279,4 +299,29 @@ pub struct Snapshot {
     pub cost: CostSample,
     /// Those who are told of as one sum; `None`: everyone is told of.
     pub outside: Option<Outside>,
+}
+
+impl Snapshot {
+    /// An instant of which nothing is known but that nothing went wrong.
+    pub fn empty(provenance: Provenance, at_ns: u64) -> Snapshot {
+        Snapshot {
+            at_ns,
+            provenance,
+            complete: true,
+            tasks: Vec::new(),
+            gone: Vec::new(),
+            exited: Vec::new(),
+            moves: Vec::new(),
+            groups: Vec::new(),
+            cpus: Vec::new(),
+            watch: None,
+            born: None,
+            errors: ErrorCounts::default(),
+            repaired_ns: None,
+            repaired_wait_ns: None,
+            system: System::default(),
+            cost: CostSample::default(),
+            outside: None,
+        }
+    }
 }

@@ -4,8 +4,7 @@ use super::files::KeptFile;
 use super::kernel_stat::KernelStat;
 use super::ticks::{Now, Ticks};
 use crate::error::SourceError;
-use exactop_model::ledger::snapshot::CostSample;
-use exactop_model::ledger::system::{StatTicks, System};
+use exactop_model::ledger::system::StatTicks;
 use exactop_model::{CpuSample, ErrorCounts, ErrorKind, Provenance, Snapshot};
 use std::path::Path;
 
@@ -50,23 +49,10 @@ impl CpuReader {
         })?;
         errors.add(ErrorKind::Backwards, back);
         let snapshot = Snapshot {
-            at_ns: now.monotonic_ns,
-            provenance: provenance.clone(),
-            complete: true,
-            tasks: Vec::new(),
-            gone: Vec::new(),
-            exited: Vec::new(),
-            moves: Vec::new(),
-            groups: Vec::new(),
             cpus,
-            watch: None,
-            repaired_ns: None,
-            repaired_wait_ns: None,
             born,
             errors: *errors,
-            system: System::default(),
-            cost: CostSample::default(),
-            outside: None,
+            ..Snapshot::empty(provenance.clone(), now.monotonic_ns)
         };
         Ok((snapshot, now))
     }

@@ -5,9 +5,8 @@ use super::Session;
 use crate::error::SourceError;
 use crate::procfs::Procfs;
 use crate::source::Source;
-use exactop_model::ledger::snapshot::CostSample;
 use exactop_model::ledger::system::{StatTicks, System};
-use exactop_model::{CpuSample, ErrorCounts, Snapshot};
+use exactop_model::{CpuSample, Snapshot};
 use std::path::Path;
 
 impl Session {
@@ -39,28 +38,15 @@ fn boot(source: &dyn Source, now: &System) -> Snapshot {
         ..CpuSample::default()
     });
     Snapshot {
-        // The clock of windows began with the machine.
-        at_ns: 0,
-        provenance: source.provenance().clone(),
-        complete: true,
-        tasks: Vec::new(),
-        gone: Vec::new(),
-        exited: Vec::new(),
-        moves: Vec::new(),
-        groups: Vec::new(),
         cpus: cpus.collect(),
-        watch: None,
         born: Some(0),
-        errors: ErrorCounts::default(),
-        repaired_ns: None,
-        repaired_wait_ns: None,
         system: System {
             ticks: Some(StatTicks::default()),
             cpu_ticks: cpu_ticks.clone(),
             ..System::default()
         },
-        cost: CostSample::default(),
-        outside: None,
+        // The clock of windows began with the machine.
+        ..Snapshot::empty(source.provenance().clone(), 0)
     }
 }
 

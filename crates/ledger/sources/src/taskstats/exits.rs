@@ -3,7 +3,6 @@
 
 use super::messages::Records;
 use super::record::Record;
-use exactop_model::ledger::audit::ExitAudit;
 use exactop_model::ledger::snapshot::{ExitSample, ProcessRef};
 use exactop_model::{AccountId, Comm, Counter, Counters, TaskSample};
 use rustc_hash::FxHashMap;
@@ -250,19 +249,10 @@ impl Exits {
 /// A group that has nobody yet.
 fn empty(account: AccountId, first: &Post) -> ExitSample {
     ExitSample {
-        account,
         of: first.of,
-        ancestors: first.ancestors,
-        comm: first.comm,
-        cgroup_id: None,
-        // The kernel tells the real one, and of who lives the effective one.
-        uid: None,
-        tree: 0,
-        processes: 0,
-        tasks: 0,
-        life_ns: 0,
         counters: known(&first.delta),
-        audit: ExitAudit::default(),
+        // Without a user: the kernel tells the real one, and of who lives the effective one.
+        ..ExitSample::empty(account, first.ancestors, first.comm)
     }
 }
 
