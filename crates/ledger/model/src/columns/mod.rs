@@ -7,6 +7,7 @@ mod definition;
 pub mod filter;
 mod lookup;
 pub mod sort;
+pub mod unit;
 mod values;
 
 use crate::feed::needs::Needs;
@@ -14,9 +15,10 @@ use crate::frame::value::{Datum, Missing, Value};
 use crate::frame::{Row, RowKind};
 use crate::ledger::counters::Counter;
 use crate::owner::By;
-pub use definition::{Column, Context, Kind, Rounding, Unit};
+pub use definition::{Column, Context, Kind, Rounding};
 pub use lookup::{find, needs, of, UnknownColumn};
 use serde::{Deserialize, Serialize};
+pub use unit::Unit;
 pub use values::{command, policy};
 use values::{
     counter, cpu_part, disk_rate, known, living, named, of_children, own_share, priority, state,

@@ -1,6 +1,6 @@
 //! How a value looks in a table cell: short, aligned by its unit, `-` when missing.
 
-use crate::columns::Unit;
+use crate::columns::unit::Unit;
 use crate::frame::value::{Datum, Value};
 
 /// The text of a table cell.
