@@ -366,7 +366,8 @@ impl Builder<'_> {
         let head = leader.or_else(|| all().find(is_head)).or_else(|| all().next());
         let Some(head) = head else { return };
         let mut row = self.row(RowKind::Process, head);
-        row.threads = head.sample.threads.or(Some(all().count() as u32));
+        row.threads =
+            head.sample.threads.or(Some(all().map(|task| task.sample.threads.unwrap_or(1)).sum()));
         for task in all().filter(|task| !std::ptr::eq(*task, head)) {
             add(&mut row.delta, &task.delta);
             row.total.add(&task.sample.counters);

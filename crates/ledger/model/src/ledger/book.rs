@@ -29,11 +29,7 @@ struct Known {
 impl Known {
     /// The counters at a later instant up to which nothing happened to the task.
     fn counters_at(&self, at_ns: u64) -> Counters {
-        let mut counters = self.sample.counters;
-        for &counter in self.sample.state.counters() {
-            counters.bump(counter, at_ns.saturating_sub(self.as_of_ns));
-        }
-        counters
+        self.sample.counters_after(at_ns.saturating_sub(self.as_of_ns))
     }
 }
 

@@ -13,6 +13,7 @@ pub mod joined;
 pub mod key;
 pub mod merged;
 pub mod named;
+pub mod pooling;
 pub mod provenance;
 pub mod samples;
 pub mod snapshot;

@@ -85,6 +85,17 @@ pub struct TaskSample {
     pub audit: TaskAudit,
 }
 
+impl TaskSample {
+    /// The counters so many ns later, if nothing happens to the task until then.
+    pub(crate) fn counters_after(&self, later_ns: u64) -> Counters {
+        let mut counters = self.counters;
+        for &counter in self.state.counters() {
+            counters.bump(counter, later_ns);
+        }
+        counters
+    }
+}
+
 /// An ancestor: a process, told from its pid's next owner by its start time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ProcessRef {

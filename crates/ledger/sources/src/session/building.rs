@@ -8,6 +8,7 @@ use crate::error::SourceError;
 use crate::group_names::GroupNames;
 use crate::source::Source;
 use crate::system::SystemReader;
+use exactop_model::ledger::pooling::Pooling;
 use exactop_model::{Book, Tap};
 use std::path::Path;
 
@@ -29,6 +30,7 @@ impl Session {
             tap: None,
             memory: None,
             spare: memory::Spare::default(),
+            pooling: Pooling::default(),
         })
     }
 

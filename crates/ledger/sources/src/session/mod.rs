@@ -21,6 +21,7 @@ use crate::group_names::GroupNames;
 use crate::procfs::ticks::own_cpu_ns;
 use crate::source::{Followed, Request, Source};
 use crate::system::SystemReader;
+use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
 use exactop_model::{
     Ask, Book, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
@@ -45,6 +46,8 @@ pub struct Session {
     memory: Option<Box<dyn Tap>>,
     /// Memory that goes back in time.
     spare: memory::Spare,
+    /// Rows that are given up for want of memory.
+    pooling: Pooling,
 }
 
 impl Session {
@@ -69,6 +72,12 @@ impl Session {
     /// The source follows nobody.
     pub fn follow(&mut self, followed: &[Followed]) -> Result<(), SourceError> {
         self.source.follow(followed)
+    }
+
+    /// Pools these rows from the next window on. What was freed for it goes back to the kernel.
+    pub fn pool(&mut self, pools: Pools) {
+        self.pooling.set(pools);
+        self.spare.give_back_next();
     }
 
     /// Closes the window that has been open since the call before, and forgets the details read
@@ -97,6 +106,7 @@ impl Session {
         if self.source.has_begun_anew() {
             self.begin_anew();
         }
+        self.pooling.take(&mut snapshot, &self.book);
         self.names.tell(&mut snapshot);
         snapshot.system = system;
         snapshot.cost.user_ns = own_cpu_ns();

@@ -10,6 +10,7 @@ const LOOKS: u32 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Spare {
     looks: u32,
+    is_urgent: bool,
 }
 
 impl Spare {
@@ -22,7 +23,15 @@ impl Spare {
         if self.looks == 1 {
             own_file::give_back();
         }
+        if std::mem::take(&mut self.is_urgent) {
+            give_back();
+        }
         self.looks = self.looks.wrapping_add(1);
+    }
+
+    /// The next look gives back what is free, however little that is.
+    pub fn give_back_next(&mut self) {
+        self.is_urgent = true;
     }
 }
 
