@@ -134,6 +134,10 @@ test-soak: cargo ## Let a daemon serve for SECONDS (default 1800, a day of windo
 	EXACTOP_TEST_STORM_SECONDS=30 $(CARGO) test --release -p exactop --test command storms:: -- --nocapture
 	EXACTOP_TEST_SOAK_SECONDS=$(SECONDS) $(CARGO) test --release -p exactop --test service soak:: -- --ignored --nocapture
 
+.PHONY: test-memory
+test-memory: cargo ## Let a daemon and its page fit into 512 MiB beside 30,000 tasks, a fork storm, scrapes and readers (as root; kernel.pid_max of 40000 or more)
+	$(CARGO) test --release -p exactop --test service memory:: -- --ignored --nocapture
+
 .PHONY: test-collector
 test-collector: cargo ## Send reports and a daemon's figures (as root) to the OpenTelemetry collector, built from its Go modules (some minutes, once)
 	@command -v go >/dev/null || { echo "exactop: no go: install it (1.26 or newer), or leave this test out" >&2; exit 1; }

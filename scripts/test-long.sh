@@ -29,6 +29,7 @@ test-collector    -                 root go network
 test-packages     -                 root network
 test-regressions  -                 root
 test-kills        -                 root
+test-memory       -                 root
 hostile           -                 root
 test-prometheus   -                 root network
 fuzz              FUZZ_SECONDS=60   -

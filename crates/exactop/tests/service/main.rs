@@ -7,6 +7,7 @@ mod collected;
 #[path = "../../../show/metrics/tests/collector/running.rs"]
 mod collector;
 mod daemon;
+mod degraded;
 mod ends;
 mod exported;
 #[path = "../../../keep/export/tests/clickhouse/fake.rs"]

@@ -58,6 +58,18 @@ pub fn page(port: u16) -> BTreeMap<String, i128> {
     })
 }
 
+/// The books close on a page, groups are the accounts of tasks, and from an earlier page on accounts are CPUs x time.
+pub fn adds_up(first: &BTreeMap<String, i128>, now: &BTreeMap<String, i128>) {
+    assert_eq!((first["exactop_residual_seconds"], now["exactop_residual_seconds"]), (0, 0));
+    let named =
+        |account: &str| sum(now, &format!("exactop_cpu_seconds_total{{account=\"{account}\"}}"));
+    let groups = sum(now, "exactop_group_cpu_seconds_total");
+    assert_eq!(groups, named("tasks") + named("exited"));
+    let passed = now["exactop_boundary_seconds"] - first["exactop_boundary_seconds"];
+    let accounts = |page| sum(page, "exactop_cpu_seconds_total");
+    assert_eq!(accounts(now) - accounts(first), now["exactop_cpus"] * passed);
+}
+
 #[test]
 fn every_page_adds_up_in_a_fork_storm_and_a_restart_runs_nothing_backwards() {
     let Some(_alone) = alone() else { return };
@@ -70,21 +82,10 @@ fn every_page_adds_up_in_a_fork_storm_and_a_restart_runs_nothing_backwards() {
         // Each page is a window: some happens in it.
         std::thread::sleep(std::time::Duration::from_millis(300));
         let now = page(port);
-        let groups = sum(&now, "exactop_group_cpu_seconds_total");
-        let accounts = sum(&now, "exactop_cpu_seconds_total");
-        assert_eq!(now["exactop_residual_seconds"], 0);
+        adds_up(&first, &now);
         // Once more at once, of the same instant: nothing counts twice.
         let again = page(port);
         assert!(again["exactop_residual_seconds"] == 0, "{}", again["exactop_residual_seconds"]);
-        let named = |account: &str| {
-            sum(&now, &format!("exactop_cpu_seconds_total{{account=\"{account}\"}}"))
-        };
-        assert_eq!(groups, named("tasks") + named("exited"));
-        let passed = now["exactop_boundary_seconds"] - first["exactop_boundary_seconds"];
-        let grown = accounts + now["exactop_residual_seconds"]
-            - sum(&first, "exactop_cpu_seconds_total")
-            - first["exactop_residual_seconds"];
-        assert_eq!(grown, now["exactop_cpus"] * passed);
         for (name, value) in &now {
             let counts = name.contains("_total");
             let forwards = before.get(name).is_none_or(|earlier| value >= earlier);

@@ -3,6 +3,7 @@
 //! A page is of the window that is there. Whoever scrapes asks for a newer one and has it where it comes at
 //! once; a reading that takes longer keeps nobody waiting.
 
+use crate::degraded::Degraded;
 use crate::exporting::Exporting;
 use crate::metrics::Metrics;
 use crate::text::Format;
@@ -73,7 +74,7 @@ impl LastWindow {
         window: &Window,
         book: &Book,
         names: &dyn Names,
-        exporting: Option<Exporting>,
+        (exporting, degraded): (Option<Exporting>, Option<Degraded>),
     ) {
         let by = {
             let mut state = self.state();
@@ -87,6 +88,7 @@ impl LastWindow {
         let mut state = self.state();
         state.metrics.count(window, groups);
         state.metrics.set_exporting(exporting);
+        state.metrics.set_degraded(degraded);
         state.asked = None;
         state.pages.clear();
         drop(state);

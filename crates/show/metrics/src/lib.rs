@@ -19,6 +19,7 @@
 mod accounts;
 mod candidates;
 mod clock;
+mod degraded;
 mod exporting;
 mod family;
 pub mod http;
@@ -31,6 +32,7 @@ mod settings;
 mod text;
 
 pub use clock::Clock;
+pub use degraded::Degraded;
 pub use exporting::Exporting;
 pub use family::{Family, Kind, Point, Unit, Value};
 pub use last_window::LastWindow;

@@ -2,6 +2,7 @@
 
 use crate::accounts::{Accounts, Since};
 use crate::clock::Clock;
+use crate::degraded::Degraded;
 use crate::exporting::Exporting;
 use crate::family::{Family, Kind, Point, Unit, Value};
 use crate::own::Own;
@@ -22,6 +23,7 @@ pub struct Metrics {
     accounts: Accounts,
     places: Places,
     exporting: Option<Exporting>,
+    degraded: Option<Degraded>,
     own: Option<Own>,
 }
 
@@ -48,6 +50,7 @@ impl Metrics {
             accounts: Accounts::default(),
             places,
             exporting: None,
+            degraded: None,
             own: None,
         }
     }
@@ -60,6 +63,11 @@ impl Metrics {
     /// What is told of an exporter from now on; `None`: there is none.
     pub fn set_exporting(&mut self, exporting: Option<Exporting>) {
         self.exporting = exporting;
+    }
+
+    /// What is told of detail that is given up from now on; `None`: whoever counts gives none up.
+    pub fn set_degraded(&mut self, degraded: Option<Degraded>) {
+        self.degraded = degraded;
     }
 
     /// Counts a window; each follows the one before, and some may be joined to one. The book stands at
@@ -118,6 +126,7 @@ impl Metrics {
         families.extend(self.groups(start_ns));
         families.extend(self.trust(start_ns));
         families.extend(self.gauges(t1_ns));
+        families.extend(self.degraded.map(Degraded::family));
         families.extend(self.exporting.iter().flat_map(Exporting::families));
         families
     }

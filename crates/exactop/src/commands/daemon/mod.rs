@@ -1,10 +1,12 @@
 //! `exactop daemon`: one ledger for all who look. It closes windows when somebody wants one, serves
 //! them on a socket and as metrics, and records.
 //!
-//! `settings` is what is set, `serving` the loop, `on_demand` what is attached while somebody looks,
+//! `settings` is what is set, `serving` the loop, `degraded` which detail is given up for want of memory and `saving` how,
+//! `on_demand` what is attached while somebody looks,
 //! `kept` what is recorded, `names` how it is called, `exporting` what goes on to a store or into files, `published` what metrics count,
 //! `process` what it takes itself, `supervisor` what systemd is told.
 
+mod degraded;
 mod exporting;
 mod kept;
 mod names;
@@ -12,6 +14,7 @@ mod names;
 mod on_demand;
 mod process;
 mod published;
+mod saving;
 mod serving;
 mod settings;
 mod supervisor;
@@ -37,6 +40,7 @@ use exactop_sources::{passwd, SplitOptions};
 use exporting::Exported;
 use kept::Kept;
 use published::Published;
+use saving::Saving;
 use serving::{Latest, Serving, Told};
 use settings::{load, Settings};
 use std::net::SocketAddr;
@@ -148,6 +152,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
         record: None,
         names: true,
     })?;
+    let saving = Saving::new();
     // Threads that were started by now have priorities of their own; this takes a right that is given up next.
     raise(&settings);
     give_up(&settings, typed, recorder.as_ref().map(|(_, dir)| dir.as_path()), origin);
@@ -160,7 +165,8 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
     let session = session.tapped(Box::new(tap));
     let kept = Kept::new(recorder, settings.record.interval);
     supervisor.ready();
-    let mut serving = Serving::new(session, latest, server, kept, (published, exported), settings);
+    let outlets = (published, exported);
+    let mut serving = Serving::new(session, latest, server, kept, outlets, saving, settings);
     let ended = serving.until_a_signal(&signals, &mut supervisor, || typed.settings());
     supervisor.ends();
     serving.finish();

@@ -33,7 +33,8 @@ fn begun_ns() -> Option<u64> {
     ns(clock_gettime(ClockId::Monotonic)).checked_sub(age_ns)
 }
 
-fn resident_bytes() -> Option<u64> {
+/// Memory of this process in RAM (proc_pid_statm(5)); `None`: /proc does not tell.
+pub fn resident_bytes() -> Option<u64> {
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = pages.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)

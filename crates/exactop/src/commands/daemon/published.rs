@@ -9,7 +9,7 @@ use crate::failure::{complain, Failure};
 use crate::priority;
 use exactop_metrics::http::{Front, Pulse, Server};
 use exactop_metrics::otlp::{request, Host, Sender};
-use exactop_metrics::{Clock, LastWindow, Metrics, Own};
+use exactop_metrics::{Clock, Degraded, LastWindow, Metrics, Own};
 use exactop_model::owner::{BookNames, CgroupNames, Names};
 use exactop_model::{Book, Window};
 use exactop_recording::Machine;
@@ -126,11 +126,11 @@ impl Published {
     }
 
     /// Counts a window that closed; the book stands at its end.
-    pub fn take(&mut self, window: &Window, book: &Book, exported: &Exported) {
+    pub fn take(&mut self, window: &Window, book: &Book, exported: &Exported, degraded: Degraded) {
         if let Some(counting) = &mut self.0 {
             counting.pulse.closes();
             let exporting = exported.told(counting.begun_ns);
-            counting.last.close(window, book, &Known(book), exporting);
+            counting.last.close(window, book, &Known(book), (exporting, Some(degraded)));
         }
     }
 

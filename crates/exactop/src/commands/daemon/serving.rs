@@ -3,6 +3,7 @@
 use super::exporting::Exported;
 use super::kept::Kept;
 use super::published::Published;
+use super::saving::Saving;
 use super::settings::Settings;
 use super::supervisor::Supervisor;
 use crate::commands::record::NEEDS;
@@ -50,6 +51,7 @@ pub struct Serving {
     published: Published,
     exported: Exported,
     followed: Vec<Followed>,
+    saving: Saving,
     in_force: Settings,
 }
 
@@ -61,6 +63,7 @@ impl Serving {
         server: Server,
         kept: Kept,
         (published, exported): (Published, Exported),
+        saving: Saving,
         in_force: Settings,
     ) -> Serving {
         Serving {
@@ -71,6 +74,7 @@ impl Serving {
             published,
             exported,
             followed: Vec::new(),
+            saving,
             in_force,
         }
     }
@@ -142,12 +146,14 @@ impl Serving {
         let Some(now) = self.latest.borrow_mut().take() else { return Ok(()) };
         // First, as somebody may wait for it.
         if let Some(window) = self.session.window() {
-            self.published.take(window, self.session.book(), &self.exported);
+            let degraded = self.saving.told();
+            self.published.take(window, self.session.book(), &self.exported, degraded);
         }
         self.server.tell(t0_ns.unwrap_or(now.at_ns), &now, self.session.book());
         self.published.tell();
         self.exported.tell();
         self.kept.take(now, &mut self.session);
+        self.saving.window(self.in_force.memory, &mut self.session, &mut self.server);
         Ok(())
     }
 
@@ -162,6 +168,7 @@ impl Serving {
         if !bound.is_empty() {
             complain(&format!("these settings take effect with a restart: {}", bound.join(", ")));
         }
+        in_force.memory = settings.memory;
         if settings.record.interval != in_force.record.interval {
             self.kept.set_interval(settings.record.interval);
             self.published.set_interval(settings.record.interval);

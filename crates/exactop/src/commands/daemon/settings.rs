@@ -2,7 +2,7 @@
 
 use super::exporting::Export;
 use super::names::{Http, Machine};
-use super::values::{bytes, labels, length, listens, pause, sync};
+use super::values::{bytes, labels, length, listens, pause, some_bytes, sync};
 use crate::failure::Failure;
 use crate::options::config::{line_of_key, parsed, Parsed};
 use crate::options::time::{size, stretch};
@@ -28,6 +28,8 @@ pub struct Settings {
     pub group: String,
     pub machine: Machine,
     pub priority: Priority,
+    #[serde(skip_serializing_if = "Option::is_none", with = "some_bytes")]
+    pub memory: Option<u64>,
     pub record: Record,
     pub metrics: Metrics,
     pub http: Http,
@@ -42,6 +44,7 @@ impl Default for Settings {
             group: "exactop".into(),
             machine: Machine::default(),
             priority: Priority::Nice,
+            memory: None,
             record: Record::default(),
             metrics: Metrics::default(),
             http: Http::default(),
@@ -287,7 +290,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(keys(&all), keys(&again));
-        assert_eq!(keys(&all).len(), 26, "keys that have no default are set, too");
+        assert_eq!(keys(&all).len(), 27, "keys that have no default are set, too");
     }
 
     #[test]
@@ -295,6 +298,7 @@ mod tests {
         let mut settings = Settings::default();
         assert_eq!(read(settings.told().as_bytes()), Ok(settings.clone()));
         settings.priority = Priority::RoundRobin;
+        settings.memory = Some(96 << 20);
         settings.record.keep = Duration::from_secs(90);
         settings.record.max_size = 3 << 20;
         settings.record.sync = Sync::Never;
@@ -321,6 +325,7 @@ mod tests {
             ("socket = 1\n", 1),
             ("socket = \"\"\n", 1),
             ("priority = \"highest\"\n", 1),
+            ("memory = \"1K\"\n", 1),
             ("[metrics]\nby = [\"user\"]\n\ngroups = 0\n", 4),
             ("[otlp]\nurl = \"https://c\"\n", 2),
             ("[export]\nto = \"store\"\n", 2),

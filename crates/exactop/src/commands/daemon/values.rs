@@ -90,6 +90,19 @@ pub(super) mod bytes {
     }
 }
 
+/// A size, if one is set.
+pub(super) mod some_bytes {
+    use super::*;
+
+    pub fn serialize<S: Serializer>(bytes: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
+        super::bytes::serialize(&bytes.unwrap_or_default(), to)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+        text(from, size).map(Some)
+    }
+}
+
 pub(super) mod sync {
     use super::*;
     use crate::commands::record::SYNCS;

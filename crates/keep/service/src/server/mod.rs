@@ -66,6 +66,7 @@ pub struct Server {
     looking: Looking,
     following: Following,
     numbers: u64,
+    keeps_history: bool,
     notices: Vec<Notice>,
     log: Log,
 }
@@ -92,6 +93,7 @@ impl Server {
                 .map_err(|error| ServiceError::Io { what: "make a pair of sockets", error })?,
             following: Following::default(),
             numbers: 0,
+            keeps_history: true,
             notices: Vec::new(),
             log: Log::default(),
         })
@@ -100,6 +102,12 @@ impl Server {
     /// Has programs attached by this for those who look at what is counted only then.
     pub fn attach_by(&mut self, attach: Attach) {
         self.looking.attach_by(attach);
+    }
+
+    /// Keeps 32 MiB of windows for a reader that does not read them, or 1 MiB: above that it is disconnected.
+    pub fn keep_history(&mut self, keeps: bool) {
+        self.keeps_history = keeps;
+        self.readers.iter_mut().for_each(|reader| reader.keep_history(keeps));
     }
 
     /// Who reads now.
@@ -293,6 +301,7 @@ impl Server {
             };
             self.numbers += 1;
             let mut reader = Reader::new(self.numbers, stream, whose, now_ns());
+            reader.keep_history(self.keeps_history);
             match self.ready.add(&reader) {
                 Ok(()) => self.readers.push(reader),
                 Err(error) => reader.refuse(&format!("nobody would hear you: {error}")),

@@ -24,6 +24,8 @@ use std::sync::Arc;
 
 /// Whoever left more unread, bytes, when the next piece comes is let go: some minutes of a busy machine.
 const UNREAD: usize = 32 << 20;
+/// Bytes that may wait for a reader while the daemon is short of memory.
+const LITTLE_UNREAD: usize = 1 << 20;
 /// So much waits for a reader's own window to end, bytes: what a socket takes at once.
 const HELD: usize = 64 << 10;
 /// Whoever asks for nothing for so long keeps no place.
@@ -91,6 +93,8 @@ pub struct Reader {
     /// Of the first piece.
     written: usize,
     unread_bytes: usize,
+    /// Most bytes that may be unread when the next piece comes.
+    most_unread: usize,
     /// What is unread is to be read now, and was not all written for want of room.
     is_full: bool,
     /// As was said last.
@@ -118,6 +122,7 @@ impl Reader {
             unread: VecDeque::new(),
             written: 0,
             unread_bytes: 0,
+            most_unread: UNREAD,
             is_full: false,
             was_full: false,
             is_awaited: false,
@@ -134,6 +139,11 @@ impl Reader {
         let is_news = self.is_full != self.was_full;
         self.was_full = self.is_full;
         is_news.then_some(self.is_full)
+    }
+
+    /// Bounds what waits for it: windows of the past that it has not read.
+    pub fn keep_history(&mut self, keeps: bool) {
+        self.most_unread = if keeps { UNREAD } else { LITTLE_UNREAD };
     }
 
     /// They ask for something now.
@@ -307,7 +317,7 @@ impl Reader {
             return;
         }
         // One piece may be longer than that: what counts is what they left of those before.
-        if self.unread_bytes > UNREAD {
+        if self.unread_bytes > self.most_unread {
             self.over = Over::Stalled(self.unread_bytes);
             return;
         }

@@ -11,7 +11,7 @@ fn metrics() -> Metrics {
 }
 
 fn close(last: &LastWindow, window: &Window) {
-    last.close(window, &Book::new(), &Cgroups::default(), None);
+    last.close(window, &Book::new(), &Cgroups::default(), (None, None));
 }
 
 fn boundary(last: &LastWindow) -> Option<String> {

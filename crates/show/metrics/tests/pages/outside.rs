@@ -2,7 +2,7 @@
 //! OpenMetrics in Python's prometheus_client (`make test-metrics` installs it).
 
 use crate::made::{ran, Cgroups, Did, Made};
-use exactop_metrics::{Exporting, Format, Own, Process, Settings};
+use exactop_metrics::{Degraded, Exporting, Format, Own, Process, Settings};
 use exactop_model::owner::CgroupNames;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -33,6 +33,7 @@ fn made() -> Made {
             open_files: Some(7),
         },
     });
+    made.metrics.set_degraded(Some(Degraded { history: true, ..Degraded::default() }));
     made.metrics.set_exporting(Some(Exporting { behind_ns: Some(1), ..Exporting::default() }));
     made
 }

@@ -1,0 +1,67 @@
+//! Memory that the daemon saves at its bound: what it uses is read once a window, and the readers' server and the session
+//! keep less.
+
+use super::degraded::{usual_bound, Change, Degraded, Detail};
+use super::process::resident_bytes;
+use crate::failure::complain;
+use exactop_cgroups::memory_left;
+use exactop_model::ledger::pooling::Pools;
+use exactop_service::Server;
+use exactop_sources::session::Session;
+
+/// The daemon's use of memory.
+pub struct Saving {
+    degraded: Degraded,
+    /// The limit of the control group, bytes.
+    limit: Option<u64>,
+    /// Living tasks, when each was last told by itself.
+    tasks: u64,
+}
+
+impl Saving {
+    /// With all detail. Reads the limit of the control group, so the daemon still has its rights.
+    pub fn new() -> Saving {
+        let limit = memory_left().map(|left| left.limit);
+        Saving { degraded: Degraded::default(), limit, tasks: 0 }
+    }
+
+    /// The details that are given up, as metrics have them.
+    pub fn told(&self) -> exactop_metrics::Degraded {
+        let is_gone = |detail| self.degraded.has_given_up(detail);
+        exactop_metrics::Degraded {
+            history: is_gone(Detail::History),
+            brief: is_gone(Detail::Brief),
+            threads: is_gone(Detail::Threads),
+        }
+    }
+
+    /// A window closed: gives up a detail, or takes one back, if it is time. `set`: the bound, where one is set.
+    pub fn window(&mut self, set: Option<u64>, session: &mut Session, server: &mut Server) {
+        let Some(used) = resident_bytes() else { return };
+        if !self.degraded.has_given_up(Detail::Threads) {
+            self.tasks = session.book().census().total.into();
+        }
+        let bound = set.unwrap_or_else(|| usual_bound(self.tasks, self.limit));
+        let Some(change) = self.degraded.window(used, bound) else { return };
+        complain(&words(change, used, bound));
+        let told = self.told();
+        server.keep_history(!told.history);
+        session.pool(Pools { brief: told.brief, threads: told.threads });
+    }
+}
+
+fn words(change: Change, used: u64, bound: u64) -> String {
+    let (word, detail) = match change {
+        Change::GivesUp(detail) => ("gives up", detail),
+        Change::TakesBack(detail) => ("has again", detail),
+    };
+    let what = match detail {
+        Detail::History => "history: windows for slow readers",
+        Detail::Brief => "brief rows: processes that exited",
+        Detail::Threads => "rows of threads",
+    };
+    let (used, bound) = (used >> 20, bound >> 20);
+    format!(
+        "memory: {used} MiB of {bound} MiB: the daemon {word} {what} (docs/service.md, 'Memory')"
+    )
+}
