@@ -29,9 +29,11 @@ fn pages_until(port: u16, first: &BTreeMap<String, i128>, count: usize) {
     });
 }
 
-/// Names of a window's rows of tasks and of what exited.
+/// Names of a window's rows of tasks, or of processes that exited. A row of what exited may be of none: of one that exited
+/// before its window was over there is the time before.
 fn names(window: &Value, rows: &str, pid: Option<u32>) -> Vec<String> {
     let rows = window[rows].as_array().expect("rows").iter();
+    let rows = rows.filter(|row| row["kind"] == "task" || row["exited"] != 0);
     let rows = rows.filter(|row| pid.is_none_or(|pid| row["tgid"] == pid));
     rows.map(|row| row["comm"].as_str().expect("a name").to_string()).collect()
 }
