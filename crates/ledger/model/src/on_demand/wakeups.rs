@@ -278,7 +278,10 @@ mod tests {
 
     #[test]
     fn threads_are_summed_to_processes() {
-        let who = |tgid, tid| Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
+        let who = |tgid, tid| {
+            let name = Comm::new(if tgid == 1 { b"server" } else { b"client" });
+            Who::thread(tgid, tid, name, name)
+        };
         let edge = |waker, wakee, wakeups| Edge {
             waker,
             wakee,

@@ -213,7 +213,8 @@ mod tests {
     use exactop_model::Comm;
 
     fn window() -> WakeupWindow {
-        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), Comm::new(name));
+        let process = Comm::new(b"tserver");
+        let who = |tid, name: &[u8]| Who::thread(70, tid, Comm::new(name), process);
         let futex = SyscallNr::named("futex").unwrap();
         let server = who(70, b"tserver");
         let edge = |wakee, wakeups, unproductive| Edge {
