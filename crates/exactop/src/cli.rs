@@ -100,22 +100,9 @@ pub enum Subcommands {
     /// The precise top: CPU time by kind with that of children, and its sum, window after window
     #[command(after_help = PTOP_NOTES)]
     Ptop(Box<PtopArgs>),
-    /// Count and time system calls, by call, process or thread
     #[cfg(feature = "bpf")]
-    #[command(after_help = on_demand::syscalls::NOTES)]
-    Syscalls(on_demand::syscalls::SyscallsArgs),
-    /// Show who wakes whom, how many at once, and which wake-ups are for nothing
-    #[cfg(feature = "bpf")]
-    #[command(after_help = on_demand::wakeups::notes())]
-    Wakeups(on_demand::wakeups::WakeupsArgs),
-    /// Show what threads wait for: calls slept in, the run queue and who ran instead, who woke them
-    #[cfg(feature = "bpf")]
-    #[command(after_help = on_demand::waits::NOTES)]
-    Waits(on_demand::waits::WaitsArgs),
-    /// Show which tasks go to another CPU, from which to which, why, and whether it paid
-    #[cfg(feature = "bpf")]
-    #[command(after_help = on_demand::moves::notes())]
-    Moves(on_demand::moves::MovesArgs),
+    #[command(flatten)]
+    OnDemand(on_demand::OnDemand),
     /// Run a command under scheduling conditions and say what all of its descendants used
     #[cfg(feature = "bpf")]
     #[command(after_help = run::NOTES)]

@@ -30,7 +30,7 @@ use commands::{
     replay, report, watch, web,
 };
 #[cfg(feature = "bpf")]
-use commands::{lab, on_demand, run, trace};
+use commands::{lab, run, trace};
 use exactop_views::reference;
 use failure::Failure;
 use options::resolved::Wanted;
@@ -76,13 +76,7 @@ fn run() -> Result<(), Failure> {
             None => watch::run(Wanted::precise(*options)?),
         },
         #[cfg(feature = "bpf")]
-        Some(Subcommands::Syscalls(command)) => on_demand::syscalls::run(&command),
-        #[cfg(feature = "bpf")]
-        Some(Subcommands::Wakeups(command)) => on_demand::wakeups::run(&command),
-        #[cfg(feature = "bpf")]
-        Some(Subcommands::Moves(command)) => on_demand::moves::run(&command),
-        #[cfg(feature = "bpf")]
-        Some(Subcommands::Waits(command)) => on_demand::waits::run(&command),
+        Some(Subcommands::OnDemand(command)) => command.run(),
         #[cfg(feature = "bpf")]
         Some(Subcommands::Run(command)) => run::run(&command),
         Some(Subcommands::Cgroups(command)) => cgroups::run(&command),

@@ -6,13 +6,13 @@ use crate::options::resolved::SourceOptions;
 use crate::options::typed::{Whose, AUTO};
 use crate::recorded::{self, Shared};
 use crate::rights::{self, Beside, Origin, Role};
-use exactop_model::on_demand::Looked;
+use exactop_model::on_demand::Subject;
 use exactop_model::Feed;
 use exactop_recording::{Kept, Remembering};
-use exactop_service::ask::{Look, What};
+use exactop_service::ask::Look;
 use exactop_service::{Looker, Remote, SOCKET};
 use exactop_sources::procfs::Procfs;
-use exactop_sources::session::{self, Attaches, Choice, Looks, Own, Session, Subject};
+use exactop_sources::session::{self, Attached, Attaches, Choice, Own, Session};
 use exactop_sources::{SourceError, SplitOptions};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -114,34 +114,15 @@ struct OnSocket {
 }
 
 impl Attaches for OnSocket {
-    fn attach(
-        &mut self,
-        subject: Subject,
-        pid: u32,
-        interval_ns: Option<u64>,
-    ) -> Result<Box<dyn Looks>, String> {
+    fn attach(&mut self, subject: Subject, pid: u32, interval_ns: Option<u64>) -> Attached {
         if !self.is_inside {
             if let Ok(own) = Own.attach(subject, pid, interval_ns) {
                 return Ok(own);
             }
         }
-        let what = match subject {
-            Subject::Waits => What::Waits,
-            Subject::Syscalls => What::Syscalls,
-            Subject::Moves => What::Moves,
-        };
-        let ask = Look { interval_ns, pids: vec![pid], ..Look::at(what) };
+        let ask = Look { interval_ns, pids: vec![pid], ..Look::at(subject) };
         let looker = Looker::connect(&self.socket, env!("CARGO_PKG_VERSION"), ask);
-        Ok(Box::new(Told(looker.map_err(|error| error.to_string())?)))
-    }
-}
-
-/// What a daemon's programs tell.
-struct Told(Looker);
-
-impl Looks for Told {
-    fn window(&mut self) -> Result<Looked, String> {
-        self.0.window().map_err(|error| error.to_string())
+        Ok(Box::new(looker.map_err(|error| error.to_string())?))
     }
 }
 

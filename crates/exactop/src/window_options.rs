@@ -2,6 +2,7 @@
 
 use crate::cli::Cli;
 use clap::{Arg, Command, CommandFactory};
+use exactop_model::on_demand::Subject;
 use std::collections::BTreeMap;
 use Reads::{Books, Either, Measured, Printed, Recorded, Summed};
 
@@ -22,15 +23,11 @@ enum Reads {
     Summed,
 }
 
-/// Every command, and what it does with windows; nothing for those that read none.
+/// Every command but those of subjects, and what it does with windows; nothing for those that read none.
 const COMMANDS: &[(&str, &[Reads])] = &[
     ("exactop", &[Printed, Measured]),
     ("ptop", &[Printed, Measured, Either]),
     ("prstat", &[Measured, Either]),
-    ("syscalls", &[Printed, Measured]),
-    ("wakeups", &[Printed, Measured]),
-    ("waits", &[Printed, Measured, Either]),
-    ("moves", &[Printed, Measured]),
     ("cgroups", &[Printed, Measured, Either]),
     ("web", &[Measured, Either]),
     ("record", &[Measured]),
@@ -132,9 +129,21 @@ fn says(table: &[(&str, &str, &str)], command: &str, option: &str) -> bool {
         .any(|(commands, of, _)| *of == option && commands.split(", ").any(|c| c == command))
 }
 
+/// Every command, and what it does with windows.
+fn all() -> impl Iterator<Item = (&'static str, &'static [Reads])> {
+    let commands = commands();
+    let subjects = Subject::ALL.iter().map(move |subject| {
+        let replays = option(&commands[subject.name()], "replay").is_some();
+        let reads: &[Reads] =
+            if replays { &[Printed, Measured, Either] } else { &[Printed, Measured] };
+        (subject.name(), reads)
+    });
+    COMMANDS.iter().copied().chain(subjects)
+}
+
 /// Commands that read windows.
 fn readers() -> impl Iterator<Item = (&'static str, &'static [Reads])> {
-    COMMANDS.iter().copied().filter(|(_, reads)| !reads.is_empty())
+    all().filter(|(_, reads)| !reads.is_empty())
 }
 
 /// The tables of the reference.
@@ -162,12 +171,12 @@ fn tables(commands: &BTreeMap<String, Command>) -> String {
 
 #[test]
 fn every_command_says_whether_it_reads_windows() {
-    let known = |path: &str| COMMANDS.iter().find(|(name, _)| *name == path);
+    let known = |path: &str| all().find(|(name, _)| *name == path);
     for path in commands().keys() {
         // What is below a command that reads none reads none.
         let above = path.split(' ').next().and_then(known);
         let is_said = known(path).is_some() || above.is_some_and(|(_, reads)| reads.is_empty());
-        let has_more = COMMANDS.iter().any(|(name, _)| name.starts_with(&format!("{path} ")));
+        let has_more = all().any(|(name, _)| name.starts_with(&format!("{path} ")));
         assert!(is_said || has_more, "'{path}': add it to COMMANDS");
     }
 }

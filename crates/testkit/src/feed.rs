@@ -4,6 +4,7 @@ use crate::machine::snapshot;
 use crate::on_request::{calls, groups, moves, waits};
 use crate::population::PROCESSES;
 use exactop_model::ledger::system::DiskRate;
+use exactop_model::on_demand::SubjectWindow;
 use exactop_model::{
     Ask, Book, Feed, Frame, FrameOptions, Missing, Needs, Row, SourceKind, Still, Window,
 };
@@ -21,10 +22,12 @@ pub fn arranged(ask: &Ask, beat: u64) -> Frame {
     let (window, book) = window(SourceKind::Ledger, beat, ask.watch);
     let mut frame = Frame::new(&window, &book, &ask.options);
     let span = (frame.t0_ns, frame.t1_ns);
-    frame.waits = ask.watch.map(|pid| Ok(waits(pid, span)));
-    let watched = |need| ask.watch.filter(|_| ask.needs.has(need));
-    frame.calls = watched(Needs::SYSCALLS).map(|_| Ok(calls(span)));
-    frame.moves = watched(Needs::MOVES).map(|pid| Ok(moves(pid, span)));
+    let pid = ask.watch.unwrap_or_default();
+    let told: [SubjectWindow; 3] =
+        [waits(pid, span).into(), calls(span).into(), moves(pid, span).into()];
+    for window in told.into_iter().filter(|window| ask.watches(window.subject()).is_some()) {
+        frame.subjects.tell(window.subject(), Some(Ok(window)));
+    }
     frame.groups = ask.groups.then(|| Ok(groups(span)));
     frame
 }

@@ -87,7 +87,7 @@ pub fn run(typed: &CgroupsArgs) -> Result<(), Failure> {
     let forms = Forms {
         text: &cgroups::text,
         json: &cgroups::json,
-        csv_header: cgroups::csv_header,
+        csv_header: &cgroups::csv_header,
         csv: &cgroups::csv,
     };
     if let Some(path) = &of.replay {

@@ -173,20 +173,24 @@ mod tests {
     ];
 
     /// The commands of a role, as the document has them.
-    fn commands(role: Role) -> &'static str {
-        match role {
+    fn commands(role: Role) -> String {
+        let commands = match role {
             Role::Windows => "`-b`, `--json`, `--csv`, `--once`, `ptop`, `prstat`",
             Role::Record => "`record`",
             Role::Daemon => "`daemon`",
             Role::Live => "live view",
             Role::Replay => "live view of a recording",
-            Role::OnDemand => "`syscalls`, `wakeups`, `waits`, `moves`, `cgroups`",
+            Role::OnDemand => {
+                let subjects = exactop_model::on_demand::Subject::ALL.iter();
+                return subjects.map(|of| format!("`{}`, ", of.name())).collect::<String>() + "`cgroups`";
+            }
             Role::Limit => "`cgroups set`",
             Role::Trace => "`trace`",
             Role::Web => "`web`",
             Role::Export => "`export`",
             Role::Text => "`doctor`, `columns`, `man`, `completions`, `replay -b`, `diff`, `report`, `fleet`, `replay --html`, `record list`, `record verify`, `record cut`",
-        }
+        };
+        commands.into()
     }
 
     fn row(commands: &str, rights: Rights) -> String {
@@ -209,7 +213,7 @@ mod tests {
     #[test]
     fn the_document_has_the_table() {
         for role in ROLES {
-            let row = row(commands(role), role.rights());
+            let row = row(&commands(role), role.rights());
             // Directories that are named by whoever calls stand behind.
             let begin = row.trim_end_matches(" |");
             let has = |line: &str| {

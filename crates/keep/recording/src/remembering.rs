@@ -91,10 +91,7 @@ impl Shown {
 
     fn frame(&self, feed: &mut dyn Feed, ask: &Ask) -> Frame {
         let mut frame = Frame::new(&self.window, &self.book, &ask.options);
-        frame.waits = ask.watch.map(|_| Err(NOT_KEPT.into()));
-        let asked = |need| ask.watch.is_some() && ask.needs.has(need);
-        frame.calls = asked(Needs::SYSCALLS).then(|| Err(NOT_KEPT.into()));
-        frame.moves = asked(Needs::MOVES).then(|| Err(NOT_KEPT.into()));
+        frame.subjects = ask.refused(NOT_KEPT);
         frame.groups = ask.groups.then(|| Err(NOT_KEPT.into()));
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| feed.user(uid));

@@ -9,6 +9,7 @@ use crate::reader::{Reader, Recorded, Step};
 use crate::rows::{DetailKey, Details, Facts, GroupFiles, Looked};
 use exactop_model::ledger::joined::Joined;
 use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::on_demand::{Subject, SubjectWindow};
 use exactop_model::{
     AccountId, Ask, Book, Detail, Feed, Frame, Ident, Missing, Needs, Row, RowKind, Snapshot,
     Window,
@@ -278,10 +279,9 @@ impl Feed for Replay {
 
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         let mut frame = Frame::new(self.window.as_ref()?, &self.book, &ask.options);
-        frame.waits = ask.watch.map(|tgid| self.waits_of(tgid));
-        let asked = |need| ask.watch.is_some() && ask.needs.has(need);
-        frame.calls = asked(Needs::SYSCALLS).then(|| Err(NEVER_RECORDED.into()));
-        frame.moves = asked(Needs::MOVES).then(|| Err(NEVER_RECORDED.into()));
+        frame.subjects = ask.refused(NEVER_RECORDED);
+        let waits = ask.watch.map(|tgid| self.waits_of(tgid).map(SubjectWindow::Waits));
+        frame.subjects.tell(Subject::Waits, waits);
         frame.groups = ask.groups.then(|| self.groups()).flatten();
         if let Some(sums) = &mut frame.sums {
             sums.name_users(|uid| self.user(uid));

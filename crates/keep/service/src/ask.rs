@@ -10,7 +10,7 @@
 //! passed by, so that a later reader can say more.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
-use exactop_model::on_demand::{Choice, Looked, SyscallNr};
+use exactop_model::on_demand::{Choice, Subject, SubjectWindow, SyscallNr};
 use exactop_model::Needs;
 use serde::{Deserialize, Serialize};
 
@@ -66,23 +66,12 @@ pub struct Window {
     pub watch: Option<u32>,
 }
 
-/// Which programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(missing_docs)] // Their names say it.
-pub enum What {
-    Syscalls,
-    Wakeups,
-    Waits,
-    Moves,
-}
-
 /// What of their windows is wanted. The first one is answered when they count; what comes after it
 /// goes from there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// Which programs: the same in all that one connection says.
-    pub what: What,
+    pub what: Subject,
     /// How often its reader looks, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
@@ -102,7 +91,7 @@ pub struct Look {
 
 impl Look {
     /// Everything of these programs, whenever it is there.
-    pub fn at(what: What) -> Look {
+    pub fn at(what: Subject) -> Look {
         Look {
             what,
             interval_ns: None,
@@ -126,7 +115,7 @@ pub enum Answer {
     /// What comes counts from this instant, CLOCK_MONOTONIC ns.
     Begun(u64),
     /// What was counted since the answer before.
-    Looked(Looked),
+    Looked(SubjectWindow),
     /// From the window on that begins after this, children of whoever asked begin the tree of this number.
     Follows(u32),
 }
@@ -136,7 +125,7 @@ pub enum Answer {
 #[serde(rename_all = "snake_case")]
 pub enum Told<'a> {
     /// As [`Answer::Looked`].
-    Looked(&'a Looked),
+    Looked(&'a SubjectWindow),
     /// As [`Answer::Follows`].
     Follows(u32),
 }

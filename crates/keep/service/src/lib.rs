@@ -36,7 +36,7 @@ pub use looker::Looker;
 pub use notices::Notice;
 pub use remote::Remote;
 pub use schedule::SHORTEST_NS;
-pub use server::{now_ns, Attach, Programs, Server, Wanted};
+pub use server::{now_ns, Attach, Server, Wanted};
 
 /// Where the socket is unless someone says otherwise.
 pub const SOCKET: &str = "/run/exactop/socket";

@@ -4,7 +4,7 @@ use crate::ask::{Answer, Hello, Look, Said, LONGEST};
 use crate::error::ServiceError;
 use crate::schedule;
 use crate::server::now_ns;
-use exactop_model::on_demand::Looked;
+use exactop_model::on_demand::{Programs, SubjectWindow};
 use exactop_model::text::escape::harmless;
 use exactop_recording::stream::{Heard, Incoming, StreamError};
 use exactop_recording::FORMAT;
@@ -55,16 +55,16 @@ impl Looker {
     ///
     /// # Errors
     /// [`ServiceError`]: the daemon is gone, or the programs are.
-    pub fn window(&mut self) -> Result<Looked, ServiceError> {
+    pub fn window(&mut self) -> Result<SubjectWindow, ServiceError> {
         let after_ns = schedule::after_ns(self.ask.interval_ns, Some(self.has_ns), now_ns());
         self.ask.after_ns = Some(after_ns);
         self.say(&Said::Look(self.ask.clone()))?;
         match self.answer()? {
-            Answer::Begun(_) | Answer::Follows(_) => Err(self.nonsense()),
-            Answer::Looked(looked) => {
-                self.has_ns = looked.span_ns().1;
-                Ok(looked)
+            Answer::Looked(window) if window.subject() == self.ask.what => {
+                self.has_ns = window.span_ns().1;
+                Ok(window)
             }
+            _ => Err(self.nonsense()),
         }
     }
 
@@ -125,6 +125,16 @@ impl Looker {
 
     fn nonsense(&self) -> ServiceError {
         ServiceError::Stream { path: self.path.clone(), error: StreamError::Damaged }
+    }
+}
+
+impl Programs for Looker {
+    fn began_ns(&self) -> u64 {
+        self.has_ns
+    }
+
+    fn window(&mut self) -> Result<SubjectWindow, String> {
+        Looker::window(self).map_err(|error| error.to_string())
     }
 }
 

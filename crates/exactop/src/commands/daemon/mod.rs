@@ -2,7 +2,6 @@
 //! them on a socket and as metrics, and records.
 //!
 //! `settings` is what is set, `serving` the loop, `degraded` which detail is given up for want of memory and `saving` how,
-//! `on_demand` what is attached while somebody looks,
 //! `kept` what is recorded, `names` how it is called, `exporting` what goes on to a store or into files, `published` what metrics count,
 //! `process` what it takes itself, `supervisor` what systemd is told.
 
@@ -10,8 +9,6 @@ mod degraded;
 mod exporting;
 mod kept;
 mod names;
-#[cfg(feature = "bpf")]
-mod on_demand;
 mod process;
 mod published;
 mod saving;
@@ -202,10 +199,17 @@ fn warn(settings: &Settings, group: Option<u32>) {
     }
 }
 
-/// Whoever looks at system calls, wake-ups and waits has them attached.
+/// A reader that looks at a subject has programs attached: of everyone, by thread, so that one set of them has
+/// what each reader may choose.
 fn with_programs(#[allow(unused_mut)] mut server: Server) -> Server {
     #[cfg(feature = "bpf")]
-    server.attach_by(on_demand::attach());
+    server.attach_by(exactop_service::Attach::by(|subject| {
+        use exactop_model::on_demand::{syscalls::SyscallsBy, Choice};
+        // In a thread of its own: a reader is no reason to go before others.
+        crate::priority::lower();
+        let choice = Choice { by: SyscallsBy::Thread, ..Choice::default() };
+        exactop_sources::on_demand::open(subject, &choice).map_err(|error| error.to_string())
+    }));
     server
 }
 

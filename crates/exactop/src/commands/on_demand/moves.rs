@@ -1,21 +1,18 @@
 //! `exactop moves`: which tasks go to another CPU, from which to which, why, and whether it paid.
 
-use super::shared::{look, Windows};
-use super::windows::{Forms, WindowArgs};
+use super::by_thread::{By, BY};
+use super::shared::Show;
+use super::windows::WindowArgs;
 use crate::failure::Failure;
 use crate::options::pace::PaceArgs;
-use crate::options::parse::{self, Word};
-use crate::options::resolved::are_there;
-use clap::Args;
+use crate::options::parse;
 use exactop_model::on_demand::moves::Cause;
-use exactop_model::on_demand::Looked;
-use exactop_service::ask::What;
-use exactop_sources::on_demand::moves::Moves;
-use exactop_views::on_demand::moves;
+use exactop_model::on_demand::Subject;
 
-/// What to look at.
-#[derive(Debug, Args)]
-pub struct MovesArgs {
+/// Show which tasks go to another CPU, from which to which, why, and whether it paid
+#[derive(Debug, clap::Args)]
+#[command(after_help = notes())]
+pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
     /// Whose moves are one row
@@ -24,15 +21,6 @@ pub struct MovesArgs {
     #[command(flatten)]
     pace: PaceArgs,
 }
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Process,
-    Thread,
-}
-
-const BY: &[Word<By>] =
-    &[("process", By::Process, "All threads of a process"), ("thread", By::Thread, "One thread")];
 
 const NOTES: &str = "\
 BEFORE: how long it had waited for a CPU on the average, of those that waited in a run queue; AFTER:
@@ -45,7 +33,7 @@ not count it as a migration, and so it is in no sum of CPUs.
 On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
 
 /// What the lines mean, for --help.
-pub fn notes() -> String {
+fn notes() -> String {
     let cause = |cause: Cause| format!("  {:<9} {}\n", cause.name(), cause.meaning());
     let causes: String = Cause::ALL.into_iter().map(cause).collect();
     format!("Causes:\n{causes}\n{NOTES}")
@@ -55,23 +43,7 @@ pub fn notes() -> String {
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(typed: &MovesArgs) -> Result<(), Failure> {
-    let (pace, pids) = (typed.look.pace(typed.pace.resolve()?)?, &typed.look.pid);
-    let threads = typed.by == By::Thread;
-    are_there(None, pids)?;
-    let forms = Forms {
-        text: &|window, sheet| moves::text(window, threads, sheet),
-        json: &|window| moves::json(window, threads),
-        csv_header: moves::csv_header,
-        csv: &|window| moves::csv(window, threads),
-    };
-    let ask = look(What::Moves, pace, pids);
-    let open = || Windows::open(typed.look.looking.places(), ask, || Moves::open(pids));
-    let next = |windows: &mut Windows<Moves>| {
-        windows.next(Moves::window, |looked| match looked {
-            Looked::Moves(window) => Some(window),
-            _ => None,
-        })
-    };
-    typed.look.show(pace, open, next, &forms)
+pub fn run(typed: &Args) -> Result<(), Failure> {
+    let show = Show::of(Subject::Moves, &typed.look, typed.pace.resolve()?)?;
+    Show { threads: typed.by == By::Thread, ..show }.run()
 }

@@ -1,60 +1,91 @@
 //! Windows of programs of our own, or of those of a daemon, which are attached once for all who look.
 
-use super::windows::Opened;
+use super::windows::{Forms, Opened, WindowArgs};
 use crate::failure::Failure;
 use crate::options::looking::Places;
-use crate::options::pace::Pace;
-use exactop_model::on_demand::Looked;
-use exactop_service::ask::{Look, What};
+use crate::options::pace::{Pace, Typed};
+use crate::options::resolved::are_there;
+use exactop_model::on_demand::{Programs, Subject, SubjectWindow};
+use exactop_service::ask::Look;
 use exactop_service::Looker;
-use exactop_sources::SourceError;
+use exactop_sources::{on_demand, SourceError};
+use exactop_views::on_demand as views;
 use std::path::Path;
 
-/// Whose programs tell.
-pub enum Windows<S> {
-    Own(S),
-    Daemon(Box<Looker>),
+/// Opens the first of these places that can be opened.
+///
+/// # Errors
+/// Why the last that was tried cannot.
+pub fn open(
+    places: Places,
+    ask: Look,
+    own: impl FnOnce() -> Result<Box<dyn Programs>, SourceError>,
+) -> Result<Opened<Box<dyn Programs>>, Failure> {
+    let on = |socket: &Path| {
+        let looker = Looker::connect(socket, env!("CARGO_PKG_VERSION"), ask);
+        let looker: Box<dyn Programs> = Box::new(looker.map_err(Failure::failed)?);
+        Ok(Opened::on_socket(looker))
+    };
+    places.open(on, || own().map(Opened::own).map_err(Failure::failed))
 }
 
-/// A question for these processes, one window after the other.
-pub fn look(what: What, pace: Pace, pids: &[u32]) -> Look {
-    Look { interval_ns: Some(pace.interval_ns()), pids: pids.into(), ..Look::at(what) }
+/// A subject's windows, as a command prints them.
+pub struct Show<'a> {
+    pub look: &'a WindowArgs,
+    pub pace: Pace,
+    pub ask: Look,
+    /// A row for each thread, where there is a choice.
+    pub threads: bool,
 }
 
-impl<S> Windows<S> {
-    /// The first of these places that can be opened.
+impl Show<'_> {
+    /// Those of the processes that were typed.
     ///
     /// # Errors
-    /// Why the last that was tried cannot.
-    pub fn open(
-        places: Places,
-        ask: Look,
-        own: impl FnOnce() -> Result<S, SourceError>,
-    ) -> Result<Opened<Windows<S>>, Failure> {
-        let on = |socket: &Path| {
-            let looker = Looker::connect(socket, env!("CARGO_PKG_VERSION"), ask);
-            let looker = looker.map_err(Failure::failed)?;
-            Ok(Opened::on_socket(Windows::Daemon(Box::new(looker))))
-        };
-        let own = || own().map(|own| Opened::own(Windows::Own(own))).map_err(Failure::failed);
-        places.open(on, own)
+    /// What is wrong with the pace.
+    pub fn of(subject: Subject, look: &WindowArgs, typed: Typed) -> Result<Show<'_>, Failure> {
+        let pace = look.pace(typed)?;
+        let (interval_ns, pids) = (Some(pace.interval_ns()), look.pid.clone());
+        let ask = Look { interval_ns, pids, ..Look::at(subject) };
+        Ok(Show { look, pace, ask, threads: false })
     }
 
-    /// Ends a window.
+    /// Prints windows.
     ///
     /// # Errors
-    /// What the kernel or the daemon says.
-    pub fn next<W>(
-        &mut self,
-        own: impl FnOnce(&mut S) -> Result<W, SourceError>,
-        of: impl FnOnce(Looked) -> Option<W>,
-    ) -> Result<W, String> {
-        match self {
-            Windows::Own(source) => own(source).map_err(|error| error.to_string()),
-            Windows::Daemon(looker) => {
-                let looked = looker.window().map_err(|error| error.to_string())?;
-                of(looked).ok_or_else(|| "the daemon answers what was not asked for".into())
-            }
-        }
+    /// What failed, or the signal.
+    pub fn run(&self) -> Result<(), Failure> {
+        let own = || on_demand::open(self.ask.what, &self.ask.choice());
+        self.run_with(self.look.looking.places(), own, |_| ())
+    }
+
+    /// The same from other places and with other programs of our own; each window is also seen by `see`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run_with(
+        &self,
+        places: Places,
+        own: impl FnOnce() -> Result<Box<dyn Programs>, SourceError>,
+        mut see: impl FnMut(&SubjectWindow),
+    ) -> Result<(), Failure> {
+        are_there(None, &self.ask.pids)?;
+        let next = |programs: &mut Box<dyn Programs>| {
+            let window = programs.window()?;
+            see(&window);
+            Ok::<_, String>(window)
+        };
+        let open = || open(places, self.ask.clone(), own);
+        self.written(|forms| self.look.show(self.pace, open, next, forms))
+    }
+
+    /// Does something with how they are written.
+    pub fn written<T>(&self, with: impl FnOnce(&Forms<SubjectWindow>) -> T) -> T {
+        with(&Forms {
+            text: &|window, sheet| views::text(window, self.threads, sheet),
+            json: &|window| views::json(window, self.threads),
+            csv_header: &|| views::csv_header(self.ask.what),
+            csv: &|window| views::csv(window, self.threads),
+        })
     }
 }

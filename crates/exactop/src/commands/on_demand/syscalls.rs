@@ -1,23 +1,20 @@
 //! `exactop syscalls`: how often, how long, how many failed.
 
-use super::shared::{look, Windows};
-use super::windows::{Forms, WindowArgs};
+use super::shared::Show;
+use super::windows::WindowArgs;
 use crate::failure::Failure;
 use crate::options::pace;
 use crate::options::parse::{self, Word};
-use crate::options::resolved::are_there;
-use clap::Args;
 use exactop_model::on_demand::syscalls::SyscallsBy;
-use exactop_model::on_demand::Looked;
+use exactop_model::on_demand::Subject;
 use exactop_model::text::did_you_mean::nearest;
 use exactop_model::SyscallNr;
-use exactop_service::ask::{Look, What};
-use exactop_sources::on_demand::syscalls::{Options, Syscalls};
-use exactop_views::on_demand::syscalls;
+use exactop_service::ask::Look;
 
-/// What to count.
-#[derive(Debug, Args)]
-pub struct SyscallsArgs {
+/// Count and time system calls, by call, process or thread
+#[derive(Debug, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
     /// What is summed in one row; with process and thread also how often they came onto a CPU
@@ -35,7 +32,7 @@ const BY: &[Word<SyscallsBy>] = &[
 ];
 
 /// Examples and what a row means, for --help.
-pub const NOTES: &str = "\
+const NOTES: &str = "\
 A call counts when it returns, with its whole time, or when its thread exits in it; IN is how many
 had not returned when the window ended. It is an error when it returns -4095 to -1; which, and how
 often, is in the last column.
@@ -50,33 +47,12 @@ Examples:
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(typed: &SyscallsArgs) -> Result<(), Failure> {
+pub fn run(typed: &Args) -> Result<(), Failure> {
     let at = typed.words.iter().position(|w| pace::is_number(w));
     let (names, numbers) = typed.words.split_at(at.unwrap_or(typed.words.len()));
     let calls = names.iter().map(|name| named(name)).collect::<Result<Vec<_>, _>>()?;
-    let pace = typed.look.pace(pace::pace(numbers)?)?;
-    are_there(None, &typed.look.pid)?;
-    let options =
-        Options { by: typed.by, pids: typed.look.pid.clone(), calls, ..Options::default() };
-    let forms = Forms {
-        text: &syscalls::text,
-        json: &syscalls::json,
-        csv_header: syscalls::csv_header,
-        csv: &syscalls::csv,
-    };
-    let ask = Look {
-        by: typed.by,
-        calls: options.calls.clone(),
-        ..look(What::Syscalls, pace, &typed.look.pid)
-    };
-    let open = || Windows::open(typed.look.looking.places(), ask, || Syscalls::open(&options));
-    let next = |windows: &mut Windows<Syscalls>| {
-        windows.next(Syscalls::window, |looked| match looked {
-            Looked::Syscalls(window) => Some(window),
-            _ => None,
-        })
-    };
-    typed.look.show(pace, open, next, &forms)
+    let show = Show::of(Subject::Syscalls, &typed.look, pace::pace(numbers)?)?;
+    Show { ask: Look { by: typed.by, calls, ..show.ask }, ..show }.run()
 }
 
 fn named(name: &str) -> Result<SyscallNr, Failure> {

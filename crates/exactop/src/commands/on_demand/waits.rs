@@ -2,24 +2,20 @@
 //! them; or what a recording says of it.
 
 use super::super::played;
-use super::shared::{look, Windows};
-use super::windows::{Ended, Forms, WindowArgs};
+use super::by_thread::{By, BY};
+use super::shared::Show;
+use super::windows::{Ended, WindowArgs};
 use crate::failure::{complain, Failure};
 use crate::options::of_recording::OfRecording;
 use crate::options::pace::PaceArgs;
-use crate::options::parse::{self, Word};
-use crate::options::resolved::are_there;
-use clap::Args;
-use exactop_model::on_demand::waits::WaitWindow;
-use exactop_model::on_demand::Looked;
+use crate::options::parse;
+use exactop_model::on_demand::{Subject, SubjectWindow};
 use exactop_model::text::escape::harmless;
-use exactop_service::ask::What;
-use exactop_sources::on_demand::waits::WaitTimes;
-use exactop_views::on_demand::waits;
 
-/// What to look at.
-#[derive(Debug, Args)]
-pub struct WaitsArgs {
+/// Show what threads wait for: calls slept in, the run queue and who ran instead, who woke them
+#[derive(Debug, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
     /// What is summed in one row
@@ -31,17 +27,8 @@ pub struct WaitsArgs {
     pace: PaceArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Process,
-    Thread,
-}
-
-const BY: &[Word<By>] =
-    &[("process", By::Process, "All threads of a process"), ("thread", By::Thread, "One thread")];
-
 /// What the lines mean, for --help.
-pub const NOTES: &str = "\
+const NOTES: &str = "\
 SLP, LCK, BLK: asleep, by the system call slept in, in per cent of the time of all its threads; THR:
 kept from a CPU because the quota of its group was used up, until it ran again. Run queue: waits for
 a CPU after a wake-up and after losing one to somebody else, with the 99th percentile (of a
@@ -56,37 +43,24 @@ On a terminal each window is drawn over the one before until q; the last of a nu
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(typed: &WaitsArgs) -> Result<(), Failure> {
-    let (pace, pids) = (typed.look.pace(typed.pace.resolve()?)?, &typed.look.pid);
-    let threads = typed.by == By::Thread;
-    let forms = Forms {
-        text: &|window, sheet| waits::text(window, threads, sheet),
-        json: &|window| waits::json(window, threads),
-        csv_header: waits::csv_header,
-        csv: &|window| waits::csv(window, threads),
+pub fn run(typed: &Args) -> Result<(), Failure> {
+    let show = Show::of(Subject::Waits, &typed.look, typed.pace.resolve()?)?;
+    let show = Show { threads: typed.by == By::Thread, ..show };
+    let Some(path) = &typed.of.replay else { return show.run() };
+    typed.look.looking.not_of_a_recording()?;
+    let windows = played::Windows::open(path, typed.of.time.as_deref())?;
+    let mut found = false;
+    let next = |of: &mut played::Windows| {
+        let waits = recorded(of, &typed.look.pid)?;
+        found |= waits.is_some();
+        Ok(waits)
     };
-    if let Some(path) = &typed.of.replay {
-        typed.look.looking.not_of_a_recording()?;
-        let windows = played::Windows::open(path, typed.of.time.as_deref())?;
-        let mut found = false;
-        let next = |of: &mut played::Windows| {
-            let waits = recorded(of, pids)?;
-            found |= waits.is_some();
-            Ok(waits)
-        };
-        typed.look.print(pace.windows, windows, next, &forms)?;
-        return if found { Ok(()) } else { Err(nobody_looked()) };
+    show.written(|forms| typed.look.print(show.pace.windows, windows, next, forms))?;
+    if found {
+        Ok(())
+    } else {
+        Err(nobody_looked())
     }
-    are_there(None, pids)?;
-    let ask = look(What::Waits, pace, pids);
-    let open = || Windows::open(typed.look.looking.places(), ask, || WaitTimes::open(pids));
-    let next = |windows: &mut Windows<WaitTimes>| {
-        windows.next(WaitTimes::window, |looked| match looked {
-            Looked::Waits(window) => Some(window),
-            _ => None,
-        })
-    };
-    typed.look.show(pace, open, next, &forms)
 }
 
 fn nobody_looked() -> Failure {
@@ -95,7 +69,7 @@ fn nobody_looked() -> Failure {
     Failure::failed(why)
 }
 
-type Recorded = Result<Option<Ended<WaitWindow>>, Failure>;
+type Recorded = Result<Option<Ended<SubjectWindow>>, Failure>;
 
 /// The next recorded window in which one of these processes, or any, was looked at; `None`: there are no
 /// more.
@@ -104,7 +78,7 @@ fn recorded(windows: &mut played::Windows, pids: &[u32]) -> Recorded {
         match windows.replay.waits().filter(|(of, _)| pids.is_empty() || pids.contains(of)) {
             Some((_, Ok(waits))) => {
                 let ends = windows.replay.ends_wall_ns();
-                return Ok(Some(Ended::recorded(waits.clone(), ends)));
+                return Ok(Some(Ended::recorded(waits.clone().into(), ends)));
             }
             Some((of, Err(why))) => complain(&format!("process {of}: {}", harmless(why))),
             None => {}

@@ -1,22 +1,20 @@
 //! `exactop wakeups`: who wakes whom, how many at once, and for nothing.
 
-use super::shared::{look, Windows};
-use super::windows::{Forms, WindowArgs};
+use super::shared::Show;
+use super::windows::WindowArgs;
 use crate::failure::Failure;
 use crate::options::looking::Places;
 use crate::options::pace::PaceArgs;
 use crate::options::parse;
-use crate::options::resolved::are_there;
-use clap::Args;
 use exactop_model::on_demand::wakeups::{herds, HERD_CALLS, HERD_FAN, HERD_UNPRODUCTIVE};
-use exactop_model::on_demand::Looked;
-use exactop_service::ask::What;
+use exactop_model::on_demand::{Subject, SubjectWindow};
+use exactop_sources::on_demand::boxed;
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
-use exactop_views::on_demand::wakeups;
 
-/// What to look at.
-#[derive(Debug, Args)]
-pub struct WakeupsArgs {
+/// Show who wakes whom, how many at once, and which wake-ups are for nothing
+#[derive(Debug, clap::Args)]
+#[command(after_help = notes())]
+pub struct Args {
     #[command(flatten)]
     look: WindowArgs,
     /// A thread that was woken and used more CPU time than this has done something
@@ -30,7 +28,7 @@ pub struct WakeupsArgs {
 }
 
 /// How a verdict comes about, for --help.
-pub fn notes() -> String {
+fn notes() -> String {
     format!(
         "A wake-up was for nothing when the thread ran and went back to the wait it came from (the \
          same futex, or the same call with the same first argument) without a system call in \
@@ -48,30 +46,17 @@ pub fn notes() -> String {
 ///
 /// # Errors
 /// What failed, or the signal.
-pub fn run(typed: &WakeupsArgs) -> Result<(), Failure> {
-    let pace = typed.look.pace(typed.pace.resolve()?)?;
-    are_there(None, &typed.look.pid)?;
+pub fn run(typed: &Args) -> Result<(), Failure> {
+    let show = Show::of(Subject::Wakeups, &typed.look, typed.pace.resolve()?)?;
     let work_ns = typed.work_us.saturating_mul(1000);
     let options = Options { pids: typed.look.pid.clone(), work_ns, ..Options::default() };
     let mut found = false;
-    let next = |windows: &mut Windows<Wakeups>| {
-        let window = windows.next(Wakeups::window, |looked| match looked {
-            Looked::Wakeups(window) => Some(window),
-            _ => None,
-        })?;
-        found |= !herds(&window).is_empty();
-        Ok::<_, String>(window)
+    let see = |window: &SubjectWindow| {
+        let SubjectWindow::Wakeups(window) = window else { return };
+        found |= !herds(window).is_empty();
     };
-    let forms = Forms {
-        text: &wakeups::text,
-        json: &wakeups::json,
-        csv_header: wakeups::csv_header,
-        csv: &wakeups::csv,
-    };
-    let ask = look(What::Wakeups, pace, &typed.look.pid);
     let places = places(typed.look.looking.places(), work_ns)?;
-    let open = || Windows::open(places, ask, || Wakeups::open(&options));
-    typed.look.show(pace, open, next, &forms)?;
+    show.run_with(places, || Wakeups::open_with(&options).map(boxed), see)?;
     match found && typed.check {
         true => Err(Failure::Found),
         false => Ok(()),

@@ -91,7 +91,7 @@ pub struct Forms<'a, W> {
     /// One line.
     pub json: &'a dyn Fn(&W) -> String,
     /// The header line.
-    pub csv_header: fn() -> Vec<u8>,
+    pub csv_header: &'a dyn Fn() -> Vec<u8>,
     /// A line for each row.
     pub csv: &'a dyn Fn(&W) -> Vec<u8>,
 }

@@ -2,16 +2,14 @@
 //! own, since the kernel takes its time over them; gone when nobody does any more. Those that end by themselves, as a
 //! daemon's do with it, are attached anew.
 
-use super::super::on_demand::shared::Windows;
+use super::super::on_demand::shared;
 use crate::failure::Failure;
 use crate::options::looking::Places;
-use exactop_model::on_demand::syscalls::SyscallWindow;
-use exactop_model::on_demand::waits::WaitWindow;
-use exactop_model::on_demand::Looked;
-use exactop_service::ask::{Look, What};
-use exactop_sources::on_demand::syscalls::{Options, Syscalls};
-use exactop_sources::on_demand::waits::WaitTimes;
-use exactop_views::on_demand::{syscalls, waits};
+use exactop_model::on_demand::{Programs, Subject, SubjectWindow};
+use exactop_service::ask::Look;
+use exactop_sources::on_demand;
+use exactop_sources::session::Attached;
+use exactop_views::on_demand::{json, waits};
 use exactop_web::Looks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,10 +21,7 @@ use std::time::{Duration, Instant};
 /// There is no thread to be had.
 pub fn begin(looks: &Arc<Looks>, places: Places, interval: Duration) -> Result<(), Failure> {
     let looks = Arc::clone(looks);
-    let open = move |pid, kind| {
-        let opened = Programs::open(pid, kind, places.clone(), interval);
-        opened.map_err(told)
-    };
+    let open = move |pid, subject| open(pid, subject, places.clone(), interval).map_err(told);
     let attend = move || {
         let open = Box::new(open);
         let mut attending =
@@ -40,67 +35,47 @@ pub fn begin(looks: &Arc<Looks>, places: Places, interval: Duration) -> Result<(
 /// What could not be attached is tried again after so long: a daemon may have come by then.
 const AGAIN: Duration = Duration::from_secs(3);
 
-/// What is told of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Waits,
-    Calls,
-}
-
-impl Kind {
-    const fn name(self) -> &'static str {
-        match self {
-            Kind::Waits => "waits",
-            Kind::Calls => "calls",
-        }
+/// What the page calls it.
+fn event(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Syscalls => "calls",
+        other => other.name(),
     }
 }
 
-/// Programs for one process.
-enum Programs {
-    Waits(Box<Windows<WaitTimes>>),
-    Calls(Box<Windows<Syscalls>>),
-}
-
-/// Whatever counts.
-trait Counts {
-    /// Ends a window: as JSON, on one line.
-    fn window(&mut self) -> Result<String, String>;
-}
-
 /// What came of attaching.
-enum Held<P> {
+enum Held {
     /// With whether anything was told of them yet.
-    Counts(P, bool),
+    Counts(Box<dyn Programs>, bool),
     /// Why not, and when it is to be tried again.
     Refused(String, Instant),
 }
 
-struct Attending<P> {
+struct Attending {
     looks: Arc<Looks>,
-    open: Box<dyn Fn(u32, Kind) -> Result<P, String>>,
+    open: Box<dyn Fn(u32, Subject) -> Attached>,
     interval: Duration,
     again: Duration,
-    held: BTreeMap<(u32, Kind), Held<P>>,
+    held: BTreeMap<(u32, Subject), Held>,
 }
 
-impl<P: Counts> Attending<P> {
+impl Attending {
     fn go_on(&mut self) {
         let (mut known, mut due) = (BTreeMap::new(), Instant::now());
         loop {
             let wanted = self.looks.wait(&known, due);
             // What goes is detached.
-            self.held.retain(|(pid, kind), _| {
-                wanted.get(pid).is_some_and(|&calls| calls || *kind == Kind::Waits)
+            self.held.retain(|(pid, subject), _| {
+                wanted.get(pid).is_some_and(|&calls| calls || *subject == Subject::Waits)
             });
             let is_due = Instant::now() >= due;
             if is_due && known == wanted {
                 self.tell();
             }
             for (&pid, &calls) in &wanted {
-                self.attach(pid, Kind::Waits);
+                self.attach(pid, Subject::Waits);
                 if calls {
-                    self.attach(pid, Kind::Calls);
+                    self.attach(pid, Subject::Syscalls);
                 }
             }
             if known.is_empty() {
@@ -112,32 +87,37 @@ impl<P: Counts> Attending<P> {
         }
     }
 
-    fn attach(&mut self, pid: u32, kind: Kind) {
-        let is_due = match self.held.get(&(pid, kind)) {
+    fn attach(&mut self, pid: u32, subject: Subject) {
+        let is_due = match self.held.get(&(pid, subject)) {
             None => true,
             Some(Held::Counts(..)) => false,
             Some(Held::Refused(_, due)) => *due <= Instant::now(),
         };
         if is_due {
-            let held = match (self.open)(pid, kind) {
+            let held = match (self.open)(pid, subject) {
                 Ok(programs) => Held::Counts(programs, false),
                 Err(why) => Held::Refused(why, Instant::now() + self.again),
             };
-            self.held.insert((pid, kind), held);
+            self.held.insert((pid, subject), held);
         }
-        if let Some(Held::Refused(why, _)) = self.held.get(&(pid, kind)) {
-            refuse(&self.looks, pid, kind, why);
+        if let Some(Held::Refused(why, _)) = self.held.get(&(pid, subject)) {
+            refuse(&self.looks, pid, subject, why);
         }
     }
 
     fn tell(&mut self) {
-        for (&(pid, kind), held) in &mut self.held {
+        for (&(pid, subject), held) in &mut self.held {
             // Why not is told where they are attached.
             let Held::Counts(programs, has_told) = held else { continue };
             match programs.window() {
-                Ok(json) => {
+                Ok(window) => {
                     *has_told = true;
-                    self.looks.tell(pid, kind == Kind::Calls, kind.name(), json.trim_end());
+                    let json = match &window {
+                        SubjectWindow::Waits(waits) => waits::json_of_threads(waits),
+                        other => json(other, true),
+                    };
+                    let is_calls = subject == Subject::Syscalls;
+                    self.looks.tell(pid, is_calls, event(subject), json.trim_end());
                 }
                 // They are gone: others may be had at once. Those that never told anything may do so again.
                 Err(why) => {
@@ -149,9 +129,9 @@ impl<P: Counts> Attending<P> {
     }
 }
 
-fn refuse(looks: &Looks, pid: u32, kind: Kind, why: &str) {
-    let told = serde_json::json!({ "what": kind.name(), "why": why });
-    looks.tell(pid, kind == Kind::Calls, "refused", &told.to_string());
+fn refuse(looks: &Looks, pid: u32, subject: Subject, why: &str) {
+    let told = serde_json::json!({ "what": event(subject), "why": why });
+    looks.tell(pid, subject == Subject::Syscalls, "refused", &told.to_string());
 }
 
 fn told(failure: Failure) -> String {
@@ -161,55 +141,28 @@ fn told(failure: Failure) -> String {
     }
 }
 
-impl Programs {
-    fn open(pid: u32, kind: Kind, places: Places, interval: Duration) -> Result<Programs, Failure> {
-        let ask = |what| Look {
-            interval_ns: u64::try_from(interval.as_nanos()).ok(),
-            pids: vec![pid],
-            ..Look::at(what)
-        };
-        match kind {
-            Kind::Waits => {
-                let own = || WaitTimes::open(&[pid]);
-                let opened = Windows::open(places, ask(What::Waits), own)?;
-                Ok(Programs::Waits(Box::new(opened.source())))
-            }
-            Kind::Calls => {
-                let options = Options { pids: vec![pid], ..Options::default() };
-                let own = || Syscalls::open(&options);
-                let opened = Windows::open(places, ask(What::Syscalls), own)?;
-                Ok(Programs::Calls(Box::new(opened.source())))
-            }
-        }
-    }
-}
-
-impl Counts for Programs {
-    fn window(&mut self) -> Result<String, String> {
-        match self {
-            Programs::Waits(windows) => {
-                let of = |looked| match looked {
-                    Looked::Waits(window) => Some(window),
-                    _ => None,
-                };
-                let window: WaitWindow = windows.next(WaitTimes::window, of)?;
-                Ok(waits::json_of_threads(&window))
-            }
-            Programs::Calls(windows) => {
-                let of = |looked| match looked {
-                    Looked::Syscalls(window) => Some(window),
-                    _ => None,
-                };
-                let window: SyscallWindow = windows.next(Syscalls::window, of)?;
-                Ok(syscalls::json(&window))
-            }
-        }
-    }
+/// Opens programs for one process.
+fn open(
+    pid: u32,
+    subject: Subject,
+    places: Places,
+    interval: Duration,
+) -> Result<Box<dyn Programs>, Failure> {
+    let ask = Look {
+        interval_ns: u64::try_from(interval.as_nanos()).ok(),
+        pids: vec![pid],
+        ..Look::at(subject)
+    };
+    let choice = ask.choice();
+    let own = || on_demand::open(subject, &choice);
+    Ok(shared::open(places, ask, own)?.source())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use exactop_model::on_demand::losses::Losses;
+    use exactop_model::on_demand::waits::WaitWindow;
     use std::cell::RefCell;
     use std::rc::Rc;
 
@@ -222,35 +175,42 @@ mod tests {
 
     struct Made(Rc<RefCell<Kernel>>);
 
-    impl Counts for Made {
-        fn window(&mut self) -> Result<String, String> {
-            self.0.borrow().refuses.map_or(Ok("{}\n".into()), |why| Err(why.into()))
+    impl Programs for Made {
+        fn began_ns(&self) -> u64 {
+            0
+        }
+
+        fn window(&mut self) -> Result<SubjectWindow, String> {
+            let (rows, losses) = (Vec::new(), Losses::default());
+            let window = WaitWindow { t0_ns: 0, t1_ns: 1, rows, losses };
+            self.0.borrow().refuses.map_or(Ok(window.into()), |why| Err(why.into()))
         }
     }
 
-    fn attending(kernel: &Rc<RefCell<Kernel>>, again: Duration) -> Attending<Made> {
+    fn attending(kernel: &Rc<RefCell<Kernel>>, again: Duration) -> Attending {
         let kernel = Rc::clone(kernel);
         let open = move |_, _| {
             kernel.borrow_mut().attached += 1;
             let refuses = kernel.borrow().refuses;
-            refuses.map_or_else(|| Ok(Made(Rc::clone(&kernel))), |why| Err(why.into()))
+            let made = || Ok(Box::new(Made(Rc::clone(&kernel))) as Box<dyn Programs>);
+            refuses.map_or_else(made, |why| Err(why.into()))
         };
         let looks = Arc::new(Looks::new("key".into()));
         let interval = Duration::from_secs(1);
         Attending { looks, open: Box::new(open), interval, again, held: BTreeMap::new() }
     }
 
-    fn counts(attending: &Attending<Made>) -> bool {
-        matches!(attending.held.get(&(7, Kind::Waits)), Some(Held::Counts(..)))
+    fn counts(attending: &Attending) -> bool {
+        matches!(attending.held.get(&(7, Subject::Waits)), Some(Held::Counts(..)))
     }
 
     #[test]
     fn programs_that_went_with_a_daemon_are_attached_anew_when_there_is_one() {
         let kernel = Rc::new(RefCell::new(Kernel::default()));
         let mut attending = attending(&kernel, Duration::ZERO);
-        let pass = |attending: &mut Attending<Made>| {
+        let pass = |attending: &mut Attending| {
             attending.tell();
-            attending.attach(7, Kind::Waits);
+            attending.attach(7, Subject::Waits);
             counts(attending)
         };
         assert!(pass(&mut attending) && pass(&mut attending));
@@ -266,9 +226,9 @@ mod tests {
     fn what_is_refused_is_not_tried_all_the_time() {
         let kernel = Rc::new(RefCell::new(Kernel { refuses: Some("no rights"), attached: 0 }));
         let mut attending = attending(&kernel, Duration::from_secs(3600));
-        (0..5).for_each(|_| attending.attach(7, Kind::Waits));
+        (0..5).for_each(|_| attending.attach(7, Subject::Waits));
         assert_eq!(kernel.borrow().attached, 1);
-        attending.attach(8, Kind::Waits);
+        attending.attach(8, Subject::Waits);
         assert_eq!(kernel.borrow().attached, 2, "another process may be looked at");
     }
 }

@@ -25,8 +25,11 @@ impl Waited {
     /// With those of the window after it; `None`: they are somebody else's.
     pub fn and(self, later: Waited) -> Option<Waited> {
         let (tgid, waits) = (self.tgid, self.waits);
-        let both = || Ok(waits?.and(later.waits?));
-        (tgid == later.tgid).then(|| Waited { tgid, waits: both() })
+        let waits = waits.and_then(|mut waits| {
+            waits.then(later.waits?);
+            Ok(waits)
+        });
+        (tgid == later.tgid).then_some(Waited { tgid, waits })
     }
 }
 

@@ -25,7 +25,7 @@ use exactop_recording::{Bad, Machine};
 use exactop_sources::Followed;
 use following::{Asker, Following};
 use inside::{too_many, Insides};
-pub use looking::{Attach, Programs};
+pub use looking::Attach;
 use looking::{Looking, Reply};
 use pids::Whose;
 use readers::{Place, Reader, Spoke};

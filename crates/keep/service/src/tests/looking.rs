@@ -1,13 +1,13 @@
 //! Programs that are attached while somebody looks: how many, for whom, and what each is told.
 
 use super::{now_ns, Daemon};
-use crate::ask::{Answer, Look, What};
-use crate::server::{Attach, Programs};
+use crate::ask::{Answer, Look};
+use crate::server::Attach;
 use crate::{Looker, ServiceError};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::WaitWindow;
-use exactop_model::on_demand::{Looked, SyscallNr};
+use exactop_model::on_demand::{Programs, Subject, SubjectWindow, SyscallNr};
 use exactop_model::{Comm, Who};
 use exactop_recording::stream::{Heard, Incoming};
 use exactop_testkit::wait;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// Programs that count a call of each of two threads every nanosecond.
 struct Counting {
     t0_ns: u64,
-    what: What,
+    what: Subject,
     attached: Arc<AtomicUsize>,
 }
 
@@ -30,7 +30,7 @@ impl Programs for Counting {
         self.t0_ns
     }
 
-    fn window(&mut self) -> Result<Looked, String> {
+    fn window(&mut self) -> Result<SubjectWindow, String> {
         let (t0_ns, t1_ns) = (self.t0_ns, now_ns());
         self.t0_ns = t1_ns;
         let row = |tgid, nr| SyscallRow {
@@ -42,7 +42,7 @@ impl Programs for Counting {
         };
         let losses = Losses::default();
         Ok(match self.what {
-            What::Syscalls => Looked::Syscalls(SyscallWindow {
+            Subject::Syscalls => SubjectWindow::Syscalls(SyscallWindow {
                 t0_ns,
                 t1_ns,
                 by: SyscallsBy::Thread,
@@ -51,7 +51,7 @@ impl Programs for Counting {
                 dispatches: Vec::new(),
                 losses,
             }),
-            _ => Looked::Waits(WaitWindow { t0_ns, t1_ns, rows: Vec::new(), losses }),
+            _ => SubjectWindow::Waits(WaitWindow { t0_ns, t1_ns, rows: Vec::new(), losses }),
         })
     }
 }
@@ -68,7 +68,7 @@ fn daemon() -> (Daemon, Arc<AtomicUsize>, Arc<AtomicUsize>) {
     let ever: Arc<AtomicUsize> = Arc::default();
     let (now, all) = (attached.clone(), ever.clone());
     let attach = Attach::by(move |what| {
-        if what == What::Wakeups {
+        if what == Subject::Wakeups {
             return Err("the kernel refuses them".into());
         }
         now.fetch_add(1, Ordering::SeqCst);
@@ -82,7 +82,7 @@ fn look(path: &Path, ask: Look) -> Result<Looker, ServiceError> {
     Looker::connect(path, "x", ask)
 }
 
-fn every(ms: u64, what: What) -> Look {
+fn every(ms: u64, what: Subject) -> Look {
     Look { interval_ns: Some(ms * 1_000_000), ..Look::at(what) }
 }
 
@@ -92,7 +92,7 @@ fn windows(looker: &mut Looker, ms: u64, times: usize) -> Vec<(u64, u64, u64)> {
         // As often as this one looks.
         std::thread::sleep(Duration::from_millis(ms));
         let looked = looker.window().unwrap();
-        let Looked::Syscalls(window) = looked else { panic!("calls") };
+        let SubjectWindow::Syscalls(window) = looked else { panic!("calls") };
         (window.t0_ns, window.t1_ns, window.rows.iter().map(|row| row.calls).sum())
     };
     (0..times).map(window).collect()
@@ -106,7 +106,7 @@ fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
         for ms in [100, 150, 400, 400] {
             let (path, attached) = (&daemon.path, &attached);
             scope.spawn(move || {
-                let ask = Look { by: SyscallsBy::Call, ..every(ms, What::Syscalls) };
+                let ask = Look { by: SyscallsBy::Call, ..every(ms, Subject::Syscalls) };
                 let mut looker = look(path, ask).unwrap();
                 let windows = windows(&mut looker, ms, 2 + 1200 / ms as usize);
                 assert_eq!(attached.load(Ordering::SeqCst), 1);
@@ -122,7 +122,7 @@ fn however_many_look_programs_are_attached_once_and_gone_when_nobody_does() {
     wait::until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
     let all = ever.load(Ordering::SeqCst);
     assert!(all >= 1, "{all}");
-    let mut again = look(&daemon.path, every(100, What::Syscalls)).unwrap();
+    let mut again = look(&daemon.path, every(100, Subject::Syscalls)).unwrap();
     assert_eq!(windows(&mut again, 100, 2).len(), 2);
     assert_eq!(daemon.said(), []);
 }
@@ -139,12 +139,12 @@ impl Programs for Slow {
         self.t0_ns
     }
 
-    fn window(&mut self) -> Result<Looked, String> {
+    fn window(&mut self) -> Result<SubjectWindow, String> {
         self.ended.fetch_add(1, Ordering::SeqCst);
         let (t0_ns, t1_ns) = (self.t0_ns, now_ns());
         self.t0_ns = t1_ns;
         let (rows, losses) = (Vec::new(), Losses::default());
-        Ok(Looked::Waits(WaitWindow { t0_ns, t1_ns, rows, losses }))
+        Ok(SubjectWindow::Waits(WaitWindow { t0_ns, t1_ns, rows, losses }))
     }
 }
 
@@ -166,14 +166,14 @@ fn there_is_one_set_however_fast_somebody_comes_and_goes_and_it_is_read_each_sec
     });
     let daemon = Daemon::with(Some(attach));
     for _ in 0..3 {
-        drop(look(&daemon.path, every(100, What::Waits)).unwrap());
+        drop(look(&daemon.path, every(100, Subject::Waits)).unwrap());
     }
     // Its windows are of ten minutes, and those of the programs are not.
-    let mut last = look(&daemon.path, every(600_000, What::Waits)).unwrap();
+    let mut last = look(&daemon.path, every(600_000, Subject::Waits)).unwrap();
     let before = ended.load(Ordering::SeqCst);
     wait::until("two windows more", || ended.load(Ordering::SeqCst) > before + 2);
     assert_eq!(most.load(Ordering::SeqCst), 1);
-    let Looked::Waits(window) = last.window().unwrap() else { panic!("waits") };
+    let SubjectWindow::Waits(window) = last.window().unwrap() else { panic!("waits") };
     assert!(window.t1_ns - window.t0_ns > 1_000_000_000, "{window:?}");
     drop(last);
     wait::until("nothing is attached", || attached.load(Ordering::SeqCst) == 0);
@@ -216,32 +216,32 @@ fn what_comes_first_begins_when_the_programs_did() {
 #[test]
 fn each_gets_what_was_asked_for() {
     let (daemon, _, _) = daemon();
-    let ask = Look { pids: vec![1], ..every(100, What::Syscalls) };
+    let ask = Look { pids: vec![1], ..every(100, Subject::Syscalls) };
     let mut one = look(&daemon.path, ask).unwrap();
-    let ask = Look { calls: vec![SyscallNr(7)], ..every(100, What::Syscalls) };
+    let ask = Look { calls: vec![SyscallNr(7)], ..every(100, Subject::Syscalls) };
     let mut none = look(&daemon.path, ask).unwrap();
     assert!(windows(&mut one, 100, 2).iter().all(|(t0, t1, calls)| *calls == t1 - t0));
     assert!(windows(&mut none, 100, 2).iter().all(|(_, _, calls)| *calls == 0));
-    let mut waits = look(&daemon.path, every(100, What::Waits)).unwrap();
-    assert!(matches!(waits.window().unwrap(), Looked::Waits(_)));
+    let mut waits = look(&daemon.path, every(100, Subject::Waits)).unwrap();
+    assert!(matches!(waits.window().unwrap(), SubjectWindow::Waits(_)));
 }
 
 #[test]
 fn what_cannot_be_is_said() {
     let (daemon, _, _) = daemon();
     let refused = |ask| look(&daemon.path, ask).unwrap_err().to_string();
-    let error = refused(every(100, What::Wakeups));
+    let error = refused(every(100, Subject::Wakeups));
     assert!(error.contains("the kernel refuses them"), "{error}");
-    let many = Look { pids: (0..5000).collect(), ..every(100, What::Syscalls) };
+    let many = Look { pids: (0..5000).collect(), ..every(100, Subject::Syscalls) };
     let error = look(&daemon.path, many).unwrap_err();
     assert!(matches!(error, ServiceError::TooLong { .. }), "{error}");
     let looking: Vec<_> =
-        (0..16).map(|_| look(&daemon.path, every(1000, What::Syscalls)).unwrap()).collect();
-    let error = refused(every(100, What::Waits));
+        (0..16).map(|_| look(&daemon.path, every(1000, Subject::Syscalls)).unwrap()).collect();
+    let error = refused(every(100, Subject::Waits));
     assert!(error.contains("16 connections look already"), "{error}");
     drop(looking);
     let nothing = Daemon::start();
-    let error = look(&nothing.path, every(100, What::Waits)).unwrap_err().to_string();
+    let error = look(&nothing.path, every(100, Subject::Waits)).unwrap_err().to_string();
     assert!(error.contains("attaches no programs"), "{error}");
 }
 
@@ -258,7 +258,7 @@ fn a_daemon_that_is_older_is_told_from_one_that_refuses() {
                     `hello` or `window` at line 1 column 7";
         stream.write_all(&exactop_recording::stream::word(said).unwrap()).unwrap();
     });
-    let error = look(&path, every(100, What::Waits)).unwrap_err();
+    let error = look(&path, every(100, Subject::Waits)).unwrap_err();
     older.join().unwrap();
     assert!(matches!(error, ServiceError::Older { .. }), "{error}");
     assert_eq!(error.to_string().lines().count(), 1);

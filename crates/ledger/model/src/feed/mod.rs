@@ -16,6 +16,7 @@ pub mod timeline;
 use crate::feed::needs::Needs;
 use crate::feed::timeline::Timeline;
 use crate::frame::{Frame, FrameOptions, Row};
+use crate::on_demand::{Subject, SubjectWindows};
 
 /// What the next frame is for.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -30,6 +31,21 @@ pub struct Ask {
     pub groups: bool,
     /// How long windows are, ns, where that is known: who serves many can let them end together.
     pub interval_ns: Option<u64>,
+}
+
+impl Ask {
+    /// The process that is watched, if its windows of this subject are asked for.
+    pub fn watches(&self, subject: Subject) -> Option<u32> {
+        self.watch.filter(|_| self.needs.has(Needs::subject(subject)))
+    }
+
+    /// Why there is no window of any subject that is asked for.
+    pub fn refused(&self, why: &str) -> SubjectWindows {
+        let mut windows = SubjectWindows::default();
+        let asked = Subject::ALL.iter().filter(|&&subject| self.watches(subject).is_some());
+        asked.for_each(|&subject| windows.tell(subject, Some(Err(why.into()))));
+        windows
+    }
 }
 
 /// Frames, one window after the other. A method that is not written goes to the feed below, if there is one.

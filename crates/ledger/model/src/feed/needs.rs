@@ -1,5 +1,6 @@
 //! What must be read beside the accounts: the union over the columns on screen.
 
+use crate::on_demand::{Panel, Subject};
 use std::ops::BitOr;
 
 /// A set of things to read. What nobody looks at is never read.
@@ -40,15 +41,24 @@ impl Needs {
     /// Whose control groups are: containers, pods, units.
     pub const NAMES: Needs = Needs(4096);
 
-    /// The system calls of the watched process.
-    pub const SYSCALLS: Needs = Needs(8192);
-
-    /// Why the watched process was moved to other CPUs.
-    pub const MOVES: Needs = Needs(16384);
     /// The machine's pressure and disk I/O.
     pub const PRESSURE: Needs = Needs(1 << 20);
     /// /proc/PID/io, which only who may look into a process can read.
     pub const DISK: Needs = Needs(1 << 21);
+
+    /// Windows of a subject of the watched process; of those that its page always shows nothing more.
+    pub const fn subject(subject: Subject) -> Needs {
+        match subject.panel() {
+            Some(Panel::Always) => Needs::NONE,
+            _ => Needs(1 << (22 + subject as u32)),
+        }
+    }
+
+    /// What a panel of the watched process shows.
+    pub fn panel(panel: Panel) -> Needs {
+        let shown = Subject::ALL.iter().filter(|subject| subject.panel() == Some(panel));
+        shown.fold(Needs::NONE, |needs, &subject| needs | Needs::subject(subject))
+    }
 
     /// Whether all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {

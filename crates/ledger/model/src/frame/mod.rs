@@ -22,9 +22,7 @@ use crate::ledger::provenance::{Provenance, Quality, SourceKind};
 use crate::ledger::snapshot::{CostSample, ExitSample, MicroState, ProcessRef};
 use crate::ledger::system::{StatTicks, System};
 use crate::ledger::window::{Census, CpuDelta, ExitDelta, TaskDelta, Window};
-use crate::on_demand::moves::MoveWindow;
-use crate::on_demand::syscalls::SyscallWindow;
-use crate::on_demand::waits::WaitWindow;
+use crate::on_demand::SubjectWindows;
 use crate::owner::By;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -86,13 +84,9 @@ pub struct Frame {
     pub cost: CostSample,
     /// Who measured and how well.
     pub provenance: Provenance,
-    /// What the watched process waited for, where that can be timed; from the window after the one
-    /// in which it was first watched. Until then the last of an earlier time, if there is one.
-    pub waits: Option<Result<WaitWindow, String>>,
-    /// Its system calls, and why it was moved to other CPUs: the same way, each where asked for.
-    pub calls: Option<Result<SyscallWindow, String>>,
-    /// See `calls`.
-    pub moves: Option<Result<MoveWindow, String>>,
+    /// What programs count of the watched process, each subject where asked for; from the window after the
+    /// one in which it was first watched. Until then the last of an earlier time, if there is one.
+    pub subjects: SubjectWindows,
     /// Control groups, where asked for, from the window after the first asked for, and until then the last
     /// of an earlier time; or why there are none.
     pub groups: Option<Result<Groups, String>>,
@@ -207,9 +201,7 @@ impl Frame {
             exited,
             processes: book.process_census(),
             tasks: book.census(),
-            waits: None,
-            calls: None,
-            moves: None,
+            subjects: SubjectWindows::default(),
             groups: None,
             sums: options.by.map(|by| NamedSums::of(window, book, by)),
             findings: if options.findings { findings::of(window, book) } else { Vec::new() },

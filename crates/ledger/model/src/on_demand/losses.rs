@@ -19,3 +19,14 @@ pub struct Losses {
     #[serde(default)]
     pub left_out: u64,
 }
+
+impl Losses {
+    /// Goes on with what the window after it missed.
+    pub(super) fn then(&mut self, later: &Losses) {
+        self.lost += later.lost;
+        self.unseen += later.unseen;
+        self.skipped = self.skipped.zip(later.skipped).map(|(skipped, more)| skipped + more);
+        self.tables_bytes = later.tables_bytes;
+        self.left_out += later.left_out;
+    }
+}

@@ -1,22 +1,13 @@
 //! System calls in a window: how often, how long, how many failed.
 
+pub use super::counted::SyscallsBy;
+use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
+use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
-
-/// What is summed together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SyscallsBy {
-    /// Everyone's calls of one kind.
-    #[default]
-    Call,
-    /// Those of one process.
-    Process,
-    /// Those of one thread.
-    Thread,
-}
+use std::mem::size_of;
 
 /// Calls of one kind that returned in the window, or whose thread exited in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,11 +117,6 @@ pub struct SyscallWindow {
 }
 
 impl SyscallWindow {
-    /// Length of the window, s.
-    pub fn seconds(&self) -> f64 {
-        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
-    }
-
     /// The rows by total time, then by count, those in flight, and name.
     pub fn longest_first(&self) -> Vec<SyscallRow> {
         let mut rows = self.rows.clone();
@@ -148,10 +134,76 @@ impl SyscallWindow {
         failures
     }
 
+    /// Adds rows, each to the one of the same thread and call.
+    fn add(
+        &mut self,
+        rows: impl IntoIterator<Item = SyscallRow>,
+        failures: impl IntoIterator<Item = Failures>,
+        dispatches: impl IntoIterator<Item = Dispatches>,
+    ) {
+        let whose = |who: &Option<Who>| who.map(|who| (who.tgid, who.tid));
+        merge(&mut self.rows, rows, |row| (whose(&row.who), row.nr), SyscallRow::add);
+        let key = |one: &Failures| (whose(&one.who), one.nr, one.errno);
+        merge(&mut self.failures, failures, key, |sum, one| sum.count += one.count);
+        let key = |one: &Dispatches| (one.who.tgid, one.who.tid);
+        merge(&mut self.dispatches, dispatches, key, |sum, one| sum.count += one.count);
+    }
+
     /// Dispatches of a row's process or thread.
     pub fn dispatches_of(&self, who: &Who) -> u64 {
         let same = |d: &&Dispatches| (d.who.tgid, d.who.tid) == (who.tgid, who.tid);
         self.dispatches.iter().filter(same).map(|d| d.count).sum()
+    }
+}
+
+impl Counted for SyscallWindow {
+    const PANEL: Option<Panel> = Some(Panel::Calls);
+
+    fn rows(&self) -> usize {
+        self.rows.len() + self.dispatches.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.len() * size_of::<SyscallRow>()
+            + self.failures.len() * size_of::<Failures>()
+            + self.dispatches.len() * size_of::<Dispatches>()
+    }
+
+    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> SyscallWindow {
+        let whose = |who: Who| match choice.by {
+            SyscallsBy::Call => None,
+            SyscallsBy::Process => Some(who.process()),
+            SyscallsBy::Thread => Some(who),
+        };
+        let is_wanted = |nr: SyscallNr, who: &Option<Who>| {
+            let calls = &choice.calls;
+            (calls.is_empty() || calls.contains(&nr)) && who.as_ref().is_some_and(is_theirs)
+        };
+        let rows = self.rows.iter().filter(|row| is_wanted(row.nr, &row.who));
+        let failures = self.failures.iter().filter(|one| is_wanted(one.nr, &one.who));
+        let dispatches = self.dispatches.iter().filter(|one| is_theirs(&one.who));
+        let (by, none) = (choice.by, (Vec::new(), Vec::new(), Vec::new()));
+        let mut window =
+            SyscallWindow { by, rows: none.0, failures: none.1, dispatches: none.2, ..*self };
+        window.add(
+            rows.map(|row| SyscallRow { who: row.who.and_then(whose), ..*row }),
+            failures.map(|one| Failures { who: one.who.and_then(whose), ..*one }),
+            dispatches.filter_map(|one| Some(Dispatches { who: whose(one.who)?, ..*one })),
+        );
+        window
+    }
+
+    fn merge(&mut self, later: SyscallWindow) {
+        // What is in flight is so at the end.
+        self.rows.iter_mut().for_each(|row| (row.in_flight, row.oldest_ns) = (0, None));
+        self.add(later.rows, later.failures, later.dispatches);
+        self.rows.retain(|row| row.calls != 0 || row.in_flight != 0);
+    }
+
+    fn cut(&mut self, most: &dyn Fn(usize) -> usize) {
+        leave(&mut self.rows, most, |row| (row.total_ns, row.calls, row.in_flight));
+        leave(&mut self.failures, most, |one| one.count);
+        leave(&mut self.dispatches, most, |one| one.count);
     }
 }
 

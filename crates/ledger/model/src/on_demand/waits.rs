@@ -1,11 +1,14 @@
 //! What threads waited for in a window: where they slept, how long they queued for a CPU and who
 //! had it meanwhile, who woke them.
 
+use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
 use super::namesakes::{sum_by, Namesakes, Party};
+use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
+use std::mem::size_of;
 
 /// Why someone was not on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -263,33 +266,6 @@ pub struct WaitWindow {
 }
 
 impl WaitWindow {
-    /// Length of the window, s.
-    pub fn seconds(&self) -> f64 {
-        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
-    }
-
-    /// With the window after it. What a thread had not ended waiting for is as of that one's end.
-    pub fn and(mut self, later: WaitWindow) -> WaitWindow {
-        let WaitWindow { t0_ns: _, t1_ns, rows, losses } = later;
-        self.rows.iter_mut().for_each(|row| row.queued = 0);
-        for row in rows {
-            let is_it = |other: &&mut WaitRow| {
-                (other.who.tgid, other.who.tid) == (row.who.tgid, row.who.tid)
-            };
-            match self.rows.iter_mut().find(is_it) {
-                Some(same) => same.go_on(&row),
-                None => self.rows.push(row),
-            }
-        }
-        self.rows.iter_mut().for_each(WaitRow::sort);
-        let before = self.losses;
-        let skipped = before.skipped.zip(losses.skipped).map(|(before, later)| before + later);
-        let (lost, unseen) = (before.lost + losses.lost, before.unseen + losses.unseen);
-        let left_out = before.left_out + losses.left_out;
-        self.losses = Losses { lost, skipped, unseen, left_out, ..losses };
-        WaitWindow { t1_ns, ..self }
-    }
-
     /// One row a process.
     pub fn by_process(&self) -> Vec<WaitRow> {
         let mut sums: std::collections::BTreeMap<u32, WaitRow> = Default::default();
@@ -307,6 +283,40 @@ impl WaitWindow {
         let mut rows: Vec<WaitRow> = sums.into_values().collect();
         rows.iter_mut().for_each(WaitRow::sort);
         rows
+    }
+}
+
+impl Counted for WaitWindow {
+    const PANEL: Option<Panel> = Some(Panel::Always);
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// A row has lists of its own.
+    fn bytes(&self) -> usize {
+        let bytes = |row: &WaitRow| {
+            size_of::<WaitRow>()
+                + row.sleeps.len() * size_of::<Sleep>()
+                + (row.ran_instead.len() + row.woken_by.len()) * size_of::<Other>()
+        };
+        self.rows.iter().map(bytes).sum()
+    }
+
+    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> WaitWindow {
+        let rows = self.rows.iter().filter(|row| is_theirs(&row.who));
+        WaitWindow { rows: rows.cloned().collect(), ..*self }
+    }
+
+    fn merge(&mut self, later: WaitWindow) {
+        self.rows.iter_mut().for_each(|row| row.queued = 0);
+        let thread = |row: &WaitRow| (row.who.tgid, row.who.tid);
+        merge(&mut self.rows, later.rows, thread, WaitRow::go_on);
+        self.rows.iter_mut().for_each(WaitRow::sort);
+    }
+
+    fn cut(&mut self, most: &dyn Fn(usize) -> usize) {
+        leave(&mut self.rows, most, WaitRow::waited_ns);
     }
 }
 
@@ -415,8 +425,8 @@ mod tests {
         };
         let window =
             |t0_ns, rows, lost| WaitWindow { t0_ns, t1_ns: t0_ns + 10, rows, losses: losses(lost) };
-        let first = window(0, vec![row(5, 1, &[10]), row(6, 3, &[1])], 4);
-        let joined = first.and(window(10, vec![row(7, 1, &[9]), row(5, 2, &[20, 30])], 5));
+        let mut joined = window(0, vec![row(5, 1, &[10]), row(6, 3, &[1])], 4);
+        joined.then(window(10, vec![row(7, 1, &[9]), row(5, 2, &[20, 30])], 5));
         assert_eq!((joined.t0_ns, joined.t1_ns), (0, 20));
         let expected =
             Losses { lost: 9, skipped: Some(4), unseen: 2, tables_bytes: Some(5), left_out: 9 };

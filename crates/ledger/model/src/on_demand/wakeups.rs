@@ -1,11 +1,14 @@
 //! Who woke whom in a window, how many at once, and for nothing.
 
+use super::counted::{Choice, Counted};
 use super::losses::Losses;
 use super::namesakes::{sum_by, Namesakes, Party};
+use super::sums::{leave, merge};
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
+use std::mem::size_of;
 
 /// Wake-ups given by one thread to another. A waker without a thread is some thread of its process:
 /// where there are too many pairs to tell apart.
@@ -84,6 +87,18 @@ impl Fan {
     pub fn mean(&self) -> f64 {
         self.wakeups as f64 / self.calls.max(1) as f64
     }
+
+    fn add(&mut self, other: &Fan) {
+        self.calls += other.calls;
+        self.wakeups += other.wakeups;
+        self.most = self.most.max(other.most);
+        self.chains += other.chains;
+        self.unproductive += other.unproductive;
+        self.unproductive_ns += other.unproductive_ns;
+        if other.home != SyscallNr::NONE {
+            self.home = other.home;
+        }
+    }
 }
 
 /// A window's wake-ups.
@@ -102,11 +117,6 @@ pub struct WakeupWindow {
 }
 
 impl WakeupWindow {
-    /// Length of the window, s.
-    pub fn seconds(&self) -> f64 {
-        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
-    }
-
     /// Edges with the threads of a process summed, and with the processes of one name.
     pub fn between_processes(&self) -> Vec<Between> {
         let ends = self.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
@@ -126,6 +136,38 @@ impl WakeupWindow {
             threads: woken[&parties].len(),
         })
         .collect()
+    }
+}
+
+impl Counted for WakeupWindow {
+    fn rows(&self) -> usize {
+        self.edges.len() + self.fans.len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.edges.len() * size_of::<Edge>() + self.fans.len() * size_of::<Fan>()
+    }
+
+    fn visible_to(&self, _: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> WakeupWindow {
+        let edges = self.edges.iter().copied();
+        WakeupWindow {
+            edges: edges.filter(|e| is_theirs(&e.waker) || is_theirs(&e.wakee)).collect(),
+            fans: self.fans.iter().copied().filter(|f| is_theirs(&f.waker)).collect(),
+            ..*self
+        }
+    }
+
+    fn merge(&mut self, later: WakeupWindow) {
+        let thread = |who: &Who| (who.tgid, who.tid);
+        let key = |edge: &Edge| (thread(&edge.waker), thread(&edge.wakee));
+        merge(&mut self.edges, later.edges, key, Edge::add);
+        let key = |fan: &Fan| (thread(&fan.waker), fan.nr, fan.futex);
+        merge(&mut self.fans, later.fans, key, Fan::add);
+    }
+
+    fn cut(&mut self, most: &dyn Fn(usize) -> usize) {
+        leave(&mut self.edges, most, |edge| edge.wakeups);
+        leave(&mut self.fans, most, |fan| fan.wakeups);
     }
 }
 

@@ -5,7 +5,7 @@ use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow};
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
 use exactop_model::on_demand::waits::{WaitRow, WaitWindow};
 use exactop_model::on_demand::wakeups::{Edge, WakeupWindow};
-use exactop_model::on_demand::{Choice, Looked};
+use exactop_model::on_demand::{Choice, SubjectWindow};
 use exactop_model::{Comm, SyscallNr, Who};
 
 /// A worker of a process whose main thread did nothing.
@@ -50,7 +50,7 @@ fn wakeups_are_between_processes_by_their_names() {
 
 #[test]
 fn system_calls_are_of_the_process_by_its_name() {
-    let calls = Looked::Syscalls(SyscallWindow {
+    let calls = SubjectWindow::Syscalls(SyscallWindow {
         t0_ns: 0,
         t1_ns: 1,
         by: SyscallsBy::Thread,
@@ -60,7 +60,9 @@ fn system_calls_are_of_the_process_by_its_name() {
         losses: Losses::default(),
     });
     let choice = Choice { by: SyscallsBy::Process, ..Choice::default() };
-    let Looked::Syscalls(told) = calls.chosen(&choice, &|_| true) else { panic!("another kind") };
+    let SubjectWindow::Syscalls(told) = calls.visible_to(&choice, &|_| true) else {
+        panic!("another kind")
+    };
     let who = told.rows[0].who.map(|who| who.to_string());
     assert_eq!(who.as_deref(), Some(NAME));
 }

@@ -6,9 +6,11 @@ use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
+use crate::on_demand::Counts;
 use exactop_model::on_demand::syscalls::{
     Dispatches, Failures, SyscallRow, SyscallWindow, SyscallsBy,
 };
+use exactop_model::on_demand::Choice;
 use exactop_model::{SyscallNr, Who};
 use rustc_hash::FxHashMap;
 use skel::types::{
@@ -26,53 +28,50 @@ sums! {
 /// `EX_NR_DISPATCH` of bpf/on_demand/syscalls.h.
 const DISPATCH: i32 = -2;
 
-/// What to count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// What is summed together.
-    pub by: SyscallsBy,
-    /// Only these processes; empty: all.
-    pub pids: Vec<u32>,
-    /// Only these calls; empty: all.
-    pub calls: Vec<SyscallNr>,
-    /// For tests: of so many entries and returns one is hidden from the programs; 0: none.
-    pub hide_one_in: u32,
-}
-
 /// The programs, attached.
 pub struct Syscalls {
-    options: Options,
+    by: SyscallsBy,
     sums: WindowSums<ex_syscall_key, ex_syscall_sum>,
     failures: WindowSums<ex_failure_key, ex_failures>,
     programs: Attached<SyscallsSkelBuilder>,
 }
 
 impl Syscalls {
-    /// Attaches the programs; the first window begins.
+    /// Attaches the programs; the first window begins. For tests, of so many entries and returns one is hidden
+    /// from the programs; 0: none.
     ///
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
-    pub fn open(options: &Options) -> Result<Syscalls, SourceError> {
-        let programs =
-            Attached::open(&options.pids, Room::default(), |open| set_up(open, options))?;
+    pub fn open_with(choice: &Choice, hide_one_in: u32) -> Result<Syscalls, SourceError> {
+        let set_up = |open: &mut Open<SyscallsSkelBuilder>| set_up(open, choice, hide_one_in);
+        let programs = Attached::open(&choice.pids, Room::default(), set_up)?;
         Ok(Syscalls {
-            options: options.clone(),
+            by: choice.by,
             sums: WindowSums::default(),
             failures: WindowSums::default(),
             programs,
         })
     }
+}
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
-    pub fn began_ns(&self) -> u64 {
+impl Counts for Syscalls {
+    type Window = SyscallWindow;
+    const NEEDED_BY: &'static str = "exactop syscalls";
+
+    fn open(choice: &Choice) -> Result<Syscalls, SourceError> {
+        Syscalls::open_with(choice, 0)
+    }
+
+    fn try_to_load() -> Result<(), SourceError> {
+        let choice = Choice::default();
+        load::<SyscallsSkelBuilder>(&[], Room::default(), |open| set_up(open, &choice, 0)).map(drop)
+    }
+
+    fn began_ns(&self) -> u64 {
         self.programs.began_ns()
     }
 
-    /// Ends the window; the next begins.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn window(&mut self) -> Result<SyscallWindow, SourceError> {
+    fn window(&mut self) -> Result<SyscallWindow, SourceError> {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         let gone = Gone::default();
@@ -80,7 +79,7 @@ impl Syscalls {
         let sums = self.sums.window(maps, |key| gone.has(key.tgid, key.tid))?;
         let maps = [&skel.maps.failures, &skel.maps.failures_more];
         let failures = self.failures.window(maps, |key| gone.has(key.call.tgid, key.call.tid))?;
-        let mut rows = Rows::new(self.options.by, ended);
+        let mut rows = Rows::new(self.by, ended);
         sums.iter().for_each(|(key, sum)| rows.add(key, sum));
         for open in iterator::records(&skel.progs.open_syscalls)? {
             rows.add_open(&open);
@@ -88,7 +87,7 @@ impl Syscalls {
         Ok(SyscallWindow {
             t0_ns: ended.t0_ns,
             t1_ns: ended.t1_ns,
-            by: self.options.by,
+            by: self.by,
             failures: rows.failures(&failures),
             rows: rows.rows.into_values().collect(),
             dispatches: rows.dispatches.into_values().collect(),
@@ -97,26 +96,23 @@ impl Syscalls {
     }
 }
 
-/// Whether the kernel takes the programs; nothing is attached.
-pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    let options = Options::default();
-    load::<SyscallsSkelBuilder>(&options.pids, Room::default(), |open| set_up(open, &options))
-        .map(drop)
-}
-
-fn set_up(open: &mut Open<SyscallsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {
-    open.progs.on_dispatch.set_autoload(options.by != SyscallsBy::Call);
+fn set_up(
+    open: &mut Open<SyscallsSkelBuilder>,
+    choice: &Choice,
+    hide_one_in: u32,
+) -> libbpf_rs::Result<()> {
+    open.progs.on_dispatch.set_autoload(choice.by != SyscallsBy::Call);
     let Some(rodata) = open.maps.rodata_data.as_mut() else {
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
-    rodata.by = match options.by {
+    rodata.by = match choice.by {
         SyscallsBy::Call => ex_by::EX_BY_CALL,
         SyscallsBy::Process => ex_by::EX_BY_PROCESS,
         SyscallsBy::Thread => ex_by::EX_BY_THREAD,
     };
-    rodata.hide_one_in = options.hide_one_in;
-    rodata.some_calls = !options.calls.is_empty();
-    for call in &options.calls {
+    rodata.hide_one_in = hide_one_in;
+    rodata.some_calls = !choice.calls.is_empty();
+    for call in &choice.calls {
         let nr = usize::try_from(call.0).unwrap_or(usize::MAX);
         if let Some(word) = rodata.call_bits.get_mut(nr / 64) {
             *word |= 1 << (nr % 64);

@@ -6,7 +6,9 @@ use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Ended, Gone, Room};
+use crate::on_demand::Counts;
 use exactop_model::on_demand::wakeups::{Edge, Fan, WakeupWindow};
+use exactop_model::on_demand::Choice;
 use exactop_model::{Comm, SyscallNr, Who};
 use rustc_hash::FxHashMap;
 use skel::types::{ex_edge, ex_edge_key, ex_fan, ex_fan_key, names};
@@ -55,7 +57,7 @@ impl Wakeups {
     ///
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
-    pub fn open(options: &Options) -> Result<Wakeups, SourceError> {
+    pub fn open_with(options: &Options) -> Result<Wakeups, SourceError> {
         let programs = Attached::<WakeupsSkelBuilder>::open(&options.pids, options.room, |open| {
             set_up(open, options)
         })?;
@@ -67,17 +69,26 @@ impl Wakeups {
             programs: programs.begins_now(),
         })
     }
+}
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
-    pub fn began_ns(&self) -> u64 {
+impl Counts for Wakeups {
+    type Window = WakeupWindow;
+    const NEEDED_BY: &'static str = "exactop wakeups";
+
+    fn open(choice: &Choice) -> Result<Wakeups, SourceError> {
+        Wakeups::open_with(&Options { pids: choice.pids.clone(), ..Options::default() })
+    }
+
+    fn try_to_load() -> Result<(), SourceError> {
+        load::<WakeupsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
+            .map(drop)
+    }
+
+    fn began_ns(&self) -> u64 {
         self.programs.began_ns()
     }
 
-    /// Ends the window; the next begins.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn window(&mut self) -> Result<WakeupWindow, SourceError> {
+    fn window(&mut self) -> Result<WakeupWindow, SourceError> {
         let ended = self.programs.end_window();
         let maps = &self.programs.skel.maps;
         let gone = Gone::default();
@@ -94,7 +105,9 @@ impl Wakeups {
             losses: self.programs.losses(),
         })
     }
+}
 
+impl Wakeups {
     /// An edge made at the end of a chain does not know its waker's name.
     fn learn_names(&mut self, edges: &[(ex_edge_key, ex_edge)], fans: &[(ex_fan_key, ex_fan)]) {
         self.names.clear();
@@ -158,12 +171,6 @@ impl Wakeups {
 
 fn is_known(names: &names) -> bool {
     names.thread[0] != 0
-}
-
-/// Whether the kernel takes the programs; nothing is attached.
-pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<WakeupsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
-        .map(drop)
 }
 
 fn set_up(open: &mut Open<WakeupsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {

@@ -13,7 +13,7 @@ mod watched;
 
 pub use opening::{open, open_instead, source, Choice};
 pub use own_programs::Own;
-pub use watched::{Attaches, Looks, Subject};
+pub use watched::{Attached, Attaches};
 
 use crate::cgroups::GroupsBeside;
 use crate::error::SourceError;
@@ -23,6 +23,7 @@ use crate::source::{Followed, Request, Source};
 use crate::system::SystemReader;
 use exactop_model::ledger::pooling::{Pooling, Pools};
 use exactop_model::ledger::snapshot::ProcessRef;
+use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{
     Ask, Book, Feed, Frame, Missing, Needs, Provenance, Row, RowKind, Tap, Window,
 };
@@ -119,7 +120,7 @@ impl Session {
         self.window = self.book.advance(snapshot);
         let began = request.watch.and_then(|pid| self.process(pid)).map_or(0, |of| of.start_ns);
         self.watched.advance(request, began, self.source.provenance().source);
-        let told = request.watch.zip(self.watched.waits()).zip(self.tap.as_mut());
+        let told = request.watch.zip(self.watched.told::<WaitWindow>()).zip(self.tap.as_mut());
         if let Some(((tgid, waits), tap)) = told {
             tap.waits(tgid, &waits);
         }

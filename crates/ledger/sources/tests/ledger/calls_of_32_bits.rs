@@ -3,8 +3,10 @@
 use crate::books::Books;
 use crate::microstates::{exact, ns, row_of};
 use exactop_model::on_demand::waits::WaitKind;
+use exactop_model::on_demand::Choice;
 use exactop_model::{Counter, SyscallNr};
-use exactop_sources::on_demand::waits::WaitTimes;
+use exactop_sources::on_demand::waits::Waits;
+use exactop_sources::on_demand::Counts;
 use std::time::Duration;
 
 /// i386's futex(2), and FUTEX_WAIT_PRIVATE.
@@ -63,7 +65,8 @@ fn a_32_bit_futex_is_a_lock() {
         return eprintln!("not measured: this kernel knows no 32-bit system calls");
     }
     let mut books = Books::open(&exact());
-    let mut source = WaitTimes::open(&[std::process::id()]).expect("the waits' programs");
+    let mut source =
+        Waits::open(&Choice::of_processes(&[std::process::id()])).expect("the waits' programs");
     let (row, _) = row_of(&mut books, move || assert!(waits_for(limit)));
     let window = source.window().expect("a window");
     let asked = limit.as_nanos() as u64;

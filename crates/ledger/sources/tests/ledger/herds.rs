@@ -5,9 +5,9 @@ use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{WaitKind, WaitWindow};
 use exactop_model::on_demand::wakeups::{herds, Fan, WakeupWindow};
 use exactop_model::Who;
-use exactop_sources::on_demand::waits::{self, WaitTimes};
+use exactop_sources::on_demand::waits::{self, Waits};
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
-use exactop_sources::on_demand::Room;
+use exactop_sources::on_demand::{Counts, Room};
 use exactop_testkit::wait;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -98,13 +98,13 @@ impl Server {
             room,
             ..Options::default()
         };
-        Wakeups::open(&options)
+        Wakeups::open_with(&options)
             .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
     }
 
-    fn waits(&self, room: Room) -> WaitTimes {
+    fn waits(&self, room: Room) -> Waits {
         let options = waits::Options { room, ..waits::Options::default() };
-        WaitTimes::open_with(&[self.process.id()], &options).expect("the waits' programs")
+        Waits::open_with(&[self.process.id()], &options).expect("the waits' programs")
     }
 }
 

@@ -2,12 +2,14 @@
 //! these tests' work is done by other threads.
 
 use exactop_model::on_demand::syscalls::SyscallsBy;
+use exactop_model::on_demand::Choice;
 use exactop_model::{SyscallNr, Who};
 use exactop_sources::error::SourceError;
 use exactop_sources::on_demand::moves::Moves;
-use exactop_sources::on_demand::syscalls::{Options, Syscalls};
-use exactop_sources::on_demand::waits::WaitTimes;
-use exactop_sources::on_demand::wakeups::{self, Wakeups};
+use exactop_sources::on_demand::syscalls::Syscalls;
+use exactop_sources::on_demand::waits::Waits;
+use exactop_sources::on_demand::wakeups::Wakeups;
+use exactop_sources::on_demand::Counts;
 use exactop_testkit::wait;
 use rustix::thread::{sched_setaffinity, CpuSet, Pid};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +65,7 @@ fn is_named<W>(mut window: impl FnMut() -> Result<W, SourceError>, found: impl F
 #[test]
 fn a_process_that_ran_instead_has_its_own_name() {
     let Some(_machine) = crate::machine() else { return };
-    let mut source = WaitTimes::open(&[std::process::id()]).expect("programs");
+    let mut source = Waits::open(&Choice::of_processes(&[std::process::id()])).expect("programs");
     let _workers = Workers::start(2, || run_on(0));
     is_named(
         || source.window(),
@@ -77,9 +79,7 @@ fn a_process_that_ran_instead_has_its_own_name() {
 #[test]
 fn a_process_that_wakes_and_is_woken_has_its_own_name() {
     let Some(_machine) = crate::machine() else { return };
-    let pids = vec![std::process::id()];
-    let options = wakeups::Options { pids, ..wakeups::Options::default() };
-    let mut source = Wakeups::open(&options).expect("programs");
+    let mut source = Wakeups::open(&Choice::of_processes(&[std::process::id()])).expect("programs");
     let _workers = Workers::start(1, || {
         let (tell, told) = mpsc::channel();
         let waiter = thread::Builder::new().name("a-waiter".into());
@@ -99,7 +99,7 @@ fn a_process_that_wakes_and_is_woken_has_its_own_name() {
 #[test]
 fn a_process_that_is_moved_has_its_own_name() {
     let Some(_machine) = crate::machine() else { return };
-    let mut source = Moves::open(&[std::process::id()]).expect("programs");
+    let mut source = Moves::open(&Choice::of_processes(&[std::process::id()])).expect("programs");
     let _workers = Workers::start(1, || (0..2).for_each(run_on));
     is_named(|| source.window(), |moves| moves.by_process().iter().map(|row| row.who).collect());
 }
@@ -121,8 +121,7 @@ fn a_process_that_is_in_a_call_has_its_own_name() {
     crate::until::in_call(std::process::id(), tid, "read");
     let calls = vec![SyscallNr::named("read").expect("a call")];
     let (by, pids) = (SyscallsBy::Process, vec![std::process::id()]);
-    let options = Options { by, pids, calls, ..Options::default() };
-    let mut source = Syscalls::open(&options).expect("programs");
+    let mut source = Syscalls::open(&Choice { by, pids, calls }).expect("programs");
     is_named(
         || source.window(),
         |calls| {

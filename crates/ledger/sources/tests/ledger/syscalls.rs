@@ -2,8 +2,10 @@
 
 use crate::until;
 use exactop_model::on_demand::syscalls::{SyscallRow, SyscallWindow, SyscallsBy};
+use exactop_model::on_demand::Choice;
 use exactop_model::SyscallNr;
-use exactop_sources::on_demand::syscalls::{Options, Syscalls};
+use exactop_sources::on_demand::syscalls::Syscalls;
+use exactop_sources::on_demand::Counts;
 use std::thread;
 use std::time::Duration;
 
@@ -21,8 +23,7 @@ fn open(by: SyscallsBy, calls: &[&str]) -> Syscalls {
 fn open_hiding(by: SyscallsBy, calls: &[&str], hide_one_in: u32) -> Syscalls {
     let pids = vec![std::process::id()];
     let calls = calls.iter().map(|name| nr(name)).collect();
-    let options = Options { by, pids, calls, hide_one_in };
-    Syscalls::open(&options)
+    Syscalls::open_with(&Choice { by, pids, calls }, hide_one_in)
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 

@@ -4,15 +4,16 @@ use crate::microstates::QuotaGroup;
 use crate::until;
 use exactop_model::on_demand::waits::{WaitKind, WaitRow, WaitWindow};
 use exactop_model::SyscallNr;
-use exactop_sources::on_demand::waits::{Options, WaitTimes};
+use exactop_sources::on_demand::waits::{Options, Waits};
+use exactop_sources::on_demand::Counts;
 use exactop_testkit::wait;
 use exactop_workloads::workloads::{PipePingPong, Spin};
 use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-fn open(pids: &[u32]) -> WaitTimes {
-    WaitTimes::open(pids)
+fn open(pids: &[u32]) -> Waits {
+    Waits::open_with(pids, &Options::default())
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
@@ -192,7 +193,7 @@ fn a_sleep_whose_wake_up_was_hidden_is_counted_and_told() {
     let Some(_machine) = crate::machine() else { return };
     let pipes = PipePingPong::start(2).expect("ping-pong");
     let options = Options { hide_one_in: 10, ..Options::default() };
-    let mut source = WaitTimes::open_with(&[pipes.pid()], &options).expect("the waits' programs");
+    let mut source = Waits::open_with(&[pipes.pid()], &options).expect("the waits' programs");
     // Each turn has four sleeps. So many that the share of those hidden is no accident.
     turns(&pipes, 2_000);
     // The tables are read one after the other: nobody may sleep meanwhile.

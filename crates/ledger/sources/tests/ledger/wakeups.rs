@@ -4,6 +4,7 @@ use crate::waits::turns;
 use exactop_model::on_demand::wakeups::{herds, WakeupWindow};
 use exactop_model::Who;
 use exactop_sources::on_demand::wakeups::{Options, Wakeups, WORK_NS};
+use exactop_sources::on_demand::Counts;
 use exactop_testkit::wait;
 use exactop_workloads::herd::Wake;
 use exactop_workloads::workloads::{ForkStorm, Herd, PipePingPong};
@@ -16,7 +17,7 @@ use std::time::Duration;
 fn open(pids: Vec<u32>) -> Wakeups {
     // An emulated CPU needs milliseconds for what another does in microseconds.
     let work_ns = if crate::emulated() { 100 * WORK_NS } else { WORK_NS };
-    Wakeups::open(&Options { pids, work_ns, ..Options::default() })
+    Wakeups::open_with(&Options { pids, work_ns, ..Options::default() })
         .unwrap_or_else(|e| panic!("{e} (EXACTOP_NO_LEDGER_TESTS=1 leaves these tests out)"))
 }
 
@@ -196,7 +197,7 @@ fn whose_wake_up_was_hidden_is_told_and_has_no_waker_made_up() {
     let Some(_machine) = crate::machine() else { return };
     let pipes = PipePingPong::start(2).expect("ping-pong");
     let options = Options { pids: vec![pipes.pid()], hide_one_in: 10, ..Options::default() };
-    let mut source = Wakeups::open(&options).expect("the wake-ups' programs");
+    let mut source = Wakeups::open_with(&options).expect("the wake-ups' programs");
     source.window().expect("a window");
     turns(&pipes, 2_000);
     drop(pipes);

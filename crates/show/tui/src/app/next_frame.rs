@@ -3,6 +3,7 @@
 use super::process::Shows;
 use super::{App, Page};
 use exactop_model::columns::{self, Column, MICROSTATES, THREADS};
+use exactop_model::on_demand::Panel;
 use exactop_model::{Ask, FrameOptions, Needs, Still};
 
 /// From this width on the header may have room for pressure beside the memory.
@@ -49,8 +50,8 @@ impl App {
     /// What programs are attached for while the page shows it.
     fn watched_needs(&self) -> Needs {
         match self.process_page().map(|page| page.shows) {
-            Some(Shows::Overview) => Needs::MOVES,
-            Some(Shows::Calls) => Needs::SYSCALLS,
+            Some(Shows::Overview) => Needs::panel(Panel::Overview),
+            Some(Shows::Calls) => Needs::panel(Panel::Calls),
             Some(Shows::Environment | Shows::Files) | None => Needs::NONE,
         }
     }

@@ -10,7 +10,8 @@ use crate::app::App;
 use crate::layout::{bar_width, place, Screen, Widths};
 use exactop_model::columns::sort::SortBy;
 use exactop_model::columns::Context;
-use exactop_model::on_demand::waits::Latency;
+use exactop_model::on_demand::moves::MoveWindow;
+use exactop_model::on_demand::waits::{Latency, WaitWindow};
 use exactop_model::text::escape::{escape, escape_str, harmless};
 use exactop_model::words;
 use exactop_model::words::books::round_to_sum;
@@ -265,10 +266,12 @@ impl View<'_> {
     /// Why it went to other CPUs, if it did.
     fn moves(&self) -> Option<Line<'static>> {
         let room = self.room.saturating_sub(9);
-        let (ink, text) = match self.frame.moves.as_ref()? {
+        let (ink, text) = match self.frame.subjects.of::<MoveWindow>()? {
             Ok(moves) => (Ink::Plain, words::moves::by_cause(moves)?),
             // Why programs are not there stands with the waits, where they are to be.
-            Err(_) if self.frame.waits.as_ref().is_none_or(Result::is_err) => return None,
+            Err(_) if self.frame.subjects.of::<WaitWindow>().is_none_or(|told| told.is_err()) => {
+                return None
+            }
             Err(why) => (Ink::Dim, format!("not known: {}", harmless(why))),
         };
         Some(self.named("moved by", vec![self.piece(9, ink, cut(&text, room))], ""))
@@ -286,7 +289,7 @@ impl View<'_> {
     /// What it waited for, who had the CPU meanwhile and who woke it: lines about which there is
     /// something to say.
     fn waits(&self) -> Vec<Line<'static>> {
-        let waits = match &self.frame.waits {
+        let waits = match self.frame.subjects.of::<WaitWindow>() {
             Some(Ok(waits)) => waits,
             Some(Err(why)) => {
                 let text =

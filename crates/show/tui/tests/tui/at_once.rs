@@ -2,6 +2,8 @@
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::holdings::{Holdings, Wanted};
+use exactop_model::on_demand::syscalls::SyscallWindow;
+use exactop_model::on_demand::waits::WaitWindow;
 use exactop_model::{Ask, Feed, Frame};
 use exactop_testkit::{arranged, Made};
 use exactop_tui::app::target::{Deed, Limit, Target};
@@ -107,8 +109,8 @@ fn what_is_opened_shows_what_is_known_of_it_and_its_first_window_is_short() {
     assert!(!desk.open().expect("an open window") && desk.next_frame().expect("a frame"));
     desk.look();
     let is_known = |frame: &Frame, key| match key {
-        KeyCode::Char('y') => frame.calls.is_some(),
-        KeyCode::Enter => frame.waits.is_some(),
+        KeyCode::Char('y') => frame.subjects.of::<SyscallWindow>().is_some(),
+        KeyCode::Enter => frame.subjects.of::<WaitWindow>().is_some(),
         _ => frame.groups.is_some(),
     };
     for key in [KeyCode::Char('y'), KeyCode::Enter, KeyCode::Char('g')] {

@@ -3,6 +3,7 @@
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
+use exactop_model::on_demand::Panel;
 use exactop_model::owner::By;
 use exactop_model::{ColumnId, Counter, Frame, Needs, Row, RowKind, Still, TaskKey};
 use exactop_testkit::{arranged, details, SECOND};
@@ -382,17 +383,18 @@ fn system_calls_are_counted_while_they_are_shown() {
     assert_eq!(shows(&app), Some(Shows::Calls));
     let ask = app.ask();
     assert_eq!(ask.watch, Some(22_417));
-    assert!(ask.needs.has(Needs::SYSCALLS) && !ask.needs.has(Needs::MOVES));
+    let asks = |app: &App, panel| app.ask().needs.has(Needs::panel(panel));
+    assert!(asks(&app, Panel::Calls) && !asks(&app, Panel::Overview));
     key(&mut app, KeyCode::Esc);
     assert_eq!(shows(&app), Some(Shows::Overview));
-    assert!(!app.ask().needs.has(Needs::SYSCALLS) && app.ask().needs.has(Needs::MOVES));
+    assert!(!asks(&app, Panel::Calls) && asks(&app, Panel::Overview));
     keys(&mut app, "y");
     keys(&mut app, "y");
     assert_eq!(shows(&app), Some(Shows::Overview), "the key goes there and back");
     keys(&mut app, "y");
     key(&mut app, KeyCode::Enter);
     assert_eq!(app.page(), &Page::Table);
-    assert!(!app.ask().needs.has(Needs::SYSCALLS) && !app.ask().needs.has(Needs::MOVES));
+    assert!(!asks(&app, Panel::Calls) && !asks(&app, Panel::Overview));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use exactop_model::frame::named_sums::{May, NamedSum, NamedSums};
 use exactop_model::ledger::exactness::{Repairs, WindowState};
+use exactop_model::on_demand::Subject;
 use exactop_model::owner::By;
 use exactop_model::{Comm, Counter, ErrorKind, Frame, Quality, SourceKind};
 use exactop_testkit::{arranged, details};
@@ -134,9 +135,10 @@ fn system_calls_of_a_process_at_80x24_and_100x24() {
     let mut wide = app(100, 24, Settings::default());
     press(&mut wide, &[KeyCode::Down, KeyCode::Char('y')]);
     insta::assert_snapshot!("system_calls_at_100x24", picture(&wide));
-    show(&mut wide, |frame| frame.calls = None);
+    show(&mut wide, |frame| frame.subjects.tell(Subject::Syscalls, None));
     assert!(picture(&wide).contains("known from the next window on"));
-    show(&mut wide, |frame| frame.calls = Some(Err("no \u{1b}[2J right".into())));
+    let refused = || Some(Err("no \u{1b}[2J right".into()));
+    show(&mut wide, |frame| frame.subjects.tell(Subject::Syscalls, refused()));
     let refused = picture(&wide);
     assert!(refused.contains("system calls are not known: no ") && !refused.contains('\u{1b}'));
 }
@@ -258,7 +260,8 @@ fn a_page_of_which_nothing_is_known_says_why() {
     let page = picture(&app);
     assert!(page.contains("control groups are not known: no \\x1b hierarchy"), "{page}");
     press(&mut app, &[KeyCode::Esc, KeyCode::Enter]);
-    show(&mut app, |frame| frame.waits = Some(Err("cannot attach on_switch".into())));
+    let refused = || Some(Err("cannot attach on_switch".into()));
+    show(&mut app, |frame| frame.subjects.tell(Subject::Waits, refused()));
     let page = picture(&app);
     assert!(page.contains("waits in not known: cannot attach on_switch"), "{page}");
 }

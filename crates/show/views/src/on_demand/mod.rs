@@ -1,7 +1,45 @@
-//! What is counted only while someone looks, as text, JSON and CSV: one file a command.
+//! What is counted only while someone looks, as text, JSON and CSV: one file a subject.
 
 mod losses;
 pub mod moves;
 pub mod syscalls;
 pub mod waits;
 pub mod wakeups;
+
+use crate::Sheet;
+use exactop_model::on_demand::{Subject, SubjectWindow};
+use exactop_model::subjects;
+
+macro_rules! list {
+    ($($file:ident $Name:ident $Window:ident;)+) => {
+        /// For people; `threads`: a row for each thread, where there is a choice.
+        pub fn text(window: &SubjectWindow, threads: bool, sheet: Sheet) -> String {
+            match window {
+                $(SubjectWindow::$Name(window) => $file::text(window, threads, sheet)),+
+            }
+        }
+
+        /// One JSON object on one line.
+        pub fn json(window: &SubjectWindow, threads: bool) -> String {
+            match window {
+                $(SubjectWindow::$Name(window) => $file::json(window, threads)),+
+            }
+        }
+
+        /// CSV's header line.
+        pub fn csv_header(subject: Subject) -> Vec<u8> {
+            match subject {
+                $(Subject::$Name => $file::csv_header()),+
+            }
+        }
+
+        /// A line of CSV for each row.
+        pub fn csv(window: &SubjectWindow, threads: bool) -> Vec<u8> {
+            match window {
+                $(SubjectWindow::$Name(window) => $file::csv(window, threads)),+
+            }
+        }
+    };
+}
+
+subjects!(list);

@@ -64,7 +64,7 @@ const LAYOUT: Layout = Layout {
 };
 
 /// For people: the calls that took longest first.
-pub fn text(calls: &SyscallWindow, sheet: Sheet) -> String {
+pub fn text(calls: &SyscallWindow, _: bool, sheet: Sheet) -> String {
     let sorted = calls.longest_first();
     let seconds = calls.seconds();
     let total: u64 = sorted.iter().map(|r| r.calls).sum();
@@ -85,7 +85,7 @@ pub fn text(calls: &SyscallWindow, sheet: Sheet) -> String {
 }
 
 /// One JSON object on one line.
-pub fn json(calls: &SyscallWindow) -> String {
+pub fn json(calls: &SyscallWindow, _: bool) -> String {
     let mut dispatches = calls.dispatches.clone();
     dispatches.sort_by_key(|d| d.who);
     let dispatches: Vec<Value> = dispatches
@@ -130,7 +130,7 @@ pub fn csv_header() -> Vec<u8> {
 }
 
 /// A line for each row.
-pub fn csv(calls: &SyscallWindow) -> Vec<u8> {
+pub fn csv(calls: &SyscallWindow, _: bool) -> Vec<u8> {
     figure::csv(FIGURES, calls, [calls.t0_ns, calls.t1_ns], &calls.longest_first())
 }
 
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn text_by_call() {
-        insta::assert_snapshot!(text(&window(SyscallsBy::Call), Sheet::rows(20)));
+        insta::assert_snapshot!(text(&window(SyscallsBy::Call), false, Sheet::rows(20)));
     }
 
     #[test]
@@ -193,7 +193,7 @@ mod tests {
             losses: Losses { lost: 7, ..Losses::default() },
             ..window(SyscallsBy::Thread)
         };
-        insta::assert_snapshot!(text(&window, Sheet::rows(2)));
+        insta::assert_snapshot!(text(&window, false, Sheet::rows(2)));
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
         for by in [SyscallsBy::Call, SyscallsBy::Process, SyscallsBy::Thread] {
             let mut window = window(by);
             window.failures.push(Failures { errno: 110, count: 12_345, ..window.failures[0] });
-            let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
+            let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, false, sheet));
             insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
         }
     }
@@ -209,8 +209,8 @@ mod tests {
     #[test]
     fn json_and_csv_say_the_same() {
         let window = window(SyscallsBy::Process);
-        insta::assert_snapshot!(json(&window));
-        let both = [csv_header(), csv(&window)].concat();
+        insta::assert_snapshot!(json(&window, false));
+        let both = [csv_header(), csv(&window, false)].concat();
         insta::assert_snapshot!(String::from_utf8(both).unwrap());
     }
 }

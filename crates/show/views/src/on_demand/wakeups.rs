@@ -65,7 +65,7 @@ fn called(fan: &Fan) -> String {
 }
 
 /// For people: verdicts, then who wakes whom, then the calls that wake most.
-pub fn text(wakeups: &WakeupWindow, sheet: Sheet) -> String {
+pub fn text(wakeups: &WakeupWindow, _: bool, sheet: Sheet) -> String {
     let seconds = wakeups.seconds();
     let total: u64 = wakeups.edges.iter().map(|e| e.wakeups).sum();
     let nothing: u64 = wakeups.edges.iter().map(|e| e.unproductive).sum();
@@ -149,7 +149,7 @@ fn fans(wakeups: &WakeupWindow, sheet: Sheet) -> String {
 }
 
 /// One JSON object on one line. Edges are those between threads.
-pub fn json(wakeups: &WakeupWindow) -> String {
+pub fn json(wakeups: &WakeupWindow, _: bool) -> String {
     let edges = sorted(&wakeups.edges);
     let mut told = figure::objects(EDGES, wakeups, &edges);
     for (object, edge) in told.iter_mut().zip(&edges) {
@@ -202,7 +202,7 @@ pub fn csv_header() -> Vec<u8> {
 }
 
 /// A line for each edge between threads.
-pub fn csv(wakeups: &WakeupWindow) -> Vec<u8> {
+pub fn csv(wakeups: &WakeupWindow, _: bool) -> Vec<u8> {
     figure::csv(EDGES, wakeups, [wakeups.t0_ns, wakeups.t1_ns], &sorted(&wakeups.edges))
 }
 
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_herd_in_words() {
-        insta::assert_snapshot!(text(&window(), Sheet::rows(20)));
+        insta::assert_snapshot!(text(&window(), false, Sheet::rows(20)));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
         let words = verdict(&herds[0]);
         let late = "threads that were awake or in a lock when counting began used 350ms since";
         assert!(words.contains(&format!("; their cost is not known: {late} (10 calls")), "{words}");
-        let told: Value = serde_json::from_str(&json(&window)).expect("JSON");
+        let told: Value = serde_json::from_str(&json(&window, false)).expect("JSON");
         let verdict = &told["verdicts"][0];
         assert_eq!(
             (&verdict["cost_pct"], &verdict["late_ns"]),
@@ -289,7 +289,7 @@ mod tests {
             losses: Losses { lost: 5, ..Losses::default() },
             ..window()
         };
-        insta::assert_snapshot!(text(&window, Sheet::rows(1)));
+        insta::assert_snapshot!(text(&window, false, Sheet::rows(1)));
     }
 
     #[test]
@@ -301,14 +301,14 @@ mod tests {
             wakee: worker(1_234_567, b"kworker/1:1-events"),
             ..window.edges[0]
         });
-        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, sheet));
+        let narrow = |width| crate::sheet::fits(width, |sheet| text(&window, false, sheet));
         insta::assert_snapshot!([40, 60, 80].map(narrow).join("\n---\n\n"));
     }
 
     #[test]
     fn json_and_csv_say_the_same() {
-        insta::assert_snapshot!(json(&window()));
-        let both = [csv_header(), csv(&window())].concat();
+        insta::assert_snapshot!(json(&window(), false));
+        let both = [csv_header(), csv(&window(), false)].concat();
         insta::assert_snapshot!(String::from_utf8(both).unwrap());
     }
 }

@@ -77,7 +77,7 @@ fn calls_waits_and_wakes() {
         dispatches: Vec::new(),
         losses,
     };
-    check(&syscalls::csv(&window), NAMES.len());
+    check(&syscalls::csv(&window, false), NAMES.len());
     let edge = |name: &&str| Edge {
         waker: who(name),
         wakee: who(name),
@@ -94,7 +94,7 @@ fn calls_waits_and_wakes() {
         fans: vec![],
         losses,
     };
-    check(&wakeups::csv(&window), 2 * NAMES.len());
+    check(&wakeups::csv(&window, false), 2 * NAMES.len());
     let row = |name: &&str| WaitRow {
         woken_by: vec![Other { who: who(name), amount: 1 }],
         ..WaitRow::new(who(name))

@@ -4,7 +4,9 @@ use super::workers::Workers;
 use super::Setup;
 use crate::definition::Metric;
 use exactop_model::on_demand::moves::{Cause, MoveSums};
+use exactop_model::on_demand::Choice;
 use exactop_sources::on_demand::moves::Moves;
+use exactop_sources::on_demand::Counts;
 
 /// Attaches programs for the first worker, where moves are asked for and the kernel takes them.
 pub fn watch(setup: &Setup, workers: &Workers) -> Option<Moves> {
@@ -12,7 +14,7 @@ pub fn watch(setup: &Setup, workers: &Workers) -> Option<Moves> {
     let of_moves = |condition| experiment.metric_of(condition) == Metric::Migrations;
     let asked = experiment.conditions.iter().any(of_moves) && !setup.turn.drawn;
     let asked = asked && setup.condition.ledger;
-    asked.then(|| Moves::open(&workers.pids_of_first()).ok()).flatten()
+    asked.then(|| Moves::open(&Choice::of_processes(&workers.pids_of_first())).ok()).flatten()
 }
 
 /// What moved it since the window before; a birth on another CPU is no move.

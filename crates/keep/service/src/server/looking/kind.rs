@@ -2,10 +2,10 @@
 
 use super::view::{Looker, Reply, View};
 use super::Progress;
-use crate::ask::{Look, What};
+use crate::ask::Look;
 use crate::schedule::{Asked, Schedule};
 use crate::server::seen::Seen;
-use exactop_model::on_demand::Choice;
+use exactop_model::on_demand::{Choice, Subject};
 use std::sync::mpsc::Sender;
 
 /// A window ends at least so often, though nobody asks: what the kernel keeps of tasks that are gone has
@@ -15,7 +15,7 @@ const PIECE_NS: u64 = 1_000_000_000;
 /// Programs of one kind, and who looks.
 #[derive(Debug)]
 pub struct Kind {
-    what: What,
+    what: Subject,
     /// Which of all that were started.
     number: u64,
     /// To the thread: end a window. It ends with this.
@@ -31,13 +31,13 @@ pub struct Kind {
 
 impl Kind {
     /// Those that are being attached, at which nobody looks yet.
-    pub fn new(what: What, number: u64, ends: Sender<()>) -> Kind {
+    pub fn new(what: Subject, number: u64, ends: Sender<()>) -> Kind {
         let (is_attached, is_ending, ended_ns) = (false, false, 0);
         let (schedule, seen, views) = (Schedule::default(), Vec::new(), Vec::new());
         Kind { what, number, ends, is_attached, is_ending, ended_ns, schedule, seen, views }
     }
 
-    pub fn what(&self) -> What {
+    pub fn what(&self) -> Subject {
         self.what
     }
 

@@ -8,8 +8,8 @@ mod view;
 
 use super::seen::Seen;
 use super::shares::LOOKERS;
-use crate::ask::{Look, What};
-use exactop_model::on_demand::Looked;
+use crate::ask::Look;
+use exactop_model::on_demand::{Programs, Subject, SubjectWindow};
 use kind::Kind;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -26,28 +26,16 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Whoever has not asked for so long, and for three of their windows, looks no longer.
 const IDLE_NS: u64 = 60_000_000_000;
 
-/// Programs, attached as long as this lives.
-pub trait Programs {
-    /// From when on they count what the next window has, CLOCK_MONOTONIC ns.
-    fn began_ns(&self) -> u64;
-
-    /// Ends a window; the next begins.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    fn window(&mut self) -> Result<Looked, String>;
-}
-
 type Attached = Result<Box<dyn Programs>, String>;
 
 /// How programs are attached: of system calls, those that tell everyone's by thread.
 #[derive(Clone)]
-pub struct Attach(Arc<dyn Fn(What) -> Attached + Send + Sync>);
+pub struct Attach(Arc<dyn Fn(Subject) -> Attached + Send + Sync>);
 
 impl Attach {
     /// By this, which is called in the thread that alone uses what it makes.
     pub fn by(
-        open: impl Fn(What) -> Result<Box<dyn Programs>, String> + Send + Sync + 'static,
+        open: impl Fn(Subject) -> Result<Box<dyn Programs>, String> + Send + Sync + 'static,
     ) -> Attach {
         Attach(Arc::new(open))
     }
@@ -64,7 +52,7 @@ impl fmt::Debug for Attach {
 enum Progress {
     /// They count from then on.
     Attached(u64),
-    Ended(Looked),
+    Ended(SubjectWindow),
     Failed(String),
 }
 
@@ -77,9 +65,9 @@ pub struct Looking {
     users: Vec<(u64, u32)>,
     started: u64,
     /// When programs of a kind were loaded last.
-    loaded: Vec<(What, Instant)>,
+    loaded: Vec<(Subject, Instant)>,
     /// Held by the thread that has programs of a kind, until they are gone from the kernel.
-    one_at_a_time: Vec<(What, Arc<Mutex<()>>)>,
+    one_at_a_time: Vec<(Subject, Arc<Mutex<()>>)>,
     told: Receiver<(u64, Progress)>,
     telling: Sender<(u64, Progress)>,
     woken: UnixStream,
@@ -177,7 +165,7 @@ impl Looking {
     }
 
     /// Has programs loaded.
-    fn start(&mut self, what: What, attach: Attach) -> io::Result<Kind> {
+    fn start(&mut self, what: Subject, attach: Attach) -> io::Result<Kind> {
         let before = self.loaded.iter().find(|(loaded, _)| *loaded == what);
         let pause = before.map(|(_, at)| PAUSE.saturating_sub(at.elapsed())).unwrap_or_default();
         self.loaded.retain(|(loaded, _)| *loaded != what);
@@ -229,7 +217,7 @@ impl Looking {
 /// The thread: attaches, and ends windows until nobody is there to say so. Where the last ones of its kind
 /// are still being taken away, it waits for that: however often somebody comes and goes, there is one set.
 fn run(
-    what: What,
+    what: Subject,
     attach: &Attach,
     pause: Duration,
     alone: &Mutex<()>,

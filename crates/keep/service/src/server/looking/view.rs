@@ -3,7 +3,7 @@
 
 use crate::ask::{Answer, Told};
 use crate::server::seen::Seen;
-use exactop_model::on_demand::{Choice, Looked};
+use exactop_model::on_demand::{Choice, SubjectWindow};
 use exactop_recording::stream::{answer, LONGEST_ANSWER};
 use std::iter::repeat_n;
 use std::sync::Arc;
@@ -70,13 +70,13 @@ impl Looker {
 /// All since an instant, for those who have what is before it.
 #[derive(Debug)]
 struct Sum {
-    looked: Looked,
+    looked: SubjectWindow,
     /// As it is sent, once somebody was sent it.
     reply: Option<Reply>,
 }
 
 impl Sum {
-    fn then(&mut self, part: Looked) {
+    fn then(&mut self, part: SubjectWindow) {
         self.looked.then(part);
         self.reply = None;
     }
@@ -151,7 +151,7 @@ impl View {
     }
 
     /// A window ended: what those are sent who wait for it.
-    pub fn take(&mut self, looked: &Looked, seen: &Seen) -> Vec<(u64, Reply)> {
+    pub fn take(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
         let (_, t1_ns) = looked.span_ns();
         let mut replies =
             self.refuse("nobody asked for a minute: look again", |looker| looker.is_idle(t1_ns));
@@ -162,7 +162,7 @@ impl View {
     }
 
     /// Adds a window to what each has not got yet.
-    fn add(&mut self, looked: &Looked, seen: &Seen) -> Vec<(u64, Reply)> {
+    fn add(&mut self, looked: &SubjectWindow, seen: &Seen) -> Vec<(u64, Reply)> {
         let (t0_ns, _) = looked.span_ns();
         let mut begins = false;
         for looker in self.lookers.iter_mut().filter(|looker| looker.has_begun) {
@@ -173,7 +173,7 @@ impl View {
         if sums == 0 {
             return Vec::new();
         }
-        let part = looked.chosen(&self.choice, &|tgid| seen.has(tgid));
+        let part = looked.visible_to(&self.choice, &|tgid| seen.has(tgid));
         let most = 2 * part.bytes() + BYTES;
         let mut parts = repeat_n(part, sums);
         self.sums.iter_mut().zip(&mut parts).for_each(|(sum, part)| sum.then(part));
@@ -222,7 +222,7 @@ impl View {
 }
 
 /// An answer with as many rows as `most` bytes have room for.
-fn within(looked: &Looked, most: usize) -> Reply {
+fn within(looked: &SubjectWindow, most: usize) -> Reply {
     let long = match json(&Told::Looked(looked)) {
         Ok(json) if json.len() <= most => return framed(Ok(json)),
         Ok(json) => json.len(),
@@ -269,13 +269,13 @@ mod tests {
     }
 
     /// Threads from `n` on for 1 ns, each woken by these others.
-    fn waits(n: u64, threads: u32, others: std::ops::Range<u32>) -> Looked {
+    fn waits(n: u64, threads: u32, others: std::ops::Range<u32>) -> SubjectWindow {
         let row = |tid| WaitRow {
             woken_by: others.clone().map(|n| Other { who: who(n), amount: 1 }).collect(),
             ..WaitRow::new(who(tid))
         };
         let (rows, losses) = ((0..threads).map(row).collect(), Losses::default());
-        Looked::Waits(WaitWindow { t0_ns: n, t1_ns: n + 1, rows, losses })
+        SubjectWindow::Waits(WaitWindow { t0_ns: n, t1_ns: n + 1, rows, losses })
     }
 
     fn seen() -> Seen {
@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    fn read(reply: &Reply) -> Looked {
+    fn read(reply: &Reply) -> SubjectWindow {
         let mut incoming = Incoming::new();
         incoming.push(bytes(reply));
         let Some(Heard::Answer(json)) = incoming.next_heard().unwrap() else { panic!("no answer") };

@@ -6,11 +6,13 @@ mod tests;
 
 pub use cause::{cause, Cause, Facts};
 
+use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
+use super::sums::{leave, merge};
 use crate::ledger::key::Who;
-use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::hash::Hash;
+use std::mem::size_of;
 
 /// What moves came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,11 +100,6 @@ pub struct MoveWindow {
 }
 
 impl MoveWindow {
-    /// Length of the window, s.
-    pub fn seconds(&self) -> f64 {
-        self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
-    }
-
     /// Migrations that are told, as the kernel counts them.
     pub fn migrations(&self) -> u64 {
         let counted = self.rows.iter().filter(|row| row.cause.is_counted());
@@ -119,19 +116,6 @@ impl MoveWindow {
     /// `None`: others' are among what is missing.
     pub fn by_kernel(&self) -> Option<u64> {
         self.whole.then(|| self.migrations() + self.losses.lost + self.missed)
-    }
-
-    /// Only the rows of some. What is missing stays what is missing of all of them.
-    pub(super) fn of(&self, is_theirs: impl Fn(&Who) -> bool, asked: bool) -> MoveWindow {
-        let rows = self.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect::<Vec<_>>();
-        if !asked && rows.len() == self.rows.len() {
-            return self.clone();
-        }
-        let nameless = rows.iter().filter(|row| row.cause == Cause::Unknown);
-        let moves = nameless.map(|row| row.sums.moves).sum();
-        let why = "why is told only with everyone's".into();
-        let unknown = (moves > 0).then_some(Unknown { why, moves }).into_iter().collect();
-        MoveWindow { rows, unknown, whole: false, ..*self }
     }
 
     /// Rows of processes instead of threads.
@@ -157,20 +141,46 @@ impl MoveWindow {
         sums.sort_by_key(|(from, to, sums)| (std::cmp::Reverse(sums.moves), *from, *to));
         sums
     }
+}
 
-    /// Goes on with the window after it.
-    pub(super) fn then(&mut self, later: MoveWindow) {
-        let rows = std::mem::take(&mut self.rows).into_iter().chain(later.rows);
-        self.rows = summed(rows, |row| (row.who.tgid, row.who.tid, row.from, row.to, row.cause));
-        for more in later.unknown {
-            match self.unknown.iter_mut().find(|known| known.why == more.why) {
-                Some(known) => known.moves += more.moves,
-                None => self.unknown.push(more),
-            }
+impl Counted for MoveWindow {
+    const PANEL: Option<Panel> = Some(Panel::Overview);
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn bytes(&self) -> usize {
+        let words = |unknown: &Unknown| size_of::<Unknown>() + unknown.why.len();
+        self.rows.len() * size_of::<MoveRow>() + self.unknown.iter().map(words).sum::<usize>()
+    }
+
+    /// What is missing stays what is missing of all of them.
+    fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> MoveWindow {
+        let rows = self.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect::<Vec<_>>();
+        if choice.pids.is_empty() && rows.len() == self.rows.len() {
+            return self.clone();
         }
+        let nameless = rows.iter().filter(|row| row.cause == Cause::Unknown);
+        let moves = nameless.map(|row| row.sums.moves).sum();
+        let why = "why is told only with everyone's".into();
+        let unknown = (moves > 0).then_some(Unknown { why, moves }).into_iter().collect();
+        MoveWindow { rows, unknown, whole: false, ..*self }
+    }
+
+    fn merge(&mut self, later: MoveWindow) {
+        let key = |row: &MoveRow| (row.who.tgid, row.who.tid, row.from, row.to, row.cause);
+        merge(&mut self.rows, later.rows, key, |sum, row| sum.sums.add(&row.sums));
+        let why = |unknown: &Unknown| unknown.why.clone();
+        merge(&mut self.unknown, later.unknown, why, |sum, more| sum.moves += more.moves);
         self.missed += later.missed;
         self.whole &= later.whole;
-        self.t1_ns = later.t1_ns;
+    }
+
+    fn cut(&mut self, most: &dyn Fn(usize) -> usize) {
+        let before = self.rows.len();
+        leave(&mut self.rows, most, |row| row.sums.moves);
+        self.whole &= self.rows.len() == before;
     }
 }
 
@@ -179,10 +189,7 @@ fn summed<K: Hash + Eq>(
     rows: impl Iterator<Item = MoveRow>,
     key: impl Fn(&MoveRow) -> K,
 ) -> Vec<MoveRow> {
-    let mut sums: FxHashMap<K, MoveRow> = FxHashMap::default();
-    for row in rows {
-        let none = MoveRow { sums: MoveSums::default(), ..row };
-        sums.entry(key(&row)).or_insert(none).sums.add(&row.sums);
-    }
-    sums.into_values().collect()
+    let mut sums = Vec::new();
+    merge(&mut sums, rows, key, |sum: &mut MoveRow, row| sum.sums.add(&row.sums));
+    sums
 }

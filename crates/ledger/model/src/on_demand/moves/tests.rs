@@ -171,12 +171,14 @@ fn two_windows_are_one() {
 #[test]
 fn of_some_the_kernels_count_is_not_known() {
     let all = window(vec![row(7, 0, 1, Cause::Wakeup, 5), row(8, 0, 1, Cause::Unknown, 2)]);
-    let some = |tid| all.of(|who| who.tid == Some(tid), true);
+    let one = Choice { pids: vec![5], ..Choice::default() };
+    let some = |tid| all.visible_to(&one, &|who| who.tid == Some(tid));
     assert_eq!((some(7).migrations(), some(7).by_kernel()), (5, None));
     assert_eq!(some(7).unknown, []);
     assert_eq!(some(8).unknown.iter().map(|unknown| unknown.moves).sum::<u64>(), 2);
-    assert_eq!(all.of(|_| true, false).by_kernel(), all.by_kernel());
-    assert_eq!(all.of(|who| who.tid == Some(7), false).by_kernel(), None, "others are not shown");
+    let everyone = |shown: &dyn Fn(&Who) -> bool| all.visible_to(&Choice::default(), shown);
+    assert_eq!(everyone(&|_| true).by_kernel(), all.by_kernel());
+    assert_eq!(everyone(&|who| who.tid == Some(7)).by_kernel(), None, "others are not shown");
     let mut both = all.clone();
     both.then(some(7));
     assert_eq!(both.by_kernel(), None);

@@ -8,7 +8,9 @@ use crate::bpf::sums::{sums, WindowSums};
 use crate::bpf::{iterator, task};
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Gone, Room};
+use crate::on_demand::Counts;
 use exactop_model::on_demand::moves::{Cause, MoveRow, MoveSums, MoveWindow, Unknown};
+use exactop_model::on_demand::Choice;
 use rustc_hash::FxHashMap;
 use skel::types::{ex_migration, ex_migration_key};
 use skel::MovesSkelBuilder;
@@ -45,14 +47,6 @@ impl Moves {
     ///
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
-    pub fn open(pids: &[u32]) -> Result<Moves, SourceError> {
-        Moves::open_with(pids, &Options::default())
-    }
-
-    /// The same with options.
-    ///
-    /// # Errors
-    /// As there.
     pub fn open_with(pids: &[u32], options: &Options) -> Result<Moves, SourceError> {
         let programs =
             Attached::<MovesSkelBuilder>::open(pids, options.room, |open| set_up(open, options))?;
@@ -60,17 +54,26 @@ impl Moves {
         let (sums, stacks) = (WindowSums::default(), Stacks::default());
         Ok(Moves { sums, stacks, missed: 0, programs: programs.begins_now() })
     }
+}
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
-    pub fn began_ns(&self) -> u64 {
+impl Counts for Moves {
+    type Window = MoveWindow;
+    const NEEDED_BY: &'static str = "exactop moves";
+
+    fn open(choice: &Choice) -> Result<Moves, SourceError> {
+        Moves::open_with(&choice.pids, &Options::default())
+    }
+
+    fn try_to_load() -> Result<(), SourceError> {
+        load::<MovesSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
+            .map(drop)
+    }
+
+    fn began_ns(&self) -> u64 {
         self.programs.began_ns()
     }
 
-    /// Ends the window; the next begins.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn window(&mut self) -> Result<MoveWindow, SourceError> {
+    fn window(&mut self) -> Result<MoveWindow, SourceError> {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         iterator::run(&skel.progs.count_migrations)?;
@@ -87,7 +90,9 @@ impl Moves {
         let (t0_ns, t1_ns, whole) = (ended.t0_ns, ended.t1_ns, true);
         Ok(MoveWindow { t0_ns, t1_ns, rows, unknown, missed, losses, whole })
     }
+}
 
+impl Moves {
     /// What the functions in the stacks are called that are new.
     fn learn_names(&mut self) -> Result<(), SourceError> {
         let skel = &mut self.programs.skel;
@@ -141,12 +146,6 @@ fn told(moved: &ex_migration, cause: Cause) -> MoveSums {
         paid: verdict(moved.paid),
         unpaid: verdict(moved.unpaid),
     }
-}
-
-/// Whether the kernel takes the programs; nothing is attached.
-pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<MovesSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
-        .map(drop)
 }
 
 fn set_up(open: &mut Open<MovesSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {

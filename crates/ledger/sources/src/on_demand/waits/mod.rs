@@ -8,7 +8,9 @@ use crate::bpf::skeleton::Open;
 use crate::bpf::sums::{sums, WindowSums};
 use crate::error::SourceError;
 use crate::on_demand::attached::{load, object, Attached, Gone, Room};
+use crate::on_demand::Counts;
 use exactop_model::on_demand::waits::WaitWindow;
+use exactop_model::on_demand::Choice;
 use rows::{OpenSleeps, Rows};
 use skel::types::*;
 use skel::WaitsSkelBuilder;
@@ -31,7 +33,7 @@ pub struct Options {
 }
 
 /// The programs, attached.
-pub struct WaitTimes {
+pub struct Waits {
     sleeps: WindowSums<ex_sleep_key, ex_sleep>,
     queues: WindowSums<ex_queue_key, ex_queue>,
     others: WindowSums<ex_other_key, ex_other>,
@@ -40,25 +42,17 @@ pub struct WaitTimes {
     programs: Attached<WaitsSkelBuilder>,
 }
 
-impl WaitTimes {
+impl Waits {
     /// Attaches the programs for these processes, for all if there are none; the first window
     /// begins.
     ///
     /// # Errors
     /// [`SourceError::Unavailable`] with the reason and what would help.
-    pub fn open(pids: &[u32]) -> Result<WaitTimes, SourceError> {
-        WaitTimes::open_with(pids, &Options::default())
-    }
-
-    /// The same with options.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn open_with(pids: &[u32], options: &Options) -> Result<WaitTimes, SourceError> {
+    pub fn open_with(pids: &[u32], options: &Options) -> Result<Waits, SourceError> {
         let programs =
             Attached::<WaitsSkelBuilder>::open(pids, options.room, |open| set_up(open, options))?;
         let open = iterator::records(&programs.skel.progs.open_waits)?;
-        Ok(WaitTimes {
+        Ok(Waits {
             sleeps: WindowSums::default(),
             queues: WindowSums::default(),
             others: WindowSums::default(),
@@ -66,17 +60,26 @@ impl WaitTimes {
             programs: programs.begins_now(),
         })
     }
+}
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
-    pub fn began_ns(&self) -> u64 {
+impl Counts for Waits {
+    type Window = WaitWindow;
+    const NEEDED_BY: &'static str = "exactop waits, and the page of a process";
+
+    fn open(choice: &Choice) -> Result<Waits, SourceError> {
+        Waits::open_with(&choice.pids, &Options::default())
+    }
+
+    fn try_to_load() -> Result<(), SourceError> {
+        load::<WaitsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
+            .map(drop)
+    }
+
+    fn began_ns(&self) -> u64 {
         self.programs.began_ns()
     }
 
-    /// Ends the window; the next begins.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn window(&mut self) -> Result<WaitWindow, SourceError> {
+    fn window(&mut self) -> Result<WaitWindow, SourceError> {
         let ended = self.programs.end_window();
         let skel = &self.programs.skel;
         let open = iterator::records(&skel.progs.open_waits)?;
@@ -96,12 +99,6 @@ impl WaitTimes {
         let losses = self.programs.losses();
         Ok(WaitWindow { t0_ns: ended.t0_ns, t1_ns: ended.t1_ns, rows: rows.finish(), losses })
     }
-}
-
-/// Whether the kernel takes the programs; nothing is attached.
-pub(crate) fn try_to_load() -> Result<(), SourceError> {
-    load::<WaitsSkelBuilder>(&[], Room::default(), |open| set_up(open, &Options::default()))
-        .map(drop)
 }
 
 fn set_up(open: &mut Open<WaitsSkelBuilder>, options: &Options) -> libbpf_rs::Result<()> {

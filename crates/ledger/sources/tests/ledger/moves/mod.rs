@@ -4,6 +4,7 @@ mod rare;
 
 use exactop_model::on_demand::moves::{Cause, MoveWindow};
 use exactop_sources::on_demand::moves::{Moves, Options};
+use exactop_sources::on_demand::Counts;
 use exactop_testkit::wait;
 use exactop_workloads::workloads::{ForkStorm, Spin};
 use rustix::process::{kill_process, Pid, Signal};

@@ -1,0 +1,12 @@
+//! Whose figures are one row.
+
+use crate::options::parse::Word;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Process,
+    Thread,
+}
+
+pub const BY: &[Word<By>] =
+    &[("process", By::Process, "All threads of a process"), ("thread", By::Thread, "One thread")];

@@ -1,0 +1,36 @@
+//! Rows of two windows, or of many threads, that are one.
+
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+
+/// Adds rows to those that have the same key, or puts them behind.
+pub(super) fn merge<K: Hash + Eq, V>(
+    rows: &mut Vec<V>,
+    more: impl IntoIterator<Item = V>,
+    key: impl Fn(&V) -> K,
+    add: impl Fn(&mut V, &V),
+) {
+    let mut places: FxHashMap<K, usize> =
+        (0..).zip(&*rows).map(|(at, row)| (key(row), at)).collect();
+    for row in more {
+        match places.entry(key(&row)) {
+            Entry::Occupied(place) => add(&mut rows[*place.get()], &row),
+            Entry::Vacant(place) => {
+                place.insert(rows.len());
+                rows.push(row);
+            }
+        }
+    }
+}
+
+/// Leaves as many as `most` says of so many.
+pub(super) fn leave<T, K: Ord>(
+    rows: &mut Vec<T>,
+    most: impl Fn(usize) -> usize,
+    by: impl Fn(&T) -> K,
+) {
+    rows.sort_by_key(|row| Reverse(by(row)));
+    rows.truncate(most(rows.len()));
+}
