@@ -228,6 +228,18 @@ mod tests {
     }
 
     #[test]
+    fn a_planted_bug_ends_a_run_for_a_time_and_leaves_only_its_input() {
+        let (directory, target) = target();
+        let case = |input: &[u8]| assert!(!input.ends_with(b"needle"), "planted");
+        let time = Some(Duration::from_secs(3600));
+        let run = AssertUnwindSafe(|| target.run_for(time, &case));
+        assert!(panic::catch_unwind(run).is_err());
+        let kept = kept(&directory.path().join("planted"));
+        assert_eq!(kept.iter().map(|(_, input)| input.as_slice()).collect::<Vec<_>>(), [b"needle"]);
+        assert!(!directory.path().join("planted.trying").exists());
+    }
+
+    #[test]
     fn examples_and_mutations_reach_the_case() {
         let (_directory, target) = target();
         let (cases, same) = (Cell::new(0), Cell::new(0));
