@@ -84,8 +84,8 @@ fn of_ledger(used: Option<GroupUse>) -> Vec<Option<u64>> {
     figures.to_vec()
 }
 
-/// Adds what speaks for every group in a window.
-pub(super) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: u32, at: u32) {
+/// Adds what speaks for every control group in a window, of which this is the number.
+pub(crate) fn survey(weights: &mut Weights<GroupId>, moment: &dyn Moment, boot: u32, at: u32) {
     let (told, length_ns) = (Told::of(moment), moment.window().length_ns());
     for id in told.ids() {
         weights.add(GroupId { boot, id }, told.weight_ns(id), at, length_ns);

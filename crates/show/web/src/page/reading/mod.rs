@@ -15,6 +15,7 @@ use exactop_model::ledger::window::TaskDelta;
 use exactop_model::{Frame, FrameOptions};
 use exactop_recording::{Recording, RecordingError, When, Windows};
 pub(crate) use filling::Filling;
+pub(crate) use groups::survey as survey_groups;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 pub(crate) use threads::of_processes;
@@ -42,7 +43,7 @@ impl Survey {
 
     fn take(&mut self, moment: &dyn Moment, boot: u32, at: u32) {
         survey(&mut self.rows, moment, boot, at);
-        groups::survey(&mut self.groups, moment, boot, at);
+        survey_groups(&mut self.groups, moment, boot, at);
         threads::survey(&mut self.threads, moment, boot, at);
     }
 
@@ -134,16 +135,6 @@ impl Boots {
         self.until_ns = Some(window.t1_ns);
         (self.number, goes_on)
     }
-}
-
-/// Adds what speaks for every control group in a window, of which this is the number.
-pub(crate) fn survey_groups(
-    weights: &mut Weights<GroupId>,
-    moment: &dyn Moment,
-    boot: u32,
-    at: u32,
-) {
-    groups::survey(weights, moment, boot, at);
 }
 
 /// Adds what speaks for everyone in a window, of which this is the number.
