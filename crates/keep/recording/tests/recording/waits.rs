@@ -4,7 +4,7 @@
 use crate::world::{machine, open, Live, World};
 use exactop_model::on_demand::losses::Losses;
 use exactop_model::on_demand::waits::{Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
-use exactop_model::{Ask, Comm, Feed, Frame, SyscallNr, Tap, Who};
+use exactop_model::{Ask, Comm, Feed, SyscallNr, Tap, Who};
 use exactop_recording::{cut, Moved, Options, Playback, Recorder, Recording, Sync, When};
 use std::path::{Path, PathBuf};
 
