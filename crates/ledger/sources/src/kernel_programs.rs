@@ -127,8 +127,8 @@ table! {
     on_return                   "tp_btf/sys_exit"                   [syscalls wakeups]               Always     All               None;
     on_waking                   "tp_btf/sched_waking"               [ledger waits wakeups switchlog] Always     All               None;
     on_wakeup                   "tp_btf/sched_wakeup"               [ledger waits moves]             Always     All               None;
-    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves] Always From5_18          None;
-    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves] Always Before5_18        None;
+    on_switch                   "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always From5_18          None;
+    on_switch_before_5_18       "tp_btf/sched_switch"               [ledger waits wakeups switchlog moves switches] Always Before5_18        None;
     on_migrate                  "tp_btf/sched_migrate_task"         [moves]                          Always     All               None;
     on_dispatch                 "tp_btf/sched_switch"               [syscalls]                       Always     All               None;
     on_group_made               "tp_btf/cgroup_mkdir"               [births]                         Always     All               None;

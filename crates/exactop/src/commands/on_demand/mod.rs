@@ -9,6 +9,8 @@ pub mod moves;
 #[cfg(feature = "bpf")]
 pub mod shared;
 #[cfg(feature = "bpf")]
+pub mod switches;
+#[cfg(feature = "bpf")]
 pub mod syscalls;
 #[cfg(feature = "bpf")]
 pub mod waits;

@@ -6,6 +6,7 @@ pub mod moves;
 pub mod namesakes;
 mod subject;
 mod sums;
+pub mod switches;
 pub mod switchlog;
 mod syscall_nr;
 pub mod syscalls;
@@ -28,6 +29,7 @@ macro_rules! subjects {
             wakeups Wakeups WakeupWindow;
             syscalls Syscalls SyscallWindow;
             moves Moves MoveWindow;
+            switches Switches SwitchWindow;
         }
     };
 }

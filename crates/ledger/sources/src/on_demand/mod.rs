@@ -3,6 +3,7 @@
 mod attached;
 pub mod births;
 pub mod moves;
+pub mod switches;
 pub mod switchlog;
 pub mod syscalls;
 pub mod waits;

@@ -35,6 +35,7 @@ mod process_names;
 mod reaped;
 mod sources;
 mod states;
+mod switches;
 mod syscalls;
 mod teardown;
 mod until;

@@ -1,0 +1,38 @@
+//! `exactop switches`: how often threads leave their CPU, and why.
+
+use super::by_thread::{By, BY};
+use super::shared::Show;
+use super::windows::WindowArgs;
+use crate::failure::Failure;
+use crate::options::pace::PaceArgs;
+use crate::options::parse;
+use exactop_model::on_demand::Subject;
+
+/// Count context switches by reason: preempted, blocked, yielded, exited
+#[derive(Debug, clap::Args)]
+#[command(after_help = NOTES)]
+pub struct Args {
+    #[command(flatten)]
+    look: WindowArgs,
+    /// Whose switches are one row
+    #[arg(long, value_parser = parse::one_of(BY), default_value = "process")]
+    by: By,
+    #[command(flatten)]
+    pace: PaceArgs,
+}
+
+/// What the columns mean, for --help.
+const NOTES: &str = "\
+PREEMPTED: it was runnable, and another task had its CPU. BLOCKED: it slept. YIELDED: it was in
+sched_yield(2). EXITED: it ended. The sum is what the kernel counts (nr_switches in /proc/PID/sched).
+
+On a terminal each window is drawn over the one before until q; the last of a number of them stays.";
+
+/// Prints windows.
+///
+/// # Errors
+/// What failed, or the signal.
+pub fn run(typed: &Args) -> Result<(), Failure> {
+    let show = Show::of(Subject::Switches, &typed.look, typed.pace.resolve()?)?;
+    Show { threads: typed.by == By::Thread, ..show }.run()
+}
