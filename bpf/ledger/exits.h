@@ -275,18 +275,18 @@ static __always_inline void fold_late(struct ex_cpu *c, struct ex_slot *s, __u32
 		fold_no_name(c, s);
 }
 
-/* Counts a process as exited whose leader is described here, and has no other figures left. */
-__noinline int count_process(struct ex_cpu *c, struct ex_zombie *leader, __u32 cpu, __u64 now)
+/* Counts a process as exited whose leader has no other figures left. `id`: NULL if nothing describes it. */
+__noinline int count_process(struct ex_cpu *c, struct ex_ident *id, __u32 tree, __u64 leader,
+			     __u64 now)
 {
 	struct boundary b = last_boundary(now);
+	struct task_struct *task = (void *)leader;
 	struct ex_group *g = NULL;
-	struct task_struct *task;
 
-	if (!c || !leader)
+	if (!c)
 		return 0;
-	task = (void *)leader->task;
-	if (has_parent(&leader->id, task))
-		g = group_for(&leader->id, leader->tree, EX_EXIT_WHOLE, task, cpu, b.epoch);
+	if (id && has_parent(id, task))
+		g = group_for(id, tree, EX_EXIT_WHOLE, task, bpf_get_smp_processor_id(), b.epoch);
 	if (!g) {
 		c->cum.no_name_processes++;
 		return 0;
@@ -299,26 +299,24 @@ __noinline int count_process(struct ex_cpu *c, struct ex_zombie *leader, __u32 c
 /*
  * A leader is freed after all threads of its process, so nobody is left to stand for a process that is not
  * counted by now: the kernel hid an exit. The leader's slot describes it, or its line among the zombies.
+ * Nothing of it is copied: the stacks of nested calls are 512 bytes together.
  */
 static __always_inline void count_unshown_process(struct ex_cpu *c, struct storage *st,
-						  struct task_struct *leader, struct ex_slot *s)
+						  struct ex_slot *s)
 {
-	struct ex_zombie described = {}, *line = NULL;
-	__u64 serial = st->zombie;
+	__u64 serial = st->zombie, now = bpf_ktime_get_ns();
+	struct ex_zombie *line;
 
 	st->process_counted = 1;
 	if (s) {
-		described.id = s->id;
-		described.tree = s->tree;
-	} else {
-		line = bpf_map_lookup_elem(&zombies, &serial);
-		if (line)
-			described = *line;
-		else
-			described.id.ppid = -1; /* nobody's: it is counted without a name */
+		count_process(c, &s->id, s->tree, s->task, now);
+		return;
 	}
-	described.task = (__u64)leader;
-	count_process(c, &described, bpf_get_smp_processor_id(), bpf_ktime_get_ns());
+	line = bpf_map_lookup_elem(&zombies, &serial);
+	if (line)
+		count_process(c, &line->id, line->tree, line->task, now);
+	else
+		count_process(c, NULL, 0, 0, now);
 }
 
 #endif

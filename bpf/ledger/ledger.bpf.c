@@ -259,7 +259,7 @@ int BPF_PROG(on_free, struct task_struct *p)
 	stay();
 	depth = enter(c);
 	if (p->pid == p->tgid && !st->process_counted && (st->slot_plus_1 || st->zombie))
-		count_unshown_process(c, st, p, s);
+		count_unshown_process(c, st, s);
 	if (st->zombie)
 		forget_zombie(st->zombie);
 	if (s)
