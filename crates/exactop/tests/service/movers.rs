@@ -229,10 +229,12 @@ fn a_mover_over_three_groups_is_charged_the_same_by_every_road() {
     let looking = Looking::start(&daemon, "live", &["-b", "--by", "cgroup", "-d", "1"]);
     wait::until("a window of the live rows", || looking.count() > 0);
     page(port);
-    // Groups get their places on the page, at 0.
-    ended(mover(&[(a, 5_000), (b, 5_000), (c, 5_000)], 1));
-    settled(&looking, port);
+    // Groups get their places on the page. One mover was not enough once, on a machine with a load of hundreds.
+    let mut movers = 1;
     let before = wait::find("places of the groups", || {
+        ended(mover(&[(a, 5_000), (b, 5_000), (c, 5_000)], 1));
+        movers += 1;
+        settled(&looking, port);
         Some(page(port)).filter(|page| groups.iter().all(|group| has_place(page, group)))
     });
     let from_ns = boundary(&before);
@@ -246,8 +248,8 @@ fn a_mover_over_three_groups_is_charged_the_same_by_every_road() {
     assert!(all.len() == 3 && all.values().all(|figures| figures[0] > 0), "{all:?}");
     assert_eq!(
         all.values().map(|figures| figures[2]).sum::<u64>(),
-        2,
-        "both movers ended: {all:?}"
+        movers,
+        "every mover ended: {all:?}"
     );
 
     let log = daemon.log();
