@@ -166,7 +166,7 @@ const DRAWN: &str = "(() => { const at = performance.getEntriesByType('navigatio
     model.n, model.about.windows, model.rows.size, model.groups.size, model.threads.size].join(', '); })()";
 
 #[test]
-#[ignore = "a measurement: cargo test --release -p exactop-page --test browser -- --ignored --nocapture"]
+#[ignore = "a measurement: cargo test --release -p exactop-web --test browser -- --ignored --nocapture"]
 fn an_hour_and_a_week_are_drawn_at_once() {
     let told =
         "ms until it is drawn, bytes of data, columns of time, windows, rows, groups, threads";

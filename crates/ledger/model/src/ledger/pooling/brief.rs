@@ -123,11 +123,11 @@ fn empty(first: &ExitSample, accounts: &mut Accounts) -> ExitSample {
     }
 }
 
-/// Adds what is known. What is not known of one is not known of the sum, until the next one that knows it.
+/// Adds. What is not known of one is not known of the sum from then on: a sum without it would be too small.
 pub(super) fn pour(sum: &mut Counters, new: &Counters) {
     for &counter in Counter::ALL {
-        match new.get(counter) {
-            Some(value) => sum.set(counter, sum.get(counter).unwrap_or(0).wrapping_add(value)),
+        match sum.get(counter).zip(new.get(counter)) {
+            Some((sum_so_far, value)) => sum.set(counter, sum_so_far.wrapping_add(value)),
             None => sum.forget(counter),
         }
     }

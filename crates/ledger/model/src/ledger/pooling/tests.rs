@@ -271,3 +271,16 @@ fn pools_say_what_they_are_and_how_many() {
     assert_eq!(task.sample.account.0 & super::POOLED, super::POOLED);
     assert_ne!(task.sample.account, AccountId(0));
 }
+
+#[test]
+fn what_is_not_known_of_one_is_not_known_of_the_pool_again() {
+    use crate::ledger::counters::Counters;
+    let known = Counters::zero();
+    let mut unknown = Counters::zero();
+    unknown.forget(Counter::LatNs);
+    let mut pool = Counters::zero();
+    for new in [&known, &unknown, &known] {
+        super::brief::pour(&mut pool, new);
+    }
+    assert_eq!((pool.get(Counter::LatNs), pool.get(Counter::RunNs)), (None, Some(0)));
+}
