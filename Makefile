@@ -241,7 +241,7 @@ test-kills: cargo ## Kill a recorder KILLS times (default 1000) in a fork storm 
 	EXACTOP_KILLS=$(KILLS) $(CARGO) test --release -p exactop --test command kills:: -- --nocapture
 
 .PHONY: hostile
-hostile: build ## Kill, storm, limit and misname: the table of docs/security.md (as root, 10 minutes)
+hostile: build ## Kill, storm, limit and misname: the table of docs/explanation/security.md (as root, 10 minutes)
 	$(CARGO) xtask hostile
 
 .PHONY: test-kernels

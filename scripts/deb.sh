@@ -30,7 +30,9 @@ tree=$debs/exactop-$version
 rm -rf "$tree" "$debs"/*.{deb,changes,buildinfo}
 mkdir -p "$tree"
 cp -r packaging/debian "$tree/debian"
+mkdir "$tree/deploy"
 cp -r README.md CHANGELOG.md docs "$tree/"
+cp -r deploy/prometheus "$tree/deploy/"
 scripts/copyright.py >"$tree/debian/copyright"
 cat >"$tree/debian/changelog" <<END
 exactop ($version) unstable; urgency=medium

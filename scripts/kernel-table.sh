@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The table of docs/kernels.md: every command on every kernel, from what the short pass printed
+# The table of docs/reference/kernels.md: every command on every kernel, from what the short pass printed
 # (xtask/guest/short.sh), as `EXACTOP_KERNEL_LOGS=DIR make test-kernels` keeps it.
 #
 #   kernel-table.sh DIR

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Takes docs/guide/page.png: the page of a recording, in Debian's Chromium. As root, on a machine on which nobody works:
+# Takes docs/assets/page.png: the page of a recording, in Debian's Chromium. As root, on a machine on which nobody works:
 #
 #   scripts/page-picture.sh target/release/exactop [PICTURE]
 #
@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exactop=$(realpath "$1")
-picture=$(realpath "${2:-docs/guide/page.png}")
+picture=$(realpath "${2:-docs/assets/page.png}")
 dir=$(mktemp -d)
 loads=()
 end() {

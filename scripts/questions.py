@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Takes the screens of docs/guide/questions.md and README.md: real ones, of the live view in a terminal (tmux) after the
+"""Takes the screens of docs/how-to/questions.md and README.md: real ones, of the live view in a terminal (tmux) after the
 keys that they name. As root, with a built exactop, on a machine on which nobody works:
 scripts/questions.py target/release/exactop [WORDS OF A HEADING]
 
@@ -16,7 +16,7 @@ import tempfile
 import time
 
 TOP = os.path.join(os.path.dirname(__file__), "..")
-FILES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "guide", "questions.md")]
+FILES = [os.path.join(TOP, "README.md"), os.path.join(TOP, "docs", "how-to", "questions.md")]
 SIZE = "100x24"
 BLOCK = re.compile(r"(<!-- load: (.*?); keys: ([^;]*?)(?:; size: (\d+x\d+))? -->\n```\n)(.*?)(```\n)", re.S)
 USER = "nobody"

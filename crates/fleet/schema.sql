@@ -1,7 +1,7 @@
 -- The books of many machines in ClickHouse (tested with the engine of 26.9): clickhouse-client --multiquery < crates/fleet/schema.sql
 --
 -- accounts: where the CPUs' time went, a row for each window of each host. charges: who used it, the largest
--- groups of each window and ~other. 'exactop export clickhouse' fills both; docs/fleet.md says what holds.
+-- groups of each window and ~other. 'exactop export clickhouse' fills both; docs/how-to/fleet.md says what holds.
 --
 -- Raw windows are kept for 7 days, sums by minute for 90 days, by hour for 2 years. In the raw tables a sum of
 -- UInt64 wraps without a word (10,000 hosts of 64 CPUs use 2^64 ns in 8 hours): write sum(toUInt128(run_ns)).

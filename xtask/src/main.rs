@@ -5,7 +5,7 @@
 //!
 //! Modules: `vm` (programs on Debian's kernels in an emulated machine; `guest/` is what runs there), `bench`,
 //! `fuzz` (every target for a time), `hostile` (kills, crowds, names, limits, storms: the table of
-//! docs/security.md).
+//! docs/explanation/security.md).
 
 mod bench;
 mod hostile;

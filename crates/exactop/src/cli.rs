@@ -67,7 +67,7 @@ const AFTER_HELP: &str = "\
 Examples:
   exactop                       watch
   exactop -b -n 3 -o TIME+      three windows as text, longest-running first
-  exactop --json --once -d 10   ten seconds as one JSON object (docs/json.md)
+  exactop --json --once -d 10   ten seconds as one JSON object (docs/reference/json.md)
   exactop --filter '%CPU>5' --filter user=root
   exactop doctor                what this kernel can give, and why not more
 

@@ -1,4 +1,4 @@
-//! Options that commands which read windows share: the tables of docs/options.md, held to what clap parses.
+//! Options that commands which read windows share: the tables of docs/reference/options.md, held to what clap parses.
 
 use crate::cli::Cli;
 use clap::{Arg, Command, CommandFactory};
@@ -257,6 +257,7 @@ fn old_names_of_options_are_still_read() {
 
 #[test]
 fn the_reference_has_the_tables() {
-    let (document, tables) = (include_str!("../../../docs/options.md"), tables(&commands()));
-    assert!(document.contains(&tables), "docs/options.md needs these tables:\n{tables}");
+    let (document, tables) =
+        (include_str!("../../../docs/reference/options.md"), tables(&commands()));
+    assert!(document.contains(&tables), "docs/reference/options.md needs these tables:\n{tables}");
 }

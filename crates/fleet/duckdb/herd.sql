@@ -1,6 +1,6 @@
 -- The herd, by service: groups of which many threads want a CPU, few run, and more wait for locks: a crowd that is woken
 -- for the work of a few. Figures are threads, as a mean over the time in which the host had windows. As the alert of
--- docs/prometheus has it: 4 times as many queue as run, at least least_queued of them, and locks hold least_locked.
+-- deploy/prometheus has it: 4 times as many queue as run, at least least_queued of them, and locks hold least_locked.
 -- Variables: since, until (UTC), least_queued, least_locked, times (threads, threads, ratio).
 WITH hosts AS
 (

@@ -1,5 +1,5 @@
 """Grafana's dashboards of many machines (fleet/dashboards): made of the questions of fleet/queries and of what the rules of
-docs/prometheus and fleet/prometheus record.
+deploy/prometheus and fleet/prometheus record.
 
     dashboards.py write             makes both files anew
     dashboards.py check [DIRECTORY] they are what would be made, and what Grafana's published models know; of the
@@ -237,7 +237,7 @@ def dashboard(kind, uid, title, told):
         panels.append(panel(kind, number, title, one, (x, y)))
         x, high = x + wide, max(high, rows)
     return {
-        "uid": uid, "title": title, "description": "Where the CPU time of many machines goes (exactop, docs/fleet.md).",
+        "uid": uid, "title": title, "description": "Where the CPU time of many machines goes (exactop, docs/how-to/fleet.md).",
         "tags": ["exactop"], "timezone": "utc", "editable": True, "graphTooltip": 1, "schemaVersion": 38, "version": 1,
         "refresh": "1m", "time": {"from": "now-6h", "to": "now"}, "templating": {"list": variables(kind)},
         "annotations": {"list": []}, "links": [], "panels": panels,

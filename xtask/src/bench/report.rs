@@ -112,7 +112,7 @@ impl Report {
     /// The page.
     pub fn markdown(&self) -> String {
         let mut page = String::from("# Benchmarks\n\n");
-        page += "Written by `cargo xtask bench --markdown docs/benchmarks.md` (`--json FILE` keeps every \
+        page += "Written by `cargo xtask bench --markdown docs/reference/benchmarks.md` (`--json FILE` keeps every \
                  round);\n`make bench` prints the same. Figures are the median of several rounds and, in \
                  parentheses, their range; all tools of a table\nwere measured in the same run. Per \
                  cent is of one CPU.\n\n";

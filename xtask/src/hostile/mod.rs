@@ -1,5 +1,5 @@
 //! `cargo xtask hostile`: what a hostile machine does to exactop, counted, as the table of
-//! docs/security.md.
+//! docs/explanation/security.md.
 
 mod killed;
 mod limits;
@@ -34,7 +34,7 @@ enum What {
 const ALL: [What; 6] =
     [What::Killed, What::Signals, What::Many, What::Names, What::Limits, What::Storms];
 
-/// Treat exactop as a hostile machine would, and print the table for docs/security.md (as root)
+/// Treat exactop as a hostile machine would, and print the table for docs/explanation/security.md (as root)
 #[derive(clap::Args)]
 pub struct Args {
     /// The program

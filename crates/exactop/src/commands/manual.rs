@@ -295,7 +295,7 @@ Ended by signal N, after everything was put back in order.
 .SH FILES
 .TP
 \fI$XDG_CONFIG_HOME/exactop/config.toml\fR
-Settings of the live view, written by its key \fBW\fR. Where XDG_CONFIG_HOME is not set, \fI~/.config/exactop/config.toml\fR. Each of its keys is in docs/configuration.md.
+Settings of the live view, written by its key \fBW\fR. Where XDG_CONFIG_HOME is not set, \fI~/.config/exactop/config.toml\fR. Each of its keys is in docs/reference/configuration.md.
 .SH ENVIRONMENT
 .TP
 \fBCOLUMNS\fR

@@ -160,9 +160,10 @@ fn strangers(table: &toml::Table, known: &[String]) -> Vec<(String, String)> {
     let strange = |key: &&String| !known.contains(key);
     let told = |key: &String| {
         let near = nearest(key, known.iter().map(String::as_str));
-        let near = near.map_or("docs/configuration.md lists the settings".into(), |near| {
-            format!("did you mean {near}?")
-        });
+        let near = near
+            .map_or("docs/reference/configuration.md lists the settings".into(), |near| {
+                format!("did you mean {near}?")
+            });
         (key.clone(), format!("{}: {near}", escape_str(key)))
     };
     table.keys().filter(strange).map(told).collect()
@@ -274,7 +275,7 @@ mod tests {
             assert_eq!(found.map(|told| told.0), Some(line), "{words}: {unknown:?}");
         };
         said(3, "microstate: did you mean microstates?");
-        said(4, "zzzzzzzz: docs/configuration.md lists the settings");
+        said(4, "zzzzzzzz: docs/reference/configuration.md lists the settings");
         said(7, "srot: did you mean sort?");
         said(8, "colours: ");
         assert_eq!(unknown.len(), 4, "{unknown:?}");
@@ -300,13 +301,13 @@ mod tests {
 
     #[test]
     fn every_key_is_documented() {
-        let document = include_str!("../../../../docs/configuration.md");
+        let document = include_str!("../../../../docs/reference/configuration.md");
         let (of_settings, of_preset) = known();
         assert!(of_settings.len() > 10 && of_preset.len() == 2, "{of_settings:?} {of_preset:?}");
         for key in of_settings.iter().chain(&of_preset) {
             assert!(
                 document.contains(&format!("| `{key}` |")),
-                "docs/configuration.md lacks {key}"
+                "docs/reference/configuration.md lacks {key}"
             );
         }
     }

@@ -9,7 +9,7 @@ pub struct PrintArgs {
     /// Text, one window after the other, without cursor movement
     #[arg(short, long)]
     pub batch: bool,
-    /// One JSON object on one line for each window (docs/json.md)
+    /// One JSON object on one line for each window (docs/reference/json.md)
     #[arg(long)]
     pub json: bool,
     /// A header line, then a line for each row and window

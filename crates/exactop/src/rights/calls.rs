@@ -257,9 +257,9 @@ mod tests {
             assert_eq!((refused, killed), ([[true; 2]; 2], -1));
         });
         assert_eq!(std::fs::read(&there).expect("it is there"), b"text");
-        const DOCUMENT: &str = include_str!("../../../../docs/security.md");
+        const DOCUMENT: &str = include_str!("../../../../docs/explanation/security.md");
         let calls = format!("{} calls, no other", OF_A_READER.len() + 1);
-        assert!(DOCUMENT.contains(&calls), "docs/security.md lacks {calls:?}");
+        assert!(DOCUMENT.contains(&calls), "docs/explanation/security.md lacks {calls:?}");
     }
 
     /// Read and written as a file, its socket hands over nothing but bytes.

@@ -10,7 +10,7 @@ use rustix::thread::{capabilities, set_capabilities, CapabilitySet as Caps, Capa
 /// themselves.
 pub fn keep(kept: Caps, asked: Caps) -> Measure {
     match own_rights::keep(kept, asked) {
-        Ok(()) => Measure::On("only those of docs/security.md are left".into()),
+        Ok(()) => Measure::On("only those of docs/explanation/security.md are left".into()),
         Err(errno) => Measure::Off(format!("they cannot be given up: {errno}")),
     }
 }

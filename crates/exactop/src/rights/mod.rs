@@ -2,7 +2,7 @@
 //!
 //! [`reduce`] is called by each command after its source is open and before its first output; but the
 //! live view reads and draws /proc while its source is being opened, with everything. What is kept is
-//! said in one table ([`table`]), which docs/security.md shows. Commands that start other programs keep
+//! said in one table ([`table`]), which docs/explanation/security.md shows. Commands that start other programs keep
 //! everything: these are to get what exactop was started with.
 
 mod calls;

@@ -15,7 +15,7 @@ pub fn check() -> Result<(), Failure> {
     }
     Err(Failure::failed(format!(
         "this copy is setuid or setgid and would lend user {}'s rights (group {}'s) to user {}: take \
-         the bit away (chmod ug-s) and use sudo, or give the file capabilities (docs/security.md)",
+         the bit away (chmod ug-s) and use sudo, or give the file capabilities (docs/explanation/security.md)",
         user.1, group.1, user.0
     )))
 }

@@ -1,4 +1,4 @@
-//! Which command keeps what: the only place that says so. docs/security.md shows this table.
+//! Which command keeps what: the only place that says so. docs/explanation/security.md shows this table.
 
 use exactop_model::SourceKind;
 use rustix::thread::CapabilitySet as Caps;
@@ -147,7 +147,7 @@ fn of_source(source: Origin) -> Caps {
 mod tests {
     use super::*;
 
-    const DOCUMENT: &str = include_str!("../../../../docs/security.md");
+    const DOCUMENT: &str = include_str!("../../../../docs/explanation/security.md");
 
     fn named(caps: Caps) -> String {
         let names: Vec<String> = caps.iter_names().map(|(name, _)| name.to_string()).collect();
@@ -220,7 +220,7 @@ mod tests {
                 let more = line.strip_prefix(begin);
                 more.is_some_and(|more| more == " |" || more.starts_with("; "))
             };
-            assert!(DOCUMENT.lines().any(has), "docs/security.md lacks\n{row}");
+            assert!(DOCUMENT.lines().any(has), "docs/explanation/security.md lacks\n{row}");
         }
         let sources = [
             ("ledger, snapshot", Origin::Bpf),
@@ -229,7 +229,10 @@ mod tests {
         ];
         for (name, source) in sources {
             let row = format!("| {name} | {} |", named(of_source(source)));
-            assert!(DOCUMENT.lines().any(|line| line == row), "docs/security.md lacks\n{row}");
+            assert!(
+                DOCUMENT.lines().any(|line| line == row),
+                "docs/explanation/security.md lacks\n{row}"
+            );
         }
         let rows = DOCUMENT.lines().skip_while(|line| !line.starts_with("| command |"));
         let rows = rows.skip(2).take_while(|line| line.starts_with('|')).count();

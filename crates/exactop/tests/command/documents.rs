@@ -14,9 +14,9 @@ fn document(name: &str) -> String {
 #[test]
 fn the_columns_reference_is_up_to_date() {
     assert!(
-        run(&["columns", "--markdown"]).fine() == document("columns.md"),
-        "docs/columns.md is out of date: cargo run -p exactop -- columns --markdown > \
-         docs/columns.md"
+        run(&["columns", "--markdown"]).fine() == document("reference/columns.md"),
+        "docs/reference/columns.md is out of date: cargo run -p exactop -- columns --markdown > \
+         docs/reference/columns.md"
     );
 }
 
@@ -130,7 +130,7 @@ fn every_key_of_the_json_is_documented_and_there() {
     let tree = tree();
     let line = run_on(tree.path(), &["--json", "--once", "-d", "0.05"]).fine();
     let object: Value = serde_json::from_str(&line).expect("JSON");
-    let text = document("json.md");
+    let text = document("reference/json.md");
     let top = text.split("## Top level").nth(1).and_then(|t| t.split("\n## ").next());
     let documented: Vec<&str> = top
         .expect("a section")
@@ -143,10 +143,13 @@ fn every_key_of_the_json_is_documented_and_there() {
     assert_eq!(found, documented);
     for part in ["window", "books", "cost", "source", "system"] {
         for key in object[part].as_object().expect("an object").keys() {
-            assert!(text.contains(&format!("`{key}`")), "{part}.{key} is not in docs/json.md");
+            assert!(
+                text.contains(&format!("`{key}`")),
+                "{part}.{key} is not in docs/reference/json.md"
+            );
         }
     }
     for key in object["cpus"][0].as_object().expect("an object").keys() {
-        assert!(text.contains(&format!("`{key}`")), "cpus.{key} is not in docs/json.md");
+        assert!(text.contains(&format!("`{key}`")), "cpus.{key} is not in docs/reference/json.md");
     }
 }

@@ -1,4 +1,4 @@
-//! Rights: what a running exactop has, against the table of docs/security.md.
+//! Rights: what a running exactop has, against the table of docs/explanation/security.md.
 
 use crate::helpers::processes::Load;
 use crate::helpers::rights::{documented, each_thread_has, field, of};

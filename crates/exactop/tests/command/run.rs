@@ -426,7 +426,7 @@ fn ten_thousand_children_are_counted() {
         let named = exited.iter().find(|e| e["comm"] == name);
         named.map_or(0, |e| ns(e, "processes"))
     };
-    // A kernel that hides switches (docs/accuracy.md) takes the names of a few; it invents none.
+    // A kernel that hides switches (docs/explanation/accuracy.md) takes the names of a few; it invents none.
     assert!((9_900..=10_000).contains(&of("true")), "{exited:?}");
     assert!((1..=3).contains(&of("sh")), "{exited:?}");
     // The kernel counts in ticks or less; wait4(2) knows of all of these.

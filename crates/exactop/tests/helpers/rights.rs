@@ -1,8 +1,8 @@
-//! What docs/security.md says a command keeps, and what a process has.
+//! What docs/explanation/security.md says a command keeps, and what a process has.
 
 use std::fs;
 
-const DOCUMENT: &str = include_str!("../../../../docs/security.md");
+const DOCUMENT: &str = include_str!("../../../../docs/explanation/security.md");
 
 /// Names and numbers of linux/capability.h.
 const NAMES: [(&str, u32); 8] = [
@@ -27,7 +27,8 @@ pub struct Capabilities {
 pub fn documented(command: &str, source: &str) -> Capabilities {
     let cells = |name: &str| -> Vec<String> {
         let row = DOCUMENT.lines().find(|l| l.starts_with("| ") && first(l).contains(name));
-        let row = row.unwrap_or_else(|| panic!("docs/security.md has no row of {name}"));
+        let row =
+            row.unwrap_or_else(|| panic!("docs/explanation/security.md has no row of {name}"));
         row.split('|').map(|cell| cell.trim().to_string()).collect()
     };
     let row = cells(command);

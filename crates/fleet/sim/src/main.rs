@@ -1,4 +1,4 @@
-//! A made-up fleet (docs/fleet.md): its books as Parquet, or its pages of metrics. It takes a number of hosts, a
+//! A made-up fleet (docs/how-to/fleet.md): its books as Parquet, or its pages of metrics. It takes a number of hosts, a
 //! time and a seed, and gives files or pages, and the truth about them. It is a program, so no crate may depend on
 //! it.
 //!

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// What is delivered together: 10 minutes, as by the export.
 pub const BATCH_S: u64 = 600;
 
-/// Write the books of a fleet that does not exist, as Parquet (docs/fleet.md)
+/// Write the books of a fleet that does not exist, as Parquet (docs/how-to/fleet.md)
 #[derive(clap::Args, Clone, Debug)]
 pub struct Args {
     /// Hosts

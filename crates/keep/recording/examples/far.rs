@@ -1,4 +1,4 @@
-//! What opening a long recording and going to a time in it costs, for docs/benchmarks-tried.md:
+//! What opening a long recording and going to a time in it costs, for docs/explanation/benchmarks-tried.md:
 //!
 //! ```text
 //! cargo run --release -p exactop-recording --example far -- DIR write 60000

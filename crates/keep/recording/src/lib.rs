@@ -7,7 +7,7 @@
 //! length at both ends and checksums of its header and of what it holds: keyframes (everyone at one
 //! instant), windows (what changed), details (names, command lines and memory that were looked at),
 //! gaps and a seal. Later versions read what this one writes; a column that a reader does not know
-//! is passed by, one that a file does not have is missing. docs/recording.md describes every byte.
+//! is passed by, one that a file does not have is missing. docs/reference/recording.md describes every byte.
 //!
 //! Modules: `frame` (bytes with checksums), `schema` and `values` (tables of numbers told as differences; `packed`:
 //! what is remembered of a row), `rows/` (the model as rows, and back), `encode`/`decode`, `recorder` on `disk` (a

@@ -6,7 +6,7 @@
 //!
 //! Windows come in ([`Metrics::advance`]), pages and reports go out ([`Metrics::scrape`], [`otlp`]). All of
 //! that is pure; what speaks to others is the server in [`http`] and the sender in [`otlp`], each in a thread
-//! of its own. docs/metrics.md describes every family.
+//! of its own. docs/reference/metrics.md describes every family.
 //!
 //! Groups are bounded: the largest have a place and a series of their own, the time of all others is
 //! `~other`'s (the module `places`). No label is a PID, and none grows without bound.

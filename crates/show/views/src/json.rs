@@ -1,4 +1,4 @@
-//! Pages as JSON: one object on one line for each window. docs/json.md describes the schema.
+//! Pages as JSON: one object on one line for each window. docs/reference/json.md describes the schema.
 //!
 //! The keys of rows are the ids of the column registry. Times are integers in nanoseconds, a
 //! missing figure is `null`.

@@ -36,7 +36,7 @@ pub fn json() -> String {
     format!("{:#}\n", Json::Array(columns))
 }
 
-/// The page docs/columns.md.
+/// The page docs/reference/columns.md.
 pub fn markdown() -> String {
     let mut out = String::from(
         "# Columns\n\n\

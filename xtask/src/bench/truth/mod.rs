@@ -2,7 +2,7 @@
 //!
 //! perf's task-clock is the measure, because it is taken at the switches as the ledger is, by other
 //! code and from another clock. The kernel's own run time (the control group, /proc) is not: it
-//! charges the way from a wake-up to the switch to whom it wakes (docs/accuracy.md).
+//! charges the way from a wake-up to the switch to whom it wakes (docs/explanation/accuracy.md).
 
 mod held;
 mod loads;
@@ -19,7 +19,7 @@ use serde_json::{json, Value};
 
 const ROUNDS: usize = 3;
 const SECONDS: u32 = 4;
-/// Differences above this are marked, and docs/accuracy.md explains them.
+/// Differences above this are marked, and docs/explanation/accuracy.md explains them.
 const AT_MOST: f64 = 0.01;
 
 /// Every load, one after the other.

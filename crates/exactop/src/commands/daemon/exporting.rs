@@ -22,7 +22,7 @@ const DATABASE: &str = "exactop";
 /// Where recorded windows go.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // docs/service.md says it.
+#[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Export {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,

@@ -49,12 +49,12 @@ pub const NOTES: &str = "\
 Examples:
   exactop daemon                             serve on /run/exactop/socket, record into /var/log/exactop
   exactop daemon --metrics 127.0.0.1:9464    and a page for Prometheus
-  exactop daemon --export https://store:8443 and send what is recorded to ClickHouse (docs/fleet.md)
+  exactop daemon --export https://store:8443 and send what is recorded to ClickHouse (docs/how-to/fleet.md)
   exactop daemon --export parquet:/srv/books and write it as Parquet, every ten minutes
   exactop daemon --check                     say what is set, and start nothing
   exactop --source daemon                    the live view on it, for the group 'exactop'
 
-Settings are in /etc/exactop/config.toml, which says what each is (so does docs/service.md); an option goes before
+Settings are in /etc/exactop/config.toml, which says what each is (so does docs/how-to/service.md); an option goes before
 them. SIGHUP reads them anew, SIGTERM ends it. Where there is no group 'exactop', the socket is its owner's alone.";
 
 /// Where settings are unless someone says otherwise.
@@ -174,7 +174,7 @@ pub fn run(typed: &DaemonArgs) -> Result<(), Failure> {
 fn raise(settings: &Settings) {
     if let Err(error) = priority::raise(settings.priority) {
         complain(&format!(
-            "priority stays as it is: {error}: allow CAP_SYS_NICE or set LimitNICE=-10 (docs/service.md), or set \
+            "priority stays as it is: {error}: allow CAP_SYS_NICE or set LimitNICE=-10 (docs/how-to/service.md), or set \
              priority = \"usual\""
         ));
     }

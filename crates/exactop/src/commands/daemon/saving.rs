@@ -62,6 +62,6 @@ fn words(change: Change, used: u64, bound: u64) -> String {
     };
     let (used, bound) = (used >> 20, bound >> 20);
     format!(
-        "memory: {used} MiB of {bound} MiB: the daemon {word} {what} (docs/service.md, 'Memory')"
+        "memory: {used} MiB of {bound} MiB: the daemon {word} {what} (docs/how-to/service.md, 'Memory')"
     )
 }

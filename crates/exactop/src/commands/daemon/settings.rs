@@ -1,4 +1,4 @@
-//! What is set, in a file of TOML. docs/service.md has every key.
+//! What is set, in a file of TOML. docs/how-to/service.md has every key.
 
 use super::exporting::Export;
 use super::names::{Http, Machine};
@@ -22,7 +22,7 @@ const HTTP_PORT: u16 = 80;
 /// All that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // docs/service.md says it.
+#[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Settings {
     pub socket: PathBuf,
     pub group: String,
@@ -57,7 +57,7 @@ impl Default for Settings {
 /// What is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // docs/service.md says it.
+#[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Record {
     pub enabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ impl Record {
 /// What is told to who asks over HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // docs/service.md says it.
+#[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Metrics {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "listens")]
     pub listen: Option<SocketAddr>,
@@ -146,7 +146,7 @@ impl Metrics {
 /// What is sent to a collector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-#[allow(missing_docs)] // docs/service.md says it.
+#[allow(missing_docs)] // docs/how-to/service.md says it.
 pub struct Otlp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,

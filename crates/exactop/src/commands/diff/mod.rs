@@ -33,7 +33,7 @@ other more than dealing them out anew at random explains, over all rows together
 comes to 0.2 % of a CPU (--least) and 3 % of the row (--least-of-row). A time of day is the last one before the recording ends.
 
 Of many machines what is weighed are hosts, not windows: each against itself where they are the same, else one side
-against the other (docs/fleet.md).";
+against the other (docs/how-to/fleet.md).";
 
 /// What to compare.
 #[derive(Debug, Args)]

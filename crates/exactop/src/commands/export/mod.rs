@@ -18,9 +18,9 @@ Examples:
 
 Parquet: for each day (UTC) there is a directory, day=YYYY-MM-DD, with accounts.parquet, rows.parquet, groups.parquet and
 charges.parquet. Files of an earlier export of the same day are replaced, unless they have windows that this one has not (--replace:
-even then). docs/recording.md has the columns. A URL is that of a server that takes PUT, such as WebDAV: https://files/books/HOST.
+even then). docs/reference/recording.md has the columns. A URL is that of a server that takes PUT, such as WebDAV: https://files/books/HOST.
 
-ClickHouse: the tables of crates/fleet/schema.sql. What the store has is not sent again. docs/fleet.md has more.";
+ClickHouse: the tables of crates/fleet/schema.sql. What the store has is not sent again. docs/how-to/fleet.md has more.";
 
 /// The forms.
 #[derive(Debug, Subcommand)]

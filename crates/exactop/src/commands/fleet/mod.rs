@@ -26,7 +26,7 @@ Examples:
 A directory has accounts.parquet and charges.parquet of any number of machines, in it or anywhere below: 'exactop export
 parquet --to DIR/HOST' for each. A URL is that of a ClickHouse with the tables of crates/fleet/schema.sql.
 
-Exit status of check: 0 the balance holds, 3 it does not, 1 something failed. docs/fleet.md has more.";
+Exit status of check: 0 the balance holds, 3 it does not, 1 something failed. docs/how-to/fleet.md has more.";
 
 /// What to do with them.
 #[derive(Debug, Subcommand)]

@@ -35,7 +35,7 @@ Examples:
 
 Without --dir it is /var/log/exactop, for users $XDG_STATE_HOME/exactop or ~/.local/state/exactop.
 Nobody else may be able to write there. A full disk makes the oldest windows go and is said; what cannot
-be written is a gap in the recording, never a stop. docs/recording.md describes the files.";
+be written is a gap in the recording, never a stop. docs/reference/recording.md describes the files.";
 
 /// The words for it.
 pub const SYNCS: &[Word<Sync>] = &[

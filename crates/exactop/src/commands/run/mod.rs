@@ -62,7 +62,7 @@ pub struct RunArgs {
     /// Write the report here instead of standard error
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Also write it as JSON (docs/json.md); - is standard output
+    /// Also write it as JSON (docs/reference/json.md); - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Record the machine meanwhile into this directory, in windows of half a second ('exactop replay

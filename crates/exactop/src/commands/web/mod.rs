@@ -41,7 +41,7 @@ Examples:
   exactop web --listen 10.0.0.5:9465       for other machines, with a token and without encryption
 
 Who can reach the address and knows the token, where there is one, sees names and command lines of all processes.
-docs/web.md says what is on the page; 'exactop replay --html' makes a file of it.";
+docs/how-to/web.md says what is on the page; 'exactop replay --html' makes a file of it.";
 
 /// Bytes of a token; it is written with two letters for each.
 const TOKEN: usize = 16;

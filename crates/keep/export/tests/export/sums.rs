@@ -180,7 +180,7 @@ fn a_part_of_a_day_does_not_take_the_place_of_more() {
 
 #[test]
 fn the_document_has_every_column() {
-    const DOCUMENT: &str = include_str!("../../../../../docs/recording.md");
+    const DOCUMENT: &str = include_str!("../../../../../docs/reference/recording.md");
     for which in Which::ALL {
         let begin = DOCUMENT.find(&format!("`{}.parquet`", which.name())).expect("the table");
         let end = DOCUMENT[begin..].find("\n\n").expect("an end") + begin;

@@ -17,7 +17,7 @@ use exactop_testkit::samples;
 use std::path::Path;
 use std::process::Command;
 
-/// What reading the largest that may be takes at most, KiB; stated in docs/recording.md.
+/// What reading the largest that may be takes at most, KiB; stated in docs/reference/recording.md.
 const MOST_KIB: u64 = 3 << 19;
 /// What reading what is refused takes at most.
 const LITTLE_KIB: u64 = 160 << 10;

@@ -127,7 +127,7 @@ macro_rules! named_column {
             needs: Needs::NAMES,
             help: $help,
             source: "cgroup_mkdir, /sys/fs/cgroup, /proc/PID/cgroup; files of runtimes \
-                     (docs/containers.md)",
+                     (docs/how-to/containers.md)",
             value: |row, _| named(row, $by),
             text_width: 20,
         )

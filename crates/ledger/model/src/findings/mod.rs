@@ -1,7 +1,7 @@
 //! What a window has to say by itself: who was kept from running and by what, what went by unseen, what
 //! nobody can account for. Of what is measured anyway; each finding with the figures it rests on.
 //!
-//! What is worth a word is in the constants here and, for people, in docs/findings.md.
+//! What is worth a word is in the constants here and, for people, in docs/reference/findings.md.
 
 mod quotas;
 

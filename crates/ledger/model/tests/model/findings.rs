@@ -348,7 +348,7 @@ fn the_worst_process_is_the_one_whose_threads_waited_longest_together() {
 
 #[test]
 fn every_finding_and_every_threshold_is_documented() {
-    let document = include_str!("../../../../../docs/findings.md");
+    let document = include_str!("../../../../../docs/reference/findings.md");
     let percent = |part: f64| format!("{:.0} %", 100.0 * part);
     let short = format!("{} ms", findings::SHORT_LIFE_NS / 1_000_000);
     for (id, thresholds) in [

@@ -7,7 +7,7 @@ use super::Status::{self, Available, Degraded, Missing};
 /// and type information are older.
 const OLDEST_KERNEL: (u32, u32) = (5, 15);
 
-/// The kernels on which everything was tested (docs/kernels.md; 6.18 beside them), oldest first.
+/// The kernels on which everything was tested (docs/reference/kernels.md; 6.18 beside them), oldest first.
 pub(super) const TESTED: [(u32, u32); 5] = [(6, 1), (6, 12), (6, 18), (7, 2), (7, 3)];
 
 /// How a kernel differs from all that were tested.

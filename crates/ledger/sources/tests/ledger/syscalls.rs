@@ -76,7 +76,7 @@ fn calls_of_a_thread_are_counted_and_timed_exactly() {
     // exit() does not return, and counts.
     assert_eq!(row(&window, "exit", Some(tid)).map(|r| r.calls), Some(1));
     let who = calls.who.expect("a thread");
-    // It slept once, so twice; but a kernel may hide a switch (docs/accuracy.md).
+    // It slept once, so twice; but a kernel may hide a switch (docs/explanation/accuracy.md).
     assert!(window.dispatches_of(&who) >= 1, "{:?}", window.dispatches);
 
     let next = source.window().expect("a window");

@@ -7,7 +7,7 @@ const FILES: [&str; 2] = [
     include_str!("../../../../fleet/dashboards/clickhouse.json"),
     include_str!("../../../../fleet/dashboards/prometheus.json"),
 ];
-const ALERTS: &str = include_str!("../../../../../docs/prometheus/alerts.yml");
+const ALERTS: &str = include_str!("../../../../../deploy/prometheus/alerts.yml");
 
 /// Units of Grafana that the panels use; one of our own is `suffix: WORD`.
 const UNITS: [&str; 5] = ["short", "s", "ns", "percent", "percentunit"];

@@ -117,7 +117,7 @@ fn the_strict_parser_takes_openmetrics() {
 
 #[test]
 fn the_rules_are_right() {
-    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/prometheus");
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../deploy/prometheus");
     for (word, file) in [
         ("check", "rules.yml"),
         ("check", "alerts.yml"),
@@ -137,11 +137,11 @@ fn the_rules_name_what_is_told() {
     let told: Vec<&str> = page.lines().filter_map(|l| l.strip_prefix("# TYPE ")).collect();
     let told: Vec<&str> = told.iter().filter_map(|line| line.split(' ').next()).collect();
     let files = [
-        include_str!("../../../../../docs/prometheus/rules.yml"),
-        include_str!("../../../../../docs/prometheus/alerts.yml"),
+        include_str!("../../../../../deploy/prometheus/rules.yml"),
+        include_str!("../../../../../deploy/prometheus/alerts.yml"),
         include_str!("../../../../fleet/prometheus/rules.yml"),
         include_str!("../../../../fleet/dashboards/prometheus.json"),
-        include_str!("../../../../../docs/metrics.md"),
+        include_str!("../../../../../docs/reference/metrics.md"),
     ];
     let [.., manual] = files;
     for text in files {
@@ -154,6 +154,6 @@ fn the_rules_name_what_is_told() {
         }
     }
     for name in told {
-        assert!(manual.contains(name), "docs/metrics.md says nothing of {name}");
+        assert!(manual.contains(name), "docs/reference/metrics.md says nothing of {name}");
     }
 }

@@ -88,7 +88,7 @@ fn columns_of_pages(width: usize, theme: Theme) -> Vec<Line<'static>> {
     lines
 }
 
-const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
+const GLOSSARY: &str = include_str!("../../../../../docs/reference/glossary.md");
 
 /// The words that a document explains, without its marks.
 fn words_of(document: &'static str) -> impl Iterator<Item = (&'static str, String)> {

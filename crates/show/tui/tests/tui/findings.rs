@@ -117,7 +117,7 @@ fn without_findings_or_with_the_setting_off_there_is_no_line() {
     take(&mut app, KeyCode::Char('!'));
     assert!(app.ask().options.findings, "who opens the page wants them");
     show(&mut app, |frame| frame.findings.clear());
-    assert!(picture(&app).contains("nothing: docs/findings.md"), "{}", picture(&app));
+    assert!(picture(&app).contains("nothing: docs/reference/findings.md"), "{}", picture(&app));
     take(&mut app, KeyCode::Char('!'));
     assert_eq!(*app.page(), Page::Table);
 }

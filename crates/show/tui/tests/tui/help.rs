@@ -35,7 +35,7 @@ fn help_names_every_key_column_and_event() {
 fn help_ends_with_the_words_of_the_glossary() {
     let help = help(120);
     let words = help.split_once("\nWords ").expect("a section").1;
-    let glossary = include_str!("../../../../../docs/glossary.md");
+    let glossary = include_str!("../../../../../docs/reference/glossary.md");
     let explained: Vec<&str> = glossary
         .split("\n- **")
         .skip(1)

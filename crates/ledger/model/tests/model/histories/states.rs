@@ -91,7 +91,7 @@ fn of_how_many_is_not_known_if_one_window_cannot_tell() {
 
 #[test]
 fn the_document_says_what_each_kind_leaves_of_a_window() {
-    let page = include_str!("../../../../../../docs/accuracy.md");
+    let page = include_str!("../../../../../../docs/explanation/accuracy.md");
     for &kind in ErrorKind::ALL {
         let name = format!("`{}`", kind.id());
         let of_kind = |row: &&str| row.split('|').nth(1).is_some_and(|cell| cell.contains(&name));
