@@ -1,4 +1,4 @@
-//! What opening a long recording and going to a time in it costs, for docs/explanation/benchmarks-tried.md:
+//! Measure the cost of opening a long recording and of going to a time in it (decision 28):
 //!
 //! ```text
 //! cargo run --release -p exactop-recording --example far -- DIR write 60000
