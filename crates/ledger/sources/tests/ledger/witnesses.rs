@@ -45,6 +45,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
     let mut ours = [0u64; 2];
     let mut wait = [0u64; 2];
     let mut bias = [0i64; 2];
+    let mut run_bias = [0i64; 2];
     for _ in 0..8 {
         std::thread::sleep(Duration::from_millis(500));
         ending = look();
@@ -58,6 +59,7 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
             let task = window.tasks.iter().find(|t| t.sample.key.tid == *tid);
             let audit = task.map(|task| task.audit.as_ref().expect("of the ledger"));
             bias[i] += audit.map_or(0, |audit| audit.lat.bias_ns);
+            run_bias[i] += audit.map_or(0, |audit| audit.run.bias_ns);
             assert_eq!(row.delta.states_ns(), Some(row.life_ns));
         }
     }
@@ -68,15 +70,21 @@ fn a_busy_worker_agrees_with_its_own_clock_and_schedstat() {
         });
         // What lies between the kernel's stamps of an event and ours is known, and long where CPUs stand still.
         let our_wait = wait[i].checked_add_signed(-bias[i]).expect("no less than its bias");
+        let our_run = ours[i].checked_add_signed(-run_bias[i]).expect("no less than its bias");
         println!(
-            "thread {i}: ours {} ns, own clock {ran:?} ns; wait ours {our_wait} ns beside a bias of {} ns, \
-             schedstat {waited:?} ns",
-            ours[i], bias[i],
+            "thread {i}: ours {our_run} ns beside a bias of {} ns, own clock {ran:?} ns; wait ours {our_wait} ns \
+             beside a bias of {} ns, schedstat {waited:?} ns",
+            run_bias[i], bias[i],
+        );
+        assert!(
+            run_bias[i].unsigned_abs() < ours[i] / 20,
+            "thread {i}: the stamps differ by {} ns",
+            run_bias[i]
         );
         // Emulated, our own reading takes milliseconds.
         let margin = ran[1] / if crate::emulated() { 20 } else { 500 } + 5_000_000;
         assert!(
-            ours[i] + margin >= ran[0] && ours[i] <= ran[1] + margin,
+            our_run + margin >= ran[0] && our_run <= ran[1] + margin,
             "thread {i}: time on a CPU"
         );
         // The kernel counts a wait when it is over: one at each end is in one of the counts only.
