@@ -1,49 +1,51 @@
-//! What a group may use: weights and quotas, as people write them.
+//! Limits of a control group: weights and CPU quotas, parsed from text.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// The range of cpu.weight.
+/// Smallest cpu.weight.
 pub const MIN_WEIGHT: u64 = 1;
-/// The range of cpu.weight.
+/// Largest cpu.weight.
 pub const MAX_WEIGHT: u64 = 10_000;
 
-/// Periods the kernel takes, us (kernel/sched/core.c, max_cfs_quota_period and its least).
+/// Quota periods that the kernel accepts, us (max_cfs_quota_period and its minimum in
+/// kernel/sched/core.c).
 const PERIODS_US: std::ops::RangeInclusive<u64> = 1_000..=1_000_000;
-/// The least quota, us.
+/// Smallest quota that the kernel accepts, us.
 const LEAST_QUOTA_US: u64 = 1_000;
-/// The most that v1 takes (MAX_SHARES of kernel/sched/sched.h).
+/// Largest cpu.shares of cgroup v1 (MAX_SHARES of kernel/sched/sched.h).
 const MAX_SHARES: u64 = 262_144;
-/// The kernel's own period.
+/// The kernel's default quota period, us.
 const PERIOD_US: u64 = 100_000;
 
-/// Shares of 1024 are a weight of 100, as systemd has it; 2 to 262144.
+/// Converts a cpu.weight to cpu.shares of cgroup v1, as systemd does: weight 100 is 1024 shares.
+/// The result is 2 to 262144.
 pub fn shares_of_weight(weight: u64) -> u64 {
     (weight.min(MAX_WEIGHT) * 1024 / 100).clamp(2, MAX_SHARES)
 }
 
-/// The weight nearest to v1's shares.
+/// Converts cpu.shares of cgroup v1 to the nearest cpu.weight.
 pub fn weight_of_shares(shares: u64) -> u64 {
     ((shares.min(MAX_SHARES) * 100 + 512) / 1024).clamp(MIN_WEIGHT, MAX_WEIGHT)
 }
 
-/// A quota of CPU time for each period.
+/// A CPU quota: CPU time in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Max {
-    /// CPU time a period, us; `None`: no limit.
+    /// CPU time in each period, us; `None`: no limit.
     pub quota_us: Option<u64>,
     pub period_us: u64,
 }
 
-/// A quota that is none.
+/// Why a quota is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MaxError {
-    /// Not understood.
+    /// The text does not parse.
     Text,
-    /// A period out of range.
+    /// The period is out of range, us.
     Period(u64),
-    /// A quota that is too small.
+    /// The quota is too small, us.
     Quota(u64),
 }
 
@@ -67,10 +69,10 @@ impl fmt::Display for MaxError {
 
 impl std::error::Error for MaxError {}
 
-/// Reads a weight.
+/// Parses a cpu.weight.
 ///
 /// # Errors
-/// What may be written.
+/// The text is no number in [`MIN_WEIGHT`] to [`MAX_WEIGHT`]; the message states the range.
 pub fn weight(text: &str) -> Result<u64, String> {
     match text.trim().parse() {
         Ok(weight) if (MIN_WEIGHT..=MAX_WEIGHT).contains(&weight) => Ok(weight),
@@ -82,19 +84,19 @@ impl Max {
     /// No limit.
     pub const NONE: Max = Max { quota_us: None, period_us: PERIOD_US };
 
-    /// CPUs it allows; `None`: all.
+    /// Number of CPUs that the quota allows; `None`: no limit.
     pub fn cpus(&self) -> Option<f64> {
         self.quota_us.map(|us| us as f64 / self.period_us as f64)
     }
 
-    /// From cpu.max: `40000 100000` or `max 100000`.
+    /// Parses the content of cpu.max: `40000 100000` or `max 100000`.
     pub fn from_file(text: &str) -> Option<Max> {
         let (quota, period) = text.trim().split_once(' ')?;
         let quota_us = match quota {
             "max" => None,
             us => Some(us.parse().ok()?),
         };
-        // A share of no time at all is none.
+        // A period of 0 gives no share.
         let period_us = period.parse().ok().filter(|&us| us > 0)?;
         Some(Max { quota_us, period_us })
     }
@@ -130,7 +132,7 @@ impl FromStr for Max {
 }
 
 impl fmt::Display for Max {
-    /// As cpu.max has it.
+    /// Writes the format of cpu.max.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.quota_us {
             Some(us) => write!(f, "{us} {}", self.period_us),

@@ -1,5 +1,5 @@
-//! Control groups over a window: what each used, wanted and was kept from, by the kernel's own count
-//! and by the ledger's.
+//! Control groups over a window: what each group used, how long its tasks waited and how long its
+//! quota held them back. The kernel's own counters and the ledger's stand side by side.
 
 pub mod limits;
 
@@ -10,46 +10,48 @@ use crate::owner::{charge, By, Owner};
 use crate::run::CpuStat;
 use rustc_hash::FxHashMap;
 
-/// What a group's files say at one instant.
+/// The values in a group's files at one instant.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupSample {
-    /// Its name below the root: `/` or `/a/b`.
+    /// The group's path below the root: `/` or `/a/b`.
     pub name: String,
-    /// The kernel's id, the same as the ledger's.
+    /// The kernel's id of the group, the same as in the ledger.
     pub id: Option<u64>,
-    /// Cumulative use.
+    /// Cumulative cpu.stat.
     pub stat: CpuStat,
-    /// cpu.weight, or v1's shares in its terms.
+    /// cpu.weight; on cgroup v1 cpu.shares converted to a weight.
     pub weight: Option<u64>,
-    /// The quota as cpu.max has it.
+    /// The quota in the format of cpu.max.
     pub max: Option<String>,
-    /// CPUs the quota allows; `None`: no quota.
+    /// Number of CPUs that the quota allows; `None`: no quota.
     pub allowed_cpus: Option<f64>,
-    /// CPUs it may use, as a list.
+    /// CPUs that the group may use, as a CPU list.
     pub cpus: Option<String>,
-    /// Time in which some of its tasks waited for a CPU (cpu.pressure), cumulative ns.
+    /// Time in which at least one of its tasks waited for a CPU (cpu.pressure, `some`), cumulative
+    /// ns.
     pub pressure_some_ns: Option<u64>,
-    /// Time in which all of them did.
+    /// Time in which all of its tasks waited for a CPU (cpu.pressure, `full`), cumulative ns.
     pub pressure_full_ns: Option<u64>,
-    /// Processes in it, not below it.
+    /// Processes in the group itself, without those in groups below it.
     pub processes: Option<u64>,
 }
 
-/// What the ledger charged to tasks of a group.
+/// What the ledger charged to the tasks of a group in a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct GroupUse {
     pub run_ns: u64,
-    /// Run-queue wait, ns.
+    /// Run-queue wait summed over tasks, ns.
     pub lat_ns: u64,
-    /// Throttled, ns, over tasks.
+    /// Throttled time summed over tasks, ns.
     pub throttle_ns: u64,
     /// Processes that exited.
     pub exited: u64,
 }
 
 impl GroupUse {
-    /// Of what somebody did; what is not known of it is not charged in the window's books either.
+    /// The use in `delta`. A counter that is missing counts as 0: the window's books do not charge
+    /// it either.
     pub(crate) fn of(delta: &Counters, exited: u64) -> GroupUse {
         let of = |counter| delta.get(counter).map_or(0, |ns| ns);
         GroupUse {
@@ -67,13 +69,14 @@ impl GroupUse {
         self.exited += other.exited;
     }
 
-    /// CPU time it would have used if it had never waited, ns.
+    /// CPU time that the group would have used without waiting, ns.
     pub fn wanted_ns(&self) -> u64 {
         self.run_ns + self.lat_ns + self.throttle_ns
     }
 }
 
-/// The uses of all groups by id, from a window of the ledger. `None`: of tasks whose group is not known.
+/// The use of each group by its id, from a window of the ledger. The key `None` holds the tasks
+/// whose group is unknown.
 pub fn all_uses(window: &Window, book: &Book) -> FxHashMap<Option<u64>, GroupUse> {
     let mut uses: FxHashMap<Option<u64>, GroupUse> = FxHashMap::default();
     charge(window, book, By::Cgroup, &mut |owner, charge| {
@@ -83,44 +86,44 @@ pub fn all_uses(window: &Window, book: &Book) -> FxHashMap<Option<u64>, GroupUse
     uses
 }
 
-/// The same of the groups that are known.
+/// Like [`all_uses`], without the tasks whose group is unknown.
 pub fn uses(window: &Window, book: &Book) -> FxHashMap<u64, GroupUse> {
     all_uses(window, book).into_iter().filter_map(|(id, used)| Some((id?, used))).collect()
 }
 
-/// A group over a window. Sums include all groups below.
+/// A group over a window. Its sums include all groups below it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRow {
-    /// As at the window's end.
+    /// The files' values at the window's end.
     pub sample: GroupSample,
-    /// How deep: 0 for the root.
+    /// Depth in the tree; 0 is the root.
     pub depth: usize,
-    /// What the path says it is: a container, a pod, a unit.
+    /// What the path names: a container, a pod or a unit.
     pub meaning: Option<String>,
-    /// The kernel's count over the window.
+    /// The kernel's counters over the window.
     pub stat: CpuStat,
-    /// The ledger's; `None` without a ledger.
+    /// The ledger's counters over the window; `None` without a ledger.
     pub ledger: Option<GroupUse>,
-    /// Pressure over the window, ns.
+    /// `some` pressure over the window, ns.
     pub pressure_some_ns: Option<u64>,
-    /// Pressure over the window, ns.
+    /// `full` pressure over the window, ns.
     pub pressure_full_ns: Option<u64>,
-    /// Processes, those below included.
+    /// Processes in the group and in all groups below it.
     pub processes: Option<u64>,
 }
 
-/// A window of all groups.
+/// All groups of one window.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Groups {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// The window's start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
     pub t1_ns: u64,
-    /// CPUs of the machine, if they are known.
+    /// CPUs of the machine, if known.
     pub cpus: Option<u32>,
-    /// Why there are no figures of the ledger, if there are none.
+    /// Why the ledger's figures are missing, if they are.
     pub no_ledger: Option<String>,
-    /// A tree in order: each group before those below it, busier ones first.
+    /// The groups in tree order: each group stands before those below it, busier siblings first.
     pub rows: Vec<GroupRow>,
 }
 
@@ -131,8 +134,8 @@ impl Groups {
     }
 }
 
-/// The rows of a window: groups that are there at its end. Figures of a group that was not there at
-/// its beginning are as if it had had none.
+/// Makes the rows of a window, one for each group that exists at its end. A group that did not
+/// exist at the window's beginning counts from 0.
 pub fn rows(
     before: &[GroupSample],
     after: &[GroupSample],
@@ -156,7 +159,7 @@ pub fn rows(
     let mut rows: Vec<GroupRow> = after
         .iter()
         .map(|sample| {
-            // A unit that was started again has its name, and counters of its own.
+            // A restarted unit has the same path, a new id and new counters.
             let then = then.get(sample.name.as_str()).filter(|then| then.id == sample.id);
             let then = then.copied().unwrap_or(&nothing);
             GroupRow {
@@ -192,7 +195,7 @@ fn below(name: &str, groups: &[GroupSample], uses: Option<&FxHashMap<u64, GroupU
     let mut sum = GroupUse::default();
     let Some(uses) = uses else { return sum };
     if name == "/" {
-        // Also what ran in groups that are gone.
+        // The root also counts what ran in groups that were removed.
         uses.values().for_each(|of| sum.add(of));
         return sum;
     }
@@ -204,7 +207,7 @@ fn below(name: &str, groups: &[GroupSample], uses: Option<&FxHashMap<u64, GroupU
     sum
 }
 
-/// Each group before those below it; among those of one group the busiest first.
+/// Sorts rows into tree order: each group before those below it, busier siblings first.
 fn in_tree_order(rows: &mut [GroupRow]) {
     let busy = |row: &GroupRow| row.ledger.map(|l| l.run_ns).or(row.stat.usage_ns).unwrap_or(0);
     let usage: FxHashMap<String, u64> =
@@ -224,11 +227,11 @@ fn in_tree_order(rows: &mut [GroupRow]) {
     rows.sort_by_cached_key(|row| key(&row.sample.name));
 }
 
-/// What a path says: containers of docker, podman and containerd, pods of kubernetes, units of
-/// systemd.
+/// What a group's path names: a container of docker, podman or containerd, a pod of Kubernetes, or
+/// a systemd unit.
 pub fn meaning(name: &str) -> Option<String> {
     let last = name.rsplit('/').next().filter(|last| !last.is_empty())?;
-    // What a user's systemd or session made may be called after anything.
+    // A user's systemd or session may give its groups any name.
     if let Some(theirs) = of_user(name) {
         return theirs;
     }
@@ -261,7 +264,7 @@ pub fn meaning(name: &str) -> Option<String> {
         .then(|| format!("unit {last}"))
 }
 
-/// Of a group below a user's units, the user's unit that it is in.
+/// The user's unit that holds a group below a user's systemd.
 fn of_user(name: &str) -> Option<Option<String>> {
     let mut parts = name.split('/');
     let theirs = parts.find(|part| {
@@ -281,7 +284,7 @@ fn is_id(text: &str) -> bool {
     text.len() >= 32 && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// ` pod UID` if the path goes through one of kubernetes.
+/// ` pod UID` if the path contains a Kubernetes pod, else empty.
 fn pod(name: &str) -> String {
     if !name.contains("kubepods") {
         return String::new();
@@ -324,27 +327,27 @@ mod tests {
         let rows = rows(&before, &after, Some(&uses));
         let names: Vec<&str> = rows.iter().map(|r| r.sample.name.as_str()).collect();
         assert_eq!(names, ["/", "/b", "/a", "/a/c", "/ab"]);
-        assert_eq!(rows[0].ledger.unwrap().run_ns, 805, "also what ran in groups that are gone");
+        assert_eq!(rows[0].ledger.unwrap().run_ns, 805, "the root counts removed groups");
         assert_eq!((rows[2].stat.usage_ns, rows[2].ledger.unwrap().run_ns), (Some(100), 100));
         assert_eq!((rows[2].processes, rows[2].depth), (Some(2), 1));
-        assert_eq!(rows[3].stat.usage_ns, Some(60), "it is new");
+        assert_eq!(rows[3].stat.usage_ns, Some(60), "a new group counts from 0");
         assert_eq!(rows[4].ledger.unwrap(), GroupUse::default());
     }
 
     #[test]
-    fn a_group_made_again_in_the_window_counts_from_nothing() {
+    fn a_recreated_group_counts_from_zero() {
         let pressure = |group: GroupSample, ns| GroupSample { pressure_some_ns: Some(ns), ..group };
         let before = [pressure(sample("/unit", 7, 50), 5)];
         for usage in [20, 80] {
             let after = [pressure(sample("/unit", 8, usage), 9)];
             let rows = rows(&before, &after, None);
-            assert_eq!(rows[0].stat.usage_ns, Some(usage), "not what its namesake left to it");
+            assert_eq!(rows[0].stat.usage_ns, Some(usage), "without the old counters");
             assert_eq!(rows[0].pressure_some_ns, Some(9));
         }
     }
 
     #[test]
-    fn paths_tell_what_they_are() {
+    fn a_path_names_its_container_pod_or_unit() {
         let id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
         for (path, expected) in [
             ("/", None),

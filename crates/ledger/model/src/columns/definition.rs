@@ -1,4 +1,4 @@
-//! What an entry of the registry says of a column.
+//! The definition of a column in the registry.
 
 use super::unit::Unit;
 use super::ColumnId;
@@ -6,51 +6,51 @@ use crate::feed::needs::Needs;
 use crate::frame::value::{Missing, Value};
 use crate::frame::Row;
 
-/// What a column is about; its colour follows from it.
+/// Subject of a column; it decides the colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Kind {
-    /// Who it is.
+    /// Name or number of the task.
     Identity,
     /// CPU time of any kind.
     Cpu,
-    /// CPU time since birth: of the whole life, not of the window.
+    /// CPU time since the task's birth.
     Life,
     User,
     System,
-    /// Time of interrupts.
+    /// Time in interrupts.
     Interrupt,
     Steal,
     /// Run-queue wait.
     RunQueue,
-    /// Kept from a CPU by a quota.
+    /// Time in which a quota kept the task off the CPU.
     Throttle,
-    /// Asleep on a lock.
+    /// Sleep on a lock.
     Lock,
-    /// Sleep, blocked, stopped.
+    /// Sleeping, blocked or stopped.
     Sleep,
     Memory,
-    /// Counts of events.
+    /// Numbers of events.
     Events,
 }
 
-/// What the values depend on beside the row.
+/// Settings beside the row that a column's value depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Context {
     pub window_ns: u64,
     pub cpus: u32,
-    /// Per cent of the whole machine instead of one CPU (top's Solaris mode).
+    /// Per cent of the whole machine instead of one CPU (Solaris mode of top).
     pub of_machine: bool,
     pub command_line: bool,
-    /// Physical memory in bytes, for %MEM.
+    /// Physical memory, bytes; the base of %MEM.
     pub memory_total: Option<u64>,
-    /// The window's end on the clock of start times, ns since boot.
+    /// The window's end on the clock of start times (CLOCK_BOOTTIME), ns.
     pub boottime_ns: Option<u64>,
 }
 
 impl Context {
-    /// `part` of the window as per cent of one CPU, or of the machine.
+    /// `part` of the window, in per cent of one CPU or of the machine.
     pub(super) fn cpu_share(&self, part: Option<u64>) -> Value {
         let cpus = if self.of_machine { u64::from(self.cpus) } else { 1 };
         Value::share(part, self.window_ns * cpus, Missing::Source)
@@ -62,51 +62,51 @@ impl Context {
 #[allow(missing_docs)] // Their names say it.
 pub struct Column {
     pub id: ColumnId,
-    /// The name in options, filters, CSV and JSON.
+    /// Name in options, filters, CSV and JSON.
     pub name: &'static str,
-    /// The heading on screen.
+    /// Heading on the screen.
     pub title: &'static str,
-    /// What its figures are.
+    /// Unit of its values.
     pub unit: Unit,
-    /// What it is about.
+    /// Subject; it decides the colour.
     pub kind: Kind,
-    /// What must be read for it.
+    /// What the source reads for this column.
     pub needs: Needs,
-    /// What it means, in a sentence or two.
+    /// Explanation in one or two sentences.
     pub help: &'static str,
-    /// Where the figure comes from: ledger / procfs.
+    /// Where each source takes the value from, as `ledger: ... / procfs: ...`.
     pub source: &'static str,
-    /// Its value for a row.
+    /// Computes the value for a row.
     pub value: fn(&Row, &Context) -> Value,
-    /// Which of two columns stays where both do not fit: the larger. One outside the usual set was
-    /// asked for, so it stays before most of those.
+    /// Priority when the columns do not fit: the highest rank stays. A column outside the default
+    /// set has a high rank, because the user chose it.
     pub rank: u8,
-    /// The width of text.
+    /// Width of a text column, in characters.
     pub text_width: usize,
-    /// Text that stands where a figure would.
+    /// Right-align the text, as figures are.
     pub right_aligned: bool,
-    /// It stays where it is when the others are scrolled.
+    /// The column stays in place while the others scroll.
     pub never_scrolls: bool,
-    /// It says nothing of a group of exited tasks.
+    /// The column has no value for a group of exited tasks.
     pub silent_if_exited: bool,
-    /// What its shares are rounded together with.
+    /// The columns that its shares are rounded with.
     pub rounding: Rounding,
-    /// A parent is ordered by it together with those that exited below it.
+    /// Sorting by it orders a parent together with its exited descendants.
     pub of_branch: bool,
 }
 
-/// What a column's shares are rounded together with on the screen, so that sums come out.
+/// The figures that a share is rounded with, so that the sums on the screen add up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Nothing.
+    /// No other figure.
     Alone,
     /// %CPU of all rows.
     Own,
-    /// %CPU of a row and of those that exited below it.
+    /// %CPU of a row and of the descendants of it that exited.
     WithExited,
-    /// User and system time of a row: this is the user time.
+    /// User and system time of a row; this column is the user time.
     User,
-    /// This is the system time.
+    /// User and system time of a row; this column is the system time.
     System,
     /// All states of a row.
     States,
@@ -125,12 +125,12 @@ impl PartialEq for Column {
 }
 
 impl Column {
-    /// Whether the text is aligned to the left.
+    /// True for left-aligned text.
     pub fn left_aligned(&self) -> bool {
         self.unit == Unit::Text && !self.right_aligned
     }
 
-    /// The width on screen; the last column of a table takes what is left.
+    /// Width on the screen, in characters; the last column of a table takes the rest of the line.
     pub fn width(&self) -> usize {
         let by_unit = match self.unit {
             Unit::Pct => 6,
@@ -145,7 +145,7 @@ impl Column {
         by_unit.max(self.title.len())
     }
 
-    /// What must be read for it; `command_line`: command lines are shown.
+    /// What the source reads for this column; with `command_line` the command line is shown.
     pub fn needs(&self, command_line: bool) -> Needs {
         match self.id {
             ColumnId::Command if command_line => self.needs | Needs::CMDLINE,
@@ -153,27 +153,27 @@ impl Column {
         }
     }
 
-    /// Whether a task that did nothing in the window has 0 there, so that sorting by it puts all
-    /// still tasks last, in the order of their PIDs.
+    /// True if a task that did nothing in the window has 0 in this column. Sorting by such a column
+    /// puts all still tasks last, in the order of their PIDs.
     pub fn is_activity(&self) -> bool {
         use Kind::{Cpu, Events, Interrupt, Steal, System, User};
         matches!(self.kind, Cpu | User | System | Interrupt | Steal | Events)
     }
 
-    /// Whether it is a figure of a window, so that two windows differ in it: not who a row is.
+    /// True for a figure of the window, which differs between windows; false for identity.
     pub fn is_figure(&self) -> bool {
         use Unit::{Bytes, Count, Ns, Pct, Time};
         self.kind != Kind::Identity && matches!(self.unit, Pct | Ns | Time | Count | Bytes)
     }
 
-    /// Whether it is a share of the row's own time: of who was not there it says nothing, not 0.
+    /// True for a share of the row's own time. A task that did not exist has no value here, not 0.
     pub fn is_of_own_time(&self) -> bool {
         use Kind::{Lock, RunQueue, Sleep, Throttle};
         let waits = matches!(self.kind, RunQueue | Throttle | Lock | Sleep);
         self.rounding == Rounding::States || self.unit == Unit::Pct && waits
     }
 
-    /// Whether larger comes first when a view sorts by it for the first time.
+    /// True if the first sort by this column puts the largest value first.
     pub fn descending(&self) -> bool {
         !matches!(self.unit, Unit::Text | Unit::Id | Unit::Int)
     }

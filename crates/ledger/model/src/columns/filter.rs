@@ -7,19 +7,19 @@ use crate::columns::{self, Column, Context, Unit, UnknownColumn};
 use crate::frame::value::{Datum, Value};
 use crate::frame::Row;
 
-/// What is wrong with an expression.
+/// Why a filter expression is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// There is no operator in it.
+    /// The expression has no operator.
     #[error("filter '{0}' has no operator: write COLUMN=TEXT, COLUMN>NUMBER …")]
     NoOperator(String),
-    /// No such column.
+    /// The column does not exist.
     #[error(transparent)]
     UnknownColumn(#[from] UnknownColumn),
-    /// A number was needed.
+    /// The column needs a number.
     #[error("'{0}' is not a number")]
     NotANumber(String),
-    /// Text cannot be ordered here.
+    /// `<` and `>` do not apply to a text column.
     #[error("'{0}' is text: use = == or !=")]
     NotForText(String),
 }
@@ -35,7 +35,7 @@ enum Op {
     Contains,
 }
 
-/// One expression.
+/// One filter expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     text: String,
@@ -57,7 +57,7 @@ const OPERATORS: &[(&str, Op)] = &[
 ];
 
 impl Filter {
-    /// Reads an expression.
+    /// Parses an expression.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         let text = text.trim();
         let (negated, body) = match text.strip_prefix('!') {
@@ -99,22 +99,22 @@ impl Filter {
         Ok(Filter { text: text.into(), column, op, negated, value: value.into(), number })
     }
 
-    /// The expression as it was written.
+    /// The expression as the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The column it looks at; what it needs must be read.
+    /// The column of the expression; the source must read what this column needs.
     pub fn column(&self) -> &'static Column {
         self.column
     }
 
-    /// Whether the row stays. A missing figure satisfies nothing but its negation.
+    /// True if the row stays. A missing value satisfies only a negated expression.
     pub fn keeps(&self, row: &Row, context: &Context) -> bool {
         self.holds((self.column.value)(row, context))
     }
 
-    /// Whether a row stays in whose column this is shown.
+    /// True if a row with this value in the column stays.
     pub fn holds(&self, value: Value) -> bool {
         let holds = match value {
             Value::Missing(_) => false,
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_read_or_refused_with_the_reason() {
+    fn a_filter_parses_or_its_error_says_why() {
         assert!(Filter::parse("%CPU>5").is_ok());
         assert!(Filter::parse("! command = sh").is_ok());
         assert_eq!(Filter::parse("cpu"), Err(FilterError::NoOperator("cpu".into())));

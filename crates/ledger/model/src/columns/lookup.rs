@@ -1,11 +1,11 @@
-//! Columns by name and by id, and what must be read for them.
+//! Finds columns by name and by id, and collects what the source must read for them.
 
 use super::{Column, ColumnId, COLUMNS};
 use crate::feed::needs::Needs;
 use crate::text::did_you_mean::nearest;
 
 impl ColumnId {
-    /// Its entry.
+    /// The registry's entry of this column.
     pub fn column(self) -> &'static Column {
         &COLUMNS[self as usize]
     }
@@ -25,7 +25,7 @@ impl TryFrom<String> for ColumnId {
     }
 }
 
-/// There is no column of this name.
+/// No column has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no column '{name}': {}", advice(.near))]
 pub struct UnknownColumn {
@@ -40,10 +40,10 @@ fn advice(near: &Option<&str>) -> String {
     }
 }
 
-/// The column of this name: as in the reference, or a title in any case (`%CPU`, `command`).
+/// Finds a column by its name in the reference or by its title, ignoring case (`%CPU`, `command`).
 ///
 /// # Errors
-/// There is none; the name that was probably meant.
+/// No column matches; the message suggests the nearest name.
 pub fn find(name: &str) -> Result<&'static Column, UnknownColumn> {
     let is = |word: fn(&Column) -> &'static str| {
         COLUMNS.iter().find(move |c| word(c).eq_ignore_ascii_case(name))
@@ -54,12 +54,12 @@ pub fn find(name: &str) -> Result<&'static Column, UnknownColumn> {
     })
 }
 
-/// The entries of these.
+/// The registry's entries of these columns.
 pub fn of(ids: &[ColumnId]) -> Vec<&'static Column> {
     ids.iter().map(|id| id.column()).collect()
 }
 
-/// What must be read for these columns; `command_line`: command lines are shown.
+/// What the source reads for these columns; with `command_line` command lines are shown.
 pub fn needs<'a>(columns: impl IntoIterator<Item = &'a Column>, command_line: bool) -> Needs {
     columns.into_iter().fold(Needs::NONE, |needs, c| needs | c.needs(command_line))
 }

@@ -1,7 +1,7 @@
-//! The column registry: the only place that knows a column.
+//! The column registry: the only place that defines a column.
 //!
-//! Screen, text, JSON keys, CSV, sort and filter names, the man page and the columns reference
-//! are derived from [`COLUMNS`]. To add a derived column, add one entry here.
+//! Screen, text, JSON keys, CSV, sort and filter names, the man page and the columns reference are
+//! derived from [`COLUMNS`]. To add a derived column, add one entry here.
 
 mod definition;
 pub mod filter;
@@ -25,7 +25,7 @@ use values::{
     text,
 };
 
-/// The live view's columns.
+/// Columns of the live view.
 pub const TOP: &[ColumnId] = {
     use ColumnId::*;
     &[
@@ -34,13 +34,13 @@ pub const TOP: &[ColumnId] = {
     ]
 };
 
-/// The precise top's columns (ptop): CPU time by kind, its own and its children's.
+/// Columns of `ptop`, the precise top: CPU time by kind, of the process and of its children.
 pub const PTOP: &[ColumnId] = {
     use ColumnId::*;
     &[Pid, UsrPct, SysPct, StlPct, CusrPct, CsysPct, CstlPct, TotalPct, Elapsed, Command]
 };
 
-/// The microstates view's columns: prstat's, with the states Linux has beside.
+/// Columns of the microstates view: those of prstat and the states that only Linux has.
 pub const MICROSTATES: &[ColumnId] = {
     use ColumnId::*;
     &[
@@ -49,7 +49,7 @@ pub const MICROSTATES: &[ColumnId] = {
     ]
 };
 
-/// The columns of the threads on a process's page.
+/// Columns of the threads on a process's page.
 pub const THREADS: &[ColumnId] = {
     use ColumnId::*;
     &[
@@ -71,7 +71,7 @@ const STATES: &str =
                       procfs: -";
 const EVENTS: &str = "ledger: sched_switch and sched_waking, exact / procfs: -";
 
-/// What an entry says only where it differs.
+/// Default values; an entry of the registry sets only what differs.
 const PLAIN: Column = Column {
     id: ColumnId::Pid,
     name: "",
@@ -119,7 +119,7 @@ macro_rules! counter_column {
     };
 }
 
-/// A state's share of the row's own time: the lives of its threads inside the window.
+/// A text column that names what the row's control group belongs to.
 macro_rules! named_column {
     ($name:literal, $title:literal, $by:expr, $help:literal) => {
         column!(
@@ -152,7 +152,8 @@ macro_rules! share_column {
 
 macro_rules! columns {
     ($($id:ident = $column:expr;)+) => {
-        /// Every column by name, so that no other can be meant; written as users write it.
+        /// All columns. The list has each column's id and its definition together, so that they
+        /// cannot disagree.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "&'static str")]
         #[allow(missing_docs)] // The registry explains each.
@@ -160,7 +161,7 @@ macro_rules! columns {
             $($id,)+
         }
 
-        /// Every column, in the order of the reference.
+        /// All columns, in the order of the reference.
         pub const COLUMNS: &[Column] = &[$(Column { id: ColumnId::$id, ..$column }),+];
     };
 }
@@ -394,9 +395,9 @@ columns! {
     ReadRate = column!(
         "read_rate", "RD/s", Bytes, Events,
         needs: Needs::DISK,
-        help: "Bytes a second that it had read from disks: not what the page cache had. Sampled, \
-               between two looks about a window apart, so from the second window on; of other \
-               users' processes root is told.",
+        help: "Bytes a second read from disks, without reads from the page cache. Sampled, between \
+               two reads about a window apart, so from the second window on. For other users' \
+               processes this needs root.",
         source: DISK,
         value: |row, _| disk_rate(row, |rate| rate.read),
         rank: 192, silent_if_exited: true,
@@ -404,7 +405,7 @@ columns! {
     WriteRate = column!(
         "write_rate", "WR/s", Bytes, Events,
         needs: Needs::DISK,
-        help: "Bytes a second that it gave disks to write; they may be written later. As read_rate.",
+        help: "Bytes a second given to disks to write; the write may come later. See read_rate.",
         source: DISK,
         value: |row, _| disk_rate(row, |rate| rate.written),
         rank: 191, silent_if_exited: true,
@@ -673,7 +674,7 @@ mod tests {
         let (mut ids, mut titles) = (HashSet::new(), HashSet::new());
         for c in COLUMNS {
             assert!(ids.insert(c.name) && titles.insert(c.title), "{} twice", c.name);
-            assert!(c.help.ends_with('.'), "{}: a help is sentences", c.name);
+            assert!(c.help.ends_with('.'), "{}: a help text is whole sentences", c.name);
             assert!(!c.source.is_empty(), "{}: say where it comes from", c.name);
             assert_eq!(c.id.column(), c);
         }
@@ -687,7 +688,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_by_name_and_title_and_slips_are_told() {
+    fn find_accepts_names_and_titles_and_suggests_for_typos() {
         assert_eq!(find("%cpu").map(|c| c.id), Ok(ColumnId::CpuPct));
         assert_eq!(find("PID").map(|c| c.id), Ok(ColumnId::Pid));
         let why = |name| find(name).expect_err("no such column").to_string();

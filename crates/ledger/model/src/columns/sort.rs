@@ -1,27 +1,27 @@
-//! The order of rows: by any column, missing figures last in either direction.
+//! Sorts rows by any column; missing values come last in both directions.
 
 use crate::columns::{Column, Context};
 use crate::frame::value::{Datum, Value};
 use crate::frame::Row;
 use std::cmp::Ordering;
 
-/// By what and which way round.
+/// Sort column and direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct SortBy {
     pub column: &'static Column,
-    /// Largest first.
+    /// Largest value first.
     pub descending: bool,
 }
 
 impl SortBy {
-    /// The column's own natural direction.
+    /// Sorts by a column in its default direction.
     pub fn column(column: &'static Column) -> SortBy {
         SortBy { column, descending: column.descending() }
     }
 }
 
-/// Sorts rows; ties by tgid and tid, so that a screen does not jump.
+/// Sorts rows. Equal values are ordered by tgid and tid, so that rows do not jump on the screen.
 pub fn sort(rows: &mut [Row], by: SortBy, context: &Context) {
     rows.sort_by_cached_key(|row| {
         let tie = (row.key.tgid, row.key.tid, row.ident.ppid);
@@ -29,7 +29,7 @@ pub fn sort(rows: &mut [Row], by: SortBy, context: &Context) {
     });
 }
 
-/// A row's place in the order: its value, then what breaks ties.
+/// Sort key of a row: its value, then the tie-breaker.
 pub struct Ranked<T> {
     value: Value,
     descending: bool,
@@ -37,7 +37,7 @@ pub struct Ranked<T> {
 }
 
 impl<T: Ord> Ranked<T> {
-    /// The place of a row with this value.
+    /// Sort key of a row with this value.
     pub fn new(value: Value, descending: bool, tie: T) -> Ranked<T> {
         Ranked { value, descending, tie }
     }
@@ -63,7 +63,7 @@ impl<T: Ord> PartialEq for Ranked<T> {
 
 impl<T: Ord> Eq for Ranked<T> {}
 
-/// Compares two values; missing ones come last whichever way round.
+/// Compares two values; a missing value comes last in both directions.
 pub fn compare(a: &Value, b: &Value, descending: bool) -> Ordering {
     let order = match (a, b) {
         (Value::Missing(_), Value::Missing(_)) => return Ordering::Equal,

@@ -1,16 +1,16 @@
-//! The units of columns' figures.
+//! Units of column values.
 
-/// What a column's figures are; the width on screen and the JSON type follow from it.
+/// Unit of a column's values; it decides the width on the screen and the JSON type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Unit {
-    /// Per cent; of one CPU or of the row's own time, as the help says.
+    /// Per cent of one CPU or of the row's own time; the column's help says which.
     Pct,
     /// Nanoseconds.
     Ns,
     /// CPU time as minutes:seconds.hundredths.
     Time,
-    /// Events or things.
+    /// Number of events or things.
     Count,
     Bytes,
     /// A signed number.

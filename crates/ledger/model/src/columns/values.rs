@@ -1,4 +1,4 @@
-//! Values of a row, as the registry's entries take them.
+//! Functions that compute a row's values, used by the registry's entries.
 
 use super::Context;
 use crate::frame::value::{Datum, Missing, Value};
@@ -21,7 +21,8 @@ pub(super) fn counter(row: &Row, counter: Counter) -> Value {
     known(state(row, counter), datum)
 }
 
-/// Nothing of what is kept for those who live applies to a group of exited tasks.
+/// The value of a living row. A group of exited tasks has none: figures kept for living tasks do
+/// not apply to it.
 pub(super) fn living(row: &Row, value: impl FnOnce() -> Value) -> Value {
     match row.kind {
         RowKind::Exited => Value::Missing(Missing::NotApplicable),
@@ -42,7 +43,7 @@ pub(super) fn text<T: AsRef<[u8]>>(text: &Result<T, Missing>) -> Value {
     text.as_ref().map_or_else(|missing| Value::Missing(*missing), Value::text)
 }
 
-/// What a row's control group is summed under.
+/// The name under which totals sum the row's control group.
 pub(super) fn named(row: &Row, by: By) -> Value {
     match &row.detail.named {
         Err(missing) => Value::Missing(*missing),
@@ -90,14 +91,14 @@ pub fn policy(policy: u32) -> &'static str {
     }
 }
 
-/// What stands in the COMMAND column, harmless to show.
+/// Text of the COMMAND column, escaped for the terminal.
 pub fn command(row: &Row, command_line: bool) -> String {
     if row.kind == RowKind::Exited {
         let what = if row.exited_processes == 0 { " (threads)" } else { "" };
         return format!("{} x{}{what}", row.ident.comm, row.exited_count());
     }
     match &row.detail.cmdline {
-        // A worker's name in /proc, which says what it works for.
+        // The name of a kernel worker in /proc, which says what the worker does.
         Ok(line) if command_line && row.ident.kthread && !line.is_empty() => {
             format!("[{}]", escape::escape(line))
         }

@@ -1,24 +1,26 @@
-//! Something to look at while the source is opened: loading programs takes the kernel a while, and a
-//! first window must pass.
+//! A feed that shows a first screen while the source opens. The kernel needs time to load programs,
+//! and a first window must pass.
 
 use super::{Ask, Feed};
 use crate::frame::Frame;
 
-/// Opens the feed whose first frame is shown at once; `None`: the source will say why there is none.
+/// Opens the feed whose frame is shown first; `None`: no first frame, the source reports its own
+/// error.
 type First = Box<dyn FnOnce() -> Option<Box<dyn Feed>>>;
-/// Opens the source, or says in one line why it cannot.
+/// Opens the source. The error is one line.
 type Open = Box<dyn FnOnce() -> Result<Box<dyn Feed>, String>>;
 
-/// A feed whose source is opened when its first window is: until then it shows another feed.
+/// A feed that shows another feed until its source has opened and has a first window.
 pub struct FirstLook {
     first: Option<First>,
     open: Option<Open>,
-    /// The first one, then the source's.
+    /// The first feed, then the source's.
     feed: Option<Box<dyn Feed>>,
 }
 
 impl FirstLook {
-    /// `first` until the first window, which `open` begins.
+    /// Makes a feed that shows `first` until the first window; `open` opens the source that
+    /// measures this window.
     pub fn new(first: First, open: Open) -> FirstLook {
         FirstLook { first: Some(first), open: Some(open), feed: None }
     }
@@ -38,7 +40,7 @@ impl Feed for FirstLook {
 
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         if let Some(open) = self.open.take() {
-            // Its files are closed before the source opens its own.
+            // Close the first feed's files before the source opens its own.
             self.feed = None;
             self.feed = Some(open()?);
         }

@@ -1,7 +1,7 @@
-//! What a view needs of whoever measures: frames, and details for the rows it shows.
+//! The interface between a view and a source: frames, and details for the rows on the screen.
 //!
-//! Views get one of these and never see a source. A source's feed does everything itself; a layer over
-//! another feed names it ([`Feed::inner`]) and does what it changes.
+//! A view gets a [`Feed`] and never sees a source. A layer wraps another feed: it returns that feed
+//! from [`Feed::inner`] and implements only the methods that it changes.
 
 mod first_look;
 mod only;
@@ -18,28 +18,29 @@ use crate::feed::timeline::Timeline;
 use crate::frame::{Frame, FrameOptions, Row};
 use crate::on_demand::{Subject, SubjectWindows};
 
-/// What the next frame is for.
+/// The view's request for the next frame.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Ask {
-    /// How to arrange it.
+    /// How to arrange the window.
     pub options: FrameOptions,
-    /// What the columns on screen need.
+    /// What the columns on the screen need.
     pub needs: Needs,
-    /// The process whose CPUs are to be known in the next window (its page is open).
+    /// The process whose page is open: the next window measures its time on each CPU.
     pub watch: Option<u32>,
-    /// Control groups are on the screen.
+    /// The screen shows control groups.
     pub groups: bool,
-    /// How long windows are, ns, where that is known: who serves many can let them end together.
+    /// Length of the view's windows, ns, if known. A server of many views can end their windows
+    /// together.
     pub interval_ns: Option<u64>,
 }
 
 impl Ask {
-    /// The process that is watched, if its windows of this subject are asked for.
+    /// The watched process, if the view wants windows of this subject.
     pub fn watches(&self, subject: Subject) -> Option<u32> {
         self.watch.filter(|_| self.needs.has(Needs::subject(subject)))
     }
 
-    /// Why there is no window of any subject that is asked for.
+    /// The same error for each subject that the view wants.
     pub fn refused(&self, why: &str) -> SubjectWindows {
         let mut windows = SubjectWindows::default();
         let asked = Subject::ALL.iter().filter(|&&subject| self.watches(subject).is_some());
@@ -48,21 +49,22 @@ impl Ask {
     }
 }
 
-/// Frames, one window after the other. A method that is not written goes to the feed below, if there is one.
+/// A series of frames, one for each window. The default of each method calls the feed below, if
+/// there is one.
 pub trait Feed {
-    /// The feed below, of a layer.
+    /// The feed below, if this feed is a layer.
     fn inner(&mut self) -> Option<&mut dyn Feed> {
         None
     }
 
-    /// What can be shown before the first window was measured: everyone's figures since the machine
-    /// began, where that takes no time. Asked for once, before all else.
+    /// The frame to show before the first window is over: figures since boot, if the source can
+    /// read them without delay. The view calls this once, first.
     fn at_once(&mut self, ask: &Ask) -> Option<Frame> {
         self.inner()?.at_once(ask)
     }
 
-    /// Closes the window that has been open since the call before and arranges it. The window is
-    /// as long as the caller waited. `Ok(None)`: this call only opened the first window.
+    /// Closes the window that has been open since the call before and arranges it. The window is as
+    /// long as the caller waited. `Ok(None)`: this call only opened the first window.
     ///
     /// # Errors
     /// One line for a person: what failed, the value found, what to do.
@@ -70,44 +72,45 @@ pub trait Feed {
         self.inner().ok_or("there is no source")?.next_frame(ask)
     }
 
-    /// Arranges the window that was closed last once more, another way (threads or processes,
-    /// still tasks or not), without closing a new one.
+    /// Arranges the last closed window again with other options, such as threads instead of
+    /// processes. It closes no window.
     fn same_frame(&mut self, ask: &Ask) -> Option<Frame> {
         self.inner()?.same_frame(ask)
     }
 
-    /// Reads what `needs` names for these rows; rows already read in this window are left alone.
-    /// What cannot be read says why in the row.
+    /// Reads the details in `needs` for these rows. A row that was already read in this window is
+    /// left alone. A detail that cannot be read holds the reason.
     fn details(&mut self, rows: &mut [&mut Row], needs: Needs) {
         if let Some(inner) = self.inner() {
             inner.details(rows, needs);
         }
     }
 
-    /// Reads details anew when they are next asked for: the viewer has changed something.
+    /// Drops the details that were read, so that the next call reads them again. The view calls it
+    /// after a change by the user.
     fn forget_details(&mut self) {
         if let Some(inner) = self.inner() {
             inner.forget_details();
         }
     }
 
-    /// The name of a user of the machine that is measured.
+    /// Name of a user of the measured machine.
     fn user(&mut self, uid: u32) -> Option<String> {
         self.inner()?.user(uid)
     }
 
-    /// The way to go to and fro, where windows are recorded ones.
+    /// The timeline, if the windows come from a recording.
     fn timeline(&mut self) -> Option<&mut dyn Timeline> {
         self.inner()?.timeline()
     }
 
-    /// Goes back to the windows that are over, where such are kept: from now on there is a
-    /// [timeline](Feed::timeline) of them, and no window is closed. Whether there are any.
+    /// Switches to recorded windows, if the feed keeps any. From then on there is a
+    /// [timeline](Feed::timeline) and no window is closed. Returns false if there are none.
     fn look_back(&mut self) -> bool {
         self.inner().is_some_and(|inner| inner.look_back())
     }
 
-    /// Comes back to the window that is open.
+    /// Switches back to the open window.
     fn look_on(&mut self) {
         if let Some(inner) = self.inner() {
             inner.look_on();

@@ -1,9 +1,9 @@
-//! What must be read beside the accounts: the union over the columns on screen.
+//! What a source reads beside the accounts: the union over the columns on the screen.
 
 use crate::on_demand::{Panel, Subject};
 use std::ops::BitOr;
 
-/// A set of things to read. What nobody looks at is never read.
+/// A set of things to read. A source reads nothing that is not in the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Needs(u32);
 
@@ -24,29 +24,30 @@ impl Needs {
     pub const SCHEDSTAT: Needs = Needs(32);
     /// /proc/PID/status: context switches and uid in the procfs source.
     pub const STATUS: Needs = Needs(64);
-    /// One row a thread instead of one a process.
+    /// One row for each thread instead of each process.
     pub const THREADS: Needs = Needs(128);
     /// Which CPUs the watched process ran on.
     pub const CPU_SHARES: Needs = Needs(256);
 
-    /// User and system time and system calls, measured at the system calls.
+    /// User time, system time and system calls, measured at the system calls.
     pub const SPLIT: Needs = Needs(512);
 
-    /// Interrupt time, measured at both ends of interrupts.
+    /// Interrupt time, measured at the entry and exit of interrupts.
     pub const INTERRUPTS: Needs = Needs(1024);
 
-    /// The machine beside its CPUs' accounts: memory, load, users, the kernel's own ticks.
+    /// Values of the whole machine: memory, load, users, the kernel's tick counts.
     pub const MACHINE: Needs = Needs(2048);
 
-    /// Whose control groups are: containers, pods, units.
+    /// The containers, pods and units that control groups belong to.
     pub const NAMES: Needs = Needs(4096);
 
     /// The machine's pressure and disk I/O.
     pub const PRESSURE: Needs = Needs(1 << 20);
-    /// /proc/PID/io, which only who may look into a process can read.
+    /// /proc/PID/io, which is readable only with ptrace rights on the process.
     pub const DISK: Needs = Needs(1 << 21);
 
-    /// Windows of a subject of the watched process; of those that its page always shows nothing more.
+    /// Windows of a subject of the watched process. Empty for subjects that the process's page
+    /// always shows.
     pub const fn subject(subject: Subject) -> Needs {
         match subject.panel() {
             Some(Panel::Always) => Needs::NONE,
@@ -54,13 +55,13 @@ impl Needs {
         }
     }
 
-    /// What a panel of the watched process shows.
+    /// What a panel of the watched process needs.
     pub fn panel(panel: Panel) -> Needs {
         let shown = Subject::ALL.iter().filter(|subject| subject.panel() == Some(panel));
         shown.fold(Needs::NONE, |needs, &subject| needs | Needs::subject(subject))
     }
 
-    /// Whether all of `other` is in this set.
+    /// True if all of `other` is in this set.
     pub const fn has(self, other: Needs) -> bool {
         self.0 & other.0 == other.0
     }
@@ -70,7 +71,7 @@ impl Needs {
         Needs(self.0 & !other.0)
     }
 
-    /// Both sets together, in constants.
+    /// Both sets together, as a constant.
     pub const fn with(self, other: Needs) -> Needs {
         Needs(self.0 | other.0)
     }

@@ -1,17 +1,17 @@
-//! A feed of some processes, with what exited below them.
+//! A feed of selected processes and their exited descendants.
 
 use super::{Ask, Feed};
 use crate::frame::{Frame, Row, RowKind, Still};
 
-/// A feed that shows some processes only, with what exited below them. The books stay those of
-/// the machine.
+/// A feed that shows selected processes and their exited descendants. The books stay those of the
+/// whole machine.
 pub struct Only {
     pids: Vec<u32>,
     feed: Box<dyn Feed>,
 }
 
 impl Only {
-    /// The rows of these processes or threads; without a number, of all.
+    /// Selects these processes or threads; with no `pids`, all.
     pub fn new(pids: Vec<u32>, feed: Box<dyn Feed>) -> Only {
         Only { pids, feed }
     }
@@ -28,7 +28,7 @@ impl Only {
         frame
     }
 
-    /// A process that sleeps is wanted as much as one that runs.
+    /// Ask for still tasks too: a selected process may sleep.
     fn ask(&self, ask: &Ask) -> Ask {
         let mut ask = ask.clone();
         if !self.pids.is_empty() && ask.options.still != Still::Hide {

@@ -1,4 +1,4 @@
-//! Whoever is told of everything that is measured, as it is: a recording.
+//! Observer of everything that a session measures, such as a recording.
 
 use crate::cgroups::GroupSample;
 use crate::frame::row::Row;
@@ -8,24 +8,25 @@ use crate::on_demand::waits::WaitWindow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Gets what a session gets.
+/// Receives everything that a session measures.
 pub trait Tap {
-    /// The next snapshot, before the book takes it. What goes wrong here is no reason to stop
-    /// measuring: it is kept, and told another way.
+    /// The next snapshot, before the book takes it. An implementation keeps its errors and reports
+    /// them elsewhere: they do not stop the session.
     fn snapshot(&mut self, now: &Snapshot, before: &Book);
 
-    /// What the process whose page is open waited for in the window that the last snapshot closed, or why
-    /// that is not known.
+    /// The waits of the process whose page is open, in the window that the last snapshot closed, or
+    /// the reason why they are missing.
     fn waits(&mut self, _tgid: u32, _waits: &Result<WaitWindow, String>) {}
 
-    /// What the files of control groups said at both ends of that window, while somebody looked at them.
+    /// The files of control groups at the start and the end of that window. Called while a view
+    /// shows control groups.
     fn groups(&mut self, _before: &[GroupSample], _after: &[GroupSample]) {}
 
-    /// A row of the window that the last snapshot closed, once its details were read.
+    /// A row of the window that the last snapshot closed, after its details were read.
     fn details(&mut self, row: &Row);
 }
 
-/// One that others ask what it was told.
+/// A tap shared with its owner, who reads the results.
 impl<T: Tap> Tap for Rc<RefCell<T>> {
     fn snapshot(&mut self, now: &Snapshot, before: &Book) {
         self.borrow_mut().snapshot(now, before);

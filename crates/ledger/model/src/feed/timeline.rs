@@ -1,68 +1,69 @@
-//! Going to and fro in time that was recorded: what a view may ask of a feed that can.
+//! Moving through recorded windows.
 
 use crate::ledger::key::TaskKey;
 
-/// Which way.
+/// Direction in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// To what was before.
+    /// To earlier windows.
     Back,
-    /// To what came after.
+    /// To later windows.
     On,
 }
 
-/// Where to go.
+/// Destination of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Travel {
-    /// So many windows.
+    /// This number of windows.
     By(Direction, usize),
-    /// To the next moment of change: a spike, a gap, a boot.
+    /// To the next change: a spike, a gap or a boot.
     Change(Direction),
-    /// To the window that holds a time, ns since the epoch, or the first after it.
+    /// To the window that contains this time, or to the first window after it; ns since the epoch.
     To(i128),
 }
 
-/// What there is to say of the window that one came to.
+/// What is notable about the window after a move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noted {
-    /// CPUs in use, in the window before and in this one.
+    /// CPU use changed between the window before and this one.
     Spike {
-        /// In the window before.
+        /// CPUs in use in the window before.
         before: f64,
-        /// In this one.
+        /// CPUs in use in this window.
         now: f64,
     },
-    /// Time before it is not recorded.
+    /// The time before this window is not recorded.
     Gap {
-        /// Why.
+        /// Reason for the gap.
         why: &'static str,
-        /// From then, ns since the epoch.
+        /// Start of the gap, ns since the epoch.
         from_wall_ns: i128,
-        /// To then.
+        /// End of the gap, ns since the epoch.
         to_wall_ns: i128,
     },
-    /// There is nothing before it, or no change.
+    /// The recording has nothing earlier, or no earlier change.
     Begin,
-    /// There is nothing after it, or no change.
+    /// The recording has nothing later, or no later change.
     End,
 }
 
-/// Which window is shown, and of what. All times are ns since the epoch, by the clock of then.
+/// The window on the screen and the recording around it. All times are ns since the epoch, by the
+/// recorded wall clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Place {
     pub from_wall_ns: i128,
     pub to_wall_ns: i128,
-    /// How long it is, by the clock that nobody sets.
+    /// Length of the window by the monotonic clock, ns.
     pub length_ns: u64,
-    /// Stretches that are recorded, a file each.
+    /// Recorded stretches, one for each file.
     pub recorded: Vec<(i128, i128)>,
-    /// How many recorded windows it is the sum of.
+    /// Number of recorded windows that this window sums.
     pub windows: usize,
 }
 
 impl Place {
-    /// Where the recording begins and ends.
+    /// Begin and end of the recording.
     pub fn bounds(&self) -> (i128, i128) {
         let begin = self.recorded.iter().map(|(from, _)| *from).min();
         let end = self.recorded.iter().map(|(_, to)| *to).max();
@@ -71,27 +72,28 @@ impl Place {
     }
 }
 
-/// A feed of windows that are recorded.
+/// A feed of recorded windows.
 pub trait Timeline {
-    /// Goes there; the window is the feed's from then on. What cannot be read is passed by.
+    /// Moves to a window, which the feed shows from then on. Windows that cannot be read are
+    /// skipped.
     ///
     /// # Errors
     /// One line for a person.
     fn travel(&mut self, to: Travel) -> Result<Option<Noted>, String>;
 
-    /// Joins windows to sums of about this length, ns, by the wall clock's multiples of it; `None`:
-    /// as they were recorded.
+    /// Joins windows to sums of about `length_ns`, aligned to multiples of it on the wall clock.
+    /// `None`: windows as they were recorded.
     ///
     /// # Errors
     /// One line for a person.
     fn join(&mut self, length_ns: Option<u64>) -> Result<(), String>;
 
-    /// What there is to say of the window that it began at, where a time was asked for.
+    /// What is notable about the first window, if the user asked for a time.
     fn arrived(&self) -> Option<Noted>;
 
-    /// Which window is shown.
+    /// The window on the screen.
     fn place(&self) -> Place;
 
-    /// Whether the process of a task is gone at the end of the window that is shown.
+    /// True if the task's process has exited by the end of the window on the screen.
     fn has_exited(&self, task: TaskKey) -> bool;
 }

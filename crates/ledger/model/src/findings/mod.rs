@@ -1,7 +1,8 @@
-//! What a window has to say by itself: who was kept from running and by what, what went by unseen, what
-//! nobody can account for. Of what is measured anyway; each finding with the figures it rests on.
+//! Findings of a window: tasks kept from running and by what, activity that polling misses, time
+//! that has no name. They come from what the source measures anyway, and each holds the figures
+//! that it rests on.
 //!
-//! What is worth a word is in the constants here and, for people, in docs/reference/findings.md.
+//! The constants here are the thresholds; docs/reference/findings.md explains them.
 
 mod quotas;
 
@@ -20,144 +21,146 @@ use crate::owner::By;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
-/// A finding is about at least this part of a CPU, but for what is missing in the accounting.
+/// Least size of a finding, as a part of one CPU. Findings on missing time have no such limit.
 pub const LEAST_OF_A_CPU: f64 = 0.05;
-/// Throttled for at least this part of the time that a group wanted to run.
+/// Least throttled time of a group, as a part of the time that it wanted to run.
 pub const THROTTLED: f64 = 0.10;
-/// Its number among the scheduling policies (include/uapi/linux/sched.h).
+/// Number of SCHED_DEADLINE (include/uapi/linux/sched.h).
 const SCHED_DEADLINE: u32 = 6;
-/// Waiting for a CPU for at least this part of the time that a program wanted to run.
+/// Least run-queue wait of a program, as a part of the time that it wanted to run.
 pub const WAITED: f64 = 0.50;
-/// And for this part of the window.
+/// Least run-queue wait of a program, as a part of the window.
 pub const WAITED_OF_WINDOW: f64 = 0.20;
-/// A short life, on average over a group of exited processes. Of a life only the part in the window is
-/// known.
+/// Longest mean life of a group of exited processes that counts as short, ns. Only the part of a
+/// life in the window is known.
 pub const SHORT_LIFE_NS: u64 = 10_000_000;
-/// So many of a group at least: one that is old and ends as the window begins is no short life.
+/// Least number of processes in a group of short lives. In a smaller group, one old process that
+/// exits as the window begins would look short-lived.
 pub const SHORT_LIVES: u64 = 10;
-/// In windows that are shorter than this, every life is short.
+/// Shortest window that can have a finding on short lives, ns. In a shorter window every life is
+/// short.
 pub const LEAST_WINDOW_NS: u64 = 10 * SHORT_LIFE_NS;
-/// This part of the CPU time used was used in short lives.
+/// Least CPU time of short lives, as a part of all CPU time used.
 pub const SHORT_LIVED: f64 = 0.10;
-/// This part of the time in which CPUs were not idle was stolen.
+/// Least stolen time, as a part of the time in which CPUs were not idle.
 pub const STOLEN: f64 = 0.05;
-/// This part of the CPU time used has no name, where the source keeps books.
+/// Least unnamed time, as a part of the CPU time used, for a source that keeps books.
 pub const UNNAMED: f64 = 0.01;
-/// The same where it does not: what exited is in it.
+/// The same for a source that keeps no books: its unnamed time includes exited tasks.
 pub const UNNAMED_BY_TICKS: f64 = 0.10;
-/// So many groups and so many programs at most, the worst ones.
+/// Most findings of one kind on groups or programs; the worst stay.
 pub const MOST_OF_A_KIND: usize = 3;
 
-/// Something to say of a window.
+/// One finding of a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What, with the figures it rests on.
+    /// Kind of finding, with its figures.
     pub what: What,
-    /// How much CPU time, or waiting for it, it is about: the worst has most.
+    /// CPU time or wait that the finding is about, ns; the worst finding has most.
     pub about_ns: u64,
-    /// Its figures are of a source that samples.
+    /// True if the figures come from a source that samples.
     pub sampled: bool,
 }
 
-/// What there is to say.
+/// Kind of finding.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// A control group's tasks were held back by a quota.
+    /// A quota held back a control group's tasks.
     Throttled(Throttled),
-    /// Programs of one name waited for a CPU most of the time they wanted one.
+    /// Programs of one name waited for a CPU most of the time that they wanted one.
     Waited(Waited),
-    /// Much was used by processes that lived for a moment only.
+    /// Short-lived processes used much CPU time.
     ShortLived(ShortLived),
-    /// The hypervisor ran others.
+    /// The hypervisor took CPU time.
     Stolen {
-        /// How long it did so, over CPUs.
+        /// Stolen time, summed over CPUs, ns.
         steal_ns: u64,
-        /// In which CPUs were not idle, steal included.
+        /// Time in which CPUs were not idle, steal included, ns.
         busy_ns: u64,
     },
-    /// CPU time that is nobody's.
+    /// CPU time without a name.
     Unnamed {
-        /// How much.
+        /// Unnamed time, ns.
         unnamed_ns: u64,
-        /// Of so much.
+        /// CPU time used, ns.
         used_ns: u64,
-        /// Who does not know.
+        /// The source that cannot name it.
         source: SourceKind,
     },
     /// The books do not close.
     Residual {
-        /// By so much.
+        /// The residual, ns.
         residual_ns: i64,
     },
-    /// Events were missed that could not be set right.
+    /// Events were missed and could not be repaired.
     Missed(ErrorCounts),
 }
 
-/// A group that was held back.
+/// A group that a quota held back.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Throttled {
     pub cgroup_id: u64,
-    /// Its path, as far as somebody read it; raw bytes.
+    /// Path of the group, raw bytes, if it was read.
     pub path: Option<Vec<u8>>,
-    /// CPUs that its own quota allows, as far as somebody looked.
+    /// CPUs that the group's own quota allows, if the quota was read.
     pub allowed_cpus: Option<f64>,
-    /// So many groups below it have tasks that its quota held back, where that is known.
+    /// Number of groups below it whose tasks its quota held back, if known.
     pub groups_below: usize,
-    /// The process of it that was throttled longest, if one of them lives.
+    /// The process of the group that was throttled longest, if a living process was throttled.
     pub worst: Option<TaskKey>,
-    /// Its name, or that of what exited and was throttled longest.
+    /// Name of the process that was throttled longest, living or exited.
     pub comm: Comm,
     pub run_ns: u64,
     pub lat_ns: u64,
     pub throttle_ns: u64,
 }
 
-/// Programs of one name that waited.
+/// Programs of one name that waited for a CPU.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Waited {
     pub comm: Comm,
-    /// How many processes ran or waited, those that exited included.
+    /// Number of processes that ran or waited, exited ones included.
     pub processes: u64,
-    /// Of those that live the one that waited longest.
+    /// The living process that waited longest.
     pub worst: Option<TaskKey>,
     pub run_ns: u64,
     pub lat_ns: u64,
     pub throttle_ns: u64,
 }
 
-/// Short lives.
+/// Processes with short lives.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ShortLived {
-    /// CPU time of all of them.
+    /// CPU time of all short-lived processes, ns.
     pub all_ns: u64,
-    /// CPU time of everybody.
+    /// CPU time of all tasks, ns.
     pub used_ns: u64,
-    /// The name that used most, and the living ancestor's, if one lives.
+    /// Name that used most, and the name of its nearest living ancestor, if any.
     pub comm: Comm,
     pub under: Option<Comm>,
     pub processes: u64,
     pub run_ns: u64,
-    /// How long all of them lived in the window, on average.
+    /// Mean life of all short-lived processes inside the window, ns.
     pub mean_life_ns: u64,
 }
 
-/// Where more can be seen of a finding.
+/// The view that shows more about a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leads {
     /// The page of control groups.
     Groups,
     /// A process's page.
     Process(TaskKey),
-    /// Totals.
+    /// Totals by this key.
     Totals(By),
-    /// What is told of the window's quality.
+    /// The page on the window's quality.
     Quality,
 }
 
-/// What a finding is about: by that it is followed from one window to the next.
+/// The subject of a finding; it identifies the finding from one window to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A control group, by the kernel's id.
@@ -169,7 +172,7 @@ pub enum Subject {
 }
 
 impl Finding {
-    /// What it is about.
+    /// The subject of this finding.
     pub fn subject(&self) -> Subject {
         match &self.what {
             What::Throttled(group) => Subject::Group(group.cgroup_id),
@@ -182,7 +185,7 @@ impl Finding {
         Finding { what, about_ns, sampled: false }
     }
 
-    /// Its name in the documentation.
+    /// Id of the finding in the documentation.
     pub const fn id(&self) -> &'static str {
         match self.what {
             What::Throttled(_) => "throttled",
@@ -195,7 +198,7 @@ impl Finding {
         }
     }
 
-    /// Where more can be seen, if anywhere.
+    /// The view that shows more, if there is one.
     pub fn leads(&self) -> Option<Leads> {
         match &self.what {
             What::Throttled(_) => Some(Leads::Groups),
@@ -207,8 +210,8 @@ impl Finding {
     }
 }
 
-/// All findings of a window, what was missed before all others, of those the worst first; `book` is the one that yielded it, not advanced since. A
-/// machine's whole life is no window.
+/// All findings of a window: missed events first, then the worst first. `book` yielded the window
+/// and has not advanced since. A frame since boot has no findings.
 pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     if window.is_since_boot() {
         return Vec::new();
@@ -233,7 +236,7 @@ pub fn of(window: &Window, book: &Book) -> Vec<Finding> {
     found.extend(missing(window, &books));
     let sampled = !window.end.provenance.source.keeps_books();
     found.iter_mut().for_each(|finding| finding.sampled = sampled);
-    // Whether the figures of all others can be relied on comes first.
+    // Missed events stand first: they decide how far the other figures can be relied on.
     let is_missed = |finding: &Finding| matches!(finding.what, What::Missed(_));
     found.sort_by_key(|finding| (!is_missed(finding), Reverse(finding.about_ns)));
     found
@@ -247,30 +250,31 @@ struct Looking<'a> {
     window: &'a Window,
     book: &'a Book,
     used_ns: u64,
-    /// Those to whom nothing happened, because they waited all the time.
+    /// Tasks without an event in the window, because they waited throughout.
     still: Vec<TaskDelta>,
 }
 
-/// What a program did, summed over its processes.
+/// Counters of a program, summed over its processes.
 #[derive(Default)]
 struct Program {
     sum: GroupUse,
-    /// Those that live, and how long each waited.
+    /// Living processes and the wait of each, ns.
     processes: FxHashMap<TaskKey, u64>,
     exited: u64,
 }
 
-/// How long each process of a group was throttled, and each name of what exited.
+/// Throttled time in a group: of each living process, and of each name of exited tasks.
 #[derive(Default)]
 struct Losers {
     processes: FxHashMap<(TaskKey, Comm), u64>,
     exited: FxHashMap<Comm, u64>,
-    /// What those of SCHED_DEADLINE waited for: their own budget, of which the group's quota knows nothing.
+    /// Time in which SCHED_DEADLINE tasks waited for their own budget, ns. The group's quota has no
+    /// part in it.
     own_ns: u64,
 }
 
 impl Losers {
-    /// Who lost most; of two that lost the same the one that lives.
+    /// The process or name that was throttled longest; of two equal ones the living process.
     fn worst(&self) -> (Option<TaskKey>, Comm) {
         let living = self.processes.iter().map(|(&(key, comm), &ns)| (ns, Some(key), comm));
         let exited = self.exited.iter().map(|(&comm, &ns)| (ns, None, comm));
@@ -284,7 +288,7 @@ impl Looking<'_> {
         self.window.tasks.iter().chain(&self.still)
     }
 
-    /// The groups that lost most.
+    /// The groups that were throttled longest.
     fn throttled(&self) -> Vec<Finding> {
         let told = |group: &Throttled| part(group.throttle_ns, group.wanted_ns()) >= THROTTLED;
         let groups = self.held_back().1.into_iter().filter(told);
@@ -295,7 +299,7 @@ impl Looking<'_> {
         most(groups.map(finding).collect())
     }
 
-    /// What groups did, and those of which somebody was throttled, who lost most first.
+    /// The use of each group, and the throttled groups, the longest throttled first.
     fn held_back(&self) -> (FxHashMap<u64, GroupUse>, Vec<Throttled>) {
         let mut losers: FxHashMap<u64, Losers> = FxHashMap::default();
         for task in self.tasks() {
@@ -319,7 +323,7 @@ impl Looking<'_> {
             return (FxHashMap::default(), Vec::new());
         }
         let mut uses = uses(self.window, self.book);
-        // What a quota of its own took from a task is none of its group's.
+        // Leave out the time in which a SCHED_DEADLINE task's own budget held it back.
         for (id, losers) in &losers {
             if let Some(used) = uses.get_mut(id) {
                 used.throttle_ns = used.throttle_ns.saturating_sub(losers.own_ns);
@@ -348,7 +352,7 @@ impl Looking<'_> {
         }
     }
 
-    /// The programs that waited most.
+    /// The programs that waited longest.
     fn waited(&self) -> Vec<Finding> {
         let mut programs: FxHashMap<Comm, Program> = FxHashMap::default();
         for task in self.tasks() {
@@ -373,7 +377,7 @@ impl Looking<'_> {
         most(waited.map(|(comm, program)| program.finding(comm)).collect())
     }
 
-    /// Groups of processes that lived for a moment on average; the name that used most of it.
+    /// Groups of processes with a short mean life, under the name that used most.
     fn short_lived(&self) -> Option<Finding> {
         if self.window.length_ns() < LEAST_WINDOW_NS {
             return None;
@@ -401,7 +405,7 @@ impl Looking<'_> {
         told.then(|| Finding::new(What::ShortLived(what), all_ns))
     }
 
-    /// The nearest ancestor that lives.
+    /// Name of the nearest living ancestor.
     fn under(&self, exit: &ExitSample) -> Option<Comm> {
         let above = exit.ancestors.iter().filter(|ancestor| ancestor.tgid != 0);
         let mut living = above.filter_map(|&ancestor| self.book.living(ancestor));
@@ -413,14 +417,14 @@ impl Looking<'_> {
         let least = least_unnamed(source);
         let (unnamed_ns, used_ns) = (books.unnamed_ns, self.used_ns);
         let what = What::Unnamed { unnamed_ns, used_ns, source };
-        // Who lived all along and is read for the first time, as its threads are, has that time.
+        // Without books, the past time of a thread that is read for the first time is unnamed.
         let first_read = !source.keeps_books()
             && self.window.tasks.iter().any(|task| task.delta.get(Counter::RunNs).is_none());
         (!first_read && part(unnamed_ns, used_ns) >= least).then(|| Finding::new(what, unnamed_ns))
     }
 }
 
-/// From which part of the CPU time used on it is told that it has no name.
+/// Least unnamed time that is a finding, as a part of the CPU time used.
 pub const fn least_unnamed(source: SourceKind) -> f64 {
     if source.keeps_books() {
         UNNAMED
@@ -430,14 +434,14 @@ pub const fn least_unnamed(source: SourceKind) -> f64 {
 }
 
 impl Throttled {
-    /// CPU time it would have used if it had never waited, ns.
+    /// CPU time that the group would have used without waiting, ns.
     pub fn wanted_ns(&self) -> u64 {
         self.run_ns + self.lat_ns + self.throttle_ns
     }
 }
 
 impl Waited {
-    /// CPU time they would have used if they had never waited, ns.
+    /// CPU time that the processes would have used without waiting, ns.
     pub fn wanted_ns(&self) -> u64 {
         self.run_ns + self.lat_ns + self.throttle_ns
     }
@@ -462,7 +466,7 @@ fn known(delta: &Counters, counter: Counter) -> u64 {
     delta.get(counter).unwrap_or(0)
 }
 
-/// Those that are about most.
+/// The worst findings of one kind.
 fn most(mut found: Vec<Finding>) -> Vec<Finding> {
     let order = |finding: &Finding| match finding.subject() {
         Subject::Group(id) => (id, Comm::default()),
@@ -481,7 +485,8 @@ fn stolen(books: &Books) -> Option<Finding> {
     told.then(|| Finding::new(What::Stolen { steal_ns, busy_ns }, steal_ns))
 }
 
-/// What is missing in the accounting, however little. A source that counts ticks is never without.
+/// Missing time in the accounting, of any size. A source that counts ticks always has some, so it
+/// is left out.
 fn missing(window: &Window, books: &Books) -> Vec<Finding> {
     let source = window.end.provenance.source;
     let residual_ns = books.residual_ns;

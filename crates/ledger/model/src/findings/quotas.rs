@@ -1,5 +1,5 @@
-//! Groups below one quota, told as the group that has it: that its tasks sit in several groups below is how somebody
-//! keeps order, and no finding each.
+//! Merges throttled groups below one quota into one finding on the group that has the quota. One
+//! application often spreads its tasks over several groups below its quota.
 
 use super::{most, part, Finding, Looking, Throttled, What, LEAST_OF_A_CPU, THROTTLED};
 use crate::cgroups::GroupUse;
@@ -7,19 +7,19 @@ use crate::ledger::book::Book;
 use crate::ledger::window::Window;
 use rustc_hash::FxHashMap;
 
-/// A group with a quota.
+/// A quota that holds groups back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quota {
-    /// The group that has it, by the kernel's id.
+    /// Kernel id of the group that has the quota.
     pub cgroup_id: u64,
-    /// Its path; raw bytes.
+    /// Path of that group; raw bytes.
     pub path: Vec<u8>,
-    /// CPUs that it allows.
+    /// Number of CPUs that the quota allows.
     pub cpus: f64,
 }
 
-/// The groups that were held back, each called by the group that has the quota, with what all groups below that
-/// did. `quota_of`: the quota that holds a group back, as far as somebody knows; else it stands for itself.
+/// Findings on throttled groups, one for each quota, with the use of all groups below it.
+/// `quota_of` finds the quota that holds a group back; without one the group stands for itself.
 pub fn by_quota(
     window: &Window,
     book: &Book,
@@ -40,7 +40,7 @@ pub fn by_quota(
         (group.cgroup_id, quota.as_ref().map_or(group.cgroup_id, |quota| quota.cgroup_id))
     };
     let owners: FxHashMap<u64, u64> = groups.iter().map(owner).collect();
-    // The one that lost most names who did.
+    // Groups come the longest throttled first, so the first one gives the name.
     for (group, quota) in groups {
         let Some(quota) = quota else {
             told.push(group);
@@ -66,8 +66,9 @@ pub fn by_quota(
     most(told.into_iter().map(finding).collect())
 }
 
-/// A quota's group with all that it held back, and what else has a path below it; the group that lost most as who
-/// did. `owners`: whose quota held back who was.
+/// The group with the quota, with the use of all groups that it held back and of the others below
+/// its path. `worst` is the longest throttled group, which gives the process name. `owners` maps
+/// each throttled group to the group with the quota.
 fn together(
     quota: Quota,
     worst: &Throttled,

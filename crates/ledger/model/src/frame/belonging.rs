@@ -1,4 +1,4 @@
-//! Who belongs to a row of totals, or to a control group: the rows of a frame that it is the sum of.
+//! Membership of a row in a row of totals or in a control group.
 
 use crate::feed::needs::Needs;
 use crate::frame::row::{Row, RowKind};
@@ -10,19 +10,19 @@ use crate::text::escape::{escape, escape_str};
 use rustc_hash::FxHashMap;
 use std::fmt;
 
-/// To what rows belong.
+/// The total or the group that rows belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Belonging {
     /// A row of totals ([`crate::frame::named_sums`]).
     Sum {
-        /// What is summed by.
+        /// The key of the totals.
         by: By,
-        /// The name of the row, escaped.
+        /// Name of the total's row, escaped.
         name: String,
-        /// It is the rest.
+        /// True for the row of the rest.
         is_rest: bool,
     },
-    /// A control group and all below it, by its name, escaped.
+    /// A control group and all groups below it, by its path, escaped.
     Below(String),
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for Belonging {
 }
 
 impl Belonging {
-    /// What must be read of every row to tell.
+    /// What must be read of each row to decide its membership.
     pub fn needs(&self) -> Needs {
         match self {
             Belonging::Sum { by: By::Command | By::Process | By::Host, .. } => Needs::NONE,
@@ -46,7 +46,7 @@ impl Belonging {
         }
     }
 
-    /// The members among the rows of a frame.
+    /// The members among a frame's rows.
     pub fn among<'a>(&'a self, frame: &'a Frame) -> Members<'a> {
         let stands_for_all = |row: &&Row| row.kind == RowKind::Process || row.key.is_leader();
         let leaders = frame.rows.iter().filter(stands_for_all).map(|row| (row.key.tgid, row));
@@ -54,14 +54,14 @@ impl Belonging {
     }
 }
 
-/// See [`Belonging::among`].
+/// The members among a frame's rows; see [`Belonging::among`].
 pub struct Members<'a> {
     of: &'a Belonging,
     leaders: FxHashMap<u32, &'a Row>,
 }
 
 impl Members<'_> {
-    /// Whether a row is of them.
+    /// True if the row is a member.
     pub fn has(&self, row: &Row) -> bool {
         match self.of {
             Belonging::Below(group) => is_below(row, group),
@@ -72,7 +72,8 @@ impl Members<'_> {
         }
     }
 
-    /// Under which name totals have a row, and whether that is the rest: as [`crate::frame::named_sums`] has it.
+    /// The name of the row's total, and whether it is the rest; the same as in
+    /// [`crate::frame::named_sums`].
     fn name(&self, row: &Row, by: By) -> (String, bool) {
         let named = |name: Option<String>| match name {
             Some(name) => (name, false),
@@ -101,7 +102,7 @@ impl Members<'_> {
         }
     }
 
-    /// The process of a row; `None`: of one that exited.
+    /// The row of the row's process; `None` if the process has exited.
     fn process<'r>(&'r self, row: &'r Row) -> Option<&'r Row> {
         let leader = self.leaders.get(&row.key.tgid).copied();
         leader.or((row.kind != RowKind::Exited).then_some(row))
@@ -113,7 +114,7 @@ impl Members<'_> {
     }
 }
 
-/// Whose a row is; `None`: nobody told.
+/// Name of the row's user; `None`: unknown.
 fn user(row: &Row) -> Option<String> {
     let name = |uid: u32| row.detail.user.as_ref().map_or(uid.to_string(), |user| escape_str(user));
     row.uid().map(name)
@@ -122,7 +123,7 @@ fn user(row: &Row) -> Option<String> {
 fn is_below(row: &Row, group: &str) -> bool {
     let rest = match &row.detail.cgroup {
         Ok(path) => escape(path).strip_prefix(group.trim_end_matches('/')).map(str::to_string),
-        // Also who is in a group that is gone.
+        // Tasks in a removed group belong to the root.
         Err(_) => (group == "/").then(String::new),
     };
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

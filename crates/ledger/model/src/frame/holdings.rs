@@ -1,28 +1,27 @@
-//! What a process holds, of which only who may look into it is told: its environment and its open
-//! files.
+//! A process's environment and open files. Reading them needs ptrace rights on the process.
 
 use crate::TaskKey;
 use serde::{Deserialize, Serialize};
 
-/// Which of it.
+/// The environment or the open files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
-    /// What it was started with, as `NAME=value`.
+    /// The environment at the program's start, as `NAME=value`.
     Environment,
-    /// Its descriptors, and what they are of.
+    /// Open file descriptors and their files.
     Files,
 }
 
-/// What somebody wants to know: of whom, by a key that no later process has.
+/// A request for the holdings of a process. Its key is never reused by a later process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
-    /// A task of the process: its leader, or another where that one was never seen.
+    /// A task of the process: its leader, or another task if the leader was never seen.
     pub key: TaskKey,
-    /// What of it.
+    /// The part to read.
     pub part: Part,
 }
 
-/// What it holds.
+/// The environment or the open files of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // The parts say it.
 pub enum Holdings {
@@ -30,42 +29,42 @@ pub enum Holdings {
     Files(Files),
 }
 
-/// The environment that a process was started with; a program may have written over its own.
+/// The environment at the program's start. The program may have overwritten it since.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Environment {
-    /// `NAME=value`, as the kernel has them, in the order of their bytes.
+    /// `NAME=value`, as the kernel has them, sorted by their bytes.
     pub variables: Vec<Vec<u8>>,
-    /// There is more than is read of anyone.
+    /// True if the environment is longer than the reader's limit.
     pub is_cut: bool,
 }
 
 /// The open files of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
-    /// By number.
+    /// The files, by descriptor number.
     pub files: Vec<File>,
-    /// How many more there are.
+    /// Number of files beyond the reader's limit.
     pub left_out: u64,
 }
 
 /// An open file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct File {
-    /// Its descriptor.
+    /// Descriptor number.
     pub number: u32,
-    /// What it is.
+    /// Type of the file.
     pub kind: Kind,
-    /// Where it lies, or what the kernel calls it (`socket:[4711]`).
+    /// Path, or the kernel's name for it (`socket:[4711]`).
     pub name: Vec<u8>,
-    /// Its size, of a regular file.
+    /// Size of a regular file, bytes.
     pub size: Option<u64>,
-    /// Where it is read or written next.
+    /// Offset of the next read or write, bytes.
     pub position: Option<u64>,
-    /// How it was opened, as open(2) has its flags.
+    /// Open flags, as in open(2).
     pub flags: Option<u32>,
 }
 
-/// What an open file is.
+/// Type of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Kind {
@@ -76,22 +75,22 @@ pub enum Kind {
     Pipe,
     Socket,
     Link,
-    /// Something of the kernel's that lies nowhere: an epoll, an eventfd, a BPF map.
+    /// An anonymous inode of the kernel: epoll, eventfd, a BPF map.
     Anonymous,
-    /// It was not told.
+    /// The kernel did not give the type.
     Unknown,
 }
 
-/// What somebody wants to know of its disk I/O.
+/// A request for disk I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskOf {
-    /// A task of the process, as above; or the thread itself.
+    /// A task of the process, as in [`Wanted::key`]; or the thread itself.
     pub key: TaskKey,
-    /// Only of that thread.
+    /// Only the thread, not its process.
     pub is_thread: bool,
 }
 
-/// What has been read from disks and given them to write, in a life so far.
+/// Bytes read from disks and given to disks to write, since birth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct DiskBytes {
@@ -99,13 +98,13 @@ pub struct DiskBytes {
     pub written: u64,
 }
 
-/// Why it is not told.
+/// Why holdings or disk I/O are missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Refusal {
-    /// The process is there no more, whoever has its number now.
+    /// The process has exited; its number may belong to another process.
     Exited,
-    /// The kernel lets who asks not look into it.
+    /// The kernel does not permit this user to read them.
     NotPermitted,
-    /// In its own words.
+    /// Another reason, in words.
     Because(String),
 }

@@ -1,5 +1,5 @@
-//! A window arranged for looking at: rows ([`crate::frame::row`]) for tasks or processes, exited groups,
-//! CPUs, the books.
+//! A window arranged for a view: rows ([`crate::frame::row`]) for tasks or processes, exited
+//! groups, CPUs and the books.
 
 pub mod belonging;
 pub mod holdings;
@@ -26,114 +26,116 @@ use crate::on_demand::SubjectWindows;
 use crate::owner::By;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A CPU's line.
+/// The figures of one CPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuRow {
-    /// Where its time went.
+    /// Where the CPU's time went.
     pub account: CpuDelta,
-    /// The kernel's own tick counts, where read.
+    /// The kernel's tick counts of this CPU, if read.
     pub ticks: Option<StatTicks>,
 }
 
-/// Everything a view shows of one window.
+/// Everything that a view shows of one window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
     /// Start of the window, CLOCK_MONOTONIC ns, exclusive.
     pub t0_ns: u64,
-    /// End of the window, inclusive.
+    /// End of the window, CLOCK_MONOTONIC ns, inclusive.
     pub t1_ns: u64,
-    /// The balance.
+    /// The balance of the window.
     pub books: Books,
-    /// Residual 0, nothing missed that was not set right, and a source that does not sample: true
-    /// for a window that is exact or repaired.
+    /// True for a window that is exact or repaired: residual 0, every missed event repaired, and a
+    /// source that does not sample.
     pub exact: bool,
     /// The same in three steps.
     pub state: WindowState,
-    /// Switches that the kernel counted and did not show; `None` without that witness.
+    /// Context switches that the kernel counted and did not show; `None` if the source has no such
+    /// count.
     pub missed_switches: Option<u64>,
-    /// What was set right.
+    /// What was repaired in the window.
     pub repaired: Repairs,
-    /// The tasks' run times and waits held against the kernel's own counts.
+    /// Differences between the tasks' run times and waits and the kernel's own counts.
     pub audit: Audit,
     /// Missed and impossible events in the window.
     pub errors: ErrorCounts,
     /// CPUs that were online.
     pub cpus: Vec<CpuRow>,
-    /// The process whose time on each CPU these tell; 0: the trees that are followed.
+    /// The process whose time on each CPU the CPU rows hold; 0: the trees that the session follows.
     pub watch: Option<u32>,
     /// Tasks or processes, in no order.
     pub rows: Vec<Row>,
     /// Exited groups, merged by nearest living ancestor, comm and cgroup.
     pub exited: Vec<Row>,
-    /// What threads did that exited in the window while their process lives on, where that is in
-    /// the process's row: part of the account of who exited. ns.
+    /// Time of threads that exited in the window while their process lives, as far as the process's
+    /// row holds it, ns. The books count it under exited tasks.
     pub exited_in_rows_ns: u64,
-    /// All processes by the letters of their rows.
+    /// Processes by the state letter of their rows.
     pub processes: Census,
-    /// All tasks by state.
+    /// Tasks by state.
     pub tasks: Census,
-    /// Tasks born in the window, where known.
+    /// Tasks born in the window, if known.
     pub born: Option<u64>,
-    /// Processes that exited in the window, where known.
+    /// Processes that exited in the window, if known.
     pub died: Option<u64>,
     /// The kernel's tick counts over the window.
     pub ticks: Option<StatTicks>,
     /// The machine at the window's end.
     pub system: System,
-    /// What looking cost in the window.
+    /// What measuring cost in the window.
     pub cost: CostSample,
-    /// Who measured and how well.
+    /// The source and the quality of its figures.
     pub provenance: Provenance,
-    /// What programs count of the watched process, each subject where asked for; from the window after the
-    /// one in which it was first watched. Until then the last of an earlier time, if there is one.
+    /// Windows of the watched process by subject, if the view asks for them. The first is complete
+    /// one window after the watch begins; until then an earlier one may stand here.
     pub subjects: SubjectWindows,
-    /// Control groups, where asked for, from the window after the first asked for, and until then the last
-    /// of an earlier time; or why there are none.
+    /// Control groups, if the view asks for them, or the reason why they are missing. The first
+    /// window of groups is complete one window after the first request; until then an earlier one
+    /// may stand here.
     pub groups: Option<Result<Groups, String>>,
-    /// Sums by what was asked for ([`FrameOptions::by`]).
+    /// Totals, if the view asks for them ([`FrameOptions::by`]).
     pub sums: Option<NamedSums>,
-    /// What the window has to say by itself, the worst first, where asked for.
+    /// Findings of the window, the worst first, if the view asks for them.
     pub findings: Vec<Finding>,
 }
 
 impl Frame {
-    /// The window's length.
+    /// Length of the window, ns.
     pub fn length_ns(&self) -> u64 {
         self.t1_ns - self.t0_ns
     }
 
-    /// Whether it tells of the machine's whole life: of no window that was measured.
+    /// True for figures since boot, which are no measured window.
     pub fn is_since_boot(&self) -> bool {
         self.t0_ns == 0
     }
 
-    /// What is missing for the books to come out, ns. `None` since boot: the ticks of a whole life and
-    /// the clock differ for reasons that are no errors (suspend, CPUs that came later).
+    /// The residual, ns: the CPUs' time less the sum of all accounts. `None` since boot: the ticks
+    /// since boot and the clock differ without an error (suspend, CPUs that came later).
     pub fn residual_ns(&self) -> Option<i64> {
         (!self.is_since_boot()).then_some(self.books.residual_ns)
     }
 
-    /// The window's end on the clock of start times (CLOCK_BOOTTIME), ns.
+    /// End of the window on the clock of start times (CLOCK_BOOTTIME), ns.
     pub fn boottime_ns(&self) -> Option<u64> {
         self.system.uptime_s.map(|seconds| (seconds * 1e9) as u64)
     }
 
-    /// Whether a source that can measure user and system time at the system calls did not in this
-    /// window: they come from the tick-sampled ratio.
+    /// True if the source can measure user and system time at the system calls but did not in this
+    /// window. User and system time then come from the tick-sampled ratio.
     pub fn split_is_sampled(&self) -> bool {
         let exact_source = self.provenance.source == SourceKind::Ledger;
         exact_source && self.provenance.of(Counter::UserNs) == Quality::Missing
     }
 }
 
-/// Which of the tasks that did nothing get a row.
+/// Which tasks that did nothing in the window get a row.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Still {
-    /// None.
+    /// No task.
     #[default]
     Hide,
-    /// Up to so many, lowest PIDs first: enough to fill a screen.
+    /// Up to this number, lowest PIDs first; enough to fill a screen.
     Some(usize),
     All,
 }
@@ -141,21 +143,21 @@ pub enum Still {
 /// How to arrange a window.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FrameOptions {
-    /// One row a thread instead of one a process.
+    /// One row for each thread instead of each process.
     pub threads: bool,
-    /// Tasks that did nothing.
+    /// Rows for tasks that did nothing.
     pub still: Still,
-    /// Also one row for each thread of this process, still or not (its page); they come with
-    /// kind `Task` beside the others.
+    /// Also make one row for each thread of this process, still threads included, for the process's
+    /// page. These rows have the kind `Task` and stand beside the others.
     pub threads_of: Option<u32>,
-    /// Also sums of everyone's time by this.
+    /// Also make totals by this key.
     pub by: Option<By>,
-    /// Also what the window has to say by itself.
+    /// Also look for findings.
     pub findings: bool,
 }
 
 impl Frame {
-    /// Arranges a window. `book` is the one that yielded it, not advanced since.
+    /// Arranges a window. `book` yielded the window and has not advanced since.
     pub fn new(window: &Window, book: &Book, options: &FrameOptions) -> Frame {
         let source = window.end.provenance.source;
         let sees_exits = source.sees_exits();
@@ -217,16 +219,17 @@ impl Frame {
 struct Builder<'a> {
     window: &'a Window,
     book: &'a Book,
-    /// What children that exited did in who has none, where the source sees exits.
+    /// The `children` counters of a row without exited children: zero if the source sees exits,
+    /// else `None`.
     childless: Option<Counters>,
     rows: Vec<Row>,
-    /// Index into `rows` of a process's row (of its leader's in the threads view).
+    /// Index into `rows` by tgid: the process's row, or its leader's in the threads view.
     at: FxHashMap<u32, usize>,
-    /// Which of the window's exited groups are in the row of their process.
+    /// Indices of the window's exited groups that are part of their process's row.
     in_rows: FxHashSet<usize>,
 }
 
-/// Zero of what the source measures.
+/// Counters that are zero where the source measures them and unknown elsewhere.
 fn nothing_yet(provenance: &Provenance) -> Counters {
     let mut zero = Counters::zero();
     for &counter in Counter::ALL {
@@ -265,8 +268,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A task that the window tells nothing of. One that was on a CPU would have been told of: what it ran is in
-    /// no account.
+    /// The delta of a task without an event in the window. A task on a CPU always has an event; if
+    /// it had none, no account holds the time that it ran.
     fn still(&self, account: AccountId) -> Option<TaskDelta> {
         let mut task = self.book.still(account, self.window.t0_ns)?;
         if task.sample.state == MicroState::Run {
@@ -293,8 +296,8 @@ impl Builder<'_> {
         self.rows.push(row);
     }
 
-    /// Rows for tasks that did nothing, lowest PIDs first. Takes no more of `accounts` than it
-    /// needs: there may be tens of thousands.
+    /// Makes rows for tasks that did nothing, lowest PIDs first. It takes no more of `accounts`
+    /// than it needs, because there may be tens of thousands.
     fn still_rows(
         &mut self,
         kind: RowKind,
@@ -325,7 +328,8 @@ impl Builder<'_> {
         for task in &self.window.tasks {
             changed.entry(task.sample.key.tgid).or_default().push(task);
         }
-        // A row is large, and a table that grows by half is there twice meanwhile.
+        // Rows are large. A vector that grows by itself would hold the old and the new copy at the
+        // same time.
         self.rows.reserve(changed.len());
         for (tgid, tasks) in &changed {
             self.process_row(*tgid, tasks);
@@ -343,7 +347,7 @@ impl Builder<'_> {
         }
     }
 
-    /// One row for a process: its changed threads, and its still ones from the book.
+    /// Makes one row for a process from its changed threads and, from the book, its still ones.
     fn process_row(&mut self, tgid: u32, changed: &[&TaskDelta]) {
         let entry = self.book.process(tgid);
         let accounts = entry.iter().flat_map(|entry| &entry.tasks);
@@ -376,7 +380,8 @@ impl Builder<'_> {
         self.rows.push(row);
     }
 
-    /// Threads that exited while their process lives on are part of the process. False: it has no row.
+    /// Adds threads that exited to the row of their living process. Returns false if the process
+    /// has no row.
     fn add_exited_threads(&mut self, exit: &ExitDelta) -> bool {
         if !self.lives(exit.sample.of) {
             return false;
@@ -400,8 +405,8 @@ impl Builder<'_> {
         in_rows.filter_map(|exit| exit.delta.get(Counter::RunNs)).sum()
     }
 
-    /// Rows are a partition of the accounts of tasks: each nanosecond of these is in one row. Held against the
-    /// books wherever rows are made with assertions on, as in every test.
+    /// Checks that the rows partition the tasks' accounts: each nanosecond stands in one row. Runs
+    /// against the books in every build with assertions, and so in every test.
     fn assert_partition(&self, exited: &[Row], books: &Books) {
         let run = self.rows.iter().chain(exited).filter_map(|row| row.delta.get(Counter::RunNs));
         debug_assert_eq!(
@@ -428,13 +433,14 @@ impl Builder<'_> {
         leader.and_then(|a| self.book.task(a)).is_some_and(|t| t.key.start_ns == process.start_ns)
     }
 
-    /// The nearest ancestor that still lives, if any does.
+    /// The nearest living ancestor; 0 if none lives.
     fn living_ancestor(&self, exit: &ExitSample) -> u32 {
         exit.ancestors.iter().find(|a| a.tgid != 0 && self.lives(**a)).map_or(0, |a| a.tgid)
     }
 
-    /// Exited groups merged by (nearest living ancestor, comm, cgroup, user), but for those that are part
-    /// of a process's row. Where rows are threads, exited threads of a process that lives have a row under it.
+    /// Exited groups merged by nearest living ancestor, comm, cgroup and user, without those that
+    /// are part of their process's row. In the threads view, exited threads of a living process get
+    /// a row below it.
     fn exited_rows(&self) -> Vec<Row> {
         let mut merged: FxHashMap<_, Row> = FxHashMap::default();
         let exited = self.window.exited.iter().enumerate();
@@ -457,9 +463,9 @@ impl Builder<'_> {
         merged.into_values().collect()
     }
 
-    /// Adds each exited group to the row of its nearest living ancestor (the CPU+ column).
+    /// Adds each exited group to the row of its nearest living ancestor (column CPU+).
     fn credit_parents(&mut self, exited: &[Row]) {
-        // Threads of a process that lives are no descendants of it.
+        // Exited threads of a living process are not its descendants.
         for exit in exited.iter().filter(|e| e.key.tgid == 0 && e.ident.ppid != 0) {
             if !self.at.contains_key(&exit.ident.ppid) {
                 self.still_parent(exit.ident.ppid);
@@ -471,7 +477,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A parent that did nothing itself has a row all the same when its children exited.
+    /// Makes a row for a parent that did nothing itself but whose children exited.
     fn still_parent(&mut self, tgid: u32) {
         let as_threads = self.rows.first().is_some_and(|r| r.kind == RowKind::Task);
         if !as_threads {
@@ -485,8 +491,8 @@ impl Builder<'_> {
     }
 }
 
-/// Adds counters to a row's. What either does not know, the sum does not know, but for the time on CPUs: that is
-/// what the books hold under the row. Time that is not known is in the unnamed account.
+/// Adds counters to a row's counters. A counter that is unknown on either side becomes unknown,
+/// except the time on CPUs: the books hold the known part under the row and the rest as unnamed.
 fn add(row: &mut Counters, other: &Counters) {
     let run = [&*row, other].into_iter().filter_map(|counters| counters.get(Counter::RunNs));
     let run = run.reduce(u64::wrapping_add);
@@ -535,7 +541,7 @@ fn cpu_rows(window: &Window) -> Vec<CpuRow> {
         .collect()
 }
 
-/// Processes that exited, those without a group too.
+/// Processes that exited, with those that have no exited group.
 fn died(window: &Window) -> u64 {
     let no_name = window.cpus.iter().map(|cpu| cpu.time.no_name_processes);
     window.exited.iter().map(|e| e.processes).chain(no_name).sum()

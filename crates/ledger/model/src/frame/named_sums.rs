@@ -1,7 +1,8 @@
-//! A window summed by [`By`]: command, user, control group, unit, container, pod, namespace or process.
+//! Totals of a window by a key ([`By`]): command, user, control group, unit, container, pod,
+//! namespace or process.
 //!
-//! All of the tasks' time is in exactly one row, what exited included: the rows' CPU time is that of
-//! tasks and exited together, to the nanosecond.
+//! Each nanosecond of task time is in exactly one row, exited tasks included. So the rows' CPU time
+//! is that of tasks and exited groups together, to the nanosecond.
 
 use crate::cgroups::{GroupUse, Groups};
 use crate::ledger::book::Book;
@@ -12,53 +13,53 @@ use crate::owner::{charge, By, Owner};
 use crate::text::escape::{escape_str, unescape};
 use rustc_hash::FxHashMap;
 
-/// A row: everything of one name.
+/// A row of totals: everything under one name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedSum {
-    /// What it is called, escaped.
+    /// Name, escaped.
     pub name: String,
-    /// The rest: those in none, or of whom it is not known.
+    /// True for the row of the rest: tasks without such a name, and tasks whose name is unknown.
     pub is_rest: bool,
-    /// CPU time.
+    /// CPU time, ns.
     pub run_ns: u64,
-    /// Run-queue wait over tasks, where the source tells.
+    /// Run-queue wait summed over tasks, ns, if the source measures it.
     pub lat_ns: Option<u64>,
-    /// Throttled, over tasks, where the source tells.
+    /// Throttled time summed over tasks, ns, if the source measures it.
     pub throttle_ns: Option<u64>,
-    /// Processes at the window's end.
+    /// Processes alive at the window's end.
     pub processes: u64,
-    /// Processes that exited, where the source sees exits.
+    /// Processes that exited, if the source sees exits.
     pub exited: Option<u64>,
-    /// What it may use, of its own control group and those above; `None` while nobody looks.
+    /// Limits of its control group and of the groups above; `None` until a view asks for groups.
     pub may: Option<May>,
 }
 
-/// What a control group may use.
+/// Limits of a control group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct May {
     /// cpu.weight of the group itself.
     pub weight: Option<u64>,
-    /// CPUs that the tightest quota on the way to it allows; `None`: no quota.
+    /// CPUs that the tightest quota of the group and the groups above it allows; `None`: no quota.
     pub cpus: Option<f64>,
-    /// Periods of the group's own quota in the window, and those in which it ran out.
+    /// Periods of the group's own quota in the window.
     pub periods: Option<u64>,
-    /// See `periods`.
+    /// Periods in which the group's own quota ran out.
     pub throttled: Option<u64>,
 }
 
 impl NamedSum {
-    /// CPU time it would have used if it had never waited, ns.
+    /// CPU time that the tasks would have used without waiting, ns.
     pub fn wanted_ns(&self) -> Option<u64> {
         Some(self.run_ns + self.lat_ns? + self.throttle_ns?)
     }
 }
 
-/// All rows of a window.
+/// All totals of a window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedSums {
-    /// What they are summed by.
+    /// The key.
     pub by: By,
-    /// The busiest first.
+    /// Rows, the busiest first.
     pub rows: Vec<NamedSum>,
 }
 
@@ -66,7 +67,7 @@ pub struct NamedSums {
 struct Part {
     used: GroupUse,
     processes: u64,
-    /// Of somebody whose CPU time is known these are not.
+    /// True if a task in this part has a known CPU time and an unknown wait.
     lacks_lat: bool,
     lacks_throttle: bool,
 }
@@ -91,8 +92,8 @@ impl Part {
 }
 
 impl NamedSums {
-    /// Sums a window; `book` is the one that yielded it, not advanced since. [`NamedSums::name_users`] gives users
-    /// names.
+    /// Sums a window. `book` yielded the window and has not advanced since.
+    /// [`NamedSums::name_users`] replaces user numbers by names.
     pub fn of(window: &Window, book: &Book, by: By) -> NamedSums {
         let mut parts: FxHashMap<Owner, Part> = FxHashMap::default();
         for leader in book.processes().filter_map(|(_, process)| book.task(process.leader?)) {
@@ -104,10 +105,10 @@ impl NamedSums {
         NamedSums { by, rows: rows(window, book, by, parts) }
     }
 
-    /// Puts what each may use beside what it got.
+    /// Adds the limits of each row's control group.
     pub fn beside(&mut self, groups: &Groups, book: &Book) {
         let mut mays: FxHashMap<String, (usize, May)> = FxHashMap::default();
-        // CPUs that the groups on the way down to this one allow, by depth.
+        // CPUs that each group on the path down to this one allows, by depth.
         let mut above: Vec<Option<f64>> = Vec::new();
         for row in &groups.rows {
             above.truncate(row.depth);
@@ -127,7 +128,7 @@ impl NamedSums {
                 periods: row.stat.nr_periods,
                 throttled: row.stat.nr_throttled,
             };
-            // The group that was made for it is above those that were made in it.
+            // A container's own group is above the groups that were made inside the container.
             let shallowest = mays.entry(name).or_insert((row.depth, may.clone()));
             if row.depth < shallowest.0 {
                 *shallowest = (row.depth, may);
@@ -138,7 +139,7 @@ impl NamedSums {
         }
     }
 
-    /// Users are numbers here: gives them the names that `of` knows.
+    /// Replaces user numbers by the names that `of` knows.
     pub fn name_users(&mut self, mut of: impl FnMut(u32) -> Option<String>) {
         if self.by != By::User {
             return;
@@ -152,7 +153,7 @@ impl NamedSums {
     }
 }
 
-/// Parts of one name are one row.
+/// Merges the parts of one name into one row.
 fn rows(window: &Window, book: &Book, by: By, parts: FxHashMap<Owner, Part>) -> Vec<NamedSum> {
     let provenance = &window.end.provenance;
     let told = |counter| provenance.of(counter) != Quality::Missing;

@@ -1,4 +1,5 @@
-//! A line of the table: who it stands for, what it did in the window, and what follows from that.
+//! A row of the table: the task, process or exited group, its figures in the window, and values
+//! derived from them.
 
 use crate::frame::value::Missing;
 use crate::ledger::book::Book;
@@ -10,18 +11,18 @@ use crate::ledger::system::DiskRate;
 use crate::ledger::window::TaskDelta;
 use std::sync::Arc;
 
-/// What a row stands for.
+/// Kind of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKind {
     /// One thread.
     Task,
-    /// A process: the sum of its threads, those that exited in the window included.
+    /// One process: the sum of its threads, with those that exited in the window.
     Process,
     /// Tasks that exited in the window.
     Exited,
 }
 
-/// Things read for single rows, when a view looks at them. `Err` says why one is missing.
+/// Details that a source reads for single rows on request. `Err` says why one is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detail {
     /// Virtual size, bytes.
@@ -30,17 +31,17 @@ pub struct Detail {
     pub res: Result<u64, Missing>,
     /// Shared resident, bytes.
     pub shr: Result<u64, Missing>,
-    /// CPU time of the whole life (for a process with its exited threads), ns.
+    /// CPU time since birth, ns; of a process with its exited threads.
     pub time_ns: Result<u64, Missing>,
     /// Command line, arguments separated by blanks; raw bytes. Kernel threads have none.
     pub cmdline: Result<Vec<u8>, Missing>,
-    /// User name; the number as text where there is no name.
+    /// User name; the number as text if the user has no name.
     pub user: Result<String, Missing>,
-    /// Path of the cgroup; raw bytes.
+    /// Path of the cgroup, raw bytes.
     pub cgroup: Result<Vec<u8>, Missing>,
-    /// Whose the cgroup is.
+    /// The container, pod or unit that the cgroup belongs to.
     pub named: Result<Arc<Named>, Missing>,
-    /// What it has read from and written to disks, between two looks about a window apart.
+    /// Disk reads and writes between two reads about a window apart.
     pub disk: Result<DiskRate, Missing>,
 }
 
@@ -61,11 +62,11 @@ impl Default for Detail {
     }
 }
 
-/// What a thread is doing at the window's end, and the CPU it is on or last was on.
+/// State of a thread at the window's end, and the CPU that it is on or was on last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Doing {
-    /// Its state, where the source can tell.
+    /// State, if the source knows it.
     pub state: MicroState,
     pub cpu: Option<u32>,
 }
@@ -75,7 +76,7 @@ impl Doing {
         Doing { state: task.sample.state, cpu: task.sample.last_cpu }
     }
 
-    /// How near to a CPU: on it, waiting for it, not allowed to, none of these.
+    /// Distance from a CPU: 3 on it, then waiting for it, then throttled, then none of these.
     pub(crate) fn nearness(self) -> u8 {
         match self.state {
             MicroState::Run => 3,
@@ -86,53 +87,54 @@ impl Doing {
     }
 }
 
-/// A line of the table.
+/// A row of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it stands for.
+    /// Kind of the row.
     pub kind: RowKind,
-    /// The account, for tasks and processes (the leader's).
+    /// The account of a task, or of a process's leader; `None` for exited groups.
     pub account: Option<AccountId>,
-    /// Key; of the leader for a process. For exited groups tid is 0, and tgid too, unless they are
-    /// threads of a process that lives.
+    /// Key of the task, or of the process's leader. Exited groups have tid 0. Their tgid is 0 too,
+    /// unless they are threads of a living process.
     pub key: TaskKey,
-    /// Identity; of the leader for a process. For exited groups `ppid` is the nearest living
-    /// ancestor, 0 if none lives.
+    /// Identity of the task, or of the process's leader. For exited groups `ppid` is the nearest
+    /// living ancestor; 0 if none lives.
     pub ident: Ident,
-    /// Of an exited group: whose it was, where that is known. See [`Row::uid`].
+    /// User of an exited group, if known. See [`Row::uid`].
     pub exited_uid: Option<u32>,
-    /// State letter as top's: R S D T t Z I; X for exited groups. A process has its leader's,
-    /// or R where another thread runs.
+    /// State letter as top shows it: R S D T t Z I; X for exited groups. A process has its leader's
+    /// letter, or R if another thread runs.
     pub letter: char,
-    /// What it is doing; a process what the thread of it does that got furthest to a CPU.
+    /// State at the window's end. For a process, the state of its thread that is nearest to a CPU.
     pub doing: Doing,
-    /// The CPU it last was on.
+    /// The CPU that the task was on last.
     pub last_cpu: Option<u32>,
-    /// Threads alive at the window's end, where known; for exited groups 0.
+    /// Threads alive at the window's end, if known; 0 for exited groups.
     pub threads: Option<u32>,
-    /// Exited in the window: processes (for exited groups).
+    /// Processes that exited in the window, for exited groups.
     pub exited_processes: u64,
-    /// Exited in the window: tasks (for exited groups and processes).
+    /// Tasks that exited in the window, for exited groups and processes.
     pub exited_tasks: u64,
-    /// How often something of it was set right after an event that was not shown; a task that exited
-    /// counts once. `None` where no books are kept, and of who is seen for the first time.
+    /// Number of repairs after events that the kernel did not show; a task that exited counts once.
+    /// `None` if the source keeps no books, and for a task in its first window.
     pub repairs: Option<u64>,
-    /// The lives of its tasks inside the window, summed.
+    /// Time that its tasks lived inside the window, summed, ns.
     pub life_ns: u64,
-    /// What it did in the window.
+    /// Counters of the window.
     pub delta: Counters,
-    /// Since the source began to watch (ledger) or since birth (procfs); for exited groups the
-    /// same as `delta`.
+    /// Counters since the source began to watch (ledger) or since birth (procfs); for exited groups
+    /// the same as `delta`.
     pub total: Counters,
-    /// What descendants that exited in the window did, when this row is their nearest living
-    /// ancestor. `None` where the source cannot see them.
+    /// Counters of descendants that exited in the window and have this row as nearest living
+    /// ancestor. `None` if the source does not see exits.
     pub children: Option<Counters>,
-    /// Things read for this row alone.
+    /// Details read for this row.
     pub detail: Detail,
 }
 
 impl Row {
-    /// Names its control group as windows tell it, where the path was not read: exited tasks have no file to read.
+    /// Takes the path of the row's control group from the book, if it was not read from /proc. An
+    /// exited task has no file to read.
     pub fn name_group(&mut self, book: &Book) {
         let group = self.ident.cgroup_id.and_then(|id| book.group(id));
         if let (Some(group), Err(_)) = (group, &self.detail.cgroup) {
@@ -140,7 +142,7 @@ impl Row {
         }
     }
 
-    /// The effective user; `None`: whose it was when it exited is not known.
+    /// Effective user; `None`: an exited group whose user is unknown.
     pub fn uid(&self) -> Option<u32> {
         match self.kind {
             RowKind::Exited => self.exited_uid,
@@ -148,13 +150,14 @@ impl Row {
         }
     }
 
-    /// CPU time of the row itself and of those that exited below it, ns.
+    /// CPU time of the row and of its exited descendants, ns.
     pub fn run_with_exited_ns(&self) -> Option<u64> {
         let own = self.delta.get(Counter::RunNs)?;
         Some(self.children.and_then(|c| c.get(Counter::RunNs)).map_or(own, |exited| own + exited))
     }
 
-    /// Of an exited group: its processes, or its threads where it has no whole process.
+    /// Number of exited processes of an exited group, or of exited threads if it has no whole
+    /// process.
     pub fn exited_count(&self) -> u64 {
         if self.exited_processes > 0 {
             self.exited_processes
@@ -163,9 +166,9 @@ impl Row {
         }
     }
 
-    /// User and system time in the window, ns: measured at system call entry and exit where that
-    /// covers all of it; else from the kernel's tick-sampled ratio, of this window or, if no tick
-    /// hit in it, of the whole life.
+    /// User and system time in the window, ns. The source measured them at the system calls, if
+    /// that covers all of the run time. Else they come from the kernel's tick-sampled ratio in this
+    /// window or, if no tick hit, since birth.
     pub fn split_ns(&self) -> Result<(u64, u64), Missing> {
         let run = self.delta.get(Counter::RunNs).ok_or(Missing::Source)?;
         if self.ident.kthread {
@@ -182,13 +185,13 @@ impl Row {
         by_ticks(run, &self.delta).or_else(|| by_ticks(run, &self.total)).ok_or(missing)
     }
 
-    /// User and system time where both were measured for the whole window.
+    /// User and system time, ns, if both were measured for the whole window.
     pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
         exact_split_ns(&self.delta)
     }
 
-    /// All that it and its children took from the CPUs in the window: executed and stolen. Where
-    /// there is no figure for children or steal, without it.
+    /// CPU time of the row and its children in the window, executed and stolen, ns. A part that is
+    /// unknown, children or steal, counts as 0.
     pub fn taken_ns(&self) -> Option<u64> {
         let steal = |of: &Counters| of.get(Counter::StealNs).unwrap_or(0);
         let own = self.delta.get(Counter::RunNs)? + steal(&self.delta);
@@ -199,8 +202,9 @@ impl Row {
         Some(own + children)
     }
 
-    /// User and system time of its children: of those that exited in the window, by when they did
-    /// so, where the source sees that; else of those that it waited for in the window, whole lives.
+    /// User and system time of the children, ns. If the source sees exits: of the descendants that
+    /// exited in the window. Else: of the children that the process waited for in the window, over
+    /// their whole lives.
     pub fn children_split_ns(&self) -> Result<(u64, u64), Missing> {
         let Some(children) = &self.children else {
             let waited = self.delta.get(Counter::CutimeNs).zip(self.delta.get(Counter::CstimeNs));
@@ -221,7 +225,7 @@ fn exact_split_ns(counters: &Counters) -> Option<(u64, u64)> {
     (part(Counter::RunNs) == Some(user + system)).then_some((user, system))
 }
 
-/// CPU time split by the kernel's ticks, if any hit.
+/// Splits CPU time by the kernel's tick counts; `None` if no tick hit.
 fn by_ticks(run: u64, counters: &Counters) -> Option<(u64, u64)> {
     let both = counters.get(Counter::UtimeNs).zip(counters.get(Counter::StimeNs));
     let (u, s) = both.filter(|(u, s)| u + s > 0)?;

@@ -1,21 +1,21 @@
-//! A figure as a view gets it: known, or missing with the reason.
+//! A value as a view gets it: known, or missing with the reason.
 
-/// Why a figure is not there. Shown as `-` on a screen and `null` in JSON.
+/// Reason why a value is missing. A screen shows `-`, JSON has `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// The source in use cannot give it.
+    /// The source in use does not measure it.
     Source,
-    /// The kernel does not let this user see it.
+    /// The kernel does not permit this user to read it.
     NotPermitted,
-    /// The task was gone before it could be read.
+    /// The task had exited before the source could read it.
     Vanished,
-    /// No tick of the kernel's sampling clock hit the task yet.
+    /// No tick of the kernel's sampling clock has hit the task yet.
     NoTick,
-    /// It does not apply to this kind of row.
+    /// The value does not apply to this kind of row.
     NotApplicable,
-    /// It was not read, because no view asked for it.
+    /// Not read, because no view asked for it.
     NotRead,
-    /// The figure ran backwards in this window, so its change is not known.
+    /// The counter ran backwards in this window.
     Backwards,
 }
 
@@ -34,7 +34,7 @@ impl Missing {
     }
 }
 
-/// A known figure in its unit.
+/// A known value in its unit.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Datum {
@@ -49,12 +49,12 @@ pub enum Datum {
     Bytes(u64),
     /// A signed number without unit (nice, priority).
     Int(i64),
-    /// Text, already harmless to show.
+    /// Text, escaped for the terminal.
     Text(String),
 }
 
 impl Datum {
-    /// What is counted in whole numbers.
+    /// The value as a whole number, if it is one.
     fn whole(&self) -> Option<i128> {
         match self {
             Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n) => Some((*n).into()),
@@ -64,7 +64,7 @@ impl Datum {
     }
 }
 
-/// A figure: known, or missing with the reason.
+/// A known or missing value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Known.
@@ -74,22 +74,22 @@ pub enum Value {
 }
 
 impl Value {
-    /// Text from the system, made harmless.
+    /// A value from raw bytes of the system, escaped.
     pub fn text(text: impl AsRef<[u8]>) -> Value {
         Value::Known(Datum::Text(crate::text::escape::escape(text.as_ref())))
     }
 
-    /// A count or the reason why there is none.
+    /// A known count, or missing with this reason.
     pub fn count(count: Option<u64>, missing: Missing) -> Value {
         count.map_or(Value::Missing(missing), |n| Value::Known(Datum::Count(n)))
     }
 
-    /// Nanoseconds or the reason why there are none.
+    /// Known nanoseconds, or missing with this reason.
     pub fn ns(ns: Option<u64>, missing: Missing) -> Value {
         ns.map_or(Value::Missing(missing), |n| Value::Known(Datum::Ns(n)))
     }
 
-    /// `part` as per cent of `whole`; missing if either is, or the whole is nothing.
+    /// `part` in per cent of `whole`. Missing if `part` is missing or `whole` is 0.
     pub fn share(part: Option<u64>, whole: u64, missing: Missing) -> Value {
         match part {
             Some(part) if whole > 0 => Value::Known(Datum::Pct(part as f64 * 100.0 / whole as f64)),
@@ -98,7 +98,7 @@ impl Value {
         }
     }
 
-    /// By how much a figure changed: `self` now, `then` before. Whole numbers differ exactly.
+    /// The change from `then` to `self`. Whole numbers differ exactly.
     pub fn change_since(&self, then: &Value) -> Value {
         let (now, then) = match (self, then) {
             (Value::Missing(why), _) | (_, Value::Missing(why)) => return Value::Missing(*why),
@@ -114,17 +114,17 @@ impl Value {
         change.map_or(Value::Missing(Missing::NotApplicable), Value::Known)
     }
 
-    /// By how much it changed from nothing to what it is now.
+    /// The change from nothing to this value.
     pub fn change_since_nothing(&self) -> Value {
         self.change_since(&Value::Known(Datum::Int(0)))
     }
 
-    /// By how much it changed from what it was to nothing.
+    /// The change from this value to nothing.
     pub fn change_to_nothing(&self) -> Value {
         Value::Known(Datum::Int(0)).change_since(self)
     }
 
-    /// The number in the value, for sorting and comparing.
+    /// The value as a number, for sorting and comparing.
     pub fn number(&self) -> Option<f64> {
         match self {
             Value::Known(Datum::Ns(n) | Datum::Count(n) | Datum::Bytes(n)) => Some(*n as f64),

@@ -1,14 +1,14 @@
-//! The audit: what the ledger says of a task's run time and run-queue wait, held against what the
-//! kernel counted of them (`sum_exec_runtime`, `sched_info.run_delay`) in the same stretch.
+//! The audit: the difference between the ledger's run time and run-queue wait of a task and the
+//! kernel's counts over the same time (`sum_exec_runtime`, `sched_info.run_delay`).
 
 use crate::ledger::key::{Comm, TaskKey};
 
-/// One figure: ours less the kernel's, ns.
+/// The difference of one figure: the ledger's less the kernel's, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Difference {
-    /// What the two clocks do not explain.
+    /// The part that the two clocks do not explain.
     pub error_ns: i64,
-    /// What they do: the kernel's stamps of the same events lay before ours by so much.
+    /// The part that the two clocks explain: the kernel stamped the same events this much earlier.
     pub bias_ns: i64,
 }
 
@@ -28,19 +28,19 @@ impl Difference {
     }
 }
 
-/// Of a task, since its audit began.
+/// Audit of one task since its audit began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct TaskAudit {
     /// Time on CPUs, interrupts and steal included.
     pub run: Difference,
-    /// Waits for a CPU, throttled ones included.
+    /// Waits for a CPU, throttled waits included.
     pub lat: Difference,
-    /// How often something of the task was set right after an event that was not shown.
+    /// Number of repairs of this task after events that the kernel did not show.
     pub repairs: u64,
 }
 
 impl TaskAudit {
-    /// What came on top of `earlier`.
+    /// The increase since `earlier`.
     pub fn since(&self, earlier: &TaskAudit) -> TaskAudit {
         TaskAudit {
             run: self.run.since(earlier.run),
@@ -49,7 +49,7 @@ impl TaskAudit {
         }
     }
 
-    /// With what came in the next window.
+    /// This audit and that of the next window together.
     pub fn and(&self, later: &TaskAudit) -> TaskAudit {
         TaskAudit {
             run: self.run.and(later.run),
@@ -58,7 +58,7 @@ impl TaskAudit {
         }
     }
 
-    /// As a part of the group of a task that ends.
+    /// The same as a part of an exited group, for a task that ends.
     pub fn of_who_ends(&self) -> ExitAudit {
         let without_sign = |of: Difference| ExitedDifference {
             error_ns: of.error_ns.unsigned_abs(),
@@ -73,28 +73,28 @@ impl TaskAudit {
     }
 }
 
-/// One figure of tasks that exited, each without its sign, ns.
+/// Difference of one figure over exited tasks. Each task's error counts without its sign, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ExitedDifference {
     pub error_ns: u64,
     pub bias_ns: u64,
-    /// The largest error of a task in the last window in which one exited.
+    /// Largest error of a task in the last window in which a task exited.
     pub worst_ns: u64,
 }
 
-/// Of a group of exited tasks: sums of what they were in the windows they died in.
+/// Audit of a group of exited tasks. Each task counts with the audit of the window it exited in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ExitAudit {
     pub run: ExitedDifference,
     pub lat: ExitedDifference,
-    /// How many of them something was set right of.
+    /// Number of these tasks that were repaired.
     pub repaired: u64,
 }
 
 impl ExitAudit {
-    /// What came on top of `earlier`; the worst is the window's anyway.
+    /// The increase since `earlier`. `worst_ns` already belongs to the window.
     pub fn since(&self, earlier: &ExitAudit) -> ExitAudit {
         let minus = |now: ExitedDifference, then: ExitedDifference| ExitedDifference {
             error_ns: now.error_ns.wrapping_sub(then.error_ns),
@@ -108,7 +108,7 @@ impl ExitAudit {
         }
     }
 
-    /// With what came in the next window: a task counts in each.
+    /// This audit and that of the next window together. A task counts in each window.
     pub fn and(&self, later: &ExitAudit) -> ExitAudit {
         let plus = |then: ExitedDifference, now: ExitedDifference| ExitedDifference {
             error_ns: then.error_ns.wrapping_add(now.error_ns),
@@ -123,33 +123,33 @@ impl ExitAudit {
     }
 }
 
-/// Whose difference is the largest.
+/// The task with the largest error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Worst {
-    /// Of an exited task its process is not known if that went, too.
+    /// Key of the task. For an exited task the tgid is 0 if its process has exited too.
     pub key: TaskKey,
     pub comm: Comm,
     pub exited: bool,
     pub error_ns: u64,
 }
 
-/// One figure of a window, over all tasks.
+/// Audit of one figure over all tasks of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Held {
-    /// The largest error of a task.
+    /// Largest error of one task, ns.
     pub max_ns: u64,
-    /// All of them.
+    /// Sum of all errors, ns.
     pub sum_ns: u64,
-    /// What the clocks explain, over all tasks.
+    /// Sum of the parts that the clocks explain, ns.
     pub bias_ns: u64,
-    /// Whose the largest is; nobody's if all are 0.
+    /// The task with the largest error; `None` if all errors are 0.
     pub worst: Option<Worst>,
 }
 
 impl Held {
-    /// Adds one task's, or a group's.
+    /// Adds one task or one exited group.
     pub(crate) fn add(&mut self, error_ns: u64, bias_ns: u64, whose: Worst) {
         self.sum_ns = self.sum_ns.saturating_add(error_ns);
         self.bias_ns = self.bias_ns.saturating_add(bias_ns);
@@ -160,7 +160,7 @@ impl Held {
     }
 }
 
-/// A window's audit; `None` where the kernel has no such count.
+/// Audit of a window; a figure is `None` if the kernel does not count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Audit {
@@ -169,12 +169,12 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Of a kernel that counts both: no difference yet.
+    /// An audit without a difference, for a kernel that counts both figures.
     pub fn nothing() -> Audit {
         Audit { run: Some(Held::default()), lat: Some(Held::default()) }
     }
 
-    /// Adds the next window's: the largest stays the largest of one task in one window.
+    /// Adds the next window. The largest error stays that of one task in one window.
     pub fn add(&mut self, next: &Audit) {
         let sum = |a: Option<Held>, b: Option<Held>| {
             let (mut sum, b) = (a?, b?);
@@ -200,13 +200,13 @@ mod tests {
     }
 
     #[test]
-    fn windows_add_up_to_what_lies_between_their_ends() {
+    fn windows_add_up_to_the_audit_between_their_ends() {
         let (a, b, c) = (audit(3, 40, 1), audit(-5, 45, 1), audit(9, 60, 3));
         assert_eq!(b.since(&a).and(&c.since(&b)), c.since(&a));
     }
 
     #[test]
-    fn of_groups_each_task_counts_without_its_sign_and_the_worst_stays() {
+    fn a_group_sums_errors_without_sign_and_keeps_the_worst() {
         let (one, other) = (audit(-5, -2, 2).of_who_ends(), audit(3, 4, 0).of_who_ends());
         let both = one.and(&other);
         let difference = |error_ns, bias_ns| ExitedDifference { error_ns, bias_ns, worst_ns: 5 };

@@ -1,4 +1,4 @@
-//! The audit of a window: over all of its tasks and exited groups.
+//! The audit of a window, over all of its tasks and exited groups.
 
 use crate::ledger::audit::{
     Audit, Difference, ExitAudit, ExitedDifference, Held, TaskAudit, Worst,
@@ -8,7 +8,7 @@ use crate::ledger::provenance::{Provenance, Quality};
 use crate::ledger::window::{ExitDelta, TaskDelta};
 
 impl Audit {
-    /// Over tasks and exited groups of a window.
+    /// Sums the audits of a window's tasks and exited groups.
     pub fn of<'a>(
         provenance: &Provenance,
         tasks: impl Iterator<Item = &'a TaskDelta> + Clone,
@@ -32,7 +32,7 @@ fn held<'a>(
 ) -> Held {
     let mut held = Held::default();
     for task in tasks {
-        // What a task that is seen for the first time did in this window is not known.
+        // A task in its first window has no audit: its past is unknown.
         let Some(audit) = task.audit else { continue };
         let difference = of_task(&audit);
         let error_ns = difference.error_ns.unsigned_abs();
@@ -51,7 +51,7 @@ fn held<'a>(
     held
 }
 
-/// How many tasks something was set right of.
+/// Number of tasks that were repaired.
 pub(crate) fn repaired_tasks(tasks: &[TaskDelta], exited: &[ExitDelta]) -> u64 {
     let live = tasks.iter().filter(|t| t.audit.is_some_and(|a| a.repairs > 0)).count() as u64;
     exited.iter().fold(live, |sum, e| sum.saturating_add(e.audit.repaired))
