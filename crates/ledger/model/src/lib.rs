@@ -1,18 +1,24 @@
-//! The words and sums of exactop: accounts, snapshots, windows, frames and columns, without I/O. It takes snapshots
-//! from a source and gives windows, frames of rows, and their values. It uses no other crate, and every crate may
-//! depend on it.
+//! The words and sums of exactop: accounts, snapshots, windows, frames and columns, without I/O. It
+//! takes snapshots from a source and gives windows, frames of rows, and their values. It uses no
+//! other crate, and every crate may depend on it.
 //!
-//! Everything here is pure: no I/O, no clock, no unsafe code. A source (another crate) fills a
-//! [`Snapshot`]; the [`Book`] subtracts the one before and yields a [`Window`]; the window is
-//! arranged into a [`Frame`] of rows; the [`columns`] registry turns rows into values; views
-//! print values. The way is one way: nothing here knows who reads it or where it came from.
+//! All code here is pure: no I/O, no clock, no unsafe code. A source (another crate) fills a
+//! [`Snapshot`]. The [`Book`] subtracts the snapshot before and yields a [`Window`]. A [`Frame`]
+//! arranges the window into rows. The [`columns`] registry turns rows into values, and views print
+//! values. Data flows in this direction only: the code here does not know its source or its
+//! readers.
 //!
-//! Modules: keys, counters, snapshot, window, frame, rows, columns, filter, sort; `findings` (what a window has to
-//! say by itself); `owner/` whose a window's time is (`by` the words, `moves` between groups settled, `charge` all
-//! time to its owners, `labels` for metrics and tables); `on_demand/` what is counted while someone looks; `words/`
-//! figures in words; `escape.rs` hostile text; `samples.rs` a task, a CPU, a machine to which nothing has happened,
-//! for made-up snapshots; `feed/` frames for a view, and layers over them (a method that a layer does not write goes to
-//! the feed below).
+//! Modules:
+//! - `ledger/`: keys, counters, snapshots and windows; `samples.rs` has empty samples for made-up
+//!   snapshots.
+//! - `frame/`, `columns/`: rows, columns, filters and sorting.
+//! - `findings/`: conclusions from a window.
+//! - `owner/`: the owner of each part of a window's time. `by` has the keys, `moves` settles moves
+//!   between groups, `charge` gives all time to owners, `labels` makes sums for metrics and tables.
+//! - `on_demand/`: figures that are counted only while a view shows them.
+//! - `words/`: figures as text.
+//! - `text/`: escaping of hostile text.
+//! - `feed/`: the interface to views, and layers over a feed.
 #![forbid(unsafe_code)]
 
 pub mod cgroups;

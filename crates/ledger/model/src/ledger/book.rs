@@ -1,9 +1,8 @@
-//! From cumulative to "in this window".
+//! Turns cumulative figures into the figures of a window.
 //!
-//! A source that is told what changed (the ledger) sends only the tasks that did something; the
-//! others are still in the state they were in, so their time in the window is known without
-//! looking: the whole window, in that state. The [`Book`] keeps the last sample of everyone and
-//! does that arithmetic.
+//! The ledger sends only tasks that had an event. Every other task is still in its last state, so
+//! it spent the whole window in that state. The [`Book`] keeps the last sample of each task and
+//! computes both cases.
 
 use crate::ledger::audit::TaskAudit;
 use crate::ledger::counters::{Counter, Counters};
@@ -27,67 +26,68 @@ struct Known {
 }
 
 impl Known {
-    /// The counters at a later instant up to which nothing happened to the task.
+    /// The counters at a later instant, if the task has no event until then.
     fn counters_at(&self, at_ns: u64) -> Counters {
         self.sample.counters_after(at_ns.saturating_sub(self.as_of_ns))
     }
 }
 
-/// A process as the book knows it.
+/// A process in the book.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct ProcessEntry {
-    /// Its leader's account, unless the leader was never seen.
+    /// Account of the leader; `None` if the leader was never seen.
     pub leader: Option<AccountId>,
     pub tasks: Vec<AccountId>,
-    /// The leader's letter.
+    /// State letter of the leader.
     leading: Option<char>,
-    /// How many of its tasks have the letter R.
+    /// Number of its tasks with the letter R.
     running: u32,
 }
 
 impl ProcessEntry {
-    /// The task that stands for it: its leader, or where that was never seen, or is gone, the same other one
-    /// wherever it is named.
+    /// The task that stands for the process: its leader. Without a leader it is the task with the
+    /// lowest account, so that every caller names the same one.
     pub fn head(&self) -> Option<AccountId> {
         self.leader.or_else(|| self.tasks.iter().copied().min())
     }
 
-    /// The letter of its row: its leader's, or R where another thread runs.
+    /// State letter of its row: the leader's, or R if another thread runs.
     fn letter(&self) -> Option<char> {
         self.leading.map(|letter| if self.running > 0 { 'R' } else { letter })
     }
 
-    /// One task more or one less in its state.
+    /// Counts one task more or less in its state.
     fn count(&mut self, sample: &TaskSample, by: i32) {
         if sample.letter == 'R' {
             self.running = self.running.wrapping_add_signed(by);
         }
-        // Of two that were leaders in turn, after an exec, the one that is.
+        // After an exec two tasks were leaders in turn; only the present leader counts.
         if self.leader == Some(sample.account) {
             self.leading = (by > 0).then_some(sample.letter);
         }
     }
 }
 
-/// Everything known of everyone as of the last snapshot.
+/// The state of all tasks and exited groups as of the last snapshot.
 #[derive(Debug, Default)]
 pub struct Book {
     last: Option<Snapshot>,
-    /// Each in a place of its own: of a table of such large values the free places are memory, too.
+    /// Boxed, because a hash table of such large values wastes memory on its free slots.
     tasks: FxHashMap<AccountId, Box<Known>>,
-    /// In order, so that the first few that fill a screen are found without looking at all.
+    /// Ordered, so that the first few processes for a screen are found without a scan.
     processes: BTreeMap<u32, ProcessEntry>,
     exits: FxHashMap<AccountId, ExitSample>,
-    /// Those that wait for a CPU or a quota as of the last snapshot.
+    /// Tasks that wait for a CPU or a quota as of the last snapshot.
     waiting: FxHashSet<AccountId>,
     groups: GroupNames,
-    /// Counters of tasks and exited groups that ran backwards so far; the source counts its own.
+    /// Number of counters of tasks and exited groups that ran backwards so far. The source counts
+    /// its own.
     backwards: u64,
     round: u64,
     all: Census,
     by_process: Census,
-    /// Interrupts were measured in all of the last window.
+    /// True if interrupts were measured throughout the last window.
     interrupts: bool,
 }
 
@@ -97,7 +97,8 @@ impl Book {
         Book::default()
     }
 
-    /// Takes the next snapshot. The first only opens the book.
+    /// Takes the next snapshot and returns the window that it closes. The first snapshot only opens
+    /// the book.
     pub fn advance(&mut self, mut snapshot: Snapshot) -> Option<Window> {
         self.round += 1;
         let samples = std::mem::take(&mut snapshot.tasks);
@@ -125,8 +126,8 @@ impl Book {
         window
     }
 
-    /// Enters one sample; yields its row in the window that ends now, and how many counters ran
-    /// backwards.
+    /// Enters one sample. Returns its delta in the window that ends now, and the number of counters
+    /// that ran backwards.
     fn post(
         &mut self,
         sample: TaskSample,
@@ -150,7 +151,8 @@ impl Book {
         let (delta, backwards) = match before {
             Some(before) => sample.counters.since(&before.counters_at(t0_ns)),
             None if sample.since_ns >= t0_ns => (sample.counters, 0),
-            // First seen now though it lived before: what it did in this window is not known.
+            // The task lived before the window but is new to the book: its part of the window is
+            // unknown.
             None => (Counters::unknown(), 0),
         };
         let audit = match before {
@@ -161,7 +163,7 @@ impl Book {
         (Some(TaskDelta { sample, life_ns, delta, audit }), backwards)
     }
 
-    /// Who will have ended when this snapshot is taken.
+    /// The accounts that end when this snapshot is taken.
     pub fn ending(&self, next: &Snapshot) -> Vec<AccountId> {
         if !next.complete {
             return next.gone.clone();
@@ -184,7 +186,7 @@ impl Book {
         }
     }
 
-    /// Keeps the census and the list of processes true when a task comes, changes or goes.
+    /// Updates the census and the list of processes when a task comes, changes or goes.
     fn recount(&mut self, before: Option<TaskSample>, after: Option<TaskSample>) {
         for (sample, by) in [(before, -1), (after, 1)] {
             let Some(sample) = sample else { continue };
@@ -212,7 +214,7 @@ impl Book {
         }
     }
 
-    /// A process is counted by the letter that its row has.
+    /// Counts a process under the letter of its row.
     fn recount_process(&mut self, sample: &TaskSample, by: i32) {
         let Some(entry) = self.processes.get_mut(&sample.key.tgid) else { return };
         let before = entry.letter();
@@ -251,8 +253,9 @@ impl Book {
             let tasks = less(sample.tasks, |b| b.tasks);
             let life_ns = less(sample.life_ns, |b| b.life_ns);
             let processes = less(sample.processes, |b| b.processes);
-            // Of who is counted as having ended elsewhere there may be time alone (`merged`). A process whose end
-            // was not shown is counted when it is freed, after its tasks.
+            // A group may have time alone, without an exit: `merged` counts such exits elsewhere.
+            // If the kernel did not show a process's exit, the process counts when it is freed,
+            // after its tasks.
             if (tasks > 0 || processes > 0 || life_ns > 0) && !first {
                 let audit = before.map_or(sample.audit, |b| sample.audit.since(&b.audit));
                 deltas.push(ExitDelta { sample, processes, tasks, life_ns, delta, audit });
@@ -263,27 +266,27 @@ impl Book {
         deltas
     }
 
-    /// The instant of the last snapshot.
+    /// Instant of the last snapshot, ns.
     pub fn at_ns(&self) -> Option<u64> {
         self.last.as_ref().map(|s| s.at_ns)
     }
 
-    /// All tasks by state.
+    /// Tasks by state.
     pub fn census(&self) -> Census {
         self.all
     }
 
-    /// All processes by the letters of their rows: their leader's state, R where another thread runs.
+    /// Processes by the letter of their rows: the leader's state, or R if another thread runs.
     pub fn process_census(&self) -> Census {
         self.by_process
     }
 
-    /// Whose a control group is, if that was told.
+    /// Path and owner of a control group, if a source gave them.
     pub fn group(&self, id: u64) -> Option<&Arc<GroupName>> {
         self.groups.get(id)
     }
 
-    /// Whose a control group is, if both are known.
+    /// The container, pod or unit that a control group belongs to, if known.
     pub fn named(&self, cgroup_id: Option<u64>) -> Option<Arc<Named>> {
         self.group(cgroup_id?).map(|group| Arc::clone(&group.named))
     }
@@ -298,25 +301,26 @@ impl Book {
         self.processes.iter().map(|(&tgid, entry)| (tgid, entry))
     }
 
-    /// The last sample of a task, counters as of the last change.
+    /// The last sample of a task; its counters are as of its last event.
     pub fn task(&self, account: AccountId) -> Option<&TaskSample> {
         self.tasks.get(&account).map(|k| &k.sample)
     }
 
-    /// The process of a task, by the task that stands for it.
+    /// The sample that stands for the task's process: its leader, or else the task with the lowest
+    /// account.
     pub fn leader<'a>(&'a self, task: &'a TaskSample) -> &'a TaskSample {
         let head = self.process(task.key.tgid).and_then(ProcessEntry::head);
         head.and_then(|account| self.task(account)).unwrap_or(task)
     }
 
-    /// The leader of a process that lives, if it is this one and was seen.
+    /// The leader of a process, if this process still lives and its leader was seen.
     pub fn living(&self, process: ProcessRef) -> Option<&TaskSample> {
         let entry = self.process(process.tgid).filter(|_| process.tgid != 0)?;
         self.task(entry.leader?).filter(|leader| leader.key.start_ns == process.start_ns)
     }
 
-    /// Who waited for a CPU or a quota from a window's beginning to its end: nothing happened to them, so
-    /// they are not among its tasks.
+    /// Tasks that waited for a CPU or a quota throughout a window. They had no event, so they are
+    /// not among the window's tasks.
     pub fn waited_throughout(&self, window: &Window) -> Vec<TaskDelta> {
         if self.waiting.is_empty() {
             return Vec::new();
@@ -326,8 +330,8 @@ impl Book {
         still.filter_map(|&account| self.still(account, window.t0_ns)).collect()
     }
 
-    /// Tasks to which nothing happened in a window and that did not just sleep: they waited all through it, process
-    /// by process. Running tasks are among the window's.
+    /// Tasks without an event in a window whose state is not plain sleep, process by process. Such
+    /// a task waited or was blocked throughout. A running task is always among the window's tasks.
     pub fn stood<'a>(&'a self, window: &'a Window) -> impl Iterator<Item = TaskDelta> + 'a {
         let told: FxHashSet<_> = window.tasks.iter().map(|task| task.sample.account).collect();
         let waits = move |account: &AccountId| {
@@ -342,14 +346,14 @@ impl Book {
         self.processes.values().flat_map(|process| &process.tasks).filter_map(waits)
     }
 
-    /// A task at an instant from its last change on.
+    /// The sample of a task with its counters at `at_ns`, at or after its last event.
     pub(crate) fn as_of(&self, account: AccountId, at_ns: u64) -> Option<TaskSample> {
         let known = self.tasks.get(&account)?;
         Some(TaskSample { counters: known.counters_at(at_ns), ..known.sample })
     }
 
-    /// The last snapshot with everyone in it as of its instant, process by process: what a book that
-    /// opens with it goes on from as this one does.
+    /// The last snapshot with all tasks as of its instant, process by process. A book that opens
+    /// with it continues exactly as this one.
     pub fn whole(&self) -> Option<Snapshot> {
         let mut whole = self.last.clone()?;
         let accounts = self.processes.values().flat_map(|p| &p.tasks);
@@ -357,14 +361,14 @@ impl Book {
         whole.exited = self.exits.values().copied().collect();
         whole.groups = self.groups.all();
         whole.complete = true;
-        // A book adds its own on top of the source's.
+        // A book adds its own count on top of the source's.
         let backwards = &mut whole.errors.0[ErrorKind::Backwards as usize];
         *backwards = backwards.saturating_sub(self.backwards);
         Some(whole)
     }
 
-    /// The row of a task that did nothing in the window ending at the last snapshot: all of it in
-    /// one state.
+    /// The delta of a task without an event in the window that ends at the last snapshot: it spent
+    /// the window in one state.
     pub fn still(&self, account: AccountId, t0_ns: u64) -> Option<TaskDelta> {
         let known = self.tasks.get(&account)?;
         let t1_ns = self.at_ns()?;
@@ -372,7 +376,7 @@ impl Book {
         let mut sample = known.sample;
         sample.counters = known.counters_at(t1_ns);
         let (mut delta, _) = sample.counters.since(&known.counters_at(t0_ns.max(known.as_of_ns)));
-        // Of a task that runs every snapshot tells. Where one did not, its time is in no account.
+        // Each snapshot holds every running task. If one is missing, no account has its time.
         if sample.state == MicroState::Run {
             delta.forget(Counter::RunNs);
         }
@@ -383,12 +387,12 @@ impl Book {
     }
 }
 
-/// Whether a task in this state wants a CPU and has none.
+/// True for a state in which the task could run but has no CPU.
 const fn waits(state: MicroState) -> bool {
     matches!(state, MicroState::Lat | MicroState::LatPreempt | MicroState::Throttle)
 }
 
-/// The part of a task's life inside a window. A zombie has none left.
+/// The part of a task's life inside a window, ns. A zombie has 0.
 pub(crate) fn life_in(sample: &TaskSample, t0_ns: u64, t1_ns: u64) -> u64 {
     match sample.state {
         MicroState::Zombie => 0,

@@ -1,36 +1,38 @@
-//! The books of a window: every CPU's time, and what is missing for the sum to come out.
+//! The books of a window: the time of every CPU, and the residual.
 
 use crate::ledger::counters::Counter;
 use crate::ledger::window::Window;
 
-/// The window's balance: where the CPUs' time went. The sum of all accounts and the residual is
+/// The balance of a window: where the CPUs' time went. All accounts and the residual sum to
 /// `total_ns`; the residual is 0 when the books close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Books {
-    /// CPUs x window.
+    /// CPUs x window length.
     pub total_ns: u64,
-    /// Tasks that live at the window's end.
+    /// Tasks that are alive at the window's end.
     pub tasks_ns: u64,
     /// Tasks that exited in the window.
     pub exited_ns: u64,
-    /// Tasks outside of the PID namespace that is told of; `None`: everyone is told of.
+    /// Tasks outside of the daemon's PID namespace, as one sum; `None`: every task has its own
+    /// account.
     pub outside_ns: Option<u64>,
-    /// Executing, but nobody knows who.
+    /// CPU time of a task that is unknown.
     pub unnamed_ns: u64,
-    /// Interrupts, where measured; else part of the task or idle time they hit.
+    /// Interrupts, if measured; else their time is part of the task or idle time they interrupted.
     pub irq_ns: Option<u64>,
-    /// Stolen, where measured; else part of the task or idle time it hit.
+    /// Stolen, if measured; else part of the task or idle time that it was taken from.
     pub steal_ns: Option<u64>,
     pub idle_ns: u64,
     pub offline_ns: u64,
-    /// `total_ns` minus the sum of the others.
+    /// `total_ns` less the sum of all accounts.
     pub residual_ns: i64,
 }
 
 impl Books {
-    /// The balance. Task time and task steal come from the tasks' own accounts, idle and the rest
-    /// from the CPUs': nothing here is computed as a remainder, so a lost charge shows.
+    /// The balance. Task time and task steal come from the tasks' accounts, idle and the rest from
+    /// the CPUs' accounts. No figure is computed as a remainder, so a lost charge shows in the
+    /// residual.
     pub fn of(window: &Window) -> Books {
         let of_tasks = |c: Counter| window.tasks.iter().filter_map(|t| t.delta.get(c)).sum::<u64>();
         let of_exited =
@@ -58,8 +60,9 @@ impl Books {
             residual_ns: 0,
         };
         if !window.end.provenance.source.keeps_books() {
-            // /proc/stat says how long the CPUs were busy; what no visible task accounts for has no
-            // name. Ticks are coarse, so the named part may exceed it: that shows as a residual.
+            // /proc/stat gives the time that the CPUs were busy; the part without a visible task is
+            // unnamed. Ticks are coarse, so tasks may have more than that: the excess shows as a
+            // residual.
             let busy = cpus().map(|c| c.task_ns).fold(0, u64::wrapping_add);
             books.unnamed_ns = busy.saturating_sub(books.tasks_ns + books.exited_ns);
         }
@@ -71,7 +74,8 @@ impl Books {
         books
     }
 
-    /// Whether they close, and those of each CPU, which the same events made in another way.
+    /// True if the books of the window and of each CPU close. The same events make both in
+    /// different ways.
     pub(crate) fn close(&self, window: &Window) -> bool {
         self.residual_ns == 0
             && window.end.provenance.source.keeps_books()

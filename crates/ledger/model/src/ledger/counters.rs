@@ -1,6 +1,6 @@
-//! The counters of a task: one table, over which delta, sum, storage and export loop.
+//! The counters of a task in one table; delta, sum, storage and export loop over it.
 
-/// What a counter counts.
+/// Unit of a counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CounterUnit {
     /// Nanoseconds.
@@ -12,17 +12,17 @@ pub enum CounterUnit {
 /// A row of the counter table.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterInfo {
-    /// The name in JSON and in recordings; the unit is its last word.
+    /// Name in JSON and in recordings; its last word is the unit.
     pub id: &'static str,
     /// Nanoseconds or events.
     pub unit: CounterUnit,
-    /// One sentence.
+    /// Explanation in one sentence.
     pub meaning: &'static str,
 }
 
 macro_rules! counters {
     ($($name:ident, $id:literal, $unit:ident, $meaning:literal;)*) => {
-        /// A cumulative counter of one task. The order is the table's, not a file format.
+        /// A cumulative counter of one task. The order is that of the table and no file format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Counter {
@@ -30,12 +30,12 @@ macro_rules! counters {
         }
 
         impl Counter {
-            /// Every counter, in table order.
+            /// All counters, in table order.
             pub const ALL: &'static [Counter] = &[$(Counter::$name,)*];
-            /// How many there are.
+            /// Number of counters.
             pub const COUNT: usize = Counter::ALL.len();
 
-            /// The table's row for this counter.
+            /// The table's entry of this counter.
             pub const fn info(self) -> &'static CounterInfo {
                 const TABLE: &[CounterInfo] = &[
                     $(CounterInfo { id: $id, unit: CounterUnit::$unit, meaning: $meaning },)*
@@ -86,7 +86,7 @@ counters! {
 }
 
 impl Counter {
-    /// Delays, which only the kernel's own delay accounting counts.
+    /// Counters that only the kernel's delay accounting provides.
     pub const DELAYS: [Counter; 7] = [
         Counter::BlkioDelayNs,
         Counter::SwapinDelayNs,
@@ -116,7 +116,7 @@ impl Counter {
     ];
 }
 
-/// One set of counters; each is known or not.
+/// A set of counters; each is known or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counters {
     known: u64,
@@ -130,12 +130,12 @@ impl Default for Counters {
 }
 
 impl Counters {
-    /// Nothing known.
+    /// All counters unknown.
     pub const fn unknown() -> Counters {
         Counters { known: 0, values: [0; Counter::COUNT] }
     }
 
-    /// Everything known to be zero: where a sum starts.
+    /// All counters known to be 0; the start of a sum.
     pub const fn zero() -> Counters {
         Counters { known: (1 << Counter::COUNT) - 1, values: [0; Counter::COUNT] }
     }
@@ -145,7 +145,7 @@ impl Counters {
         (self.known & (1 << counter as u64) != 0).then_some(self.values[counter as usize])
     }
 
-    /// Makes a counter known.
+    /// Sets a counter and makes it known.
     pub fn set(&mut self, counter: Counter, value: u64) {
         self.known |= 1 << counter as u32;
         self.values[counter as usize] = value;
@@ -157,14 +157,15 @@ impl Counters {
         self.values[counter as usize] = 0;
     }
 
-    /// Adds to a known counter; an unknown one stays unknown.
+    /// Adds to a known counter. An unknown counter stays unknown.
     pub fn bump(&mut self, counter: Counter, by: u64) {
         if self.known & (1 << counter as u64) != 0 {
             self.values[counter as usize] = self.values[counter as usize].wrapping_add(by);
         }
     }
 
-    /// Adds a counter to another and forgets it: its time was not told apart after all.
+    /// Adds a counter to another and makes the first unknown. Used where their time was not
+    /// measured separately after all.
     pub fn fold(&mut self, from: Counter, into: Counter) {
         if let Some(part) = self.get(from) {
             self.bump(into, part);
@@ -172,7 +173,7 @@ impl Counters {
         }
     }
 
-    /// Adds another set. What either does not know, the sum does not know.
+    /// Adds another set. A counter that is unknown in either becomes unknown.
     pub fn add(&mut self, other: &Counters) {
         self.known &= other.known;
         for i in 0..Counter::COUNT {
@@ -181,8 +182,8 @@ impl Counters {
         }
     }
 
-    /// `self - earlier`, known where both are. The second value counts counters that ran
-    /// backwards: those come out unknown, never wrapped and never as 0.
+    /// `self - earlier`; a counter is known if both are. The second value is the number of counters
+    /// that ran backwards: those become unknown, never wrapped and never 0.
     pub fn since(&self, earlier: &Counters) -> (Counters, u64) {
         let mut delta = Counters::unknown();
         let mut backwards = 0;
@@ -197,8 +198,8 @@ impl Counters {
         (delta, backwards)
     }
 
-    /// The states of a thread: together they are its life (identity 2). `None` where the source
-    /// does not know them.
+    /// Sum of the states, ns; it equals the thread's life (identity 2). `None` if the source does
+    /// not know them.
     pub fn states_ns(&self) -> Option<u64> {
         self.get(Counter::LatNs)?;
         self.get(Counter::SleepNs)?;

@@ -1,4 +1,4 @@
-//! What changed on the machine from one snapshot to the next.
+//! The change of the machine between two snapshots.
 
 use crate::ledger::audit::Audit;
 use crate::ledger::audited::repaired_tasks;
@@ -8,13 +8,13 @@ use crate::ledger::snapshot::{CostSample, CpuSample, GroupMove, Outside, Snapsho
 use crate::ledger::system::StatTicks;
 use crate::ledger::window::{CpuDelta, ExitDelta, TaskDelta, Window};
 
-/// Whether interrupts were measured from one snapshot to the other. Where they were for a part of
-/// the time only, what was measured goes back to whom they hit.
+/// True if interrupts were measured from the first snapshot to the second. If only a part of the
+/// time was measured, interrupt time is added back to the tasks and idle time that it interrupted.
 pub(crate) fn interrupts_are_measured(last: &Snapshot, now: &Snapshot) -> bool {
     [last, now].iter().all(|snapshot| snapshot.provenance.irq != Quality::Missing)
 }
 
-/// What interrupts took goes back to whom they hit.
+/// Adds interrupt time back to the time of the tasks that it interrupted.
 pub(crate) fn fold_interrupts<'a>(
     deltas: impl Iterator<Item = &'a mut Counters>,
     cpus: impl Iterator<Item = &'a mut CpuDelta>,
@@ -28,7 +28,7 @@ pub(crate) fn fold_interrupts<'a>(
     }
 }
 
-/// The window between two snapshots, of which tasks and exited groups are known already.
+/// The window between two snapshots; `tasks` and `exited` are computed already.
 pub(crate) fn difference(
     last: &Snapshot,
     now: &Snapshot,
@@ -50,7 +50,7 @@ pub(crate) fn difference(
     };
     let then_ticks = |cpu| last.system.cpu_ticks.iter().find(|(n, _)| *n == cpu).map(|t| t.1);
     let audit = Audit::of(&now.provenance, tasks.iter(), exited.iter());
-    // The same sources tell both; a recording from before there was either has neither.
+    // The same sources give both figures. A recording older than both has neither.
     let set_right = now.repaired_wait_ns.map(|_| repaired_tasks(&tasks, &exited));
     Window {
         t0_ns,
@@ -91,7 +91,7 @@ fn moves_between(last: &Snapshot, now: &Snapshot) -> Vec<GroupMove> {
     now.moves.iter().map(before).filter(|m| !nothing(m)).collect()
 }
 
-/// Known where both are and time ran forwards.
+/// The difference, if both are known and it is not negative.
 fn minus(now: Option<u64>, then: Option<u64>) -> Option<u64> {
     now?.checked_sub(then?)
 }
@@ -107,7 +107,7 @@ fn cpu_differences(last: &Snapshot, now: &Snapshot) -> Vec<CpuDelta> {
             let time = CpuSample {
                 cpu: cpu.cpu,
                 online: cpu.online,
-                // Wrapping: a step back shows as an absurd residual instead of being hidden.
+                // Wrapping: a counter that ran backwards shows as an absurd residual.
                 task_ns: cpu.task_ns.wrapping_sub(then.task_ns),
                 unnamed_ns: cpu.unnamed_ns.wrapping_sub(then.unnamed_ns),
                 idle_ns: cpu.idle_ns.wrapping_sub(then.idle_ns),

@@ -1,13 +1,13 @@
-//! What went wrong in the accounting: counted, shown, never hidden.
+//! Errors of the accounting. All of them are counted and shown.
 
-/// What an event leaves of the figures of its window.
+/// Effect of an error on the figures of its window.
 #[derive(Clone, Copy)]
 enum Leaves {
-    /// All of them as they are.
+    /// No figure changes.
     Exact,
-    /// Some of them set right.
+    /// Figures were repaired.
     Repaired,
-    /// Something that is not known.
+    /// A figure is unknown.
     Inexact,
 }
 
@@ -21,36 +21,37 @@ macro_rules! errors {
         }
 
         impl ErrorKind {
-            /// Every kind, in table order.
+            /// All kinds, in table order.
             pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$name,)*];
-            /// How many there are.
+            /// Number of kinds.
             pub const COUNT: usize = ErrorKind::ALL.len();
-            /// The name in JSON.
+            /// Name in JSON.
             pub const fn id(self) -> &'static str {
                 [$($id,)*][self as usize]
             }
-            /// The name for people, before its count.
+            /// Short name on screens, before its count.
             pub const fn short(self) -> &'static str {
                 [$($short,)*][self as usize]
             }
-            /// What it leaves of the figures.
+            /// Effect on the figures.
             const fn leaves(self) -> Leaves {
                 [$(Leaves::$leaves,)*][self as usize]
             }
-            /// Whether a window with such an event cannot be called exact.
+            /// True if a window with such an error is not exact.
             pub const fn inexact(self) -> bool {
                 matches!(self.leaves(), Leaves::Inexact)
             }
-            /// Whether figures were set right after such an event: they are what the kernel's own counts
-            /// say, not what was seen.
+            /// True if figures were repaired after such an error: they come from the kernel's own
+            /// counts instead of events.
             pub const fn repaired(self) -> bool {
                 matches!(self.leaves(), Leaves::Repaired)
             }
-            /// Whether a task or a group found no place in a table, so that its time has no name.
+            /// True if a full table left a task or a group without a place, so that its time is
+            /// unnamed.
             pub const fn is_want_of_place(self) -> bool {
                 matches!(self, ErrorKind::NoSlot | ErrorKind::NoStorage | ErrorKind::NoGroup)
             }
-            /// What happened, in words.
+            /// The error in words.
             pub const fn meaning(self) -> &'static str {
                 [$($meaning,)*][self as usize]
             }
@@ -64,7 +65,7 @@ errors! {
     MissedSwitch, "missed_switch", "stretches not known", Inexact, "The kernel counted a context switch of a CPU that seemed to idle, and did not show it, or a task came onto a CPU while another still had it: what ran there is not known.";
     UnseenBirth, "unseen_birth", "births not shown", Repaired, "A task's birth was not shown; its account begins when it first came onto a CPU.";
     UnseenExit, "unseen_exit", "exits not shown", Repaired, "A task's exit was not shown; its last switch ended its account.";
-    UnseenIrq, "unseen_irq", "interrupts not shown", Inexact, "An interrupt's begin or end was not shown; its time is part of whom it hit.";
+    UnseenIrq, "unseen_irq", "interrupts not shown", Inexact, "An interrupt's begin or end was not shown; its time is part of the task or idle time that it interrupted.";
     NoSlot, "no_slot", "no place for a task", Inexact, "A task could not get a slot; its time went to the unnamed account.";
     NoStorage, "no_storage", "no memory for a task", Inexact, "The kernel had no memory to remember a task's slot; its time went to the unnamed account.";
     NoGroup, "no_group", "no place for an exit", Inexact, "The table of exited groups was full; the exited time went to the unnamed account.";
@@ -82,32 +83,32 @@ errors! {
     Offline, "offline_flush", "CPUs went offline", Exact, "A CPU went offline while a window was being closed.";
 }
 
-/// How often each kind happened.
+/// Number of errors of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct ErrorCounts(pub [u64; ErrorKind::COUNT]);
 
 impl ErrorCounts {
-    /// How often this kind happened.
+    /// Number of errors of this kind.
     pub fn get(&self, kind: ErrorKind) -> u64 {
         self.0[kind as usize]
     }
 
-    /// Adds to one kind.
+    /// Adds errors of one kind.
     pub fn add(&mut self, kind: ErrorKind, count: u64) {
         self.0[kind as usize] += count;
     }
 
-    /// What came on top of `earlier`. Error counters only grow.
+    /// The increase since `earlier`. Error counters only grow.
     pub fn since(&self, earlier: &ErrorCounts) -> ErrorCounts {
         ErrorCounts(std::array::from_fn(|i| self.0[i].saturating_sub(earlier.0[i])))
     }
 
-    /// All events that make a window inexact.
+    /// Number of errors that make a window inexact.
     pub fn inexact(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.inexact()).map(|&k| self.get(k)).sum()
     }
 
-    /// Those that make a window inexact.
+    /// The counts of the kinds that make a window inexact; other kinds are 0.
     pub fn only_inexact(&self) -> ErrorCounts {
         let mut counts = ErrorCounts::default();
         for (kind, n) in self.nonzero().filter(|(kind, _)| kind.inexact()) {
@@ -116,17 +117,17 @@ impl ErrorCounts {
         counts
     }
 
-    /// All events after which figures were set right.
+    /// Number of errors after which figures were repaired.
     pub fn repaired(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.repaired()).map(|&k| self.get(k)).sum()
     }
 
-    /// How often a task or a group found no place in a table, so that its time has no name.
+    /// Number of tasks and groups without a place in a full table, whose time is unnamed.
     pub fn want_of_place(&self) -> u64 {
         ErrorKind::ALL.iter().filter(|k| k.is_want_of_place()).map(|&k| self.get(k)).sum()
     }
 
-    /// The kinds that happened, with their counts.
+    /// The kinds that occurred, with their counts.
     pub fn nonzero(&self) -> impl Iterator<Item = (ErrorKind, u64)> + '_ {
         ErrorKind::ALL.iter().map(|&k| (k, self.get(k))).filter(|&(_, n)| n > 0)
     }

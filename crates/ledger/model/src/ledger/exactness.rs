@@ -1,25 +1,26 @@
-//! How far a window can be relied on: what was missed in it, and what was set right.
+//! How far a window can be relied on: missed events and repairs.
 
 use crate::ledger::books::Books;
 use crate::ledger::key::AccountId;
 use crate::ledger::window::{TaskDelta, Window};
 use rustc_hash::FxHashSet;
 
-/// In three steps, the best first.
+/// Exactness in three steps, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WindowState {
-    /// Residual 0, nothing missed, nothing set right, and the audit of run time found nobody off.
+    /// Residual 0, nothing missed, nothing repaired, and no task with a run-time difference in the
+    /// audit.
     #[default]
     Exact,
-    /// Residual 0; what was missed was set right from the kernel's own counts.
+    /// Residual 0; every missed event was repaired from the kernel's own counts.
     Repaired,
-    /// Something was missed that could not be set right, the residual is not 0, the audit of run time
-    /// found a difference that no repair explains, or it was sampled.
+    /// A missed event could not be repaired, the residual is not 0, the audit found a run-time
+    /// difference without a repair, or the source samples.
     Inexact,
 }
 
 impl WindowState {
-    /// The name in JSON and on the screen.
+    /// Name in JSON and on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             WindowState::Exact => "exact",
@@ -28,13 +29,15 @@ impl WindowState {
         }
     }
 
-    /// Of a window with these books. Who was set right of is known as of the window's end, and what
-    /// went wrong some 100 us later: a repair in between tells of its task in the next window only.
+    /// State of a window with these books. The number of repaired tasks is read at the window's
+    /// end, the error counts some 100 us later. A repair in between marks its task in the next
+    /// window only.
     pub fn of(window: &Window, books: &Books) -> Self {
         let set_right = window.errors.repaired() > 0
             || window.missed_switches() > Some(0)
             || window.repaired_tasks > Some(0);
-        // Where something was set right a task may be off by that.
+        // A repair may leave a difference in the task's run time, so then the audit does not
+        // decide.
         let is_off = window.audit.run.is_some_and(|run| run.max_ns > 0) && !set_right;
         match (books.close(window) && window.errors.inexact() == 0 && !is_off, set_right) {
             (true, false) => WindowState::Exact,
@@ -45,33 +48,33 @@ impl WindowState {
 }
 
 impl Window {
-    /// How far it can be relied on.
+    /// State of this window; see [`WindowState`].
     pub fn state(&self) -> WindowState {
         WindowState::of(self, &Books::of(self))
     }
 }
 
-/// What was set right.
+/// Repairs in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Repairs {
-    /// How often, where a source sees events.
+    /// Number of repairs, if the source sees events.
     pub events: Option<u64>,
-    /// Of how many tasks, where known.
+    /// Number of repaired tasks, if known.
     pub tasks: Option<u64>,
-    /// CPU time between the last event that was seen before a switch that was not, and the next.
+    /// CPU time between the last event before an unseen switch and the next event, ns.
     pub ns: Option<u64>,
-    /// Waits for a CPU that were taken from the kernel's own counts; not those that began after a
-    /// switch which was not seen and ended with one that was.
+    /// Waits for a CPU that were taken from the kernel's own counts, ns. Waits that began after an
+    /// unseen switch and ended with a seen one are not in it.
     pub wait_ns: Option<u64>,
 }
 
 impl Repairs {
-    /// Nothing, of a source that would know.
+    /// No repairs, from a source that counts them.
     pub fn nothing() -> Repairs {
         Repairs { events: Some(0), tasks: Some(0), ns: Some(0), wait_ns: Some(0) }
     }
 
-    /// Those of a window.
+    /// Repairs in this window.
     pub fn of(window: &Window) -> Repairs {
         Repairs {
             events: window.end.provenance.source.keeps_books().then(|| window.errors.repaired()),
@@ -81,7 +84,7 @@ impl Repairs {
         }
     }
 
-    /// Adds those of the next window; of how many tasks both were, [`RepairedTasks`] tells.
+    /// Adds the next window. `tasks` counts the tasks of both, each once.
     pub fn add(&mut self, next: &Repairs, tasks: &RepairedTasks) {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
         self.events = sum(self.events, next.events);
@@ -91,8 +94,8 @@ impl Repairs {
     }
 }
 
-/// Of how many tasks something was set right in one of some windows. Each counts once, but for who
-/// ended: which of its exited group it was nobody can say, so it may have counted before.
+/// Number of tasks that were repaired in at least one of several windows. Each task counts once. An
+/// exited task may count twice: an exited group does not say which of its tasks were repaired.
 #[derive(Clone, Debug, Default)]
 pub struct RepairedTasks {
     living: FxHashSet<AccountId>,
@@ -101,7 +104,7 @@ pub struct RepairedTasks {
 }
 
 impl RepairedTasks {
-    /// Adds those of a window.
+    /// Adds a window.
     pub fn add(&mut self, window: &Window) {
         self.unknown |= window.repaired_tasks.is_none();
         let repaired = |task: &&TaskDelta| task.audit.is_some_and(|audit| audit.repairs > 0);
@@ -112,7 +115,7 @@ impl RepairedTasks {
             .fold(self.ended, |sum, exited| sum.saturating_add(exited.audit.repaired));
     }
 
-    /// How many; `None` if it is not known of a window.
+    /// Number of repaired tasks; `None` if it is unknown for one of the windows.
     pub fn count(&self) -> Option<u64> {
         let living = self.living.len() as u64;
         (!self.unknown).then(|| living.saturating_add(self.ended))

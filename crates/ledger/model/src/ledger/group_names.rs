@@ -1,31 +1,31 @@
-//! Names of control groups, kept while they are of use.
+//! Cache of control-group names.
 
 use crate::ledger::named::{GroupName, Named};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::{Arc, LazyLock};
 
-/// So many that were told last are kept at least, whether anybody is in them or not: where containers
-/// come and go, what exited in a window is told by the name of a group that is gone.
+/// Number of recent names that the cache keeps at least, with or without tasks in the group. A task
+/// that exited in the window needs the name of a group that may be gone.
 const KEPT: usize = 8192;
 
-/// The kernel's id of a hierarchy's root (`kernfs_create_root` in fs/kernfs/dir.c gives out numbers from 1).
+/// Kernel id of a hierarchy's root (`kernfs_create_root` in fs/kernfs/dir.c numbers from 1).
 const ROOT: u64 = 1;
 
-/// The root group, which nobody has to read: it has one name everywhere.
+/// The root group; its name is the same everywhere, so no source reads it.
 static ROOT_NAME: LazyLock<Arc<GroupName>> = LazyLock::new(|| {
     Arc::new(GroupName { id: ROOT, path: b"/".to_vec(), named: Arc::new(Named::default()) })
 });
 
-/// The names that are known.
+/// The names in the cache.
 #[derive(Debug, Default)]
 pub(crate) struct GroupNames {
-    /// With the number of its telling.
+    /// By group id, with a sequence number: higher is newer.
     known: FxHashMap<u64, (u64, Arc<GroupName>)>,
     told: u64,
 }
 
 impl GroupNames {
-    /// Takes what is told. Where that becomes too much, those stay that are new or `in_use`.
+    /// Adds names. A full cache keeps the newest names and those `in_use`.
     pub fn add(&mut self, names: Vec<Arc<GroupName>>, in_use: impl FnOnce() -> FxHashSet<u64>) {
         if names.is_empty() {
             return;
@@ -40,13 +40,13 @@ impl GroupNames {
         }
     }
 
-    /// The one with this id; the root's, told or not.
+    /// The name of the group with this id; the root always has one.
     pub fn get(&self, id: u64) -> Option<&Arc<GroupName>> {
         let root = || (id == ROOT).then(|| &*ROOT_NAME);
         self.known.get(&id).map(|(_, name)| name).or_else(root)
     }
 
-    /// All of them, in the order in which they were told.
+    /// All names, oldest first.
     pub fn all(&self) -> Vec<Arc<GroupName>> {
         let mut all: Vec<_> = self.known.values().collect();
         all.sort_unstable_by_key(|(told, _)| *told);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_called_so_before_anybody_tells_it() {
+    fn the_root_has_a_name_before_any_is_added() {
         let mut names = GroupNames::default();
         assert_eq!(names.get(1).expect("always").path, b"/");
         assert!(names.get(2).is_none() && names.all().is_empty());
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn those_in_use_stay_however_many_come_and_go() {
+    fn names_in_use_stay_however_many_are_added() {
         let mut names = GroupNames::default();
         for id in 0..10 * KEPT as u64 {
             names.add(vec![name(id)], || [3, 4].into_iter().collect());

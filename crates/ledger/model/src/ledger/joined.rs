@@ -1,8 +1,8 @@
-//! Windows that follow each other, as one: sums, never averages.
+//! Joins consecutive windows into one: sums, never averages.
 //!
-//! A row of the sum is everyone's who lives at its end. What those did who ended meanwhile, in the
-//! windows before the one they ended in, goes to their exited group, where the rest of it is: so the
-//! books of the sum close as those of its windows do.
+//! A task's row in the sum stands for a task that lives at its end. If a task exited in a later
+//! window, its figures from earlier windows move to its exited group. So the books of the sum close
+//! as those of each window do.
 
 use crate::ledger::audit::ExitAudit;
 use crate::ledger::book::Book;
@@ -15,23 +15,24 @@ use crate::ledger::system::StatTicks;
 use crate::ledger::window::{CpuDelta, ExitDelta, TaskDelta, Window};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The sum of some windows. Each is announced before the book takes its snapshot, and added after.
+/// The sum of windows. Call [`Joined::before`] before the book takes a snapshot and [`Joined::add`]
+/// after.
 #[derive(Clone, Debug, Default)]
 pub struct Joined {
     t0_ns: Option<u64>,
     tasks: FxHashMap<AccountId, TaskDelta>,
-    /// By account; those of tasks that ended are beside them.
+    /// Exited groups by account. Earlier figures of tasks that ended are in `ended`.
     exited: FxHashMap<AccountId, ExitDelta>,
     ended: Vec<ExitDelta>,
     repaired: RepairedTasks,
-    /// What tasks had used in windows before the one in which they changed their control group.
+    /// What tasks had used before the window in which they changed their control group.
     moves: Vec<GroupMove>,
     sum: Option<Window>,
 }
 
 impl Joined {
-    /// Looks at those to whom something happens for the first time, and at those who end: what they
-    /// did so far is known to the book for the last time.
+    /// Saves the figures so far of tasks with their first event and of tasks that end. The book has
+    /// them for the last time now.
     pub fn before(&mut self, now: &Snapshot, book: &Book) {
         let Some(at_ns) = book.at_ns() else { return };
         let t0_ns = *self.t0_ns.get_or_insert(at_ns);
@@ -46,13 +47,13 @@ impl Joined {
         }
         for account in book.ending(now) {
             let so_far = self.tasks.remove(&account).or_else(|| book.still(account, t0_ns));
-            // A zombie has done nothing since it was told.
+            // A zombie has used nothing since its last sample.
             let so_far = so_far.filter(|task| task.life_ns > 0);
             self.ended.extend(so_far.map(|task| ended(&task, book)));
         }
     }
 
-    /// Adds the window that the book made of it.
+    /// Adds the window that the book made from the snapshot.
     pub fn add(&mut self, mut window: Window, book: &Book) {
         self.repaired.add(&window);
         let tasks = std::mem::take(&mut window.tasks);
@@ -76,7 +77,7 @@ impl Joined {
         });
     }
 
-    /// What there is beside tasks and groups.
+    /// Adds everything but tasks and exited groups.
     fn add_rest(&mut self, mut sum: Window, mut window: Window) -> Window {
         if !are_measured(&sum) || !are_measured(&window) {
             let tasks = self.tasks.values_mut().map(|t| &mut t.delta);
@@ -118,7 +119,7 @@ impl Joined {
         }
     }
 
-    /// The sum; `None`: nothing was added.
+    /// The sum; `None` if no window was added.
     pub fn window(self) -> Option<Window> {
         let window = self.sum?;
         let mut tasks: Vec<TaskDelta> = self.tasks.into_values().collect();
@@ -131,12 +132,13 @@ impl Joined {
     }
 }
 
-/// What is known of both.
+/// The sum, if both are known.
 fn both(then: Option<u64>, now: Option<u64>) -> Option<u64> {
     then.zip(now).map(|(then, now)| then.wrapping_add(now))
 }
 
-/// Adds a task's next window. What it did before is told under its group of now from here on.
+/// Adds a task's next window. A changed control group takes over the figures from before; the
+/// difference goes to `moves`.
 fn add_task(
     tasks: &mut FxHashMap<AccountId, TaskDelta>,
     task: TaskDelta,
@@ -167,8 +169,8 @@ fn add_exit(exited: &mut FxHashMap<AccountId, ExitDelta>, exit: ExitDelta) {
     sum.audit = sum.audit.and(&exit.audit);
 }
 
-/// What a task did before the window it ended in, as a part of its exited group. It is counted as
-/// having ended there, not here.
+/// The figures of a task before the window it ended in, as a part of its exited group. The exit
+/// itself counts in the later window, not here.
 pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
     let TaskSample { account, key, ident, .. } = task.sample;
     let mut ancestors = [ProcessRef::default(); 8];
@@ -183,7 +185,7 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
     let of = leader.filter(|_| !key.is_leader()).map_or_else(ProcessRef::default, |leader| {
         ProcessRef { tgid: key.tgid, start_ns: leader.key.start_ns }
     });
-    // What a task that was seen for the first time did before is not known.
+    // The audit before a task's first window is unknown.
     let audit = task.audit.map_or_else(ExitAudit::default, |audit| audit.of_who_ends());
     let sample = ExitSample {
         account,
@@ -202,12 +204,12 @@ pub(crate) fn ended(task: &TaskDelta, book: &Book) -> ExitDelta {
     ExitDelta { sample, processes: 0, tasks: 0, life_ns: task.life_ns, delta: task.delta, audit }
 }
 
-/// Whether interrupts were told from whom they hit.
+/// True if interrupts were measured separately.
 fn are_measured(window: &Window) -> bool {
     window.cpus.iter().all(|cpu| cpu.time.irq_ns.is_some())
 }
 
-/// A CPU that is in one of them only was offline in the other.
+/// A CPU that is in only one of the windows was offline in the other.
 fn add_cpus(sum: &mut Vec<CpuDelta>, window: &[CpuDelta], before_ns: u64, length_ns: u64) {
     for cpu in sum.iter_mut() {
         match window.iter().find(|other| other.time.cpu == cpu.time.cpu) {

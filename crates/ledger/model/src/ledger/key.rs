@@ -1,15 +1,16 @@
-//! Who an account belongs to: keys that survive pid reuse, and the identity shown beside them.
+//! Keys of accounts, which survive the reuse of PIDs, and the identity of a task.
 
 use crate::text::escape;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The name of an account inside one source: stays the same while the kernel's task lives, also
-/// over an exec that changes its tid. Never reused while the source is open.
+/// The id of an account inside one source. It stays the same while the kernel's task lives, also
+/// over an exec that changes the tid. It is never reused while the source is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AccountId(pub u64);
 
-/// A task as a person names it. The start time tells a reused pid from its predecessor.
+/// A task by its numbers and its start time. The start time tells a reused PID from its
+/// predecessor.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize,
 )]
@@ -18,19 +19,19 @@ pub struct TaskKey {
     pub tgid: u32,
     /// Task id: what `ps -L` calls LWP. Equal to `tgid` for the leader.
     pub tid: u32,
-    /// Start time since boot in ns (`task_struct.start_boottime`; field 22 of proc_pid_stat(5),
-    /// which rounds it to ticks).
+    /// Start time since boot, ns (`task_struct.start_boottime`; field 22 of proc_pid_stat(5), which
+    /// rounds it to ticks).
     pub start_ns: u64,
 }
 
 impl TaskKey {
-    /// Whether this task leads its thread group, so that its row can stand for the process.
+    /// True if this task leads its thread group, so that its row can stand for the process.
     pub fn is_leader(&self) -> bool {
         self.tgid == self.tid
     }
 }
 
-/// A command name: up to 15 bytes of anything (`TASK_COMM_LEN` in include/linux/sched.h).
+/// A command name: up to 15 arbitrary bytes (`TASK_COMM_LEN` in include/linux/sched.h).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub struct Comm(pub [u8; 16]);
 
@@ -51,7 +52,7 @@ impl Comm {
 }
 
 impl fmt::Display for Comm {
-    /// Safe to put on a terminal: control characters and invalid UTF-8 come out escaped.
+    /// Escapes control characters and invalid UTF-8, so that a terminal can show the name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&escape::escape(self.bytes()))
     }
@@ -63,7 +64,7 @@ impl fmt::Debug for Comm {
     }
 }
 
-/// What is known of a task beside its time, as of the last time it was looked at.
+/// Properties of a task other than its time, as of its last sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Ident {
     /// Parent process (tgid of `real_parent`).
@@ -72,7 +73,7 @@ pub struct Ident {
     pub comm: Comm,
     /// Effective user id.
     pub uid: u32,
-    /// Inode number of the task's cgroup directory (v2, else v1's cpu hierarchy), where known.
+    /// Inode number of the task's cgroup directory (v2, else v1's cpu hierarchy), if known.
     pub cgroup_id: Option<u64>,
     /// Nice value, -20..19.
     pub nice: i32,
@@ -80,7 +81,7 @@ pub struct Ident {
     pub prio: i32,
     /// Scheduling policy, `SCHED_*` of sched(7).
     pub policy: u32,
-    /// A kernel thread: it has no user mode and no memory of its own.
+    /// True for a kernel thread: it has no user mode and no memory of its own.
     pub kthread: bool,
 }
 
@@ -91,38 +92,38 @@ impl Ident {
     }
 }
 
-/// A process, or one of its threads.
+/// A process or one of its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Who {
-    /// Process; 0: the kernel itself (an interrupt, idle).
+    /// Process; 0: the kernel itself (an interrupt or idle).
     pub tgid: u32,
-    /// Thread; `None`: all of the process.
+    /// Thread; `None`: the whole process.
     pub tid: Option<u32>,
-    /// Command name, of the thread if it is one.
+    /// Command name of the thread, or of the process.
     pub comm: Comm,
-    /// The process's name, which is its main thread's; empty where it is not told (by a daemon or in a
-    /// recording of an earlier version).
+    /// Name of the process, which is its main thread's. Empty if unknown: daemons and recordings of
+    /// an earlier version do not have it.
     #[serde(default)]
     pub process: Comm,
 }
 
 impl Who {
-    /// An interrupt: it runs in the context of whoever it hit, and means nobody.
+    /// An interrupt. It runs in the context of the task that it interrupted and belongs to no task.
     pub const INTERRUPT: Who = Who::named(Comm(*b"interrupt\0\0\0\0\0\0\0"));
-    /// Nobody: no task was there to run.
+    /// The idle CPU, without a task to run.
     pub const IDLE: Who = Who::named(Comm(*b"idle\0\0\0\0\0\0\0\0\0\0\0\0"));
 
-    /// A part of the kernel's.
+    /// A part of the kernel.
     const fn named(name: Comm) -> Who {
         Who { tgid: 0, tid: None, comm: name, process: name }
     }
 
-    /// A thread with its own name and its process's.
+    /// A thread with its own name and its process's name.
     pub const fn thread(tgid: u32, tid: u32, comm: Comm, process: Comm) -> Who {
         Who { tgid, tid: Some(tid), comm, process }
     }
 
-    /// The whole process, by its own name.
+    /// The whole process, with the process's name.
     pub fn process(self) -> Who {
         let told = !self.process.bytes().is_empty();
         let comm = if told { self.process } else { self.comm };
@@ -131,8 +132,7 @@ impl Who {
 }
 
 impl fmt::Display for Who {
-    /// `name/tid` for a thread, as prstat has it, `name (pid)` for a process. Safe to put on a
-    /// terminal.
+    /// `name/tid` for a thread, as in prstat; `name (pid)` for a process. Escaped for the terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self.tid {
             _ if self.tgid == 0 => self.comm.to_string(),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn comm_shown_is_harmless() {
+    fn a_shown_comm_is_escaped() {
         assert_eq!(Comm::new(b"a\x1b[2Jb").to_string(), "a\\x1b[2Jb");
     }
 }

@@ -1,11 +1,10 @@
-//! Snapshots that follow each other, as one: what somebody sees who looks less often than they are
-//! taken.
+//! Merges consecutive snapshots into one, for a reader that looks less often than they are taken.
 //!
-//! The last of them has nearly all: figures are cumulative. What it has not is who did something
-//! before the snapshot before, groups that were given back, and what those had used who ended
-//! meanwhile: an exited group has only the part of their time that lies in the window they ended in.
-//! So a book that takes what is [taken](Merged::take) has the windows that [`Joined`](crate::ledger::joined::Joined)
-//! would have made.
+//! Figures are cumulative, so the last snapshot has nearly all. Three things are missing in it:
+//! tasks with events only in earlier snapshots, exited groups that the source gave back, and the
+//! earlier use of tasks that ended. An exited group has only the use in the window of the exit. A
+//! book that takes what [`Merged::take`] returns has the windows that
+//! [`Joined`](crate::ledger::joined::Joined) would make.
 
 use crate::ledger::book::{life_in, Book};
 use crate::ledger::counters::Counters;
@@ -18,48 +17,48 @@ use crate::ledger::window::TaskDelta;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// In the account of what a task had used who ended: sources number exited groups without it.
+/// Flag in the account of an ended task's earlier use; no source's exited group has it.
 const ENDED: u64 = 1 << 61;
 
-/// What came since it was looked at.
+/// Changes since the last [`Merged::take`].
 #[derive(Debug, Default)]
 pub struct Merged {
     book: Book,
-    /// When it was looked at last.
+    /// Instant of the last take, ns.
     taken_ns: Option<u64>,
-    /// As they were then: those to whom something happened since.
+    /// Samples at the last take, of tasks with an event since.
     then: FxHashMap<AccountId, TaskSample>,
     changed: FxHashSet<AccountId>,
     gone: Vec<AccountId>,
     exited: FxHashMap<AccountId, ExitSample>,
     ended: Vec<ExitSample>,
-    /// Cumulative by themselves: the source may begin anew with a pair that it had forgotten. With whether something
-    /// came on top since it was looked at.
+    /// Moves between groups, cumulative here: the source may forget a pair and begin it again at 0.
+    /// The flag is true if the pair grew since the last take.
     moves: FxHashMap<(u64, u64), (GroupMove, bool)>,
-    /// Those whose names were told since.
+    /// Groups that were named since the last take.
     groups: Vec<Arc<GroupName>>,
-    /// Of all snapshots since.
+    /// Lowest quality of interrupt time since the last take.
     irq: Option<Quality>,
     last: Option<Snapshot>,
 }
 
 impl Merged {
-    /// Nothing yet.
+    /// No snapshot yet.
     pub fn new() -> Merged {
         Merged::default()
     }
 
-    /// The instant of the last snapshot that was added.
+    /// Instant of the last snapshot, ns.
     pub fn at_ns(&self) -> Option<u64> {
         self.book.at_ns()
     }
 
-    /// Who measured the last one that was added, and how well.
+    /// Source and quality of the last snapshot.
     pub fn provenance(&self) -> Option<&Provenance> {
         self.last.as_ref().map(|last| &last.provenance)
     }
 
-    /// Adds the next snapshot; the first tells of everyone.
+    /// Adds the next snapshot; the first one must be complete.
     pub fn add(&mut self, snapshot: Snapshot) {
         self.look_before(&snapshot);
         self.changed.extend(snapshot.tasks.iter().map(|task| task.account));
@@ -79,8 +78,8 @@ impl Merged {
         self.last = Some(rest);
     }
 
-    /// Looks at those to whom something happens for the first time, and at those who end: what they
-    /// did so far is known for the last time.
+    /// Saves the figures so far of tasks with their first event and of tasks that end. The book has
+    /// them for the last time now.
     fn look_before(&mut self, snapshot: &Snapshot) {
         let (Some(at_ns), Some(taken_ns)) = (self.book.at_ns(), self.taken_ns) else { return };
         let ending = self.book.ending(snapshot);
@@ -103,7 +102,7 @@ impl Merged {
             }
         }
         for account in ending {
-            // A zombie has done nothing since it was told.
+            // A zombie has used nothing since its last sample.
             let so_far = self.so_far(account, taken_ns, at_ns).filter(|task| task.life_ns > 0);
             self.ended.extend(so_far.map(|task| {
                 let exit = ended(&task, &self.book);
@@ -113,7 +112,7 @@ impl Merged {
         }
     }
 
-    /// What a task did since it was looked at.
+    /// What a task used since the last take.
     fn so_far(&self, account: AccountId, taken_ns: u64, at_ns: u64) -> Option<TaskDelta> {
         let sample = self.book.as_of(account, at_ns)?;
         let (delta, audit) = match self.then.get(&account) {
@@ -136,10 +135,10 @@ impl Merged {
         sum.throttle_ns += moved.throttle_ns;
     }
 
-    /// Everything since the call before as one snapshot; the first is of everyone. `None`: nothing
-    /// was added.
+    /// All changes since the call before as one snapshot; the first one is complete. `None` if no
+    /// snapshot was added.
     pub fn take(&mut self) -> Option<Snapshot> {
-        // Nothing came since: the same instant again would end everyone's exited groups.
+        // No new snapshot: the same instant again would end all exited groups in the reader's book.
         if self.taken_ns.is_some() && self.taken_ns == self.book.at_ns() {
             return None;
         }
@@ -158,14 +157,15 @@ impl Merged {
         exited.append(&mut self.ended);
         exited.sort_unstable_by_key(|exit| exit.account.0);
         now.exited = exited;
-        // As large as it was needed: a storm's size is not kept.
+        // Shrink to twice the size that was needed, so that memory of a storm is given back.
         let most = 2 * self.then.len();
         self.then.clear();
         self.then.shrink_to(most);
         if let Some(irq) = self.irq.take() {
             now.provenance.irq = irq;
         }
-        // A pair that the source does not tell goes once it is told with nothing on top: it begins anew then.
+        // A pair that the source has forgotten goes after a take without growth; then it begins
+        // again.
         let kept: FxHashSet<_> = now.moves.iter().map(|moved| (moved.from, moved.to)).collect();
         self.moves.retain(|pair, (_, is_new)| std::mem::take(is_new) || kept.contains(pair));
         now.moves = self.moves.values().map(|(moved, _)| *moved).collect();

@@ -1,4 +1,5 @@
-//! The ledger's own figures: what a source measured at one instant, and what happened between two of them.
+//! The ledger's own figures: a snapshot is what a source measured at one instant, a window the
+//! change between two snapshots.
 
 pub mod audit;
 mod audited;

@@ -1,8 +1,8 @@
-//! Whose a control group is: a container's, with its pod; a unit's.
+//! The container, pod or systemd unit that a control group belongs to.
 
 use std::sync::Arc;
 
-/// What made a container.
+/// Container runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Runtime {
@@ -16,7 +16,7 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// All of them.
+    /// All runtimes.
     pub const ALL: [Runtime; 7] = [
         Runtime::Docker,
         Runtime::Containerd,
@@ -27,7 +27,7 @@ impl Runtime {
         Runtime::Runc,
     ];
 
-    /// Its name.
+    /// Name of the runtime.
     pub const fn name(self) -> &'static str {
         match self {
             Runtime::Docker => "docker",
@@ -40,40 +40,40 @@ impl Runtime {
         }
     }
 
-    /// The one of this name.
+    /// The runtime with this name.
     pub fn of_name(name: &str) -> Option<Runtime> {
         Runtime::ALL.into_iter().find(|runtime| runtime.name() == name)
     }
 }
 
-/// Whose a control group is, as far as its path and files say. Names are as they were found: they are
-/// escaped wherever they are shown.
+/// The owner of a control group, as far as its path and files tell. Names are raw and must be
+/// escaped before they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Named {
-    /// The unit of systemd, as systemctl calls it.
+    /// systemd unit, as systemctl names it.
     pub unit: Option<String>,
-    /// The container: its name, or the first twelve digits of its id.
+    /// Container: its name, or the first twelve digits of its id.
     pub container: Option<String>,
-    /// The pod: its name, or its UID.
+    /// Pod: its name, or its UID.
     pub pod: Option<String>,
-    /// The namespace of the pod.
+    /// Kubernetes namespace of the pod.
     pub namespace: Option<String>,
-    /// What made the container.
+    /// Runtime of the container.
     pub runtime: Option<Runtime>,
 }
 
-/// A control group and whose it is.
+/// A control group with its path and owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupName {
-    /// The kernel's id: the inode number of its directory.
+    /// Kernel id: the inode number of its directory.
     pub id: u64,
-    /// Its path below the root of its hierarchy; raw bytes.
+    /// Path below the root of its hierarchy; raw bytes.
     pub path: Vec<u8>,
-    /// Whose it is.
+    /// The container, pod or unit it belongs to.
     pub named: Arc<Named>,
 }
 
-/// Those of whose control group nobody knows what it is.
+/// Name in totals of tasks whose control group is unknown.
 pub const UNKNOWN: &str = "(control group not read)";
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runtimes_are_found_by_their_names() {
+    fn a_runtime_is_found_by_its_name() {
         for runtime in Runtime::ALL {
             assert_eq!(Runtime::of_name(runtime.name()), Some(runtime));
         }

@@ -1,22 +1,22 @@
-//! How good each figure of a snapshot is, and who gave it.
+//! The source of a snapshot and the quality of each figure.
 
 use crate::ledger::counters::Counter;
 
-/// Which source filled a snapshot.
+/// The source of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// The BPF ledger: event by event, exact.
+    /// The BPF ledger: exact, from every scheduler event.
     Ledger,
-    /// /proc, read by anyone: sampled by ticks, blind between two looks.
+    /// /proc, readable by every user: sampled by ticks, blind between two reads.
     Procfs,
-    /// The kernel's own counters of who changed, in one read by a BPF task iterator.
+    /// The kernel's own counters of changed tasks, read at once by a BPF task iterator.
     Snapshot,
-    /// Generic netlink: a record a task when asked, and one from each that exits.
+    /// Generic netlink: one record for each task on request, and one from each task that exits.
     Taskstats,
 }
 
 impl SourceKind {
-    /// The name on the command line and in JSON.
+    /// Name on the command line and in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             SourceKind::Ledger => "ledger",
@@ -26,61 +26,60 @@ impl SourceKind {
         }
     }
 
-    /// Whether it hears of tasks that exit between two looks.
+    /// True if it sees tasks that exit between two reads.
     pub const fn sees_exits(self) -> bool {
         matches!(self, SourceKind::Ledger | SourceKind::Taskstats)
     }
 
-    /// Whether it tells which control group everyone is in.
+    /// True if it gives the control group of each task.
     pub const fn sees_groups(self) -> bool {
         matches!(self, SourceKind::Ledger | SourceKind::Snapshot)
     }
 
-    /// Whether the CPUs' accounts come from the tasks' own events, so that they close to the
-    /// nanosecond; else from the ticks of /proc/stat.
+    /// True if the CPUs' accounts come from the tasks' events, so that they close to the
+    /// nanosecond; else they come from the ticks of /proc/stat.
     pub const fn keeps_books(self) -> bool {
         matches!(self, SourceKind::Ledger)
     }
 }
 
-/// How good a figure is.
+/// Quality of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Quality {
-    /// Measured at the events themselves.
+    /// Measured at the events.
     Exact,
-    /// Sampled or rounded by the kernel's tick; marked `~`.
+    /// Sampled or rounded by the kernel's tick; shown with `~`.
     Sampled,
-    /// This source does not tell it.
+    /// The source does not measure it.
     #[default]
     Missing,
 }
 
-/// Where a snapshot came from and what it is worth, field by field.
+/// The source of a snapshot and the quality of each field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// Who filled it.
+    /// The source.
     pub source: SourceKind,
-    /// Why this source and not a better one: one line, if there is something to say.
+    /// Why the session uses this source and not a better one, in one line.
     pub reason: Option<String>,
     /// The quality of each task counter.
     pub counters: [Quality; Counter::COUNT],
-    /// Whether interrupt time is measured; if not it is part of the task or idle time it hit.
+    /// Interrupt time; if missing, it is part of the task or idle time that it interrupted.
     pub irq: Quality,
-    /// Whether steal is measured.
+    /// Steal.
     pub steal: Quality,
-    /// Whether the instant is seen at which a cgroup's quota is refilled; if not, a task counts as
-    /// throttled until it runs.
+    /// Refill of a cgroup's quota; if missing, a task counts as throttled until it runs.
     pub unthrottle: Quality,
-    /// Why it is not, if the kernel said so.
+    /// Why the refill is not measured, if the kernel gave a reason.
     pub no_unthrottle: Option<String>,
-    /// Whether the kernel counts the run time of a task, to hold ours against.
+    /// The kernel's count of a task's run time, for the audit.
     pub audit_run: Quality,
-    /// Whether it counts its waits for a CPU.
+    /// The kernel's count of a task's waits for a CPU, for the audit.
     pub audit_lat: Quality,
 }
 
 impl Provenance {
-    /// A source that can give nothing yet; the source adds what it can.
+    /// A source without figures; add them with [`Provenance::with`].
     pub fn new(source: SourceKind) -> Provenance {
         Provenance {
             source,
@@ -95,15 +94,15 @@ impl Provenance {
         }
     }
 
-    /// A source that tells what the kernel counts itself: time in ticks or as of the last one,
-    /// interrupts and steal in ticks.
+    /// A source of the kernel's own counts: times in ticks or as of the last tick, interrupts and
+    /// steal in ticks.
     pub fn by_ticks(source: SourceKind) -> Provenance {
         let told = [Counter::RunNs, Counter::LatNs, Counter::UtimeNs, Counter::StimeNs];
         let (irq, steal) = (Quality::Sampled, Quality::Sampled);
         Provenance { irq, steal, ..Provenance::new(source) }.with(Quality::Sampled, &told)
     }
 
-    /// With some counters of this quality.
+    /// Sets the quality of some counters.
     pub fn with(mut self, quality: Quality, counters: &[Counter]) -> Provenance {
         for &counter in counters {
             self.counters[counter as usize] = quality;
@@ -111,7 +110,7 @@ impl Provenance {
         self
     }
 
-    /// Adds why this source and not a better one, before what it has to say itself.
+    /// Adds the reason for this source before the source's own reason.
     pub fn because(&mut self, reason: &str) {
         let reason = crate::text::escape::harmless(reason);
         self.reason = Some(match self.reason.take() {

@@ -1,5 +1,5 @@
-//! Samples of a task, an exited group, a CPU and a machine to which nothing has happened yet, for code that makes
-//! snapshots up: it sets only what its subject is.
+//! Samples without any activity: a task, an exited group, a CPU and a machine. Code that makes up
+//! snapshots starts with them and sets only the fields it needs.
 
 use crate::ledger::audit::TaskAudit;
 use crate::ledger::key::Comm;
@@ -9,7 +9,7 @@ use crate::{
     AccountId, Counters, CpuSample, ExitSample, Ident, MicroState, Snapshot, TaskKey, TaskSample,
 };
 
-/// A task that sleeps, and did all along.
+/// A task that has slept since its birth.
 pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
     TaskSample {
         account: AccountId(account),
@@ -26,18 +26,18 @@ pub fn task(account: u64, key: TaskKey, ident: Ident) -> TaskSample {
     }
 }
 
-/// An exited group that nobody is in.
+/// An exited group without tasks.
 pub fn exited(account: u64, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
     ExitSample::empty(AccountId(account), ancestors, comm)
 }
 
-/// A CPU that is online, with steal measured.
+/// An online CPU, with steal measured.
 pub fn cpu(cpu: u32) -> CpuSample {
     let (steal_ns, steal_idle_ns) = (Some(0), Some(0));
     CpuSample { cpu, online: true, steal_ns, steal_idle_ns, ..CpuSample::default() }
 }
 
-/// A machine without anybody.
+/// A machine without tasks.
 pub fn snapshot(source: SourceKind, at_ns: u64) -> Snapshot {
     Snapshot::empty(Provenance::new(source), at_ns)
 }

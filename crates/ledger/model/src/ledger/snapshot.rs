@@ -1,4 +1,4 @@
-//! Raw cumulative counters at one instant: all that a source produces and a recording stores.
+//! Raw cumulative counters at one instant: the output of a source and the content of a recording.
 
 use crate::ledger::audit::{ExitAudit, TaskAudit};
 use crate::ledger::counters::{Counter, Counters};
@@ -9,10 +9,10 @@ use crate::ledger::provenance::Provenance;
 use crate::ledger::system::System;
 use std::sync::Arc;
 
-/// The one state a task is in at an instant.
+/// The state of a task at an instant; a task is in exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum MicroState {
-    /// The source cannot tell.
+    /// The source does not know it.
     #[default]
     Unknown,
     /// On a CPU.
@@ -21,9 +21,9 @@ pub enum MicroState {
     Lat,
     /// Runnable after losing its CPU, waiting for one.
     LatPreempt,
-    /// Runnable, but its cgroup's quota is used up.
+    /// Runnable, but the quota of its cgroup is used up.
     Throttle,
-    /// Asleep, interruptibly.
+    /// Asleep, interruptible.
     Sleep,
     /// Asleep on a user-level lock.
     Lock,
@@ -31,11 +31,11 @@ pub enum MicroState {
     TextFault,
     /// Asleep in any other page fault.
     DataFault,
-    /// Asleep, uninterruptibly.
+    /// Asleep, uninterruptible.
     Block,
     /// Stopped or traced.
     Stop,
-    /// Dead, not yet reaped. Zombies take no time.
+    /// Dead and not yet reaped; its time no longer grows.
     Zombie,
 }
 
@@ -58,35 +58,36 @@ impl MicroState {
     }
 }
 
-/// One task as it was at the snapshot's instant.
+/// One task at the snapshot's instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct TaskSample {
-    /// The account; stays the same over exec.
+    /// The account; it stays the same over exec.
     pub account: AccountId,
-    /// How a person names it.
+    /// PID, thread id and start time.
     pub key: TaskKey,
     pub ident: Ident,
-    /// The state it is in.
+    /// State.
     pub state: MicroState,
     /// The state letter as top shows it: R S D T t Z I.
     pub letter: char,
-    /// When this account's time begins: birth, or when the source began to watch.
+    /// Start of this account's time, CLOCK_MONOTONIC ns: the task's birth, or the instant at which
+    /// the source began to watch.
     pub since_ns: u64,
-    /// The CPU it is on or last was on.
+    /// The CPU that the task is on or was on last.
     pub last_cpu: Option<u32>,
-    /// Threads in the process, where the source reads processes only.
+    /// Number of threads in the process, if the source reads processes only.
     pub threads: Option<u32>,
-    /// Which tree of descendants it belongs to, of those that the source was told to follow; 0: none.
+    /// Number of the followed tree that the task belongs to; 0: none.
     pub tree: u32,
     /// Cumulative counters.
     pub counters: Counters,
-    /// Cumulative differences to the kernel's own counts.
+    /// Cumulative differences from the kernel's own counts.
     pub audit: TaskAudit,
 }
 
 impl TaskSample {
-    /// The counters so many ns later, if nothing happens to the task until then.
+    /// The counters `later_ns` later, if the task has no event until then.
     pub(crate) fn counters_after(&self, later_ns: u64) -> Counters {
         let mut counters = self.counters;
         for &counter in self.state.counters() {
@@ -96,50 +97,50 @@ impl TaskSample {
     }
 }
 
-/// An ancestor: a process, told from its pid's next owner by its start time.
+/// A process by its number and start time, so that a reused PID is a different process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ProcessRef {
-    /// Thread group id; 0 is none.
+    /// Thread group id; 0: none.
     pub tgid: u32,
-    /// Start time since boot of the leader in ns.
+    /// Start time of the leader since boot, ns.
     pub start_ns: u64,
 }
 
-/// Tasks that exited, summed by (parent, comm, cgroup, user); each added only the part of its time
-/// that lay in the window it died in. Cumulative.
+/// Exited tasks, summed by parent, comm, cgroup and user. Each task adds only its time in the
+/// window it exited in. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ExitSample {
     /// The account of this group.
     pub account: AccountId,
-    /// The process whose threads these were, where only threads of a living process exited;
-    /// tgid 0: whole processes.
+    /// The process, if the group holds exited threads of a living process; tgid 0: the group holds
+    /// whole processes.
     pub of: ProcessRef,
-    /// The parent process and its ancestors, nearest first, as of the group's first exit; tgid 0: there is
-    /// none, or nobody is told who it is.
+    /// Parent process and its ancestors, nearest first, at the group's first exit. tgid 0: no such
+    /// ancestor, or the source does not know it.
     pub ancestors: [ProcessRef; 8],
     /// Command name.
     pub comm: Comm,
-    /// Cgroup id, where known.
+    /// Cgroup id, if known.
     pub cgroup_id: Option<u64>,
-    /// Effective user at the end, where known.
+    /// Effective user at the exit, if known.
     pub uid: Option<u32>,
-    /// Which tree that is followed these belonged to; 0: none.
+    /// Number of the followed tree that the tasks belonged to; 0: none.
     pub tree: u32,
-    /// Exited processes.
+    /// Number of exited processes.
     pub processes: u64,
-    /// Exited tasks (threads), leaders included.
+    /// Number of exited tasks (threads), leaders included.
     pub tasks: u64,
-    /// Sum of lifetimes inside the windows they died in.
+    /// Time that the tasks lived inside the windows they exited in, summed, ns.
     pub life_ns: u64,
     /// Summed counters.
     pub counters: Counters,
-    /// Summed differences to the kernel's own counts.
+    /// Summed differences from the kernel's own counts.
     pub audit: ExitAudit,
 }
 
-/// What tasks had used in a window when they came from one control group into another. A task's
-/// figures of a window are told under the group it is in at its end, or was in when it exited; so
-/// much of them is the other's. Cumulative.
+/// Use of tasks in a window before they moved from one control group to another. A window holds a
+/// task's figures under the group at the window's end or at the task's exit; this part belongs to
+/// the other group. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct GroupMove {
@@ -151,7 +152,7 @@ pub struct GroupMove {
 }
 
 impl GroupMove {
-    /// What came on top of `earlier`.
+    /// The increase since `earlier`.
     pub fn since(&self, earlier: &GroupMove) -> GroupMove {
         GroupMove {
             run_ns: self.run_ns.saturating_sub(earlier.run_ns),
@@ -162,69 +163,69 @@ impl GroupMove {
     }
 }
 
-/// Where one CPU's time went, cumulative ns since the source began.
+/// Where the time of one CPU went, cumulative ns since the source began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CpuSample {
-    /// Number of the CPU.
+    /// CPU number.
     pub cpu: u32,
-    /// Online at the snapshot's instant.
+    /// True if the CPU is online at the snapshot's instant.
     pub online: bool,
-    /// Executing tasks that have a name.
+    /// Executing tasks that have an account.
     pub task_ns: u64,
-    /// Executing tasks that had no account while they ran.
+    /// Executing tasks without an account.
     pub unnamed_ns: u64,
     pub idle_ns: u64,
-    /// Interrupts, where measured; from tasks and from idle.
+    /// Interrupts that hit tasks and idle time, if measured.
     pub irq_ns: Option<u64>,
-    /// The part of `irq_ns` that hit nobody's account: idle or unnamed.
+    /// The part of `irq_ns` outside of any task's account: idle or unnamed.
     pub irq_idle_ns: Option<u64>,
-    /// Stolen, where measured; from tasks and from idle.
+    /// Time stolen from tasks and from idle, if measured.
     pub steal_ns: Option<u64>,
-    /// The part of `steal_ns` that hit nobody's account: idle or unnamed.
+    /// The part of `steal_ns` outside of any task's account: idle or unnamed.
     pub steal_idle_ns: Option<u64>,
-    /// Executed by tasks that exited when their group could not be kept; a part of `task_ns` of
-    /// some CPU, not necessarily this one.
+    /// Executed by tasks that exited when the table of exited groups was full. It is a part of
+    /// `task_ns` of a CPU, which may be another one.
     pub no_name_ns: u64,
-    /// How many processes ended so: whole ones.
+    /// Number of whole processes that exited in this way.
     pub no_name_processes: u64,
     pub offline_ns: u64,
     /// Context switches.
     pub switches: Option<u64>,
-    /// Switches that the kernel counted (`rq.nr_switches`, kernel/sched/core.c) and did not show;
-    /// `None` where there is no such witness.
+    /// Switches that the kernel counted (`rq.nr_switches`, kernel/sched/core.c) and did not show.
+    /// `None` if the source has no such count.
     pub missed_switches: Option<u64>,
-    /// Time of the watched process on this CPU, when one is watched.
+    /// Time of the watched process on this CPU, if one is watched.
     pub watched_ns: Option<u64>,
-    /// Dispatches of the watched process on this CPU.
+    /// Dispatches of the watched process on this CPU, if one is watched.
     pub watched_dispatches: Option<u64>,
 }
 
-/// What ran and is told of as one sum: who is in a PID namespace is told of those in it, and so much of
-/// all others. Cumulative.
+/// Tasks outside of a PID namespace, as one sum. A daemon inside a PID namespace has rows only for
+/// tasks in it. Cumulative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Outside {
-    /// Executing.
+    /// Time executing, ns.
     pub run_ns: u64,
-    /// Interrupts that hit them, where measured.
+    /// Interrupts that hit these tasks, ns, if measured.
     pub irq_ns: u64,
-    /// Stolen from them, where measured.
+    /// Time stolen from these tasks, ns, if measured.
     pub steal_ns: u64,
 }
 
 impl Outside {
-    /// What came on top of `earlier`.
+    /// The increase since `earlier`.
     pub fn since(&self, earlier: &Outside) -> Outside {
         Outside {
-            // Wrapping: a step back shows as an absurd residual instead of being hidden.
+            // Wrapping: a counter that ran backwards shows as an absurd residual.
             run_ns: self.run_ns.wrapping_sub(earlier.run_ns),
             irq_ns: self.irq_ns.wrapping_sub(earlier.irq_ns),
             steal_ns: self.steal_ns.wrapping_sub(earlier.steal_ns),
         }
     }
 
-    /// The sum.
+    /// The sum of both.
     pub fn and(&self, other: &Outside) -> Outside {
         Outside {
             run_ns: self.run_ns.wrapping_add(other.run_ns),
@@ -233,25 +234,26 @@ impl Outside {
         }
     }
 
-    /// Interrupts that are not told apart are part of what they hit.
+    /// Adds interrupt time back to the time of the tasks that it interrupted.
     pub(crate) fn fold_interrupts(&mut self) {
         self.run_ns = self.run_ns.wrapping_add(std::mem::take(&mut self.irq_ns));
     }
 }
 
-/// What looking cost, cumulative.
+/// Cost of measuring, cumulative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CostSample {
-    /// CPU time of this process, from its own CPU clock.
+    /// User time of this process, from its own CPU clock, ns.
     pub user_ns: u64,
-    /// BPF events times their calibrated cost; `None` without BPF or before the calibration.
+    /// Number of BPF events times their calibrated cost, ns; `None` without BPF or before the
+    /// calibration.
     pub bpf_ns: Option<u64>,
     pub bpf_events: Option<u64>,
 }
 
 impl ExitSample {
-    /// A group in which nobody is yet.
+    /// A group without tasks.
     pub fn empty(account: AccountId, ancestors: [ProcessRef; 8], comm: Comm) -> ExitSample {
         ExitSample {
             account,
@@ -270,50 +272,49 @@ impl ExitSample {
     }
 }
 
-/// Everything cumulative at one instant.
+/// All cumulative figures at one instant.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Snapshot {
-    /// The instant, CLOCK_MONOTONIC ns: the same for every CPU and task.
+    /// The instant, CLOCK_MONOTONIC ns; the same for every CPU and task.
     pub at_ns: u64,
-    /// Who filled it and how good it is.
+    /// The source and the quality of its figures.
     pub provenance: Provenance,
-    /// True: `tasks` is everyone. False: only those that changed since the snapshot before; the
-    /// others are still in the state they were in.
+    /// True if `tasks` holds all tasks. False if it holds only those with an event since the
+    /// snapshot before; the others are still in their last state.
     pub complete: bool,
     pub tasks: Vec<TaskSample>,
-    /// Accounts that ended since the snapshot before (when not `complete`).
+    /// Accounts that ended since the snapshot before, if not `complete`.
     pub gone: Vec<AccountId>,
     /// Exited groups.
     pub exited: Vec<ExitSample>,
-    /// What went from one control group's account to another's.
+    /// Use of tasks before they changed their control group.
     pub moves: Vec<GroupMove>,
-    /// Control groups whose names are told since the snapshot before: all that are known in the first
-    /// that tells any. None, where nobody asked for names.
+    /// Names of control groups that are new since the snapshot before; the first snapshot with
+    /// names has all known ones. Empty if no reader needs names.
     pub groups: Vec<Arc<GroupName>>,
     pub cpus: Vec<CpuSample>,
-    /// The process whose time on each CPU is counted from this instant on.
+    /// The process whose time on each CPU the source counts from this instant on.
     pub watch: Option<u32>,
-    /// Tasks born since the source began, processes and threads, where known.
+    /// Tasks born since the source began, processes and threads, if known.
     pub born: Option<u64>,
-    /// Missed and impossible events so far.
+    /// Missed and impossible events since the source began.
     pub errors: ErrorCounts,
-    /// CPU time between the last event that was seen before one that was not, and the next: so
-    /// much was set right. `None` from sources that see no events.
+    /// CPU time that was repaired after unseen events, ns: the time from the last seen event before
+    /// one to the next seen event. `None` from a source that sees no events.
     pub repaired_ns: Option<u64>,
-    /// Waits for a CPU that were taken from the kernel's own counts, because the wake-up was not
-    /// seen.
+    /// Waits for a CPU that came from the kernel's own counts because the wake-up was not seen, ns.
     pub repaired_wait_ns: Option<u64>,
-    /// The machine.
+    /// Values of the machine.
     pub system: System,
-    /// What looking cost so far.
+    /// Cost of measuring so far.
     pub cost: CostSample,
-    /// Those who are told of as one sum; `None`: everyone is told of.
+    /// Tasks outside of the PID namespace, as one sum; `None`: every task has its own account.
     pub outside: Option<Outside>,
 }
 
 impl Snapshot {
-    /// An instant of which nothing is known but that nothing went wrong.
+    /// A snapshot without tasks, CPUs and errors.
     pub fn empty(provenance: Provenance, at_ns: u64) -> Snapshot {
         Snapshot {
             at_ns,

@@ -1,12 +1,12 @@
-//! What the header shows beside the accounts: load, memory, the kernel's own tick counts.
+//! Values of the machine that the header shows: load, memory, the kernel's tick counts.
 
 /// CPU time as /proc/stat counts it, in ticks of `USER_HZ` (proc_stat(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct StatTicks {
-    /// User mode, nice 0 and below.
+    /// User mode with nice 0 or below.
     pub user: u64,
-    /// User mode, niced.
+    /// User mode with positive nice.
     pub nice: u64,
     /// Kernel mode.
     pub system: u64,
@@ -41,8 +41,8 @@ impl StatTicks {
         self.in_top_order().iter().sum()
     }
 
-    /// Field by field `self - earlier`; /proc/stat's idle and iowait may step back
-    /// (proc_stat(5)), which counts as no change.
+    /// `self - earlier`, field by field. idle and iowait of /proc/stat may run backwards
+    /// (proc_stat(5)); that counts as no change.
     pub fn since(&self, earlier: &StatTicks) -> StatTicks {
         StatTicks {
             user: self.user.saturating_sub(earlier.user),
@@ -80,13 +80,14 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Used as top counts it: total - available.
+    /// Used memory as top computes it: total - available, bytes.
     pub fn used(&self) -> u64 {
         self.total.saturating_sub(self.available)
     }
 }
 
-/// Pressure: per cent of the last ten seconds in which some task waited for it (PSI, /proc/pressure).
+/// Pressure: per cent of the last ten seconds in which some task waited for the resource (PSI,
+/// /proc/pressure).
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Pressure {
@@ -95,7 +96,7 @@ pub struct Pressure {
     pub memory: Option<f64>,
 }
 
-/// What went to and from all block devices, bytes a second since the reading before.
+/// Reads from and writes to all block devices, bytes a second since the reading before.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct DiskRate {
@@ -103,12 +104,12 @@ pub struct DiskRate {
     pub written: f64,
 }
 
-/// The machine at one instant. A field that could not be read is `None`.
+/// The machine at one instant. A field is `None` if it could not be read.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct System {
     /// Wall clock, seconds since the epoch.
     pub wall_s: Option<i64>,
-    /// The local time of day as text, `HH:MM:SS`.
+    /// Local time of day as text, `HH:MM:SS`.
     pub local_time: Option<String>,
     /// Seconds since boot.
     pub uptime_s: Option<f64>,
@@ -118,13 +119,13 @@ pub struct System {
     pub load: Option<[f64; 3]>,
     /// Memory and swap.
     pub memory: Option<Memory>,
-    /// /proc/stat's `cpu` line.
+    /// The `cpu` line of /proc/stat.
     pub ticks: Option<StatTicks>,
-    /// /proc/stat's `cpuN` lines, with N.
+    /// The `cpuN` lines of /proc/stat, with N.
     pub cpu_ticks: Vec<(u32, StatTicks)>,
-    /// Who waits for what, where somebody looks.
+    /// Pressure, if a view shows it.
     pub pressure: Option<Pressure>,
-    /// Disk I/O, where somebody looks.
+    /// Disk I/O, if a view shows it.
     pub disk: Option<DiskRate>,
     /// Forks since boot (`processes` in /proc/stat); counts threads too.
     pub forks: Option<u64>,

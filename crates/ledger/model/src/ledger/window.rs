@@ -1,4 +1,4 @@
-//! What happened between two snapshots, and to whom.
+//! The changes between two snapshots.
 
 use crate::ledger::audit::{Audit, ExitAudit, TaskAudit};
 use crate::ledger::counters::{Counter, Counters};
@@ -13,17 +13,17 @@ use crate::ledger::system::StatTicks;
 pub struct TaskDelta {
     /// The task as of the window's end; its counters are cumulative.
     pub sample: TaskSample,
-    /// The part of its life inside the window.
+    /// The part of its life inside the window, ns.
     pub life_ns: u64,
-    /// What its counters did in the window.
+    /// Increase of its counters in the window.
     pub delta: Counters,
-    /// How far that is from the kernel's own counts; `None` when it is seen for the first time.
+    /// Differences from the kernel's own counts; `None` in the task's first window.
     pub audit: Option<TaskAudit>,
 }
 
 impl TaskDelta {
-    /// What it has used so far where from now on it is told under another group; `None`: under the same one, or
-    /// the source does not tell groups.
+    /// Use of the task so far, if it now moves to another control group; `None` if it does not, or
+    /// if the source does not give groups.
     pub(crate) fn moved_to(&self, now: Option<u64>) -> Option<GroupMove> {
         let (from, to) = self.sample.ident.cgroup_id.zip(now).filter(|(from, to)| from != to)?;
         let used = |counter| self.delta.get(counter).unwrap_or(0);
@@ -42,84 +42,84 @@ impl TaskDelta {
 pub struct ExitDelta {
     /// The group; its counters are cumulative.
     pub sample: ExitSample,
-    /// Processes that exited in the window.
+    /// Number of processes that exited in the window.
     pub processes: u64,
-    /// Tasks that exited in the window.
+    /// Number of tasks that exited in the window.
     pub tasks: u64,
-    /// Sum of their lifetimes inside the window.
+    /// Time that they lived inside the window, summed, ns.
     pub life_ns: u64,
-    /// What they did in the window.
+    /// Increase of the counters in the window.
     pub delta: Counters,
-    /// How far that is from the kernel's own counts.
+    /// Differences from the kernel's own counts.
     pub audit: ExitAudit,
 }
 
-/// One CPU in one window; the fields are differences.
+/// One CPU in one window; the fields are increases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuDelta {
-    /// The differences; `cpu` and `online` are as of the end.
+    /// The increases; `cpu` and `online` are as of the window's end.
     pub time: CpuSample,
-    /// The window minus the sum of this CPU's accounts.
+    /// Window length less the sum of this CPU's accounts, ns.
     pub residual_ns: i64,
 }
 
-/// What happened in (T0, T1].
+/// The changes in (T0, T1].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// The start, exclusive.
+    /// Start, CLOCK_MONOTONIC ns, exclusive.
     pub t0_ns: u64,
-    /// The end, inclusive.
+    /// End, CLOCK_MONOTONIC ns, inclusive.
     pub t1_ns: u64,
-    /// Tasks that did something, or everyone if the source reads everyone.
+    /// Tasks with an event, or all tasks if the source reads all.
     pub tasks: Vec<TaskDelta>,
     /// Groups in which a task exited.
     pub exited: Vec<ExitDelta>,
-    /// What tasks had used in the window before they changed their control group.
+    /// Use of tasks in the window before they changed their control group.
     pub moves: Vec<GroupMove>,
     /// CPUs that were online at any time in the window.
     pub cpus: Vec<CpuDelta>,
     /// Missed and impossible events in the window.
     pub errors: ErrorCounts,
-    /// How much CPU time was set right after missed switches.
+    /// CPU time that was repaired after missed switches, ns.
     pub repaired_ns: Option<u64>,
-    /// How much waiting was taken from the kernel's own counts.
+    /// Waits that came from the kernel's own counts, ns.
     pub repaired_wait_ns: Option<u64>,
-    /// How many tasks something was set right of.
+    /// Number of repaired tasks.
     pub repaired_tasks: Option<u64>,
-    /// The tasks' run times and waits held against the kernel's own counts.
+    /// Differences between the tasks' run times and waits and the kernel's own counts.
     pub audit: Audit,
     /// Tasks born in the window.
     pub born: Option<u64>,
-    /// The kernel's own tick counts over the window, where read.
+    /// The kernel's tick counts over the window, if read.
     pub ticks: Option<StatTicks>,
-    /// The same for each CPU.
+    /// The kernel's tick counts of each CPU.
     pub cpu_ticks: Vec<(u32, StatTicks)>,
-    /// What looking cost in the window.
+    /// Cost of measuring in the window.
     pub cost: CostSample,
-    /// What those did who are told of as one sum; `None`: everyone is told of.
+    /// Tasks outside of the PID namespace, as one sum; `None`: every task has its own account.
     pub outside: Option<Outside>,
     /// The snapshot at the end, without its tasks and exited groups.
     pub end: Snapshot,
 }
 
 impl Window {
-    /// Its length.
+    /// Length of the window, ns.
     pub fn length_ns(&self) -> u64 {
         self.t1_ns - self.t0_ns
     }
 
-    /// Whether it began with the machine: no window that was measured does.
+    /// True if the window began with the boot; no measured window does.
     pub fn is_since_boot(&self) -> bool {
         self.t0_ns == 0
     }
 
-    /// Switches that the kernel counted and did not show; `None` without that witness.
+    /// Switches that the kernel counted and did not show; `None` if the source has no such count.
     pub fn missed_switches(&self) -> Option<u64> {
         self.cpus.iter().map(|c| c.time.missed_switches).sum()
     }
 }
 
-/// How many tasks there are, by state letter.
+/// Number of tasks, by state letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Census {
@@ -137,7 +137,7 @@ pub struct Census {
 }
 
 impl Census {
-    /// One more or one less in this state.
+    /// Adds `by` to the count of this state.
     pub(crate) fn count(&mut self, letter: char, by: i32) {
         let add = |n: &mut u32| *n = n.wrapping_add_signed(by);
         add(&mut self.total);

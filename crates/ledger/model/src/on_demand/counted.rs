@@ -1,71 +1,72 @@
-//! What each subject defines of its windows, and what a reader may want of them.
+//! The traits that each subject implements for its windows, and a reader's choice among the rows.
 
 use super::syscall_nr::SyscallNr;
 use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 
-/// What rows of system calls sum.
+/// Key by which rows of system calls are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SyscallsBy {
-    /// Everyone's calls of one kind.
+    /// All calls of one kind, over all threads.
     #[default]
     Call,
-    /// Those of one process.
+    /// The calls of one kind in one process.
     Process,
-    /// Those of one thread.
+    /// The calls of one kind in one thread.
     Thread,
 }
 
-/// What a reader wants of a window.
+/// A reader's choice among a window's rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// What rows of system calls sum.
+    /// Key by which rows of system calls are summed.
     pub by: SyscallsBy,
-    /// Only these processes; empty: all.
+    /// Processes to include; empty: all.
     pub pids: Vec<u32>,
-    /// Only these system calls; empty: all.
+    /// System calls to include; empty: all.
     pub calls: Vec<SyscallNr>,
 }
 
 impl Choice {
-    /// Everything of these processes; of all if there are none.
+    /// All rows of these processes; with no `pids`, of all processes.
     pub fn of_processes(pids: &[u32]) -> Choice {
         Choice { pids: pids.into(), ..Choice::default() }
     }
 }
 
-/// Whether a reader may be told of a process.
+/// True for a process that the reader may see.
 pub type Shown<'a> = &'a dyn Fn(u32) -> bool;
 
-/// Where the page of a process shows a subject.
+/// Place of a subject on the page of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Panel {
-    /// On whatever is shown of the process: nothing more needs to be asked for.
+    /// On every page of the process; the reader need not ask for it.
     Always,
-    /// On the page that opens first.
+    /// On the first page.
     Overview,
     /// On the page of system calls.
     Calls,
 }
 
-/// A window of one subject, as its file defines it.
+/// A window of one subject, defined in the subject's file.
 pub trait Counted: Sized {
-    /// `None`: no page of a process shows it.
+    /// Place on the page of a process; `None`: on no page.
     const PANEL: Option<Panel> = None;
 
-    /// How many rows it has.
+    /// Number of rows.
     fn rows(&self) -> usize;
 
-    /// Memory that its rows take, bytes.
+    /// Memory of its rows, bytes.
     fn bytes(&self) -> usize;
 
-    /// The part that a reader wants and may see. What is counted is by thread.
+    /// The part that a reader chose and may see. `is_theirs` decides by thread.
     fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> Self;
 
-    /// Adds the rows of the window after it.
+    /// Adds the rows of the next window.
     fn merge(&mut self, later: Self);
 
-    /// Leaves, of so many rows, as many as `most` says: those with most.
+    /// Keeps the rows with the largest figures; `most` maps the number of rows to the number to
+    /// keep.
     fn cut(&mut self, most: &dyn Fn(usize) -> usize);
 }

@@ -1,27 +1,27 @@
-//! What a window of programs attached on demand is missing, and what its tables take.
+//! Losses of a window of on-demand programs, and the memory of their tables.
 
 use serde::{Deserialize, Serialize};
 
-/// What is missing, and why.
+/// Events and rows that a window lacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
-    /// Events for which the tables had no room.
+    /// Number of events without room in the tables.
     pub lost: u64,
-    /// Runs of programs that the kernel skipped, because the same one was running on that CPU; `None`
-    /// where the kernel does not tell.
+    /// Number of program runs that the kernel skipped because the same program was running on that
+    /// CPU. `None` if the kernel does not count them.
     pub skipped: Option<u64>,
-    /// Waits whose end came without a wake-up that was seen, and calls whose return was not: of waits
-    /// and calls they count, up to the next that was seen.
+    /// Waits that ended without a seen wake-up, and calls without a seen return. The programs count
+    /// such a wait or call up to the next seen event.
     pub unseen: u64,
-    /// Memory that the tables take, bytes, as the kernel tells it.
+    /// Memory of the tables, bytes, as the kernel reports it.
     pub tables_bytes: Option<u64>,
-    /// Rows, those with least, for which a daemon's answer had no room.
+    /// Number of rows that a daemon's answer had no room for; these have the smallest figures.
     #[serde(default)]
     pub left_out: u64,
 }
 
 impl Losses {
-    /// Goes on with what the window after it missed.
+    /// Adds the losses of the next window.
     pub(super) fn then(&mut self, later: &Losses) {
         self.lost += later.lost;
         self.unseen += later.unseen;

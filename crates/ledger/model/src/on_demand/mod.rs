@@ -1,4 +1,5 @@
-//! What is counted only while someone looks, beside the ledger: one file a subject, and the list of them.
+//! Figures that are counted only while a view shows them, beside the ledger. Each subject has one
+//! file; the macro `subjects` lists them.
 
 mod counted;
 pub mod losses;
@@ -19,8 +20,8 @@ pub use counted::{Choice, Counted, Panel, Shown};
 pub use subject::{Listed, Programs, Subject, SubjectWindow, SubjectWindows};
 pub use syscall_nr::SyscallNr;
 
-/// The list of all subjects: file in each crate, name, window. Whatever there is of each is made by a
-/// macro that this is given to, and does not compile where a subject has none.
+/// The list of all subjects: file in each crate, name, window. A macro that takes this list
+/// generates the code of each subject; a subject without a part does not compile.
 #[macro_export]
 macro_rules! subjects {
     ($with:ident) => {

@@ -1,4 +1,4 @@
-//! Processes that exited, pooled.
+//! Pools exited processes.
 
 use super::{Accounts, BRIEF};
 use crate::ledger::counters::{Counter, Counters};
@@ -6,19 +6,20 @@ use crate::ledger::key::AccountId;
 use crate::ledger::snapshot::{ExitSample, ProcessRef};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What processes of one pool have in common: control group, user, followed tree.
+/// Key of a pool: control group, user and followed tree.
 type Key = (Option<u64>, Option<u32>, u32);
 
-/// A pool, and whether a process came in with the last snapshot.
+/// A pool, and true if a process joined it with the last snapshot.
 type Pool = (ExitSample, bool);
 
 #[derive(Debug, Default)]
 pub(super) struct Brief {
     is_on: bool,
-    /// Groups of the source as of the last snapshot, while they are pooled.
+    /// The source's exited groups as of the last snapshot, while they are pooled.
     groups: FxHashMap<AccountId, ExitSample>,
     pools: FxHashMap<Key, Pool>,
-    /// Groups that were pooled and are told apart again: their account, and how they stood then.
+    /// Groups that were pooled and have rows of their own again: the new account, and the sample
+    /// when the pool ended.
     apart: FxHashMap<AccountId, (AccountId, ExitSample)>,
 }
 
@@ -32,7 +33,7 @@ impl Brief {
                 self.pools = FxHashMap::default();
             }
             (false, true) => {
-                // This window is told as those before it; from its end on they are pooled.
+                // This window keeps its groups; they are pooled from its end on.
                 let pooled = exits.iter().filter(|exit| is_pooled(exit));
                 self.groups = pooled.map(|exit| (exit.account, *exit)).collect();
                 self.tell_apart(exits);
@@ -46,7 +47,7 @@ impl Brief {
         }
     }
 
-    /// Groups that were pooled are told without what was told of them as a part of a pool.
+    /// Gives groups that were pooled rows of their own, without the part that their pool had.
     fn tell_apart(&mut self, exits: &mut Vec<ExitSample>) {
         let there: FxHashSet<AccountId> = exits.iter().map(|exit| exit.account).collect();
         self.apart.retain(|account, _| there.contains(account));
@@ -72,7 +73,8 @@ impl Brief {
             self.add(new, accounts);
         }
         self.groups = now;
-        // A book forgets groups that are not told, so one that begins again has another account.
+        // A book forgets a group that is missing in a snapshot, so a pool that begins again needs a
+        // new account.
         self.pools.retain(|_, (_, is_used)| *is_used);
         told.extend(self.pools.values().map(|(pool, _)| *pool));
         *exits = told;
@@ -92,7 +94,7 @@ impl Brief {
         let worst = [pool.audit.run.worst_ns, pool.audit.lat.worst_ns];
         pool.audit = pool.audit.and(&new.audit);
         if !std::mem::replace(is_used, true) {
-            // Of this window, not of those before it.
+            // The worst of this window alone.
             pool.audit.run.worst_ns = new.audit.run.worst_ns;
             pool.audit.lat.worst_ns = new.audit.lat.worst_ns;
         } else {
@@ -102,12 +104,12 @@ impl Brief {
     }
 }
 
-/// Threads of a process that lives are no processes that exited: they are told as they are.
+/// Exited threads of a living process are no exited processes and keep their row.
 fn is_pooled(exit: &ExitSample) -> bool {
     exit.of.tgid == 0
 }
 
-/// A pool without anybody. Its parents are many, so it has none.
+/// An empty pool. Its processes have different parents, so it has none.
 fn empty(first: &ExitSample, accounts: &mut Accounts) -> ExitSample {
     ExitSample {
         account: accounts.next(),
@@ -123,7 +125,8 @@ fn empty(first: &ExitSample, accounts: &mut Accounts) -> ExitSample {
     }
 }
 
-/// Adds. What is not known of one is not known of the sum from then on: a sum without it would be too small.
+/// Adds counters. A counter that is unknown in one part becomes unknown in the sum: the sum would
+/// be too small.
 pub(super) fn pour(sum: &mut Counters, new: &Counters) {
     for &counter in Counter::ALL {
         match sum.get(counter).zip(new.get(counter)) {
@@ -133,7 +136,7 @@ pub(super) fn pour(sum: &mut Counters, new: &Counters) {
     }
 }
 
-/// What came on top of `base`.
+/// The increase since `base`.
 fn since(exit: &ExitSample, base: &ExitSample) -> ExitSample {
     ExitSample {
         processes: exit.processes.saturating_sub(base.processes),

@@ -1,9 +1,9 @@
-//! Snapshots with fewer rows and the same sums, for a reader that is short of memory.
+//! Reduces the rows of snapshots and keeps the sums, for a reader that is short of memory.
 //!
-//! Two kinds of rows are pooled: processes that exited (`brief`), and threads beside their process's main thread
-//! (`threads`). A pool is a row like others, with a name that no task gives itself. Accounts that are pooled end for
-//! whoever reads on, and pools begin; when pooling ends, what is told apart again has new accounts that begin then. So
-//! books, recordings and readers need to know nothing of it.
+//! Two kinds of rows are pooled: exited processes (`brief`), and threads other than their process's
+//! main thread (`threads`). A pool is a normal row under a name that no task uses. For the reader,
+//! the accounts in a pool end and the pool's account begins. When pooling ends, tasks get new
+//! accounts that begin then. So books, recordings and readers need no code for pools.
 
 mod brief;
 mod threads;
@@ -14,25 +14,25 @@ use crate::ledger::snapshot::Snapshot;
 use brief::Brief;
 use threads::Threads;
 
-/// Name of the row that has processes which exited.
+/// Name of the row of pooled exited processes.
 pub const BRIEF: Comm = Comm(*b"(brief)\0\0\0\0\0\0\0\0\0");
-/// Name of the row that has threads of a process.
+/// Name of the row of pooled threads of a process.
 pub const THREADS: Comm = Comm(*b"(threads)\0\0\0\0\0\0\0");
 
-/// Set in the accounts that are numbered here; no source sets it.
+/// Flag in the account numbers that pooling makes; no source sets it.
 const POOLED: u64 = 1 << 60;
 
-/// Which rows are pooled.
+/// The kinds of rows to pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pools {
-    /// Processes that exited: one row for each control group, user and followed tree.
+    /// Exited processes: one row for each control group, user and followed tree.
     pub brief: bool,
-    /// Threads: beside the main thread's one row for each process, or some if its threads are in several control groups
-    /// or of several users. How long they waited, and for what, is not known then.
+    /// Threads other than main threads: one row for each process, control group and user. The
+    /// threads' waits are then unknown.
     pub threads: bool,
 }
 
-/// Pools rows of snapshots that follow each other.
+/// Pools rows of consecutive snapshots.
 #[derive(Debug, Default)]
 pub struct Pooling {
     pools: Pools,
@@ -41,7 +41,7 @@ pub struct Pooling {
     accounts: Accounts,
 }
 
-/// Numbers of accounts that no source has.
+/// Generates account numbers that no source uses.
 #[derive(Debug, Default)]
 struct Accounts(u64);
 
@@ -53,13 +53,13 @@ impl Accounts {
 }
 
 impl Pooling {
-    /// Pools these from the next snapshot on.
+    /// Sets what to pool from the next snapshot on.
     pub fn set(&mut self, pools: Pools) {
         self.pools = pools;
     }
 
-    /// Pools the next snapshot. `before` has taken all that were pooled before it. A complete snapshot stays as it is:
-    /// pooling begins anew with the one after it.
+    /// Pools the next snapshot. `before` has taken all pooled snapshots before it. A complete
+    /// snapshot stays as it is; pooling restarts with the next one.
     pub fn take(&mut self, snapshot: &mut Snapshot, before: &Book) {
         let Some(t0_ns) = before.at_ns().filter(|_| !snapshot.complete) else {
             (self.brief, self.threads) = Default::default();

@@ -12,24 +12,24 @@ use std::collections::BTreeMap;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What happens in a window.
+/// An event in a window.
 #[derive(Clone, Debug)]
 enum Event {
-    /// A process is born, with so many threads beside its main one.
+    /// A process is born with this number of threads beside its main thread.
     Birth { threads: u32 },
-    /// A thread runs so long, and then sleeps or waits.
+    /// A thread runs for `ns`, and then sleeps or waits.
     Run { who: usize, ns: u64, waits: bool },
-    /// A thread ends; its time in the window goes to a group of exits.
+    /// A thread ends; its time in the window goes to an exited group.
     End { who: usize, ns: u64 },
-    /// A thread is another control group's.
+    /// A thread moves to another control group.
     Move { who: usize, cgroup: u64 },
-    /// A thread leads its process after an exec.
+    /// A thread becomes the leader of its process by an exec.
     Exec { who: usize },
-    /// A process comes and goes within the window.
+    /// A process is born and ends within the window.
     Brief { comm: u8, ns: u64 },
 }
 
-/// A machine as its source tells it.
+/// A machine and its source.
 struct Machine {
     at_ns: u64,
     accounts: u64,
@@ -64,7 +64,7 @@ impl Machine {
         group.counters.bump(Counter::RunNs, ns);
     }
 
-    /// The next snapshot, a second after the one before.
+    /// The next snapshot, one second after the one before.
     fn snapshot(&mut self, events: &[Event]) -> Snapshot {
         let t0_ns = self.at_ns;
         self.at_ns += SECOND;
@@ -143,7 +143,7 @@ impl Machine {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    // Shorter than a window all together.
+    // All events together are shorter than a window.
     let ns = 1..50_000_000u64;
     let who = 0..40usize;
     proptest::collection::vec(
@@ -163,7 +163,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     )
 }
 
-/// CPU time of a window: of each control group, and how many processes exited.
+/// CPU time of a window by control group, and the number of exited processes.
 fn sums(window: &Window) -> (BTreeMap<Option<u64>, u64>, u64) {
     let mut sums = BTreeMap::new();
     let of_tasks = window.tasks.iter().map(|task| (task.sample.ident.cgroup_id, task.delta));
@@ -179,7 +179,7 @@ fn opening(machine: &Machine) -> Snapshot {
     samples::snapshot(SourceKind::Ledger, machine.at_ns)
 }
 
-/// Figures of each thread of a window by its number.
+/// Run time and life of each thread of a window, by its number.
 fn by_thread(window: &Window) -> BTreeMap<(u32, u32), (u64, u64)> {
     let figures = |task: &crate::ledger::window::TaskDelta| {
         let of = |counter| task.delta.get(counter).unwrap_or(u64::MAX);
@@ -191,7 +191,8 @@ fn by_thread(window: &Window) -> BTreeMap<(u32, u32), (u64, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is pooled when: each window has the same sums as without, and so have windows that are joined.
+    /// Whenever pooling starts and ends, each window has the same sums as without it, and so have
+    /// joined windows.
     #[test]
     fn pooled_windows_have_the_same_sums(
         windows in proptest::collection::vec((events(), any::<bool>(), any::<bool>()), 1..30),
@@ -222,7 +223,7 @@ proptest! {
                 prop_assert_eq!(run(&window), long_run_ns, "joined up to {}", n);
                 long_run_ns = 0;
             }
-            // Of threads nobody is left out, and nobody is told twice.
+            // Each living thread is counted exactly once.
             let counted = told.processes().flat_map(|(_, process)| &process.tasks);
             let counted: u32 = counted.map(|&a| told.task(a).unwrap().threads.unwrap_or(1)).sum();
             prop_assert_eq!(counted as usize, machine.tasks.len());
@@ -233,8 +234,8 @@ proptest! {
     }
 }
 
-/// Of threads that are told apart, what is right; those that were told in the window only because pooling ended slept
-/// or waited all through it.
+/// The expected figures of threads that have their own row. A thread that is listed only because
+/// pooling ended slept or waited throughout the window.
 fn expected(window: &Window, right: &Window) -> BTreeMap<(u32, u32), (u64, u64)> {
     let mut right = by_thread(right);
     for (thread, figures) in by_thread(window) {
@@ -247,7 +248,7 @@ fn expected(window: &Window, right: &Window) -> BTreeMap<(u32, u32), (u64, u64)>
 }
 
 #[test]
-fn pools_say_what_they_are_and_how_many() {
+fn a_pool_has_its_name_and_its_number_of_tasks() {
     let mut machine = Machine::new();
     let (mut told, mut pooling) = (Book::new(), Pooling::default());
     told.advance(opening(&machine));
@@ -267,13 +268,13 @@ fn pools_say_what_they_are_and_how_many() {
     let [task] = &pooled.tasks[..] else { panic!("{:?}", pooled.tasks) };
     assert_eq!((task.sample.ident.comm, task.sample.threads), (THREADS, Some(3)));
     assert_eq!((task.sample.letter, task.delta.get(Counter::RunNs)), ('R', Some(7)));
-    assert_eq!(task.delta.get(Counter::LatNs), None, "nobody knows how long they waited");
+    assert_eq!(task.delta.get(Counter::LatNs), None, "waits of pooled threads are unknown");
     assert_eq!(task.sample.account.0 & super::POOLED, super::POOLED);
     assert_ne!(task.sample.account, AccountId(0));
 }
 
 #[test]
-fn what_is_not_known_of_one_is_not_known_of_the_pool_again() {
+fn a_counter_unknown_in_one_task_stays_unknown_in_the_pool() {
     use crate::ledger::counters::Counters;
     let known = Counters::zero();
     let mut unknown = Counters::zero();

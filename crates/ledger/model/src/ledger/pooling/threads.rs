@@ -1,4 +1,4 @@
-//! Threads beside the main thread of their process, pooled.
+//! Pools the threads of a process other than its main thread.
 
 use super::{Accounts, THREADS};
 use crate::ledger::audit::TaskAudit;
@@ -8,34 +8,34 @@ use crate::ledger::key::{AccountId, Ident, TaskKey};
 use crate::ledger::snapshot::{MicroState, Snapshot, TaskSample};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// What threads of one pool have in common: process, control group, user, followed tree.
+/// Key of a pool: process, control group, user and followed tree.
 type Key = (u32, Option<u64>, u32, u32);
 
-/// States that the books of the CPUs have.
+/// States that the books of the CPUs contain.
 const OF_BOOKS: [Counter; 3] = [Counter::RunNs, Counter::IrqNs, Counter::StealNs];
 
-/// A pooled thread.
+/// A thread in a pool.
 #[derive(Debug)]
 struct Member {
-    /// As the source told it last.
+    /// Its last sample from the source.
     sample: TaskSample,
-    /// When that was.
+    /// Instant of that sample, ns.
     as_of_ns: u64,
 }
 
-/// A thread that was pooled and is told apart again.
+/// A thread that was pooled and has a row of its own again.
 #[derive(Debug)]
 struct Apart {
     account: AccountId,
     since_ns: u64,
-    /// As it stood then.
+    /// Its counters when the pool ended.
     counters: Counters,
     audit: TaskAudit,
 }
 
 #[derive(Debug)]
 struct Pool {
-    /// As it is told.
+    /// The pool's row.
     sample: TaskSample,
     threads: u32,
     running: u32,
@@ -51,7 +51,8 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// `before` has taken what was told up to `t0_ns`, where the snapshot's window begins.
+    /// Pools one snapshot. `before` is the reader's book as of `t0_ns`, the start of the snapshot's
+    /// window.
     pub fn take(
         &mut self,
         snapshot: &mut Snapshot,
@@ -74,7 +75,7 @@ impl Threads {
         let tasks = std::mem::take(&mut snapshot.tasks).into_iter();
         snapshot.tasks =
             tasks.filter_map(|task| self.tell(task, (t0_ns, at_ns), accounts)).collect();
-        // A pool that nobody is left in ends; what was told of it stays told.
+        // A pool without threads ends; the reader keeps its past figures.
         let empty = self.pools.extract_if(|_, pool| pool.threads == 0).map(|(_, pool)| pool);
         snapshot
             .gone
@@ -83,7 +84,7 @@ impl Threads {
         snapshot.tasks.extend(changed);
     }
 
-    /// Threads that ended, by the accounts that they are told under; members have none.
+    /// Replaces ended accounts by those that the reader knows. A member of a pool has none.
     fn end(&mut self, gone: &mut Vec<AccountId>) {
         let told = std::mem::take(gone).into_iter();
         *gone = told
@@ -97,7 +98,7 @@ impl Threads {
             .collect();
     }
 
-    /// Threads that live are pooled from here on: their own accounts end.
+    /// Puts living threads into pools; their own accounts end.
     fn begin(
         &mut self,
         gone: &mut Vec<AccountId>,
@@ -122,12 +123,12 @@ impl Threads {
             self.join(&sample, t0_ns, accounts);
             self.members.insert(sample.account, Member { sample, as_of_ns: t0_ns });
         }
-        // Threads that lead their process by now.
+        // What is left are threads that have become leaders.
         self.apart = raw.into_values().collect();
     }
 
-    /// Members are told apart again, and their accounts begin here. Those that did nothing in the window are told, too:
-    /// nobody has them.
+    /// Gives all members accounts of their own, which begin now. Members without an event are added
+    /// to the snapshot too, because the reader's book does not have them.
     fn part_all(&mut self, snapshot: &mut Snapshot, t0_ns: u64, accounts: &mut Accounts) {
         let told: FxHashSet<AccountId> = snapshot.tasks.iter().map(|task| task.account).collect();
         for (account, member) in std::mem::take(&mut self.members) {
@@ -150,7 +151,7 @@ impl Threads {
         self.apart.insert(member.sample.account, apart);
     }
 
-    /// A sample as it is told; `None`: as a part of a pool.
+    /// The sample as the reader gets it; `None` if it became a part of a pool.
     fn tell(
         &mut self,
         task: TaskSample,
@@ -161,7 +162,7 @@ impl Threads {
         if let Some(known) = &known {
             self.leave(&known.sample);
         }
-        // One that leads its process by now, after an exec, has a row of its own.
+        // A thread that became a leader by an exec has a row of its own.
         if !self.is_on || !is_pooled(&task) || self.apart.contains_key(&task.account) {
             if let Some(known) = &known {
                 self.part(known, t0_ns, accounts);
@@ -174,7 +175,7 @@ impl Threads {
                 (delta, task.audit.since(&known.sample.audit))
             }
             None if task.since_ns >= t0_ns => (task.counters, task.audit),
-            // What it did in this window is not known, as in a book.
+            // Its part of this window is unknown, as in a book.
             None => (Counters::unknown(), TaskAudit::default()),
         };
         self.join(&task, t0_ns, accounts).add(&delta, &audit);
@@ -208,7 +209,8 @@ impl Apart {
 }
 
 impl Pool {
-    /// Without anybody, in no state: it grows only by what is added. It is no thread, so it has the number of none.
+    /// An empty pool without a state, so only added figures change it. Its tid is 0, because it is
+    /// no thread.
     fn of(first: &TaskSample, t0_ns: u64, accounts: &mut Accounts) -> Pool {
         let sample = TaskSample {
             account: accounts.next(),
@@ -224,7 +226,7 @@ impl Pool {
         Pool { sample, threads: 0, running: 0, is_changed: true }
     }
 
-    /// True if a reader has it: it was made before the window that begins at `t0_ns`.
+    /// True if the reader has the pool: it was made before the window that begins at `t0_ns`.
     fn is_told(&self, t0_ns: u64) -> bool {
         self.sample.since_ns < t0_ns
     }
@@ -241,7 +243,7 @@ impl Pool {
         let sum = &mut self.sample.counters;
         match delta.get(Counter::RunNs) {
             Some(_) => sum.add(delta),
-            // Nothing is known of this window. The books know the time as unnamed.
+            // The thread's figures in this window are unknown; the books have its time as unnamed.
             None => Counter::ALL
                 .iter()
                 .filter(|of| !OF_BOOKS.contains(of))
@@ -250,12 +252,12 @@ impl Pool {
         self.sample.audit = self.sample.audit.and(audit);
     }
 
-    /// The pool, if something changed since it was told last.
+    /// The pool's sample, if it changed since the last call.
     fn news(&mut self) -> Option<TaskSample> {
         std::mem::take(&mut self.is_changed).then(|| self.told())
     }
 
-    /// Waits are not known: they pass while nothing happens to a thread.
+    /// The pool's sample. Waits are unknown, because they grow without events.
     fn told(&self) -> TaskSample {
         let mut counters = self.sample.counters;
         let waits = Counter::STATES.iter().chain(&[Counter::LatPreemptNs]);
@@ -265,7 +267,7 @@ impl Pool {
     }
 }
 
-/// Threads whose time is known, beside the main thread.
+/// True for threads other than the main thread whose figures are known.
 fn is_pooled(task: &TaskSample) -> bool {
     let has_ended = task.state == MicroState::Zombie;
     !task.key.is_leader() && !has_ended && task.counters.get(Counter::RunNs).is_some()

@@ -1,8 +1,8 @@
-//! Why the kernel moved a task: what it was in the middle of, by the names of its functions.
+//! The cause of a task's move to another CPU, from the kernel functions on the stack.
 
 use serde::{Deserialize, Serialize};
 
-/// On whose behalf a task came to another CPU.
+/// Why the kernel moved a task to another CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)] // `meaning` says it.
@@ -26,7 +26,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// In the order of the manual.
+    /// All causes, in the order of the manual.
     pub const ALL: [Cause; 16] = [
         Cause::Wakeup,
         Cause::NewIdle,
@@ -46,7 +46,7 @@ impl Cause {
         Cause::Unknown,
     ];
 
-    /// Its word in tables, JSON and CSV.
+    /// Word in tables, JSON and CSV.
     pub fn name(self) -> &'static str {
         match self {
             Cause::Wakeup => "wakeup",
@@ -68,7 +68,7 @@ impl Cause {
         }
     }
 
-    /// What it means.
+    /// Meaning in words.
     pub fn meaning(self) -> &'static str {
         match self {
             Cause::Wakeup => "it was woken, and the kernel chose another CPU for it",
@@ -77,8 +77,8 @@ impl Cause {
             Cause::Active => "it ran, and was pushed away to a CPU that balancing left idle",
             Cause::Exec => "it called exec, which is when the kernel places it anew",
             Cause::Fork => "it was born on another CPU than its parent's",
-            Cause::Affinity => "where it was it may not run any more: sched_setaffinity, cpusets",
-            Cause::Numa => "it went to its memory",
+            Cause::Affinity => "it may no longer run on its CPU: sched_setaffinity, cpusets",
+            Cause::Numa => "NUMA balancing moved it to its memory",
             Cause::Hotplug => "the CPU where it was is switched off",
             Cause::Core => "core scheduling took it to a CPU whose sibling it may run beside",
             Cause::RtPush => "a realtime task gave way to a higher one",
@@ -86,49 +86,49 @@ impl Cause {
             Cause::DlPush => "a deadline task gave way to an earlier one",
             Cause::DlPull => "a CPU that gave up its deadline task pulled another",
             Cause::Ext => "a scheduler in BPF (sched_ext) moved it",
-            Cause::Unknown => "what moved it cannot be told",
+            Cause::Unknown => "the cause cannot be determined",
         }
     }
 
-    /// Whether the kernel counts it as a migration: a task that is born is only put somewhere.
+    /// True if the kernel counts it as a migration. It counts no fork: a new task is only placed.
     pub fn is_counted(self) -> bool {
         self != Cause::Fork
     }
 
-    /// Whether the task could have stayed, so that one may ask if it paid to move.
+    /// True if the task could have stayed, so that a reader may ask whether the move paid off.
     pub fn could_stay(self) -> bool {
         !matches!(self, Cause::Affinity | Cause::Hotplug)
     }
 }
 
-/// What is known of a move beside the stack.
+/// Facts about a move other than the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// A wake-up chose the CPU.
     pub waking: bool,
-    /// A fork did.
+    /// A fork chose the CPU.
     pub born: bool,
-    /// The CPU that was left is being switched off.
+    /// The CPU that the task left is going offline.
     pub was_offline: bool,
-    /// The task may not run there any more.
+    /// The task may no longer run on the CPU that it left.
     pub not_allowed: bool,
 }
 
-/// What a function says that is found in the stack.
+/// What a function in the stack means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
-    /// It is this.
+    /// The function determines the cause.
     Is(Cause),
-    /// Balancing, of whichever kind its callers say.
+    /// Load balancing; its callers determine the kind.
     Balance,
-    /// A CPU's migration thread moves one task, for somebody who is not in this stack.
+    /// The migration thread of a CPU moves one task on request of a task in another stack.
     Stopper,
 }
 
 use Says::{Balance, Is, Stopper};
 
-/// Names of all kernels from 5.15 to 7.3; 6.10 named those of balancing anew. What is not here says
-/// nothing: who is in its way only (`detach_tasks`, `move_queued_task`), or which others call.
+/// Function names of all kernels from 5.15 to 7.3; 6.10 renamed those of load balancing. Functions
+/// that several causes share are left out (`detach_tasks`, `move_queued_task`).
 const FUNCTIONS: &[(&str, Says)] = &[
     ("try_to_wake_up", Is(Cause::Wakeup)),
     ("load_balance", Balance),
@@ -137,7 +137,7 @@ const FUNCTIONS: &[(&str, Says)] = &[
     ("sched_balance_newidle", Is(Cause::NewIdle)),
     ("balance_fair", Is(Cause::NewIdle)),
     ("pick_next_task_fair", Is(Cause::NewIdle)),
-    // 7.x: the compiler has put the function for it in there.
+    // In 7.x the compiler inlines the balancing function here.
     ("pick_task_fair", Is(Cause::NewIdle)),
     ("rebalance_domains", Is(Cause::Periodic)),
     ("sched_balance_domains", Is(Cause::Periodic)),
@@ -185,9 +185,10 @@ const FUNCTIONS: &[(&str, Says)] = &[
     ("consume_dispatch_q", Is(Cause::Ext)),
 ];
 
-/// The cause of a move of which this is known. `stack` are the kernel's functions, innermost first (without what
-/// compilers append to names), `own` those that the moved task itself is in, where a migration thread moves it. An interrupt's stack goes on with whom it hit, so the
-/// innermost that says anything decides.
+/// The cause of a move. `stack` holds the kernel's functions, innermost first, without compiler
+/// suffixes. `own` holds the functions of the moved task itself, if a migration thread moves it.
+/// The stack of an interrupt continues with the interrupted task, so the innermost function with a
+/// meaning decides.
 pub fn cause(facts: Facts, stack: &[&str], own: &[&str]) -> Cause {
     if facts.born {
         return Cause::Fork;
@@ -201,7 +202,8 @@ pub fn cause(facts: Facts, stack: &[&str], own: &[&str]) -> Cause {
     let balanced = stack.iter().find_map(said) == Some(Balance);
     match saying.next() {
         Some(Is(cause @ (Cause::NewIdle | Cause::Periodic))) => cause,
-        // Balancing, and its kind is not there: what comes is whom it hit.
+        // The kind of balancing is not on the stack: the functions that follow belong to the
+        // interrupted task.
         _ if balanced => Cause::Unknown,
         Some(Is(Cause::Wakeup)) => bound(facts).unwrap_or(Cause::Wakeup),
         Some(Is(cause)) => cause,
@@ -210,7 +212,7 @@ pub fn cause(facts: Facts, stack: &[&str], own: &[&str]) -> Cause {
     }
 }
 
-/// Why it could not stay.
+/// The cause if the task could not stay.
 fn bound(facts: Facts) -> Option<Cause> {
     match (facts.was_offline, facts.not_allowed) {
         (true, _) => Some(Cause::Hotplug),
@@ -219,7 +221,8 @@ fn bound(facts: Facts) -> Option<Cause> {
     }
 }
 
-/// On whose behalf a migration thread moves one task: whoever asked sleeps meanwhile, and may be that task.
+/// The cause if a migration thread moves one task. The task that asked for the move sleeps
+/// meanwhile; it may be the moved task.
 fn asked_for(facts: Facts, own: &[&str]) -> Cause {
     let is_in = |function| own.contains(&function);
     match bound(facts) {

@@ -1,4 +1,4 @@
-//! Which tasks went to another CPU in a window, from which to which, and why.
+//! Tasks that moved to another CPU in a window: from which to which, and why.
 
 mod cause;
 #[cfg(test)]
@@ -14,27 +14,27 @@ use serde::{Deserialize, Serialize};
 use std::hash::Hash;
 use std::mem::size_of;
 
-/// What moves came to.
+/// Sums over moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveSums {
-    /// How many.
+    /// Number of moves.
     pub moves: u64,
-    /// Of these, those of tasks that waited in a run queue, and it is known since when. Others were asleep.
+    /// Moves of tasks that waited in a run queue since a known time. The other tasks were asleep.
     pub queued: u64,
-    /// How long these had waited before, ns.
+    /// Wait of these tasks before the move, ns.
     pub before_ns: u64,
-    /// Moves whose waiting ended in the window: the task ran, or was moved once more.
+    /// Moves whose wait ended in the window: the task ran or was moved again.
     pub ran: u64,
-    /// How long these waited after they were moved, ns.
+    /// Wait of these tasks after the move, ns.
     pub after_ns: u64,
-    /// Of those that ran: before anything else came onto the CPU they had left.
+    /// Of the tasks that ran: those that ran before the CPU they had left ran any other task.
     pub paid: u64,
-    /// Of those that ran: where they had been, the CPU had nothing to do meanwhile.
+    /// Of the tasks that ran: those whose old CPU was idle meanwhile.
     pub unpaid: u64,
 }
 
 impl MoveSums {
-    /// Adds others.
+    /// Adds the sums of other moves.
     pub fn add(&mut self, other: &MoveSums) {
         self.moves += other.moves;
         self.queued += other.queued;
@@ -45,87 +45,87 @@ impl MoveSums {
         self.unpaid += other.unpaid;
     }
 
-    /// How long one waited before on the average, of those that did; `None`: none.
+    /// Mean wait before the move, ns; `None` if no task waited.
     pub fn mean_before_ns(&self) -> Option<u64> {
         self.before_ns.checked_div(self.queued)
     }
 
-    /// How long one waited after on the average; `None`: none has run.
+    /// Mean wait after the move, ns; `None` if no task ran.
     pub fn mean_after_ns(&self) -> Option<u64> {
         self.after_ns.checked_div(self.ran)
     }
 }
 
-/// Moves of one kind.
+/// Moves of one thread, pair of CPUs and cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveRow {
-    /// Who was moved.
+    /// The moved thread or process.
     pub who: Who,
-    /// The CPU it left; of who is born, its parent's.
+    /// The CPU that the task left; for a new task, its parent's CPU.
     pub from: u32,
-    /// The CPU it came to.
+    /// The CPU that the task moved to.
     pub to: u32,
     /// Why.
     pub cause: Cause,
-    /// How many, and what came of them.
+    /// Sums over these moves.
     pub sums: MoveSums,
 }
 
-/// Why causes are not known.
+/// A reason for moves without a cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
-    /// In words; names of the kernel's functions among them.
+    /// The reason in words; it may contain names of kernel functions.
     pub why: String,
-    /// Of how many moves.
+    /// Number of these moves.
     pub moves: u64,
 }
 
-/// A window's moves.
+/// Moves of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveWindow {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// At its end.
+    /// End, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// By thread, CPUs and cause, in no order.
+    /// One row for each thread, pair of CPUs and cause, in no order.
     pub rows: Vec<MoveRow>,
-    /// Why the cause of some is not known.
+    /// Reasons for moves without a cause.
     pub unknown: Vec<Unknown>,
     /// Migrations that the kernel counted and did not show.
     pub missed: u64,
-    /// What is missing.
+    /// Losses of the programs.
     pub losses: Losses,
-    /// Whether the rows are all that the programs count: else what is missing, too, is others' as well.
+    /// True if the rows are complete. If not, `missed` and `losses` cover other processes too.
     pub whole: bool,
 }
 
 impl MoveWindow {
-    /// Migrations that are told, as the kernel counts them.
+    /// Migrations in the rows, as the kernel counts them.
     pub fn migrations(&self) -> u64 {
         let counted = self.rows.iter().filter(|row| row.cause.is_counted());
         counted.map(|row| row.sums.moves).sum()
     }
 
-    /// Those who were born on another CPU than their parent's.
+    /// New tasks that were placed on another CPU than their parent's.
     pub fn births(&self) -> u64 {
         let born = self.rows.iter().filter(|row| !row.cause.is_counted());
         born.map(|row| row.sums.moves).sum()
     }
 
-    /// The kernel's own count of the migrations: those that are told, those without room, those not shown.
-    /// `None`: others' are among what is missing.
+    /// The kernel's count of migrations: those in the rows, those without room, and those not
+    /// shown. `None` if the rows are not complete.
     pub fn by_kernel(&self) -> Option<u64> {
         self.whole.then(|| self.migrations() + self.losses.lost + self.missed)
     }
 
-    /// Rows of processes instead of threads.
+    /// The rows summed by process.
     pub fn by_process(&self) -> Vec<MoveRow> {
         let process = |row: &MoveRow| MoveRow { who: row.who.process(), ..*row };
         let key = |row: &MoveRow| (row.who.tgid, row.from, row.to, row.cause);
         summed(self.rows.iter().map(process), key)
     }
 
-    /// What each cause came to, most moves first.
+    /// Sums by cause, most moves first.
     pub fn by_cause(&self) -> Vec<(Cause, MoveSums)> {
         let rows = summed(self.rows.iter().copied(), |row| row.cause);
         let mut sums: Vec<_> = rows.into_iter().map(|row| (row.cause, row.sums)).collect();
@@ -133,7 +133,7 @@ impl MoveWindow {
         sums
     }
 
-    /// What went from one CPU to another, most moves first. Births are not among them.
+    /// Sums by pair of CPUs, most moves first, without new tasks.
     pub fn by_cpus(&self) -> Vec<(u32, u32, MoveSums)> {
         let counted = self.rows.iter().copied().filter(|row| row.cause.is_counted());
         let rows = summed(counted, |row| (row.from, row.to));
@@ -155,7 +155,7 @@ impl Counted for MoveWindow {
         self.rows.len() * size_of::<MoveRow>() + self.unknown.iter().map(words).sum::<usize>()
     }
 
-    /// What is missing stays what is missing of all of them.
+    /// `missed` and `losses` still cover all processes.
     fn visible_to(&self, choice: &Choice, is_theirs: &dyn Fn(&Who) -> bool) -> MoveWindow {
         let rows = self.rows.iter().filter(|row| is_theirs(&row.who)).copied().collect::<Vec<_>>();
         if choice.pids.is_empty() && rows.len() == self.rows.len() {
@@ -163,7 +163,7 @@ impl Counted for MoveWindow {
         }
         let nameless = rows.iter().filter(|row| row.cause == Cause::Unknown);
         let moves = nameless.map(|row| row.sums.moves).sum();
-        let why = "why is told only with everyone's".into();
+        let why = "the reason is known only in a window of all processes".into();
         let unknown = (moves > 0).then_some(Unknown { why, moves }).into_iter().collect();
         MoveWindow { rows, unknown, whole: false, ..*self }
     }
@@ -184,7 +184,7 @@ impl Counted for MoveWindow {
     }
 }
 
-/// One row of those that have the same key.
+/// Sums rows with the same key.
 fn summed<K: Hash + Eq>(
     rows: impl Iterator<Item = MoveRow>,
     key: impl Fn(&MoveRow) -> K,

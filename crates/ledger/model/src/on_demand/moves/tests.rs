@@ -1,11 +1,11 @@
-//! Causes by drawn stacks, and sums that are the same however they are looked at.
+//! Tests of causes from given stacks, and of sums by different keys.
 
 use super::*;
 use crate::Comm;
 
 const NOTHING: Facts = Facts { waking: false, born: false, was_offline: false, not_allowed: false };
 
-/// Innermost first, as one would write it down.
+/// The cause for a stack written innermost first.
 fn of(facts: Facts, stack: &str) -> Cause {
     of_both(facts, stack, "")
 }
@@ -16,7 +16,7 @@ fn of_both(facts: Facts, stack: &str, own: &str) -> Cause {
 }
 
 #[test]
-fn each_cause_by_its_stack_whatever_the_kernel_calls_its_functions() {
+fn each_cause_follows_from_its_stack_on_every_kernel() {
     let drawn = [
         (
             "set_task_cpu detach_tasks load_balance newidle_balance pick_next_task_fair __schedule",
@@ -61,7 +61,7 @@ fn each_cause_by_its_stack_whatever_the_kernel_calls_its_functions() {
 }
 
 #[test]
-fn the_innermost_decides_as_an_interrupt_goes_on_with_whom_it_hit() {
+fn the_innermost_function_decides_on_an_interrupt_stack() {
     let hit = "set_task_cpu load_balance rebalance_domains __do_softirq irq_exit_rcu \
                asm_sysvec_apic_timer_interrupt newidle_balance __schedule";
     assert_eq!(of(NOTHING, hit), Cause::Periodic);
@@ -73,7 +73,7 @@ fn the_innermost_decides_as_an_interrupt_goes_on_with_whom_it_hit() {
 }
 
 #[test]
-fn a_migration_thread_moves_for_somebody_else() {
+fn a_migration_thread_moves_on_request_of_another_task() {
     let stack = "set_task_cpu move_queued_task migration_cpu_stop cpu_stopper_thread";
     assert_eq!(of(NOTHING, stack), Cause::Unknown);
     let exec = "__schedule preempt_schedule_common stop_one_cpu sched_exec bprm_execve";
@@ -84,13 +84,13 @@ fn a_migration_thread_moves_for_somebody_else() {
     let bound = Facts { not_allowed: true, ..NOTHING };
     assert_eq!(of_both(bound, stack, exec), Cause::Affinity);
     assert_eq!(of(Facts { was_offline: true, ..NOTHING }, stack), Cause::Hotplug);
-    // In the middle of an exec somebody may be balanced, too.
+    // Load balancing may also run during an exec.
     let balanced = "set_task_cpu sched_balance_rq sched_balance_domains";
     assert_eq!(of_both(NOTHING, balanced, exec), Cause::Periodic);
 }
 
 #[test]
-fn who_is_woken_or_born_needs_no_stack_and_who_cannot_stay_was_not_placed() {
+fn a_wakeup_or_fork_needs_no_stack_and_a_forced_move_is_no_placement() {
     let waking = Facts { waking: true, ..NOTHING };
     assert_eq!(of(waking, ""), Cause::Wakeup);
     assert_eq!(of(Facts { not_allowed: true, ..waking }, ""), Cause::Affinity);
@@ -149,14 +149,14 @@ fn causes_pairs_and_processes_have_the_same_sum() {
     assert_eq!(told, [(Cause::Wakeup, 7), (Cause::NewIdle, 4), (Cause::Fork, 1)]);
     assert_eq!((causes[0].1.mean_before_ns(), causes[0].1.mean_after_ns()), (Some(10), Some(8)));
     let pairs: Vec<_> = window.by_cpus().iter().map(|(a, b, s)| (*a, *b, s.moves)).collect();
-    assert_eq!(pairs, [(0, 1, 7), (1, 0, 4)], "who is born has not left a CPU");
+    assert_eq!(pairs, [(0, 1, 7), (1, 0, 4)], "a new task has not left a CPU");
     let processes = window.by_process();
     assert_eq!((processes.len(), processes.iter().map(|row| row.sums.moves).sum::<u64>()), (3, 12));
     assert!(processes.iter().all(|row| row.who.tid.is_none()));
 }
 
 #[test]
-fn two_windows_are_one() {
+fn two_windows_merge_into_one() {
     let mut both = window(vec![row(7, 0, 1, Cause::Wakeup, 5)]);
     both.then(MoveWindow {
         t1_ns: 9,
@@ -169,7 +169,7 @@ fn two_windows_are_one() {
 }
 
 #[test]
-fn of_some_the_kernels_count_is_not_known() {
+fn the_kernels_count_is_unknown_for_a_part_of_the_rows() {
     let all = window(vec![row(7, 0, 1, Cause::Wakeup, 5), row(8, 0, 1, Cause::Unknown, 2)]);
     let one = Choice { pids: vec![5], ..Choice::default() };
     let some = |tid| all.visible_to(&one, &|who| who.tid == Some(tid));
@@ -178,7 +178,7 @@ fn of_some_the_kernels_count_is_not_known() {
     assert_eq!(some(8).unknown.iter().map(|unknown| unknown.moves).sum::<u64>(), 2);
     let everyone = |shown: &dyn Fn(&Who) -> bool| all.visible_to(&Choice::default(), shown);
     assert_eq!(everyone(&|_| true).by_kernel(), all.by_kernel());
-    assert_eq!(everyone(&|who| who.tid == Some(7)).by_kernel(), None, "others are not shown");
+    assert_eq!(everyone(&|who| who.tid == Some(7)).by_kernel(), None, "the rows are not complete");
     let mut both = all.clone();
     both.then(some(7));
     assert_eq!(both.by_kernel(), None);
