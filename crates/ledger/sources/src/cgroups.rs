@@ -99,7 +99,7 @@ impl GroupWindows {
 }
 
 /// Why there are no charges where a daemon tells of some tasks only.
-const INSIDE: &str = "a PID namespace is not told of control groups";
+const INSIDE: &str = "control groups are not available inside a PID namespace";
 
 /// A ledger whose tasks are summed by group.
 struct Sums {

@@ -1,4 +1,4 @@
-//! Processes of one name as one party, as people tell the short-lived ones of a shell.
+//! Groups the processes of one name into one party, such as the short-lived children of a shell.
 
 use crate::ledger::key::{Comm, Who};
 use rustc_hash::FxHashMap;
@@ -8,22 +8,22 @@ use std::hash::Hash;
 /// One process or thread, the kernel itself, or several processes of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Party {
-    /// Several processes have their name and no number.
+    /// The process or thread; for several processes their name, without a number.
     pub who: Who,
-    /// How many processes; 0: the kernel itself.
+    /// Number of processes; 0: the kernel itself.
     pub processes: u64,
 }
 
-/// The names of processes, and how many processes have each.
+/// The names of processes, and the number of processes of each name.
 #[derive(Debug, Default)]
 pub struct Namesakes {
-    /// The first one that is told of each: it may execute another program meanwhile.
+    /// First name seen of each process; the process may execute another program later.
     names: FxHashMap<u32, Comm>,
     processes: FxHashMap<Comm, u64>,
 }
 
 impl Namesakes {
-    /// Those of the processes of these tasks.
+    /// The names of the processes of these tasks.
     pub fn among(tasks: impl Iterator<Item = Who>) -> Namesakes {
         let mut of = Namesakes::default();
         for who in tasks.filter(|who| who.tgid != 0) {
@@ -35,7 +35,7 @@ impl Namesakes {
         of
     }
 
-    /// The party that a task belongs to: where its process has no namesake, itself.
+    /// The party of a task: its own process or thread, unless other processes have the same name.
     pub fn party(&self, who: Who) -> Party {
         let Some(&name) = self.names.get(&who.tgid) else { return Party { who, processes: 0 } };
         match (self.processes.get(&name), who.tid) {
@@ -49,7 +49,7 @@ impl Namesakes {
     }
 }
 
-/// Sums what belongs to one key, in the order in which the keys come.
+/// Sums the parts of each key, in order of the keys' first appearance.
 pub fn sum_by<K: Copy + Eq + Hash, V>(
     parts: impl Iterator<Item = (K, V)>,
     mut add: impl FnMut(&mut V, V),

@@ -1,5 +1,6 @@
-//! What every subject has, and the windows of one set of programs for many who look: each has what it
-//! asked for of what all get, and one window of those that others wanted to end in between.
+//! The common interface of all subjects. One set of programs serves many readers: each reader gets
+//! its choice of the common rows. If other readers end windows in between, the windows merge into
+//! one.
 
 use super::counted::{Choice, Counted, Panel, Shown};
 use super::losses::Losses;
@@ -7,30 +8,30 @@ use crate::ledger::key::Who;
 use crate::subjects;
 use serde::{Deserialize, Serialize};
 
-/// A window of one subject, as the list has it.
+/// A window of one subject, as in the list of subjects.
 pub trait Listed: Counted + Into<SubjectWindow> {
-    /// Its subject.
+    /// The subject.
     const SUBJECT: Subject;
 
-    /// This one; `None`: it is another subject's.
+    /// The window of this subject; `None` if it belongs to another subject.
     fn of(window: &SubjectWindow) -> Option<&Self>;
 }
 
-/// Programs of a subject, attached as long as this lives.
+/// The programs of a subject; dropping this detaches them.
 pub trait Programs {
-    /// From when on they count what the next window has, CLOCK_MONOTONIC ns.
+    /// Start of the open window, CLOCK_MONOTONIC ns.
     fn began_ns(&self) -> u64;
 
-    /// Ends a window; the next begins.
+    /// Ends the open window and begins the next.
     ///
     /// # Errors
-    /// What the kernel or the daemon says.
+    /// The message of the kernel or the daemon.
     fn window(&mut self) -> Result<SubjectWindow, String>;
 }
 
 macro_rules! list {
     ($($file:ident $Name:ident $Window:ident;)+) => {
-        /// What programs that are attached on demand count.
+        /// A subject of on-demand programs.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[allow(missing_docs)] // Their names say it.
@@ -39,17 +40,17 @@ macro_rules! list {
         }
 
         impl Subject {
-            /// Every one.
+            /// All subjects.
             pub const ALL: &[Subject] = &[$(Subject::$Name),+];
 
-            /// Its command.
+            /// Name of its command.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Subject::$Name => stringify!($file)),+
                 }
             }
 
-            /// Where the page of a process shows it.
+            /// Place on the page of a process.
             pub const fn panel(self) -> Option<Panel> {
                 match self {
                     $(Subject::$Name => <super::$file::$Window as Counted>::PANEL),+
@@ -57,7 +58,7 @@ macro_rules! list {
             }
         }
 
-        /// A window of programs that are attached on demand.
+        /// A window of on-demand programs.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[allow(missing_docs)] // Their names say it.
@@ -66,35 +67,35 @@ macro_rules! list {
         }
 
         impl SubjectWindow {
-            /// Its subject.
+            /// The subject of this window.
             pub const fn subject(&self) -> Subject {
                 match self {
                     $(SubjectWindow::$Name(_) => Subject::$Name),+
                 }
             }
 
-            /// When it began and ended, CLOCK_MONOTONIC ns.
+            /// Start and end, CLOCK_MONOTONIC ns.
             pub fn span_ns(&self) -> (u64, u64) {
                 match self {
                     $(SubjectWindow::$Name(window) => (window.t0_ns, window.t1_ns)),+
                 }
             }
 
-            /// How many rows it has.
+            /// Number of rows.
             pub fn rows(&self) -> usize {
                 match self {
                     $(SubjectWindow::$Name(window) => window.rows()),+
                 }
             }
 
-            /// Memory that its rows take, bytes.
+            /// Memory of its rows, bytes.
             pub fn bytes(&self) -> usize {
                 match self {
                     $(SubjectWindow::$Name(window) => window.bytes()),+
                 }
             }
 
-            /// The part that a reader wants and may see.
+            /// The part that a reader chose and may see.
             pub fn visible_to(&self, choice: &Choice, shown: Shown) -> SubjectWindow {
                 let is_asked = |tgid| choice.pids.is_empty() || choice.pids.contains(&tgid);
                 let is_theirs = |who: &Who| is_asked(who.tgid) && shown(who.tgid);
@@ -105,7 +106,8 @@ macro_rules! list {
                 }
             }
 
-            /// Goes on with the window after it: one window of both. Of two subjects the later one stays.
+            /// Merges the next window into this one. If the subjects differ, the later window
+            /// replaces this one.
             pub fn then(&mut self, later: SubjectWindow) {
                 match (self, later) {
                     $((SubjectWindow::$Name(window), SubjectWindow::$Name(later)) => {
@@ -115,7 +117,8 @@ macro_rules! list {
                 }
             }
 
-            /// Leaves out rows until it has `keep` of each `of`, those with most; its losses say how many.
+            /// Keeps `keep` of each `of` rows, those with the largest figures; the losses count the
+            /// rest.
             pub fn cut(&mut self, keep: usize, of: usize) {
                 let before = self.rows();
                 let most = |rows| (rows as u128 * keep as u128 / of.max(1) as u128) as usize;
@@ -128,7 +131,7 @@ macro_rules! list {
                 }
             }
 
-            /// What it is missing.
+            /// Losses of the window.
             pub fn losses(&self) -> &Losses {
                 match self {
                     $(SubjectWindow::$Name(window) => &window.losses),+
@@ -160,7 +163,8 @@ macro_rules! list {
                     self.t1_ns.saturating_sub(self.t0_ns) as f64 / 1e9
                 }
 
-                /// Goes on with the window after it. What had not ended is as of that one's end.
+                /// Merges the next window into this one. Calls and waits without an end are those
+                /// of the later window.
                 pub fn then(&mut self, later: Self) {
                     self.t1_ns = later.t1_ns;
                     self.losses.then(&later.losses);
@@ -173,20 +177,21 @@ macro_rules! list {
 
 subjects!(list);
 
-/// The windows of the watched process, or why they are not known, by subject.
+/// The windows of the watched process by subject, each with its result or its error.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SubjectWindows([Option<Result<SubjectWindow, String>>; Subject::ALL.len()]);
 
 impl SubjectWindows {
-    /// What there is of a subject from now on.
+    /// Sets the window of a subject.
     pub fn tell(&mut self, subject: Subject, told: Option<Result<SubjectWindow, String>>) {
         self.0[subject as usize] = told;
     }
 
-    /// The window of a subject, or why it is not known; `None`: it was not asked for, or there is none yet.
+    /// The window of a subject or its error; `None` if no reader asked for it or none has ended
+    /// yet.
     pub fn of<W: Listed>(&self) -> Option<Result<&W, &str>> {
         Some(match self.0[W::SUBJECT as usize].as_ref()? {
-            Ok(window) => W::of(window).ok_or("programs told what was not asked for"),
+            Ok(window) => W::of(window).ok_or("the programs returned another subject"),
             Err(why) => Err(why),
         })
     }

@@ -1,11 +1,11 @@
-//! Rows of two windows, or of many threads, that are one.
+//! Merges rows of two windows or of many threads.
 
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-/// Adds rows to those that have the same key, or puts them behind.
+/// Adds each row to the row with the same key, or appends it.
 pub(super) fn merge<K: Hash + Eq, V>(
     rows: &mut Vec<V>,
     more: impl IntoIterator<Item = V>,
@@ -25,7 +25,7 @@ pub(super) fn merge<K: Hash + Eq, V>(
     }
 }
 
-/// Leaves as many as `most` says of so many.
+/// Keeps the rows with the largest figures; `most` maps the number of rows to the number to keep.
 pub(super) fn leave<T, K: Ord>(
     rows: &mut Vec<T>,
     most: impl Fn(usize) -> usize,

@@ -1,4 +1,4 @@
-//! Context switches of threads in a window, by why they left their CPU.
+//! Context switches of threads in a window, by the reason for leaving the CPU.
 
 use super::counted::{Choice, Counted};
 use super::losses::Losses;
@@ -7,23 +7,23 @@ use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
-/// Switches of one thread, or of all threads of a process.
+/// Context switches of one thread, or of all threads of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchRow {
     /// The thread or process.
     pub who: Who,
-    /// It was runnable, and another task had its CPU.
+    /// Switches of a runnable thread to another task.
     pub preempted: u64,
-    /// It slept.
+    /// Switches into a sleep.
     pub blocked: u64,
-    /// It was in sched_yield(2).
+    /// Switches in sched_yield(2).
     pub yielded: u64,
-    /// It ended: once a thread.
+    /// Switches at the thread's end; one for each thread.
     pub exited: u64,
 }
 
 impl SwitchRow {
-    /// All of them: `nr_switches` of /proc/PID/task/TID/sched.
+    /// All switches: `nr_switches` of /proc/PID/task/TID/sched.
     pub fn switches(&self) -> u64 {
         self.preempted + self.blocked + self.yielded + self.exited
     }
@@ -36,21 +36,21 @@ impl SwitchRow {
     }
 }
 
-/// A window's switches.
+/// Context switches of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchWindow {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// At its end.
+    /// End, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// One row a thread, in no order.
+    /// One row for each thread, in no order.
     pub rows: Vec<SwitchRow>,
-    /// What is missing.
+    /// Losses of the programs.
     pub losses: Losses,
 }
 
 impl SwitchWindow {
-    /// Rows of processes instead of threads.
+    /// The rows summed by process.
     pub fn by_process(&self) -> Vec<SwitchRow> {
         let rows = self.rows.iter().map(|row| SwitchRow { who: row.who.process(), ..*row });
         let mut sums = Vec::new();

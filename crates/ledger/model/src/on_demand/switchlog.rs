@@ -1,4 +1,4 @@
-//! Who was switched in when: single events, for drawing. Everything else in this folder is sums.
+//! Single context switches and wake-ups, for drawing. The other files in this folder hold sums.
 
 use crate::ledger::key::Comm;
 
@@ -12,51 +12,51 @@ mod state {
     pub const EXIT_ZOMBIE: u32 = 0x20;
 }
 
-/// What happened.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// The CPU went from `prev` to `next`.
     Switch {
-        /// `prev` could still run.
+        /// True if `prev` was still runnable.
         preempted: bool,
-        /// The bits of its state.
+        /// Bits of the state of `prev`.
         state: u32,
     },
     /// `prev` woke `next`.
     Waking {
-        /// The CPU `next` was on last.
+        /// The CPU that `next` was on last.
         target_cpu: u32,
     },
 }
 
-/// A switch or a wake-up.
+/// A context switch or a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct SwitchEvent {
-    /// When, CLOCK_BOOTTIME ns.
+    /// Time, CLOCK_BOOTTIME ns.
     pub at_ns: u64,
-    /// On which CPU.
+    /// CPU of the event.
     pub cpu: u32,
     pub what: What,
-    /// A thread; 0 is idle.
+    /// Thread id; 0: idle.
     pub prev_tid: u32,
-    /// Its kernel priority: niceness + 120 for ordinary ones.
+    /// Kernel priority of `prev`: nice + 120 for normal tasks.
     pub prev_prio: i32,
-    /// Another.
+    /// Thread id; 0: idle.
     pub next_tid: u32,
-    /// Its process.
+    /// Process of `next`.
     pub next_tgid: u32,
-    /// Its process's parent.
+    /// Parent process of `next`.
     pub next_ppid: u32,
-    /// Its kernel priority.
+    /// Kernel priority of `next`.
     pub next_prio: i32,
-    /// Its name.
+    /// Command name of `next`.
     pub next_comm: Comm,
 }
 
-/// The state of a task that was switched out as the kernel's tracepoint tells it
-/// (__trace_sched_switch_state() and task_state_index() of include/trace/events/sched.h and
-/// include/linux/sched.h): 0 runnable, 0x100 preempted, else the highest of its reported bits.
+/// The state of a task that was switched out, as the kernel's tracepoint reports it: 0 runnable,
+/// 0x100 preempted, else the highest of its reported bits. Computed as __trace_sched_switch_state()
+/// and task_state_index() do (include/trace/events/sched.h, include/linux/sched.h).
 pub fn traced_state(preempted: bool, state: u32) -> i64 {
     if preempted {
         return 0x100;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_told_as_the_tracepoint_tells_them() {
+    fn states_are_those_of_the_tracepoint() {
         assert_eq!(traced_state(false, 0), 0);
         assert_eq!(traced_state(true, 0), 0x100);
         assert_eq!(traced_state(false, 1), 1);
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(traced_state(false, 0x402), 0x80);
         assert_eq!(traced_state(false, 0x80), 0x10);
         assert_eq!(traced_state(false, 0x80 | 0x20), 0x20);
-        // Killable: uninterruptible with a bit that is not reported.
+        // Killable: uninterruptible with a bit that the tracepoint does not report.
         assert_eq!(traced_state(false, 0x102), 2);
     }
 }

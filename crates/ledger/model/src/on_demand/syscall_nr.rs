@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use syscalls::{x86, Sysno};
 
-/// Set in the number of a 32-bit call on a 64-bit kernel (`EX_NR_COMPAT` in bpf/on_demand/syscalls.h).
+/// Flag in the number of a 32-bit call on a 64-bit kernel (`EX_NR_COMPAT` in
+/// bpf/on_demand/syscalls.h).
 const COMPAT: i32 = 0x2000_0000;
 
-/// A system call, by the number the kernel gives it on this machine; shown as its name, or as
-/// `#number` where it is newer than the table this was built with.
+/// A system call by its number on this machine. It is shown as its name, or as `#number` if the
+/// call is newer than the built-in table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SyscallNr(pub i32);
 
@@ -16,12 +17,12 @@ impl SyscallNr {
     /// No system call: a page fault, or a kernel thread.
     pub const NONE: SyscallNr = SyscallNr(-1);
 
-    /// Whether it waits for or wakes a futex.
+    /// True if the call waits for or wakes a futex.
     pub fn is_futex(self) -> bool {
         self.name().is_some_and(|name| name.starts_with("futex"))
     }
 
-    /// The name, if it is known.
+    /// Name, if the built-in table has it.
     pub fn name(self) -> Option<&'static str> {
         let number = usize::try_from(self.0 & !COMPAT).ok()?;
         if self.is_compat() {
@@ -30,12 +31,12 @@ impl SyscallNr {
         Sysno::new(number).map(|call| call.name())
     }
 
-    /// Made by a 32-bit program, and numbered otherwise.
+    /// True for a call of a 32-bit program, which has numbers of its own.
     pub fn is_compat(self) -> bool {
         self.0 >= 0 && self.0 & COMPAT != 0
     }
 
-    /// The number of a native call of this name.
+    /// Number of the native call with this name.
     pub fn named(name: &str) -> Option<SyscallNr> {
         Sysno::iter().find(|call| call.name() == name).map(|call| SyscallNr(call.id()))
     }

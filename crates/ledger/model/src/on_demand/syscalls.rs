@@ -1,4 +1,4 @@
-//! System calls in a window: how often, how long, how many failed.
+//! System calls in a window: number, time and failures.
 
 pub use super::counted::SyscallsBy;
 use super::counted::{Choice, Counted, Panel};
@@ -9,28 +9,28 @@ use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
-/// Calls of one kind that returned in the window, or whose thread exited in them.
+/// Calls of one kind that returned in the window, or whose thread exited inside the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct SyscallRow {
-    /// Whose; `None` where everyone's are summed.
+    /// The thread or process; `None` if the row sums all.
     pub who: Option<Who>,
-    /// Which call.
+    /// The system call.
     pub nr: SyscallNr,
     pub calls: u64,
-    /// Of these, how many had begun before anyone looked, so that they have no time.
+    /// Calls without a time, because they began before the programs were attached.
     pub untimed: u64,
-    /// Of these, how many returned an error (-4095..-1).
+    /// Calls that returned an error (-4095..-1).
     pub errors: u64,
-    /// Time from entry to return, ns, of those that returned in the window: also what came before
-    /// the window.
+    /// Time from entry to return of the calls that returned in the window, ns. It includes time
+    /// before the window.
     pub total_ns: u64,
-    /// The longest of them, ns; `None` if none was timed.
+    /// The longest call, ns; `None` if no call was timed.
     pub max_ns: Option<u64>,
-    /// Calls that had not returned when the window ended.
+    /// Calls that had not returned at the window's end.
     pub in_flight: u64,
-    /// How long the oldest of these had lasted, ns; `None` if there is none, or if it began before
-    /// anyone looked.
+    /// Age of the oldest call that had not returned, ns. `None` if there is none, or if it began
+    /// before the programs were attached.
     pub oldest_ns: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ impl SyscallRow {
         }
     }
 
-    /// The mean time of a call, ns; `None` if none was timed.
+    /// Mean time of a call, ns; `None` if no call was timed.
     pub fn mean_ns(&self) -> Option<u64> {
         self.total_ns.checked_div(self.calls - self.untimed)
     }
@@ -67,11 +67,11 @@ impl SyscallRow {
     }
 }
 
-/// Calls of one kind that returned the same error.
+/// Calls of one kind that failed with the same error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Failures {
-    /// Whose, as in the call's row.
+    /// The thread or process, as in the call's row.
     pub who: Option<Who>,
     pub nr: SyscallNr,
     /// errno(3).
@@ -80,7 +80,7 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// `EAGAIN`, or the number where it has no name.
+    /// `EAGAIN`, or the number if the error has no name.
     pub fn name(&self) -> String {
         let number = i32::try_from(self.errno).ok();
         let name = number.and_then(|number| syscalls::Errno::new(number).name());
@@ -88,7 +88,7 @@ impl Failures {
     }
 }
 
-/// How often a process or thread came onto a CPU in the window.
+/// Number of times a process or thread came onto a CPU in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Dispatches {
@@ -96,28 +96,29 @@ pub struct Dispatches {
     pub count: u64,
 }
 
-/// A window's system calls.
+/// System calls of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct SyscallWindow {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
     pub t1_ns: u64,
-    /// What the rows sum.
+    /// Key by which the rows are summed.
     pub by: SyscallsBy,
-    /// In no order; none without calls and without calls in flight.
+    /// Rows with calls or with calls in flight, in no order.
     pub rows: Vec<SyscallRow>,
-    /// The errors of the rows, in no order. Read a moment after the rows: what failed meanwhile is in these.
+    /// Errors of the rows, in no order. They are read a moment after the rows, so they contain
+    /// failures of that moment.
     #[serde(default)]
     pub failures: Vec<Failures>,
-    /// Empty where everyone's calls are summed.
+    /// Dispatches by thread or process; empty if the rows sum all.
     pub dispatches: Vec<Dispatches>,
-    /// What is missing.
+    /// Losses of the programs.
     pub losses: Losses,
 }
 
 impl SyscallWindow {
-    /// The rows by total time, then by count, those in flight, and name.
+    /// The rows by total time, then by number of calls, calls in flight and name.
     pub fn longest_first(&self) -> Vec<SyscallRow> {
         let mut rows = self.rows.clone();
         let rank = |r: &SyscallRow| (r.total_ns, r.calls, r.in_flight);
@@ -134,7 +135,7 @@ impl SyscallWindow {
         failures
     }
 
-    /// Adds rows, each to the one of the same thread and call.
+    /// Adds each row to the row of the same thread and call.
     fn add(
         &mut self,
         rows: impl IntoIterator<Item = SyscallRow>,
@@ -194,7 +195,7 @@ impl Counted for SyscallWindow {
     }
 
     fn merge(&mut self, later: SyscallWindow) {
-        // What is in flight is so at the end.
+        // Calls in flight are those at the end.
         self.rows.iter_mut().for_each(|row| (row.in_flight, row.oldest_ns) = (0, None));
         self.add(later.rows, later.failures, later.dispatches);
         self.rows.retain(|row| row.calls != 0 || row.in_flight != 0);

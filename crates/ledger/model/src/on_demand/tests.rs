@@ -1,4 +1,4 @@
-//! Windows of many readers: merged, chosen, cut, sent.
+//! Tests of windows for many readers: merging, choosing, cutting and sending.
 
 use super::losses::Losses;
 use super::syscalls::{Dispatches, Failures, SyscallRow, SyscallWindow, SyscallsBy};
@@ -16,7 +16,7 @@ fn losses(lost: u64) -> Losses {
     Losses { lost, skipped: Some(1), unseen: 2, tables_bytes: Some(lost), left_out: 0 }
 }
 
-/// From `n` s to the next.
+/// A window from second `n` to the next.
 fn calls_of(n: u64, rows: &[(Who, i32, u64, u64)]) -> SubjectWindow {
     let rows = rows.iter().map(|&(who, nr, calls, in_flight)| SyscallRow {
         calls,
@@ -51,7 +51,7 @@ fn sorted(looked: SubjectWindow) -> SyscallWindow {
 }
 
 #[test]
-fn two_windows_of_calls_are_one() {
+fn two_windows_of_calls_merge_into_one() {
     let mut looked =
         calls_of(1, &[(who(5, 5), 1, 3, 1), (who(5, 6), 1, 0, 1), (who(7, 7), 2, 4, 0)]);
     looked.then(calls_of(2, &[(who(5, 5), 1, 2, 1), (who(8, 8), 2, 1, 0)]));
@@ -60,7 +60,7 @@ fn two_windows_of_calls_are_one() {
         window.rows.iter().map(|r| (r.calls, r.total_ns, r.in_flight, r.max_ns)).collect();
     assert_eq!(told, [(5, 50, 1, Some(2)), (4, 40, 0, Some(1)), (1, 10, 0, Some(2))]);
     assert_eq!((window.t0_ns, window.t1_ns), (1, 3));
-    assert_eq!(window.rows[0].oldest_ns, Some(2), "of the end");
+    assert_eq!(window.rows[0].oldest_ns, Some(2), "that of the later window");
     assert_eq!(window.dispatches[0].count, 3);
     let row = SyscallRow::new(Some(who(5, 5)), SyscallNr(1));
     let failed: Vec<_> = window.failures_of(&row).iter().map(|f| (f.name(), f.count)).collect();
@@ -70,7 +70,7 @@ fn two_windows_of_calls_are_one() {
 }
 
 #[test]
-fn each_has_what_was_asked_for_and_sums_are_the_same() {
+fn each_reader_has_its_choice_and_the_sums_are_the_same() {
     let looked = calls_of(
         1,
         &[(who(5, 5), 1, 3, 0), (who(5, 6), 1, 4, 1), (who(7, 7), 1, 8, 0), (who(7, 7), 2, 16, 0)],
@@ -104,7 +104,7 @@ fn each_has_what_was_asked_for_and_sums_are_the_same() {
 }
 
 #[test]
-fn wake_ups_of_two_windows_are_one_and_ones_own_are_those_of_either_side() {
+fn wakeups_merge_and_a_process_sees_those_of_either_side() {
     let edge = |waker, wakee, wakeups| Edge {
         waker,
         wakee,
@@ -151,7 +151,7 @@ fn wake_ups_of_two_windows_are_one_and_ones_own_are_those_of_either_side() {
 }
 
 #[test]
-fn waits_of_two_windows_are_one_row_a_thread() {
+fn waits_of_two_windows_merge_into_one_row_for_each_thread() {
     let row = |tid, ns| WaitRow {
         sleeps: vec![Sleep {
             kind: WaitKind::Sleep,
@@ -179,7 +179,7 @@ fn waits_of_two_windows_are_one_row_a_thread() {
 }
 
 #[test]
-fn what_is_sent_is_what_is_read() {
+fn a_window_survives_serialization() {
     let mut row = WaitRow::new(who(5, 5));
     row.woken.buckets[143] = 9;
     let waits =
@@ -194,7 +194,7 @@ fn what_is_sent_is_what_is_read() {
     assert!(serde_json::from_str::<Latency>(wrong).is_err());
 }
 
-/// Thread 1 slept for 1 ns, thread 2 for 2, and so on.
+/// Thread 1 slept for 1 ns, thread 2 for 2 ns, and so on.
 fn waits(threads: u32) -> SubjectWindow {
     let row = |tid: u32| {
         let mut row = WaitRow::new(Who::thread(1, tid, Comm::new(b"x"), Comm::new(b"x")));
@@ -208,7 +208,7 @@ fn waits(threads: u32) -> SubjectWindow {
 }
 
 #[test]
-fn those_with_most_stay_and_how_many_went_is_told() {
+fn the_largest_rows_stay_and_the_rest_is_counted() {
     let mut looked = waits(10);
     looked.cut(3, 10);
     let SubjectWindow::Waits(window) = &looked else { panic!("waits") };
@@ -220,7 +220,7 @@ fn those_with_most_stay_and_how_many_went_is_told() {
     looked.then(waits(2));
     assert_eq!(looked.losses().left_out, 9, "of both windows");
     looked.cut(5, 1);
-    assert_eq!((looked.rows(), looked.losses().left_out), (3, 9), "no more than there are");
+    assert_eq!((looked.rows(), looked.losses().left_out), (3, 9), "not more than exist");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What threads waited for in a window: where they slept, how long they queued for a CPU and who
-//! had it meanwhile, who woke them.
+//! Waits of threads in a window: where they slept, how long they queued for a CPU, which task had
+//! the CPU meanwhile, and which task woke them.
 
 use super::counted::{Choice, Counted, Panel};
 use super::losses::Losses;
@@ -10,21 +10,21 @@ use crate::ledger::key::Who;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
-/// Why someone was not on a CPU.
+/// Why a thread was not on a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum WaitKind {
-    /// Asleep, interruptibly.
+    /// Asleep, interruptible.
     Sleep,
-    /// Asleep on a lock of user space.
+    /// Asleep on a user-space lock.
     Lock,
-    /// Asleep, uninterruptibly.
+    /// Asleep, uninterruptible.
     Block,
-    /// Runnable, but the quota of its group is used up; in no call.
+    /// Runnable, but the quota of its group is used up. It belongs to no system call.
     Throttle,
 }
 
 impl WaitKind {
-    /// The column of prstat it belongs to.
+    /// Name of its column in prstat.
     pub const fn name(self) -> &'static str {
         match self {
             WaitKind::Sleep => "SLP",
@@ -38,36 +38,36 @@ impl WaitKind {
 /// Sleeps of one kind in one system call, or waits for a new quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sleep {
-    /// What was waited for.
+    /// Kind of wait.
     pub kind: WaitKind,
-    /// In which call; [`SyscallNr::NONE`]: in none (a page fault, a kernel thread, a used up quota).
+    /// System call; [`SyscallNr::NONE`] for a page fault, a kernel thread or a used up quota.
     pub nr: SyscallNr,
-    /// Sleeps that ended in the window.
+    /// Number of sleeps that ended in the window.
     pub count: u64,
-    /// Time asleep inside the window, ns, those sleeps included that have not ended.
+    /// Time asleep inside the window, ns, with sleeps that have not ended.
     pub ns: u64,
-    /// The longest that ended, ns, also what came before the window; `None` if none did.
+    /// The longest sleep that ended, ns, with its time before the window; `None` if no sleep ended.
     pub max_ns: Option<u64>,
 }
 
-/// How many buckets [`Latency`] has (`EX_BUCKETS` in bpf/on_demand/waits.h).
+/// Number of buckets in [`Latency`] (`EX_BUCKETS` in bpf/on_demand/waits.h).
 pub const BUCKETS: usize = 144;
 
-/// Waits for a CPU: a log-linear histogram, four buckets to each power of two.
+/// Waits for a CPU as a log-linear histogram with four buckets for each power of two.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Waits that ended in the window.
+    /// Number of waits that ended in the window.
     pub count: u64,
-    /// Their time, ns.
+    /// Time of these waits, ns.
     pub ns: u64,
-    /// The longest, ns; `None` if there was none.
+    /// The longest of these waits, ns; `None` if no wait ended.
     pub max_ns: Option<u64>,
-    /// How many of which length.
+    /// Number of waits in each bucket.
     #[serde(with = "buckets")]
     pub buckets: [u64; BUCKETS],
 }
 
-/// As a list of those that are not empty: most are.
+/// Serializes the buckets as a list of the non-empty ones, because most are empty.
 mod buckets {
     use super::BUCKETS;
     use serde::de::Error;
@@ -94,7 +94,7 @@ impl Default for Latency {
 }
 
 impl Latency {
-    /// Adds others.
+    /// Adds other waits.
     pub fn add(&mut self, other: &Latency) {
         self.count += other.count;
         self.ns += other.ns;
@@ -104,8 +104,8 @@ impl Latency {
         }
     }
 
-    /// The wait that this part (0..1) of all waits does not exceed, ns: the upper end of its
-    /// bucket, at most a quarter above the true value, and never above the longest wait.
+    /// The wait that this part (0..1) of all waits does not exceed, ns. It is the upper end of a
+    /// bucket: at most a quarter above the true value, and never above the longest wait.
     pub fn quantile_ns(&self, part: f64) -> Option<u64> {
         let total: u64 = self.buckets.iter().sum();
         if total == 0 {
@@ -122,7 +122,7 @@ impl Latency {
     }
 }
 
-/// The largest value of a bucket, ns.
+/// Largest value of a bucket, ns.
 fn upper_ns(bucket: usize) -> u64 {
     match bucket {
         0..4 => bucket as u64,
@@ -134,17 +134,17 @@ fn upper_ns(bucket: usize) -> u64 {
     }
 }
 
-/// Someone else's share in what a thread waited for.
+/// The share of another task in a thread's waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Other {
     pub who: Who,
-    /// ns, or how often.
+    /// Time in ns, or number of wake-ups.
     pub amount: u64,
 }
 
-/// Shares with the processes of one name summed, the largest first; the threads of any other process are told
-/// apart.
+/// Shares with the processes of one name summed, the largest first. The threads of any other
+/// process stay separate.
 pub fn by_name(parts: &[Other]) -> Vec<(Party, u64)> {
     let names = Namesakes::among(parts.iter().map(|part| part.who));
     let parties = parts.iter().map(|part| (names.party(part.who), part.amount));
@@ -153,29 +153,30 @@ pub fn by_name(parts: &[Other]) -> Vec<(Party, u64)> {
     sums
 }
 
-/// What a thread, or all threads of a process, waited for.
+/// Waits of a thread, or of all threads of a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct WaitRow {
     pub who: Who,
-    /// Of how many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// By kind and call, longest first.
+    /// Sleeps by kind and call, longest first.
     pub sleeps: Vec<Sleep>,
-    /// For a CPU, after a wake-up.
+    /// Waits for a CPU after a wake-up.
     pub woken: Latency,
-    /// For a CPU, after losing one to somebody else: not to the quota.
+    /// Waits for a CPU after another task preempted the thread; waits for a quota are not in it.
     pub preempted: Latency,
     /// Waits for a CPU that had not ended.
     pub queued: u64,
-    /// Who had the CPU meanwhile, ns, most first: as far back as the last 32 switches of that CPU.
+    /// Tasks that had the CPU meanwhile, ns, most first; reaches back over the last 32 switches of
+    /// that CPU.
     pub ran_instead: Vec<Other>,
-    /// By whom it was woken, how often, most first.
+    /// Tasks that woke the thread, number of wake-ups, most first.
     pub woken_by: Vec<Other>,
 }
 
 impl WaitRow {
-    /// Nothing waited for yet.
+    /// A row without waits.
     pub fn new(who: Who) -> WaitRow {
         WaitRow {
             who,
@@ -189,17 +190,17 @@ impl WaitRow {
         }
     }
 
-    /// Time asleep of a kind, ns.
+    /// Time asleep of this kind, ns.
     pub fn sleep_ns(&self, kind: WaitKind) -> u64 {
         self.sleeps.iter().filter(|s| s.kind == kind).map(|s| s.ns).sum()
     }
 
-    /// Everything there is, ns: what the rows are sorted by.
+    /// Time of all waits, ns; the sort key of rows.
     pub fn waited_ns(&self) -> u64 {
         self.sleeps.iter().map(|s| s.ns).sum::<u64>() + self.woken.ns + self.preempted.ns
     }
 
-    /// Adds a thread's row to its process's.
+    /// Adds a thread's row to its process's row.
     pub fn add(&mut self, other: &WaitRow) {
         self.threads += other.threads;
         for sleep in &other.sleeps {
@@ -216,14 +217,14 @@ impl WaitRow {
         }
     }
 
-    /// Adds the same thread's of the next window: what had not ended is as of its end.
+    /// Adds the same thread's row of the next window; open waits are those of the later window.
     fn go_on(&mut self, later: &WaitRow) {
         let threads = self.threads;
         self.add(later);
         (self.threads, self.queued, self.who) = (threads, later.queued, later.who);
     }
 
-    /// Adds sleeps.
+    /// Adds sleeps of one kind and call.
     pub fn add_sleep(&mut self, sleep: Sleep) {
         match self.sleeps.iter_mut().find(|s| (s.kind, s.nr) == (sleep.kind, sleep.nr)) {
             Some(same) => {
@@ -235,7 +236,7 @@ impl WaitRow {
         }
     }
 
-    /// Puts the largest parts first.
+    /// Sorts all lists, the largest first.
     pub fn sort(&mut self) {
         self.sleeps.sort_by_key(|s| (std::cmp::Reverse(s.ns), s.nr));
         for parts in [&mut self.ran_instead, &mut self.woken_by] {
@@ -252,21 +253,21 @@ fn add_other(parts: &mut Vec<Other>, part: Other) {
     }
 }
 
-/// A window's waits.
+/// Waits of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct WaitWindow {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
     pub t1_ns: u64,
-    /// One row a thread, in no order.
+    /// One row for each thread, in no order.
     pub rows: Vec<WaitRow>,
-    /// What is missing.
+    /// Losses of the programs.
     pub losses: Losses,
 }
 
 impl WaitWindow {
-    /// One row a process.
+    /// One row for each process.
     pub fn by_process(&self) -> Vec<WaitRow> {
         let mut sums: std::collections::BTreeMap<u32, WaitRow> = Default::default();
         let mut rows: Vec<&WaitRow> = self.rows.iter().collect();
@@ -274,7 +275,8 @@ impl WaitWindow {
         for row in rows {
             let sum = sums.entry(row.who.tgid);
             let sum = sum.or_insert_with(|| WaitRow::new(row.who.process()));
-            // Of who waited in the whole window without an event the name may not be known.
+            // The name of a thread may be unknown if it waited throughout the window without an
+            // event.
             if sum.who.comm.bytes().is_empty() {
                 sum.who = row.who.process();
             }
@@ -293,7 +295,7 @@ impl Counted for WaitWindow {
         self.rows.len()
     }
 
-    /// A row has lists of its own.
+    /// A row has lists of its own, which take memory too.
     fn bytes(&self) -> usize {
         let bytes = |row: &WaitRow| {
             size_of::<WaitRow>()
@@ -326,7 +328,7 @@ mod tests {
     use crate::Comm;
     use proptest::prelude::*;
 
-    /// As the kernel's side puts it into buckets.
+    /// The bucket that the BPF program chooses.
     fn bucket_of(ns: u64) -> usize {
         if ns < 4 {
             return ns as usize;
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_summed_to_their_process() {
+    fn threads_sum_to_their_process() {
         let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let sleep = |nr, ns| Sleep {
             kind: WaitKind::Sleep,
@@ -408,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn windows_are_joined_to_sums_and_to_what_is_open_at_the_end() {
+    fn windows_join_to_sums_and_keep_the_open_waits_of_the_end() {
         let who = |tid| Who::thread(5, tid, Comm::new(b"t"), Comm::new(b"t"));
         let losses = |lost| Losses {
             lost,

@@ -1,4 +1,4 @@
-//! Who woke whom in a window, how many at once, and for nothing.
+//! Wake-ups in a window: which task woke which, how many at once, and how many for nothing.
 
 use super::counted::{Choice, Counted};
 use super::losses::Losses;
@@ -10,43 +10,44 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
-/// Wake-ups given by one thread to another. A waker without a thread is some thread of its process:
-/// where there are too many pairs to tell apart.
+/// Wake-ups of one thread by another. If there are too many pairs to keep, the waker has no thread
+/// and stands for its whole process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Edge {
-    /// Who woke; [`Who::INTERRUPT`] if an interrupt did.
+    /// The waking task; [`Who::INTERRUPT`] for an interrupt.
     pub waker: Who,
-    /// Who was woken.
+    /// The woken task.
     pub wakee: Who,
     pub wakeups: u64,
-    /// Waits that this waker ended and whose consequence is known: the one woken did something, or
-    /// went back.
+    /// Waits that this waker ended and whose consequence is known: the woken task did something, or
+    /// went back to the wait.
     pub chains: u64,
-    /// Of these, those that went back to the same wait without having done anything.
+    /// Of `chains`, wake-ups after which the task went back to the same wait without doing
+    /// anything.
     pub unproductive: u64,
-    /// CPU time these took, ns.
+    /// CPU time of these unproductive runs, ns.
     pub unproductive_ns: u64,
-    /// CPU time of the one woken, before these wake-ups, on a way from wait to wait whose beginning
-    /// was not seen, ns. It may have been for nothing.
+    /// CPU time of the woken task between two waits whose first one was not seen, before these
+    /// wake-ups, ns. It may be unproductive.
     #[serde(default)]
     pub late_ns: u64,
 }
 
-/// What system calls of one kind, made by one thread, woke.
+/// Wake-ups by system calls of one kind in one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fan {
-    /// The thread.
+    /// The waking thread.
     pub waker: Who,
-    /// The call.
+    /// The system call.
     pub nr: SyscallNr,
-    /// The futex it was about, by its address (of eight bytes): a thread's locks are not one kind.
+    /// Address of the futex (eight bytes). Each lock of a thread is counted separately.
     pub futex: Option<u64>,
-    /// Calls that woke anyone.
+    /// Number of calls that woke at least one task.
     pub calls: u64,
-    /// How many they woke in all.
+    /// Number of tasks that these calls woke.
     pub wakeups: u64,
-    /// The most that one of them woke; `None` where that fell between two windows.
+    /// The most tasks that one call woke; `None` if that call fell between two windows.
     pub most: Option<u64>,
     /// As in [`Edge`].
     pub chains: u64,
@@ -54,12 +55,12 @@ pub struct Fan {
     pub unproductive: u64,
     /// As in [`Edge`], ns.
     pub unproductive_ns: u64,
-    /// The call the unproductive ones went back to; [`SyscallNr::NONE`] if there were none.
+    /// The call that unproductive wake-ups went back to; [`SyscallNr::NONE`] if there were none.
     pub home: SyscallNr,
 }
 
 impl Edge {
-    /// Adds the figures of another one.
+    /// Adds the figures of another edge.
     fn add(&mut self, other: &Edge) {
         self.wakeups += other.wakeups;
         self.chains += other.chains;
@@ -69,21 +70,21 @@ impl Edge {
     }
 }
 
-/// Wake-ups between two processes. Several processes of one name count as one.
+/// Wake-ups between two processes; processes of one name count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Between {
-    /// The process that woke.
+    /// The waking process.
     pub waker: Party,
-    /// The process that was woken.
+    /// The woken process.
     pub wakee: Party,
-    /// The sum of the edges between their threads.
+    /// Sum of the edges between their threads.
     pub sum: Edge,
-    /// How many threads were woken.
+    /// Number of woken threads.
     pub threads: usize,
 }
 
 impl Fan {
-    /// How many one call woke on the average.
+    /// Mean number of tasks that one call woke.
     pub fn mean(&self) -> f64 {
         self.wakeups as f64 / self.calls.max(1) as f64
     }
@@ -101,23 +102,23 @@ impl Fan {
     }
 }
 
-/// A window's wake-ups.
+/// Wake-ups of a window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WakeupWindow {
-    /// CLOCK_MONOTONIC at its beginning, ns.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// At its end.
+    /// End, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
-    /// In no order.
+    /// Edges, in no order.
     pub edges: Vec<Edge>,
-    /// In no order.
+    /// Fans, in no order.
     pub fans: Vec<Fan>,
-    /// What is missing.
+    /// Losses of the programs.
     pub losses: Losses,
 }
 
 impl WakeupWindow {
-    /// Edges with the threads of a process summed, and with the processes of one name.
+    /// Edges summed over the threads of a process and over processes of one name.
     pub fn between_processes(&self) -> Vec<Between> {
         let ends = self.edges.iter().flat_map(|edge| [edge.waker, edge.wakee]);
         let names = Namesakes::among(ends);
@@ -171,31 +172,34 @@ impl Counted for WakeupWindow {
     }
 }
 
-/// A thundering herd: many are woken for one's work.
+/// A thundering herd: a call wakes many tasks for the work of one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Herd {
-    /// The evidence.
+    /// The wake-ups that show it.
     pub fan: Fan,
-    /// CPU time of the unproductive runs, per cent of one CPU; `None` if `late_ns` is more than
+    /// CPU time of the unproductive runs, per cent of one CPU. `None` if `late_ns` is more than
     /// [`HERD_LATE`] of it.
     pub cost_pct: Option<f64>,
-    /// CPU time of the threads of the processes it woke, on ways whose beginning was not seen, ns.
+    /// CPU time between two waits whose first one was not seen, over all threads of the woken
+    /// processes, ns.
     pub late_ns: u64,
 }
 
-/// Fewer waking calls in a window may be a coincidence: a program's start, a barrier.
+/// Least number of waking calls in a window. Fewer may be a coincidence, such as a program's start
+/// or a barrier.
 pub const HERD_CALLS: u64 = 3;
-/// A call that wakes fewer than this on the average is no herd.
+/// Least mean number of tasks that one call wakes.
 pub const HERD_FAN: f64 = 8.0;
-/// At least this part of those woken went back without having done anything.
+/// Least part of the woken tasks that went back without doing anything.
 pub const HERD_UNPRODUCTIVE: f64 = 0.5;
-/// The cost is told if what may be missing in it is at most this part of it.
+/// Most time of unknown use, as a part of the cost. Above this the cost is not shown.
 pub const HERD_LATE: f64 = 0.1;
 
-/// The herds of a window, dearest first. What makes a verdict: at least [`HERD_CALLS`] calls of one
-/// kind (a futex's: about the same one) by one thread that woke at least [`HERD_FAN`] each on the average, and of the wake-ups whose
-/// consequence is known at least [`HERD_UNPRODUCTIVE`] unproductive, as many as there were calls at
-/// least.
+/// The herds of a window, the most expensive first. A herd is one thread and one kind of call (for
+/// a futex: one futex) that meets three conditions:
+/// - at least [`HERD_CALLS`] calls that woke at least [`HERD_FAN`] tasks each on average;
+/// - at least [`HERD_UNPRODUCTIVE`] of the wake-ups with a known consequence were unproductive;
+/// - there were at least as many unproductive wake-ups as calls.
 pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
     let window_ns = wakeups.t1_ns.saturating_sub(wakeups.t0_ns).max(1) as f64;
     let late = LateTime::of(wakeups);
@@ -216,7 +220,7 @@ pub fn herds(wakeups: &WakeupWindow) -> Vec<Herd> {
     herds
 }
 
-/// [`Edge::late_ns`] of a window by the process woken.
+/// [`Edge::late_ns`] of a window by woken process.
 struct LateTime<'a> {
     edges: &'a [Edge],
     by_process: FxHashMap<u32, u64>,
@@ -231,7 +235,7 @@ impl LateTime<'_> {
         LateTime { edges: &wakeups.edges, by_process }
     }
 
-    /// Of all processes in which this one woke a thread, ns.
+    /// Sum over all processes in which this process woke a thread, ns.
     fn near(&self, waker: u32) -> u64 {
         let woken = self.edges.iter().filter(|edge| edge.waker.tgid == waker);
         let woken: FxHashSet<u32> = woken.map(|edge| edge.wakee.tgid).collect();
@@ -270,14 +274,14 @@ mod tests {
     }
 
     #[test]
-    fn a_herd_has_a_fan_and_goes_back() {
+    fn a_herd_has_a_fan_and_goes_back_to_its_wait() {
         let found = herds(&window(vec![fan(10, 9980, 9980, 9970)]));
         assert_eq!(found.len(), 1);
         assert!(found[0].cost_pct.is_some_and(|cost| (cost - 2.9).abs() < 1e-9));
     }
 
     #[test]
-    fn a_cost_whose_evidence_does_not_reach_back_is_not_told() {
+    fn a_cost_with_too_much_unseen_time_is_not_shown() {
         let who = |tgid, tid| Who::thread(tgid, tid, Comm::new(b"x"), Comm::new(b"x"));
         let edge = |waker, wakee, late_ns| Edge {
             waker,
@@ -289,7 +293,8 @@ mod tests {
             late_ns,
         };
         let found = |late_ns, of| {
-            // The herd wakes threads of 9, which others wake, too; and 5 has nothing to do with it.
+            // The herd wakes threads of process 9, and so do others. Process 5 has nothing to do
+            // with it.
             let edges = vec![
                 edge(who(7, 8), who(9, 9), 0),
                 edge(who(9, 10), who(of, 11), late_ns),
@@ -319,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_summed_to_processes() {
+    fn threads_sum_to_processes() {
         let who = |tgid, tid| {
             let name = Comm::new(if tgid == 1 { b"server" } else { b"client" });
             Who::thread(tgid, tid, name, name)
@@ -349,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_one_name_are_summed() {
+    fn processes_of_one_name_sum_to_one() {
         let who = |tgid, name: &[u8]| Who::thread(tgid, tgid, Comm::new(name), Comm::new(name));
         let edge = |waker, wakee, wakeups| Edge {
             waker,

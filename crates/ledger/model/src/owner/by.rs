@@ -1,34 +1,35 @@
-//! What time is summed by: the one list of these words, for options, settings, labels and tables.
+//! Keys by which time is summed: the one list of their names, for options, settings, labels and
+//! tables.
 
 use crate::ledger::named::UNKNOWN;
 use crate::text::did_you_mean::nearest;
 use std::fmt;
 
-/// What time is summed by.
+/// Key by which time is summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum By {
-    /// The command name of the process; the kernel's workers by pool.
+    /// Command name of the process; kernel workers by pool.
     Command,
-    /// The effective user of the task.
+    /// Effective user of the task.
     User,
-    /// The control group of the task, each for itself.
+    /// Control group of the task, without the groups below it.
     Cgroup,
-    /// The systemd unit of the control group.
+    /// systemd unit of the control group.
     Unit,
-    /// The container of the control group.
+    /// Container of the control group.
     Container,
-    /// The pod of the control group.
+    /// Pod of the control group.
     Pod,
-    /// The Kubernetes namespace of the control group.
+    /// Kubernetes namespace of the control group.
     Namespace,
-    /// The process; exited processes by command name.
+    /// Process; exited processes by command name.
     Process,
-    /// The machine: everything on it.
+    /// The whole machine.
     Host,
 }
 
 impl By {
-    /// Every way to sum one machine's time.
+    /// All keys for the time of one machine.
     pub const MACHINE: [By; 8] = [
         By::Command,
         By::User,
@@ -40,36 +41,37 @@ impl By {
         By::Process,
     ];
 
-    /// The pages of totals, in the order in which a key turns them. The process list is a page of its own.
+    /// Pages of totals, in the order of the key that turns them. The process list is a page of its
+    /// own.
     pub const PAGES: [By; 7] =
         [By::Command, By::User, By::Cgroup, By::Unit, By::Container, By::Pod, By::Namespace];
 
-    /// The labels of metrics and columns of `charges`, in their order.
+    /// Labels of metrics and columns of `charges`, in their order.
     pub const LABELS: [By; 6] =
         [By::Namespace, By::Pod, By::Container, By::Unit, By::Command, By::User];
 
-    /// What the tables of a fleet are summed by.
+    /// Keys of the fleet's tables.
     pub const FLEET: [By; 6] =
         [By::Host, By::Namespace, By::Pod, By::Container, By::Unit, By::Command];
 
-    /// Its word, in options, settings, JSON and labels.
+    /// Name in options, settings, JSON and labels.
     pub const fn name(self) -> &'static str {
         self.words().0
     }
 
-    /// What an option's help says of it.
+    /// Help of the option.
     pub const fn help(self) -> &'static str {
         self.words().1
     }
 
-    /// The row of tasks that have no owner of this kind.
+    /// Name of the row for tasks without an owner of this kind.
     pub const fn none(self) -> &'static str {
         self.words().2
     }
 
-    /// Its word, its help and the name of the rest.
+    /// Name, help and name of the row for the rest.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
-        const UNTOLD: &str = "(exited, whose is not told)";
+        const UNTOLD: &str = "(exited, owner unknown)";
         match self {
             By::Command => (
                 "command",
@@ -93,7 +95,7 @@ impl By {
         }
     }
 
-    /// True if the control group decides.
+    /// True if the control group decides the owner.
     pub const fn is_of_group(self) -> bool {
         match self {
             By::Cgroup | By::Unit | By::Container | By::Pod | By::Namespace => true,
@@ -101,10 +103,10 @@ impl By {
         }
     }
 
-    /// Parses a word.
+    /// Parses a name.
     ///
     /// # Errors
-    /// The word is none of `offered`.
+    /// The name is none of `offered`.
     pub fn parse(word: &str, offered: &[By]) -> Result<By, UnknownBy> {
         let found = offered.iter().copied().find(|by| by.name() == word);
         found.ok_or_else(|| {
@@ -122,14 +124,14 @@ impl fmt::Display for By {
     }
 }
 
-/// A word that names no [`By`].
+/// A name that is no [`By`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownBy {
-    /// The word.
+    /// The text.
     pub word: String,
-    /// The word that was probably meant.
+    /// The name that the user probably meant.
     pub meant: Option<&'static str>,
-    /// Every word that is accepted here.
+    /// The names that are accepted here.
     pub offered: Vec<&'static str>,
 }
 
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_is_parsed_where_it_is_offered_and_nowhere_else() {
+    fn a_name_parses_only_where_it_is_offered() {
         for offered in [&By::MACHINE[..], &By::PAGES, &By::LABELS, &By::FLEET] {
             for by in By::MACHINE.into_iter().chain([By::Host]) {
                 let is_offered = offered.contains(&by);
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_answered_with_the_word_that_was_meant() {
+    fn a_typo_is_answered_with_the_nearest_name() {
         let error = By::parse("comand", &By::LABELS).expect_err("a slip").to_string();
         let words = "namespace, pod, container, unit, command, user";
         assert_eq!(error, format!("'comand' is none of {words}: did you mean 'command'?"));

@@ -1,4 +1,4 @@
-//! All time of a window, each part to its owner.
+//! Charges all time of a window to its owners.
 
 use super::moves::{transfers, Moved, Transfer, MOVED};
 use super::{By, Owner};
@@ -8,43 +8,44 @@ use crate::ledger::window::{ExitDelta, TaskDelta, Window};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A part of a window's time. Nothing is ever taken back: the sum of all charges is the books' tasks and exited.
+/// A part of a window's time. A charge never takes time back: all charges sum to the books' tasks
+/// and exited.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge<'a> {
-    /// Its counters. Unknown ones are unknown; sums of CPU time take those as nothing, as the books do.
+    /// Counters. An unknown CPU time counts as 0 in sums, as in the books.
     pub counters: &'a Counters,
-    /// Tasks that did something in the window: 1 for a task's own part, else 0.
+    /// 1 for the own part of a task with an event in the window, else 0.
     pub tasks: u64,
-    /// Processes that exited.
+    /// Number of processes that exited.
     pub exited: u64,
 }
 
-/// Whose figures a part is of.
+/// The task or exited group that used a part.
 #[derive(Clone, Copy, Debug)]
 pub enum Bearer<'a> {
-    /// A task that did something in the window.
+    /// A task with an event in the window.
     Task(&'a TaskDelta),
-    /// A task to which nothing happened in the window: it spent it in one state.
+    /// A task without an event, which spent the window in one state.
     Still(&'a TaskDelta),
     /// A group of exited tasks.
     Exit(&'a ExitDelta),
 }
 
-/// A part of a window's time and everything that decides on its owner.
+/// A part of a window's time, with everything that decides its owner.
 #[derive(Clone, Copy, Debug)]
 pub struct Share<'a> {
-    /// Whose figures it is a part of.
+    /// The task or exited group that used it.
     pub bearer: Bearer<'a>,
     /// The control group in which it was used.
     pub group: Option<u64>,
-    /// True if it was used in a group that the task left within the window.
+    /// True if the task left that control group within the window.
     pub is_moved: bool,
-    /// How much it is.
+    /// The part itself.
     pub charge: Charge<'a>,
 }
 
 impl Share<'_> {
-    /// Its owner. `book` stands at the window's end.
+    /// The owner under this key. `book` stands at the window's end.
     pub fn owner(&self, by: By, book: &Book) -> Owner {
         match (by.is_of_group(), self.bearer) {
             (true, _) => Owner::Group(self.group),
@@ -54,19 +55,20 @@ impl Share<'_> {
     }
 }
 
-/// Charges all time of a window to its owners: tasks that did something, tasks that waited for a CPU or a quota
-/// throughout, and what exited. `book` is the one that yielded the window, not advanced since.
+/// Charges all time of a window to its owners: tasks with an event, tasks that waited for a CPU or
+/// a quota throughout, and exited tasks. `book` yielded the window and has not advanced since.
 pub fn charge(window: &Window, book: &Book, by: By, post: &mut impl FnMut(Owner, Charge<'_>)) {
     let still = book.waited_throughout(window);
     share(window, still, &mut |share| post(share.owner(by, book), share.charge));
 }
 
-/// Hands out the same parts before they have an owner, for sums by several things at once. `still`: the tasks to
-/// which nothing happened that count for the caller.
+/// Posts all parts of a window's time without deciding their owner, for sums by several keys at
+/// once. `still` holds the tasks without an event that the caller counts.
 ///
-/// Moves say how much was used in a group that was left, not by which of its tasks. So a group's sum is exact, as is
-/// that of a command or a user. Where both are asked for at once, the time is taken from tasks of the group in a
-/// fixed order: the youngest first, then what exited.
+/// Moves give the time used in a group that tasks left, but not which of its tasks used it. So a
+/// sum by group is exact, and so is a sum by command or by user. For a sum by both at once, the
+/// time is taken from the tasks of the group in a fixed order: the youngest first, then exited
+/// tasks.
 pub fn share(
     window: &Window,
     still: impl IntoIterator<Item = TaskDelta>,
@@ -95,7 +97,7 @@ pub fn share(
     }
 }
 
-/// Posts what a bearer used where it is told, and what it used elsewhere.
+/// Posts the part that a task used in its own group and the parts that it used in other groups.
 fn post_one(
     bearer: Bearer<'_>,
     group: Option<u64>,
@@ -119,15 +121,15 @@ fn post_one(
     post(Share { bearer, group, is_moved: false, charge: Charge { counters: &own, ..charge } });
 }
 
-/// A row of the window.
+/// Index of a row of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Task(usize),
     Exit(usize),
 }
 
-/// Deals what was used elsewhere to the rows that it is told with. What no row has is dealt to none, and so is
-/// charged once, where it is told.
+/// Takes time that was used in other groups from the rows that hold it. Time that no row has is
+/// left where it is and so is charged once.
 fn deal(
     window: &Window,
     mut transfers: BTreeMap<u64, Vec<Transfer>>,
@@ -139,7 +141,7 @@ fn deal(
             Place::Task(at) => &window.tasks[at].delta,
             Place::Exit(at) => &window.exited[at].delta,
         };
-        // A row whose figure is not known has nothing that could be taken from it: it stays unknown.
+        // A row with an unknown figure has nothing to take; the figure stays unknown.
         let mut has = MOVED.map(|counter| delta.get(counter).unwrap_or(0));
         for transfer in left {
             let ns = take(&mut transfer.ns, &mut has);
@@ -151,7 +153,8 @@ fn deal(
     dealt
 }
 
-/// The rows of groups that tasks came into, in an order that does not depend on the window's.
+/// The rows of groups that tasks moved into, in an order that does not depend on the window's
+/// order.
 fn rows_in_order(window: &Window, transfers: &BTreeMap<u64, Vec<Transfer>>) -> Vec<(Place, u64)> {
     let concerned = |id: Option<u64>| id.filter(|id| transfers.contains_key(id));
     let mut tasks = Vec::new();
@@ -174,7 +177,7 @@ fn rows_in_order(window: &Window, transfers: &BTreeMap<u64, Vec<Transfer>>) -> V
     tasks.chain(exits.into_iter().map(|(_, place, id)| (place, id))).collect()
 }
 
-/// Takes from both what both have.
+/// Moves what both have from `left` and `has` into the result.
 fn take(left: &mut Moved, has: &mut Moved) -> Moved {
     let mut taken = Moved::default();
     for (at, ns) in taken.iter_mut().enumerate() {

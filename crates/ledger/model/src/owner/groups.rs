@@ -1,11 +1,11 @@
-//! What a control group is summed under.
+//! The name under which a control group is summed.
 
 use super::By;
 use crate::ledger::named::{GroupName, Named};
 use crate::text::escape::{escape, escape_str};
 
 impl GroupName {
-    /// What it is summed under, escaped; `None`: it is in none.
+    /// Name under this key, escaped; `None`: the group has none.
     pub fn under(&self, by: By) -> Option<String> {
         match by {
             By::Cgroup => Some(escape(&self.path)),
@@ -15,8 +15,8 @@ impl GroupName {
 }
 
 impl Named {
-    /// What it is summed under, unescaped; `None`: it is in none. Containers and pods of pods are told
-    /// apart by what they are in: NAMESPACE/POD/CONTAINER.
+    /// Name under this key, unescaped; `None`: the group has none. Pods and containers of pods have
+    /// their namespace in front: NAMESPACE/POD/CONTAINER.
     pub fn under(&self, by: By) -> Option<String> {
         let inside = |outer: Option<String>, name: &String| match outer {
             Some(outer) => format!("{outer}/{name}"),
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_pods_have_containers_of_one_name() {
+    fn containers_of_one_name_in_two_pods_are_separate() {
         let app = |pod: &str| Named {
             container: Some("app".into()),
             pod: Some(pod.into()),

@@ -1,6 +1,7 @@
-//! Sums by several things at once, under labels: what metrics and the tables of a fleet are made of.
+//! Sums by several keys at once, under labels, for metrics and the fleet's tables.
 //!
-//! Names come from the system, so they are hostile: escaped and bounded here, before they are a label.
+//! Names come from the system and may be hostile: here they are escaped and limited in length
+//! before they become labels.
 
 use super::{share, By, Charge, Owner, Share};
 use crate::ledger::book::Book;
@@ -10,7 +11,7 @@ use crate::ledger::window::Window;
 use crate::text::escape::escape;
 use rustc_hash::FxHashMap;
 
-/// What is waited for, in the order of [`Usage::waits_ns`].
+/// Kinds of wait, in the order of [`Usage::waits_ns`].
 pub const WAITS: [(&str, Counter); 4] = [
     ("runqueue", Counter::LatNs),
     ("throttled", Counter::ThrottleNs),
@@ -18,31 +19,33 @@ pub const WAITS: [(&str, Counter); 4] = [
     ("block", Counter::BlockNs),
 ];
 
-/// The label of all groups without a place. No name of the system equals it: before a `~` in front a label has a
-/// backslash.
+/// Label of all groups without a place. No name of the system equals it, because a name that begins
+/// with `~` gets a backslash.
 pub const LABEL_OTHER: &str = "~other";
-/// The label of what groups had used that lost their place.
+/// Label of the use of groups that lost their place.
 pub const LABEL_LEFT: &str = "~left";
-/// The label of a name that is not known.
+/// Label of an unknown name.
 pub const LABEL_UNKNOWN: &str = "~unknown";
-/// The label of all containers and pods that have an id and no name: each new one has another.
+/// Label of all containers and pods that have an id and no name. With their ids, each new one would
+/// add a label.
 pub const LABEL_UNNAMED: &str = "~unnamed";
 
-/// The longest label, in characters.
+/// Longest label, in characters.
 const LONGEST: usize = 128;
 
-/// A sum over tasks. The numbers of a machine with a thousand CPUs outgrow 64 bits in half a year.
+/// A sum over tasks. It has 128 bits: a machine with a thousand CPUs exceeds 64 bits in half a
+/// year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Usage {
     /// CPU time, ns.
     pub run_ns: u128,
-    /// The part of it in user mode, ns.
+    /// User part of it, ns.
     pub user_ns: u128,
-    /// The part of it in the kernel, ns.
+    /// Kernel part of it, ns.
     pub system_ns: u128,
-    /// By what is waited for, as [`WAITS`] has it, ns.
+    /// Waits by kind, in the order of [`WAITS`], ns.
     pub waits_ns: [u128; 4],
-    /// Processes that exited.
+    /// Number of processes that exited.
     pub exited: u128,
 }
 
@@ -58,12 +61,14 @@ impl Usage {
         self.exited += other.exited;
     }
 
-    /// CPU time that was wanted, had or not, ns: a group that starves is not small.
+    /// CPU time that the tasks wanted, used or not, ns. Groups are ranked by it, so a starving
+    /// group is not ranked low.
     pub fn demand_ns(&self) -> u128 {
         self.run_ns + self.waits_ns[0] + self.waits_ns[1]
     }
 
-    /// Adds what is known of a charge; what a first look does not know is not in the window's books either.
+    /// Adds the known counters of a charge. Unknown time of a task's first window is not in the
+    /// window's books either.
     fn post(&mut self, charge: &Charge<'_>) {
         let delta: &Counters = charge.counters;
         let known = |counter| u128::from(delta.get(counter).unwrap_or(0));
@@ -82,7 +87,7 @@ impl Usage {
     }
 }
 
-/// What a control group is called, as the system has it: not escaped. `None`: it is in no such thing.
+/// Names of a control group, unescaped. `None`: the group belongs to no such thing.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CgroupNames {
@@ -105,14 +110,14 @@ impl From<&Named> for CgroupNames {
 
 /// A source of names.
 pub trait Names {
-    /// The names of a control group by its id; `None`: they are not known.
+    /// Names of the control group with this id; `None`: unknown.
     fn cgroup(&self, id: u64) -> Option<CgroupNames>;
 
-    /// The name of a user; `None`: the label is the number.
+    /// Name of a user; `None`: the label is the number.
     fn user(&self, uid: u32) -> Option<String>;
 }
 
-/// The names that windows tell: those of control groups.
+/// The names of control groups that a window's book holds.
 #[derive(Clone, Copy, Debug)]
 pub struct BookNames<'a>(pub &'a Book);
 
@@ -126,7 +131,7 @@ impl Names for BookNames<'_> {
     }
 }
 
-/// No names: control groups are in nothing, users have numbers.
+/// No names: control groups belong to nothing, users have numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
@@ -140,19 +145,19 @@ impl Names for NoNames {
     }
 }
 
-/// The labels of a sum, in the order in which they were asked for; `None`: it has none of this kind.
+/// The labels of a sum, in the order of the keys; `None`: the sum has no label of this key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Labels(pub Vec<Option<String>>);
 
 impl Labels {
-    /// The same value for each: a group made up here.
+    /// The same value for each key, for a group that is made up here.
     pub fn all(by: &[By], value: &str) -> Labels {
         Labels(by.iter().map(|_| Some(value.to_string())).collect())
     }
 }
 
-/// All time of a window, by labels. `by`: some of [`By::LABELS`]; the others have no label. `book` is the one that
-/// yielded the window, not advanced since.
+/// All time of a window, by labels. `by` is a part of [`By::LABELS`]. `book` yielded the window and
+/// has not advanced since.
 pub fn labelled(
     window: &Window,
     book: &Book,
@@ -171,7 +176,7 @@ pub fn labelled(
     labelled
 }
 
-/// The owners of a sum before they have names: only those that are asked for.
+/// The owners of a sum before they have names, for the requested keys only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Raw {
     command: Option<Owner>,
@@ -193,8 +198,9 @@ impl Raw {
     }
 }
 
-/// A name of the system as a label: harmless, bounded, and none that is made up here. What is escaped
-/// begins with a backslash that no other name yields.
+/// Makes a label from a name of the system: escaped, limited in length and different from every
+/// label made up here. An escaped first character gives a leading backslash, which no other name
+/// has.
 fn value(name: &[u8]) -> String {
     let mut escaped = escape(name);
     if escaped.starts_with('~') {
@@ -207,8 +213,8 @@ fn value(name: &[u8]) -> String {
     escaped
 }
 
-/// True for an id that stands for a container or a pod without a name: the first digits, with the
-/// unit of a user in front or without, or the UID of a pod.
+/// True for an id instead of a container's or pod's name: the first digits of a container's id,
+/// with or without a user's unit in front, or the UID of a pod.
 fn is_an_id(name: &str) -> bool {
     let id = name.rsplit('/').next().unwrap_or(name);
     let dashes = id.bytes().filter(|&b| b == b'-').count();
@@ -216,7 +222,7 @@ fn is_an_id(name: &str) -> bool {
     is_long_enough && id.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit())
 }
 
-/// Names, asked for once in a window.
+/// Cache of names for one window.
 struct Naming<'a> {
     by: &'a [By],
     names: &'a dyn Names,
@@ -284,7 +290,7 @@ mod tests {
     use crate::ledger::key::Comm;
 
     #[test]
-    fn no_name_of_the_system_is_one_made_up_here() {
+    fn no_system_name_equals_a_made_up_label() {
         for made_up in [LABEL_OTHER, LABEL_LEFT, LABEL_UNKNOWN, LABEL_UNNAMED] {
             assert_ne!(value(made_up.as_bytes()), made_up);
             assert_ne!(value(format!("\\{made_up}").as_bytes()), value(made_up.as_bytes()));
@@ -292,7 +298,7 @@ mod tests {
         assert_eq!(value(b"~other"), "\\~other");
     }
 
-    /// Containers and pods by their ids, as they come one after the other.
+    /// Names every container and pod by an id, as for new ones.
     struct Ids;
 
     impl Names for Ids {
@@ -314,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_and_pods_without_a_name_are_one_however_many_come() {
+    fn all_containers_and_pods_without_a_name_share_one_label() {
         let by = &By::LABELS[..5];
         let mut naming = Naming::new(by, &Ids);
         let command = Some(Owner::Command(Comm::new(b"x")));
@@ -332,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_bounded_and_harmless() {
+    fn labels_are_limited_in_length_and_escaped() {
         assert_eq!(value(b"a\nb\"\xff\\"), "a\\x0ab\"\\xff\\\\");
         let long = value("ü".repeat(1000).as_bytes());
         assert_eq!(long.chars().count(), LONGEST + 1);

@@ -1,9 +1,9 @@
-//! Whose CPU time is this? The one answer, for every view, report, metric and table.
+//! Decides the owner of CPU time, for every view, report, metric and table.
 //!
-//! [`charge`] hands out all time of a window, each part once: a task's, an exited group's, and what a task
-//! used before it changed its control group. The parts sum to the books' tasks and exited, whatever they are
-//! summed by. A new [`By`] is its variant, its words in `by.rs` and its arms in [`Owner::of_task`] and
-//! [`Owner::of_exit`].
+//! [`charge`] hands out all time of a window, each part once: of a task, of an exited group, and of
+//! a task before it changed its control group. The parts sum to the books' tasks and exited under
+//! every key. A new [`By`] needs its variant, its words in `by.rs`, and its arms in
+//! [`Owner::of_task`] and [`Owner::of_exit`].
 
 mod by;
 mod charge;
@@ -25,28 +25,28 @@ use crate::ledger::named::UNKNOWN;
 use crate::ledger::snapshot::{ExitSample, ProcessRef, TaskSample};
 use crate::owner::workers::Workers;
 
-/// Who a part of a window's time is charged to. Numbers mean something within one boot.
+/// The owner of a part of a window's time. Its numbers are valid within one boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
-    /// Processes of this command name.
+    /// Processes with this command name.
     Command(Comm),
-    /// A pool of the kernel's workers.
+    /// A pool of kernel workers.
     Workers(Workers),
-    /// A process that lives.
+    /// A living process.
     Process(ProcessRef),
-    /// Exited processes of this command name.
+    /// Exited processes with this command name.
     Exited(Comm),
-    /// A control group, by the kernel's id; `None`: the source does not tell it.
+    /// A control group by the kernel's id; `None`: unknown to the source.
     Group(Option<u64>),
-    /// An effective user; `None`: the source does not tell it.
+    /// An effective user; `None`: unknown to the source.
     User(Option<u32>),
     /// The machine.
     Machine,
 }
 
 impl Owner {
-    /// The owner of a living task's time, as of the window's end. Threads belong to their process; a control group
-    /// and a user are the task's own.
+    /// The owner of a living task's time, as of the window's end. A thread's process owns its time;
+    /// control group and user are the task's own.
     pub fn of_task(by: By, task: &TaskSample, book: &Book) -> Owner {
         match by {
             By::Command => {
@@ -66,7 +66,8 @@ impl Owner {
         }
     }
 
-    /// The owner of an exited group's time. Threads that exited from a living process belong to that process.
+    /// The owner of an exited group's time. Exited threads of a living process belong to that
+    /// process.
     pub fn of_exit(by: By, exit: &ExitSample, book: &Book) -> Owner {
         if by.is_of_group() {
             return Owner::Group(exit.cgroup_id);
@@ -83,7 +84,7 @@ impl Owner {
         }
     }
 
-    /// The name of its row, escaped, and true if the row is the rest. Users are told by number.
+    /// Name of its row, escaped, and true if the row is the rest. A user's name is its number.
     pub fn name(self, by: By, book: &Book) -> (String, bool) {
         let named = |name: Option<String>| match name {
             Some(name) => (name, false),

@@ -1,30 +1,33 @@
-//! Settling moves between control groups.
+//! Settles moves between control groups.
 //!
-//! At each move the ledger adds what the task had used *so far* in the window to the pair (from, to), and a task's
-//! figures are told under the group it ends the window in. So the order of moves is not recorded and is not needed:
-//! a task that uses 10 in a, 20 in b and 40 in a is told with 70 under a, with moves a→b of 10 and b→a of 30. The
-//! balance of each group, given minus taken, is +10 − 30 = −20 for a and +30 − 10 = +20 for b. Addition does not ask
-//! for an order, so chains and moves to and fro come out right, several tasks at once included. Partial sums may be
-//! below zero; the balance is what counts.
+//! At each move the ledger adds the task's use *so far* in the window to the pair (from, to). The
+//! window holds a task's figures under the group in which the task ends the window. So the order of
+//! moves is neither recorded nor needed.
+//!
+//! Example: a task uses 10 in a, 20 in b and 40 in a. The window holds 70 under a, with moves a→b
+//! of 10 and b→a of 30. The balance of each group, given minus taken, is +10 − 30 = −20 for a and
+//! +30 − 10 = +20 for b. Addition has no order, so chains, moves to and fro and several tasks at
+//! once come out right. Partial sums may be negative; only the balance counts.
 
 use crate::ledger::counters::Counter;
 use crate::ledger::snapshot::GroupMove;
 use std::collections::BTreeMap;
 
-/// What a move carries, in the order of [`Moved`].
+/// Counters of a move, in the order of [`Moved`].
 pub(super) const MOVED: [Counter; 3] = [Counter::RunNs, Counter::LatNs, Counter::ThrottleNs];
 
 /// Time by [`MOVED`], ns.
 pub(super) type Moved = [u64; MOVED.len()];
 
-/// Time that was told under one group and used in another.
+/// Time that the window holds under one group and that was used in another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub from: u64,
     pub ns: Moved,
 }
 
-/// By the group that the time was told under, what was used elsewhere. The same for every order of the moves.
+/// For each group that holds the time: the time used in other groups. The result does not depend on
+/// the order of the moves.
 pub(super) fn transfers(moves: &[GroupMove]) -> BTreeMap<u64, Vec<Transfer>> {
     let mut sums: BTreeMap<(u64, u64), Moved> = BTreeMap::new();
     for moved in moves.iter().filter(|moved| moved.from != moved.to) {
@@ -43,8 +46,8 @@ pub(super) fn transfers(moves: &[GroupMove]) -> BTreeMap<u64, Vec<Transfer>> {
     transfers
 }
 
-/// Of one figure: takes from groups with a balance below zero what groups above zero are owed. Pairs between which
-/// a task moved come first.
+/// Settles one counter: groups with a positive balance get time from groups with a negative one.
+/// Pairs between which a task moved come first.
 fn settle(
     sums: &BTreeMap<(u64, u64), Moved>,
     figure: usize,
@@ -104,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn to_and_fro_and_chains_settle_in_any_order() {
+    fn moves_to_and_fro_and_in_chains_settle_in_any_order() {
         // 10 in 1, 20 in 2, 40 in 1.
         assert_eq!(run(&[moved(1, 2, 10), moved(2, 1, 30)]), [(1, 2, 20)]);
         assert_eq!(run(&[moved(2, 1, 30), moved(1, 2, 10)]), [(1, 2, 20)]);
         // 10 in 1, 20 in 2, then 3.
         assert_eq!(run(&[moved(2, 3, 30), moved(1, 2, 10)]), [(3, 1, 10), (3, 2, 20)]);
         assert_eq!(run(&[moved(1, 2, 10), moved(2, 3, 30)]), [(3, 1, 10), (3, 2, 20)]);
-        // A circle in which nothing is left to move.
+        // A circle leaves nothing to transfer.
         assert_eq!(run(&[moved(1, 2, 10), moved(2, 1, 10), moved(3, 3, 5)]), []);
     }
 }

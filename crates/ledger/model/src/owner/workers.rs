@@ -1,25 +1,25 @@
-//! The kernel's workers: a crowd of threads that take work from one another and are numbered anew all
-//! the time, so that by command a pool of them is one row.
+//! Pools of kernel workers. Workers are many, take work from each other and get new numbers all the
+//! time, so by command each pool is one row.
 
 use crate::ledger::book::Book;
 use crate::ledger::key::Comm;
 use crate::ledger::snapshot::{ExitSample, TaskSample};
 
-/// What stays of a worker's name, whatever its number.
+/// A worker's name without its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Workers {
-    /// `kworker/1:2`: of each CPU.
+    /// `kworker/1:2`: bound to one CPU.
     EachCpu,
-    /// `kworker/1:2H`: of each CPU, with high priority.
+    /// `kworker/1:2H`: bound to one CPU, with high priority.
     EachCpuHigh,
-    /// `kworker/u8:3`: of no CPU.
+    /// `kworker/u8:3`: bound to no CPU.
     Unbound,
-    /// `kworker/dying`: all are called that when they end.
+    /// `kworker/dying`: the name of every worker that ends.
     Ended,
 }
 
 impl Workers {
-    /// Longer than any command's name may be, so nobody's row can be taken for it.
+    /// Name of the pool's row. It is longer than any command name, so no process can have it.
     pub const fn name(self) -> &'static str {
         match self {
             Workers::EachCpu => "kworker (each CPU's)",
@@ -29,13 +29,14 @@ impl Workers {
         }
     }
 
-    /// The pool of a living process. Anybody may call themselves a worker; the kernel's threads are flagged.
+    /// Pool of a living process. A user's process may have such a name, so only kernel threads
+    /// count.
     pub fn of_task(process: &TaskSample) -> Option<Workers> {
         process.ident.kthread.then(|| Workers::of_comm(&process.ident.comm)).flatten()
     }
 
-    /// The pool of what exited: the kernel's threads are children of one, kthreadd. The few programs that the
-    /// kernel starts are, too, but have names of their own once they run.
+    /// Pool of an exited process: its parent is kthreadd, the parent of all kernel threads.
+    /// Programs that the kernel starts have that parent too, but other names once they run.
     pub fn of_exited(exit: &ExitSample, book: &Book) -> Option<Workers> {
         let parent = exit.ancestors[0];
         let leader = book.process(parent.tgid).filter(|_| parent.tgid != 0)?.leader?;
@@ -43,8 +44,8 @@ impl Workers {
         parent.ident.kthread.then(|| Workers::of_comm(&exit.comm)).flatten()
     }
 
-    /// By the name alone, to which procfs adds what it worked at last (`kworker/1:2-events`). A rescuer
-    /// (`kworker/R-NAME`) is nobody's but its queue's, and called the same for ever.
+    /// Pool by the name alone. procfs appends the worker's last work (`kworker/1:2-events`). A
+    /// rescuer (`kworker/R-NAME`) belongs to its queue alone and keeps its name, so it has no pool.
     pub(crate) fn of_comm(comm: &Comm) -> Option<Workers> {
         let end = comm.0.iter().position(|&byte| byte == 0).map_or(comm.0.len(), |end| end);
         let name = std::str::from_utf8(&comm.0[..end]).ok()?.strip_prefix("kworker/")?;
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stays_of_a_name_is_its_pool() {
+    fn a_workers_name_gives_its_pool() {
         for (name, pool) in [
             ("kworker/1:2", Some(Workers::EachCpu)),
             ("kworker/0:10-eve", Some(Workers::EachCpu)),
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn no_command_can_be_called_what_a_pool_is() {
+    fn no_command_can_have_the_name_of_a_pool() {
         let all = [Workers::EachCpu, Workers::EachCpuHigh, Workers::Unbound, Workers::Ended];
         for pool in all {
             assert_ne!(Comm::new(pool.name().as_bytes()).to_string(), pool.name());

@@ -1,5 +1,5 @@
-//! What one run of a command came to: the clock, the kernel's own counts, and the ledger's for the
-//! whole tree of its descendants.
+//! The result of one run of a command: elapsed time, the kernel's own counts, and the ledger's
+//! figures for the tree of its descendants.
 
 pub mod statistics;
 
@@ -10,16 +10,16 @@ use crate::ledger::exactness::{Repairs, WindowState};
 use crate::ledger::key::Comm;
 use std::collections::BTreeMap;
 
-/// Exited processes of one name.
+/// Exited processes with one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Exited {
     pub processes: u64,
-    /// Their CPU time, ns.
+    /// CPU time of these processes, ns.
     pub run_ns: u64,
 }
 
-/// So many of the slowest processes are told.
+/// Number of slowest processes that a report lists.
 pub const SLOWEST: usize = 10;
 
 /// One process that exited.
@@ -29,10 +29,10 @@ pub struct Single {
     pub pid: u32,
     pub ppid: u32,
     pub comm: Comm,
-    /// Its arguments with spaces between them; `None`: it was gone before anyone looked.
+    /// Arguments with spaces between them; `None`: the process had exited before they were read.
     pub command: Option<Vec<u8>>,
     pub elapsed_ns: u64,
-    /// CPU time as the kernel's task statistics have it, which may lack a tick.
+    /// CPU time from the kernel's task statistics, ns; a tick may be missing.
     pub run_ns: u64,
 }
 
@@ -41,25 +41,27 @@ pub struct Single {
 pub struct Slowest {
     /// The slowest first.
     pub list: Vec<Single>,
-    /// Exits of which nothing is known, or not whose they are: one of them may have been slower, or larger.
+    /// Exits without a record, or with a record of an unknown process. One of them may have been
+    /// slower or larger.
     pub lost: u64,
-    /// The largest resident set of one that exited, KiB; `None`: none did, or the kernel does not tell.
+    /// Largest resident set of an exited process, KiB; `None`: no process exited, or the kernel
+    /// does not report it.
     pub max_resident_kib: Option<u64>,
 }
 
 impl Slowest {
-    /// Whether a process of this size would be the largest.
+    /// True if a process of this size would be the largest.
     pub fn is_larger(&self, resident_kib: Option<u64>) -> bool {
         resident_kib > self.max_resident_kib
     }
 
-    /// Whether a process that took so long would be among them.
+    /// True if a process of this duration would be in the list.
     pub fn takes(&self, elapsed_ns: u64) -> bool {
         self.list.len() < SLOWEST
             || self.list.last().is_some_and(|last| last.elapsed_ns < elapsed_ns)
     }
 
-    /// Takes a process, if it is one of the slowest.
+    /// Adds a process if it is one of the slowest.
     pub fn add(&mut self, single: Single) {
         let at = self.list.partition_point(|slower| slower.elapsed_ns >= single.elapsed_ns);
         self.list.insert(at, single);
@@ -67,40 +69,40 @@ impl Slowest {
     }
 }
 
-/// What a tree of descendants did, from the ledger.
+/// Figures of a tree of descendants, from the ledger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
-    /// Sums over all its threads.
+    /// Sum over all threads of the tree.
     pub delta: Counters,
-    /// Their lives, ns.
+    /// Time that its threads lived, summed, ns.
     pub life_ns: u64,
     /// Exited processes by name.
     pub exited: BTreeMap<Comm, Exited>,
-    /// The slowest that exited; else why they are not known, in one line.
+    /// The slowest exited processes, or the reason in one line why they are missing.
     pub slowest: Result<Slowest, String>,
-    /// Time on each CPU it ran on, ns; `None`: a daemon counts all trees as one.
+    /// Time on each CPU, ns; `None`: a daemon counts all trees as one.
     pub cpus: Option<BTreeMap<u32, u64>>,
-    /// Tasks that lived when it ended.
+    /// Tasks alive when the run ended.
     pub living: u64,
-    /// Whether every window was exact.
+    /// True if every window was exact.
     pub exact: bool,
-    /// The worst state of a window.
+    /// State of the worst window.
     pub state: WindowState,
-    /// Switches on the whole machine that the kernel counted and did not show; `None` without that
-    /// witness.
+    /// Switches on the whole machine that the kernel counted and did not show; `None` if the source
+    /// has no such count.
     pub missed_switches: Option<u64>,
-    /// What was set right on the whole machine meanwhile.
+    /// Repairs on the whole machine during the run.
     pub repaired: Repairs,
-    /// The tree's own run times and waits held against the kernel's own counts.
+    /// Differences between the tree's run times and waits and the kernel's own counts.
     pub audit: Audit,
-    /// What went wrong meanwhile, on the whole machine.
+    /// Errors on the whole machine during the run.
     pub errors: ErrorCounts,
-    /// CPU time that has nobody's name, ns: some of it may be the tree's.
+    /// Unnamed CPU time, ns; a part of it may be the tree's.
     pub unnamed_ns: u64,
-    /// What is missing for the books of its windows to close, without sign, ns.
+    /// Sum of the windows' residuals without their sign, ns.
     pub residual_ns: u64,
-    /// Tasks of the tree that were first seen after their first window: what they did in it is not
-    /// known.
+    /// Tasks of the tree that the source saw only after their first window. Their use in that
+    /// window is unknown.
     pub late_tasks: u64,
 }
 
@@ -127,70 +129,71 @@ impl Default for Tree {
 }
 
 impl Tree {
-    /// CPU time of all of it, ns.
+    /// CPU time of the tree, ns.
     pub fn run_ns(&self) -> u64 {
         self.delta.get(Counter::RunNs).unwrap_or(0)
     }
 
-    /// User and system time, ns, if they were measured at the system calls.
+    /// User and system time, ns, if measured at the system calls.
     pub fn exact_split_ns(&self) -> Option<(u64, u64)> {
         let of = |c| self.delta.get(c);
         let (user, system) = (of(Counter::UserNs)?, of(Counter::SystemNs)?);
         (user + system == self.run_ns()).then_some((user, system))
     }
 
-    /// Processes that exited.
+    /// Number of processes that exited.
     pub fn processes(&self) -> u64 {
         self.exited.values().map(|e| e.processes).sum()
     }
 
-    /// How often a task found no place in the ledger's tables, and the time that has no name; of both
-    /// some may be the tree's. `None`: every task had a place.
+    /// Number of tasks without a place in the ledger's tables, and the unnamed time, ns. A part of
+    /// both may be the tree's. `None`: every task had a place.
     pub fn nameless(&self) -> Option<(u64, u64)> {
         let tasks = self.errors.want_of_place();
         (tasks > 0).then_some((tasks, self.unnamed_ns))
     }
 
-    /// CPU time it would have used if it had never waited for a CPU or a quota, ns.
+    /// CPU time that the tree would have used without waiting for a CPU or a quota, ns.
     pub fn wanted_ns(&self) -> u64 {
         let of = |c| self.delta.get(c).unwrap_or(0);
         self.run_ns() + of(Counter::LatNs) + of(Counter::ThrottleNs)
     }
 }
 
-/// What wait4(2) says of the command and of those descendants that were waited for (getrusage(2)).
+/// Result of wait4(2) for the command and for the descendants that their parents waited for
+/// (getrusage(2)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct Rusage {
     pub user_ns: u64,
     pub system_ns: u64,
-    /// The largest resident set of any of them, KiB.
+    /// Largest resident set of one of these processes, KiB.
     pub max_resident_kib: u64,
-    /// Faults without I/O.
+    /// Page faults without I/O.
     pub minor_faults: u64,
-    /// Faults with I/O.
+    /// Page faults with I/O.
     pub major_faults: u64,
     /// Blocks of 512 bytes read.
     pub blocks_in: u64,
-    /// Blocks written.
+    /// Blocks of 512 bytes written.
     pub blocks_out: u64,
     /// Voluntary context switches.
     pub vcx: u64,
-    /// Involuntary ones.
+    /// Involuntary context switches.
     pub icx: u64,
 }
 
-/// How a command ended.
+/// End of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal killed it.
     Killed(i32),
 }
 
 impl End {
-    /// The status a shell would report.
+    /// The status that a shell would report.
     pub fn status(self) -> i32 {
         match self {
             End::Exited(status) => status,
@@ -199,24 +202,24 @@ impl End {
     }
 }
 
-/// What the kernel says of a control group over a time.
+/// The kernel's counters of a control group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub struct CpuStat {
-    /// CPU time of its tasks and of all groups below, ns.
+    /// CPU time of its tasks and of all groups below it, ns.
     pub usage_ns: Option<u64>,
     pub user_ns: Option<u64>,
     pub system_ns: Option<u64>,
-    /// Periods of its quota in which someone wanted to run.
+    /// Periods of its quota in which a task wanted to run.
     pub nr_periods: Option<u64>,
-    /// Those in which the quota was used up.
+    /// Periods in which the quota was used up.
     pub nr_throttled: Option<u64>,
-    /// How long it was throttled, over CPUs, ns.
+    /// Throttled time summed over CPUs, ns.
     pub throttled_ns: Option<u64>,
 }
 
 impl CpuStat {
-    /// What came on top of `before`.
+    /// The increase since `before`.
     pub fn since(&self, before: &CpuStat) -> CpuStat {
         let minus = |now: Option<u64>, then: Option<u64>| now?.checked_sub(then?);
         CpuStat {
@@ -230,42 +233,43 @@ impl CpuStat {
     }
 }
 
-/// The control group a run had.
+/// The control group of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunGroup {
-    /// Its name below the root of its hierarchy.
+    /// Path below the root of its hierarchy.
     pub path: String,
-    /// What it used.
+    /// Use of the group in the run.
     pub stat: CpuStat,
-    /// CPUs its quota allows; `None`: no quota.
+    /// Number of CPUs that its quota allows; `None`: no quota.
     pub allowed_cpus: Option<f64>,
-    /// Whether nobody else was in it.
+    /// True if no other process was in the group.
     pub own: bool,
 }
 
-/// One run.
+/// The report of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// How it ended.
+    /// End of the command.
     pub end: End,
-    /// By the clock, ns.
+    /// Elapsed time, ns.
     pub elapsed_ns: u64,
-    /// By wait4(2).
+    /// Figures from wait4(2).
     pub rusage: Rusage,
-    /// The kernel passes on the resident set of whoever starts a command, KiB: a largest one below
-    /// this is not the command's.
+    /// Resident set of the process that starts the command, KiB. The kernel passes it on, so a
+    /// maximum below this is not the command's.
     pub resident_floor_kib: u64,
-    /// By the ledger; else why there is none, in one line.
+    /// Figures from the ledger, or the reason in one line why they are missing.
     pub tree: Result<Tree, String>,
-    /// The control group, if it had one of its own or joined one.
+    /// The control group, if the run had its own or joined one.
     pub group: Option<RunGroup>,
 }
 
 impl RunReport {
-    /// User and system time, ns: of the whole tree where the ledger knows, else of those that were
-    /// waited for. The ledger's time is split by the kernel's ticks unless it was measured.
+    /// User and system time, ns: of the whole tree if the ledger has it, else of the descendants
+    /// that were waited for. The ledger's time is split by the kernel's ticks unless it was
+    /// measured.
     pub fn user_system_ns(&self) -> (u64, u64) {
         let (user, system) = (self.rusage.user_ns, self.rusage.system_ns);
         let Ok(tree) = &self.tree else { return (user, system) };
@@ -283,8 +287,9 @@ impl RunReport {
         (user, run - user)
     }
 
-    /// The largest resident set, KiB: of those waited for as wait4(2) has it, where that is not of whoever
-    /// started the command, and of all others as their exits tell. `None` where neither says.
+    /// Largest resident set, KiB. Two sources are compared: wait4(2), unless its value is that of
+    /// the process that started the command, and the exit records of all processes. `None` if
+    /// neither has a value.
     pub fn max_resident_kib(&self) -> Option<u64> {
         let waited =
             Some(self.rusage.max_resident_kib).filter(|&kib| kib > self.resident_floor_kib);

@@ -1,11 +1,11 @@
-//! What several runs come to: medians, and intervals that assume nothing of how runs are spread.
+//! Statistics over several runs: medians, and confidence intervals that assume no distribution.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// How sure an interval is.
+/// Confidence level of an interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The median; `None` of nothing.
+/// Median; `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     let sorted = sorted(values);
     let middle = sorted.len() / 2;
@@ -16,15 +16,15 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// An interval that holds the median of what the values were drawn from with at least 95 %
-/// probability, by order statistics: each value lies below the median with probability 1/2, so how
-/// many do is binomial. `None` of fewer than six values, where not even all of them suffice.
+/// Confidence interval of the median with a level of at least 95 %, by order statistics. Each value
+/// lies below the median with probability 1/2, so the number of such values is binomial. `None` for
+/// fewer than six values: even their full range is not enough.
 pub fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
     let sorted = sorted(values);
     let n = sorted.len() as u64;
     let below = Binomial::new(0.5, n).ok()?;
-    // The interval from the k-th smallest to the k-th largest misses when fewer than k lie on one
-    // side.
+    // The interval from the k-th smallest to the k-th largest value misses the median if fewer than
+    // k values lie on one side.
     let misses = |k: u64| 2.0 * below.cdf(k - 1);
     let k = (1..=n / 2).take_while(|&k| misses(k) <= 1.0 - CONFIDENCE).last()?;
     let k = usize::try_from(k).ok()?;
@@ -42,14 +42,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn medians_are_in_the_middle() {
+    fn a_median_is_the_middle_value() {
         assert_eq!(median(&[]), None);
         assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
     }
 
     #[test]
-    fn intervals_are_those_of_the_tables() {
+    fn intervals_equal_published_tables() {
         let values = |n: u32| (1..=n).map(f64::from).collect::<Vec<_>>();
         assert_eq!(median_interval(&values(5)), None);
         assert_eq!(median_interval(&values(6)), Some((1.0, 6.0)));
@@ -58,8 +58,8 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_holds_the_median_often_enough() {
-        // A generator that is the same each time; the median of what it draws is 1/2.
+    fn an_interval_contains_the_median_at_its_level() {
+        // A generator with a fixed seed; the median of its values is 1/2.
         let mut state = 1u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -1,10 +1,9 @@
-//! The name someone probably meant.
+//! Finds the name that a user probably meant.
 
-/// Longer names than this are no slips, and comparing them takes time.
+/// Longest name to compare, in characters. A longer one is no typo, and comparing takes time.
 const LONGEST: usize = 64;
 
-/// The candidate with the fewest typing errors between it and `name`, regardless of case, if that
-/// is few enough to be a slip.
+/// The candidate with the fewest typing errors, ignoring case, if they are few enough for a typo.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name: String = name.to_lowercase().chars().take(LONGEST).collect();
     let slips = (name.chars().count() / 3).max(1);
@@ -21,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_found_and_nonsense_is_not() {
+    fn a_typo_is_found_and_nonsense_is_not() {
         let names = ["pid", "command", "cpu_pct"];
         assert_eq!(nearest("comand", names), Some("command"));
         assert_eq!(nearest("CPU_PTC", names), Some("cpu_pct"));

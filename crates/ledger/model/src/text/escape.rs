@@ -1,13 +1,15 @@
-//! Text that came from the system is hostile: made harmless here before anyone shows it.
+//! Escapes text from the system before a view shows it: such text may be hostile.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
 
 /// Turns bytes of unknown origin into text that cannot move a cursor, ring a bell, reorder a line
-/// or break a row. What it stands for can be told for certain ([`unescape`]): `\xNN` is a byte, of a
-/// control character or of what is not UTF-8; `\u{NNNN}` an invisible or direction-changing
-/// character, or a combining one that has nothing to stand on; `\\` a backslash.
+/// or break a row. [`unescape`] restores the bytes. The escapes are:
+/// - `\xNN`: a byte of a control character or of invalid UTF-8;
+/// - `\u{NNNN}`: an invisible or direction-changing character, or a combining mark without a base
+///   character;
+/// - `\\`: a backslash.
 pub fn escape(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -28,7 +30,7 @@ pub fn escape(bytes: &[u8]) -> String {
     out
 }
 
-/// Text of which everything that [`escape`] would not leave as it is has become this character.
+/// The text with `with` in place of every character that [`escape`] would escape.
 pub fn replaced(bytes: &[u8], with: char) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -39,13 +41,13 @@ pub fn replaced(bytes: &[u8], with: char) -> String {
     out
 }
 
-/// [`escape`] for text that is UTF-8 already.
+/// [`escape`] for valid UTF-8.
 pub fn escape_str(text: &str) -> String {
     escape(text.as_bytes())
 }
 
-/// [`escape_str`] without doubling backslashes: for messages, which may hold names that are escaped
-/// already. What was harmless stays as it is.
+/// [`escape_str`] without doubling backslashes, for messages that may contain escaped names.
+/// Harmless text stays as it is.
 pub fn harmless(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
     let mut marks = Marks::default();
@@ -53,7 +55,7 @@ pub fn harmless(message: &str) -> String {
     out
 }
 
-/// What was escaped; `None`: it is nothing that [`escape`] yields.
+/// The bytes behind an escaped text; `None` if [`escape`] cannot return this text.
 pub fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut left = text;
@@ -82,9 +84,9 @@ pub fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// A cell of CSV that is text, not a number. Spreadsheets take one that begins with `=`, `+`, `-` or
-/// `@` for a formula and carry it out, so it gets an apostrophe in front (OWASP, "CSV Injection"). One that
-/// begins with an apostrophe gets another, so that taking one away always yields the text.
+/// A CSV cell for text. A spreadsheet executes text that begins with `=`, `+`, `-` or `@` as a
+/// formula, so such text gets an apostrophe in front (OWASP, "CSV Injection"). Text that begins
+/// with an apostrophe gets another one, so removing one apostrophe always restores the text.
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\'']) {
         true => format!("'{text}").into(),
@@ -92,16 +94,16 @@ pub fn csv_cell(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As many combining marks may stand on a character: what languages need. More of them reach over
-/// the lines above and below.
+/// Most combining marks on one character; languages need no more. Longer stacks reach over the
+/// lines above and below.
 const MARKS: u8 = 2;
 
-/// How many combining marks may yet follow.
+/// Number of combining marks that may still follow.
 #[derive(Default)]
 struct Marks(u8);
 
 impl Marks {
-    /// Whether this character changes nothing but its own cell, after those before.
+    /// True if the character changes only its own cell, after the characters before.
     fn is_harmless(&mut self, c: char) -> bool {
         if matches!(c, ' '..='~') {
             self.0 = if c == ' ' { 0 } else { MARKS };
@@ -109,7 +111,7 @@ impl Marks {
         }
         let left = match c.width() {
             _ if c.is_control() || changes_layout(c) => None,
-            // It would stand on whatever was written before.
+            // A mark without a base would combine with the text before.
             Some(0) => self.0.checked_sub(1),
             _ if c.is_whitespace() => Some(0),
             _ => Some(MARKS),
@@ -119,8 +121,8 @@ impl Marks {
     }
 }
 
-/// A byte by its number where the character is one, so that no character looks like a byte that is
-/// not UTF-8.
+/// Writes a one-byte character as `\xNN` and others as `\u{NNNN}`, so that no character looks like
+/// a byte of invalid UTF-8.
 fn push_harmless(out: &mut String, marks: &mut Marks, c: char) {
     let _ = match c as u32 {
         _ if marks.is_harmless(c) => return out.push(c),
@@ -129,8 +131,9 @@ fn push_harmless(out: &mut String, marks: &mut Marks, c: char) {
     };
 }
 
-/// Zero-width, line-separating and bidirectional control characters, those that only choose a form or
-/// fill a place and cannot be seen, and what is no character, which XML does not take.
+/// True for characters without a visible form or with an effect on layout: zero-width,
+/// line-separating and bidirectional ones, variation selectors and fillers, and non-characters,
+/// which XML forbids.
 fn changes_layout(c: char) -> bool {
     matches!(c as u32,
         0xad | 0x34f | 0x61c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn direction_changes_are_escaped() {
+    fn direction_marks_are_escaped() {
         assert_eq!(escape("\u{202e}txt".as_bytes()), "\\u{202e}txt");
     }
 
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_escaped_is_told_from_what_is() {
+    fn text_that_looks_escaped_is_distinguished_from_escaped_text() {
         assert_eq!(escape(b"\\x1b"), "\\\\x1b");
         assert_ne!(escape(b"\\x1b"), escape(b"\x1b"));
         assert_ne!(escape(b"\x9b"), escape("\u{9b}".as_bytes()));
@@ -187,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_harmless_stays() {
+    fn a_harmless_message_stays_as_it_is() {
         let name = escape(b"a\x1bb\\");
         assert_eq!(harmless(&name), name);
         assert_eq!(harmless("\x1b[2J"), "\\x1b[2J");
     }
 
     #[test]
-    fn formulas_become_text_and_all_else_stays() {
+    fn formulas_become_text_and_other_cells_stay() {
         for formula in ["=cmd|' /C calc'!A0", "+1", "-1+1", "@SUM(A1)", "＝1", "'=1"] {
             assert_eq!(csv_cell(formula), format!("'{formula}"));
         }
@@ -205,13 +208,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_escaped_can_be_had_back(bytes: Vec<u8>, text: String) {
+        fn unescape_restores_escaped_bytes(bytes: Vec<u8>, text: String) {
             prop_assert_eq!(unescape(&escape(&bytes)), Some(bytes));
             prop_assert_eq!(unescape(&escape_str(&text)), Some(text.into_bytes()));
         }
 
         #[test]
-        fn names_of_escapes_can_be_had_back(text in r"[\\xu{}0-9a-f\x1b]{0,12}") {
+        fn unescape_restores_text_that_looks_escaped(text in r"[\\xu{}0-9a-f\x1b]{0,12}") {
             prop_assert_eq!(unescape(&escape_str(&text)), Some(text.into_bytes()));
         }
     }

@@ -1,4 +1,4 @@
-//! Text of any origin: made harmless, and the word that was probably meant.
+//! Text of any origin: escaping, and suggestions for typos.
 
 pub mod did_you_mean;
 pub mod escape;

@@ -1,4 +1,4 @@
-//! What was set right, and what the audit found, in words.
+//! Repairs and the audit as text.
 
 use super::books::SINCE_BOOT;
 use super::units::{duration, thousands};
@@ -6,7 +6,7 @@ use crate::frame::Frame;
 use crate::ledger::audit::{Audit, Held, Worst};
 use crate::ledger::exactness::{Repairs, WindowState};
 
-/// `3 tasks: ran 2.40ms, waited 175ms`; of what nothing was set right, nothing is said.
+/// `3 tasks: ran 2.40ms, waited 175ms`; times of 0 are left out.
 pub fn repaired(repairs: &Repairs) -> String {
     let tasks = match repairs.tasks {
         Some(1) => "1 task".into(),
@@ -24,8 +24,8 @@ pub fn repaired(repairs: &Repairs) -> String {
     format!("{tasks}: {}", times.join(", "))
 }
 
-/// How far a frame can be relied on, in a word; of repairs only how many tasks they were of. The rest is
-/// in [`state`] and [`events`]. Of what no window was measured, no such thing is said.
+/// The exactness of a frame in a word; for repairs with the number of tasks. [`state`] and
+/// [`events`] have the rest. A frame since boot has no exactness.
 pub fn grade(frame: &Frame) -> String {
     if frame.is_since_boot() {
         return SINCE_BOOT.into();
@@ -50,8 +50,8 @@ fn with_witness(frame: &Frame, words: String) -> String {
     }
 }
 
-/// How a frame's books came out, in words. Books without the kernel's count of switches can say
-/// nothing of what was missed; a source that keeps none has no such words.
+/// The exactness of a frame in words, with repairs. Without the kernel's count of switches it says
+/// that missed events are not known. A source without books has none.
 pub fn state(frame: &Frame) -> Option<String> {
     let words = match (frame.exact, frame.state) {
         (false, _) if frame.provenance.source.keeps_books() => WindowState::Inexact.name().into(),
@@ -69,8 +69,8 @@ pub fn events(frame: &Frame) -> impl Iterator<Item = String> + '_ {
     missed.into_iter().chain(kinds).map(|(what, n)| format!("{what} {}", thousands(n)))
 }
 
-/// What rows alone cannot say of a window: that time which is in none of them was somebody's who
-/// found no place in a table.
+/// Says that time of tasks without a place in a table is in no row. `None` if every task had a
+/// place.
 pub fn without_place(frame: &Frame) -> Option<String> {
     let times = frame.errors.want_of_place();
     (times > 0).then(|| {
@@ -80,7 +80,7 @@ pub fn without_place(frame: &Frame) -> Option<String> {
     })
 }
 
-/// A line for each figure that is held against the kernel's own count.
+/// One line for each figure that the audit compares with the kernel's count.
 pub fn lines(audit: &Audit) -> [String; 2] {
     [line("Run time", audit.run.as_ref()), line("Wait for a CPU", audit.lat.as_ref())]
 }
@@ -98,7 +98,7 @@ fn line(what: &str, held: Option<&Held>) -> String {
     )
 }
 
-/// Whose a difference is; names are escaped.
+/// The task with the largest difference; names are escaped.
 fn whose(worst: &Worst) -> String {
     match (worst.exited, worst.key.tid) {
         (true, _) => format!("{}, exited", worst.comm),
@@ -112,7 +112,7 @@ mod tests {
     use crate::ledger::key::{Comm, TaskKey};
 
     #[test]
-    fn whose_the_largest_difference_is_can_be_told_and_a_name_cannot_do_harm() {
+    fn the_task_with_the_largest_difference_is_named_and_escaped() {
         let key = TaskKey { tgid: 7, tid: 8, start_ns: 1 };
         let comm = Comm::new(b"e\x1bvil");
         let worst = Worst { key, comm, exited: false, error_ns: 1_500 };
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_set_right_is_counted_in_tasks_and_by_what_they_did() {
+    fn repairs_are_counted_in_tasks_and_times() {
         let repairs = Repairs {
             events: Some(4),
             tasks: Some(1),

@@ -165,13 +165,13 @@ pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
 pub fn without_groups(sums: &NamedSums, frame: &Frame) -> Option<String> {
     let nobody = sums.rows.iter().all(|row| row.name == crate::ledger::named::UNKNOWN);
     if nobody && frame.books.outside_ns.is_some() && !sums.rows.is_empty() {
-        return Some("a PID namespace is not told of control groups".into());
+        return Some("control groups are not available inside a PID namespace".into());
     }
     let source = frame.provenance.source;
     (nobody && !sums.rows.is_empty() && !source.sees_groups()).then(|| {
         format!(
-            "the source {} does not tell control groups: sums by {} take the ledger or the source \
-             snapshot",
+            "the source {} does not report control groups: for sums by {} use the ledger or the \
+             source snapshot",
             source.name(),
             sums.by
         )

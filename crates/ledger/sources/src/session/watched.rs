@@ -100,7 +100,7 @@ impl Watched {
     pub fn told<W: Listed + Clone>(&self) -> Option<Result<W, String>> {
         let told = self.subjects[W::SUBJECT as usize].told.as_ref()?;
         Some(told.as_ref().map_err(String::clone).and_then(|window| {
-            W::of(window).cloned().ok_or_else(|| "programs told what was not asked for".into())
+            W::of(window).cloned().ok_or_else(|| "the programs returned another subject".into())
         }))
     }
 
