@@ -199,8 +199,8 @@ impl Raw {
 }
 
 /// Makes a label from a name of the system: escaped, limited in length and different from every
-/// label made up here. An escaped first character gives a leading backslash, which no other name
-/// has.
+/// label made up here. A name that begins with `~` gets a backslash in front; no other escaped name
+/// begins so.
 fn value(name: &[u8]) -> String {
     let mut escaped = escape(name);
     if escaped.starts_with('~') {

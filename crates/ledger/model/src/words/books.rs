@@ -1,18 +1,18 @@
-//! The books as a sum that comes out: rounded so that the shown parts add up to the shown total.
+//! The books as text: a sum whose rounded parts add up to the rounded total.
 
 use crate::frame::{Books, Frame};
 
-/// One summand of the books.
+/// An account of the books.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Their names say it.
 pub enum Account {
-    /// Tasks that live at the window's end.
+    /// Tasks that are alive at the window's end.
     Tasks,
     /// Tasks that exited in the window.
     Exited,
-    /// Tasks outside of the PID namespace that is told of.
+    /// Tasks outside of the daemon's PID namespace.
     Outside,
-    /// Executing, but nobody knows who.
+    /// CPU time of tasks that are unknown.
     Unnamed,
     /// Interrupts.
     Irq,
@@ -21,12 +21,12 @@ pub enum Account {
     Idle,
     /// CPUs that were offline.
     Offline,
-    /// What is missing for the sum to come out.
+    /// The CPUs' time less all accounts.
     Residual,
 }
 
 impl Account {
-    /// The word on screen.
+    /// The word on the screen.
     pub const fn label(self) -> &'static str {
         match self {
             Account::Tasks => "tasks",
@@ -42,20 +42,21 @@ impl Account {
     }
 }
 
-/// The books in hundredths of a per cent. The known parts add up to `total` exactly, where there is one.
+/// The books in hundredths of a per cent. The known parts add up to `total` exactly, if it is
+/// known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BooksText {
-    /// All CPUs: 100.00 a CPU, or 100.00 for the machine. `None` since boot: the kernel's ticks of a
-    /// whole life are no balance against the clock.
+    /// All CPUs: 100.00 for each CPU, or 100.00 for the machine. `None` since boot: the kernel's
+    /// ticks since boot do not balance with the clock.
     pub total: Option<i64>,
-    /// The accounts in order; `None` where the source cannot tell it apart from the others.
+    /// The accounts in order; `None` if the source does not measure it separately.
     pub parts: Vec<(Account, Option<i64>)>,
 }
 
 impl BooksText {
-    /// The books of a frame, in per cent of one CPU, or of the whole machine, as its rows have them:
-    /// what threads did that exited is their process's, if that has a row and lives. `None` for a window
-    /// without length or CPUs.
+    /// The books of a frame, in per cent of one CPU or of the whole machine. As in the rows, exited
+    /// threads of a living process with a row count under tasks. `None` for a window without length
+    /// or CPUs.
     pub fn new(frame: &Frame, of_machine: bool) -> Option<BooksText> {
         let books = &frame.books;
         let whole_ns = if of_machine { books.total_ns } else { frame.length_ns() };
@@ -72,8 +73,8 @@ impl BooksText {
         Some(BooksText { total, parts })
     }
 
-    /// `CPU 200.00 % = tasks 131.20 + exited 67.10 + irq - + steal 1.21 + idle 0.49`; without a total
-    /// `CPU since boot = tasks 131.20 + …`.
+    /// The line of the books: `CPU 200.00 % = tasks 131.20 + exited 67.10 + irq - + steal 1.21 +
+    /// idle 0.49`; without a total `CPU since boot = tasks 131.20 + …`.
     pub fn line(&self) -> String {
         let total = self.total.map_or(SINCE_BOOT.into(), |n| format!("{} %", hundredths(n)));
         let mut line = format!("CPU {total} =");
@@ -86,10 +87,10 @@ impl BooksText {
     }
 }
 
-/// What figures of the machine's whole life are called.
+/// The name of the window of figures since boot.
 pub const SINCE_BOOT: &str = "since boot";
 
-/// Accounts that are nothing in most windows show only when they are something.
+/// The accounts to show. Accounts that are 0 in most windows are left out when they are 0.
 fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
     let something = |ns: i128| Some(ns).filter(|&ns| ns != 0).map(Some);
     let in_rows = i128::from(frame.exited_in_rows_ns);
@@ -103,7 +104,7 @@ fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
         (Account::Steal, Some(books.steal_ns.map(i128::from))),
         (Account::Idle, Some(Some(books.idle_ns.into()))),
         (Account::Offline, something(books.offline_ns.into())),
-        // Only of a window that was measured is the rest something that is missing.
+        // Since boot, the rest is no residual.
         (Account::Residual, frame.residual_ns().and_then(|ns| something(ns.into()))),
     ]
     .into_iter()
@@ -111,15 +112,15 @@ fn accounts(books: &Books, frame: &Frame) -> Vec<(Account, Option<i128>)> {
     .collect()
 }
 
-/// A number of hundredths with its point: `-12` is `-0.12`.
+/// Formats a number of hundredths: `-12` is `-0.12`.
 pub fn hundredths(n: i64) -> String {
     let sign = if n < 0 { "-" } else { "" };
     let n = n.unsigned_abs();
     format!("{sign}{}.{:02}", n / 100, n % 100)
 }
 
-/// Scales `parts` so that they add up to `total` and rounds them so that this stays true: each
-/// is rounded down, and what that leaves goes to the parts with the largest remainders.
+/// Scales `parts` to the sum `total` and rounds them without changing the sum: each part is rounded
+/// down, and the parts with the largest remainders get the rest.
 pub fn round_to_sum(parts: &[i128], total: i64) -> Vec<i64> {
     let sum: i128 = parts.iter().sum();
     if sum <= 0 {
@@ -158,7 +159,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn shown_parts_add_up_and_are_off_by_less_than_one_digit(
+        fn shown_parts_add_up_and_differ_by_less_than_one_digit(
             parts in prop::collection::vec(0u64..10_000_000_000, 1..9),
         ) {
             let parts: Vec<i128> = parts.iter().map(|&p| p.into()).collect();

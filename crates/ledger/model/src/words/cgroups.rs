@@ -1,4 +1,4 @@
-//! Control groups in words, the same in every view.
+//! Control groups as text, the same in every view.
 
 use crate::cgroups::{GroupRow, Groups};
 use crate::frame::value::{Datum, Missing, Value};
@@ -6,22 +6,22 @@ use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 use crate::words::units::duration;
 
-/// A column: its heading, what it means, what stands in it, and what rows are ordered by.
+/// A column: heading, help, text of the cell, and sort value.
 pub type Figure =
     (&'static str, &'static str, fn(&Groups, &GroupRow) -> String, fn(&GroupRow) -> Value);
 
-/// The columns; the last is the group.
+/// The columns; the last one is the group.
 pub const FIGURES: [Figure; 16] = [
     (
         "%CPU",
-        "CPU time by the kernel's own count, of the group and all below it. Its files are read a moment \
-         beside the window's ends, so it may come to a little more than the CPUs have.",
+        "CPU time by the kernel's own count, of the group and all groups below it. Its files are read a \
+         moment off the window's ends, so it may be a little more than the CPUs have.",
         |groups, row| pct(groups, row.stat.usage_ns),
         |row| ns(row.stat.usage_ns),
     ),
     (
         "LEDGER%",
-        "The same by the ledger: exact, and of exactly this window.",
+        "CPU time by the ledger: exact, and for exactly this window.",
         |groups, row| pct(groups, row.ledger.map(|l| l.run_ns)),
         |row| ns(row.ledger.map(|l| l.run_ns)),
     ),
@@ -39,7 +39,7 @@ pub const FIGURES: [Figure; 16] = [
     ),
     (
         "SHARE",
-        "The part of the whole machine that it used: LEDGER%, else %CPU, of all CPUs together.",
+        "Share of the whole machine: LEDGER%, else %CPU, of all CPUs together.",
         |groups, row| {
             let machine = groups.cpus.map(|cpus| window_ns(groups) * f64::from(cpus.max(1)));
             machine.map_or("-".into(), |machine| tenths(used_ns(row), machine))
@@ -48,25 +48,25 @@ pub const FIGURES: [Figure; 16] = [
     ),
     (
         "LAT%",
-        "Run-queue wait of its tasks, added up: 200 is two tasks that waited for a CPU all the time.",
+        "Run-queue wait, summed over its tasks: 200 is two tasks that waited for a CPU all the time.",
         |groups, row| pct(groups, row.ledger.map(|l| l.lat_ns)),
         |row| ns(row.ledger.map(|l| l.lat_ns)),
     ),
     (
         "THR%",
-        "Time in which its tasks could run but a quota was used up, added up as LAT% is.",
+        "Time in which its tasks could run but a quota was used up, summed over tasks.",
         |groups, row| pct(groups, row.ledger.map(|l| l.throttle_ns)),
         |row| ns(row.ledger.map(|l| l.throttle_ns)),
     ),
     (
         "THROTTLED",
-        "How long the group was throttled by the kernel's own count, added up over CPUs.",
+        "Time that the group was throttled by the kernel's own count, summed over CPUs.",
         |_, row| row.stat.throttled_ns.map_or("-".into(), duration),
         |row| ns(row.stat.throttled_ns),
     ),
     (
         "PERIODS",
-        "Of the periods of its quota in the window, in how many it ran out: 19/20.",
+        "Periods of its quota in the window: 19/20 means that it ran out in 19 of 20.",
         |_, row| match (row.stat.nr_throttled, row.stat.nr_periods) {
             (Some(throttled), Some(periods)) => format!("{throttled}/{periods}"),
             _ => "-".into(),
@@ -75,13 +75,13 @@ pub const FIGURES: [Figure; 16] = [
     ),
     (
         "WEIGHT",
-        "Its weight against its neighbours' (cpu.weight; 100 unless somebody set it).",
+        "Weight against its sibling groups (cpu.weight; 100 by default).",
         |_, row| some(row.sample.weight),
         |row| count(row.sample.weight),
     ),
     (
         "MAX",
-        "The CPUs that its quota allows (cpu.max); max: no quota.",
+        "Number of CPUs that its quota allows (cpu.max); max: no quota.",
         |_, row| match (row.sample.allowed_cpus, &row.sample.max) {
             (Some(cpus), _) => format!("{cpus:.2}"),
             (None, Some(_)) => "max".into(),
@@ -91,31 +91,31 @@ pub const FIGURES: [Figure; 16] = [
     ),
     (
         "CPUS",
-        "The CPUs that it may run on, as a list (cpuset).",
+        "CPUs that it may run on, as a list (cpuset).",
         |_, row| row.sample.cpus.clone().unwrap_or("-".into()),
         |row| row.sample.cpus.as_ref().map_or(NOT_KNOWN, Value::text),
     ),
     (
         "PSI%",
-        "Pressure: how much of the window some task of it waited for a CPU (cpu.pressure, some).",
+        "Pressure: part of the window in which a task of it waited for a CPU (cpu.pressure, some).",
         |groups, row| pct(groups, row.pressure_some_ns),
         |row| ns(row.pressure_some_ns),
     ),
     (
         "PROCS",
-        "Processes in it and below it.",
+        "Processes in the group and the groups below it.",
         |_, row| some(row.processes),
         |row| count(row.processes),
     ),
     (
         "EXITED",
-        "Processes of it that exited in the window.",
+        "Processes of the group that exited in the window.",
         |_, row| some(row.ledger.map(|l| l.exited)),
         |row| count(row.ledger.map(|l| l.exited)),
     ),
     (
         "GROUP",
-        "The group, below the one that it is in; in brackets what its path says it is.",
+        "The group, below its parent; in brackets the container, pod or unit that its path names.",
         |_, row| {
             let meaning = row.meaning.as_ref().map_or(String::new(), |m| format!("  ({m})"));
             format!("{}{meaning}", bare_name(row))
@@ -124,7 +124,7 @@ pub const FIGURES: [Figure; 16] = [
     ),
 ];
 
-/// Why a group has no such figure is said of all of them ([`without_ledger`]).
+/// Reason for a missing value; [`without_ledger`] explains it once for all groups.
 const NOT_KNOWN: Value = Value::Missing(Missing::Source);
 
 fn real(number: Option<f64>) -> Value {
@@ -135,20 +135,19 @@ fn used_ns(row: &GroupRow) -> Option<u64> {
     row.ledger.map(|l| l.run_ns).or(row.stat.usage_ns)
 }
 
-/// What a group is called below the one that it is in, as deep as that is.
+/// Last part of the group's path, indented by its depth.
 pub fn bare_name(row: &GroupRow) -> String {
     let name = row.sample.name.rsplit('/').next().filter(|name| !name.is_empty());
     format!("{}{}", "  ".repeat(row.depth), name.unwrap_or("/"))
 }
 
-/// The column by which groups are ordered while nobody chose one.
+/// The default sort column.
 pub fn first_order(groups: &Groups) -> Order {
     let has_ledger = groups.rows.iter().any(|row| row.ledger.is_some());
     Order { column: usize::from(has_ledger), descending: true }
 }
 
-/// The rows in an order: each group before those below it, so that what is ordered are the groups of
-/// one group.
+/// The rows in an order. Each group stands before those below it, so only siblings are sorted.
 pub fn ordered(groups: &Groups, order: Order) -> Vec<&GroupRow> {
     let value = FIGURES[order.column].3;
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); groups.rows.len() + 1];
@@ -190,31 +189,31 @@ pub fn line(groups: &Groups, row: &GroupRow) -> Vec<String> {
     FIGURES.iter().map(|(_, _, text, _)| text(groups, row)).collect()
 }
 
-/// Throttled for less than this part of the time it wanted to run, a group's quota goes unmentioned.
+/// Least throttled time that is worth a line, as a part of the time that the group wanted to run.
 const WORTH_A_WORD: f64 = 0.01;
 
-/// Why what only the ledger knows is not known, if it is not.
+/// Says why the ledger's columns are missing, if they are.
 pub fn without_ledger(groups: &Groups) -> Option<String> {
     let why = groups.no_ledger.as_ref()?;
     Some(format!("LEDGER%, LAT%, THR% and EXITED are not known: {why}"))
 }
 
-/// Why the kernel's own count comes to more than there is, where it does.
+/// Explains why the kernel's count exceeds the CPUs' time, if it does.
 pub fn beyond_cpus(groups: &Groups) -> Option<String> {
     let machine_ns = groups.length_ns().checked_mul(groups.cpus?.into())?;
     let root = groups.rows.first().filter(|row| row.depth == 0)?;
     (root.stat.usage_ns? > machine_ns).then(|| {
-        // Where there is no ledger that column says nothing.
+        // Without a ledger its column is empty.
         let beside = if groups.no_ledger.is_none() { "; LEDGER% is of the window itself" } else { "" };
         format!(
-            "%CPU is the kernel's own count, read a moment beside the window's ends: here it comes to more \
-             than the CPUs have{beside}"
+            "%CPU is the kernel's own count, read a moment off the window's ends: here it is more than \
+             the CPUs have{beside}"
         )
     })
 }
 
-/// `group /x asked for 1.9 CPUs, may use 0.4, waited throttled 78 % of the time`, where a quota was
-/// felt.
+/// `group /x asked for 1.9 CPUs, may use 0.4, waited throttled 78 % of the time`, if a quota held
+/// the group back.
 pub fn cost(groups: &Groups, row: &GroupRow) -> Option<String> {
     let (allowed, ledger) = (row.sample.allowed_cpus?, row.ledger.as_ref()?);
     let wanted = ledger.wanted_ns();
@@ -239,7 +238,7 @@ mod tests {
     use crate::run::CpuStat;
 
     #[test]
-    fn a_share_of_nobody_knows_how_many_cpus_is_not_known() {
+    fn a_share_is_unknown_if_the_number_of_cpus_is() {
         let stat = CpuStat { usage_ns: Some(500), ..CpuStat::default() };
         let group = GroupSample { name: "/".into(), stat, ..GroupSample::default() };
         let rows = crate::cgroups::rows(&[], &[group], None);
@@ -251,7 +250,7 @@ mod tests {
         assert_eq!([share(Some(2)), share(None)], ["25.0", "-"]);
     }
 
-    /// Groups by name and CPU time, all of two CPUs and of a second.
+    /// Groups by name and CPU time, on two CPUs in a window of one second.
     fn used(of: &[(&str, u64)]) -> Groups {
         let sample = |&(name, ns): &(&str, u64)| GroupSample {
             name: name.into(),
@@ -269,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_of_the_groups_of_one_group_and_the_tree_stays() {
+    fn an_order_sorts_siblings_and_keeps_the_tree() {
         let groups = used(&[("/", 500), ("/b", 300), ("/a", 200), ("/b/x", 20), ("/b/y", 40)]);
         let names = |column: &str, descending| {
             let column = heading().iter().position(|title| *title == column).unwrap();
@@ -279,14 +278,14 @@ mod tests {
         assert_eq!(names("%CPU", true), ["/", "/b", "/b/y", "/b/x", "/a"]);
         assert_eq!(names("%CPU", false), ["/", "/a", "/b", "/b/x", "/b/y"]);
         assert_eq!(names("GROUP", false), ["/", "/a", "/b", "/b/x", "/b/y"]);
-        assert_eq!(names("MAX", true), names("MAX", false), "nobody has one: as they were");
+        assert_eq!(names("MAX", true), names("MAX", false), "no quotas: the order stays");
         let first = first_order(&groups);
         let as_they_are: Vec<&GroupRow> = groups.rows.iter().collect();
         assert_eq!((first.column, ordered(&groups, first)), (1, as_they_are));
     }
 
     #[test]
-    fn more_than_the_cpus_have_is_explained() {
+    fn a_count_beyond_the_cpus_time_is_explained() {
         let words = |ns| beyond_cpus(&used(&[("/", ns)]));
         assert_eq!((words(999_999_999).is_some(), words(0).is_some()), (false, false));
         let mut groups = used(&[("/", 7)]);

@@ -1,11 +1,12 @@
-//! Findings in words, the same in every view: a sentence, and the figures it rests on. Names are escaped.
+//! Findings as text, the same in every view: a sentence, and the figures that it rests on. Names
+//! are escaped.
 
 use super::units::{self, duration, thousands};
 use crate::findings::{least_unnamed, SHORT_LIFE_NS, SHORT_LIVED, STOLEN, THROTTLED, WAITED};
 use crate::findings::{Finding, ShortLived, Throttled, Waited, What};
 use crate::text::escape::escape;
 
-/// What there is to say, in a line; `window_ns` is how long the window was.
+/// The finding in one line; `window_ns` is the length of the window.
 pub fn sentence(finding: &Finding, window_ns: u64) -> String {
     let tilde = if finding.sampled { "~" } else { "" };
     let cpus = |ns: u64| format!("{tilde}{:.2}", ns as f64 / window_ns.max(1) as f64);
@@ -51,7 +52,7 @@ pub fn sentence(finding: &Finding, window_ns: u64) -> String {
     }
 }
 
-/// `/web`; where nobody read the path, by who is in it.
+/// Path of the group, or a task's name if the path was not read.
 fn named(group: &Throttled) -> String {
     match &group.path {
         Some(path) => escape(path),
@@ -59,11 +60,11 @@ fn named(group: &Throttled) -> String {
     }
 }
 
-/// Short enough that the name fits 80 columns: how long they lived is in the evidence.
+/// Short enough for 80 columns; the mean life is in [`evidence`].
 fn short_lived(lives: &ShortLived, tilde: &str) -> String {
     let ShortLived { all_ns, used_ns, comm, under, processes, run_ns, .. } = lives;
     let under = under.map_or(String::new(), |parent| format!(" under {parent}"));
-    // They are all of it but for what is lost in rounding.
+    // The named processes have all of it, except for rounding.
     let others = if run_ns * 10 >= all_ns * 9 { "" } else { ", and others" };
     format!(
         "{tilde}{} in processes that lived < {} ms: {comm} × {}{under}{others}",
@@ -73,7 +74,7 @@ fn short_lived(lives: &ShortLived, tilde: &str) -> String {
     )
 }
 
-/// The figures that a finding rests on, and the threshold from which on it is told.
+/// The figures that a finding rests on, and its threshold.
 pub fn evidence(finding: &Finding) -> String {
     let tilde = if finding.sampled { "~" } else { "" };
     let duration = |ns| format!("{tilde}{}", duration(ns));

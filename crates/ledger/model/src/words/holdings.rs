@@ -1,10 +1,10 @@
-//! What a process holds, in words.
+//! A process's environment and open files as text.
 
 use crate::frame::holdings::{Environment, Files, Kind, Part, Refusal};
 use crate::words::plural::counted;
 use crate::words::units::thousands;
 
-/// What it is called.
+/// Name of the part.
 pub fn name(part: Part) -> &'static str {
     match part {
         Part::Environment => "environment",
@@ -12,17 +12,17 @@ pub fn name(part: Part) -> &'static str {
     }
 }
 
-/// `23 variables`, and what is missing.
+/// `23 variables`, and whether some are missing.
 pub fn sum_of_environment(environment: &Environment) -> String {
     let n = environment.variables.len() as u64;
     match (n, environment.is_cut) {
         (0, _) => "none: the process has no memory of its own, or was started without one".into(),
         (_, false) => counted(n, "variable"),
-        (_, true) => format!("the first {}: there are more than are read", counted(n, "variable")),
+        (_, true) => format!("the first {}: the rest is not read", counted(n, "variable")),
     }
 }
 
-/// `12 open files`, and what is missing.
+/// `12 open files`, and the number of missing ones.
 pub fn sum_of_files(files: &Files) -> String {
     let n = files.files.len() as u64;
     match (n, files.left_out) {
@@ -32,7 +32,7 @@ pub fn sum_of_files(files: &Files) -> String {
     }
 }
 
-/// Why there is nothing to be shown of a part.
+/// Says why a part is missing.
 pub fn refused(part: Part, refusal: &Refusal) -> String {
     let name = name(part);
     match refusal {
@@ -45,13 +45,13 @@ pub fn refused(part: Part, refusal: &Refusal) -> String {
     }
 }
 
-/// What a recording says instead.
+/// Says why a recording has no such part.
 pub fn not_recorded(part: Part) -> String {
     let name = name(part);
-    format!("no {name}: read of processes that live, while somebody looks, and never kept")
+    format!("no {name}: it is read from a living process on request and never recorded")
 }
 
-/// What a file is.
+/// Type of a file.
 pub fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Regular => "file",
@@ -66,8 +66,8 @@ pub fn kind(kind: Kind) -> &'static str {
     }
 }
 
-/// How it was opened, by the flags of open(2): `r`, `w`, `rw`, then `a` to append, `n` not to wait;
-/// `path` for a file that is neither.
+/// Open mode from the flags of open(2): `r`, `w`, `rw`, then `a` for append and `n` for
+/// non-blocking. `path` for a file that is open for neither.
 pub fn mode(flags: u32) -> String {
     const ACCESS: u32 = 0o3;
     const APPEND: u32 = 0o2_000;
@@ -97,10 +97,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_parts_are_named() {
         let some = |is_cut| Environment { variables: vec![b"A=1".to_vec()], is_cut };
         assert_eq!(sum_of_environment(&some(false)), "1 variable");
-        assert!(sum_of_environment(&some(true)).contains("more than are read"));
+        assert!(sum_of_environment(&some(true)).contains("the rest is not read"));
         assert!(sum_of_environment(&Environment::default()).starts_with("none"));
         let files = Files { files: Vec::new(), left_out: 1_234 };
         assert_eq!(sum_of_files(&files), "0 open files, and 1,234 more");

@@ -1,10 +1,10 @@
-//! What a window of programs on demand is missing, in words.
+//! Losses of a window of on-demand programs as text.
 
 use crate::on_demand::losses::Losses;
 use crate::words::plural::counted;
 
-/// A line for each kind of loss; `event` is what is counted, `unseen` what is known of those that
-/// were not seen.
+/// One line for each kind of loss. `event` names what the programs count; `unseen` says what is
+/// known of unseen events.
 pub fn lines(losses: &Losses, event: &str, unseen: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if losses.lost > 0 {
@@ -21,7 +21,7 @@ pub fn lines(losses: &Losses, event: &str, unseen: &str) -> Vec<String> {
     }
     if losses.left_out > 0 {
         lines.push(format!(
-            "{} left out, of those with least: the daemon's answer had no room for more",
+            "{} left out, with the smallest figures: the daemon's answer had no room for more",
             counted(losses.left_out, "row")
         ));
     }

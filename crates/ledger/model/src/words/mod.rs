@@ -1,4 +1,4 @@
-//! Figures in words, the same in every view.
+//! Figures as text, the same in every view.
 
 pub mod audit;
 pub mod books;

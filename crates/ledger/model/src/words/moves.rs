@@ -1,10 +1,10 @@
-//! Moves to other CPUs in words.
+//! Moves to other CPUs as text.
 
 use crate::on_demand::moves::{Cause, MoveSums, MoveWindow};
 use crate::words::units::{duration, thousands};
 
-/// `periodic 4 (waited 13.0ms before, 94.3ms after; paid 0, not 2) · wakeup 3`: by cause, most moves first; `None`:
-/// nothing moved. A birth on another CPU is none.
+/// Moves by cause, most first: `periodic 4 (waited 13.0ms before, 94.3ms after; paid 0, not 2) ·
+/// wakeup 3`. `None` if no task moved; a new task placed on another CPU has not moved.
 pub fn by_cause(moves: &MoveWindow) -> Option<String> {
     let causes = moves.by_cause();
     let counted = causes.iter().filter(|(cause, sums)| cause.is_counted() && sums.moves > 0);
@@ -35,7 +35,7 @@ mod tests {
     use crate::{Comm, Who};
 
     #[test]
-    fn causes_are_told_with_what_they_cost_and_births_are_none() {
+    fn causes_have_their_waits_and_births_are_left_out() {
         let who = Who::thread(5, 5, Comm::new(b"loop"), Comm::new(b"loop"));
         let row = |cause, sums| MoveRow { who, from: 0, to: 1, cause, sums };
         let periodic = MoveSums {

@@ -1,4 +1,4 @@
-//! Sums by container, pod, namespace, unit or user in words, the same in every view.
+//! Totals by container, pod, namespace, unit or user as text, the same in every view.
 
 use crate::frame::named_sums::{NamedSum, NamedSums};
 use crate::frame::value::{Datum, Missing, Value};
@@ -6,38 +6,38 @@ use crate::frame::Frame;
 use crate::words::cells::{count, ns, some, tenths};
 use crate::words::order::Order;
 
-/// A column: its heading, what it means, what stands in it, and what rows are ordered by.
+/// A column: heading, help, text of the cell, and sort value.
 type Figure = (&'static str, &'static str, fn(&Frame, &NamedSum) -> String, fn(&NamedSum) -> Value);
 
-/// The columns; the last is the name.
+/// The columns; the last one is the name.
 pub const FIGURES: [Figure; 10] = [
     (
         "%CPU",
-        "CPU time of all of them, what exited included: the rows are in sum the balance's tasks and exited.",
+        "CPU time, exited tasks included: all rows sum to the balance's tasks and exited.",
         |frame, row| pct(frame, Some(row.run_ns)),
         |row| ns(Some(row.run_ns)),
     ),
     (
         "SHARE",
-        "The part of the whole machine that they used.",
+        "Share of the whole machine.",
         |frame, row| tenths(Some(row.run_ns), window_ns(frame) * frame.cpus.len() as f64),
         |row| ns(Some(row.run_ns)),
     ),
     (
         "LAT%",
-        "Run-queue wait of their tasks, added up: 200 is two tasks that waited for a CPU all the time.",
+        "Run-queue wait, summed over tasks: 200 is two tasks that waited for a CPU all the time.",
         |frame, row| pct(frame, row.lat_ns),
         |row| ns(row.lat_ns),
     ),
     (
         "THR%",
-        "Time in which their tasks could run but a quota was used up, added up as LAT% is.",
+        "Time in which tasks could run but a quota was used up, summed over tasks.",
         |frame, row| pct(frame, row.throttle_ns),
         |row| ns(row.throttle_ns),
     ),
     (
         "PERIODS",
-        "Of the periods of their group's quota in the window, in how many it ran out: 19/20.",
+        "Periods of the group's quota in the window: 19/20 means that it ran out in 19 of 20.",
         |_, row| match periods(row) {
             Some((throttled, periods)) => format!("{throttled}/{periods}"),
             None => "-".into(),
@@ -46,13 +46,13 @@ pub const FIGURES: [Figure; 10] = [
     ),
     (
         "WEIGHT",
-        "The weight of their group against its neighbours'.",
+        "Weight of the group against its sibling groups.",
         |_, row| some(row.may.as_ref().and_then(|may| may.weight)),
         |row| count(row.may.as_ref().and_then(|may| may.weight)),
     ),
     (
         "MAX",
-        "The CPUs that the tightest quota above them allows; max: no quota.",
+        "Number of CPUs that the tightest quota above allows; max: no quota.",
         |_, row| match &row.may {
             None => "-".into(),
             Some(may) => may.cpus.map_or("max".into(), |cpus| format!("{cpus:.2}")),
@@ -70,13 +70,13 @@ pub const FIGURES: [Figure; 10] = [
     ),
     (
         "EXITED",
-        "Processes of them that exited in the window.",
+        "Processes that exited in the window.",
         |_, row| some(row.exited),
         |row| count(row.exited),
     ),
     (
         "NAME",
-        "What they have in common.",
+        "The name under which tasks are summed.",
         |_, row| row.name.clone(),
         |row| Value::Known(Datum::Text(row.name.clone())),
     ),
@@ -86,10 +86,10 @@ fn periods(row: &NamedSum) -> Option<(u64, u64)> {
     row.may.as_ref().and_then(|may| may.throttled.zip(may.periods))
 }
 
-/// How rows are ordered while nobody chose a column.
+/// The default order.
 pub const FIRST_ORDER: Order = Order { column: 0, descending: true };
 
-/// The rows in an order; those that are alike in it as they were.
+/// The rows in an order; equal rows keep their order.
 pub fn ordered(sums: &NamedSums, order: Order) -> Vec<&NamedSum> {
     let value = FIGURES[order.column].3;
     let mut rows: Vec<(usize, &NamedSum)> = sums.rows.iter().enumerate().collect();
@@ -97,7 +97,7 @@ pub fn ordered(sums: &NamedSums, order: Order) -> Vec<&NamedSum> {
     rows.into_iter().map(|(_, row)| row).collect()
 }
 
-/// How many columns there are.
+/// Number of columns.
 pub const COLUMNS: usize = FIGURES.len();
 
 fn window_ns(frame: &Frame) -> f64 {
@@ -108,7 +108,7 @@ fn pct(frame: &Frame, ns: Option<u64>) -> String {
     tenths(ns, window_ns(frame))
 }
 
-/// The headings; the last says what the rows are.
+/// The headings; the last one is the key of the rows.
 pub fn heading(sums: &NamedSums) -> [String; COLUMNS] {
     let mut heading = FIGURES.map(|(title, ..)| title.to_string());
     heading[COLUMNS - 1] = sums.by.name().to_uppercase();
@@ -120,15 +120,15 @@ pub fn line(frame: &Frame, row: &NamedSum) -> Vec<String> {
     FIGURES.iter().map(|(_, _, text, _)| text(frame, row)).collect()
 }
 
-/// Throttled for less than this part of the time it wanted to run, a quota goes unmentioned.
+/// Least throttled time that is worth a line, as a part of the wanted time.
 const THROTTLED: f64 = 0.01;
-/// Waiting for a CPU for less than this part, what others take does.
+/// Least run-queue wait that is worth a line, as a part of the wanted time.
 const STARVED: f64 = 0.2;
-/// Nor is anything said of who wanted less than this part of a CPU.
+/// Least wanted time that is worth a line, as a part of one CPU.
 const WANTED: f64 = 0.05;
 
-/// Who was kept from running, by what, and how much of what it wanted that was: `container web asked
-/// for 1.9 CPUs and got 0.4: throttled 78 % of that time by a quota of 0.4`.
+/// Says what kept the tasks of a row from running, and for how much of the wanted time: `container
+/// web asked for 1.9 CPUs and got 0.4: throttled 78 % of that time by a quota of 0.4`.
 pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
     let (wanted, lat, throttle) = (row.wanted_ns()?, row.lat_ns?, row.throttle_ns?);
     let cpus = |ns: u64| ns as f64 / window_ns(frame);
@@ -161,7 +161,7 @@ pub fn lost(sums: &NamedSums, frame: &Frame, row: &NamedSum) -> Option<String> {
     })
 }
 
-/// Why nobody has a name, if so: the source tells no control groups.
+/// Says why no row has a name, if the source does not report control groups.
 pub fn without_groups(sums: &NamedSums, frame: &Frame) -> Option<String> {
     let nobody = sums.rows.iter().all(|row| row.name == crate::ledger::named::UNKNOWN);
     if nobody && frame.books.outside_ns.is_some() && !sums.rows.is_empty() {

@@ -1,11 +1,11 @@
-//! Things that are counted, with their number.
+//! Numbers with the right plural of their noun.
 
 /// `1 migration`, `2 migrations`, `3 processes`.
 pub fn counted(n: u64, thing: &str) -> String {
     format!("{n} {}", things(n, thing))
 }
 
-/// The word for so many of them, where their number is written in another way.
+/// The noun in the form for this number, without the number.
 pub fn things(n: u64, thing: &str) -> String {
     let end = match n {
         1 => "",

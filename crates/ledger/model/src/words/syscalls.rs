@@ -1,13 +1,13 @@
-//! System calls in words, the same in every view.
+//! System calls as text, the same in every view.
 
 use crate::on_demand::syscalls::{Failures, SyscallWindow};
 use crate::words::plural::things;
 use crate::words::units::{rate, thousands};
 
-/// Errors that are shown of a row.
+/// Number of errors shown for a row.
 const ERRORS: usize = 3;
 
-/// What is known of calls that returned without having been seen to begin.
+/// Note on calls whose entry was not seen.
 pub const UNSEEN: &str = "returned unseen: counted without a time";
 
 /// `EAGAIN 1200, ENOENT 3`.

@@ -1,4 +1,4 @@
-//! How a value looks in a table cell: short, aligned by its unit, `-` when missing.
+//! Values as text in a table cell: short, aligned by unit, `-` if missing.
 
 use crate::columns::unit::Unit;
 use crate::frame::value::{Datum, Value};
@@ -10,12 +10,12 @@ pub fn cell(value: &Value, unit: Unit) -> String {
     out
 }
 
-/// Appends what [`cell`] returns.
+/// Appends the text of [`cell`].
 pub fn push_cell(out: &mut String, value: &Value, unit: Unit) {
     match value {
         Value::Missing(_) => out.push('-'),
         Value::Known(Datum::Text(text)) => out.push_str(text),
-        // Of who did nothing: most of a long table.
+        // A task that did nothing has 0; most rows of a long table do.
         Value::Known(Datum::Pct(0.0) | Datum::Real(0.0)) => out.push_str("0.0"),
         Value::Known(Datum::Pct(n) | Datum::Real(n)) => out.push_str(&percent(*n)),
         Value::Known(Datum::Ns(ns)) if unit == Unit::Time => out.push_str(&cpu_time(*ns)),
@@ -26,8 +26,7 @@ pub fn push_cell(out: &mut String, value: &Value, unit: Unit) {
     }
 }
 
-/// The text of a cell that shows by how much a figure of this unit changed: with its sign, `0` where
-/// nothing did.
+/// Text of a change in this unit: with its sign, `0` for no change.
 pub fn change(change: &Value, unit: Unit) -> String {
     let (sign, amount) = match change {
         Value::Known(Datum::Int(n)) => (n.signum(), whole(n.unsigned_abs(), unit)),
@@ -40,7 +39,7 @@ pub fn change(change: &Value, unit: Unit) -> String {
     signed(sign < 0, cell(&Value::Known(amount), unit))
 }
 
-/// An amount with its sign; what is shown as nothing has none.
+/// An amount with its sign; an amount that shows as 0 has none.
 pub fn signed(negative: bool, amount: String) -> String {
     match amount.chars().any(|c| ('1'..='9').contains(&c)) {
         false => amount,
@@ -58,7 +57,7 @@ fn whole(n: u64, unit: Unit) -> Datum {
     }
 }
 
-/// A count for a second, with three digits at most after it gets small.
+/// A count per second; below 100 with one digit after the point.
 pub fn rate(count: u64, seconds: f64) -> String {
     if seconds <= 0.0 {
         return "-".into();
@@ -69,7 +68,7 @@ pub fn rate(count: u64, seconds: f64) -> String {
     }
 }
 
-/// One digit after the point, as top.
+/// Per cent with one digit after the point, as top.
 pub fn percent(pct: f64) -> String {
     format!("{pct:.1}")
 }
@@ -91,7 +90,7 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
-/// `minutes:seconds.hundredths`, wider units where the minutes get long, as top's TIME+.
+/// `minutes:seconds.hundredths`, as TIME+ of top; wider units if there are many minutes.
 pub fn cpu_time(ns: u64) -> String {
     let hundredths = ns / 10_000_000;
     let (minutes, rest) = (hundredths / 6000, hundredths % 6000);
@@ -102,12 +101,12 @@ pub fn cpu_time(ns: u64) -> String {
     }
 }
 
-/// Bytes in powers of 1024 with at most four characters and a letter: `3.2M`, `212M`, `1.0G`.
+/// Bytes in powers of 1024 with at most four characters and a unit: `3.2M`, `212M`, `1.0G`.
 pub fn size(bytes: u64) -> String {
     sized(bytes, 9.95)
 }
 
-/// The same for a machine's memory, where a digit more has room: `23.5G`.
+/// Like [`size`] with one more digit, for the memory of a machine: `23.5G`.
 pub fn long_size(bytes: u64) -> String {
     sized(bytes, 99.95)
 }
@@ -130,7 +129,7 @@ fn sized(bytes: u64, tenths_below: f64) -> String {
     }
 }
 
-/// A count in at most six characters: exact to 99,999, then thousands, millions, billions.
+/// A count in at most six characters: exact up to 99,999, then thousands, millions, billions.
 pub fn count(n: u64) -> String {
     match n {
         0..=99_999 => n.to_string(),
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_has_a_sign_unless_it_is_none() {
+    fn a_change_has_a_sign_unless_it_is_zero() {
         let pct = |now, then| {
             let known = |n| Value::Known(Datum::Pct(n));
             change(&known(now).change_since(&known(then)), Unit::Pct)
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn cpu_time_is_tops() {
+    fn cpu_time_has_the_format_of_top() {
         assert_eq!(cpu_time(14_340_000_000), "0:14.34");
         assert_eq!(cpu_time(182_110_000_000), "3:02.11");
         assert_eq!(cpu_time(600_000_000_000_000), "166,40h");

@@ -1,13 +1,14 @@
-//! Waits in words, the same in every view.
+//! Waits as text, the same in every view.
 
 use crate::on_demand::waits::{by_name, Latency, Other, Sleep, WaitKind, WaitRow, WaitWindow};
 use crate::words::units::duration;
 
-/// How many parts are shown of who ran instead, of who woke, and of the calls slept in.
+/// Number of parts shown of each list: tasks that ran instead, tasks that woke the thread, and
+/// calls.
 const PARTS: usize = 3;
 
-/// `SLP 80.3 % (accept 79.9, epoll_wait 0.4) · LCK 6.9 % (futex 6.9) · THR 3.0 % (quota used up)`, of
-/// `seconds` of thread time.
+/// Sleeps: `SLP 80.3 % (accept 79.9, epoll_wait 0.4) · LCK 6.9 % (futex 6.9) · THR 3.0 % (quota
+/// used up)`, in per cent of `seconds` of thread time.
 pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
     let pct = |ns: u64| 100.0 * ns as f64 / (seconds.max(1e-9) * 1e9);
     let of_kind = |kind: WaitKind| {
@@ -35,8 +36,8 @@ pub fn sleeps(row: &WaitRow, seconds: f64) -> Option<String> {
     (!kinds.is_empty()).then(|| kinds.join(" · "))
 }
 
-/// In which call each thread of a process slept longest, those that slept longest first: `worker/12 futex 99.8 % ·
-/// worker/11 epoll_wait 80.0 %`. `None`: it has one thread that slept, or none.
+/// The call in which each thread of a process slept longest, longest sleepers first: `worker/12
+/// futex 99.8 % · worker/11 epoll_wait 80.0 %`. `None` if fewer than two threads slept.
 pub fn by_thread(waits: &WaitWindow, tgid: u32) -> Option<String> {
     let of_window = |ns: u64| 100.0 * ns as f64 / (waits.seconds().max(1e-9) * 1e9);
     let rows = waits.rows.iter().filter(|row| row.who.tgid == tgid);
@@ -61,7 +62,7 @@ fn longest(row: &WaitRow) -> Option<&Sleep> {
     row.sleeps.iter().filter(|sleep| sleep.ns > 0).max_by_key(|sleep| sleep.ns)
 }
 
-/// `0.12 %: 34 waits, p99 41.0us, max 1.20ms`.
+/// Waits for a CPU: `0.12 %: 34 waits, p99 41.0us, max 1.20ms`.
 pub fn queue(latency: &Latency, seconds: f64) -> String {
     let time = |ns: Option<u64>| ns.map_or("-".into(), duration);
     format!(
@@ -73,8 +74,8 @@ pub fn queue(latency: &Latency, seconds: f64) -> String {
     )
 }
 
-/// The largest parts with their shares of all, processes of one name summed: `make/12 60 % (90), sh × 312 40 %
-/// (60)`. `None` if there are none.
+/// The largest parts with their shares, processes of one name summed: `make/12 60 % (90), sh × 312
+/// 40 % (60)`. `None` without parts.
 pub fn shares(parts: &[Other], by_time: bool) -> Option<String> {
     let total: u64 = parts.iter().map(|p| p.amount).sum();
     if total == 0 {
@@ -96,7 +97,7 @@ mod tests {
     use crate::{Comm, Who};
 
     #[test]
-    fn a_used_up_quota_is_said_and_is_no_call() {
+    fn a_used_up_quota_is_shown_and_is_no_call() {
         let who = Who::thread(5, 5, Comm::new(b"web"), Comm::new(b"web"));
         let sleep = |kind, nr, ns| Sleep { kind, nr, count: 1, ns, max_ns: Some(ns) };
         let mut row = WaitRow::new(who);
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_of_one_name_are_summed_with_their_number() {
+    fn processes_of_one_name_sum_with_their_number() {
         let part = |tgid, tid, thread: &[u8], process: &[u8], amount| Other {
             who: Who::thread(tgid, tid, Comm::new(thread), Comm::new(process)),
             amount,
@@ -127,13 +128,13 @@ mod tests {
             .filter(|part| part.who.tgid < 102 || part.who.tgid == 500)
             .collect();
         let told = shares(&processes, false).expect("parts");
-        // Two parts of the one process are its threads'.
+        // Both parts belong to threads of one process.
         assert!(told.starts_with("api (7) "), "{told}");
         assert_eq!(shares(&[], true), None);
     }
 
     #[test]
-    fn each_thread_says_where_it_slept_longest() {
+    fn each_thread_has_the_call_it_slept_in_longest() {
         let row = |tid, sleeps: &[(i32, u64)]| {
             let who = Who::thread(5, tid, Comm::new(b"web"), Comm::new(b"web"));
             let sleep = |&(nr, ns): &(i32, u64)| Sleep {

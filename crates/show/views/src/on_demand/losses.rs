@@ -40,7 +40,7 @@ mod tests {
         3 waits missing: the tables were full
         waits may be missing: the kernel skipped 2 runs of the programs that count
         1 wait ended unseen
-        7 rows left out, of those with least: the daemon's answer had no room for more
+        7 rows left out, with the smallest figures: the daemon's answer had no room for more
         ");
         let mut object = serde_json::json!({});
         tell(&losses, &mut object);
