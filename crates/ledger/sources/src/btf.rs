@@ -1,22 +1,22 @@
-//! Which names the kernel's type information holds, without a library: the string section of BTF, and
-//! its structures with their members (Documentation/bpf/btf.rst).
+//! Reads names from the kernel's type information without a library: the string section of BTF, and
+//! structures with their members (Documentation/bpf/btf.rst).
 //!
-//! A name in the section of strings means that something is called so, not what. That is enough for
-//! tracepoints, whose typedefs are called `btf_trace_NAME`.
+//! A name in the string section exists, but its kind is unknown. This is enough for tracepoints,
+//! whose typedefs are named `btf_trace_NAME`.
 
 use std::collections::HashSet;
 
 /// `btf_header.magic`, in the byte order of the machine the kernel runs on.
 const MAGIC: u16 = 0xEB9F;
 
-/// What the typedefs of tracepoints begin with.
+/// Prefix of the typedefs of tracepoints.
 const TRACEPOINT: &str = "btf_trace_";
 
 /// Names found in BTF.
 pub(crate) struct Names(HashSet<String>);
 
 impl Names {
-    /// Keeps tracepoints and the names in `also`; `None` if the bytes are no BTF of this machine.
+    /// Keeps tracepoints and the names in `also`. `None` if the bytes are no BTF of this machine.
     pub fn parse(btf: &[u8], also: &[&str]) -> Option<Names> {
         let strings = strings(btf)?.split(|&b| b == 0);
         let wanted = strings
@@ -25,23 +25,23 @@ impl Names {
         Some(Names(wanted.map(String::from).collect()))
     }
 
-    /// Whether BPF programs can attach to this tracepoint by its type.
+    /// True if BPF programs can attach to this tracepoint by its type.
     pub fn has_tracepoint(&self, name: &str) -> bool {
         self.0.contains(&format!("{TRACEPOINT}{name}"))
     }
 
-    /// Whether anything is called so; only for names given to [`Names::parse`].
+    /// True if this name exists. Valid only for names given to [`Names::parse`].
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 }
 
-/// Members of structures: (structure, member).
+/// Members of structures, as (structure, member).
 pub(crate) struct Members<'a>(HashSet<(&'a str, &'a str)>);
 
 impl<'a> Members<'a> {
-    /// Keeps those of the wanted that are there; `None` if the bytes are no BTF of this machine, or
-    /// hold a kind of type that is newer than this program.
+    /// Keeps the members of `wanted` that exist. `None` if the bytes are no BTF of this machine, or
+    /// contain a kind of type that is newer than this program.
     pub fn parse(btf: &[u8], wanted: &[(&'a str, &'a str)]) -> Option<Members<'a>> {
         let (types, strings) = (types(section(btf, 8)?)?, strings(btf)?);
         let mut there = HashSet::new();
@@ -57,13 +57,14 @@ impl<'a> Members<'a> {
         Some(Members(there))
     }
 
-    /// Whether it is there; only for those given to [`Members::parse`].
+    /// True if the member exists. Valid only for members given to [`Members::parse`].
     pub fn has(&self, structure: &str, member: &str) -> bool {
         self.0.contains(&(structure, member))
     }
 }
 
-/// The number of a function's type; `None` also if the bytes are no BTF of this machine.
+/// Type number of a function. `None` if it does not exist, or if the bytes are no BTF of this
+/// machine.
 #[cfg(feature = "bpf")]
 pub(crate) fn function(btf: &[u8], name: &str) -> Option<u32> {
     let (all, strings) = (Types(section(btf, 8)?), strings(btf)?);
@@ -72,14 +73,14 @@ pub(crate) fn function(btf: &[u8], name: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// How many structures without a name may lie in each other.
+/// Deepest nesting of structures without a name.
 const DEEPEST: usize = 8;
 
 /// `struct btf_type`.
 struct Type<'a> {
     name: usize,
     kind: u32,
-    /// What follows it.
+    /// The data that follows it.
     more: &'a [u8],
 }
 
@@ -96,12 +97,12 @@ impl Type<'_> {
     }
 }
 
-/// All types; the first has the number 1. `None`: a kind of type that is newer than this program.
+/// All types; the first has number 1. `None` if a kind of type is newer than this program.
 fn types(section: &[u8]) -> Option<Vec<Type<'_>>> {
     Types(section).collect()
 }
 
-/// What is left of the section of types.
+/// The rest of the type section.
 struct Types<'a>(&'a [u8]);
 
 impl<'a> Types<'a> {
@@ -110,8 +111,8 @@ impl<'a> Types<'a> {
         let (name, info) = (word(section, 0)?, word(section, 4)?);
         let (kind, members) = ((info >> 24) & 0x1f, info & 0xffff);
         let more = match kind {
-            // Integers, variables, tags of declarations; arrays; members, variables of a section and
-            // enumerators of 64 bits; enumerators and parameters.
+            // Size of the data by kind: integers, variables and declaration tags; arrays; members,
+            // section variables and 64-bit enumerators; enumerators and parameters.
             1 | 14 | 17 => 4,
             3 => 12,
             4 | 5 | 15 | 19 => members * 12,
@@ -137,7 +138,7 @@ impl<'a> Iterator for Types<'a> {
     }
 }
 
-/// Those of members without a name are its own.
+/// The members of a structure without a name count as members of the outer structure.
 fn has_member(types: &[Type], strings: &[u8], of: &Type, wanted: &[u8], deepest: usize) -> bool {
     of.more.chunks_exact(12).any(|member| {
         let (Some(name), Some(id)) = (word(member, 0), word(member, 4)) else { return false };
@@ -163,9 +164,9 @@ fn strings(btf: &[u8]) -> Option<&[u8]> {
     section(btf, 16)
 }
 
-/// The header: magic u16, version u8, flags u8, then u32: length of the header, offset and length
-/// of the types, offset and length of the strings; offsets count from the header's end. `at`: where
-/// the header has the section's offset.
+/// A section of BTF; `at` is the position of the section's offset in the header. The header has
+/// magic u16, version u8, flags u8, then as u32: header length, types' offset and length, strings'
+/// offset and length. Offsets count from the header's end.
 fn section(btf: &[u8], at: usize) -> Option<&[u8]> {
     if u16::from_ne_bytes(btf.get(..2)?.try_into().ok()?) != MAGIC {
         return None;
@@ -174,7 +175,7 @@ fn section(btf: &[u8], at: usize) -> Option<&[u8]> {
     btf.get(start..start.checked_add(word(btf, at + 4)?)?)
 }
 
-/// BTF with these strings, and a structure for each of these members.
+/// Makes BTF with these strings, and a structure for each of these members.
 #[cfg(test)]
 pub(crate) fn fake(names: &[&str], members: &[(&str, &str)]) -> Vec<u8> {
     let mut strings = format!("\0{}\0", names.join("\0"));
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn this_kernels_own_types_are_understood() {
+    fn the_types_of_this_kernel_parse() {
         let Ok(btf) = std::fs::read("/sys/kernel/btf/vmlinux") else { return };
         let wanted =
             [("task_struct", "pid"), ("task_struct", "no_such_member"), ("sk_buff", "next")];
@@ -255,7 +256,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_survived(mut btf in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn no_bytes_make_it_panic(mut btf in proptest::collection::vec(any::<u8>(), 0..80)) {
             if btf.len() > 1 {
                 btf[..2].copy_from_slice(&MAGIC.to_ne_bytes());
             }

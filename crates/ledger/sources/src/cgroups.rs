@@ -1,4 +1,5 @@
-//! Control groups over windows: what the kernel's files say, beside a source's tasks summed by group.
+//! Control groups over windows: the values of the kernel's files, beside a source's tasks summed by
+//! group.
 
 use crate::clock::now_ns;
 use crate::cpu_list;
@@ -13,14 +14,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What tasks used in a window, by group.
+/// What tasks used in a window, by group id.
 type Uses = FxHashMap<u64, GroupUse>;
 
-/// What the groups' files say, one window after the other.
+/// Values of the groups' files, one window after the other.
 struct GroupFiles {
     hierarchy: Hierarchy,
     before: Vec<GroupSample>,
-    /// As the last window that ended had begun.
+    /// Values at the start of the last ended window.
     earlier: Vec<GroupSample>,
 }
 
@@ -31,7 +32,7 @@ impl GroupFiles {
         Ok(GroupFiles { hierarchy, before, earlier: Vec::new() })
     }
 
-    /// Ends the window of the files; the next begins.
+    /// Ends the window of the files and begins the next.
     fn window(&mut self, uses: Option<&Uses>) -> Vec<GroupRow> {
         let after = self.hierarchy.groups();
         let rows = cgroups::rows(&self.before, &after, uses);
@@ -40,7 +41,7 @@ impl GroupFiles {
     }
 }
 
-/// Groups with a ledger beside, where one can be had.
+/// Control groups with the figures of a ledger, if one is available.
 pub struct GroupWindows {
     files: GroupFiles,
     t0_ns: u64,
@@ -48,20 +49,20 @@ pub struct GroupWindows {
 }
 
 impl GroupWindows {
-    /// Opens a ledger of its own, if there is one, and the first window.
+    /// Opens a ledger for these windows, if one is available, and the first window.
     ///
     /// # Errors
-    /// When there are no groups; a ledger that cannot be had is no error.
+    /// This machine has no control groups. A ledger that is not available is no error.
     pub fn open() -> Result<GroupWindows, CgroupError> {
         let sums = ledger().and_then(|ledger| Sums::of(ledger, None));
         GroupWindows::beside(sums, false)
     }
 
-    /// With somebody else's ledger, which ends windows when it sees fit: theirs are windows as long as
-    /// its own. `interval_ns` is how often one will be asked for.
+    /// Uses a shared ledger, which decides when its windows end: these windows end with them.
+    /// `interval_ns` is the time between two calls of [`GroupWindows::window`].
     ///
     /// # Errors
-    /// When there are no groups; a ledger that fails is no error.
+    /// This machine has no control groups. A ledger that fails is no error.
     pub fn on(ledger: Box<dyn Source>, interval_ns: u64) -> Result<GroupWindows, CgroupError> {
         GroupWindows::beside(Sums::of(ledger, Some(interval_ns)), true)
     }
@@ -73,7 +74,7 @@ impl GroupWindows {
         Ok(windows)
     }
 
-    /// Ends the window; the next begins.
+    /// Ends the window and begins the next.
     pub fn window(&mut self) -> Groups {
         let uses = match &mut self.ledger {
             Ok(sums) => sums.window().map_err(|error| error.to_string()),
@@ -90,7 +91,7 @@ impl GroupWindows {
         }
     }
 
-    /// When the window ended: for a ledger of its own that is now.
+    /// End of the window, ns: now, or the last end of a shared ledger's window.
     fn ended_ns(&self) -> u64 {
         let shared = self.ledger.as_ref().ok().filter(|sums| sums.shared);
         let at_ns = shared.and_then(|sums| sums.book.at_ns()).filter(|&at_ns| at_ns > self.t0_ns);
@@ -98,7 +99,7 @@ impl GroupWindows {
     }
 }
 
-/// Why there are no charges where a daemon tells of some tasks only.
+/// Reason for missing charges where a daemon shows only the tasks of a PID namespace.
 const INSIDE: &str = "control groups are not available inside a PID namespace";
 
 /// A ledger whose tasks are summed by group.
@@ -106,12 +107,12 @@ struct Sums {
     ledger: Box<dyn Source>,
     book: Book,
     request: Request,
-    /// Somebody else's, too, whose windows end when it sees fit.
+    /// True for a ledger with other users; it decides when windows end.
     shared: bool,
 }
 
 impl Sums {
-    /// Its first window begins.
+    /// Opens the first window.
     fn of(ledger: Box<dyn Source>, interval_ns: Option<u64>) -> Result<Sums, SourceError> {
         let request = Request { needs: Needs::NONE, watch: None, interval_ns };
         let mut sums = Sums { ledger, book: Book::new(), request, shared: false };
@@ -122,7 +123,7 @@ impl Sums {
     fn window(&mut self) -> Result<Uses, SourceError> {
         let snapshot = self.ledger.snapshot(&self.request)?;
         if snapshot.outside.is_some() {
-            let advice = "look outside of it".into();
+            let advice = "run exactop outside of the namespace".into();
             return Err(SourceError::Unavailable { what: INSIDE.into(), advice });
         }
         if self.ledger.has_begun_anew() {
@@ -144,18 +145,18 @@ fn ledger() -> Result<Box<dyn Source>, SourceError> {
     Err(SourceError::without_bpf())
 }
 
-/// Groups beside the windows of a source that someone else closes, while they are looked at.
+/// Control groups beside the windows of a session, while a view shows groups.
 #[derive(Default)]
 pub(crate) struct GroupsBeside {
-    /// The last window's, or why there are none; `None` in the first.
+    /// Groups of the last window, or the error; `None` in the first window.
     groups: Option<Result<Groups, String>>,
     files: Option<GroupFiles>,
-    /// The last window that was looked at: shown until there is one again.
+    /// The last groups shown; they are shown again until a new window ends.
     kept: Option<Groups>,
 }
 
 impl GroupsBeside {
-    /// Reads the files as of the end of a window of this source.
+    /// Reads the files at the end of a window of this source.
     pub fn advance(&mut self, window: &Window, book: &Book, source: SourceKind) {
         let Some(files) = &mut self.files else {
             let opened = GroupFiles::open();
@@ -175,12 +176,12 @@ impl GroupsBeside {
         }));
     }
 
-    /// What there is to show: the last window, or the one before they were last looked away from.
+    /// The groups of the last window, or else the last ones shown before.
     pub fn shown(&self) -> Option<Result<Groups, String>> {
         self.groups.clone().or_else(|| self.kept.clone().map(Ok))
     }
 
-    /// Nobody looks at them any more.
+    /// Ends the measurement when no view shows groups any more.
     pub fn leave(&mut self) {
         if let Some(Ok(groups)) = self.groups.take() {
             self.kept = Some(groups);
@@ -188,15 +189,15 @@ impl GroupsBeside {
         self.files = None;
     }
 
-    /// What the files said at both ends of the last window; `None`: it has no groups.
+    /// The files' values at both ends of the last window; `None` if the window has no groups.
     pub fn ends(&self) -> Option<[&[GroupSample]; 2]> {
         let files = self.files.as_ref().filter(|_| matches!(self.groups, Some(Ok(_))))?;
         Some([&files.earlier, &files.before])
     }
 }
 
-/// The tightest quota on the way to a group, and whose it is; of equal ones that of the outermost. `None`: there is
-/// none, or the group of this path is another by now.
+/// The tightest quota of a group and the groups above it, with the group that has it; of equal
+/// quotas the outermost. `None` if there is no quota, or if another group now has this path.
 pub(crate) fn quota(hierarchy: &Hierarchy, path: &[u8], id: u64) -> Option<Quota> {
     let directory = hierarchy.directory(Path::new(OsStr::from_bytes(path))).ok()?;
     let root = hierarchy.directory(Path::new("/")).ok()?;
@@ -208,7 +209,7 @@ pub(crate) fn quota(hierarchy: &Hierarchy, path: &[u8], id: u64) -> Option<Quota
     (Hierarchy::id(&directory) == Some(id)).then_some(Quota { cgroup_id, path, cpus })
 }
 
-/// Why the tasks of this source are not worth summing; `None`: they are.
+/// Why the tasks of this source are not summed; `None` if they are.
 fn no_ledger(source: SourceKind) -> Option<String> {
     (source != SourceKind::Ledger).then(|| format!("the source is {}", source.name()))
 }
@@ -218,7 +219,7 @@ mod tests {
     use super::*;
     use exactop_model::{Provenance, Snapshot};
 
-    /// Somebody else's ledger, whose windows end when it sees fit.
+    /// A shared ledger, which decides when windows end.
     struct Others(Vec<Snapshot>, Provenance);
 
     impl Source for Others {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn on_somebody_elses_ledger_windows_are_its_own() {
+    fn windows_end_with_those_of_a_shared_ledger() {
         if Hierarchy::of_this_machine().is_err() {
             return eprintln!("left out: no control groups here");
         }
@@ -250,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_group_may_use_is_told_of_the_one_that_is_meant() {
+    fn a_quota_belongs_to_the_group_with_the_given_id() {
         let Ok(hierarchy) = Hierarchy::of_this_machine() else {
             return eprintln!("left out: no control groups here");
         };
@@ -261,13 +262,13 @@ mod tests {
         let quota = |path: &[u8], id| quota(&hierarchy, path, id);
         let allowed = quota(path, id).map(|quota| quota.cpus);
         assert!(own.is_none() || allowed <= own, "{allowed:?} of {own:?}");
-        assert_eq!(quota(path, id + 1), None, "another by now");
+        assert_eq!(quota(path, id + 1), None, "another group has the path");
         assert_eq!(quota(b"/../..", id), None);
         assert_eq!(quota(b"/there/is/no/such\xff", id), None);
     }
 
     #[test]
-    fn a_source_that_is_no_ledger_is_called_by_its_name() {
+    fn a_source_without_a_ledger_is_named() {
         assert_eq!(no_ledger(SourceKind::Ledger), None);
         assert_eq!(no_ledger(SourceKind::Snapshot).as_deref(), Some("the source is snapshot"));
         assert_eq!(no_ledger(SourceKind::Taskstats).as_deref(), Some("the source is taskstats"));

@@ -15,23 +15,23 @@ pub fn now_ns() -> u64 {
     ns(clock_gettime(ClockId::Monotonic))
 }
 
-/// How far our clocks are off the machine's (time_namespaces(7)): no kernel before 5.6 has it, nor such
-/// namespaces.
+/// Offsets of this time namespace's clocks (time_namespaces(7)). The file exists since Linux 5.6,
+/// as do time namespaces.
 #[cfg(feature = "bpf")]
 const OFFSETS: &str = "/proc/self/timens_offsets";
 
-/// The programs in the kernel read the machine's clock: in a time namespace ours may be another, and
-/// a window's end would never come or be long past.
+/// Checks that this process reads the machine's clock, as the BPF programs do. In a time namespace
+/// the two may differ: a window's end would then never come, or be long past.
 ///
 /// # Errors
-/// [`SourceError::Unavailable`] with how far apart they are (time_namespaces(7)), or why that
-/// cannot be told.
+/// [`SourceError::Unavailable`] with the difference (time_namespaces(7)), or with the reason why it
+/// cannot be read.
 #[cfg(feature = "bpf")]
 pub fn is_the_machines() -> Result<(), SourceError> {
     judge(std::fs::read_to_string(OFFSETS))
 }
 
-/// What the file of offsets says.
+/// Checks the content of the file of offsets.
 #[cfg(feature = "bpf")]
 fn judge(offsets: std::io::Result<String>) -> Result<(), SourceError> {
     let offsets = match offsets {
@@ -52,16 +52,16 @@ fn judge(offsets: std::io::Result<String>) -> Result<(), SourceError> {
     }
 }
 
-/// The error of a clock nobody can vouch for.
+/// The error of a clock that could not be checked.
 #[cfg(feature = "bpf")]
 fn unchecked(why: &str) -> SourceError {
     SourceError::Unavailable {
-        what: format!("whether this process's clock is the machine's is not known ({why})"),
+        what: format!("cannot compare this process's clock with the machine's ({why})"),
         advice: "run exactop where /proc is mounted and readable".into(),
     }
 }
 
-/// Seconds and ns.
+/// The offset of the monotonic clock: seconds and ns.
 #[cfg(feature = "bpf")]
 fn monotonic_offset(offsets: &str) -> Option<(&str, &str)> {
     let line = offsets.lines().find_map(|line| line.strip_prefix("monotonic"))?;
@@ -75,7 +75,7 @@ pub fn sleep_until(at_ns: u64) {
     let at =
         Timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as _ };
     while now_ns() < at_ns {
-        // Interrupted by a signal: the loop looks at the clock again.
+        // A signal may interrupt the sleep; the loop looks at the clock again.
         let _ = clock_nanosleep_absolute(SleepClock::Monotonic, &at);
     }
 }
@@ -100,7 +100,7 @@ mod tests {
         let failed = |kind: ErrorKind| judge(Err(kind.into()));
         assert!(failed(ErrorKind::NotFound).is_ok());
         for kind in [ErrorKind::PermissionDenied, ErrorKind::InvalidData] {
-            let told = failed(kind).expect_err("nobody checked the clock").to_string();
+            let told = failed(kind).expect_err("an unchecked clock is an error").to_string();
             assert!(told.contains(OFFSETS), "{told}");
         }
         assert!(judge(Ok("boottime 0 0\n".into())).is_err());

@@ -1,14 +1,14 @@
-//! Lists of CPUs as the kernel writes them: `0-3,8`.
+//! Parses lists of CPUs in the kernel's format: `0-3,8`.
 
 use crate::error::SourceError;
 use std::path::Path;
 
-/// Every CPU there may ever be.
+/// All possible CPUs.
 pub(crate) fn possible() -> Result<Vec<u32>, SourceError> {
     read("/sys/devices/system/cpu/possible")
 }
 
-/// Those that are on.
+/// All online CPUs.
 pub(crate) fn online() -> Result<Vec<u32>, SourceError> {
     read("/sys/devices/system/cpu/online")
 }

@@ -1,4 +1,4 @@
-//! What processes read from and write to disks, beside what a feed tells of them.
+//! A feed layer that adds disk reads and writes of processes.
 
 use exactop_model::frame::holdings::{DiskBytes, DiskOf, Refusal};
 use exactop_model::ledger::system::DiskRate;
@@ -6,25 +6,25 @@ use exactop_model::{Ask, Feed, Frame, Missing, Needs, Row, RowKind};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Reads what these have read and written so far, in their order. A process that is fenced in has another
-/// one look at that.
+/// Reads the bytes of these processes and threads, in their order. A sandboxed process has a helper
+/// process read them.
 pub type ReadDisk = Box<dyn FnMut(&[DiskOf]) -> Vec<Result<DiskBytes, Refusal>>>;
 
-/// A feed whose rows have disk I/O where it is asked for.
+/// A feed whose rows have disk I/O if the view needs it.
 pub struct WithDiskRates {
     feed: Box<dyn Feed>,
     read: ReadDisk,
-    /// By whom: a thread, or else a process.
+    /// Readings by process or thread.
     looks: HashMap<DiskKey, Look>,
-    /// Windows so far.
+    /// Number of windows so far.
     windows: u64,
-    /// Windows that are over are shown, of which nothing can be read any more.
+    /// True while past windows are shown, whose processes cannot be read.
     looks_back: bool,
 }
 
 type DiskKey = (bool, exactop_model::TaskKey);
 
-/// What was read of somebody at last, and what follows from it and from the look before.
+/// The last reading of a process or thread, and the rate since the reading before.
 struct Look {
     window: u64,
     at: Instant,
@@ -33,12 +33,12 @@ struct Look {
 }
 
 impl WithDiskRates {
-    /// That feed, with disk I/O as `read` has it.
+    /// Adds disk I/O to a feed; `read` reads the bytes.
     pub fn new(feed: Box<dyn Feed>, read: ReadDisk) -> WithDiskRates {
         WithDiskRates { feed, read, looks: HashMap::default(), windows: 0, looks_back: false }
     }
 
-    /// Looks at those at whom nobody has looked since the window ended.
+    /// Reads the rows that have not been read since the window ended.
     fn look(&mut self, rows: &[&mut Row]) {
         let is_due = |of: &DiskKey| self.looks.get(of).is_none_or(|at| at.window != self.windows);
         let mut due: Vec<DiskKey> = rows.iter().filter_map(|row| key(row)).filter(is_due).collect();
@@ -61,7 +61,7 @@ impl WithDiskRates {
     }
 }
 
-/// Exited groups have nothing to be looked at.
+/// Key of a row; exited groups have nothing to read.
 fn key(row: &Row) -> Option<DiskKey> {
     match row.kind {
         RowKind::Exited => None,
@@ -69,7 +69,7 @@ fn key(row: &Row) -> Option<DiskKey> {
     }
 }
 
-/// Bytes a second; none where there was no look before, or where a count ran backwards.
+/// Bytes a second; `None` without a reading before, or if a count ran backwards.
 fn rate(then: Option<(Instant, DiskBytes)>, now: (Instant, DiskBytes)) -> Option<DiskRate> {
     let (then_at, then) = then?;
     let seconds = now.0.duration_since(then_at).as_secs_f64();
@@ -95,7 +95,7 @@ impl Feed for WithDiskRates {
     fn next_frame(&mut self, ask: &Ask) -> Result<Option<Frame>, String> {
         let frame = self.feed.next_frame(ask)?;
         self.windows += 1;
-        // Who was not on the screen in the last window has no look before this one.
+        // A row that the last window did not show has no reading before this one.
         let last = self.windows - 1;
         self.looks.retain(|_, look| look.window == last);
         Ok(frame)
@@ -133,14 +133,14 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn what_is_no_disk_rate_is_the_feeds() {
+    fn other_details_come_from_the_feed() {
         let read = |all: &[DiskOf]| all.iter().map(|_| Err(Refusal::Exited)).collect();
         let layer = |feed| Box::new(WithDiskRates::new(feed, Box::new(read))) as Box<dyn Feed>;
         assert_eq!(exactop_testkit::not_forwarded(layer), [""; 0]);
     }
 
     #[test]
-    fn a_rate_takes_two_looks_and_does_not_run_backwards() {
+    fn a_rate_needs_two_readings_and_never_runs_backwards() {
         let begin = Instant::now();
         let after = begin + Duration::from_secs(2);
         let bytes = |read, written| DiskBytes { read, written };

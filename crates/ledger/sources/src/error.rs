@@ -1,4 +1,4 @@
-//! Why a source cannot be used: what, the value found, what to do.
+//! Errors of a source: what failed, the value found, what to do.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,34 +10,34 @@ pub enum SourceError {
     /// A file could not be read.
     #[error("cannot read {path}: {error}")]
     Read { path: PathBuf, error: io::Error },
-    /// A file holds something else than proc(5) says.
+    /// A file differs from its description in proc(5).
     #[error("{path}: expected {expected}, found '{found}'")]
     Parse {
         path: PathBuf,
-        /// What it should hold.
+        /// The expected content.
         expected: &'static str,
-        /// What it holds, escaped and cut.
+        /// The content found, escaped and cut.
         found: String,
     },
-    /// The kernel or this user's rights do not allow the ledger.
+    /// The kernel or the user's rights do not permit this source.
     #[error("{what}: {advice}")]
     Unavailable {
-        /// What was tried and what the answer was.
+        /// What failed, with the kernel's answer.
         what: String,
-        /// What would make it work.
+        /// What to do.
         advice: String,
     },
-    /// The kernel refused something after the source was opened.
+    /// The kernel refused a request after the source was opened.
     #[error("{what}: {error}")]
     Kernel {
-        /// What was asked.
+        /// The request.
         what: &'static str,
-        /// The answer.
+        /// The kernel's error.
         error: io::Error,
     },
 }
 
-/// Whose group counts is what the programs are told before they are loaded.
+/// The programs need the hierarchy of control groups before they are loaded.
 #[cfg(feature = "bpf")]
 impl From<exactop_cgroups::CgroupError> for SourceError {
     fn from(error: exactop_cgroups::CgroupError) -> SourceError {

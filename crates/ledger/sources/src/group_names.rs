@@ -1,9 +1,9 @@
-//! Whose control groups are, told with snapshots: of those that are there when names are first asked
-//! for, and from then on of each that is made. A name is found when the group is first seen, and stays
-//! when the group is gone.
+//! Names of control groups, delivered with snapshots. The first snapshot has the names of all
+//! existing groups; later ones have the names of new groups. A group's name is read when the group
+//! is first seen, and stays after the group is removed.
 //!
-//! Where the kernel tells of groups that are made (`on_demand/births.rs`), none is missed; elsewhere the
-//! groups are listed anew when somebody is in one that is not known.
+//! If the kernel reports new groups (`on_demand/births.rs`), none is missed. Otherwise all groups
+//! are listed again when a task is in an unknown group.
 
 #[cfg(feature = "bpf")]
 use crate::on_demand::births::Births;
@@ -14,22 +14,22 @@ use exactop_model::Snapshot;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// So many are kept in mind; beyond, all that are there are told again.
+/// Most group ids kept; beyond this, all existing groups are delivered again.
 const MOST: usize = 65_536;
-/// How often one is looked at again whose files were not there.
+/// Number of attempts to read a container's files that were missing.
 const TRIES: u32 = 3;
 
-/// What is known of names.
+/// The names of control groups.
 #[derive(Default)]
 pub(crate) struct GroupNames {
     open: Option<Open>,
-    /// The source tells them.
+    /// The source delivers names itself.
     are_told: bool,
-    /// Of processes whose group has no id, by its path.
+    /// Names by path, for processes whose group has no id.
     by_path: FxHashMap<Vec<u8>, Arc<Named>>,
 }
 
-/// Since names were asked for.
+/// State since the first request for names.
 struct Open {
     hierarchy: Option<Hierarchy>,
     #[cfg(feature = "bpf")]
@@ -38,13 +38,13 @@ struct Open {
     lost: u64,
     known: Known,
     in_vain: FxHashSet<u64>,
-    /// Found by now, to be told with the next snapshot.
+    /// Names to deliver with the next snapshot.
     found: Vec<Arc<GroupName>>,
-    /// Whose files were not there, and how often they were looked for.
+    /// Groups whose files were missing, with the number of attempts.
     again: Vec<(u32, Arc<GroupName>)>,
 }
 
-/// Those that were told. Where ever new ones are made, those that are gone are forgotten.
+/// Ids of groups that were delivered. When the set is full, removed groups are dropped from it.
 struct Known {
     ids: FxHashSet<u64>,
     most: usize,
@@ -61,7 +61,7 @@ impl Known {
         self.ids.contains(id)
     }
 
-    /// One more; where there are too many, those stay that `there` has.
+    /// Adds a group. A full set keeps only the groups that `there` returns.
     fn insert(&mut self, id: u64, there: impl FnOnce() -> Vec<u64>) {
         if self.ids.len() >= self.most {
             self.keep(there().into_iter());
@@ -69,7 +69,7 @@ impl Known {
         self.ids.insert(id);
     }
 
-    /// Only these are there. Half of the room is left for those that come, however many they are.
+    /// Keeps only these groups. Half of the room stays free for new groups, whatever their number.
     fn keep(&mut self, there: impl Iterator<Item = u64>) {
         let there: FxHashSet<u64> = there.collect();
         self.most = MOST.max(2 * there.len());
@@ -87,26 +87,26 @@ fn look(id: u64, path: &[u8]) -> GroupName {
 }
 
 impl GroupNames {
-    /// Names are wanted in the next snapshot: what happens until then is seen.
+    /// Requests names from the next snapshot on. New groups are recorded from now on.
     pub fn want(&mut self) {
         if !self.are_told {
             self.open.get_or_insert_with(Open::new);
         }
     }
 
-    /// The source tells them.
+    /// Leaves names to the source, which delivers them itself.
     pub fn leave_to_source(&mut self) {
         self.are_told = true;
     }
 
-    /// Adds those that are not told yet, once names are wanted.
+    /// Adds names to the snapshot that were not delivered yet, if a reader requested names.
     pub fn tell(&mut self, snapshot: &mut Snapshot) {
         if let Some(open) = &mut self.open {
             open.tell(snapshot);
         }
     }
 
-    /// Whose the group of this path is.
+    /// Name of the group with this path.
     pub fn of_path(&mut self, path: &[u8]) -> Arc<Named> {
         if let Some(named) = self.by_path.get(path) {
             return Arc::clone(named);
@@ -123,14 +123,14 @@ impl GroupNames {
 impl Open {
     fn new() -> Open {
         let hierarchy = Hierarchy::of_this_machine().ok();
-        // Without the cpu controller anywhere, tasks are told by their group of version 2.
+        // If no hierarchy has the cpu controller, a task's group is its group of version 2.
         let number = match &hierarchy {
             Some(hierarchy) => hierarchy.number(),
             None => cpu_controller_is_v1().is_ok_and(|of_v1| !of_v1).then_some(0),
         };
         let mut open = Open {
             hierarchy,
-            // First, so that none is made between this and the list.
+            // Attach before listing, so that no group is made in between.
             #[cfg(feature = "bpf")]
             births: number.and_then(|number| Births::open(number, look).ok()),
             #[cfg(feature = "bpf")]
@@ -146,7 +146,7 @@ impl Open {
         open
     }
 
-    /// Looks at all that are there and not known.
+    /// Reads the names of all existing groups that are unknown.
     fn list(&mut self) {
         let there = ids(self.hierarchy.as_ref());
         self.known.keep(there.iter().map(|(id, _)| *id));
@@ -177,7 +177,7 @@ impl Open {
         snapshot.groups.append(&mut self.found);
     }
 
-    /// Runtimes write their files before they make the group; if one does not, it is a little late.
+    /// A runtime writes its files before it makes the group, or shortly after.
     fn look_again(&mut self) {
         for (tries, before) in std::mem::take(&mut self.again) {
             let named = name(&before.path, &Machine);
@@ -193,7 +193,7 @@ impl Open {
         }
     }
 
-    /// Those made since; whether any was lost.
+    /// Takes the groups made since the last call. Returns true if some were lost.
     fn take_born(&mut self) -> bool {
         #[cfg(feature = "bpf")]
         if let Some(births) = &mut self.births {
@@ -217,7 +217,7 @@ impl Open {
         self.strangers(snapshot).next().is_some()
     }
 
-    /// Those that are in no list are not looked for again.
+    /// Notes groups that are in no list, so that they cause no further listing.
     fn note_in_vain(&mut self, snapshot: &Snapshot) {
         let strangers: Vec<u64> = self.strangers(snapshot).collect();
         if self.in_vain.len() >= MOST {
@@ -232,11 +232,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn groups_that_come_and_go_take_no_more_room_than_those_that_are_there() {
+    fn short_lived_groups_take_no_more_room_than_existing_ones() {
         let mut known = Known::default();
         let mut lists = 0;
         for id in 0..8 * MOST as u64 {
-            // The first hundred stay, of the others the last ten.
+            // The first hundred groups stay, of the others the last ten.
             let there = || (0..100).chain(id.saturating_sub(10)..id).collect();
             known.insert(id, || {
                 lists += 1;
@@ -244,12 +244,12 @@ mod tests {
             });
             assert!(known.ids.len() <= MOST && known.contains(&id), "{} at {id}", known.ids.len());
         }
-        assert!((0..100).all(|id| known.contains(&id)), "those that stay are known");
+        assert!((0..100).all(|id| known.contains(&id)), "existing groups are known");
         assert!((1..=8).contains(&lists), "{lists} times all were listed");
     }
 
     #[test]
-    fn where_more_are_there_all_of_them_are_known() {
+    fn all_groups_are_known_however_many_exist() {
         let mut known = Known::default();
         let all = || 0..3 * MOST as u64;
         known.keep(all());

@@ -1,8 +1,8 @@
-//! All of a hash map, read in batches.
+//! Reads all of a hash map in batches.
 //!
-//! The kernel ends a batch before a bucket that does not fit into what is left of it, so a batch that
-//! is not full is not the last one: only ENOENT says that. (libbpf-rs 0.27's own iterator takes it
-//! for the last, and leaves out the rest without a word.)
+//! The kernel ends a batch before a bucket that does not fit into the rest of the batch. So a batch
+//! that is not full is not the last one; only ENOENT marks the last. (The iterator of libbpf-rs
+//! 0.27 takes such a batch for the last and drops the rest silently.)
 
 use crate::bpf::plain::{from_bytes, Plain};
 use crate::bpf::refusal;
@@ -11,35 +11,35 @@ use libbpf_rs::{libbpf_sys, MapCore};
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Entries asked for at once, where there may be many.
+/// Entries for each batch of a large map.
 pub const BATCH: u32 = 4096;
 
-/// The fewest: most buckets fit in, so that none has to be asked for again.
+/// Smallest batch. Most buckets fit into it, so that few reads must be repeated.
 const LEAST: u32 = 32;
 
-/// Room for a batch of keys and values.
+/// Buffers for one batch of keys and values.
 struct Batch {
     keys: Vec<u8>,
     values: Vec<u8>,
-    /// Where the next one begins, as the kernel has it.
+    /// Position of the next batch, in the kernel's format.
     place: Option<[u8; 8]>,
 }
 
-/// How a batch ended.
+/// Result of reading one batch.
 enum Read {
-    /// So many entries, and there may be more.
+    /// This number of entries; more may follow.
     Some(u32),
-    /// So many, and no more.
+    /// This number of entries; no more follow.
     Last(u32),
-    /// A bucket of the map has more entries than there is room for.
+    /// A bucket of the map has more entries than the batch has room for.
     TooSmall,
 }
 
-/// Every entry that is there from beginning to end of this call, read `room` at a time: no more
-/// than there may be, because all of that is memory that is written to.
+/// Reads every entry that exists throughout this call, `room` entries at a time. Callers pass no
+/// more than the map may hold, because the buffers are written to and so take memory.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn all<K: Plain, V: Plain>(map: &impl MapCore, room: u32) -> Result<Vec<(K, V)>, SourceError> {
     let (key, value) = (map.key_size() as usize, map.value_size() as usize);
     let mut entries = Vec::new();
@@ -72,7 +72,8 @@ impl Batch {
         let mut count = room;
         let mut next = [0u8; 8];
         let from = self.place.as_mut().map_or(std::ptr::null_mut(), |place| place.as_mut_ptr());
-        // SAFETY: there is room for so many keys and values, and for a place, which is four bytes.
+        // SAFETY: the buffers hold the requested number of keys and values, and a position of four
+        // bytes.
         let answer = unsafe {
             libbpf_sys::bpf_map_lookup_batch(
                 map,

@@ -1,6 +1,6 @@
-//! Whether the kernel takes programs at the beginning of a function (fentry), which only a try tells.
-//! Tried with a program that does nothing, it costs no object of which the programs are then all
-//! refused.
+//! Checks if the kernel accepts programs at the beginning of a function (fentry); only loading one
+//! can tell. The check loads an empty program, because the kernel would refuse the other programs
+//! of the same object too.
 
 use crate::btf;
 use crate::kernel_programs::{self, Kernels};
@@ -8,14 +8,14 @@ use libbpf_rs::libbpf_sys;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// What is wanting at this moment and says nothing of the kernel: memory or descriptors.
+/// Errors for a lack of memory or descriptors. They depend on the moment, not on the kernel.
 const NO_ROOM: [i32; 3] = [libc::ENOMEM, libc::ENFILE, libc::EMFILE];
 
-/// Why the kernel does not take those of an object's programs that are attached so; `None`: it
-/// does, or there are none. `btf`: the kernel's type information.
+/// Why the kernel refuses the fentry programs of an object; `None` if it accepts them or the object
+/// has none. `btf` is the kernel's type information.
 ///
 /// # Errors
-/// There was no room to try.
+/// Memory or descriptors are short, so the check was not possible.
 pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<String>> {
     let programs = kernel_programs::of(object);
     let at_functions = programs.filter(|program| program.kernels == Kernels::WithFentry);
@@ -33,7 +33,7 @@ pub fn refused(object: &str, btf: &io::Result<Vec<u8>>) -> io::Result<Option<Str
     refused.transpose()
 }
 
-/// What a try tells of the kernel: why it does not take such programs, if it does not.
+/// Turns the result of the check into the kernel's refusal, if it refused.
 fn verdict(tried: io::Result<()>) -> io::Result<Option<String>> {
     match tried {
         Ok(()) => Ok(None),
@@ -42,7 +42,7 @@ fn verdict(tried: io::Result<()>) -> io::Result<Option<String>> {
     }
 }
 
-/// Loads a program that does nothing at this function, and lets it go.
+/// Loads an empty program at this function and unloads it.
 fn do_nothing_at(function: u32) -> io::Result<()> {
     let ends = [instruction(BPF_MOV64_IMM_R0_0), instruction(BPF_EXIT)];
     let mut options = libbpf_sys::bpf_prog_load_opts {
@@ -65,7 +65,7 @@ fn do_nothing_at(function: u32) -> io::Result<()> {
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: a descriptor that was just opened for us.
+    // SAFETY: the kernel just opened this descriptor for us.
     drop(unsafe { OwnedFd::from_raw_fd(fd) });
     Ok(())
 }
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn want_of_room_is_no_verdict_on_the_kernel() {
+    fn a_lack_of_memory_is_no_refusal_by_the_kernel() {
         let tried = |number| verdict(Err(io::Error::from_raw_os_error(number)));
         for number in NO_ROOM {
             let error = tried(number).expect_err("it says nothing of the kernel");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn type_information_that_cannot_be_read_is_not_said_to_lack_a_function() {
+    fn unreadable_type_information_is_not_reported_as_a_missing_function() {
         let unreadable = || Err(io::Error::from_raw_os_error(libc::EACCES));
         let why =
             refused("ledger", &unreadable()).expect("a verdict").expect("it has such programs");

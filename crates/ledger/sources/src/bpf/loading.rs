@@ -1,4 +1,4 @@
-//! Loading and attaching an object's programs, as the table of programs has them.
+//! Loads and attaches an object's programs, by the table in `kernel_programs.rs`.
 
 use crate::bpf::fentry;
 use crate::bpf::parts::{has_room_for_two, in_parts, Part};
@@ -12,12 +12,12 @@ use libbpf_rs::{Link, Object, ProgramMut};
 use std::fs;
 use std::mem::MaybeUninit;
 
-/// Which of the programs to load: the kernel decides, by what it accepts.
+/// The choice of programs for one attempt to load; the kernel's answer decides between attempts.
 #[derive(Clone, Copy)]
 struct Attempt {
-    /// Those of which only a try tells whether the kernel takes them.
+    /// Include the programs of which only loading can tell if the kernel accepts them.
     tried: bool,
-    /// Those for a sched_switch that does not tell the state.
+    /// Use the programs for a sched_switch without the task's state.
     old_switch: bool,
 }
 
@@ -28,7 +28,7 @@ const ATTEMPTS: [Attempt; 3] = [
 ];
 
 impl Attempt {
-    /// Whether there is a program for which this one is made.
+    /// True if the object has a program that only this attempt loads.
     fn is_for(self, object: &str) -> bool {
         let kernels = |program: &Program| program.kernels;
         (!self.tried || kernel_programs::of(object).map(kernels).any(Kernels::is_tried))
@@ -49,23 +49,22 @@ impl Attempt {
     }
 }
 
-/// What is in the kernel of an object.
+/// An object in the kernel.
 pub struct InKernel<B: Builder> {
     /// Its maps and most of its programs.
     pub skel: Loaded<B>,
-    /// The programs that were checked in a thread of their own, with the same maps.
+    /// The programs that the kernel verified in a second thread; they share the maps.
     pub beside: Option<Loaded<B>>,
-    /// Why those are not among them that are only tried.
+    /// Why the programs of which only loading can tell are missing, if they are.
     pub without: Option<String>,
 }
 
-/// Loads an object with all of its programs that the kernel takes; nothing is attached. `whose`
-/// are they, such as "the ledger's"; `set_up` sets globals and the sizes of maps, when it is known
-/// which programs are to be loaded.
+/// Loads an object with all programs that the kernel accepts, without attaching them. `whose` names
+/// the programs in errors, such as "the ledger's". `set_up` sets globals and map sizes once the
+/// choice of programs is known.
 ///
 /// # Errors
-/// [`SourceError::Unavailable`] with what the kernel says to the attempt that asks for nothing that
-/// is only tried.
+/// [`SourceError::Unavailable`] with the kernel's answer to the attempt with the fewest programs.
 pub fn load<B: Builder>(
     object: &str,
     whose: &str,
@@ -74,11 +73,11 @@ pub fn load<B: Builder>(
     load_those::<B>(object, whose, |_| true, set_up, |_| Ok(())).map(|loaded| loaded.skel)
 }
 
-/// As [`load`], but only the programs that are attached when `wanted` says; `has_room` may still
-/// refuse when it is known what is to be loaded.
+/// Like [`load`], but only with programs whose `Attach` is `wanted`. `has_room` may refuse the
+/// object before it is loaded.
 ///
 /// # Errors
-/// As [`load`]; what `has_room` says.
+/// As [`load`], and the error of `has_room`.
 pub fn load_those<B: Builder>(
     object: &str,
     whose: &str,
@@ -111,8 +110,8 @@ pub fn load_those<B: Builder>(
         let again = in_two.then_some(|| prepare(Part::Beside));
         match opened.and_then(|open| in_parts::<B>(open, again)) {
             Ok((skel, beside)) => return Ok(InKernel { skel, beside, without }),
-            // Some kernels answer so to what is only tried, with any error: who had not the right
-            // to load these does not get the others either.
+            // Some kernels refuse a tried program with any error. A user without the right to load
+            // these programs cannot load the others either.
             Err(error) if attempt.tried && !error.is_for_want_of_room() => {
                 without = Some(error.to_string());
             }
@@ -127,13 +126,13 @@ pub fn load_those<B: Builder>(
     Err(refusal::refused(whose, &error))
 }
 
-/// Opens an object with those of its programs that are taken.
+/// Opens an object with the programs that `takes` selects.
 fn prepare<B: Builder>(
     object: &str,
     takes: impl Fn(&Program) -> bool,
     set_up: impl Fn(&mut Open<B>) -> libbpf_rs::Result<()>,
 ) -> libbpf_rs::Result<Open<B>> {
-    // The skeleton borrows its storage; who uses it lives about as long as the process does.
+    // The skeleton borrows its storage; its users live about as long as the process does.
     let mut open = B::default().open(Box::leak(Box::new(MaybeUninit::uninit())))?;
     for mut program in open.open_object_mut().progs_mut() {
         let row = kernel_programs::of(object).find(|row| program.name() == row.name);
@@ -143,7 +142,7 @@ fn prepare<B: Builder>(
     Ok(open)
 }
 
-/// The programs of the loaded parts of an object, as the table has them and in its order.
+/// The programs in the loaded parts of an object, in the order of the table.
 pub fn loaded<'a>(
     name: &str,
     parts: impl Iterator<Item = &'a Object>,
@@ -157,10 +156,10 @@ pub fn loaded<'a>(
     kernel_programs::of(name).filter_map(&mut take).collect()
 }
 
-/// Attaches those of an object's programs that are attached then.
+/// Attaches the programs of an object whose `Attach` is `wanted`.
 ///
 /// # Errors
-/// The first that could not be attached.
+/// The first program that could not be attached.
 pub fn attach<'a>(
     name: &str,
     parts: impl Iterator<Item = &'a Object>,

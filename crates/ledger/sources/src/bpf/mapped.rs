@@ -1,7 +1,7 @@
-//! Array maps as memory: what BPF programs write and we read.
+//! Array maps as memory that BPF programs write and this process reads.
 //!
-//! Everything in here may change under our eyes, so it is only ever read by volatile copy; what
-//! makes a copy consistent is said where it is used.
+//! The memory may change at any time, so it is only read by volatile copy. The users of a copy
+//! explain what makes it consistent.
 
 use libbpf_rs::MapHandle;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
@@ -10,36 +10,37 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
-/// A BPF array map mapped into memory, as much of it as is in use: mapping a map maps all its
-/// pages at once, and unused ones would count as resident memory.
+/// A BPF array map in memory, as far as it is in use. Mapping a map maps all its pages at once, and
+/// unused pages would count as resident memory.
 pub struct Mapped<T> {
     at: *mut T,
     mapped: usize,
     max: usize,
 }
 
-// The pointer is to shared memory that belongs to this value alone; it has no thread affinity.
+// SAFETY: the pointer is to shared memory that belongs to this value alone; it has no thread
+// affinity.
 unsafe impl<T> Send for Mapped<T> {}
 
 impl<T: Copy> Mapped<T> {
-    /// An array map of `max` elements; nothing is mapped yet.
+    /// An array map of `max` elements, not mapped yet.
     pub fn new(max: usize) -> Mapped<T> {
         Mapped { at: ptr::null_mut(), mapped: 0, max }
     }
 
-    /// Makes at least the first `len` elements readable; how many are.
+    /// Makes at least the first `len` elements readable and returns the number of readable ones.
     ///
     /// # Errors
-    /// What mmap(2) says.
+    /// The error of mmap(2).
     pub fn grow(&mut self, fd: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
         let len = len.min(self.max);
         if len <= self.mapped {
             return Ok(self.mapped);
         }
-        // Half as much again, so that a growing machine does not remap at every window.
+        // Map half as much again, so that a growing machine does not remap in every window.
         let wanted = (len + len / 2).clamp(64, self.max.max(64)).min(self.max);
         let prot = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice; the map's size is `max`
+        // SAFETY: a new mapping at an address of the kernel's choice; the map's size is `max`
         // elements and the kernel refuses to map more.
         let at = unsafe {
             mmap(ptr::null_mut(), wanted * size_of::<T>(), prot, MapFlags::SHARED, fd, 0)?
@@ -50,7 +51,7 @@ impl<T: Copy> Mapped<T> {
         Ok(wanted)
     }
 
-    /// How many elements are readable.
+    /// Number of readable elements.
     pub fn len(&self) -> usize {
         self.mapped
     }
@@ -61,7 +62,7 @@ impl<T: Copy> Mapped<T> {
         unsafe { self.at.add(index) }
     }
 
-    /// A copy of one element, not necessarily consistent.
+    /// A copy of one element; it may be inconsistent.
     pub fn read(&self, index: usize) -> T {
         // SAFETY: in bounds, aligned by the kernel's page-aligned mapping, plain data.
         let copy = unsafe { ptr::read_volatile(self.pointer(index)) };
@@ -77,17 +78,17 @@ impl<T: Copy> Mapped<T> {
         copy
     }
 
-    /// What `read` makes of an element, which it reads by volatile copies.
+    /// The result of `read` on an element; `read` must use volatile copies.
     pub fn with<R>(&self, index: usize, read: impl FnOnce(*const T) -> R) -> R {
         let made = read(self.pointer(index));
         fence(Ordering::Acquire);
         made
     }
 
-    /// Overwrites an element that no program writes at the moment.
+    /// Overwrites an element. No program may write it at the same time.
     pub fn write(&mut self, index: usize, value: T) {
         fence(Ordering::Release);
-        // SAFETY: as in `read`; the caller knows that nobody else writes.
+        // SAFETY: as in `read`; the caller guarantees that no program writes.
         unsafe { ptr::write_volatile(self.pointer(index), value) }
     }
 
@@ -100,7 +101,7 @@ impl<T: Copy> Mapped<T> {
     }
 }
 
-/// A table in chunks of `per_chunk` elements, each an array map of its own.
+/// A table in chunks of `per_chunk` elements; each chunk is an array map of its own.
 pub struct Chunked<T> {
     per_chunk: usize,
     chunks: Vec<Mapped<T>>,
@@ -112,10 +113,10 @@ impl<T: Copy> Chunked<T> {
         Chunked { per_chunk, chunks: Vec::new() }
     }
 
-    /// Makes at least the first `len` elements readable, as far as there are `maps` for them.
+    /// Makes at least the first `len` elements readable, as far as `maps` reach.
     ///
     /// # Errors
-    /// What mmap(2) says.
+    /// The error of mmap(2).
     pub fn grow(&mut self, maps: &[MapHandle], len: usize) -> io::Result<()> {
         for (index, map) in maps.iter().enumerate() {
             let in_chunk = len.saturating_sub(index * self.per_chunk).min(self.per_chunk);
@@ -130,12 +131,12 @@ impl<T: Copy> Chunked<T> {
         Ok(())
     }
 
-    /// How many elements are readable.
+    /// Number of readable elements.
     pub fn len(&self) -> usize {
         self.chunks.iter().map(Mapped::len).sum()
     }
 
-    /// A copy of one element, not necessarily consistent.
+    /// A copy of one element; it may be inconsistent.
     pub fn read(&self, index: usize) -> T {
         self.chunks[index / self.per_chunk].read(index % self.per_chunk)
     }
@@ -145,12 +146,12 @@ impl<T: Copy> Chunked<T> {
         self.chunks[index / self.per_chunk].field(index % self.per_chunk, of)
     }
 
-    /// What `read` makes of an element, which it reads by volatile copies.
+    /// The result of `read` on an element; `read` must use volatile copies.
     pub fn with<R>(&self, index: usize, read: impl FnOnce(*const T) -> R) -> R {
         self.chunks[index / self.per_chunk].with(index % self.per_chunk, read)
     }
 
-    /// Overwrites an element that no program writes at the moment.
+    /// Overwrites an element. No program may write it at the same time.
     pub fn write(&mut self, index: usize, value: T) {
         self.chunks[index / self.per_chunk].write(index % self.per_chunk, value);
     }

@@ -1,6 +1,6 @@
-//! What all BPF programs of this crate need: the checks before loading, loading and attaching by the
-//! table of programs, the kernel's own words for a refusal, ways to read what programs write, and
-//! what the kernel knows of them.
+//! Code that all BPF programs of this crate need: checks before loading, loading and attaching by
+//! the table of programs, errors in the kernel's words, ways to read what programs write, and the
+//! kernel's figures about loaded programs.
 
 pub(crate) mod batches;
 pub(crate) mod fentry;
@@ -22,5 +22,6 @@ mod enums {
     include!(concat!(env!("OUT_DIR"), "/enums.skel.rs"));
 }
 
-/// What bpf/wire.h enumerates, under its names: no number of it is written down on this side.
+/// The enumerations of bpf/wire.h under their names, so that Rust code repeats none of their
+/// numbers.
 pub(crate) use enums::types as wire;

@@ -1,6 +1,6 @@
-//! An object in two parts. The kernel checks its programs one after the other, and the one at
-//! sched_switch takes as long as all the others: so it is checked in a thread of its own, as part of a
-//! second object that has the first one's maps.
+//! Loads an object in two parts. The kernel verifies the programs of an object one after the other,
+//! and the program at sched_switch takes as long as all others. So a second thread loads that
+//! program in an object of its own, which uses the maps of the first.
 
 use super::refusal::{self, Refusal};
 use super::skeleton::{Builder, Loaded, Open};
@@ -13,33 +13,34 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Which part of an object.
+/// A part of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The one that makes the maps.
+    /// The part that makes the maps.
     Main,
-    /// The one that is checked at the same time.
+    /// The part that a second thread loads at the same time.
     Beside,
 }
 
 impl Part {
-    /// Whether a program of an object belongs to it. Small objects are not worth a second one.
+    /// True if a program of an object belongs to this part. Small objects have one part only.
     pub fn has(self, object: &str, program: &Program) -> bool {
         let beside = object == "ledger" && program.section == "tp_btf/sched_switch";
         beside == (self == Part::Beside)
     }
 }
 
-/// What checking both parts at once may take, and some for everyone else in the group: the ledger took
-/// 80 to 92 MiB where it was measured, and 56 when they were checked one after the other.
+/// Memory for verifying both parts at once, with a margin for other processes of the group. The
+/// ledger took 80 to 92 MiB in measurements, and 56 MiB when the parts were verified one after the
+/// other.
 const ROOM_FOR_TWO: u64 = 128 << 20;
 
-/// Whether the limit of the control groups we are in leaves room to check two parts at once.
+/// True if the memory limit of our control groups leaves room to verify two parts at once.
 pub fn has_room_for_two() -> bool {
     memory_left().is_none_or(|left| left.bytes >= ROOM_FOR_TWO)
 }
 
-/// Loads an object, and its other part at the same time; `again` opens that.
+/// Loads an object and its second part at the same time; `again` opens the second part.
 pub fn in_parts<B: Builder>(
     open: Open<B>,
     again: Option<impl FnOnce() -> libbpf_rs::Result<Open<B>> + Send>,
@@ -65,16 +66,16 @@ pub fn in_parts<B: Builder>(
     })
 }
 
-/// Makes an object's maps; their names and descriptors of our own: the object closes its own at once
-/// where it cannot be loaded, and the other part may be open by then or not.
+/// Makes an object's maps and returns their names and duplicates of their descriptors. The object
+/// closes its own descriptors as soon as loading fails, and the other part may open them later.
 fn maps_of(open: &OpenObject) -> libbpf_rs::Result<Vec<(OsString, OwnedFd)>> {
-    // SAFETY: an object that is open, and not loaded yet.
+    // SAFETY: the object is open and not loaded yet.
     match unsafe { libbpf_sys::bpf_object__prepare(open.as_libbpf_object().as_ptr()) } {
         0 => {}
         error => return Err(libbpf_rs::Error::from_raw_os_error(-error)),
     }
     let described = open.maps().map(|map| {
-        // SAFETY: a map of this object.
+        // SAFETY: the map belongs to this object.
         let fd = unsafe { libbpf_sys::bpf_map__fd(map.as_libbpf_object().as_ptr()) };
         // SAFETY: the object is borrowed, so it keeps the map's descriptor open.
         let own = (fd >= 0).then(|| unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned());
@@ -83,7 +84,7 @@ fn maps_of(open: &OpenObject) -> libbpf_rs::Result<Vec<(OsString, OwnedFd)>> {
     described.flatten().collect()
 }
 
-/// Gives a second object the maps of the first, instead of maps of its own.
+/// Gives a second object the maps of the first instead of maps of its own.
 fn share<'a, O: OpenSkel<'a>>(maps: &[(OsString, OwnedFd)], open: &mut O) -> libbpf_rs::Result<()> {
     for mut map in open.open_object_mut().maps_mut() {
         if let Some((_, fd)) = maps.iter().find(|(name, _)| name == map.name()) {

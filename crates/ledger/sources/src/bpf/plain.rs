@@ -1,4 +1,4 @@
-//! What programs write, as values: plain bytes.
+//! Converts the bytes that programs write into values.
 
 use std::hash::{Hash, Hasher};
 
@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 /// Every bit pattern must be valid and there must be no padding.
 pub unsafe trait Plain: Copy {}
 
-/// Says that types of an object are [`Plain`].
+/// Implements [`Plain`] for types of an object.
 macro_rules! plain {
     ($($type:ty)+) => {
         $(
@@ -22,10 +22,10 @@ pub(crate) use plain;
 /// The value at the beginning of `bytes`.
 ///
 /// # Panics
-/// If there are too few: the layout of both sides is one and the same.
+/// If `bytes` is too short; both sides have the same layout, so it never is.
 pub fn from_bytes<T: Plain>(bytes: &[u8]) -> T {
     assert!(bytes.len() >= size_of::<T>(), "{} bytes for {}", bytes.len(), size_of::<T>());
-    // SAFETY: enough bytes, and any of them make a T.
+    // SAFETY: there are enough bytes, and any bytes make a T.
     unsafe { std::ptr::read_unaligned(bytes.as_ptr().cast()) }
 }
 
@@ -35,7 +35,7 @@ pub fn bytes_of<T: Plain>(value: &T) -> &[u8] {
     unsafe { std::slice::from_raw_parts(std::ptr::from_ref(value).cast(), size_of::<T>()) }
 }
 
-/// A key, the same as another if its bytes are.
+/// A hash-map key that is compared by its bytes.
 #[derive(Clone, Copy)]
 pub struct ByBytes<K>(pub K);
 

@@ -1,4 +1,4 @@
-//! Why the kernel would not load or attach a program, in one line with what would help.
+//! Errors of loading and attaching programs: the kernel's reason in one line, and what to do.
 
 use crate::bpf::spare;
 use crate::error::SourceError;
@@ -12,57 +12,57 @@ use std::{fmt, fs, io};
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 
 thread_local! {
-    /// What libbpf said on this thread since the attempt began.
+    /// Messages of libbpf on this thread since the attempt began.
     static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A log of the verifier may have megabytes; what it says of an error is at its end.
+/// Bytes kept of a message. A verifier's log may have megabytes; its error is at the end.
 const KEPT_OF_A_MESSAGE: usize = 4096;
 
-/// What the log of the verifier has at its end beside the error.
+/// Lines at the end of a verifier's log that are no error.
 const NO_ERRORS: [&str; 4] = ["processed ", "verification time", "stack depth", "-- END"];
 
-/// Before what the verifier has to say.
+/// The line before a verifier's log.
 const LOG: &str = "-- BEGIN PROG LOAD LOG --";
 
-/// What is said where a field is gone or does not fit.
+/// libbpf's message for a field that is missing or of another type.
 const MISFIT: &str = "failed to resolve CO-RE relocation";
 
-/// ENOMEM, ENFILE and EMFILE of errno(3): they tell of this moment, not of the kernel.
+/// ENOMEM, ENFILE and EMFILE of errno(3). They depend on the moment, not on the kernel.
 const NO_ROOM: [&str; 3] = ["(os error 12)", "(os error 23)", "(os error 24)"];
 
 const NO_ROOM_ADVICE: &str = "try again when the machine has memory and descriptors to spare";
 
-/// Whether memory or descriptors were wanting. libbpf-rs has no kind for the latter.
+/// True if memory or descriptors were short. libbpf-rs has no error kind for descriptors.
 fn is_for_want_of_room(error: &libbpf_rs::Error) -> bool {
     let whole = format!("{error:#}");
     NO_ROOM.iter().any(|number| whole.contains(number))
 }
 
-/// Why an attempt to load programs failed.
+/// Error of an attempt to load programs.
 #[derive(Debug)]
 pub struct Refusal {
     error: libbpf_rs::Error,
-    /// The kernel's own words, with the program they are about.
+    /// The kernel's reason, with the name of the program.
     words: Option<String>,
-    /// A program was looked at and found wanting.
+    /// True if the verifier looked at a program and refused it.
     verified: bool,
 }
 
 impl Refusal {
-    /// Whether someone with more rights would not have got it. The verifier's answer to a program
-    /// that it does not like is the same error.
+    /// True if the user lacked the rights to load programs. The verifier's refusal has the same
+    /// error number.
     pub fn is_for_want_of_rights(&self) -> bool {
         self.error.kind() == ErrorKind::PermissionDenied && !self.verified
     }
 
-    /// Whether it says nothing of the programs: any others had been refused as well.
+    /// True if memory or descriptors were short, so that any other program would fail too.
     pub fn is_for_want_of_room(&self) -> bool {
         is_for_want_of_room(&self.error)
     }
 }
 
-/// There was no thread to load it in.
+/// The thread for loading could not be started.
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Refusal {
         Refusal { error: error.into(), words: None, verified: false }
@@ -78,10 +78,10 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Tries to load programs; libbpf's warnings are kept instead of printed.
+/// Runs an attempt to load programs. Keeps libbpf's warnings instead of printing them.
 ///
 /// # Errors
-/// With the words that tell most.
+/// The error with the message that explains most.
 pub fn attempt<S>(load: impl FnOnce() -> libbpf_rs::Result<S>) -> Result<S, Refusal> {
     libbpf_rs::set_print(Some((PrintLevel::Warn, remember)));
     SAID.take();
@@ -105,8 +105,8 @@ fn remember(level: PrintLevel, message: String) {
     }
 }
 
-/// Of all that was said the line that names the cause: what the verifier's log ends with, else what
-/// was said first. What follows are consequences.
+/// The message that names the cause: the end of the verifier's log, or else the first message.
+/// Later messages are consequences.
 fn telling(said: &[String]) -> Option<String> {
     let log = said.iter().find_map(|message| {
         let (head, log) = message.split_once(LOG)?;
@@ -115,7 +115,7 @@ fn telling(said: &[String]) -> Option<String> {
         let last = lines().rfind(|line| !NO_ERRORS.iter().any(|other| line.starts_with(other)));
         Some((program(head), relocation.or(last)?))
     });
-    // What libbpf tries once more in another way is no cause.
+    // A message that libbpf retries in another way is not the cause.
     let said: Vec<&String> = said.iter().filter(|said| !said.contains("Retrying")).collect();
     let first = || said.first().map(|first| (program(first), without_program(first)));
     let (program, words) = log.or_else(first)?;
@@ -125,7 +125,7 @@ fn telling(said: &[String]) -> Option<String> {
     })
 }
 
-/// The name in `prog 'NAME': ...`.
+/// The program's name in `prog 'NAME': ...`.
 fn program(message: &str) -> Option<&str> {
     message.strip_prefix("prog '")?.split('\'').next()
 }
@@ -136,10 +136,10 @@ fn without_program(message: &str) -> &str {
     after.map_or(line, |(_, words)| words)
 }
 
-/// What can be known before the kernel is asked.
+/// Checks for BPF before the kernel is asked.
 ///
 /// # Errors
-/// No type information, or a PID namespace of our own.
+/// The kernel has no type information, or this process is in a PID namespace of its own.
 pub fn check_before() -> Result<(), SourceError> {
     if fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
         return Err(SourceError::Unavailable {
@@ -158,7 +158,7 @@ pub fn check_before() -> Result<(), SourceError> {
     }
 }
 
-/// The error of someone without the right to load programs.
+/// The error of a user without the right to load programs.
 pub fn not_permitted(error: &Refusal) -> SourceError {
     SourceError::Unavailable {
         what: format!("not permitted to load BPF programs ({})", error.error),
@@ -166,7 +166,7 @@ pub fn not_permitted(error: &Refusal) -> SourceError {
     }
 }
 
-/// The error of a kernel that does not take the programs; `whose`: such as "the ledger's".
+/// The error of a kernel that refuses the programs; `whose` names them, such as "the ledger's".
 pub fn refused(whose: &str, error: &Refusal) -> SourceError {
     if error.is_for_want_of_rights() {
         return not_permitted(error);
@@ -263,7 +263,7 @@ mod tests {
             .status();
         assert!(clang.expect("clang, which builds the BPF programs").success());
         let load = || ObjectBuilder::default().open_file(&object)?.load().map(drop);
-        let told = refused("the tests'", &attempt(load).expect_err("it cannot fit")).to_string();
+        let told = refused("the tests'", &attempt(load).expect_err("refused")).to_string();
         assert!(told.contains("program misfit: "), "{told}");
         assert!(told.contains(MISFIT), "{told}");
         assert!(told.contains("struct task_struct.utime"), "{told}");

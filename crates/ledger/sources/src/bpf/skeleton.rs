@@ -1,8 +1,8 @@
-//! What is generated of an object: a builder that opens it, the open object, and the loaded one.
+//! Traits of the generated code of an object: the builder, the open object and the loaded object.
 
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 
-/// A builder of skeletons that can be loaded in any thread, as all that are generated can.
+/// A skeleton builder whose object can be loaded in any thread, as all generated ones can.
 pub trait Builder: SkelBuilder<'static, Output: OpenSkel<'static, Output: Send>> + Default {}
 
 impl<B> Builder for B where
@@ -10,7 +10,7 @@ impl<B> Builder for B where
 {
 }
 
-/// An object that a builder of skeletons opens.
+/// An open object.
 pub type Open<B> = <B as SkelBuilder<'static>>::Output;
-/// The same in the kernel.
+/// A loaded object.
 pub type Loaded<B> = <Open<B> as OpenSkel<'static>>::Output;

@@ -1,24 +1,24 @@
-//! Descriptors held back while programs and maps take theirs, so that enough are left for what comes
-//! after: programs that are attached later, files of /proc, signals, the terminal.
+//! Reserves file descriptors while programs and maps are loaded. Enough descriptors must be left
+//! for programs attached later, files of /proc, signals and the terminal.
 
 use crate::error::SourceError;
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::OwnedFd;
 use rustix::process::{getrlimit, Resource};
 
-/// What is needed beside programs and maps, and a little more.
+/// Number of reserved descriptors: what the rest of the process needs, with a margin.
 const SPARE: usize = 32;
 
-/// Given back when this is dropped.
+/// The reserve; dropping it frees the descriptors.
 pub struct Spare {
     _held: Vec<OwnedFd>,
 }
 
 impl Spare {
-    /// Holds them.
+    /// Takes the reserve.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] when there are not so many.
+    /// [`SourceError::Unavailable`] if fewer descriptors are left.
     pub fn hold() -> Result<Spare, SourceError> {
         let one = |_| eventfd(0, EventfdFlags::CLOEXEC);
         let held: Result<Vec<OwnedFd>, _> = (0..SPARE).map(one).collect();
@@ -26,12 +26,12 @@ impl Spare {
     }
 }
 
-/// The error of someone who may open too few files.
+/// The error of a process that may open too few files.
 pub fn too_few() -> SourceError {
     let limit = getrlimit(Resource::Nofile).current;
     let limit = limit.map_or("without limit".into(), |limit| limit.to_string());
     SourceError::Unavailable {
-        what: format!("BPF programs and maps take more open files than are allowed ({limit})"),
+        what: format!("BPF programs need more open files than the limit of {limit} allows"),
         advice: "raise the hard limit (ulimit -Hn, LimitNOFILE=) to 256".into(),
     }
 }

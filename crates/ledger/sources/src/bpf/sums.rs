@@ -1,7 +1,7 @@
-//! Hash maps of cumulative sums in the kernel, read as what came on top in a window.
+//! Hash maps of cumulative sums in the kernel, read as the increase in a window.
 //!
-//! Entries are never reset, because a program may be adding to one at that moment. Those of tasks
-//! that are gone and did not change any more are deleted, so that the map does not fill up.
+//! Entries are never reset, because a program may be adding to one at the same moment. Entries of
+//! exited tasks are deleted once they no longer change, so that the map does not fill up.
 
 use crate::bpf::batches;
 use crate::bpf::plain::{bytes_of, ByBytes, Plain};
@@ -11,15 +11,15 @@ use rustc_hash::FxHashMap;
 
 /// A sum that only grows.
 pub trait Sum: Plain {
-    /// What came on top of `before`.
+    /// The increase since `before`.
     fn since(&self, before: &Self) -> Self;
-    /// Whether anything came on top.
+    /// True if nothing was added.
     fn is_zero(&self) -> bool;
 }
 
-/// One of the figures of a sum.
+/// One figure of a sum.
 pub trait Figure: Copy {
-    /// What came on top of `before`.
+    /// The increase since `before`.
     fn since(self, before: Self) -> Self;
 }
 
@@ -35,15 +35,15 @@ impl<const N: usize> Figure for [u32; N] {
     }
 }
 
-/// Sums of an object: the figures that tell whether anything came on top, then the other figures
-/// that grow. What is not named, such as names, is as it is now.
+/// Implements [`Sum`] for types of an object. The figures before the comma decide if anything was
+/// added; the others grow too. A field that is not listed, such as a name, keeps its present value.
 macro_rules! sums {
     ($($type:ident: $($tells:ident)+ $(, $grows:ident)*;)+) => {
         $(
             $crate::bpf::plain::plain! { $type }
 
             impl $crate::bpf::sums::Sum for $type {
-                // Some have nothing but figures.
+                // Some sums have no other fields.
                 #[allow(clippy::needless_update)]
                 fn since(&self, before: &Self) -> Self {
                     use $crate::bpf::sums::Figure;
@@ -65,7 +65,7 @@ pub(crate) use sums;
 
 /// Sums (`SUMS` of bpf/on_demand/on_demand.h) as of the last window.
 pub struct WindowSums<K, V> {
-    /// In the map, and in the one for what found no room there.
+    /// Entries of the map, and of the map for entries without room in the first.
     before: [FxHashMap<ByBytes<K>, V>; 2],
 }
 
@@ -76,11 +76,11 @@ impl<K, V> Default for WindowSums<K, V> {
 }
 
 impl<K: Plain, V: Sum> WindowSums<K, V> {
-    /// What came on top since the last call, in no order; `is_gone` tells whose entry nobody will
-    /// change any more.
+    /// The increases since the last call, in no order. `is_gone` tells that no task changes an
+    /// entry any more.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn window<M: MapCore>(
         &mut self,
         maps: [&M; 2],
@@ -94,7 +94,7 @@ impl<K: Plain, V: Sum> WindowSums<K, V> {
     }
 }
 
-/// What came on top in one map.
+/// The increases in one map.
 fn on_top<K: Plain, V: Sum>(
     map: &impl MapCore,
     before: &mut FxHashMap<ByBytes<K>, V>,
@@ -114,7 +114,7 @@ fn on_top<K: Plain, V: Sum>(
         now.insert(by_bytes, value);
     }
     for key in still.into_iter().filter(|key| is_gone(key)) {
-        // ENOENT cannot be: nobody else deletes.
+        // ENOENT is impossible: only this code deletes.
         let _ = map.delete(bytes_of(&key));
         now.remove(&ByBytes(key));
     }

@@ -1,8 +1,8 @@
-//! How programs tell of a task: its state, its name, who it is.
+//! Converts a task as programs describe it: state, name and identity.
 
 use exactop_model::{Comm, Ident, MicroState, TaskKey};
 
-/// The states of enum ex_state, as numbers that a program wrote.
+/// The values of enum ex_state, as a program writes them.
 pub mod state {
     use crate::bpf::wire::ex_state as S;
 
@@ -21,7 +21,7 @@ pub mod state {
 
 /// PF_KTHREAD of include/linux/sched.h.
 const PF_KTHREAD: u32 = 0x0020_0000;
-/// `struct ex_ident` of bpf/identity.h, of which each object has a Rust type of its own.
+/// `struct ex_ident` of bpf/identity.h. Each object has a Rust type of its own for it.
 pub struct RawIdent {
     pub tgid: u32,
     pub tid: u32,
@@ -36,7 +36,7 @@ pub struct RawIdent {
     pub flags: u32,
 }
 
-/// A [`RawIdent`] out of an object's own type.
+/// Makes a [`RawIdent`] from an object's type.
 macro_rules! raw_ident {
     ($id:expr) => {{
         let id = $id;
@@ -58,12 +58,12 @@ macro_rules! raw_ident {
 pub(crate) use raw_ident;
 
 impl RawIdent {
-    /// How a person names it.
+    /// Key of the task.
     pub fn key(&self) -> TaskKey {
         TaskKey { tgid: self.tgid, tid: self.tid, start_ns: self.start }
     }
 
-    /// Who it is.
+    /// Identity of the task.
     pub fn ident(&self) -> Ident {
         Ident {
             ppid: self.ppid,
@@ -78,7 +78,7 @@ impl RawIdent {
     }
 }
 
-/// A thread by the names that programs told of it (`struct names` in bpf/on_demand/on_demand.h).
+/// Makes a thread from the names in an entry (`struct names` in bpf/on_demand/on_demand.h).
 macro_rules! thread {
     ($tgid:expr, $tid:expr, $names:expr) => {
         exactop_model::Who::thread(
@@ -91,12 +91,12 @@ macro_rules! thread {
 }
 pub(crate) use thread;
 
-/// A command name out of the kernel's array.
+/// A command name from the kernel's array.
 pub fn comm(bytes: [i8; 16]) -> Comm {
     Comm::new(&bytes.map(|b| b as u8))
 }
 
-/// A state as views know it.
+/// The state as the model has it.
 pub fn micro_state(state: u32) -> MicroState {
     match state {
         state::RUN => MicroState::Run,
@@ -113,7 +113,8 @@ pub fn micro_state(state: u32) -> MicroState {
     }
 }
 
-/// The letter top would show (proc_pid_stat(5)); `kstate` are the bits of task_struct.__state.
+/// The state letter that top shows (proc_pid_stat(5)); `kstate` has the bits of
+/// task_struct.__state.
 pub fn letter(state: u32, kstate: u32) -> char {
     let asleep = matches!(
         state,
@@ -136,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_are_tops() {
+    fn state_letters_are_those_of_top() {
         let shown: String = [
             (state::RUN, 0),
             (state::LAT, 0),

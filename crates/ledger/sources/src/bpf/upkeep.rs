@@ -1,12 +1,11 @@
-//! What the kernel knows of an object that is loaded: runs of its programs that it skipped, and the
-//! memory its maps take.
+//! The kernel's figures about a loaded object: skipped program runs and the memory of its maps.
 
 use libbpf_rs::{libbpf_sys, Object};
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// Runs skipped so far, because the same program was running on that CPU; `None`: the kernel does
-/// not tell.
+/// Number of runs that the kernel skipped because the same program was running on that CPU. `None`
+/// if the kernel does not count them.
 pub fn skipped(object: &Object) -> Option<u64> {
     let loaded = object.progs().filter(|program| program.as_fd().as_raw_fd() >= 0);
     loaded.map(|program| skipped_of(program.as_fd().as_raw_fd())).sum()
@@ -26,7 +25,7 @@ pub fn map_bytes(object: &Object) -> Option<u64> {
     object.maps().map(|map| bytes_of(map.as_fd().as_raw_fd())).sum()
 }
 
-/// `memlock:` of fdinfo: what is in use, or before Linux 6.4 what it may come to.
+/// `memlock:` of fdinfo, bytes: the memory in use; before Linux 6.4 the maximum.
 fn bytes_of(fd: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/self/fdinfo/{fd}")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("memlock:"))?;

@@ -1,14 +1,14 @@
-//! Command lines already read: once in a life of a program, because reading one takes the memory
-//! map of the process looked at, which makes it wait and may make us wait.
+//! Cache of command lines. Each is read once in a program's life: reading takes the memory map of
+//! the process, which makes the process wait and may make us wait.
 
 use exactop_model::{Comm, TaskKey};
 use rustc_hash::FxHashMap;
 
-/// Lines in a generation; two generations are kept.
+/// Lines in a generation; the cache has two.
 const GENERATION: usize = 8192;
 
-/// A bounded memory: when the young generation is full the old one is forgotten, so that what is
-/// asked for again and again stays.
+/// A bounded cache. When the young generation is full, the old one is dropped, so that lines in use
+/// stay.
 #[derive(Default)]
 pub(super) struct CommandLines {
     young: FxHashMap<(TaskKey, Comm), Vec<u8>>,
@@ -16,8 +16,8 @@ pub(super) struct CommandLines {
 }
 
 impl CommandLines {
-    /// The line, if it was read. An exec changes the name, so the line is read anew; a program
-    /// that rewrites its own line afterwards keeps the one it had.
+    /// The command line, if it is in the cache. An exec changes the name, so the new line is read.
+    /// A program that rewrites its line later keeps the cached one.
     pub fn get(&mut self, key: TaskKey, comm: Comm) -> Option<Vec<u8>> {
         if let Some(line) = self.young.get(&(key, comm)) {
             return Some(line.clone());
@@ -27,8 +27,8 @@ impl CommandLines {
         Some(line)
     }
 
-    /// Remembers a line. An empty one may belong to a process in the middle of an exec, so it
-    /// is asked for again.
+    /// Adds a line. An empty line may belong to a process in the middle of an exec, so it is not
+    /// kept.
     pub fn put(&mut self, key: TaskKey, comm: Comm, line: &[u8]) {
         if line.is_empty() {
             return;

@@ -1,9 +1,9 @@
-//! What is read for single rows, when a view looks at them: memory, command line, user, cgroup.
+//! Reads details of single rows when a view shows them: memory, command line, user, cgroup.
 //!
-//! A row names a process by its key, and its pid may have a new owner by now. So the process's
-//! directory is opened first, all files are read below that descriptor (which stays with the
-//! process it was opened for, whoever gets the pid next), and the start time in the stat line must
-//! be the row's: else the row's process is gone.
+//! A row names a process by its key, but its PID may belong to another process by now. So the
+//! reader opens the process's directory first and reads all files below that descriptor. The
+//! descriptor stays with its process, even if the PID is reused. The start time in the stat line
+//! must be that of the row; if not, the row's process has exited.
 
 mod command_lines;
 mod open_files;
@@ -26,13 +26,13 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use users::Users;
 
-/// Command lines are cut here: more does not fit on any screen, and they may be megabytes.
+/// Longest command line, bytes. Lines may have megabytes; no screen shows more than this.
 const CMDLINE_MAX_BYTES: usize = 16 * 1024;
 
 /// The needs that are files of the row's process.
 const FILES: [Needs; 4] = [Needs::STAT, Needs::STATM, Needs::CMDLINE, Needs::CGROUP];
 
-/// Reads details.
+/// Reads details of rows.
 pub struct Details {
     root: OwnedFd,
     users: Users,
@@ -62,27 +62,27 @@ impl Details {
         })
     }
 
-    /// Takes the names of users from another file than `/etc/passwd`.
+    /// Reads user names from another file than `/etc/passwd`.
     pub fn with_passwd(mut self, path: PathBuf) -> Details {
         self.users = Users::new(path);
         self
     }
 
-    /// Reads what `needs` names into `Row::detail`; the rest is left alone. What cannot be read
-    /// says why: `NotPermitted`, `Vanished`, `NotApplicable` for exited groups, `Source` for a
-    /// file this kernel does not have or that says something else than proc(5).
+    /// Reads the details in `needs` into `Row::detail` and leaves the others alone. A detail that
+    /// cannot be read holds the reason: `NotPermitted`, `Vanished`, `NotApplicable` for exited
+    /// groups, or `Source` for a file that this kernel lacks or that differs from proc(5).
     ///
-    /// `time_ns` of a process holds its exited threads; memory, command line and cgroup of a
-    /// thread's row are its process's.
+    /// `time_ns` of a process includes its exited threads. Memory, command line and cgroup of a
+    /// thread are those of its process.
     pub fn fill(&mut self, rows: &mut [&mut Row], needs: Needs) {
         for row in rows {
             self.fill_one(row, needs, &mut OpenFiles::default(), false);
         }
     }
 
-    /// As [`Details::fill`] for one row, with the files it had open before. `keep`: they may stay
-    /// open. With the stat line also what others can change of a task that sleeps comes up to
-    /// date: its parent and its priority.
+    /// Like [`Details::fill`] for one row, with the files that are still open from before. With
+    /// `keep` they stay open. Reading the stat line also updates the row's parent and priority,
+    /// which others can change while the task sleeps.
     pub(crate) fn fill_one(
         &mut self,
         row: &mut Row,
@@ -103,7 +103,7 @@ impl Details {
         let mut files = FILES.into_iter().filter(|&n| needs.has(n)).fold(Needs::NONE, Needs::with);
         if needs.has(Needs::CMDLINE) {
             let known = match (row.ident.kthread, is_worker(row)) {
-                // What it works for changes all the time.
+                // A worker's name in /proc changes with its work.
                 (true, true) => None,
                 (true, false) => Some(Vec::new()),
                 (false, _) => self.lines.get(row.key, row.ident.comm),
@@ -133,13 +133,13 @@ impl Details {
         }
     }
 
-    /// The name of a user; the number as text where there is none.
+    /// Name of a user; the number as text if the user has no name.
     pub fn user(&mut self, uid: u32) -> String {
         self.users.name(uid)
     }
 
-    /// The directory of the row's process, and the stat line of the row, once it is sure that
-    /// they are the row's.
+    /// Opens the directory of the row's process and reads the row's stat line, and checks that both
+    /// belong to the row.
     fn open_process(
         &mut self,
         row: &Row,
@@ -154,11 +154,11 @@ impl Details {
         };
         let (mut fd, mut stat) = self.stat_of(&dir, &path)?;
         let start_ns = self.ticks.to_ns(stat.start_ticks).ok_or(Missing::Source)?;
-        // The file rounds down to a tick, the ledger's key does not.
+        // The file's start time is rounded down to a tick; the ledger's key is not.
         if start_ns.abs_diff(key.start_ns) > self.ticks.tick_ns() {
             return Err(Missing::Vanished);
         }
-        // A kernel may hide a leader: its process was known by another thread.
+        // A kernel may hide a leader: another thread then identifies the process.
         if is_by_another(row) {
             (fd, stat) = self.stat_of(&dir, "stat")?;
         }
@@ -203,7 +203,8 @@ impl Details {
                 Err(missing) => (Err(missing), Err(missing)),
             };
         }
-        // Both need the directory: a row with its files open comes here only without them.
+        // Both files need the directory. A row with open files gets here without one only if it
+        // needs neither.
         let Some(dir) = dir else { return };
         if files.has(Needs::CGROUP) {
             let text = read_file(dir, "cgroup", &mut self.buf);
@@ -220,8 +221,8 @@ impl Details {
         }
     }
 
-    /// What a kernel's worker is called in /proc: `kworker/1:2-events`, by what it works for or did at last
-    /// (since 4.18). It has no command line.
+    /// Name of a kernel worker in /proc: `kworker/1:2-events`, with its present or last work (since
+    /// Linux 4.18). A worker has no command line.
     fn read_purpose(&mut self, dir: &OwnedFd) -> Result<Vec<u8>, Missing> {
         let name = read_file(dir, "comm", &mut self.buf)?;
         Ok(name.trim_ascii_end().to_vec())
@@ -244,7 +245,8 @@ fn memory(text: &[u8], page_bytes: u64) -> Result<(u64, u64), Missing> {
     res.zip(shr).ok_or(Missing::Source)
 }
 
-/// A kernel thread has no memory of its own, and its files would say so; what is left to read.
+/// Fills in what a kernel thread lacks, memory and command line, and returns the needs that are
+/// left.
 fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
     let mut left = files;
     if files.has(Needs::STATM) {
@@ -258,12 +260,13 @@ fn without_memory(row: &mut Row, files: Needs, open: &OpenFiles) -> Needs {
     left
 }
 
-/// Whether a kernel thread is called as workers are, of whom /proc says more.
+/// True for a kernel worker; /proc has a longer name for it.
 fn is_worker(row: &Row) -> bool {
     row.ident.comm.0.starts_with(b"kworker/")
 }
 
-/// Whether a process's row is by another thread than its leader, whom the kernel does not show.
+/// True if another thread than the leader identifies the row's process, because the kernel hides
+/// the leader.
 fn is_by_another(row: &Row) -> bool {
     row.kind == RowKind::Process && !row.key.is_leader()
 }
@@ -282,7 +285,7 @@ fn why(errno: Errno) -> Missing {
     }
 }
 
-/// Enters a reason everywhere `needs` reaches.
+/// Sets the reason in every detail of `needs`.
 fn refuse(detail: &mut Detail, needs: Needs, missing: Missing) {
     if needs.has(Needs::STAT) {
         detail.virt = Err(missing);
@@ -307,7 +310,7 @@ fn without(files: Needs, not: Needs) -> Needs {
     FILES.into_iter().filter(|&n| n != not && files.has(n)).fold(Needs::NONE, Needs::with)
 }
 
-/// The path in the hierarchy that has the cpu controller: v1's where one is mounted with it, else v2.
+/// The path in the hierarchy with the cpu controller: that of v1 if mounted, else v2.
 fn cgroup_path(text: &[u8]) -> Option<Vec<u8>> {
     path_in(text, Some("cpu")).or_else(|| path_in(text, None)).map(<[u8]>::to_vec)
 }

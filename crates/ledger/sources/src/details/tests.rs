@@ -12,7 +12,7 @@ fn all() -> Needs {
     ALL.into_iter().fold(Needs::NONE, Needs::with)
 }
 
-/// The rows a frame of this /proc has, by tid.
+/// The rows of a frame of this /proc, by tid.
 fn rows(proc: &FakeProc, threads: bool) -> Vec<Row> {
     let mut source = Procfs::open(proc.root()).unwrap();
     let needs = if threads { Needs::THREADS } else { Needs::NONE };
@@ -30,7 +30,7 @@ fn fill(proc: &FakeProc, row: &mut Row, needs: Needs) {
     Details::open(proc.root()).unwrap().with_passwd(passwd).fill(&mut [row], needs);
 }
 
-/// A process of 7 with all its files.
+/// A process 7 with all its files.
 fn process() -> FakeProc {
     let proc = FakeProc::new();
     proc.process(FakeTask { utime: 5, stime: 2, vsize: 8192, ..FakeTask::new(7) });
@@ -41,7 +41,7 @@ fn process() -> FakeProc {
 }
 
 #[test]
-fn everything_asked_for_is_read() {
+fn all_requested_details_are_read() {
     let proc = process();
     let mut row = rows(&proc, false).remove(0);
     fill(&proc, &mut row, all());
@@ -62,7 +62,7 @@ fn everything_asked_for_is_read() {
 }
 
 #[test]
-fn nothing_else_is_touched() {
+fn details_that_are_not_requested_stay() {
     let proc = process();
     let mut row = rows(&proc, false).remove(0);
     fill(&proc, &mut row, Needs::CGROUP);
@@ -81,9 +81,9 @@ fn a_thread_has_its_own_time_and_its_process_s_memory() {
     assert!(row.detail.res.is_ok());
 }
 
-/// Process 1, say, whose leader the kernel does not show.
+/// A process whose leader the kernel hides, such as process 1.
 #[test]
-fn a_process_known_by_another_thread_than_its_leader_has_its_details() {
+fn a_process_with_a_hidden_leader_has_its_details() {
     let proc = process();
     proc.thread(7, FakeTask { utime: 1, start: 900, ..FakeTask::new(8) });
     let mut row = rows(&proc, true).remove(1);
@@ -99,7 +99,7 @@ fn a_process_known_by_another_thread_than_its_leader_has_its_details() {
 }
 
 #[test]
-fn the_next_owner_of_a_pid_gives_nothing_away() {
+fn a_reused_pid_gives_no_details() {
     let proc = process();
     let mut row = rows(&proc, false).remove(0);
     proc.process(FakeTask { start: 102, ..FakeTask::new(7) });
@@ -123,7 +123,7 @@ fn a_start_within_a_tick_is_the_same_process() {
 }
 
 #[test]
-fn what_is_gone_or_nonsense_says_so() {
+fn a_missing_or_invalid_file_gives_its_reason() {
     let proc = process();
     proc.write("7/statm", "nonsense\n");
     std::fs::remove_file(proc.root().join("7/cmdline")).unwrap();
@@ -164,7 +164,7 @@ fn a_kernel_thread_has_an_empty_command_line_and_an_exited_group_none() {
         proc.write("7/comm", format!("kworker/1:2-{purpose}\n"));
         fill(&proc, &mut row, Needs::CMDLINE);
         let told = format!("kworker/1:2-{purpose}");
-        assert_eq!(row.detail.cmdline, Ok(told.clone().into_bytes()), "what it works for");
+        assert_eq!(row.detail.cmdline, Ok(told.clone().into_bytes()), "the worker's name in /proc");
         assert_eq!(exactop_model::columns::command(&row, true), format!("[{told}]"));
     }
     row.kind = RowKind::Exited;
@@ -174,7 +174,7 @@ fn a_kernel_thread_has_an_empty_command_line_and_an_exited_group_none() {
 }
 
 #[test]
-fn the_hierarchy_with_the_cpu_controller_counts() {
+fn the_cgroup_is_in_the_hierarchy_with_the_cpu_controller() {
     let path = |text: &[u8]| cgroup_path(text).map(|path| String::from_utf8(path).unwrap());
     assert_eq!(path(b"3:cpu,cpuacct:/v1\n0::/\n").as_deref(), Some("/v1"));
     assert_eq!(path(b"3:cpuset:/v1\n0::/v2\n").as_deref(), Some("/v2"));

@@ -1,13 +1,13 @@
-//! Names of users, from a file like /etc/passwd (passwd(5)).
+//! User names from a file like /etc/passwd (passwd(5)).
 //!
-//! Users known only to a directory service have no name here and show as their number.
+//! A user that only a directory service knows has no name here and is shown by number.
 
 use crate::passwd;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// The names as of the last time the file changed.
+/// The names as of the file's last change.
 pub(super) struct Users {
     path: PathBuf,
     modified: Option<SystemTime>,
@@ -15,13 +15,13 @@ pub(super) struct Users {
 }
 
 impl Users {
-    /// Reads nothing until someone asks.
+    /// Makes an empty table; the first call of [`Users::name`] reads the file.
     pub fn new(path: PathBuf) -> Users {
         Users { path, modified: None, names: FxHashMap::default() }
     }
 
-    /// The user's name, or the number as text. A user without a name makes the file be looked at
-    /// again, if it changed.
+    /// The user's name, or the number as text. For an unknown user the file is read again if it
+    /// changed.
     pub fn name(&mut self, uid: u32) -> String {
         if !self.names.contains_key(&uid) {
             self.reload();
@@ -41,7 +41,7 @@ impl Users {
     }
 }
 
-/// The first name of a number is its name, as for getpwuid(3).
+/// The first name of a number counts, as for getpwuid(3).
 fn names(passwd: &[u8]) -> FxHashMap<u32, String> {
     let mut names = FxHashMap::default();
     for entry in passwd::entries(passwd) {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_or_a_file_there_is_the_number() {
+    fn a_user_without_a_name_or_file_is_shown_by_number() {
         assert_eq!(Users::new("/nonexistent".into()).name(4711), "4711");
     }
 

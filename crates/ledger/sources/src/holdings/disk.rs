@@ -1,4 +1,4 @@
-//! What a process has had read from disks, and given them to write (proc_pid_io(5)).
+//! Bytes that a process read from disks and gave to disks to write (proc_pid_io(5)).
 
 use super::why;
 use crate::procfs::files::{open_at, read_record};
@@ -10,10 +10,10 @@ pub(super) fn read(dir: &OwnedFd, thread: Option<u32>) -> Result<DiskBytes, Refu
     let fd = open_at(dir.as_fd(), path).map_err(why)?;
     let mut text = Vec::new();
     let n = read_record(fd.as_fd(), &mut text).map_err(why)?;
-    parsed(&text[..n]).ok_or_else(|| Refusal::Because("its io is not as proc(5) has it".into()))
+    parsed(&text[..n]).ok_or_else(|| Refusal::Because("its io file differs from proc(5)".into()))
 }
 
-/// The lines of what reached block devices; `rchar` and `wchar` also count pipes and the page cache.
+/// The lines for block devices; `rchar` and `wchar` also count pipes and the page cache.
 pub(super) fn parsed(text: &[u8]) -> Option<DiskBytes> {
     let field = |name: &[u8]| {
         let line = text.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(name))?;

@@ -6,14 +6,14 @@ use exactop_model::frame::holdings::{Environment, Refusal};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::{pread, retry_on_intr};
 
-/// More is read of nobody: a process may say that its environment is as large as its memory.
+/// Most bytes to read. A process may declare an environment as large as its memory.
 const MOST_BYTES: usize = 256 * 1024;
 
 pub(super) fn read(dir: &OwnedFd) -> Result<Environment, Refusal> {
     let fd = open_at(dir.as_fd(), "environ").map_err(why)?;
     let mut bytes = vec![0; MOST_BYTES];
     let mut filled = 0;
-    // The kernel gives a page at a time.
+    // The kernel returns one page for each read.
     while filled < bytes.len() {
         let n = retry_on_intr(|| pread(&fd, &mut bytes[filled..], filled as u64)).map_err(why)?;
         if n == 0 {
@@ -24,7 +24,7 @@ pub(super) fn read(dir: &OwnedFd) -> Result<Environment, Refusal> {
     Ok(parsed(&bytes[..filled], filled == MOST_BYTES))
 }
 
-/// What stands between NULs. Of one that is cut the last is not whole.
+/// Splits at NUL bytes. The last variable of a cut environment is incomplete and left out.
 pub(super) fn parsed(bytes: &[u8], is_cut: bool) -> Environment {
     let end = match is_cut {
         true => bytes.iter().rposition(|&b| b == 0).unwrap_or(0),

@@ -1,4 +1,4 @@
-//! The open files of a process: /proc/PID/fd (where they lie) and fdinfo (how they are used).
+//! Open files of a process: /proc/PID/fd (paths) and fdinfo (positions and flags).
 
 use super::why;
 use crate::procfs::files::{open_at, read_record};
@@ -8,9 +8,9 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{readlinkat, statx, AtFlags, Dir, FileType, StatxFlags};
 use rustix::io::Errno;
 
-/// More are looked at of nobody: each takes a few system calls.
+/// Most files to read; each takes a few system calls.
 const MOST_FILES: usize = 4096;
-/// Nor more text than that.
+/// Most bytes of paths.
 const MOST_BYTES: usize = 512 * 1024;
 
 pub(super) fn read(dir: &OwnedFd) -> Result<Files, Refusal> {
@@ -22,7 +22,7 @@ pub(super) fn read(dir: &OwnedFd) -> Result<Files, Refusal> {
             found.left_out = (numbers.len() - at) as u64;
             break;
         }
-        // It may have been closed meanwhile.
+        // The process may have closed it meanwhile.
         if let Some(file) = file(dir.as_fd(), number)? {
             bytes += file.name.len();
             found.files.push(file);
@@ -42,7 +42,7 @@ fn numbers(listing: OwnedFd) -> Result<Vec<u32>, Refusal> {
     Ok(numbers)
 }
 
-/// `None`: it is open no more.
+/// One open file; `None` if it is no longer open.
 fn file(dir: BorrowedFd<'_>, number: u32) -> Result<Option<File>, Refusal> {
     let link = format!("fd/{number}");
     let name = match readlinkat(dir, &*link, Vec::new()) {
@@ -58,7 +58,7 @@ fn file(dir: BorrowedFd<'_>, number: u32) -> Result<Option<File>, Refusal> {
     Ok(Some(File { number, kind, name, size, position, flags }))
 }
 
-/// What the kernel's name for it says; `None`: it is a path.
+/// Type of a file by the kernel's name; `None` if the name is a path.
 pub(super) fn called(name: &[u8]) -> Option<Kind> {
     match name {
         [b'/', ..] => None,
@@ -68,7 +68,7 @@ pub(super) fn called(name: &[u8]) -> Option<Kind> {
     }
 }
 
-/// What is told of the file without asking the machine on which it lies.
+/// Type and size of the file, without a request to a network file system.
 fn looked_at(dir: BorrowedFd<'_>, link: &str) -> (Kind, Option<u64>) {
     let wanted = StatxFlags::TYPE | StatxFlags::SIZE;
     let Ok(status) = statx(dir, link, AtFlags::STATX_DONT_SYNC, wanted) else {

@@ -1,12 +1,12 @@
-//! What a process holds: its environment and its open files, as /proc tells who may look into it
-//! (ptrace(2), "Ptrace access mode checking").
+//! Environment and open files of a process, read from /proc with ptrace rights (ptrace(2), "Ptrace
+//! access mode checking").
 //!
-//! The process's directory is opened first and everything is read below that descriptor, which stays
-//! with the process it was opened for. Whether that is the one which is meant, its start time tells:
-//! whoever asks compares it ([`Process::start_ticks`]) before reading on.
+//! The reader opens the process's directory first and reads everything below that descriptor, which
+//! stays with its process. The caller compares the start time ([`Process::start_ticks`]) before it
+//! reads on, to be sure of the process.
 //!
-//! A read may take as long as the process likes: its memory, or a path of its files, may lie on a file
-//! system that it answers for itself. So this is for somebody who can be left waiting.
+//! A read may block for as long as the process likes: the process may serve the file system of its
+//! own memory or of a path of its files. So only code that can afford to wait may use this.
 
 mod disk;
 mod environment;
@@ -22,33 +22,33 @@ use rustix::fs::CWD;
 use rustix::io::Errno;
 use std::path::Path;
 
-/// A process, held fast by its directory.
+/// A process, identified by its open directory.
 pub struct Process {
     dir: OwnedFd,
 }
 
 impl Process {
-    /// The one that has a number now; `root` is `/proc` outside of tests.
+    /// Opens the process that has this number now; `root` is `/proc` outside of tests.
     ///
     /// # Errors
-    /// Nobody has it, or it may not be looked at.
+    /// No process has the number, or the user may not look into it.
     pub fn open(root: &Path, tgid: u32) -> Result<Process, Refusal> {
         let dir = open_dir(CWD, root.join(tgid.to_string())).map_err(why)?;
         Ok(Process { dir })
     }
 
-    /// When it started, in ticks since boot.
+    /// Start time, ticks since boot.
     ///
     /// # Errors
-    /// It has exited.
+    /// The process has exited.
     pub fn start_ticks(&self) -> Result<u64, Refusal> {
         self.ticks_in("stat")
     }
 
-    /// When a thread of it started.
+    /// Start time of a thread, ticks since boot.
     ///
     /// # Errors
-    /// It has exited.
+    /// The thread has exited.
     pub fn thread_start_ticks(&self, tid: u32) -> Result<u64, Refusal> {
         self.ticks_in(&format!("task/{tid}/stat"))
     }
@@ -59,13 +59,13 @@ impl Process {
         let n = read_record(fd.as_fd(), &mut line).map_err(why)?;
         let stat = TaskStat::parse(&line[..n]);
         stat.map(|stat| stat.start_ticks)
-            .ok_or_else(|| Refusal::Because("its stat is not as proc(5) has it".into()))
+            .ok_or_else(|| Refusal::Because("its stat file differs from proc(5)".into()))
     }
 
-    /// What it holds.
+    /// Reads the environment or the open files.
     ///
     /// # Errors
-    /// It has exited, or who asks may not look into it.
+    /// The process has exited, or the user may not look into it.
     pub fn read(&self, part: Part) -> Result<Holdings, Refusal> {
         match part {
             Part::Environment => environment::read(&self.dir).map(Holdings::Environment),
@@ -73,11 +73,12 @@ impl Process {
         }
     }
 
-    /// What it, or a thread of it, has had read from disks and given them to write since it began, with
-    /// those of its threads that have exited.
+    /// Bytes read from disks and given to disks to write, of the process with its exited threads or
+    /// of one thread, since its birth.
     ///
     /// # Errors
-    /// It has exited, who asks may not look into it, or this kernel does not count it.
+    /// The process has exited, the user may not look into it, or this kernel does not count disk
+    /// I/O.
     pub fn disk(&self, thread: Option<u32>) -> Result<DiskBytes, Refusal> {
         disk::read(&self.dir, thread)
     }
