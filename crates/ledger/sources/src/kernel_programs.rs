@@ -1,59 +1,59 @@
-//! The one table of our programs in the kernel: what each is attached to, in which objects it is,
-//! when it is attached, which kernels take it, and what is lost without it. Loading and attaching
-//! (`bpf/loading.rs`), the counting of cost and doctor follow from it; a test holds it against the
-//! objects.
+//! The table of exactop's BPF programs: what each is attached to, which objects contain it, when it
+//! is attached, which kernels accept it, and what is lost without it. Loading and attaching
+//! (`bpf/loading.rs`), the calibration of cost and doctor all use the table; a test compares it
+//! with the objects.
 
-/// A program in the kernel.
+/// A BPF program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// The function below `bpf/`.
+    /// Its function below `bpf/`.
     pub name: &'static str,
-    /// What it is attached to, as its section has it.
+    /// Its section, which says what it is attached to.
     pub section: &'static str,
-    /// The objects that have it.
+    /// The objects that contain it.
     pub objects: &'static [&'static str],
     pub attach: Attach,
     pub kernels: Kernels,
-    /// What exactop cannot show without it; `None`: its object is not loaded without.
+    /// What exactop cannot show without it; `None`: its object is not loaded without it.
     pub loses: Option<&'static str>,
 }
 
 /// When a program is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attach {
-    /// For as long as its object is in use.
+    /// As long as its object is in use.
     Always,
-    /// The same, if the kernel lets it be attached.
+    /// As long as its object is in use, if the kernel allows it.
     IfItMay,
-    /// In the ledger while user and system time are told apart; elsewhere always.
+    /// In the ledger while user and system time are measured; in other objects always.
     Split,
-    /// In the ledger while interrupts are measured; elsewhere always.
+    /// In the ledger while interrupts are measured; in other objects always.
     Interrupts,
-    /// Not at all: the reader runs it, and each run is an event.
+    /// Never. The reader runs it, and each run counts as an event.
     Flush,
-    /// Not at all: the reader runs it.
+    /// Never. The reader runs it, and no run counts as an event.
     Never,
 }
 
-/// Which kernels take a program.
+/// The kernels that accept a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernels {
-    /// All that take its object.
+    /// All kernels that accept its object.
     All,
-    /// Those that have its tracepoint, which the kernel's type information says.
+    /// Kernels with its tracepoint, by the kernel's type information.
     WithItsTracepoint,
-    /// Those that take fentry programs, which only a try tells.
+    /// Kernels that accept fentry programs; only loading one can tell.
     WithFentry,
-    /// Those in which a program may walk the tasks, which only a try tells.
+    /// Kernels in which a program may walk the tasks; only loading one can tell.
     From6_7,
-    /// Those whose sched_switch tells the state.
+    /// Kernels whose sched_switch has the task's state.
     From5_18,
-    /// Those whose sched_switch does not.
+    /// Kernels whose sched_switch lacks the task's state.
     Before5_18,
 }
 
 impl Kernels {
-    /// Whether only a try tells; without, the object is loaded all the same.
+    /// True if only loading can tell. Without such a program the object is still loaded.
     pub fn is_tried(self) -> bool {
         matches!(self, Kernels::WithFentry | Kernels::From6_7)
     }
@@ -62,7 +62,7 @@ impl Kernels {
 /// Lost without `on_cpu_dead`.
 pub(crate) const NO_CPU_DEAD: &str =
     "the instant a CPU goes offline; the window in which it does may not close";
-/// Lost without a kind of interrupt.
+/// Lost without one kind of interrupt.
 pub(crate) const NO_INTERRUPTS: &str =
     "IRQ: the time of the kinds that are not there stays part of the task or the idle time they \
      hit, and a wake-up they give seems to come from whom they hit";
@@ -81,8 +81,8 @@ const NO_WALK: &str = "nothing but time: the source snapshot takes four times as
 
 macro_rules! table {
     ($($name:ident $section:literal [$($object:ident)+] $attach:ident $kernels:ident $loses:expr;)+) => {
-        /// In the order in which they are attached. The ends of interrupts come first: an
-        /// interrupt whose beginning alone is seen would seem to last.
+        /// In the order of attaching. The programs for ends of interrupts come first: an interrupt
+        /// with a seen begin and an unseen end would seem to last.
         pub(crate) const PROGRAMS: &[Program] = &[$(Program {
             name: stringify!($name),
             section: $section,
@@ -150,27 +150,27 @@ table! {
 }
 
 impl Program {
-    /// Whether its runs are events, of which the cost is told.
+    /// True if its runs count as events, for which the cost is reported.
     pub fn is_counted(&self) -> bool {
         self.attach != Attach::Never
     }
 
-    /// The tracepoint it is attached to.
+    /// The tracepoint that it is attached to.
     pub fn tracepoint(&self) -> Option<&'static str> {
         self.section.strip_prefix("tp_btf/")
     }
 }
 
-/// The programs of an object, in the order in which they are attached.
+/// The programs of an object, in the order of attaching.
 pub(crate) fn of(object: &str) -> impl Iterator<Item = &'static Program> + '_ {
     PROGRAMS.iter().filter(move |program| program.objects.contains(&object))
 }
 
-/// The tracepoints of the ledger's programs without which this is lost; `None`: the ledger itself.
+/// The tracepoints of the ledger's programs whose absence loses this; `None`: the ledger itself.
 pub(crate) fn tracepoints_of_the_ledger(loses: Option<&str>) -> Vec<&'static str> {
     let programs = of("ledger").filter(|program| program.loses == loses);
     let mut names: Vec<_> = programs.filter_map(Program::tracepoint).collect();
-    // Both shapes of sched_switch.
+    // sched_switch stands in the table twice.
     names.dedup();
     names
 }
@@ -181,7 +181,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// What the objects have that the build made of bpf/: object, program, section.
+    /// The (object, program, section) triples of the objects that the build made.
     fn built() -> BTreeSet<(String, String, String)> {
         let mut built = BTreeSet::new();
         for entry in std::fs::read_dir(Path::new(env!("OUT_DIR"))).unwrap() {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_optional_says_what_is_lost() {
+    fn an_optional_program_says_what_is_lost_without_it() {
         for program in PROGRAMS {
             let needed =
                 !program.kernels.is_tried() && program.kernels != Kernels::WithItsTracepoint;

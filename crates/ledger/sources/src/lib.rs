@@ -1,22 +1,32 @@
-//! Where exactop's figures come from: the kernel's events, its counters and its files. It takes what a view needs
-//! and gives snapshots, details of rows, and a session that is a [`Feed`](exactop_model::Feed). The crates that
-//! measure this machine may depend on it: the command, the service, the lab and the C library.
+//! Where exactop's figures come from: the kernel's events, its counters and its files. It takes
+//! what a view needs and gives snapshots, details of rows, and a session that is a
+//! [`Feed`](exactop_model::Feed). The crates that measure this machine may depend on it: the
+//! command, the service, the lab and the C library.
 //!
-//! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and says per field how good
-//! it is: `ledger` (BPF events, exact, needs privileges), `snapshot_source` (the kernel's own counters by
-//! a BPF task iterator), [`taskstats`] (netlink, with a record of each exit) and [`procfs`] (ticks,
-//! for anyone, anywhere).
-//! Beside them, `on_demand` has BPF programs that are attached only while someone looks. [`session`]
-//! puts a source, the book and the readers of details together as a [`Feed`](exactop_model::Feed).
+//! Every source fills the same [`Snapshot`](exactop_model::Snapshot) and states the quality of each
+//! field:
+//! - `ledger`: BPF events; exact, needs privileges.
+//! - `snapshot_source`: the kernel's own counters, read by a BPF task iterator.
+//! - [`taskstats`]: netlink, with a record of each exit.
+//! - [`procfs`]: ticks; works for every user.
 //!
-//! Modules: `ledger/` (BPF events), `snapshot_source/` (BPF iterator), `taskstats/` (netlink: `messages`, `record`
-//! by version, `listeners` a CPU, `exits` pure, `gone` who exited one by one), `procfs/` (anyone); `on_demand/`
-//! (`syscalls`, `wakeups`, `waits`, `moves`, `switchlog`, `births`, each `attached`) on `bpf/` (loading by the one
-//! table of `kernel_programs.rs`, in `parts` where that is worth it, maps read as sums); `tree.rs` (all descendants
-//! of a command; `tree/slowest` those that took longest), `cgroups.rs` (control groups over windows),
-//! `group_names.rs` (whose they are, told with snapshots); `details/`, `system/` (what rows and header need
-//! beside), `holdings/` (environments and open files), `probe/` (doctor), `session/` (source + book + `row_details` =
-//! a `Feed`; `opening` which source, `building` how it is put together), `disk_rates` (a layer over a feed).
+//! `on_demand` has BPF programs that are attached only while a view shows their figures.
+//! [`session`] combines a source, the book and the readers of details into a
+//! [`Feed`](exactop_model::Feed).
+//!
+//! Other modules:
+//! - `bpf/`: loads objects by the table in `kernel_programs.rs`, some in `parts`, and reads maps as
+//!   sums.
+//! - `taskstats/`: `messages`, `record` by version, `listeners` for each CPU, `exits` without I/O,
+//!   `gone` for single exits.
+//! - `tree.rs`: all descendants of a command; `tree/slowest` the slowest of them.
+//! - `cgroups.rs`: control groups over windows. `group_names.rs`: their names, delivered with
+//!   snapshots.
+//! - `details/`, `system/`: values of rows and of the header.
+//! - `holdings/`: environments and open files.
+//! - `probe/`: checks for `exactop doctor`.
+//! - `session/`: `opening` chooses the source, `building` puts the session together.
+//! - `disk_rates`: a feed layer with disk I/O.
 
 #[cfg(feature = "bpf")]
 mod bpf;

@@ -20,7 +20,7 @@ fn proc() -> &'static Path {
 }
 
 #[test]
-fn the_environment_of_a_process_is_what_it_was_given() {
+fn the_environment_of_a_process_is_the_one_it_was_started_with() {
     let mut command = Command::new("sleep");
     command
         .arg("1000")
@@ -30,7 +30,7 @@ fn the_environment_of_a_process_is_what_it_was_given() {
         .env("PATH", "/bin:/usr/bin");
     let child = Sleeps(command.spawn().expect("sleep(1)"));
     let process = Process::open(proc(), child.0.id()).expect("a process");
-    // Until exec is over /proc has what the child inherited.
+    // Until the exec is over, /proc has what the child inherited.
     let variables = wait::find("its environment", || match process.read(Part::Environment) {
         Ok(Holdings::Environment(found)) if found.variables.len() == 3 => Some(found.variables),
         _ => None,
@@ -39,7 +39,7 @@ fn the_environment_of_a_process_is_what_it_was_given() {
 }
 
 #[test]
-fn of_one_that_is_cut_only_whole_variables_are_told() {
+fn a_cut_environment_has_only_whole_variables() {
     let whole = environment::parsed(b"B=2\0A=1\0", false);
     assert_eq!(whole.variables, [&b"A=1"[..], b"B=2"]);
     let cut = environment::parsed(b"B=2\0A=1", true);
@@ -58,7 +58,8 @@ fn open_files_have_their_kinds_places_and_positions() {
     let child = Sleeps(command.spawn().expect("sleep(1)"));
     let process = Process::open(proc(), child.0.id()).expect("a process");
     let path = file.path().as_os_str().as_encoded_bytes();
-    // Until exec it has what this test has; afterwards what whoever started this test left open, too.
+    // Before exec the child has this test's files; after it also those that this test's parent left
+    // open.
     let mut files = wait::find("its files", || match process.read(Part::Files) {
         Ok(Holdings::Files(found)) if found.files.first()?.name == path => Some(found.files),
         _ => None,
@@ -75,7 +76,7 @@ fn open_files_have_their_kinds_places_and_positions() {
 }
 
 #[test]
-fn names_and_figures_are_read_as_the_kernel_writes_them() {
+fn names_and_figures_parse_in_the_kernels_format() {
     assert_eq!(files::called(b"socket:[1]"), Some(Kind::Socket));
     assert_eq!(files::called(b"anon_inode:[eventpoll]"), Some(Kind::Anonymous));
     assert_eq!(files::called(b"/socket:[1]"), None);
@@ -84,9 +85,9 @@ fn names_and_figures_are_read_as_the_kernel_writes_them() {
     assert_eq!(files::parsed(b"flags:\t9\n"), (None, None));
 }
 
-/// The descriptor of a directory is the process's, not its number's.
+/// The descriptor of a directory stays with the process, not with its number.
 #[test]
-fn who_has_exited_has_nothing() {
+fn an_exited_process_has_no_holdings() {
     let child = Sleeps(Command::new("sleep").arg("1000").spawn().expect("sleep(1)"));
     let process = Process::open(proc(), child.0.id()).expect("a process");
     assert!(process.start_ticks().is_ok_and(|ticks| ticks > 0));

@@ -1,42 +1,45 @@
-//! Closing a window without stopping the world.
+//! Closes a window without stopping the machine.
 //!
-//! Publish an instant T a little in the future, sleep past it, see every CPU outside our programs
-//! once (so that nobody still holds a clock reading from before T), and let the busy ones charge
-//! what runs there. From then on the ledger as of T stands still, while everyone goes on.
+//! The reader publishes an instant T a little in the future and sleeps past it. Then it waits until
+//! it has seen every CPU outside of the BPF programs once, so that no program still holds a clock
+//! reading from before T. Then it makes the busy CPUs charge what runs there. From then on the
+//! ledger as of T stands still, while the machine goes on.
 
 use super::kernel_side::{Flushed, KernelSide, CUR_IDLE, CUR_OFFLINE};
 use crate::clock;
 use crate::error::SourceError;
 
-/// How far ahead T is published at first: longer than it takes to publish it.
+/// Lead of T over the present at first, ns: longer than publishing takes.
 pub const LEAD_NS: u64 = 200_000;
-/// On a machine whose virtual CPUs are taken for milliseconds, once that is noticed.
+/// Longest lead, ns, for a machine whose virtual CPUs stop for milliseconds.
 const LONGEST_LEAD_NS: u64 = 200_000_000;
-/// How long after T to begin to look: `bpf_ktime_get_ns` on another CPU may be a little behind.
+/// Wait after T before the reader looks, ns: `bpf_ktime_get_ns` on another CPU may be a little
+/// behind.
 const AFTER_NS: u64 = 30_000;
 
-/// A closed window's end.
+/// The end of a closed window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed {
     /// The epoch that began at T.
     pub epoch: u32,
     /// T, CLOCK_MONOTONIC ns.
     pub t_ns: u64,
-    /// T had passed before it was published; the window may be off by the delay.
+    /// True if T had passed before it was published; the window may be off by the delay.
     pub late: bool,
-    /// CPUs that went offline in between.
+    /// CPUs that went offline while the window was closed.
     pub offline: u64,
-    /// CPUs that were not seen outside our programs, or could not be made to charge what runs.
+    /// CPUs that were not seen outside of the programs, or that could not be made to charge what
+    /// runs.
     pub unsettled: u64,
 }
 
-/// Closes the open window; `lead_ns` is how far ahead its end is published, until that was once
-/// too short.
+/// Closes the open window. `lead_ns` is the lead of its end over the present; after a late window
+/// the lead grows.
 pub fn close(kernel: &KernelSide, lead_ns: u64) -> Result<Closed, SourceError> {
     let globals = &kernel.globals;
     let epoch = globals.epoch().wrapping_add(1);
     let late_before = globals.late();
-    // Being late marks the window inexact, so it must not happen again.
+    // A late window is inexact, so the lead grows to prevent the next one.
     let lead_ns = lead_ns.saturating_mul(1 << (4 * late_before.min(4))).min(LONGEST_LEAD_NS);
     globals.set_lead_ns(lead_ns);
     globals.clear_dirty(epoch);

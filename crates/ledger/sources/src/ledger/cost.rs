@@ -1,10 +1,10 @@
-//! What the programs cost: events, counted always, times the cost of one, measured by the kernel's
-//! own run-time statistics (bpf(2), BPF_ENABLE_STATS) at the start, and again whenever the rate of
-//! events changes much: an event on a quiet machine finds cold caches and costs many times what it
-//! costs on a busy one.
+//! Cost of the programs: the number of events, times the cost of one event. The kernel's run-time
+//! statistics (bpf(2), BPF_ENABLE_STATS) measure the latter at the start, and again when the rate
+//! of events changes much. On a quiet machine an event finds cold caches and costs many times what
+//! it costs on a busy one.
 //!
-//! The statistics themselves cost some 20 ns an event, part of which they attribute to the
-//! program, so they are on only for the calibration, and the result errs on the high side.
+//! The statistics themselves cost some 20 ns for each event, and attribute a part of that to the
+//! program. So they are on only during a calibration, and the result is on the high side.
 
 use super::kernel_side::KernelSide;
 use super::tasks::Measured;
@@ -13,51 +13,51 @@ use crate::kernel_programs::Attach;
 use libbpf_rs::libbpf_sys;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-/// Runs after which the mean is taken for good.
+/// Number of runs after which the mean is final.
 const ENOUGH_RUNS: u64 = 5_000;
-/// Runs before which there is no figure.
+/// Number of runs before which there is no figure.
 const FEW_RUNS: u64 = 50;
-/// A rate of events so many times what it was, or so many times smaller, is another load.
+/// Factor by which the rate of events rises or falls when the load counts as changed.
 const OTHER_LOAD: u64 = 4;
-/// Events a second below which a machine counts as quiet, however quiet: what they cost in all is
-/// below a fifth of a per cent of a CPU.
+/// Rate below which a machine counts as quiet, events a second. At this rate all events cost less
+/// than a fifth of a per cent of a CPU.
 const QUIET_PER_S: u64 = 2_000;
-/// How long to wait for a first figure under a new load, so that this very window gets its own:
-/// so many times a millisecond.
+/// Longest wait for a first figure under a changed load, in steps of one millisecond, so that the
+/// present window gets its own figure.
 const WAITS: u32 = 5;
 
-/// What the kernel says of one program.
+/// The kernel's run-time statistics of one program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgramStats {
     /// Time spent in it while the statistics were on, ns.
     pub run_time_ns: u64,
     /// Runs while the statistics were on.
     pub runs: u64,
-    /// Runs skipped because it was already running on that CPU.
+    /// Runs that the kernel skipped because the program was already running on that CPU.
     pub recursion_misses: u64,
 }
 
-/// The calibration and the sum so far.
+/// The calibration and the cost so far.
 pub struct Cost {
     wanted: bool,
     stats: Option<OwnedFd>,
-    /// What the kernel said of each program when it was last asked.
+    /// Statistics of each program at the last request.
     known: Vec<ProgramStats>,
-    /// Which optional programs were attached then.
+    /// Optional programs that were attached at the last request.
     attached: Measured,
-    /// What the kernel had counted when this calibration began.
+    /// Statistics at the start of this calibration.
     base: ProgramStats,
     ns_per_event: Option<f64>,
-    /// Events a second when the figure was measured.
+    /// Rate of events when the cost was measured, events a second.
     per_s: u64,
     events: u64,
     ns: f64,
-    /// When events were counted last.
+    /// Instant at which events were counted last, ns.
     counted_ns: Option<u64>,
 }
 
 impl Cost {
-    /// Begins to calibrate, if wanted and if the kernel lets us.
+    /// Starts the calibration, if `wanted` and if the kernel permits it.
     pub fn start(wanted: bool) -> Cost {
         Cost {
             wanted,
@@ -73,9 +73,9 @@ impl Cost {
         }
     }
 
-    /// Takes note of the events up to now, and asks the kernel about the programs: in each window,
-    /// because one in which a run was skipped is not exact. `attached`: which optional ones are.
-    /// Runs skipped so far, cumulative.
+    /// Adds the cost of the events up to now and asks the kernel for the programs' statistics. It
+    /// does so in each window, because a window with a skipped run is not exact. `attached` says
+    /// which optional programs are attached. Returns the number of runs skipped so far.
     pub fn review(&mut self, kernel: &KernelSide, now_ns: u64, attached: Measured) -> u64 {
         let events = events(kernel);
         let new = events.saturating_sub(self.events);
@@ -87,7 +87,7 @@ impl Cost {
         self.ask(kernel, |when| match when {
             Attach::Split => attached.split || before.split,
             Attach::Interrupts => attached.irq || before.irq,
-            // The reader runs it, and nothing interrupts it that would run it again.
+            // Only the reader runs it, and no interrupt runs it again.
             Attach::Flush => false,
             _ => true,
         });
@@ -97,23 +97,23 @@ impl Cost {
         sum(&self.known).recursion_misses
     }
 
-    /// The events so far and what they cost, cumulative; ns `None` until calibrated.
+    /// Number of events so far, and their cost so far, ns; the cost is `None` until calibrated.
     pub fn so_far(&self) -> (u64, Option<u64>) {
         (self.events, self.ns_per_event.map(|_| self.ns as u64))
     }
 
-    /// The cost of one event, once known.
+    /// Cost of one event, ns, once calibrated.
     pub fn ns_per_event(&self) -> Option<f64> {
         self.ns_per_event
     }
 
-    /// Events a second since they were counted last.
+    /// Rate of events since the last count, events a second.
     fn rate(&mut self, new: u64, now_ns: u64) -> Option<u64> {
         let elapsed_ns = now_ns.checked_sub(self.counted_ns.replace(now_ns)?)?;
         (u128::from(new) * 1_000_000_000).checked_div(elapsed_ns.into())?.try_into().ok()
     }
 
-    /// Another load: what an event costs under it, measured at once if there are enough of them.
+    /// Measures the cost of an event under a changed load, at once if there are enough events.
     fn calibrate_anew(&mut self, kernel: &KernelSide, per_s: u64) {
         if !self.wanted {
             return;
@@ -132,8 +132,8 @@ impl Cost {
         }
     }
 
-    /// Asks the kernel about those programs that `may_have_run` since it was last asked, or about
-    /// all of them while their time is measured; whether there is a figure of this calibration.
+    /// Requests the statistics of the programs that `may_have_run` since the last request, or of
+    /// all programs during a calibration. Returns true if this calibration has a figure.
     fn ask(&mut self, kernel: &KernelSide, may_have_run: impl Fn(Attach) -> bool) -> bool {
         let all = self.stats.is_some() || self.known.len() != kernel.counted().len();
         self.known.resize(kernel.counted().len(), ProgramStats::default());
@@ -156,17 +156,17 @@ impl Cost {
     }
 }
 
-/// Whether a rate of events is another load than the one measured.
+/// True if a rate of events is a changed load.
 fn is_other(now_per_s: u64, then_per_s: u64) -> bool {
     let (now, then) = (now_per_s.max(QUIET_PER_S), then_per_s.max(QUIET_PER_S));
     now / then >= OTHER_LOAD || then / now >= OTHER_LOAD
 }
 
-/// The kernel's run-time statistics, on until the descriptor is closed.
+/// Turns on the kernel's run-time statistics until the descriptor is closed.
 fn enable_statistics() -> Option<OwnedFd> {
     // SAFETY: the call takes a number and returns a descriptor or an error.
     let fd = unsafe { libbpf_sys::bpf_enable_stats(libbpf_sys::BPF_STATS_RUN_TIME) };
-    // SAFETY: a descriptor that was just opened for us.
+    // SAFETY: the kernel just opened this descriptor for us.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
@@ -178,12 +178,12 @@ fn sum(stats: &[ProgramStats]) -> ProgramStats {
     })
 }
 
-/// Changes between user and system mode so far.
+/// Number of changes between user and system mode so far.
 pub fn mode_events(kernel: &KernelSide) -> u64 {
     events_of(kernel, ex_event::EX_EV_MODE)
 }
 
-/// Beginnings and ends of interrupts so far.
+/// Number of begins and ends of interrupts so far.
 pub fn interrupt_events(kernel: &KernelSide) -> u64 {
     events_of(kernel, ex_event::EX_EV_IRQ)
 }
@@ -201,7 +201,7 @@ fn events(kernel: &KernelSide) -> u64 {
         .sum()
 }
 
-/// The kernel's figures for each of our programs.
+/// The kernel's statistics of each program.
 pub fn program_stats(kernel: &KernelSide) -> Vec<ProgramStats> {
     kernel.counted().iter().filter_map(|&(_, fd)| stats_of(fd)).collect()
 }
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_load_is_four_times_as_many_events_or_a_quarter_and_quiet_is_quiet() {
+    fn a_load_changes_by_a_factor_of_four_unless_the_machine_is_quiet() {
         assert!(!is_other(0, 1_900) && !is_other(7_000, 100), "quiet, or nearly so");
         assert!(is_other(8_000, 100) && is_other(100, 8_000));
         assert!(!is_other(30_000, 10_000) && is_other(40_000, 10_000) && is_other(10_000, 40_000));

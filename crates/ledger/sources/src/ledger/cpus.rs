@@ -1,18 +1,18 @@
-//! CPUs as of T.
+//! Reads the CPUs as of T.
 
 use super::closing::Closed;
 use super::kernel_side::{KernelSide, CUR_IDLE, CUR_OFFLINE};
 use super::skel::types::ex_cpu;
 use exactop_model::CpuSample;
 
-/// Every possible CPU as of T.
+/// The accounts of all possible CPUs as of T.
 pub fn read(kernel: &KernelSide, closed: &Closed, steal: bool) -> Vec<CpuSample> {
     (0..kernel.possible_cpus)
         .map(|cpu| sample(cpu as u32, &stable(kernel, cpu), closed, steal))
         .collect()
 }
 
-/// A copy during which nobody crossed T on that CPU.
+/// A copy of a CPU's account that was not taken while the CPU crossed T.
 fn stable(kernel: &KernelSide, cpu: usize) -> ex_cpu {
     let epoch_of = |c: *const ex_cpu| unsafe { &raw const (*c).epoch };
     loop {
@@ -28,7 +28,7 @@ fn sample(cpu: u32, account: &ex_cpu, closed: &Closed, steal: bool) -> CpuSample
     let crossed = account.epoch == closed.epoch;
     let mut cum = if crossed { account.snap } else { account.cum };
     if !crossed {
-        // Idle or offline since before T: whoever runs was flushed.
+        // The CPU has been idle or offline since before T; a CPU with a running task was flushed.
         let ns = closed.t_ns.saturating_sub(account.since);
         match account.cur {
             CUR_IDLE => cum.idle += ns,

@@ -1,4 +1,4 @@
-//! Exited groups: read as of T, merged by nobody here, and given back when nothing exits any more.
+//! Reads exited groups as of T, and frees a group when no task exits into it any more.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -11,17 +11,17 @@ use exactop_model::{AccountId, ExitSample};
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Stage {
-    /// Reachable for the programs.
+    /// The programs can find the group.
     #[default]
     Linked,
-    /// Taken out of the index; a program may have found it before.
+    /// The group is out of the index; a program may still hold it from before.
     Unlinked,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Mirror {
     serial: u64,
-    /// Tasks and processes.
+    /// Number of tasks and of processes.
     ended: [u64; 2],
     stage: Stage,
 }
@@ -33,16 +33,16 @@ pub struct ExitReader {
 }
 
 impl ExitReader {
-    /// All groups as of T. Those in which nobody exited for a whole window are retired in two
-    /// steps: out of the index now, given back after the next window is closed, when no program
-    /// can hold them any more.
+    /// Reads all groups as of T. A group without an exit in a whole window is freed in two steps:
+    /// it leaves the index now, and its place is reused after the next window is closed, when no
+    /// program can hold it any more.
     pub fn read(
         &mut self,
         kernel: &mut KernelSide,
         closed: &Closed,
         measured: Measured,
     ) -> Result<Vec<ExitSample>, SourceError> {
-        // One made since the maps were grown has nothing in it as of T.
+        // A group made after the maps last grew is empty as of T.
         let groups = (kernel.globals.next_group() as usize).min(kernel.groups.len());
         let (mut samples, mut idle_keys) = (Vec::new(), Vec::new());
         self.mirror.resize(groups.max(self.mirror.len()), Mirror::default());
@@ -107,13 +107,13 @@ fn audit(cum: &ex_group_cum) -> ExitAudit {
     }
 }
 
-/// A copy of a group, and whether its `snap` is what holds as of T (see [`super::tasks`]).
+/// A copy of a group, and true if its `snap` is the state as of T (see [`super::tasks`]).
 fn read_group(kernel: &KernelSide, closed: &Closed, index: usize) -> (ex_group, bool) {
     let epoch_of = |g: *const ex_group| unsafe { &raw const (*g).epoch };
     loop {
         let epoch = kernel.groups.field(index, epoch_of);
         let group = kernel.groups.read(index);
-        // It can change under us at most once: when the first task exits after T.
+        // A program can change the group at most once meanwhile: at the first exit after T.
         if kernel.groups.field(index, epoch_of) == epoch {
             return (group, epoch == closed.epoch);
         }

@@ -1,5 +1,5 @@
-//! Whose children begin trees that are followed: entries stay where they are, so that no child of one is
-//! missed while another comes or goes.
+//! Processes whose children begin followed trees. An entry keeps its place, so that no child is
+//! missed while other entries come or go.
 
 use super::maps::Globals;
 use crate::bpf::wire::ex_follows;
@@ -7,11 +7,11 @@ use crate::source::{Followed, FOLLOWED_MOST as MOST};
 
 const _: () = assert!(MOST == ex_follows::EX_FOLLOWED_MOST.0 as usize);
 
-/// What the programs know.
+/// The entries that the programs have.
 #[derive(Default)]
 pub struct Entries([Option<Followed>; MOST]);
 
-/// What is to be written where.
+/// Changes to write, by place.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Change {
     writes: Vec<(usize, Followed)>,
@@ -19,10 +19,11 @@ struct Change {
 }
 
 impl Entries {
-    /// From now on these are followed, of more than there is room for the first.
+    /// Sets the followed processes. If there are too many, the first ones are followed.
     pub fn set(&mut self, globals: &Globals, followed: &[Followed]) {
         let change = self.change(followed);
-        // Whoever comes is looked for before the entry is there, and whoever goes until it is not.
+        // The programs look at all places while entries change: they see a new entry as soon as it
+        // is written, and an old one until it is cleared.
         globals.set_followed_n(MOST as u32);
         for (at, entry) in change.writes {
             globals.set_followed(at, entry);
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn who_stays_is_not_touched_while_others_come_and_go() {
+    fn an_entry_keeps_its_place_while_others_come_and_go() {
         let mut entries = Entries::default();
         let first = entries.change(&[of(1), of(2), of(3)]);
         assert_eq!((first.writes.len(), first.used), (3, 3));
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_there_is_room_for_are_left_out() {
+    fn entries_without_room_are_left_out() {
         let all: Vec<Followed> = (1..=40).map(of).collect();
         let change = Entries::default().change(&all);
         assert_eq!((change.writes.len(), change.used), (MOST, MOST as u32));

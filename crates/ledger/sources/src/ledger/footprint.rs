@@ -1,32 +1,34 @@
-//! Whether there is room for the ledger: memory in the control groups we are in, and descriptors.
+//! Checks that the ledger's memory fits into the limits of our control groups.
 //!
-//! The kernel charges maps to the group of whoever makes them, and ends a process that goes beyond
-//! a limit. So what the ledger will take is reckoned from its maps before they are made.
+//! The kernel charges a map to the group of the process that makes it, and kills a process that
+//! exceeds the limit. So the ledger computes its memory from the maps before it makes them.
 
 use crate::error::SourceError;
 use exactop_cgroups::{memory_left, MemoryLeft};
 use libbpf_rs::{libbpf_sys, AsRawLibbpf, MapType, OpenObject};
 
-/// What a hash map takes for an element beside key and value (struct htab_elem, kernel/bpf/hashtab.c).
+/// Memory of a hash map for each element, besides key and value, bytes (struct htab_elem,
+/// kernel/bpf/hashtab.c).
 const HASH_ELEMENT: u64 = 48;
 
-/// What it takes for each of the heads of lists, one for an element (struct bucket, there).
+/// Memory of a hash map for each list head, one for each element, bytes (struct bucket, in the same
+/// file).
 const HASH_BUCKET: u64 = 16;
 
-/// Programs, what checking them takes for a moment, type information on both sides, and what this
-/// process reads into its own memory meanwhile: 24 MiB where it was measured, and a reserve for a
-/// table that grows at once because many are born.
+/// Memory besides the maps, bytes: programs, their verification, type information on both sides,
+/// and what this process reads meanwhile. That was 24 MiB in measurements; the rest is a reserve
+/// for a table that grows at once because many tasks are born.
 const BESIDE_THE_MAPS: u64 = 32 << 20;
 
-/// What is left to everyone else in the group when a table grows.
+/// Memory left to other processes of the group when a table grows, bytes.
 const CHUNK_MARGIN: u64 = 8 << 20;
 
 const MIB: u64 = 1 << 20;
 
-/// Refuses where the maps, with the first chunks of the tables that grow, would not fit.
+/// Refuses if the maps and the first chunks of the growing tables do not fit.
 ///
 /// # Errors
-/// [`SourceError::Unavailable`] with what there is and what it takes.
+/// [`SourceError::Unavailable`] with the memory that is left and the memory needed.
 pub fn check(object: &OpenObject, first_chunks: u64) -> Result<(), SourceError> {
     match memory_left() {
         Some(left) => fits(&left, maps(object) + first_chunks + BESIDE_THE_MAPS),
@@ -49,7 +51,7 @@ fn fits(left: &MemoryLeft, needed: u64) -> Result<(), SourceError> {
     })
 }
 
-/// What the kernel takes for the maps of an object that is not loaded yet, bytes.
+/// Memory that the kernel needs for the maps of an object that is not loaded yet, bytes.
 fn maps(object: &OpenObject) -> u64 {
     let taken = |map: libbpf_rs::OpenMap<'_>| {
         let element = u64::from(map.value_size()).next_multiple_of(8);
@@ -66,14 +68,14 @@ fn maps(object: &OpenObject) -> u64 {
     object.maps().map(taken).sum()
 }
 
-/// Whether a map takes memory for an element only when there is one.
+/// True for a map that allocates an element's memory only when the element is added.
 fn grows(map: &libbpf_rs::OpenMap<'_>) -> bool {
     // SAFETY: the map lives as long as the object, which is borrowed.
     let flags = unsafe { libbpf_sys::bpf_map__map_flags(map.as_libbpf_object().as_ptr()) };
     flags & libbpf_sys::BPF_F_NO_PREALLOC != 0
 }
 
-/// Whether a chunk of a growing table fits. Where it does not, the table stays as it is.
+/// True if a chunk of a growing table fits. If not, the table keeps its size.
 pub fn has_room(bytes: u64) -> bool {
     memory_left().is_none_or(|left| left.bytes >= bytes + CHUNK_MARGIN)
 }
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_little_memory_is_said_with_figures() {
+    fn too_little_memory_is_an_error_with_both_figures() {
         let left = |bytes| MemoryLeft { bytes, limit: 40 * MIB, group: "/m".into() };
         assert!(fits(&left(35 * MIB), 35 * MIB).is_ok());
         let error = fits(&left(30 * MIB), 35 * MIB - 1).unwrap_err().to_string();

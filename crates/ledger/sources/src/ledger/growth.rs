@@ -1,8 +1,8 @@
-//! The tables that grow: slots and exited groups come in chunks, and a thread adds one when the
-//! programs say that they are running out, windows open or not.
+//! Tables that grow: slots and exited groups come in chunks. A thread adds a chunk when the
+//! programs report that places run out, at any time.
 //!
-//! A chunk is a map of its own in an array of maps; the reader maps it into memory when it next
-//! looks. Chunks stay until the ledger ends.
+//! A chunk is a map in an array of maps; the reader maps it into memory at its next look. Chunks
+//! stay until the ledger ends.
 
 use super::maps::{Globals, Table};
 use super::skel::types;
@@ -20,13 +20,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// How many slots are added at a time.
+/// Number of slots in a chunk.
 pub const SLOTS_PER_CHUNK: u32 = ex_chunks::EX_SLOT_CHUNK.0;
-/// How many groups are.
+/// Number of groups in a chunk.
 pub const GROUPS_PER_CHUNK: u32 = ex_chunks::EX_GROUP_CHUNK.0;
-/// What the array of maps has room for: 380 MiB of kernel memory if there are so many tasks.
+/// Most slots, by the size of the array of maps; they take 380 MiB of kernel memory.
 pub const MOST_SLOTS: u32 = ex_chunks::EX_SLOT_CHUNKS.0 * SLOTS_PER_CHUNK;
-/// The same for groups: 104 MiB.
+/// Most groups; they take 104 MiB of kernel memory.
 pub const MOST_GROUPS: u32 = ex_chunks::EX_GROUP_CHUNKS.0 * GROUPS_PER_CHUNK;
 
 const _: () = {
@@ -34,7 +34,7 @@ const _: () = {
     assert!(MOST_GROUPS as usize * size_of::<types::ex_group>() == 104 << 20);
 };
 
-/// After the kernel refused a chunk, the programs may ask again so much later.
+/// Time after a refused chunk until the programs may ask again.
 const AGAIN: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
 /// One table: the array of maps and its chunks so far.
@@ -64,13 +64,13 @@ impl Chunks {
         }
     }
 
-    /// The chunks there are.
+    /// The chunks.
     pub fn maps(&self) -> MutexGuard<'_, Vec<MapHandle>> {
-        // A vector of descriptors is whole at every instant.
+        // A poisoned lock is harmless: the vector of descriptors is whole at every instant.
         self.maps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds chunks until there is room for `count` in all, and tells the programs.
+    /// Adds chunks until `count` entries fit, and tells the programs.
     fn make_room(&self, globals: Globals, count: u32) -> libbpf_rs::Result<()> {
         let mut maps = self.maps();
         let wanted = count.min(self.most).div_ceil(self.per_chunk) as usize;
@@ -82,7 +82,7 @@ impl Chunks {
             made.push(map);
         }
         if !made.is_empty() {
-            // All at once: the kernel waits for a grace period after each call.
+            // One call for all: the kernel waits for a grace period in each.
             let n = made.len() as u32;
             self.outer.update_batch(&keys, &fds, n, MapFlags::ANY, MapFlags::ANY)?;
             maps.extend(made);
@@ -97,7 +97,7 @@ impl Chunks {
             map_flags: libbpf_sys::BPF_F_MMAPABLE,
             ..libbpf_sys::bpf_map_create_opts::default()
         };
-        // Beyond a control group's limit the kernel would end us rather than refuse.
+        // Beyond the control group's limit the kernel would kill this process instead of refusing.
         if !footprint::has_room(u64::from(self.value_size) * u64::from(self.per_chunk)) {
             return Err(std::io::Error::from(rustix::io::Errno::NOMEM).into());
         }
@@ -105,14 +105,14 @@ impl Chunks {
         MapHandle::create(MapType::Array, name, 4, self.value_size, self.per_chunk, &options)
     }
 
-    /// Half as many again.
+    /// Adds half as many entries again.
     fn grow(&self, globals: Globals) -> libbpf_rs::Result<()> {
         let there = globals.ready(self.table);
         self.make_room(globals, there.saturating_add(self.per_chunk.max(there / 2)))
     }
 }
 
-/// Both tables and the thread that makes them grow.
+/// Both tables, and the thread that makes them grow.
 pub struct Growth {
     /// Slots for tasks.
     pub slots: Arc<Chunks>,
@@ -123,11 +123,11 @@ pub struct Growth {
 }
 
 impl Growth {
-    /// Makes room for those who live, and for as many births as may come before the thread has
-    /// answered; starts the thread.
+    /// Makes room for all living tasks, and for the tasks that may be born before the thread
+    /// answers. Then starts the thread.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`]: no memory, most likely.
+    /// [`SourceError::Unavailable`], mostly for a lack of memory.
     pub fn start(
         [slots, groups, wanted]: [MapHandle; 3],
         globals: Globals,
@@ -155,7 +155,7 @@ impl Growth {
             answering.run(&wanted);
         };
         let thread = thread.spawn(work).map_err(io)?;
-        // Who goes on from here may rely on it.
+        // From here on the caller may rely on the thread.
         ready.wait();
         Ok(Growth { slots, groups, stop, thread: Some(thread) })
     }
@@ -163,7 +163,7 @@ impl Growth {
 
 impl Drop for Growth {
     fn drop(&mut self) {
-        // The thread writes to the globals, which go with the object.
+        // Stop the thread first: it writes to the globals, which belong to the object.
         let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -171,7 +171,7 @@ impl Drop for Growth {
     }
 }
 
-/// What the thread has.
+/// The thread's data.
 struct Answering {
     tables: [Arc<Chunks>; 2],
     stop: Arc<OwnedFd>,
@@ -179,9 +179,9 @@ struct Answering {
 }
 
 impl Answering {
-    /// Before anyone relies on the thread.
+    /// Sets up the thread before the caller relies on it.
     fn set_up(&self) {
-        // Those who bear children at full speed must not keep it from running.
+        // Tasks that fork at full speed must not keep this thread from running.
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
         keep_only_bpf();
     }
@@ -216,7 +216,7 @@ impl Answering {
         }
     }
 
-    /// Waits until there is something to do; false: the ledger ends.
+    /// Waits until there is something to do. Returns false when the ledger ends.
     fn wait(&self, readable: BorrowedFd<'_>, retry: bool) -> bool {
         let mut fds = [
             PollFd::new(&self.stop, PollFlags::IN),
@@ -232,26 +232,26 @@ impl Answering {
     }
 }
 
-/// This thread makes maps and nothing else. Capabilities are each thread's own, so it gives up
-/// itself what it does not need. Where it may not, it has what the process has.
+/// Gives up all rights but those for making maps. Capabilities belong to a thread, so this thread
+/// gives them up itself. If it may not, it keeps those of the process.
 fn keep_only_bpf() {
     let _ = keep(CapabilitySet::BPF | CapabilitySet::PERFMON, CapabilitySet::empty());
 }
 
-/// What the first chunks of both tables take, bytes.
+/// Memory of the first chunks of both tables, bytes.
 pub fn first_chunks() -> u64 {
     let slots = u64::from(first_slots().next_multiple_of(SLOTS_PER_CHUNK));
     let groups = u64::from(GROUPS_PER_CHUNK);
     slots * size_of::<types::ex_slot>() as u64 + groups * size_of::<types::ex_group>() as u64
 }
 
-/// As many as live, and as may be born before the thread has answered.
+/// Number of slots for all living tasks, and for those that may be born before the thread answers.
 fn first_slots() -> u32 {
     tasks_now().saturating_add(SLOTS_PER_CHUNK / 2).max(1)
 }
 
-/// How many tasks there are, from the fourth field of /proc/loadavg (proc_loadavg(5)). Without it
-/// the table begins with one chunk, and grows at once if that is too small.
+/// Number of tasks, from the fourth field of /proc/loadavg (proc_loadavg(5)). Without it the table
+/// begins with one chunk and grows at once if that is too small.
 fn tasks_now() -> u32 {
     let read = || -> Option<u32> {
         let loadavg = std::fs::read_to_string("/proc/loadavg").ok()?;

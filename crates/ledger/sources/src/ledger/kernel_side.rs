@@ -1,4 +1,4 @@
-//! The loaded programs and their maps: what the other modules read from and write to.
+//! The loaded programs and their maps; the other modules read and write through them.
 
 use super::growth::{Growth, GROUPS_PER_CHUNK, SLOTS_PER_CHUNK};
 use super::maps::Globals;
@@ -21,33 +21,34 @@ use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 plain! { u64 types::ex_zombie types::ex_group_key types::ex_move_key types::ex_move }
 
-/// A slot index that stands for something that is not a slot.
+/// Slot index of an idle CPU.
 pub const CUR_IDLE: u32 = ex_cur::EX_CUR_IDLE.0;
-/// No CPU there.
+/// Slot index of an offline CPU.
 pub const CUR_OFFLINE: u32 = ex_cur::EX_CUR_OFFLINE.0;
-/// `steal_raw` and `kernel_switches` before the first look.
+/// Value of `steal_raw` and `kernel_switches` before the first read.
 pub const UNREAD: u64 = u64::MAX;
 
 /// BPF_F_TEST_RUN_ON_CPU of include/uapi/linux/bpf.h.
 const TEST_RUN_ON_CPU: u32 = 1;
 
-/// How often a CPU is asked to charge what runs there, when each time it was in our programs.
+/// Number of requests to a CPU to charge what runs there, if each one meets a running program.
 const FLUSH_TRIES: u32 = 1_000;
-/// How long a CPU may seem to be in one of our programs: longer than a hypervisor takes a CPU for.
+/// Longest time that a CPU may seem to be inside a program, ns: longer than a hypervisor stops a
+/// CPU.
 const OUTSIDE_PATIENCE_NS: u64 = 2_000_000_000;
 
-/// What flushing a CPU came to.
+/// Result of flushing a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flushed {
-    /// Its running task is charged.
+    /// The CPU charged its running task.
     Done,
-    /// There is no such CPU at the moment.
+    /// The CPU is offline.
     Offline,
-    /// It was in the middle of another of our programs whenever it was asked.
+    /// Each request met a running program of ours.
     Busy,
 }
 
-/// The kernel's side.
+/// The loaded programs and their maps.
 pub struct KernelSide {
     /// Global variables.
     pub globals: Globals,
@@ -55,32 +56,32 @@ pub struct KernelSide {
     pub slots: Chunked<types::ex_slot>,
     /// CPUs, by number.
     pub cpus: Mapped<types::ex_cpu>,
-    /// Two lists of changed slots.
+    /// The two lists of changed slots.
     pub dirty: Mapped<u64>,
     /// Exited groups.
     pub groups: Chunked<types::ex_group>,
-    /// How long each list of changed slots can be.
+    /// Capacity of each list of changed slots.
     pub max_listed: usize,
-    /// How many CPUs there can be.
+    /// Number of possible CPUs.
     pub possible_cpus: usize,
-    /// Whether the refill of a quota is seen.
+    /// True if the refill of a quota is seen.
     pub sees_unthrottle: bool,
-    /// Why not.
+    /// Why the refill is not seen, if it is not.
     pub no_unthrottle: Option<String>,
-    /// The programs whose cost and misses are counted, by when they are attached. The descriptors
-    /// are the objects' below.
+    /// The programs with counted cost and skipped runs, by the time of attaching. The objects below
+    /// own the descriptors.
     counted: Vec<(Attach, RawFd)>,
     links: Vec<Link>,
-    /// Before the object, whose globals its thread writes to.
+    /// Dropped before the object, because its thread writes to the object's globals.
     growth: Growth,
-    /// The program at sched_switch, with the maps of `skel`.
+    /// The object with the program at sched_switch; it shares the maps of `skel`.
     beside: Option<LedgerSkel<'static>>,
     skel: LedgerSkel<'static>,
 }
 
 impl KernelSide {
-    /// Maps what is always needed; the programs are not attached yet. `without`: why the one that
-    /// sees quotas refilled is not among them.
+    /// Maps the tables into memory; attaches no program. `without` is the reason why the program
+    /// for quota refills is missing.
     pub fn new(
         InKernel { mut skel, beside, without }: InKernel<LedgerSkelBuilder>,
         options: &Options,
@@ -124,7 +125,7 @@ impl KernelSide {
         Ok(kernel)
     }
 
-    /// Every CPU begins as offline, from now on, until it is seen.
+    /// Marks every CPU as offline from now on, until an event on it is seen.
     pub fn start_cpus(&mut self, now_ns: u64) {
         for cpu in 0..self.possible_cpus {
             let mut account = self.cpus.read(cpu);
@@ -136,10 +137,11 @@ impl KernelSide {
         }
     }
 
-    /// Attaches the always-on programs.
+    /// Attaches the programs that are always attached.
     pub fn attach(&mut self) -> Result<(), SourceError> {
         self.links = self.attach_those(Attach::Always)?;
-        // Without ftrace's direct calls the kernel refuses this one, and the ledger does without.
+        // The kernel refuses this program without ftrace's direct calls; the ledger works without
+        // it.
         match self.attach_now(Attach::IfItMay) {
             Ok(unthrottle) => {
                 self.sees_unthrottle = !unthrottle.is_empty();
@@ -151,7 +153,7 @@ impl KernelSide {
         Ok(())
     }
 
-    /// Attaches the programs that are attached then.
+    /// Attaches the programs with this `Attach`.
     pub fn attach_those(&self, when: Attach) -> Result<Vec<Link>, SourceError> {
         self.attach_now(when).map_err(SourceError::from)
     }
@@ -160,7 +162,7 @@ impl KernelSide {
         loading::attach(load::OBJECT, self.parts(), |then| then == when)
     }
 
-    /// Lets the iterator give everyone who lives a slot.
+    /// Runs the iterator that gives every living task a slot.
     pub fn seed(&mut self) -> Result<(), SourceError> {
         iterator::run(&self.skel.progs.seed).map(drop)
     }
@@ -171,7 +173,7 @@ impl KernelSide {
             let input =
                 ProgramInput { cpu: cpu as u32, flags: TEST_RUN_ON_CPU, ..ProgramInput::default() };
             match self.skel.progs.flush.test_run(input) {
-                // It came in the middle of another of our programs, which takes well under 1 us.
+                // The CPU was inside another program, which takes well under 1 us.
                 Ok(output) if output.return_value == 1 => {}
                 Ok(_) => return Ok(Flushed::Done),
                 // ENXIO: bpf_prog_test_run_raw_tp() found the CPU offline.
@@ -188,7 +190,7 @@ impl KernelSide {
         run.map(|_| ()).map_err(refusal::failed("publishing the end of a window"))
     }
 
-    /// Whether the kernel counted a switch of `cpu` that was not shown to the programs.
+    /// True if the kernel counted a context switch of `cpu` that it did not show to the programs.
     pub fn missed_a_switch(&self, cpu: usize) -> Result<bool, SourceError> {
         let mut args = (cpu as u64).to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
@@ -197,15 +199,15 @@ impl KernelSide {
         Ok(run.return_value != 0)
     }
 
-    /// Waits until `cpu` was seen outside our programs once: whatever it does from then on, it
-    /// does with a clock reading from after the call. `false`: it was not, for too long.
+    /// Waits until it has seen `cpu` outside of the programs once. From then on the CPU's programs
+    /// use clock readings from after the call. Returns false after too long a wait.
     pub fn wait_until_outside(&self, cpu: usize) -> bool {
         let mut spins = 0u32;
         let mut patience_ends = None;
         while self.cpus.field(cpu, |c| unsafe { &raw const (*c).busy }) != 0 {
             spins += 1;
             if spins.is_multiple_of(512) {
-                // Its virtual CPU was taken in the middle of a program.
+                // A hypervisor may stop the virtual CPU inside a program.
                 let now = clock::now_ns();
                 if now > *patience_ends.get_or_insert(now + OUTSIDE_PATIENCE_NS) {
                     return false;
@@ -217,7 +219,7 @@ impl KernelSide {
         true
     }
 
-    /// Makes all slots and list entries in use readable; how many slots are.
+    /// Makes all slots and list entries in use readable. Returns the number of slots.
     pub fn grow(&mut self) -> Result<usize, SourceError> {
         let maps = &self.skel.maps;
         let slots = self.globals.next_slot() as usize;
@@ -225,19 +227,21 @@ impl KernelSide {
         self.slots.grow(&self.growth.slots.maps(), slots).map_err(&failed)?;
         let groups = self.globals.next_group() as usize;
         self.groups.grow(&self.growth.groups.maps(), groups).map_err(&failed)?;
-        // The second list begins in the middle: it is mapped whole, 8 bytes an entry.
+        // The second list begins in the middle of the map, so all of it is mapped, 8 bytes for each
+        // entry.
         self.dirty.grow(maps.dirty.as_fd(), 2 * self.max_listed).map_err(&failed)?;
         Ok(slots)
     }
 
-    /// Processes that ended and were not reaped, by the serials of their accounts.
+    /// Processes that exited and were not reaped, by the serial of their account.
     pub fn zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
         if self.globals.zombies_now() == 0 {
             return Ok(Vec::new());
         }
         let list = self.skel.maps.zombies.as_fd();
         if iterator::run_over(list, &self.skel.progs.check_zombies).is_err() {
-            // An iterator takes two files. Where the limit leaves none, they are checked one by one.
+            // An iterator needs two files. If the limit leaves none, the check asks for each
+            // process.
             for (serial, _) in self.listed_zombies()? {
                 self.is_zombie(serial)?;
             }
@@ -246,13 +250,13 @@ impl KernelSide {
     }
 
     fn listed_zombies(&self) -> Result<Vec<(u64, types::ex_zombie)>, SourceError> {
-        // Others may come while it is read.
+        // More may be added while the list is read.
         let room = |now: u32| now.saturating_add(now / 4);
         let room = u32::try_from(self.globals.zombies_now()).map_or(batches::BATCH, room);
         batches::all(&self.skel.maps.zombies, room)
     }
 
-    /// True if the process of this account is a zombie still.
+    /// True if the process of this account is still a zombie.
     pub fn is_zombie(&self, serial: u64) -> Result<bool, SourceError> {
         let mut args = serial.to_ne_bytes();
         let input = ProgramInput { context_in: Some(&mut args), ..ProgramInput::default() };
@@ -261,44 +265,43 @@ impl KernelSide {
         Ok(run.return_value != 0)
     }
 
-    /// What was posted from one control group to another.
+    /// The moves between control groups.
     pub fn moves(&self) -> Result<Vec<(types::ex_move_key, types::ex_move)>, SourceError> {
         batches::all(&self.skel.maps.moves, 0)
     }
 
-    /// Takes such a sum away, once its window is over.
+    /// Deletes a move, once its window is over.
     pub fn forget_move(&self, key: &types::ex_move_key) {
-        // ENOENT: it is gone already. There is nothing else that can go wrong.
+        // ENOENT means that it is deleted already; no other error is possible.
         let _ = self.skel.maps.moves.delete(bytes_of(key));
     }
 
-    /// Makes groups unreachable for the programs; they may still hold them until the next window
-    /// is closed.
+    /// Takes groups out of the index. Programs may still hold them until the next window is closed.
     pub fn unlink_groups(&self, keys: &[types::ex_group_key]) {
         let index = &self.skel.maps.group_index;
         let bytes: Vec<u8> = keys.iter().flat_map(bytes_of).copied().collect();
         let (any, count) = (MapFlags::ANY, keys.len() as u32);
-        // The kernel ends at the first that is not there, which says nothing of those after it.
+        // The kernel stops at the first missing key and does not try those after it.
         if keys.len() < 2 || index.delete_batch(&bytes, count, any, any).is_err() {
             for key in keys {
-                // ENOENT: nobody had linked it. There is nothing else that can go wrong.
+                // ENOENT means that the group was not in the index; no other error is possible.
                 let _ = index.delete(bytes_of(key));
             }
         }
     }
 
-    /// Gives a zeroed group back.
+    /// Frees a zeroed group.
     pub fn free_group(&self, index: u32) -> Result<(), SourceError> {
         let pushed = self.skel.maps.free_groups.update(&[], &index.to_ne_bytes(), MapFlags::ANY);
         pushed.map_err(refusal::failed("giving back an exited group"))
     }
 
-    /// What was loaded.
+    /// The loaded objects.
     fn parts(&self) -> impl Iterator<Item = &Object> {
         iter::once(&self.skel).chain(&self.beside).map(Skel::object)
     }
 
-    /// The programs whose cost and misses are counted, and when they are attached.
+    /// The programs with counted cost and skipped runs, with the time of attaching.
     pub fn counted(&self) -> &[(Attach, RawFd)] {
         &self.counted
     }

@@ -1,4 +1,4 @@
-//! Getting the ledger's programs into the kernel, or saying in one line why not.
+//! Loads the ledger's programs, or explains the failure in one line.
 
 use super::skel::{LedgerSkelBuilder, OpenLedgerSkel};
 use super::{footprint, growth, Options, OPENING_EPOCH};
@@ -12,7 +12,7 @@ use libbpf_rs::skel::OpenSkel;
 /// The object's name.
 pub const OBJECT: &str = "ledger";
 
-/// Loads the programs that these options can come to ask for; nothing is attached yet.
+/// Loads the programs that these options may need; attaches none.
 pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceError> {
     let of_v1 = cpu_controller_is_v1()?;
     let split = options.split;
@@ -29,7 +29,7 @@ pub fn load(options: &Options) -> Result<InKernel<LedgerSkelBuilder>, SourceErro
     )
 }
 
-/// `of_v1`: groups are those of v1's cpu controller.
+/// Sets globals and map sizes. `of_v1`: use the groups of v1's cpu controller.
 fn set_up(
     open: &mut OpenLedgerSkel<'static>,
     options: &Options,

@@ -1,7 +1,7 @@
-//! The kernel's side of the ledger as memory: arrays that the BPF programs write and we read.
+//! The ledger's kernel side as memory: arrays that the BPF programs write and this process reads.
 //!
-//! Everything in here changes under our eyes, so it is only ever read by volatile copy; what makes
-//! a copy consistent is said where it is used.
+//! The memory may change at any time, so it is only read by volatile copy. The users of a copy
+//! explain what makes it consistent.
 
 use super::skel::types;
 use crate::bpf::wire::{ex_error, ex_table};
@@ -9,7 +9,7 @@ use crate::source::Followed;
 use std::ptr;
 use std::sync::atomic::{fence, Ordering};
 
-// The other side of the assertions in bpf/wire.h.
+// The counterpart of the assertions in bpf/wire.h.
 const _: () = {
     assert!(size_of::<types::ex_cum>() == 272);
     assert!(size_of::<types::ex_ident>() == 64);
@@ -22,7 +22,7 @@ const _: () = {
     assert!(size_of::<types::ex_move>() == 24);
 };
 
-/// What grows while the ledger runs.
+/// A table that grows while the ledger runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Table {
@@ -36,7 +36,7 @@ pub enum Table {
 #[derive(Clone, Copy)]
 pub struct Globals(*mut types::bss);
 
-// As for `Mapped`.
+// SAFETY: as for `Mapped`.
 unsafe impl Send for Globals {}
 
 macro_rules! read_global {
@@ -54,7 +54,7 @@ macro_rules! write_global {
     ($set:ident, $field:ident, $type:ty) => {
         pub fn $set(&self, value: $type) {
             fence(Ordering::SeqCst);
-            // SAFETY: as above; the programs only read what the reader writes.
+            // SAFETY: as above; the programs only read this field.
             unsafe { ptr::write_volatile(&raw mut (*self.0).$field, value) };
             fence(Ordering::SeqCst);
         }
@@ -89,9 +89,9 @@ impl Globals {
     read_global!(born_tasks, u64);
     read_global!(errors, [u64; ex_error::EX_ERRORS.0 as usize]);
 
-    /// Tells the programs how many slots or groups there are now, and that they may ask again.
+    /// Tells the programs the new number of slots or groups, and that they may ask again.
     pub fn set_ready(&self, table: Table, count: u32) {
-        // SAFETY: as above. The count comes first: who asks anew must find it.
+        // SAFETY: as above. The count is written first, so that a program that asks again finds it.
         unsafe {
             ptr::write_volatile(&raw mut (*self.0).ready[table as usize], count);
             fence(Ordering::SeqCst);
@@ -99,14 +99,15 @@ impl Globals {
         }
     }
 
-    /// How many slots or groups there are.
+    /// Number of slots or groups.
     pub fn ready(&self, table: Table) -> u32 {
         // SAFETY: as above.
         unsafe { ptr::read_volatile(&raw const (*self.0).ready[table as usize]) }
     }
 
-    /// An entry of those whose children begin trees. Its number is taken away first and given last, and programs
-    /// look at it before and after the rest: they read none, the one of before or this.
+    /// Writes an entry of the followed processes. The tree number is cleared first and set last, and
+    /// programs read it before and after the rest. So a program reads no entry, the old one or the
+    /// new one.
     pub fn set_followed(&self, at: usize, new: Followed) {
         // SAFETY: as above; `at` is bounded by the array.
         unsafe {
@@ -123,9 +124,9 @@ impl Globals {
 
     write_global!(set_followed_n, followed_n, u32);
 
-    /// Starts the list of changed slots of an epoch that is not published yet.
+    /// Empties the list of changed slots for an epoch that is not published yet.
     pub fn clear_dirty(&self, epoch: u32) {
-        // SAFETY: as above. Only this element: programs may be adding to the other.
+        // SAFETY: as above. Only this list: programs may be adding to the other one.
         unsafe {
             ptr::write_volatile(&raw mut (*self.0).dirty_n[epoch as usize & 1], 0);
         }

@@ -1,8 +1,8 @@
 //! The ledger: BPF programs that charge every nanosecond at the event that ends it, and their
 //! reader.
 //!
-//! `closing` ends a window, `tasks`, `exits` and `cpus` read how everything stood at its
-//! end, `cost` says what that took. The programs are in `bpf/ledger/ledger.bpf.c`.
+//! `closing` ends a window. `tasks`, `exits` and `cpus` read the state at its end. `cost` computes
+//! what that cost. The programs are in `bpf/ledger/ledger.bpf.c`.
 
 mod closing;
 mod cost;
@@ -46,26 +46,24 @@ use slotless::Slotless;
 use tasks::{Changes, Measured, TaskReader};
 use zombies::ZombieReader;
 
-/// How large the ledger is, and how it is broken on purpose.
+/// Size limits of the ledger, and faults for tests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// The most slots there may be, one for each task that lives, 760 bytes of kernel memory each;
-    /// the table begins small and grows. When there are more tasks, time goes to the unnamed
-    /// account.
+    /// Most slots, one for each living task, 760 bytes of kernel memory each. The table begins
+    /// small and grows. Time of tasks without a slot is unnamed.
     pub slots: u32,
-    /// The most exited groups there may be, 832 bytes each; when there are more, their time goes
-    /// to the unnamed account.
+    /// Most exited groups, 832 bytes each. Exited time without a group is unnamed.
     pub groups: u32,
-    /// Lose events, as a kernel does that does not show them, to see that it is noticed. For tests.
+    /// For tests: events to hide from the programs, as some kernels hide them.
     pub lose: Option<Loss>,
-    /// For tests: one window's end that is published late.
+    /// For tests: the end of one window to publish late.
     pub late: Option<LateEnd>,
     /// Measure the cost of an event with the kernel's run-time statistics.
     pub calibrate: bool,
-    /// User and system time.
+    /// Measurement of user and system time.
     pub split: SplitOptions,
-    /// How far ahead the end of a window is published, ns: longer than this process may lose its
-    /// virtual CPU while it does that.
+    /// Lead of a window's end over the present, ns. It must be longer than the virtual CPU of this
+    /// process may stop while it publishes the end.
     pub lead_ns: u64,
 }
 
@@ -83,47 +81,47 @@ impl Default for Options {
     }
 }
 
-/// A reader that is held up while it publishes a window's end.
+/// For tests: a window's end that is published late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LateEnd {
-    /// Which window's; 0: the first one's beginning.
+    /// Number of the window; 0: the beginning of the first one.
     pub window: u32,
-    /// How much too late, ns.
+    /// Delay, ns.
     pub by_ns: u64,
 }
 
-/// Events that the programs leave out.
+/// For tests: events that the programs ignore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The kind of event that is left out.
+    /// Kind of event.
     pub event: LostEvent,
-    /// Of how many on a CPU ...
+    /// Length of a cycle: number of events of this kind on one CPU.
     pub one_in: u32,
-    /// ... so many are lost, one after the other.
+    /// Number of consecutive events lost in each cycle.
     pub in_a_row: u32,
 }
 
-/// What a kernel may not show.
+/// Events that a kernel may not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum LostEvent {
     /// A context switch.
     Switch = ex_event::EX_EV_SWITCH.0,
-    /// A wake-up of a task that sleeps.
+    /// A wake-up of a sleeping task.
     Wakeup = ex_event::EX_EV_WAKEUP.0,
     /// A birth.
     Birth = ex_event::EX_EV_NEW.0,
     /// An exit.
     Exit = ex_event::EX_EV_EXIT.0,
-    /// The release of a task that was reaped.
+    /// The kernel's release of a reaped task.
     Release = ex_event::EX_EV_OTHER.0,
     /// The begin or the end of an interrupt.
     Interrupt = ex_event::EX_EV_IRQ.0,
-    /// An exit, and the last switch of the same task (`EX_LOSE_ENDS` of bpf/wire.h).
+    /// An exit together with the last switch of the same task (`EX_LOSE_ENDS` of bpf/wire.h).
     End = ex_event::EX_EVENTS.0,
 }
 
-/// As what each error that the programs count is told; one that is not here does not compile.
+/// The kind for each error that the programs count. A missing one does not compile.
 const TOLD_AS: [(ErrorKind, ex_error); ex_error::EX_ERRORS.0 as usize] = [
     (ErrorKind::UnseenSwitch, ex_error::EX_ERR_UNSEEN_SWITCH),
     (ErrorKind::NoSlot, ex_error::EX_ERR_NO_SLOT),
@@ -148,11 +146,11 @@ const _: () = {
     }
 };
 
-/// The epoch that begins with the first window; 0 is what a new slot has.
+/// Epoch of the first window; a new slot has 0.
 const OPENING_EPOCH: u32 = 2;
-/// The tree of this process's own children.
+/// Number of the tree of this process's own children.
 pub const OWN_TREE: u32 = 1;
-/// So often the first window is begun anew.
+/// Number of attempts to begin the first window well.
 const OPENINGS: u32 = 4;
 
 /// The exact source.
@@ -168,28 +166,28 @@ pub struct Ledger {
     split: Optional,
     interrupts: Optional,
     lead_ns: u64,
-    /// How the open window began.
+    /// Begin of the open window.
     began: Option<Closed>,
     errors: ErrorCounts,
     steal: bool,
     watch: Option<u32>,
     followed: Entries,
-    /// They are this process's own children.
+    /// True if the followed trees are this process's own children.
     follows_own: bool,
     seeded_without_slot: u64,
 }
 
 impl Ledger {
-    /// Loads and attaches the programs, gives everyone a slot, and opens the first window.
+    /// Loads and attaches the programs, gives every task a slot, and opens the first window.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open(options: &Options) -> Result<Ledger, SourceError> {
         clock::is_the_machines()?;
         let spare = Spare::hold()?;
         let mut kernel = KernelSide::new(load::load(options)?, options)?;
         kernel.start_cpus(clock::now_ns());
-        // Not 0, which is what a new slot has: its first event must put it on the list.
+        // Not 0, the epoch of a new slot: the slot's first event must put it on the list.
         kernel.globals.set_epoch(OPENING_EPOCH - 1);
         let cost = Cost::start(options.calibrate);
         kernel.attach()?;
@@ -228,23 +226,23 @@ impl Ledger {
         })
     }
 
-    /// The kernel's own figures for the programs: cost while it was measured, skipped runs.
+    /// The kernel's statistics of the programs: their cost while it was measured, and skipped runs.
     pub fn program_stats(&self) -> Vec<ProgramStats> {
         cost::program_stats(&self.kernel)
     }
 
-    /// How many events were lost as [`Options::lose`] says.
+    /// Number of events that [`Options::lose`] hid.
     pub fn lost_on_purpose(&self) -> u64 {
         self.kernel.globals.events_lost()
     }
 
-    /// The calibrated cost of one event in ns, once known.
+    /// Cost of one event, ns, once calibrated.
     pub fn ns_per_event(&self) -> Option<f64> {
         self.cost.ns_per_event()
     }
 
-    /// From now on the children of this process are followed, with everyone who descends from them: their
-    /// samples have the tree 1, and while no process is watched, CPUs count their time as watched.
+    /// Follows the children of this process and all their descendants: their samples have tree 1.
+    /// While no process is watched, CPUs count their time as watched.
     pub fn follow_children(&mut self) {
         let own = Followed { tgid: std::process::id(), start_ns: 0, tree: OWN_TREE };
         self.followed.set(&self.kernel.globals, &[own]);
@@ -258,7 +256,7 @@ impl Ledger {
         }
     }
 
-    /// Adds what the programs, the kernel and this reader noticed.
+    /// Adds the errors of the programs, the kernel and this reader.
     fn count_errors(&mut self, closed: &Closed, recursions: u64, torn: u64, overflow: bool) {
         use ErrorKind as E;
         self.count_kernel_errors();
@@ -266,15 +264,15 @@ impl Ledger {
         self.errors.add(E::Torn, torn);
         self.errors.add(E::DirtyList, overflow.into());
         self.errors.add(E::Offline, closed.offline);
-        // What one window has too much the next has too little.
+        // A late end adds to one window what it takes from the next.
         for closed in self.began.replace(*closed).iter().chain([closed]) {
             self.errors.add(E::Late, closed.late.into());
             self.errors.add(E::Unsettled, closed.unsettled);
         }
     }
 
-    /// Ends the open window. Of what came before the first one nothing is told: where it began badly it
-    /// begins anew.
+    /// Ends the open window. The time before the first window is not reported, so a first window
+    /// with a bad beginning begins again.
     fn close(&self) -> Result<Closed, SourceError> {
         let mut closed = closing::close(&self.kernel, self.lead_ns)?;
         for _ in 0..OPENINGS {
@@ -292,8 +290,8 @@ impl Ledger {
         }
     }
 
-    /// Tasks that got no slot at birth get one as soon as there are free ones. Who gets none even
-    /// so is shown as /proc knows them.
+    /// Gives slots to tasks that got none at birth, as soon as there are free ones. Tasks that
+    /// still have none are shown as /proc has them.
     fn seed_again(&mut self, out: &mut Changes, slots: usize) -> Result<(), SourceError> {
         let missing =
             |errors: &ErrorCounts| errors.get(ErrorKind::NoSlot) + errors.get(ErrorKind::NoStorage);
@@ -314,7 +312,7 @@ impl Source for Ledger {
         if followed.len() > FOLLOWED_MOST {
             return Err(SourceError::Unavailable {
                 what: format!(
-                    "{} processes are to be followed, of at most {}",
+                    "cannot follow {} processes: at most {} are possible",
                     followed.len(),
                     FOLLOWED_MOST
                 ),
@@ -359,7 +357,8 @@ impl Source for Ledger {
             moves,
             groups: Vec::new(),
             cpus,
-            // 0: the tree of our own children. Of the others' trees the CPUs have one sum, which nobody asks for.
+            // Tree 0 is our own children. CPUs have one sum over the trees of others, which no
+            // reader needs.
             watch: self.watch.or(self.follows_own.then_some(0)),
             born: Some(self.kernel.globals.born_tasks()),
             errors: self.errors,
@@ -376,7 +375,7 @@ impl Source for Ledger {
     }
 }
 
-/// The programs leave `steal_raw` alone where the kernel has no such count.
+/// The programs leave `steal_raw` alone if the kernel has no such count.
 fn steal_is_measured(kernel: &KernelSide) -> bool {
     (0..kernel.possible_cpus).any(|cpu| {
         let raw = kernel.cpus.field(cpu, |c| unsafe { &raw const (*c).steal_raw });
@@ -406,7 +405,7 @@ fn provenance(measured: Measured, kernel: &KernelSide) -> Provenance {
                 Quality::Missing
             }
             Counter::UtimeNs | Counter::StimeNs => Quality::Sampled,
-            // Only the kernel's own accounting has them; what exited is accounted for here.
+            // Only the kernel's own accounting has them; the ledger has exited descendants itself.
             Counter::CutimeNs | Counter::CstimeNs => Quality::Missing,
             other if Counter::DELAYS.contains(&other) => Quality::Missing,
             _ => Quality::Exact,

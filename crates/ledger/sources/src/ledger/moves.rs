@@ -1,4 +1,4 @@
-//! What tasks had used in a window when they came from one control group into another.
+//! Reads the use of tasks in a window before they moved to another control group.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -14,8 +14,8 @@ pub struct MoveReader {
 }
 
 impl MoveReader {
-    /// All moves as of T, cumulative. Whoever posts one for a window has done so before the last of
-    /// its CPUs was seen outside the programs: sums of windows that are over stand still.
+    /// All moves as of T, cumulative. A program posts a move before its CPU is seen outside of the
+    /// programs, so the sums of closed windows stand still.
     pub fn read(
         &mut self,
         kernel: &KernelSide,

@@ -1,9 +1,9 @@
-//! Groups of programs that are worth it only sometimes: user and system time, measured at every
-//! system call, and interrupt time, measured at both ends of every interrupt.
+//! Optional groups of programs: user and system time, measured at every system call, and interrupt
+//! time, measured at the entry and exit of every interrupt.
 //!
-//! A group is attached while its measured cost stays under a budget; then not again for a while.
-//! What is not measured falls back: to the kernel's tick-sampled ratio, or to whom the interrupt
-//! hit.
+//! A group stays attached while its measured cost is below a budget; after that it rests for a
+//! while. Without it, user and system time come from the kernel's tick-sampled ratio, and interrupt
+//! time is part of the task or idle time that was interrupted.
 
 use super::cost;
 use super::kernel_side::KernelSide;
@@ -12,19 +12,19 @@ use crate::kernel_programs::Attach;
 use crate::source::{SplitOptions, When};
 use libbpf_rs::Link;
 
-/// How long the programs stay away after they were over the budget.
+/// Rest of a group after it exceeded the budget, ns.
 const REST_NS: u64 = 30_000_000_000;
 
-/// Which group.
+/// A group of optional programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// User and system time, system calls.
+    /// User and system time, and system calls.
     Split,
     /// Interrupts.
     Interrupts,
 }
 
-/// A group of optional programs and whether they are worth it.
+/// The state of a group of optional programs.
 pub struct Optional {
     group: Group,
     when: When,
@@ -36,7 +36,7 @@ pub struct Optional {
 }
 
 impl Optional {
-    /// Not measuring yet.
+    /// A group that is not attached.
     pub fn new(group: Group, options: SplitOptions) -> Optional {
         let when = match group {
             Group::Split => options.split,
@@ -53,12 +53,12 @@ impl Optional {
         }
     }
 
-    /// Whether it is being measured.
+    /// True while the group is attached.
     pub fn is_on(&self) -> bool {
         !self.links.is_empty()
     }
 
-    /// Attaches the programs where that was asked for or, if it is up to the view, `wanted` says so.
+    /// Attaches the programs if the options say so or, if the view decides, if it is `wanted`.
     pub fn want(
         &mut self,
         kernel: &KernelSide,
@@ -91,11 +91,11 @@ impl Optional {
 
     fn stop(&mut self, kernel: &KernelSide) {
         self.tell(kernel, 0);
-        // The programs attached last go first: those for the beginnings of interrupts.
+        // Detach in reverse order: the programs for begins of interrupts first.
         while self.links.pop().is_some() {}
     }
 
-    /// Tells the programs which run of measuring this is; 0: none.
+    /// Tells the programs the number of this measurement; 0: none.
     fn tell(&self, kernel: &KernelSide, run: u32) {
         match self.group {
             Group::Split => kernel.globals.set_split_run(run),
@@ -103,8 +103,8 @@ impl Optional {
         }
     }
 
-    /// Looks at what the last window cost: `ns_per_event` is the calibrated cost, `now_ns` the
-    /// window's end.
+    /// Compares the cost of the last window with the budget. `ns_per_event` is the calibrated cost,
+    /// `now_ns` the window's end.
     pub fn review(&mut self, kernel: &KernelSide, ns_per_event: Option<f64>, now_ns: u64) {
         let events = match self.group {
             Group::Split => cost::mode_events(kernel),

@@ -1,5 +1,5 @@
-//! Tasks for which there was no slot: shown as far as /proc knows them. Their time is in the
-//! unnamed account, so their rows have no figures of it.
+//! Tasks without a slot, shown as far as /proc has them. Their time is in the unnamed account, so
+//! their rows have no run time.
 
 use super::kernel_side::KernelSide;
 use super::tasks::Changes;
@@ -10,11 +10,11 @@ use exactop_model::{AccountId, Counter, Counters, MicroState, Needs, TaskSample}
 use rustc_hash::FxHashSet;
 use std::path::Path;
 
-/// Set in the accounts of tasks without a slot; below it stand the start time in ticks of 10 ms
-/// and the thread's number, which has at most 22 bits (PID_MAX_LIMIT of include/linux/threads.h).
+/// Flag in the account of a task without a slot. Below it stand the start time in ticks of 10 ms
+/// and the thread id, which has at most 22 bits (PID_MAX_LIMIT of include/linux/threads.h).
 const SLOTLESS_ACCOUNT: u64 = 1 << 62;
 const TID_BITS: u32 = 22;
-/// What /proc counts of a task without saying how long it ran in this window.
+/// Counters that /proc has of a task and that do not contain its run time in the window.
 const KEPT: [Counter; 6] = [
     Counter::UtimeNs,
     Counter::StimeNs,
@@ -24,15 +24,15 @@ const KEPT: [Counter; 6] = [
     Counter::MajorFaults,
 ];
 
-/// The reader's memory of who was shown without a slot.
+/// The reader's memory of the tasks that it showed without a slot.
 #[derive(Default)]
 pub struct Slotless {
     shown: FxHashSet<AccountId>,
 }
 
 impl Slotless {
-    /// Adds a sample for each task that has no slot, if some were `left_out`; and those that were
-    /// shown so before and are no longer there.
+    /// Adds a sample for each task without a slot, if some were `left_out`, and ends the accounts
+    /// of those that are gone.
     pub fn read(
         &mut self,
         kernel: &KernelSide,

@@ -1,4 +1,4 @@
-//! From slots to samples: how each changed task stood at T.
+//! Turns slots into samples: the state of each changed task at T.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -11,28 +11,28 @@ use exactop_model::ledger::audit::{Difference, TaskAudit};
 use exactop_model::{AccountId, Counter, Counters, TaskSample};
 use std::ptr;
 
-/// The number of a CPU in `ex_slot.cpu`.
+/// The CPU number in `ex_slot.cpu`.
 const CPU_NUMBER: u32 = ex_cpu_word::EX_CPU_NUMBER.0;
 
-/// What the reader knows of a slot since it last looked.
+/// What the reader remembers of a slot.
 #[derive(Clone, Copy, Default)]
 struct Mirror {
-    /// Serial of the owner whose sample was given out last; 0: none.
+    /// Serial of the owner in the last sample; 0: none.
     live: u64,
-    /// The epoch it was looked at.
+    /// Epoch of the last read.
     looked: u32,
 }
 
-/// What came of looking at the changed slots.
+/// Result of reading the changed slots.
 #[derive(Default)]
 pub struct Changes {
-    /// Tasks that changed.
+    /// Tasks with an event.
     pub tasks: Vec<TaskSample>,
     /// Accounts that ended.
     pub gone: Vec<AccountId>,
-    /// Slots that could not be read consistently.
+    /// Number of slots that could not be read consistently.
     pub torn: u64,
-    /// The list of changed slots had overflowed.
+    /// True if the list of changed slots had overflowed.
     pub overflow: bool,
 }
 
@@ -43,7 +43,7 @@ pub struct TaskReader {
     measured: Measured,
 }
 
-/// A slot as of T.
+/// The content of a slot as of T.
 struct View {
     serial: u64,
     state: u32,
@@ -56,7 +56,7 @@ struct View {
 }
 
 impl TaskReader {
-    /// Looks at the slots that changed in the window that `closed` ended, or at everyone's.
+    /// Reads the slots that changed in the window that `closed` ended, or all slots.
     pub fn read(
         &mut self,
         kernel: &KernelSide,
@@ -137,20 +137,20 @@ fn is_alive(state: u32) -> bool {
     state == state::RUN || (state::LAT..=state::THROTTLE).contains(&state)
 }
 
-/// What a slot holds as of T.
+/// The task of a slot as of T.
 #[allow(clippy::large_enum_variant, reason = "taken apart where it is made")]
 enum Seen {
-    /// Nobody, or someone who has ended: where many are born, nearly all slots that changed.
+    /// No living task. If many tasks are born and end, this is most of the changed slots.
     Nobody,
-    /// Someone who lives.
+    /// A living task.
     Alive(View),
 }
 
-/// A consistent copy of a slot, brought to T; `None` if it would not hold still.
+/// A consistent copy of a slot as of T; `None` if the slot kept changing.
 ///
-/// A writer that crosses T stores snap, then epoch, then the rest. So T's epoch means: take snap.
-/// An older one, the same before and after the copy, means that nobody crossed T while we copied:
-/// the task was in its state up to T.
+/// A program that crosses T stores `snap`, then the epoch, then the rest. So if the slot has T's
+/// epoch, `snap` is the state as of T. If it has an older epoch both before and after the copy, no
+/// program crossed T meanwhile: the task was in its state up to T.
 fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
     let serial_of = |s: *const ex_slot| unsafe { &raw const (*s).serial };
     let epoch_of = |s: *const ex_slot| unsafe { &raw const (*s).epoch };
@@ -158,7 +158,7 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
         let serial = kernel.slots.field(index, serial_of);
         let epoch = kernel.slots.field(index, epoch_of);
         let crossed = epoch == closed.epoch;
-        // SAFETY: a slot of the table.
+        // SAFETY: the pointer is to a slot of the table.
         let at_t = |slot| unsafe { at_t(slot, serial, crossed, closed.t_ns) };
         let seen = kernel.slots.with(index, at_t);
         if kernel.slots.field(index, epoch_of) == epoch
@@ -171,16 +171,16 @@ fn view(kernel: &KernelSide, closed: &Closed, index: usize) -> Option<Seen> {
     None
 }
 
-/// Copies what holds as of T, and nothing else: a slot is twelve cache lines, of which those who have
-/// ended need one.
+/// Copies only what holds as of T. A slot has twelve cache lines; for an ended task one of them is
+/// enough.
 ///
 /// # Safety
 /// `slot` points to a slot.
 unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> Seen {
-    /// Programs may be writing.
+    /// Programs may write at the same time.
     macro_rules! copy {
         ($field:ident) => {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             unsafe { ptr::read_volatile(&raw const (*slot).$field) }
         };
     }
@@ -197,12 +197,12 @@ unsafe fn at_t(slot: *const ex_slot, serial: u64, crossed: bool, t_ns: u64) -> S
         return Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum });
     }
     let (cpu, kstate, mut cum) = (copy!(cpu), copy!(kstate), copy!(cum));
-    // Past T only if T was published late; then the window says so.
+    // The state began after T only if T was published late; then the window says so.
     cum.ns[state as usize] += t_ns.saturating_sub(copy!(since));
     Seen::Alive(View { serial, state, cpu, kstate, born, tree, id, cum })
 }
 
-/// What is measured at the moment, beside what always is.
+/// Optional figures that are measured at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     /// Steal.
@@ -211,15 +211,15 @@ pub struct Measured {
     pub split: bool,
     /// Interrupts.
     pub irq: bool,
-    /// When a quota is refilled.
+    /// The refill of a quota.
     pub unthrottle: bool,
-    /// The kernel's own count of run times.
+    /// The kernel's count of run times.
     pub audit_run: bool,
-    /// Its count of waits for a CPU.
+    /// The kernel's count of waits for a CPU.
     pub audit_lat: bool,
 }
 
-/// The counters of a slot or a group.
+/// The counters of a slot or an exited group.
 pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     let mut counters = Counters::unknown();
     let mut set = |counter, value| counters.set(counter, value);
@@ -234,8 +234,8 @@ pub fn counters(cum: &ex_cum, measured: Measured) -> Counters {
     if measured.steal {
         set(Counter::StealNs, ns(S::EX_STEAL));
     }
-    // Known always, so that sums hold when the measuring begins or ends; the window tells whether
-    // it was measured.
+    // Always known, so that sums hold when measuring begins or ends; the window says if it was
+    // measured.
     set(Counter::IrqNs, ns(S::EX_IRQ));
     set(Counter::LatNs, ns(S::EX_LAT) + ns(S::EX_LAT_PREEMPT));
     set(Counter::LatPreemptNs, ns(S::EX_LAT_PREEMPT));
@@ -273,7 +273,7 @@ mod tests {
         slot.snap.ns[sleep] = 3;
         slot.snap_state = state::LAT;
         let at_t = |slot: &ex_slot, serial, crossed| {
-            // SAFETY: it is a slot.
+            // SAFETY: the pointer is to a slot.
             match unsafe { super::at_t(slot, serial, crossed, 150) } {
                 Seen::Alive(view) => Some((view.state, view.cum.ns[sleep])),
                 Seen::Nobody => None,
@@ -281,7 +281,7 @@ mod tests {
         };
         assert_eq!(at_t(&slot, 1, false), Some((state::SLEEP, 57)));
         assert_eq!(at_t(&slot, 1, true), Some((state::LAT, 3)));
-        assert_eq!(at_t(&slot, 0, false), None, "a slot without serial is nobody's");
+        assert_eq!(at_t(&slot, 0, false), None, "a slot without serial has no task");
         slot.state = state::DEAD;
         assert_eq!(at_t(&slot, 1, false), None, "it has ended");
         assert_eq!(at_t(&slot, 1, true), Some((state::LAT, 3)), "but lived at T");

@@ -1,8 +1,8 @@
-//! Processes that ended and were not reaped: a line each, without an account of time. Theirs has
-//! been folded into their exited group, and their slot given back.
+//! Processes that exited and were not reaped: one row each, without an account of time. Their time
+//! is in their exited group, and their slot is free again.
 //!
-//! The list shrinks when the kernel frees a task. A kernel may not show that, so each window holds the list
-//! against the kernel's tasks.
+//! The list shrinks when the kernel frees a task. A kernel may not show that, so the reader
+//! compares the list with the kernel's tasks in each window.
 
 use super::closing::Closed;
 use super::kernel_side::KernelSide;
@@ -14,26 +14,26 @@ use exactop_model::ledger::audit::TaskAudit;
 use exactop_model::{AccountId, Counters, MicroState, TaskSample};
 use rustc_hash::FxHashSet;
 
-/// A dead process counts as a zombie when its parent has let it lie for so long; before, it is
-/// likely reaped and only waiting for the kernel to free it.
+/// Age from which a dead process counts as a zombie, ns. A younger one is probably reaped and waits
+/// for the kernel to free it.
 const ZOMBIE_AFTER_NS: u64 = 100_000_000;
-/// Set in the account of a zombie: the account of its slot is closed.
+/// Flag in the account of a zombie; the account of its slot has ended.
 const ZOMBIE_ACCOUNT: u64 = 1 << 63;
 
-/// Up to so many are asked after one by one; that costs less than looking through the whole list,
-/// which has room for all there may ever be.
+/// Most zombies to check one by one. This costs less than reading the whole list, which has room
+/// for the maximum.
 const FEW: usize = 32;
 
-/// The reader's memory of who was a zombie.
+/// The reader's memory of zombies.
 #[derive(Default)]
 pub struct ZombieReader {
-    /// The list as it was last read, by the serials of accounts.
+    /// The list at its last read, by the serial of the account.
     listed: Vec<(u64, ex_zombie)>,
     shown: FxHashSet<u64>,
 }
 
 impl ZombieReader {
-    /// Adds those that are zombies as of T and were not, and those that no longer are.
+    /// Adds new zombies as of T, and ends the accounts of those that are gone.
     pub fn read(
         &mut self,
         kernel: &KernelSide,
@@ -57,8 +57,8 @@ impl ZombieReader {
         Ok(())
     }
 
-    /// Whether all who were on the list are, and nobody else: as many as there are now. One who
-    /// comes just now is not counted yet, and would not be shown before the next window.
+    /// True if the same processes are zombies as in the list. A process that is added just now does
+    /// not count yet and would not be shown before the next window.
     fn are_the_same(&self, kernel: &KernelSide) -> Result<bool, SourceError> {
         let now = usize::try_from(kernel.globals.zombies_now()).ok();
         if now != Some(self.listed.len()) || self.listed.len() > FEW {
@@ -73,7 +73,7 @@ impl ZombieReader {
     }
 }
 
-/// `t_ns`: since when it is told; in all of that time it has done nothing.
+/// The sample of a zombie. `t_ns`: the start of its account; since then it has used nothing.
 fn sample(zombie: &ex_zombie, account: u64, t_ns: u64) -> TaskSample {
     TaskSample {
         account: AccountId(account),
