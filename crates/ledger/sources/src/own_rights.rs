@@ -1,4 +1,5 @@
-//! Capabilities of our own threads (capabilities(7)): given up for good, the bounding set included.
+//! Drops capabilities of this process's own threads (capabilities(7)) for good, from the bounding
+//! set too.
 
 use rustix::io::{Errno, Result};
 use rustix::thread::{
@@ -6,17 +7,17 @@ use rustix::thread::{
     set_capabilities, CapabilitySet as Caps, CapabilitySets,
 };
 
-/// Gives up everything but `kept`, which stays in force, and `asked`, which does not.
+/// Drops all capabilities but `kept`, which stay in force, and `asked`, which stay permitted.
 ///
-/// Capabilities are a thread's own: it is the calling thread that gives up. Call it before there are others, or let those
-/// give up by themselves.
+/// Capabilities belong to a thread: this drops those of the calling thread. Call it before other
+/// threads start, or let each thread call it.
 ///
 /// # Errors
-/// A container's filter refuses it: the thread has what the process was given.
+/// A container's seccomp filter refuses it; the thread then keeps the capabilities of the process.
 pub fn keep(kept: Caps, asked: Caps) -> Result<()> {
     bounded(kept | asked)?;
     let had = capabilities(None)?;
-    // An empty ambient set first: it may not hold what is not permitted.
+    // The ambient set must be empty first: it may not hold capabilities that are not permitted.
     match clear_ambient_capability_set() {
         Ok(()) | Err(Errno::INVAL) => {}
         Err(errno) => return Err(errno),
@@ -26,20 +27,20 @@ pub fn keep(kept: Caps, asked: Caps) -> Result<()> {
     set_capabilities(None, CapabilitySets { effective, permitted, inheritable: Caps::empty() })
 }
 
-/// No program that is started could get others back. Only who has CAP_SETPCAP may say so; others
-/// have no_new_privs.
+/// Prevents started programs from getting other capabilities. This needs CAP_SETPCAP; other
+/// processes have no_new_privs.
 fn bounded(kept: Caps) -> Result<()> {
     if !capabilities(None)?.effective.contains(Caps::SETPCAP) {
         return Ok(());
     }
-    // Ahead of the kernel's newest, for those that come after these names.
+    // All bits, also those of capabilities newer than these names.
     for bit in (0..u64::BITS).map(|bit| Caps::from_bits_retain(1 << bit)) {
         if kept.contains(bit) {
             continue;
         }
         match remove_capability_from_bounding_set(bit) {
             Ok(()) => {}
-            // The kernel knows no more.
+            // The kernel has no more capabilities.
             Err(Errno::INVAL) => break,
             Err(errno) => return Err(errno),
         }

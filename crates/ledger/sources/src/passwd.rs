@@ -1,26 +1,26 @@
-//! Users by name and number: /etc/passwd (passwd(5)). Users known only to a directory service are
-//! not in it.
+//! Users by name and number from /etc/passwd (passwd(5)). It lacks users that only a directory
+//! service knows.
 
 use crate::procfs::ticks::number;
 use std::fs;
 
-/// What passwd(5) says of a user.
+/// A user's entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name.
+    /// User name.
     pub name: Vec<u8>,
-    /// The user's number.
+    /// User id.
     pub uid: u32,
-    /// That of the first group.
+    /// Id of the primary group.
     pub gid: u32,
-    /// The home directory.
+    /// Home directory.
     pub home: Vec<u8>,
-    /// The shell.
+    /// Login shell.
     pub shell: Vec<u8>,
 }
 
-/// The users of such a file, in its order; what ends early ends with empty fields, and what is no
-/// user is passed by.
+/// The users of such a file, in its order. A short line has empty fields at its end; an invalid
+/// line is skipped.
 pub(crate) fn entries(passwd: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     passwd.split(|&b| b == b'\n').filter_map(|line| {
         let mut fields = line.split(|&b| b == b':');
@@ -31,7 +31,7 @@ pub(crate) fn entries(passwd: &[u8]) -> impl Iterator<Item = Entry> + '_ {
     })
 }
 
-/// The id of a group, by its name in /etc/group (group(5)).
+/// Id of a group, by its name in /etc/group (group(5)).
 pub fn group_id(group: &str) -> Option<u32> {
     let text = fs::read("/etc/group").ok()?;
     let mut lines = text.split(|&b| b == b'\n').map(|line| line.split(|&b| b == b':'));
@@ -39,7 +39,7 @@ pub fn group_id(group: &str) -> Option<u32> {
     number(fields.nth(2)?)
 }
 
-/// The id of a user: a number as it stands, or a name of /etc/passwd.
+/// Id of a user, from a number or a name in /etc/passwd.
 pub fn id(user: &str) -> Option<u32> {
     let named = || {
         let passwd = fs::read("/etc/passwd").ok()?;
@@ -49,7 +49,7 @@ pub fn id(user: &str) -> Option<u32> {
     user.parse().ok().or_else(named)
 }
 
-/// The entry of a user by number.
+/// The entry of the user with this number.
 pub fn entry(uid: u32) -> Option<Entry> {
     let passwd = fs::read("/etc/passwd").ok()?;
     let found = entries(&passwd).find(|entry| entry.uid == uid);
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_user_is_a_line_with_two_numbers() {
+    fn a_user_is_a_line_with_user_and_group_id() {
         let passwd = b"root:x:0:0::/root:/bin/sh\n\xff:x:7:7::/:\npg:x:26:27\n# c\n+\nbad:x:y:1\n";
         let users: Vec<Entry> = entries(passwd).collect();
         assert_eq!(users.iter().map(|u| u.uid).collect::<Vec<_>>(), [0, 7, 26]);

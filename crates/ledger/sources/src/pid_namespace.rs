@@ -1,8 +1,8 @@
-//! PID namespaces: by which numbers those in one call their tasks.
+//! PID namespaces: translates task numbers between namespaces.
 //!
-//! The kernel answers that of a namespace's file (ioctl_nsfs(2), since Linux 6.11), without any right to
-//! trace whoever is asked about. A link in `/proc/PID/ns` would take one, which whoever is fenced in by
-//! landlock has of nobody.
+//! The kernel answers requests on a namespace's file (ioctl_nsfs(2), since Linux 6.11) without
+//! ptrace rights. A link in `/proc/PID/ns` would need those rights, which a process sandboxed by
+//! landlock never has.
 
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{fstat, fstatfs, Mode, OFlags, CWD};
@@ -18,17 +18,18 @@ const TGID_IN: u64 = 0x8004_b709;
 /// NSFS_MAGIC of linux/magic.h.
 const FILES: u64 = 0x6e73_6673;
 
-/// A PID namespace, by its file.
+/// A PID namespace, by its open file.
 #[derive(Debug)]
 pub struct PidNamespace {
     file: OwnedFd,
     id: (u64, u64),
 }
 
-/// The file of the caller's own one, to be given to somebody who asks for numbers in it.
+/// Opens the file of the caller's own namespace, to give it to a daemon that translates numbers.
 ///
 /// # Errors
-/// There is no /proc, or not of this namespace: then the caller has more than one number there.
+/// /proc is not mounted or belongs to another PID namespace; in that case the caller has more than
+/// one number there.
 pub fn own() -> io::Result<OwnedFd> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"));
@@ -40,12 +41,12 @@ pub fn own() -> io::Result<OwnedFd> {
 }
 
 impl PidNamespace {
-    /// The one that somebody's file is of; `None`: it is something else.
+    /// The namespace of a received file; `None` if the file is no PID namespace.
     pub fn of(file: OwnedFd) -> Option<PidNamespace> {
         if !looks_like_one(&file) {
             return None;
         }
-        // Of another kind of file the same request may mean anything.
+        // The request below has another meaning on other file systems.
         let is_namespace = fstatfs(&file).is_ok_and(|of| of.f_type as u64 == FILES);
         let kind = is_namespace.then(|| ask(&file, GET_TYPE, 0).ok()).flatten()?;
         let status = fstat(&file).ok()?;
@@ -53,22 +54,22 @@ impl PidNamespace {
         (kind == libc::CLONE_NEWPID).then_some(PidNamespace { file, id })
     }
 
-    /// Which one it is: the same for all files of it, as long as one of them is open.
+    /// Id of the namespace; the same for all its files while one of them is open.
     pub fn id(&self) -> (u64, u64) {
         self.id
     }
 
-    /// How many levels it is below the caller's own.
+    /// Number of levels below the caller's own namespace.
     ///
     /// # Errors
-    /// It is neither that nor below it.
+    /// It is neither the caller's namespace nor below it.
     pub fn depth(&self) -> io::Result<usize> {
         let (mut above, mut depth) = (None::<OwnedFd>, 0);
         loop {
             match ask(above.as_ref().unwrap_or(&self.file), GET_PARENT, 0) {
-                // SAFETY: it was made for this call, and nobody else has it.
+                // SAFETY: the kernel made it for this call, so it has no other owner.
                 Ok(file) => above = Some(unsafe { OwnedFd::from_raw_fd(file) }),
-                // What is above the caller's own is not shown.
+                // The kernel does not show what is above the caller's own namespace.
                 Err(Errno::PERM) => return Ok(depth),
                 Err(errno) => return Err(errno.into()),
             }
@@ -76,15 +77,16 @@ impl PidNamespace {
         }
     }
 
-    /// The number in it of a task that the caller calls `tid`; `None`: it is not in it, or nowhere.
+    /// The number in this namespace of a task with the caller's number `tid`. `None`: the task is
+    /// not in it, or does not exist.
     ///
     /// # Errors
-    /// The kernel does not tell (before Linux 6.11).
+    /// The kernel does not support the request (before Linux 6.11).
     pub fn number(&self, tid: u32) -> io::Result<Option<u32>> {
         self.numbered(PID_IN, tid)
     }
 
-    /// That of its process.
+    /// The number in this namespace of the task's process.
     ///
     /// # Errors
     /// As [`number`](Self::number).
@@ -101,30 +103,31 @@ impl PidNamespace {
     }
 }
 
-/// Whether somebody's file may be a PID namespace's, by its name, for which nobody is asked: any other request,
-/// and closing it, may wait for whoever serves that file (fuse(4)), for ever.
+/// True if a received file may be a PID namespace, by its name. Reading the name sends no request
+/// to the file's file system. Any other request, and closing the file, may block forever if a
+/// process serves that file system (fuse(4)).
 pub fn looks_like_one(file: &OwnedFd) -> bool {
     let name = rustix::fs::readlink(format!("/proc/self/fd/{}", file.as_raw_fd()), Vec::new());
-    // The path of a file that has one begins with a slash.
+    // The path of a regular file begins with a slash.
     name.is_ok_and(|name| name.as_bytes().starts_with(b"pid:["))
 }
 
-/// The process that connected at the other end of a socket, told from those who may have its number
-/// later; `None`: before Linux 6.5 the kernel does not give it.
+/// The process that connected at the other end of a socket, as a file that later processes with its
+/// number do not match. `None`: not supported before Linux 6.5.
 ///
 /// # Errors
-/// What the kernel says, for example that it has ended.
+/// The kernel's error, such as that the process has exited.
 pub fn peer(socket: BorrowedFd) -> io::Result<Option<OwnedFd>> {
     /// SO_PEERPIDFD of asm-generic/socket.h.
     const PEER_PIDFD: i32 = 77;
     let mut file: i32 = -1;
     let mut length = size_of::<i32>() as libc::socklen_t;
     let (number, place) = (socket.as_raw_fd(), std::ptr::from_mut(&mut file).cast());
-    // SAFETY: the kernel writes at most `length` bytes to `file`, which is as long.
+    // SAFETY: the kernel writes at most `length` bytes to `file`, which has that size.
     let told =
         unsafe { libc::getsockopt(number, libc::SOL_SOCKET, PEER_PIDFD, place, &mut length) };
     match (told, io::Error::last_os_error()) {
-        // SAFETY: it was made for this call, and nobody else has it.
+        // SAFETY: the kernel made it for this call, so it has no other owner.
         (0, _) if file >= 0 => Ok(Some(unsafe { OwnedFd::from_raw_fd(file) })),
         (0, _) => Ok(None),
         (_, error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(None),
@@ -134,8 +137,8 @@ pub fn peer(socket: BorrowedFd) -> io::Result<Option<OwnedFd>> {
 
 fn ask(file: impl AsFd, request: u64, argument: u32) -> Result<i32, Errno> {
     let file = file.as_fd().as_raw_fd();
-    // SAFETY: the file is open and a namespace's, whose requests take and give a number: no memory of ours
-    // is touched.
+    // SAFETY: the file is open and a namespace's; its requests take and return a number and touch
+    // no memory of ours.
     let answer = unsafe { libc::ioctl(file, request, libc::c_ulong::from(argument)) };
     match answer {
         -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)),
@@ -148,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_ones_own_everyone_has_the_number_that_they_have() {
+    fn in_the_own_namespace_numbers_stay_the_same() {
         let namespace = PidNamespace::of(own().unwrap()).unwrap();
         let again = PidNamespace::of(own().unwrap()).unwrap();
         assert_eq!(namespace.id(), again.id());
@@ -156,14 +159,14 @@ mod tests {
         let me = std::process::id();
         match namespace.number(me) {
             Ok(number) => assert_eq!(number, Some(me)),
-            Err(error) => return eprintln!("left out: before Linux 6.11 none is told: {error}"),
+            Err(error) => return eprintln!("left out: not supported before Linux 6.11: {error}"),
         }
         assert_eq!(namespace.process_number(me).unwrap(), Some(me));
         assert_eq!(namespace.number(i32::MAX as u32).unwrap(), None);
     }
 
     #[test]
-    fn what_is_no_pid_namespace_is_none() {
+    fn other_files_are_no_pid_namespace() {
         let file = |path: &str| OwnedFd::from(std::fs::File::open(path).unwrap());
         for path in ["/dev/null", "/proc/self/ns/mnt", "/proc/self/stat"] {
             assert!(PidNamespace::of(file(path)).is_none(), "{path}");

@@ -1,6 +1,5 @@
-//! An object of programs while someone looks: one way to load and attach them, to tell them which
-//! processes are meant, to size its maps, to end a window, and to say what was lost
-//! (bpf/on_demand/on_demand.h).
+//! On-demand programs: loads and attaches an object, chooses processes, sizes maps, ends windows
+//! and counts losses (bpf/on_demand/on_demand.h).
 
 use crate::bpf::loading;
 use crate::bpf::skeleton::{Builder, Loaded, Open};
@@ -17,20 +16,20 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
-/// What on_demand.h gives each object, whose skeletons are of types of their own: implemented by
-/// [`object`] for the builder of a skeleton.
+/// Access to the variables that on_demand.h gives each object. The skeletons have different types,
+/// so [`object`] implements this trait for each builder.
 pub trait OnDemand: Builder {
-    /// The object's name.
+    /// Name of the object.
     const OBJECT: &'static str;
-    /// Whose programs these are, when the kernel refuses them.
+    /// The programs' owner in error messages.
     const WHOSE: &'static str;
-    /// `all_processes`, before it is loaded.
+    /// The variable `all_processes`, before loading.
     fn all_processes(open: &mut Open<Self>) -> Option<&mut bool>;
-    /// `window_epoch`.
+    /// The variable `window_epoch`.
     fn epoch(skel: &mut Loaded<Self>) -> Option<&mut u32>;
-    /// `lost`.
+    /// The variable `lost`.
     fn lost(skel: &Loaded<Self>) -> Option<&u64>;
-    /// `unseen`.
+    /// The variable `unseen`.
     fn unseen(skel: &Loaded<Self>) -> Option<&u64>;
 }
 
@@ -67,19 +66,19 @@ macro_rules! object {
 }
 pub(super) use object;
 
-/// How many keys the maps of sums have room for.
+/// Number of keys in the maps of sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// In any case; `None`: as many as each map is declared with.
+    /// For preallocated maps; `None`: as each map is declared.
     pub fixed: Option<u32>,
-    /// More, while the kernel finds memory; `None`: by how many threads there are.
+    /// For maps that allocate on use; `None`: by the number of threads on the machine.
     pub more: Option<u32>,
 }
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Attached<B: OnDemand> {
     t0_ns: u64,
-    /// What was missing when the last window ended.
+    /// Losses at the end of the last window.
     before: Losses,
     links: Vec<Link>,
     /// Maps and iterators.
@@ -89,15 +88,15 @@ pub struct Attached<B: OnDemand> {
 /// A window that has ended.
 #[derive(Clone, Copy)]
 pub struct Ended {
-    /// When it began.
+    /// Start, CLOCK_MONOTONIC ns.
     pub t0_ns: u64,
-    /// When it ended.
+    /// End, CLOCK_MONOTONIC ns.
     pub t1_ns: u64,
     epoch: u32,
 }
 
 impl Ended {
-    /// `struct greatest`: the value of this window.
+    /// The value of this window in a `struct greatest`.
     pub fn greatest(&self, ns: [u64; 2], epochs: [u32; 2]) -> Option<u64> {
         let i = (self.epoch & 1) as usize;
         (epochs[i] == self.epoch).then_some(ns[i])
@@ -105,10 +104,10 @@ impl Ended {
 }
 
 impl<B: OnDemand> Attached<B> {
-    /// Attaches the programs for these processes, for all if there are none.
+    /// Attaches the programs for these processes; with no `pids`, for all.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open(
         pids: &[u32],
         room: Room,
@@ -122,18 +121,18 @@ impl<B: OnDemand> Attached<B> {
         Ok(Attached { t0_ns: clock::now_ns(), before: Losses::default(), links, skel })
     }
 
-    /// The first window begins now, as what goes before it is done.
+    /// Begins the first window now, after the caller's preparations.
     pub fn begins_now(mut self) -> Attached<B> {
         self.t0_ns = clock::now_ns();
         self
     }
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    /// Start of the open window, CLOCK_MONOTONIC ns.
     pub fn began_ns(&self) -> u64 {
         self.t0_ns
     }
 
-    /// Ends the window; the next begins, and the greatest values go to it from here on.
+    /// Ends the window and begins the next, which gets the greatest values from here on.
     pub fn end_window(&mut self) -> Ended {
         let epoch = B::epoch(&mut self.skel).expect("the object has globals");
         let ended = *epoch;
@@ -143,7 +142,7 @@ impl<B: OnDemand> Attached<B> {
         Ended { t0_ns: std::mem::replace(&mut self.t0_ns, t1_ns), t1_ns, epoch: ended }
     }
 
-    /// What is missing since this was asked last.
+    /// Losses since the last call.
     pub fn losses(&mut self) -> Losses {
         let now = Losses {
             lost: self.lost_so_far(),
@@ -163,25 +162,25 @@ impl<B: OnDemand> Attached<B> {
         }
     }
 
-    /// What was lost since the programs were attached.
+    /// Number of lost events since the programs were attached.
     pub fn lost_so_far(&self) -> u64 {
         read_now(B::lost(&self.skel))
     }
 
-    /// Nothing more is counted.
+    /// Detaches the programs.
     pub fn detach(&mut self) {
         self.links.clear();
     }
 }
 
-/// A word that the programs write.
+/// Reads a word that the programs write.
 fn read_now(word: Option<&u64>) -> u64 {
     let word = word.expect("the object has globals");
     // SAFETY: plain data that is always mapped.
     unsafe { std::ptr::read_volatile(word) }
 }
 
-/// The programs, not attached yet.
+/// Loads the programs without attaching them.
 pub fn load<B: OnDemand>(
     pids: &[u32],
     room: Room,
@@ -204,7 +203,7 @@ pub fn load<B: OnDemand>(
 }
 
 impl Room {
-    /// How many entries a map of SUMS gets.
+    /// Number of entries for a map of SUMS.
     fn entries(self, map: &OpenMapMut) -> u32 {
         let declared = map.max_entries();
         if map.map_flags() & libbpf_sys::BPF_F_NO_PREALLOC == 0 {
@@ -214,21 +213,22 @@ impl Room {
     }
 }
 
-/// Keys of one thread, at most: it makes some dozens of system calls, and wakes by some of them.
+/// Most keys of one thread, which makes some dozens of system calls and wakes tasks by some of
+/// them.
 const KEYS_OF_A_THREAD: u64 = 64;
-/// Room for more costs 16 bytes each, used or not.
+/// Most keys of a map. Each takes 16 bytes, used or not.
 const MOST_KEYS: u64 = 1 << 20;
 
-/// How many keys a map that takes memory as it is used has room for.
+/// Number of keys for a map that allocates memory on use.
 fn entries_for(threads: Option<u64>, at_least: u32) -> u32 {
     let Some(threads) = threads else { return at_least };
     let entries = (threads * KEYS_OF_A_THREAD).next_power_of_two().min(MOST_KEYS);
     u32::try_from(entries).map_or(at_least, |entries| entries.max(at_least))
 }
 
-/// All of this machine's threads, now, if /proc tells.
+/// Number of threads on the machine, if /proc has it.
 fn threads_there_are() -> Option<u64> {
-    // `0.20 0.18 0.12 1/80 11206`: the fourth is those that run, of all.
+    // `0.20 0.18 0.12 1/80 11206`: the fourth field is running threads / all threads.
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').nth(3)?.split('/').nth(1)?.parse().ok()
 }
@@ -244,12 +244,12 @@ fn choose_processes(object: &Object, pids: &[u32]) -> Result<(), SourceError> {
     Ok(())
 }
 
-/// Who is gone: each is looked up once, however many keys it has.
+/// Cache of tasks that are gone: each is looked up once, whatever number of keys it has.
 #[derive(Default)]
 pub struct Gone(RefCell<FxHashMap<(u32, u32), bool>>);
 
 impl Gone {
-    /// Whether nobody has this thread, or process if `tid` is 0, any more.
+    /// True if this thread no longer exists; with `tid` 0, this process.
     pub fn has(&self, tgid: u32, tid: u32) -> bool {
         let tid = if tid == 0 { tgid } else { tid };
         let look = || tgid != 0 && !Path::new(&format!("/proc/{tgid}/task/{tid}")).exists();
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn maps_grow_with_the_threads_there_are_up_to_a_bound() {
+    fn maps_grow_with_the_number_of_threads_up_to_a_limit() {
         assert_eq!(entries_for(None, 65536), 65536);
         assert_eq!(entries_for(Some(1_000), 65536), 65536);
         assert_eq!(entries_for(Some(5_000), 65536), 1 << 19);

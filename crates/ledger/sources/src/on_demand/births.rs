@@ -1,5 +1,5 @@
-//! Control groups that are made while this lives (bpf/on_demand/births.bpf.c), with what a thread has
-//! to say of each at once: the files that say whose it is may be gone with it.
+//! Reports new control groups (bpf/on_demand/births.bpf.c). A thread reads each group's name at
+//! once, because the files that name its container may vanish with the group.
 
 use crate::bpf::plain::{from_bytes, plain};
 use crate::bpf::refusal::failed;
@@ -23,10 +23,10 @@ use std::thread::JoinHandle;
 object!("births", "the names of containers'", BirthsSkelBuilder);
 plain! { ex_birth }
 
-/// Births that are kept for who asks for them; beyond, nobody has asked for long.
+/// Most groups kept until a reader takes them; with more, no reader has asked for a long time.
 const MOST: usize = 65_536;
 
-/// Those who were born, as `look` has it: its id, its path, and what was found.
+/// New groups as `look` describes them: id, path and name.
 pub struct Births<T> {
     asked: Arc<OwnedFd>,
     ends: Arc<AtomicBool>,
@@ -37,11 +37,10 @@ pub struct Births<T> {
 }
 
 impl<T: Send + 'static> Births<T> {
-    /// Every group of this hierarchy that is made from now on is looked at by `look`, in a thread that
-    /// comes before others.
+    /// Runs `look` on every new group of this hierarchy, in a thread with high priority.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open(
         hierarchy: u32,
         look: impl Fn(u64, &[u8]) -> T + Send + 'static,
@@ -70,19 +69,19 @@ impl<T: Send + 'static> Births<T> {
             looking.run(&ring, look);
         };
         let thread = thread.spawn(work).map_err(io)?;
-        // Who goes on from here may rely on its having no rights.
+        // From here on the caller may rely on the thread having no rights.
         ready.wait();
         Ok(Births { asked, ends, dropped, answers, thread: Some(thread), programs })
     }
 
-    /// All that were made since the call before, up to now.
+    /// Takes all groups made since the last call.
     pub fn take(&mut self) -> Vec<T> {
         self.ask();
-        // The thread ends only if it cannot wait for the kernel: then it has nothing to tell.
+        // The thread ends only if it cannot wait for the kernel; then there are no groups.
         self.answers.recv().map_or(Vec::new(), |born| born)
     }
 
-    /// Births that are not told, so far.
+    /// Number of lost groups so far.
     pub fn lost(&self) -> u64 {
         self.programs.lost_so_far() + self.dropped.load(Ordering::Relaxed)
     }
@@ -104,7 +103,7 @@ impl<T> Drop for Births<T> {
     }
 }
 
-/// What the thread has.
+/// The thread's data.
 struct Looking<T> {
     asked: Arc<OwnedFd>,
     ends: Arc<AtomicBool>,
@@ -142,7 +141,8 @@ impl<T: 'static> Looking<T> {
         }
     }
 
-    /// Waits for births, or until somebody asks for them: whether that was it. `None`: it ends.
+    /// Waits for new groups or for a request. Returns true for a request, `None` when the thread
+    /// ends.
     fn wait(&self, readable: BorrowedFd<'_>) -> Option<bool> {
         let mut fds = [
             PollFd::new(&self.asked, PollFlags::IN),
@@ -163,14 +163,14 @@ impl<T: 'static> Looking<T> {
     }
 }
 
-/// Before others, because a container may live for milliseconds; without any right but its user's,
-/// because what it reads was written by others.
+/// Gives the thread high priority, because a container may live for milliseconds. Takes all rights
+/// but the user's, because other users wrote what the thread reads.
 fn set_up_thread() {
     let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), -20);
     let _ = keep(CapabilitySet::empty(), CapabilitySet::empty());
 }
 
-/// Whether the kernel takes the program; nothing is attached.
+/// Checks if the kernel accepts the program; attaches nothing.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
     load::<BirthsSkelBuilder>(&[], Room::default(), |open| set_up(open, 0)).map(drop)
 }

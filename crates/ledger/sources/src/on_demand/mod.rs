@@ -1,4 +1,5 @@
-//! BPF programs that are attached only while someone looks: nobody else pays for them.
+//! BPF programs that are attached only while a view shows their figures, so that they cost nothing
+//! otherwise.
 
 mod attached;
 pub mod births;
@@ -15,32 +16,32 @@ use crate::error::SourceError;
 use exactop_model::on_demand::{Choice, Listed, Programs, Subject, SubjectWindow};
 use exactop_model::subjects;
 
-/// The programs of one subject, attached as long as this lives.
+/// The programs of one subject; dropping this detaches them.
 pub trait Counts: Sized + 'static {
-    /// What they tell.
+    /// Their window.
     type Window: Listed;
-    /// What cannot be had without them.
+    /// The command or view that needs them, for doctor.
     const NEEDED_BY: &'static str;
 
-    /// Attaches them for what a reader wants; the first window begins.
+    /// Attaches them for a reader's choice and begins the first window.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     fn open(choice: &Choice) -> Result<Self, SourceError>;
 
-    /// Asks the kernel whether it takes them; nothing is attached.
+    /// Checks if the kernel accepts them; attaches nothing.
     ///
     /// # Errors
     /// As with [`Counts::open`].
     fn try_to_load() -> Result<(), SourceError>;
 
-    /// When the window began that goes on, CLOCK_MONOTONIC ns.
+    /// Start of the open window, CLOCK_MONOTONIC ns.
     fn began_ns(&self) -> u64;
 
-    /// Ends the window; the next begins.
+    /// Ends the window and begins the next.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     fn window(&mut self) -> Result<Self::Window, SourceError>;
 }
 
@@ -56,12 +57,12 @@ impl<C: Counts> Programs for OfSubject<C> {
     }
 }
 
-/// Programs of any subject.
+/// Boxes the programs of a subject.
 pub fn boxed(programs: impl Counts) -> Box<dyn Programs> {
     Box::new(OfSubject(programs))
 }
 
-/// An object: its name, what cannot be had without it, and how to load it.
+/// An object: name, what needs it, and a check if the kernel accepts it.
 pub(crate) type Object = (&'static str, &'static str, fn() -> Result<(), SourceError>);
 
 macro_rules! list {

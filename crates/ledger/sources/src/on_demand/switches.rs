@@ -1,4 +1,4 @@
-//! Context switches by reason, counted while this source lives (bpf/on_demand/switches.bpf.c).
+//! Counts context switches by reason (bpf/on_demand/switches.bpf.c).
 
 use crate::bpf::plain::plain;
 use crate::bpf::skeleton::Open;
@@ -18,18 +18,18 @@ sums! {
     ex_switches: preempted blocked yielded exited;
 }
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Switches {
     sums: WindowSums<ex_switch_key, ex_switches>,
     programs: Attached<SwitchesSkelBuilder>,
 }
 
 impl Switches {
-    /// Attaches the programs for these processes, for all if there are none; the first window begins. For
-    /// tests, of so many switches one is hidden from the programs; 0: none.
+    /// Attaches the programs for these processes and begins the first window; with no `pids`, for
+    /// all. For tests, `hide_one_in` hides one in this number of switches; 0: none.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open_with(pids: &[u32], hide_one_in: u32) -> Result<Switches, SourceError> {
         let programs = Attached::open(pids, Room::default(), |open| set_up(open, hide_one_in))?;
         Ok(Switches { sums: WindowSums::default(), programs })

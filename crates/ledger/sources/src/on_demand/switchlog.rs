@@ -1,5 +1,5 @@
-//! Every switch and wake-up while this lives (bpf/on_demand/switchlog.bpf.c): for recordings, not for
-//! windows. What found no room in the buffer is counted.
+//! Logs every switch and wake-up (bpf/on_demand/switchlog.bpf.c), for recordings. Events without
+//! room in the buffer are counted.
 
 use crate::bpf::plain::{from_bytes, plain};
 use crate::bpf::refusal::failed;
@@ -17,17 +17,17 @@ use std::rc::Rc;
 object!("switchlog", "the switch log's", SwitchlogSkelBuilder);
 plain! { ex_logged }
 
-/// Bytes of the buffer while it is only tried.
+/// Bytes of the buffer for a check only.
 const LEAST_BUFFER: u32 = 1 << 16;
 
-/// Bytes of the buffer if nothing is said: more than half a million events, some seconds of a busy
+/// Default size of the buffer, bytes: more than half a million events, some seconds of a busy
 /// machine.
 pub const BUFFER: u32 = 1 << 25;
 
-/// Events of one [`SwitchLog::read`] at most.
+/// Most events of one [`SwitchLog::read`].
 pub const AT_ONCE: usize = 100_000;
 
-/// The programs, attached.
+/// Attached programs.
 pub struct SwitchLog {
     events: Rc<RefCell<Vec<SwitchEvent>>>,
     ring: RingBuffer<'static>,
@@ -35,11 +35,11 @@ pub struct SwitchLog {
 }
 
 impl SwitchLog {
-    /// Attaches the programs; events are there from now on. `buffer` bytes hold what happens
-    /// between two calls of [`SwitchLog::read`]; a power of two.
+    /// Attaches the programs; events are logged from now on. `buffer` is the size of the buffer
+    /// between two calls of [`SwitchLog::read`], bytes, a power of two.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open(buffer: u32) -> Result<SwitchLog, SourceError> {
         let programs = Attached::<SwitchlogSkelBuilder>::open(&[], Room::default(), |open| {
             set_up(open, buffer)
@@ -56,11 +56,11 @@ impl SwitchLog {
         Ok(SwitchLog { events, ring, programs })
     }
 
-    /// Takes what has been written since the last call, at most [`AT_ONCE`] events: writers may be
-    /// faster than we are, and then there is no end of it.
+    /// Takes the events since the last call, at most [`AT_ONCE`]. Without this limit a fast writer
+    /// could keep the reader in the loop.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn read(&mut self) -> Result<Vec<SwitchEvent>, SourceError> {
         let read = self.ring.consume_raw_n(AT_ONCE);
         if read < 0 {
@@ -70,18 +70,18 @@ impl SwitchLog {
         Ok(std::mem::take(&mut *self.events.borrow_mut()))
     }
 
-    /// Nothing more is written; what was can still be read.
+    /// Stops logging. Events in the buffer can still be read.
     pub fn stop(&mut self) {
         self.programs.detach();
     }
 
-    /// Events without room so far.
+    /// Number of events without room so far.
     pub fn lost(&self) -> u64 {
         self.programs.lost_so_far()
     }
 }
 
-/// Whether the kernel takes the programs; nothing is attached.
+/// Checks if the kernel accepts the programs; attaches nothing.
 pub(crate) fn try_to_load() -> Result<(), SourceError> {
     load::<SwitchlogSkelBuilder>(&[], Room::default(), |open| set_up(open, LEAST_BUFFER)).map(drop)
 }

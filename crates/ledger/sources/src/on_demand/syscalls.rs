@@ -1,4 +1,4 @@
-//! System calls, counted and timed while this source lives (bpf/on_demand/syscalls.bpf.c).
+//! Counts and times system calls (bpf/on_demand/syscalls.bpf.c).
 
 use crate::bpf::plain::plain;
 use crate::bpf::skeleton::Open;
@@ -28,7 +28,7 @@ sums! {
 /// `EX_NR_DISPATCH` of bpf/on_demand/syscalls.h.
 const DISPATCH: i32 = -2;
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Syscalls {
     by: SyscallsBy,
     sums: WindowSums<ex_syscall_key, ex_syscall_sum>,
@@ -37,11 +37,11 @@ pub struct Syscalls {
 }
 
 impl Syscalls {
-    /// Attaches the programs; the first window begins. For tests, of so many entries and returns one is hidden
-    /// from the programs; 0: none.
+    /// Attaches the programs and begins the first window. For tests, `hide_one_in` hides one in
+    /// this number of entries and returns; 0: none.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open_with(choice: &Choice, hide_one_in: u32) -> Result<Syscalls, SourceError> {
         let set_up = |open: &mut Open<SyscallsSkelBuilder>| set_up(open, choice, hide_one_in);
         let programs = Attached::open(&choice.pids, Room::default(), set_up)?;
@@ -121,7 +121,7 @@ fn set_up(
     Ok(())
 }
 
-/// A window's rows in the making.
+/// Rows of a window under construction.
 struct Rows {
     by: SyscallsBy,
     ended: Ended,
@@ -164,12 +164,12 @@ impl Rows {
         self.row((key.tgid, key.tid, key.nr), who).add(&row);
     }
 
-    /// Errors of the rows; those of several CPUs are one.
+    /// Errors of the rows, summed over CPUs.
     fn failures(&self, sums: &[(ex_failure_key, ex_failures)]) -> Vec<Failures> {
         let mut all: FxHashMap<(u32, u32, i32, u32), Failures> = FxHashMap::default();
         for (key, sum) in sums {
             let ex_syscall_key { tgid, tid, nr, .. } = key.call;
-            // Its row knows the name.
+            // The call's row has the name.
             let who = self.rows.get(&(tgid, tid, nr)).and_then(|row| row.who);
             let who = who.or_else(|| self.who(tgid, tid, &names::default()));
             let none = Failures { who, nr: SyscallNr(nr), errno: key.error, count: 0 };
@@ -186,7 +186,7 @@ impl Rows {
         };
         let who = self.who(tgid, tid, &open.names);
         let begun = Some(open.since).filter(|&since| since != 0);
-        // Another CPU's clock may be a little ahead: that age is not known.
+        // Another CPU's clock may be a little ahead; the age is then unknown.
         let oldest_ns = begun.and_then(|since| open.now.checked_sub(since));
         let row =
             SyscallRow { in_flight: 1, oldest_ns, ..SyscallRow::new(who, SyscallNr(open.nr)) };

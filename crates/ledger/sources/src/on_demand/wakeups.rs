@@ -1,4 +1,4 @@
-//! Who wakes whom, counted while this source lives (bpf/on_demand/wakeups.bpf.c).
+//! Counts which task wakes which (bpf/on_demand/wakeups.bpf.c).
 
 use crate::bpf::plain::plain;
 use crate::bpf::skeleton::Open;
@@ -21,20 +21,20 @@ sums! {
     ex_fan: wakeups chains, calls, unproductive, unproductive_ns;
 }
 
-/// What to look at.
+/// Options for attaching.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Only wake-ups that these processes give or get; empty: all.
+    /// Only wake-ups of and by these processes; empty: all.
     pub pids: Vec<u32>,
-    /// Someone who was woken and used more CPU time than this did something in user mode, ns.
+    /// CPU time from which a woken task counts as having done something in user mode, ns.
     pub work_ns: u64,
-    /// How much is told apart.
+    /// Number of keys in the maps.
     pub room: Room,
-    /// For tests: of so many wake-ups one is hidden from the programs; 0: none.
+    /// For tests: hide one in this number of wake-ups from the programs; 0: none.
     pub hide_one_in: u32,
 }
 
-/// See [`Options::work_ns`]. To go back to a lock takes 5 to 30 µs where caches are cold.
+/// Default of [`Options::work_ns`]. Going back to a lock takes 5 to 30 µs with cold caches.
 pub const WORK_NS: u64 = 100_000;
 
 impl Default for Options {
@@ -43,20 +43,20 @@ impl Default for Options {
     }
 }
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Wakeups {
     edges: WindowSums<ex_edge_key, ex_edge>,
     fans: WindowSums<ex_fan_key, ex_fan>,
-    /// Names of wakers, which only the waker itself can tell.
+    /// Names of wakers, which only the waker's own events have.
     names: FxHashMap<u32, names>,
     programs: Attached<WakeupsSkelBuilder>,
 }
 
 impl Wakeups {
-    /// Attaches the programs; the first window begins.
+    /// Attaches the programs and begins the first window.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open_with(options: &Options) -> Result<Wakeups, SourceError> {
         let programs = Attached::<WakeupsSkelBuilder>::open(&options.pids, options.room, |open| {
             set_up(open, options)
@@ -108,7 +108,7 @@ impl Counts for Wakeups {
 }
 
 impl Wakeups {
-    /// An edge made at the end of a chain does not know its waker's name.
+    /// An edge that is made at the end of a chain lacks its waker's name.
     fn learn_names(&mut self, edges: &[(ex_edge_key, ex_edge)], fans: &[(ex_fan_key, ex_fan)]) {
         self.names.clear();
         for (key, edge) in edges {

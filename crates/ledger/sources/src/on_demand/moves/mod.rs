@@ -1,4 +1,4 @@
-//! Which tasks go to another CPU and why, counted while this source lives (bpf/on_demand/moves.bpf.c).
+//! Counts moves of tasks to other CPUs with their cause (bpf/on_demand/moves.bpf.c).
 
 mod stacks;
 
@@ -23,18 +23,18 @@ sums! {
     ex_migration: moves ran, queued, before_ns, after_ns, paid, unpaid;
 }
 
-/// How to look.
+/// Options for attaching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How much is told apart.
+    /// Number of keys in the maps.
     pub room: Room,
-    /// For tests: of so many migrations one is hidden from the programs; 0: none.
+    /// For tests: hide one in this number of migrations from the programs; 0: none.
     pub hide_one_in: u32,
-    /// For tests: so many stacks are told apart; `None`: as many as there is use for.
+    /// For tests: most stacks to keep; `None`: the default.
     pub stacks: Option<u32>,
 }
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Moves {
     sums: WindowSums<ex_migration_key, ex_migration>,
     stacks: Stacks,
@@ -43,10 +43,11 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Attaches the programs for these processes, for all if there are none; the first window begins.
+    /// Attaches the programs for these processes and begins the first window; with no `pids`, for
+    /// all.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open_with(pids: &[u32], options: &Options) -> Result<Moves, SourceError> {
         let programs =
             Attached::<MovesSkelBuilder>::open(pids, options.room, |open| set_up(open, options))?;
@@ -93,7 +94,7 @@ impl Counts for Moves {
 }
 
 impl Moves {
-    /// What the functions in the stacks are called that are new.
+    /// Reads the function names of new stacks.
     fn learn_names(&mut self) -> Result<(), SourceError> {
         let skel = &mut self.programs.skel;
         let told = iterator::run_over(skel.maps.stacks.as_fd(), &skel.progs.name_stacks)?;
@@ -134,7 +135,7 @@ impl Moves {
     }
 }
 
-/// Who could not stay has nothing to compare with.
+/// Sums of a migration. A task that could not stay has no `paid` and `unpaid`.
 fn told(moved: &ex_migration, cause: Cause) -> MoveSums {
     let verdict = |n: u64| if cause.could_stay() { n } else { 0 };
     MoveSums {
@@ -153,10 +154,10 @@ fn set_up(open: &mut Open<MovesSkelBuilder>, options: &Options) -> libbpf_rs::Re
         return Err(std::io::Error::other("the object has no .rodata").into());
     };
     rodata.hide_one_in = options.hide_one_in;
-    // Room for them does not go with that for sums.
+    // The maps of stacks do not share the room for sums.
     open.maps.stacks.set_max_entries(options.stacks.unwrap_or(STACKS))?;
     open.maps.cpus.set_max_entries(libbpf_rs::num_possible_cpus()? as u32)
 }
 
-/// Stacks that are told apart: some hundred are usual.
+/// Most stacks to keep; some hundred are usual.
 const STACKS: u32 = 4096;

@@ -1,10 +1,10 @@
-//! What the stacks of moves say: names, told by the kernel once for each.
+//! Names of the functions in stacks of moves; the kernel resolves each stack once.
 
 use super::skel::types::{ex_migration_key, ex_move_facts};
 use exactop_model::on_demand::moves::{cause, Cause, Facts};
 use rustc_hash::FxHashMap;
 
-/// Functions of whom it is known that others are behind them.
+/// Functions that several causes have in common; the cause is behind them.
 const IN_THE_WAY: [&str; 8] = [
     "set_task_cpu",
     "detach_task",
@@ -16,22 +16,23 @@ const IN_THE_WAY: [&str; 8] = [
     "sched_balance_rq",
 ];
 
-/// Functions of stacks by their number, innermost first.
+/// Functions of stacks by number, innermost first.
 #[derive(Default)]
 pub struct Stacks {
     names: FxHashMap<u32, Vec<Box<str>>>,
-    /// All up to this one are known: numbers are given before stacks are kept, and some to none.
+    /// All stacks up to this number are known. Numbers are assigned before stacks are stored, and
+    /// some have no stack.
     known: u32,
 }
 
 impl Stacks {
-    /// Whether one has to be told first.
+    /// True if the names of a stack are missing.
     pub fn lacks(&self, key: &ex_migration_key) -> bool {
         [key.stack, key.own].iter().any(|number| *number != 0 && !self.names.contains_key(number))
     }
 
-    /// Takes what the kernel tells: `#7`, then lines such as `set_task_cpu+0x1a/0x40`, without a name
-    /// `0xffff`. Up to which number all are known then.
+    /// Adds the kernel's lines: `#7`, then lines such as `set_task_cpu+0x1a/0x40`, or `0xffff`
+    /// without a name. Returns the number up to which all stacks are known.
     pub fn learn(&mut self, told: &str) -> u32 {
         let mut fresh = None;
         for line in told.lines() {
@@ -52,7 +53,7 @@ impl Stacks {
         self.names.get(&number).into_iter().flatten().map(|name| &**name).collect()
     }
 
-    /// Why these tasks were moved, or why that cannot be told.
+    /// The cause of a move, or the reason why it is unknown.
     pub fn cause(&self, key: &ex_migration_key) -> Result<Cause, String> {
         let stack = self.of(key.stack);
         match cause(facts(key), &stack, &self.of(key.own)) {
@@ -62,7 +63,7 @@ impl Stacks {
     }
 }
 
-/// A function's name without where in it, and without what the compiler appended.
+/// A function's name without its offset and without the compiler's suffix.
 fn name(line: &str) -> Option<&str> {
     let name = line.split_once('+')?.0;
     Some(name.split_once('.').map_or(name, |(name, _)| name))
@@ -73,9 +74,9 @@ fn why(key: &ex_migration_key, stack: &[&str]) -> String {
         return "there was no room for another stack".into();
     }
     if has(key, ex_move_facts::EX_STACK_REFUSED) {
-        return "the kernel told no stack".into();
+        return "the kernel gave no stack".into();
     }
-    // Before it come the program's own and who called it.
+    // The first functions are the program's own and its callers.
     let moved = stack.iter().position(|name| *name == "set_task_cpu");
     let callers = &stack[moved.map_or(0, |at| at + 1)..];
     let told = callers.iter().find(|name| !IN_THE_WAY.contains(name));
@@ -117,7 +118,7 @@ someone_new+0x1/0x2 [module]
     }
 
     #[test]
-    fn names_are_learnt_once_and_say_why() {
+    fn names_are_read_once_and_give_the_cause() {
         let mut stacks = Stacks::default();
         assert!(stacks.lacks(&key(7, 0)) && !stacks.lacks(&key(0, 0)));
         assert_eq!(stacks.learn(TOLD), 0);
@@ -128,7 +129,7 @@ someone_new+0x1/0x2 [module]
         let full = ex_migration_key { facts: ex_move_facts::EX_NO_STACK, ..key(0, 0) };
         assert_eq!(stacks.cause(&full), Err("there was no room for another stack".into()));
         let refused = ex_migration_key { facts: ex_move_facts::EX_STACK_REFUSED, ..key(0, 0) };
-        assert_eq!(stacks.cause(&refused), Err("the kernel told no stack".into()));
+        assert_eq!(stacks.cause(&refused), Err("the kernel gave no stack".into()));
         assert_eq!(
             stacks.learn("set_task_cpu+0x1/0x2\n#x\nno+0x1/0x2\n#1\n#2\n#7\nno+0x1/0x2\n"),
             2

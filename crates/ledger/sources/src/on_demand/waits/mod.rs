@@ -1,4 +1,4 @@
-//! What threads wait for, timed while this source lives (bpf/on_demand/waits.bpf.c).
+//! Times what threads wait for (bpf/on_demand/waits.bpf.c).
 
 mod rows;
 
@@ -23,31 +23,31 @@ sums! {
     ex_other: amount;
 }
 
-/// How to look.
+/// Options for attaching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// How much is told apart.
+    /// Number of keys in the maps.
     pub room: Room,
-    /// For tests: of so many wake-ups one is hidden from the programs; 0: none.
+    /// For tests: hide one in this number of wake-ups from the programs; 0: none.
     pub hide_one_in: u32,
 }
 
-/// The programs, attached.
+/// Attached programs.
 pub struct Waits {
     sleeps: WindowSums<ex_sleep_key, ex_sleep>,
     queues: WindowSums<ex_queue_key, ex_queue>,
     others: WindowSums<ex_other_key, ex_other>,
-    /// Sleeps that had not ended when the window before did: what of them is counted already.
+    /// Sleeps that were open at the end of the last window, with the part that was counted.
     open: OpenSleeps,
     programs: Attached<WaitsSkelBuilder>,
 }
 
 impl Waits {
-    /// Attaches the programs for these processes, for all if there are none; the first window
-    /// begins.
+    /// Attaches the programs for these processes and begins the first window; with no `pids`, for
+    /// all.
     ///
     /// # Errors
-    /// [`SourceError::Unavailable`] with the reason and what would help.
+    /// [`SourceError::Unavailable`] with the reason and what to do.
     pub fn open_with(pids: &[u32], options: &Options) -> Result<Waits, SourceError> {
         let programs =
             Attached::<WaitsSkelBuilder>::open(pids, options.room, |open| set_up(open, options))?;

@@ -1,4 +1,4 @@
-//! From sums in maps to one row a thread.
+//! Combines sums of maps into one row for each thread.
 
 use super::skel::types::{self, ex_part, ex_queued_after, ex_wait_kind, names};
 use crate::bpf::task;
@@ -16,8 +16,8 @@ fn kind(kind: ex_wait_kind) -> WaitKind {
     }
 }
 
-/// How much of a thread's present sleep lay before the end of a window: counted, though the kernel
-/// adds it to its sum only when the sleep ends.
+/// The part of each thread's present sleep that earlier windows counted. The kernel side adds a
+/// sleep to its sum only when it ends.
 #[derive(Default)]
 pub struct OpenSleeps(FxHashMap<u32, Open>);
 
@@ -30,7 +30,7 @@ struct Open {
 }
 
 impl OpenSleeps {
-    /// From what the iterator told.
+    /// From the iterator's records.
     pub fn new(open: &[types::ex_open_wait]) -> OpenSleeps {
         let sleeps = open.iter().filter(|o| o.kind != ex_wait_kind::EX_QUEUES);
         let part = |o: &types::ex_open_wait| Open {
@@ -42,26 +42,26 @@ impl OpenSleeps {
         OpenSleeps(sleeps.map(|o| (o.tid, part(o))).collect())
     }
 
-    /// What of this sum of ended sleeps was counted in earlier windows.
+    /// The part of this sum of ended sleeps that earlier windows counted.
     fn counted(&self, tid: u32, nr: i32, kind: ex_wait_kind) -> u64 {
         let same = |o: &&Open| o.nr == nr && o.kind == kind;
         self.0.get(&tid).filter(same).map_or(0, |o| o.ns)
     }
 
-    /// What of a sleep that began then.
+    /// The part of the sleep with this start that earlier windows counted.
     fn counted_of(&self, tid: u32, since: u64) -> u64 {
         self.0.get(&tid).filter(|o| o.since == since).map_or(0, |o| o.ns)
     }
 }
 
-/// A window's rows in the making.
+/// Rows of a window under construction.
 pub struct Rows {
     ended: Ended,
     rows: FxHashMap<u32, WaitRow>,
 }
 
 impl Rows {
-    /// No rows of this window yet.
+    /// An empty set of rows.
     pub fn new(ended: Ended) -> Rows {
         Rows { ended, rows: FxHashMap::default() }
     }
@@ -75,7 +75,7 @@ impl Rows {
         row
     }
 
-    /// Sleeps that ended.
+    /// Adds sleeps that ended.
     pub fn sleeps(&mut self, sums: &[(types::ex_sleep_key, types::ex_sleep)], before: &OpenSleeps) {
         for (key, sum) in sums {
             let max_ns = self.ended.greatest(sum.longest.ns, sum.longest.epoch);
@@ -90,7 +90,7 @@ impl Rows {
         }
     }
 
-    /// Waits that have not ended, as far as they lie in the window.
+    /// Adds waits that have not ended, with their part in the window.
     pub fn open(&mut self, open: &[types::ex_open_wait], before: &OpenSleeps) {
         for wait in open {
             let row = self.row(wait.tgid, wait.tid, &wait.names);
@@ -109,7 +109,7 @@ impl Rows {
         }
     }
 
-    /// Waits for a CPU.
+    /// Adds waits for a CPU.
     pub fn queues(&mut self, sums: &[(types::ex_queue_key, types::ex_queue)]) {
         for (key, sum) in sums {
             let max_ns = self.ended.greatest(sum.longest.ns, sum.longest.epoch);
@@ -128,7 +128,8 @@ impl Rows {
         }
     }
 
-    /// Who ran instead, who woke; those without a thread are sums over their process.
+    /// Adds tasks that ran instead and tasks that woke the thread. An entry without a thread is the
+    /// sum over its process.
     pub fn others(&mut self, sums: &[(types::ex_other_key, types::ex_other)]) {
         for (key, sum) in sums {
             let ran = key.part == ex_part::EX_RAN_INSTEAD;
@@ -149,8 +150,8 @@ impl Rows {
         }
     }
 
-    /// The rows, each with its largest parts first. A sleep that ends while the sums are being read
-    /// could be in both or in none; no thread sleeps longer than the window.
+    /// The rows, each with its largest parts first. A sleep that ends while the sums are read could
+    /// count twice or not at all. So a thread's sleep is limited to the window's length.
     pub fn finish(self) -> Vec<WaitRow> {
         let window_ns = self.ended.t1_ns - self.ended.t0_ns;
         let mut rows: Vec<WaitRow> = self.rows.into_values().collect();
