@@ -213,5 +213,5 @@ case $(uname -r) in
     ;;
 esac
 everywhere
-grep -e "a kernel the ledger knows" -e "^missing  the programs" /tmp/doctor
+grep -e "a kernel that the ledger supports" -e "^missing  the programs" /tmp/doctor
 exit $status

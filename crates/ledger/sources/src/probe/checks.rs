@@ -1,4 +1,4 @@
-//! The table of what is looked at; one entry per thing.
+//! The table of checks, one entry for each thing that a kernel may lack.
 
 use super::fields::witness;
 use super::machine::Machine;
@@ -11,15 +11,15 @@ use crate::kernel_programs::{
 use exactop_cgroups::mountinfo::mounts;
 use exactop_cgroups::v1_mount;
 
-/// A thing to look at.
+/// A check.
 pub(super) struct Check {
     pub id: &'static str,
     pub what: &'static str,
-    /// The ledger cannot run without it.
+    /// True if the ledger cannot run without it.
     pub vital: bool,
     pub loses: &'static str,
     pub remedy: &'static str,
-    /// How far it is there, and the value found.
+    /// Looks at the machine; returns the status and the value found.
     pub look: fn(&Machine) -> (Status, String),
 }
 
@@ -27,20 +27,20 @@ pub(super) struct Check {
 const INITIAL_PID_NAMESPACE: u64 = 0xEFFF_FFFC;
 const INITIAL_USER_NAMESPACE: u64 = 0xEFFF_FFFD;
 
-/// Since this version BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
+/// From this version on BPF memory is charged to the cgroup, not to RLIMIT_MEMLOCK.
 const NO_MEMLOCK: (u32, u32) = (5, 11);
 
 const NO_LEDGER: &str =
-    "the ledger: figures come from another source (see the end), none of which \
+    "the ledger: figures come from another source (see the end), and no other source \
                          closes its books";
 
-/// Everything, in the order in which it matters.
+/// All checks, the most important first.
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "kernel_version",
-        what: "a kernel the ledger knows",
+        what: "a kernel that the ledger supports",
         vital: true,
-        loses: "the certainty that the ledger is right here, or the ledger itself before Linux 5.15",
+        loses: "tested correctness of the ledger, or the ledger itself before Linux 5.15",
         remedy: "a kernel that was tested: Linux 6.1, 6.12, 6.18, 7.2 or 7.3",
         look: kernel_version,
     },
@@ -86,8 +86,8 @@ pub(super) const CHECKS: &[Check] = &[
         vital: false,
         loses: "the ledger may be refused: lockdown in confidentiality mode forbids reading the \
                 kernel's memory",
-        remedy: "boot with lockdown=integrity or without lockdown; what is in force is told where \
-                 securityfs is mounted at /sys/kernel/security",
+        remedy: "boot with lockdown=integrity or without lockdown; to see the present mode, mount \
+                 securityfs at /sys/kernel/security",
         look: lockdown,
     },
     Check {
@@ -103,8 +103,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "steal",
         what: "steal time per task",
         vital: false,
-        loses: "%STL: time the hypervisor takes stays part of the task or the idle time it hits; \
-                only /proc/stat's ticks per CPU tell it",
+        loses: "%STL: stolen time stays part of the task or idle time that it was taken from; \
+                only the ticks per CPU in /proc/stat show it",
         remedy: "a kernel built with CONFIG_PARAVIRT_TIME_ACCOUNTING=y; of no use outside of \
                  virtual machines",
         look: steal,
@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "witness",
         what: "the kernel's own count of switches (the witness)",
         vital: false,
-        loses: "missed_switches (MISS): whether every switch was seen is not known",
+        loses: "missed_switches (MISS): a missed context switch stays unknown",
         remedy: "a kernel built with CONFIG_FAIR_GROUP_SCHED",
         look: witness,
     },
@@ -130,8 +130,8 @@ pub(super) const CHECKS: &[Check] = &[
         what: "tracepoints at both ends of interrupts",
         vital: false,
         loses: NO_INTERRUPTS,
-        remedy: "x86 and a kernel built with CONFIG_TRACEPOINTS; other machines tell of device \
-                 interrupts and softirqs only",
+        remedy: "x86 and a kernel built with CONFIG_TRACEPOINTS; on other machines the kernel shows \
+                 device interrupts and softirqs only",
         look: |m| has_tracepoints(m, Some(NO_INTERRUPTS), Degraded),
     },
     Check {
@@ -169,10 +169,10 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "hidepid",
-        what: "everyone's processes in /proc",
+        what: "all users' processes in /proc",
         vital: false,
-        loses: "names, memory and command lines of other users' processes; from /proc their time \
-                too, which is unnamed then",
+        loses: "names, memory and command lines of other users' processes; the source procfs \
+                also lacks their time, which is then unnamed",
         remedy: "run as root or in the group named by /proc's mount option gid=, or mount /proc \
                  without hidepid",
         look: hidepid,
@@ -190,7 +190,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "schedstats",
         what: "the kernel's scheduler statistics",
         vital: false,
-        loses: "nothing of the ledger: they are a second witness only",
+        loses: "nothing of the ledger: they only serve as a second check",
         remedy: "sysctl kernel.sched_schedstats=1, in a kernel built with CONFIG_SCHEDSTATS",
         look: |m| switch(m, "sys/kernel/sched_schedstats"),
     },
@@ -198,7 +198,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "delayacct",
         what: "the kernel's delay accounting",
         vital: false,
-        loses: "the columns of delays (blkio_delay_ns and its kin) of the source taskstats; nothing of \
+        loses: "the columns of delays (blkio_delay_ns and others) of the source taskstats; nothing of \
                 the ledger",
         remedy: "sysctl kernel.task_delayacct=1, in a kernel built with CONFIG_TASK_DELAY_ACCT",
         look: |m| switch(m, "sys/kernel/task_delayacct"),
@@ -207,13 +207,13 @@ pub(super) const CHECKS: &[Check] = &[
         id: "psi",
         what: "pressure stall information",
         vital: false,
-        loses: "nothing of the ledger: it is a second witness only",
+        loses: "nothing of the ledger: it only serves as a second check",
         remedy: "boot with psi=1, a kernel built with CONFIG_PSI",
         look: |m| file(m, "pressure/cpu"),
     },
 ];
 
-/// `otherwise`, if one of the tracepoints is not there without which this is lost.
+/// `otherwise`, if a tracepoint is missing whose absence loses this.
 fn has_tracepoints(m: &Machine, loses: Option<&str>, otherwise: Status) -> (Status, String) {
     let wanted = tracepoints_of_the_ledger(loses);
     let types = match &m.types {
@@ -229,7 +229,7 @@ fn has_tracepoints(m: &Machine, loses: Option<&str>, otherwise: Status) -> (Stat
     }
 }
 
-/// fentry programs need the one function of the kernel, and the function they are attached to.
+/// fentry programs need this function of the kernel, and the function that they are attached to.
 fn unthrottle(m: &Machine) -> (Status, String) {
     let symbols = match m.proc("kallsyms") {
         Ok(symbols) => symbols,
@@ -256,7 +256,7 @@ fn bpf_permission(m: &Machine) -> (Status, String) {
     if let Ok(level) = m.proc("sys/kernel/unprivileged_bpf_disabled") {
         found += &format!("; kernel.unprivileged_bpf_disabled = {}", level.trim());
     }
-    // In another user namespace a capability holds for that namespace, not for the kernel.
+    // A capability in another user namespace holds for that namespace, not for the kernel.
     if let Ok(number) = m.namespace("user") {
         if number != INITIAL_USER_NAMESPACE {
             return (Missing, format!("{found}; but in a user namespace of its own ({number})"));
@@ -275,14 +275,14 @@ fn namespace(m: &Machine, kind: &str, initial: u64) -> (Status, String) {
     }
 }
 
-/// The mode in force stands in brackets (Documentation/ABI, kernel_lockdown(7)).
+/// The present mode stands in brackets (Documentation/ABI, kernel_lockdown(7)).
 fn lockdown(m: &Machine) -> (Status, String) {
     const SECURITYFS: &str = "kernel/security";
     match m.sys("kernel/security/lockdown") {
         Ok(modes) if modes.contains("[confidentiality]") => (Degraded, modes.trim().into()),
         Ok(modes) => (Available, modes.trim().into()),
         Err(why) if m.sys_is_empty(SECURITYFS) => {
-            (Degraded, format!("{why}: not known, as securityfs is not mounted there"))
+            (Degraded, format!("{why}: unknown, because securityfs is not mounted there"))
         }
         Err(why) => (Available, format!("{why}: no lockdown in this kernel")),
     }
@@ -331,7 +331,7 @@ fn cgroup_cpu(m: &Machine) -> (Status, String) {
     }
 }
 
-/// Whether /proc hides other users' processes from this one (proc(5), hidepid).
+/// Checks if /proc hides other users' processes from this process (proc(5), hidepid).
 fn hidepid(m: &Machine) -> (Status, String) {
     const CAP_SYS_PTRACE: u64 = 1 << 19;
     let mountinfo = match m.mountinfo() {
@@ -347,14 +347,14 @@ fn hidepid(m: &Machine) -> (Status, String) {
     }
 }
 
-/// The mount option by which /proc hides processes, if it does.
+/// The mount option by which /proc hides processes, if it has one.
 pub(super) fn hiding(mountinfo: &str) -> Option<&str> {
     let mount = mounts(mountinfo).filter(|m| m.kind == "proc" && m.point == "/proc").last()?;
     let option = mount.options.split(',').find(|option| option.starts_with("hidepid="))?;
     (!matches!(option, "hidepid=0" | "hidepid=off")).then_some(option)
 }
 
-/// A file that is there and can be read: some are there and refuse (PSI switched off).
+/// Checks that a file exists and can be read; some files exist and refuse (PSI switched off).
 fn file(m: &Machine, path: &str) -> (Status, String) {
     match m.proc(path) {
         Ok(_) => (Available, format!("/proc/{path}")),
@@ -362,7 +362,7 @@ fn file(m: &Machine, path: &str) -> (Status, String) {
     }
 }
 
-/// A sysctl that is 0 or not.
+/// Checks that a sysctl is not 0.
 fn switch(m: &Machine, path: &str) -> (Status, String) {
     match m.proc(path) {
         Ok(value) if value.trim() == "0" => (Degraded, "switched off".into()),

@@ -1,7 +1,7 @@
-//! The one table of the kernel's fields that are not the same everywhere: how the BPF programs do
-//! without, and what is lost then. All other fields of bpf/kernel.h are in every kernel from 6.1 to
-//! the newest that was tested; where one of them is gone or does not fit, the kernel refuses the
-//! program, and doctor names both.
+//! The table of kernel fields that not all kernels have: what the BPF programs do without each, and
+//! what is lost. All other fields of bpf/kernel.h exist in every kernel from 6.1 to the newest
+//! tested one. If one of those is missing or does not fit, the kernel refuses the program, and
+//! doctor names both.
 
 use super::machine::Machine;
 use super::Status::{Available, Degraded};
@@ -10,40 +10,40 @@ use crate::btf::Members;
 
 /// A field.
 pub(super) struct Field {
-    /// The structure it is in.
+    /// Its structure.
     pub of: &'static str,
     pub name: &'static str,
-    /// Where it is, or how it differs.
+    /// The kernels that have it, or how it differs between kernels.
     pub kernels: &'static str,
     /// What the programs do without it.
     pub instead: &'static str,
-    /// What exactop cannot show then; `None`: nothing.
+    /// What exactop cannot show without it; `None`: nothing.
     pub loses: Option<&'static str>,
 }
 
-/// All of them.
+/// All fields.
 pub(super) const FIELDS: [Field; 24] = [
     Field {
         of: "task_struct",
         name: "on_cpu",
         kernels: "an int in 6.x, a byte in 7.3: read by its size",
-        instead: "nobody seems to be on a CPU",
+        instead: "no task counts as being on a CPU",
         loses: Some(
-            "the source snapshot credits nobody with the time since the kernel's last count",
+            "the source snapshot lacks the running tasks' time since the kernel's last count",
         ),
     },
     Field {
         of: "task_struct",
         name: "on_rq",
         kernels: "all: signed, so read by its size",
-        instead: "nobody seems to have left its run queue when it is woken",
-        loses: Some("LAT from the call to wake up to its completion"),
+        instead: "every woken task counts as still in its run queue",
+        loses: Some("LAT between the begin and the end of the wake-up"),
     },
     Field {
         of: "task_struct",
         name: "in_user_fault",
         kernels: "with CONFIG_MEMCG, from 6.11 on CONFIG_MEMCG_V1",
-        instead: "who came into the kernel without a system call and sleeps is in a page fault",
+        instead: "a task that sleeps in the kernel outside of a system call counts as in a page fault",
         loses: None,
     },
     Field {
@@ -64,7 +64,7 @@ pub(super) const FIELDS: [Field; 24] = [
         of: "cfs_rq",
         name: "throttle_count",
         kernels: "with CONFIG_CFS_BANDWIDTH",
-        instead: "nobody is throttled, as there are no quotas",
+        instead: "no task is throttled, because there are no quotas",
         loses: Some("THR: waits for a new quota count as LAT"),
     },
     Field {
@@ -81,70 +81,70 @@ pub(super) const FIELDS: [Field; 24] = [
         of: "rq",
         name: "prev_steal_time_rq",
         kernels: "with CONFIG_PARAVIRT_TIME_ACCOUNTING",
-        instead: "no steal per task; a line of its own tells",
+        instead: "no steal per task; see the line on steal",
         loses: None,
     },
     Field {
         of: "rq",
         name: "nr_switches",
         kernels: "all",
-        instead: "no CPU's switches are held against the kernel's count",
-        loses: Some("the witness that no switch was missed: missed_switches is not known"),
+        instead: "no CPU's switches are compared with the kernel's count",
+        loses: Some("the check that no switch was missed: missed_switches is unknown"),
     },
     Field {
         of: "rq",
         name: "online",
         kernels: "all: signed, so read by its size",
-        instead: "no CPU seems to be switched off",
-        loses: Some("hotplug as the cause of moves of those who slept"),
+        instead: "no CPU counts as going offline",
+        loses: Some("the cause hotplug for moves of sleeping tasks"),
     },
     Field {
         of: "rq",
         name: "curr",
         kernels: "all",
-        instead: "no CPU seems to have been idle when a task left it",
-        loses: Some("that a move did not pay because of that"),
+        instead: "no CPU counts as idle after a task left it",
+        loses: Some("moves that did not pay because the old CPU was idle"),
     },
     Field {
         of: "rq",
         name: "fair_server",
         kernels: "6.12",
-        instead: "the kernel's last count of a task that goes to sleep is when exec_start says",
+        instead: "exec_start is the time of the kernel's last count for a task that goes to sleep",
         loses: None,
     },
     Field {
         of: "sched_info",
         name: "run_delay",
         kernels: "with CONFIG_SCHED_INFO",
-        instead: "a task that runs and whose wake-up was not shown slept until it ran",
+        instead: "a task with an unseen wake-up counts as asleep until it ran",
         loses: Some("LAT after wake-ups and switches that the kernel did not show, and its audit"),
     },
     Field {
         of: "task_struct",
         name: "softirq_disable_cnt",
         kernels: "with CONFIG_PREEMPT_RT",
-        instead: "a switch in an interrupt means that its end was not shown",
+        instead: "a switch in an interrupt means that the interrupt's end was not seen",
         loses: None,
     },
     Field {
         of: "sched_info",
         name: "last_queued",
         kernels: "with CONFIG_SCHED_INFO",
-        instead: "a wake-up that was not shown is put at the instant the task ran",
+        instead: "an unseen wake-up gets the time at which the task ran",
         loses: Some("LAT after wake-ups that the kernel did not show, and the audit of LAT"),
     },
     Field {
         of: "sched_info",
         name: "last_arrival",
         kernels: "with CONFIG_SCHED_INFO",
-        instead: "a switch that was not shown is put at the next event",
-        loses: Some("when a task came onto its CPU by a switch that the kernel did not show"),
+        instead: "an unseen switch gets the time of the next event",
+        loses: Some("the time of context switches that the kernel did not show"),
     },
     Field {
         of: "thread_info",
         name: "status",
         kernels: "x86",
-        instead: "every system call is taken for one of 64 bits",
+        instead: "every system call counts as a 64-bit one",
         loses: None,
     },
     Field {
@@ -158,7 +158,7 @@ pub(super) const FIELDS: [Field; 24] = [
         of: "bpf_local_storage_map",
         name: "storage_ma",
         kernels: "6.4 to 6.18; later ones have one of the next two",
-        instead: "who was not seen at birth stays unnamed",
+        instead: "a task with an unseen birth stays unnamed",
         loses: Some("names of tasks that the kernel did not show when they were born"),
     },
     Field {
@@ -198,17 +198,17 @@ pub(super) const FIELDS: [Field; 24] = [
     },
 ];
 
-/// Who says the same as the first of them in other kernels: nothing is lost where one is there.
+/// Fields that replace each other in different kernels: one of them is enough.
 const AS_GOOD: [(&str, &[(&str, &str)]); 1] = [(
     "storage_ma",
     &[("bpf_local_storage_map", "use_kmalloc_nolock"), ("bpf_local_storage", "mem_charge")],
 )];
 
-/// Which of them this kernel has, by its type information.
+/// The capability of the fields that this kernel has, by its type information.
 pub(super) fn capability(machine: &Machine) -> Capability {
     let (status, found, lost) = match &machine.members {
         Ok(members) => look(members),
-        Err(why) => (Degraded, why.clone(), vec!["it is not known what".into()]),
+        Err(why) => (Degraded, why.clone(), vec!["unknown".into()]),
     };
     let there = status == Available;
     Capability {
@@ -241,10 +241,10 @@ fn look(members: &Members) -> (Status, String, Vec<String>) {
     (Degraded, absent.iter().map(told).collect::<Vec<_>>().join("; "), lost)
 }
 
-/// The fields by which a CPU's count of switches is found.
+/// The fields of the kernel's count of switches on a CPU.
 const OF_THE_WITNESS: [(&str, &str); 2] = [("sched_entity", "cfs_rq"), ("rq", "nr_switches")];
 
-/// Whether the kernel's own count of switches can be held against what was seen.
+/// Checks that the kernel's count of switches can be compared with the seen switches.
 pub(super) fn witness(machine: &Machine) -> (Status, String) {
     let members = match &machine.members {
         Ok(members) => members,
@@ -271,11 +271,11 @@ mod tests {
         paths.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
     }
 
-    /// The last name in what a macro is given, up to a closing parenthesis or a comma.
+    /// The last name in a macro's argument, up to a closing parenthesis or a comma.
     fn field_of(text: &str) -> &str {
         let end = text.find([')', ',']).unwrap_or(text.len());
         let (path, rest) = text.split_at(end);
-        // `((struct rq *)0)->field)`: the field is behind the parentheses.
+        // `((struct rq *)0)->field)`: the field follows the parentheses.
         match rest.split_once("->").filter(|_| path.starts_with("((struct")) {
             Some((_, field)) => last_of(field.split(')').next().unwrap_or_default()),
             None => last_of(path),
@@ -291,13 +291,13 @@ mod tests {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../bpf");
         let mut read = BTreeSet::new();
         for path in files(&dir) {
-            // The macros themselves name none.
+            // The definitions of the macros name no field.
             let text = fs::read_to_string(&path).unwrap();
             let text = text.lines().filter(|line| !line.contains("(structure")).collect::<String>();
             for known in text.split("bpf_core_field_exists(").skip(1) {
                 read.insert(field_of(known).to_string());
             }
-            // Signed ones, which may get narrower.
+            // Signed fields, whose size may shrink.
             let or = text.split("field_or(").skip(1);
             for by_size in or.chain(text.split("field_by_size(").skip(1)) {
                 let field = by_size.split([',', ')']).nth(1).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The files the checks look at, read below two roots.
+//! The files that the checks read, below two roots.
 
 use crate::btf::{Members, Names};
 use std::fs;
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 pub(super) struct Machine {
     proc: PathBuf,
     sys: PathBuf,
-    /// What BTF says, or why it says nothing.
+    /// Names in its BTF, or the reason why it cannot be read.
     pub types: Result<Names, String>,
-    /// Which of the fields that were asked for it has, or why that is not known.
+    /// The requested fields that it has, or the reason why they are unknown.
     pub members: Result<Members<'static>, String>,
 }
 
 impl Machine {
-    /// With these two roots; `fields` (structure, field) are looked for in its types.
+    /// Reads the type information below these roots, and looks for `fields` as (structure, field).
     pub fn at(proc: &Path, sys: &Path, fields: &[(&'static str, &'static str)]) -> Machine {
         let path = sys.join("kernel/btf/vmlinux");
         let btf = fs::read(&path).map_err(|error| cannot_read(&path, &error));
@@ -24,27 +24,27 @@ impl Machine {
         let names: Vec<&str> = fields.iter().map(|(_, name)| *name).collect();
         let parsed = |btf: &Vec<u8>| Names::parse(btf, &names).ok_or_else(foreign);
         let types = btf.as_ref().map_err(String::clone).and_then(parsed);
-        let newer = || format!("{} holds types of a kind that is not known", path.display());
+        let newer = || format!("{} holds types of an unknown kind", path.display());
         let members = btf.and_then(|btf| Members::parse(&btf, fields).ok_or_else(newer));
         Machine { proc: proc.into(), sys: sys.into(), types, members }
     }
 
-    /// A file below /proc, or why it cannot be read.
+    /// The content of a file below /proc, or the reason why it cannot be read.
     pub fn proc(&self, path: &str) -> Result<String, String> {
         read(&self.proc.join(path))
     }
 
-    /// A file below /sys, or why it cannot be read.
+    /// The content of a file below /sys, or the reason why it cannot be read.
     pub fn sys(&self, path: &str) -> Result<String, String> {
         read(&self.sys.join(path))
     }
 
-    /// Whether there is a directory below /sys, and nothing in it.
+    /// True if the directory below /sys exists and is empty.
     pub fn sys_is_empty(&self, path: &str) -> bool {
         fs::read_dir(self.sys.join(path)).is_ok_and(|mut entries| entries.next().is_none())
     }
 
-    /// The number of one of this process's namespaces: `ns/KIND` links to `KIND:[number]`
+    /// Number of one of this process's namespaces: `ns/KIND` links to `KIND:[number]`
     /// (namespaces(7)).
     pub fn namespace(&self, kind: &str) -> Result<u64, String> {
         let path = self.proc.join("self/ns").join(kind);
@@ -72,7 +72,7 @@ impl Machine {
         }
     }
 
-    /// /proc/self/mountinfo, as it is.
+    /// The content of /proc/self/mountinfo.
     pub fn mountinfo(&self) -> Result<String, String> {
         self.proc("self/mountinfo")
     }

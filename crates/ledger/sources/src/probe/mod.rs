@@ -1,7 +1,7 @@
-//! What this kernel and this user can give, what is lost without it, and what would help.
+//! Checks what this kernel and this user provide, what is lost without it, and what to do.
 //!
-//! The report is read from files, so that it is there in a build without BPF too, and on made-up
-//! roots in tests. Only [`objects`] tries: it loads the programs.
+//! The report comes from files, so it works in a build without BPF and on made-up roots in tests.
+//! Only [`objects`] asks the kernel: it loads the programs.
 
 mod checks;
 mod fields;
@@ -12,7 +12,7 @@ mod version;
 #[cfg(test)]
 mod tests;
 
-/// What is lost where fentry programs cannot be attached.
+/// Lost if fentry programs cannot be attached.
 pub use crate::kernel_programs::NO_UNTHROTTLE as LOST_WITHOUT_UNTHROTTLE;
 use exactop_cgroups::mountinfo;
 use machine::Machine;
@@ -20,19 +20,19 @@ pub use objects::{objects, Object};
 use std::io;
 use std::path::Path;
 
-/// How far something is there.
+/// Availability of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// There.
+    /// Available.
     Available,
-    /// There in part, or in a poorer way.
+    /// Available in part, or in a poorer way.
     Degraded,
-    /// Not there.
+    /// Not available.
     Missing,
 }
 
 impl Status {
-    /// The name in JSON and on the screen.
+    /// Name in JSON and on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             Status::Available => "available",
@@ -42,59 +42,59 @@ impl Status {
     }
 }
 
-/// One thing a kernel may give.
+/// One thing that a kernel may provide.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capability {
-    /// The name in JSON.
+    /// Id in JSON.
     pub id: &'static str,
-    /// What it is, in a few words.
+    /// Short description.
     pub what: &'static str,
-    /// How far it is there.
+    /// Availability.
     pub status: Status,
-    /// Whether the ledger cannot run without it.
+    /// True if the ledger cannot run without it.
     pub vital: bool,
-    /// The value found, and where.
+    /// The value found, and its file.
     pub found: String,
-    /// What exactop cannot show without it; empty when it is there.
+    /// What exactop cannot show without it; empty if available.
     pub loses: String,
-    /// What would make it available; empty when it is there.
+    /// What makes it available; empty if available.
     pub remedy: String,
 }
 
-/// Everything that was looked at.
+/// The result of all checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// In the order in which they matter.
+    /// The checks, the most important first.
     pub capabilities: Vec<Capability>,
 }
 
 impl Report {
-    /// One of them, by its id.
+    /// The check with this id.
     pub fn get(&self, id: &str) -> Option<&Capability> {
         self.capabilities.iter().find(|c| c.id == id)
     }
 
-    /// Why the ledger cannot run here; empty if nothing speaks against it.
+    /// The checks that keep the ledger from running; none if it can run.
     pub fn against_the_ledger(&self) -> impl Iterator<Item = &Capability> {
         self.capabilities.iter().filter(|c| c.vital && c.status == Status::Missing)
     }
 }
 
-/// Looks at this machine.
+/// Checks this machine.
 pub fn probe() -> Report {
     probe_at(Path::new("/proc"), Path::new("/sys"))
 }
 
-/// Whether this /proc hides processes from those who may not look at them (proc(5), hidepid), be
-/// that this process or not.
+/// True if this /proc hides processes from users without rights (proc(5), hidepid), whether or not
+/// this process has the rights.
 ///
 /// # Errors
-/// What the kernel says to reading what is mounted.
+/// /proc/self/mountinfo cannot be read.
 pub fn hides_processes() -> io::Result<bool> {
     Ok(checks::hiding(&mountinfo::ours()?).is_some())
 }
 
-/// Looks at a machine whose /proc and /sys are at these roots.
+/// Checks a machine whose /proc and /sys are at these roots.
 pub fn probe_at(root_proc: &Path, root_sys: &Path) -> Report {
     let machine =
         Machine::at(root_proc, root_sys, &fields::FIELDS.map(|field| (field.of, field.name)));

@@ -1,28 +1,28 @@
-//! Every object of BPF programs, loaded for real and let go again: only the kernel itself can say
-//! whether it takes them.
+//! Loads every object of BPF programs and unloads it again: only the kernel can tell if it accepts
+//! them.
 
 #[cfg(feature = "bpf")]
 use crate::{ledger, on_demand, snapshot_source};
 
-/// An object of BPF programs that the kernel was asked to load.
+/// An object of BPF programs and the kernel's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its name, as the file below bpf/ has it.
+    /// Name of its file below bpf/.
     pub name: &'static str,
-    /// What cannot be had without it.
+    /// What exactop needs it for.
     pub needed_by: &'static str,
-    /// Why the kernel does not take it, with what would help; `None`: it does.
+    /// Why the kernel refuses it, with what to do; `None` if it accepts it.
     pub refused: Option<String>,
 }
 
-/// What the objects are for, and how to load them.
+/// All objects: what needs them, and how to load them.
 #[cfg(feature = "bpf")]
 fn all() -> impl Iterator<Item = on_demand::Object> {
     let first: [on_demand::Object; 2] = [
         ("ledger", "the ledger", || ledger::load::load(&ledger::Options::default()).map(drop)),
         ("snapshot", "the source snapshot", || snapshot_source::load().map(drop)),
     ];
-    let names = "names of containers that are gone before they are looked for";
+    let names = "names of containers that end before they are read";
     let last: [on_demand::Object; 2] = [
         ("switchlog", "exactop trace", on_demand::switchlog::try_to_load),
         ("births", names, on_demand::births::try_to_load),
@@ -30,7 +30,7 @@ fn all() -> impl Iterator<Item = on_demand::Object> {
     first.into_iter().chain(on_demand::OBJECTS.iter().copied()).chain(last)
 }
 
-/// Loads each object of BPF programs and lets it go again; none in a build without BPF.
+/// Loads each object of BPF programs and unloads it; empty in a build without BPF.
 pub fn objects() -> Vec<Object> {
     #[cfg(feature = "bpf")]
     let tried = all().map(|(name, needed_by, load)| Object {

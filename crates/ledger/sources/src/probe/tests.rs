@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
-/// BTF with everything that is looked for, but for what contains this.
+/// BTF with all names that the checks look for, except those that contain this text.
 fn types_without(absent: &str) -> Vec<u8> {
     types_without_any(&[absent])
 }
@@ -22,7 +22,7 @@ fn types_without_any(absent: &[&str]) -> Vec<u8> {
     btf::fake(&names.iter().map(String::as_str).collect::<Vec<_>>(), &members)
 }
 
-/// A machine that has everything; tests take away.
+/// A machine with everything; a test removes parts.
 struct Fake(TempDir);
 
 impl Fake {
@@ -79,7 +79,7 @@ impl Fake {
         (capability.status, capability.found)
     }
 
-    /// What speaks against the ledger.
+    /// The checks that keep the ledger from running.
     fn against(&self) -> Vec<&'static str> {
         self.report().against_the_ledger().map(|c| c.id).collect()
     }
@@ -95,7 +95,7 @@ fn a_machine_with_everything_lacks_nothing() {
 }
 
 #[test]
-fn an_empty_machine_says_everywhere_what_is_lost_and_what_helps() {
+fn on_an_empty_machine_every_check_says_what_is_lost_and_what_to_do() {
     let dir = tempfile::tempdir().unwrap();
     let report = probe_at(dir.path(), dir.path());
     let mut ids = HashSet::new();
@@ -109,7 +109,7 @@ fn an_empty_machine_says_everywhere_what_is_lost_and_what_helps() {
 }
 
 #[test]
-fn what_microstates_lack_is_told() {
+fn missing_microstates_are_reported() {
     let fake = Fake::new();
     assert_eq!(fake.status("traps").0, Status::Missing, "on every Linux");
     fake.write("proc/kallsyms", "0000000000000000 T unthrottle_cfs_rq\n");
@@ -119,7 +119,7 @@ fn what_microstates_lack_is_told() {
     let (status, found) = fake.status("interrupts");
     assert_eq!(status, Status::Degraded);
     assert!(found.contains("reschedule_entry") && !found.contains("softirq_entry"), "{found}");
-    assert!(fake.against().is_empty(), "the ledger does without");
+    assert!(fake.against().is_empty(), "the ledger runs without it");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn without_type_information_there_is_no_ledger() {
     assert_eq!(fake.status("steal").0, Status::Degraded);
     fake.write("sys/kernel/btf/vmlinux", types_without("cpuhp_exit"));
     assert_eq!(fake.status("cpu_hotplug").0, Status::Degraded);
-    assert!(fake.against().is_empty(), "the ledger does without both");
+    assert!(fake.against().is_empty(), "the ledger runs without both");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_container_or_an_old_kernel_has_no_ledger() {
 }
 
 #[test]
-fn a_kernel_is_known_only_if_it_was_tested() {
+fn a_kernel_is_supported_only_if_it_was_tested() {
     let fake = Fake::new();
     let (oldest, (major, newest)) = (version::TESTED[0].1, version::TESTED[4]);
     for (release, expected) in [
@@ -185,7 +185,7 @@ fn a_kernel_is_known_only_if_it_was_tested() {
 }
 
 #[test]
-fn a_field_that_is_gone_is_told_with_what_is_lost() {
+fn a_missing_field_is_reported_with_what_is_lost() {
     let fake = Fake::new();
     fake.write("sys/kernel/btf/vmlinux", types_without("storage_ma"));
     let report = fake.report();
@@ -199,7 +199,7 @@ fn a_field_that_is_gone_is_told_with_what_is_lost() {
     assert_eq!(fields.status, Status::Degraded);
     assert!(fields.found.contains("bpf_local_storage_map.storage_ma"), "{}", fields.found);
     assert!(!fields.found.contains("on_cpu") && fields.loses.contains("born"), "{fields:?}");
-    assert!(fake.against().is_empty(), "the ledger does without");
+    assert!(fake.against().is_empty(), "the ledger runs without it");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn without_the_kernels_count_of_switches_there_is_no_witness() {
 }
 
 #[test]
-fn hidden_processes_matter_unless_one_may_trace_everyone() {
+fn hidden_processes_matter_without_the_right_to_trace_all() {
     let fake = Fake::new();
     let line = "22 27 0:21 / /proc rw shared:2 - proc proc rw,gid=4,hidepid=invisible\n";
     fake.write("proc/self/mountinfo", line);
@@ -248,7 +248,7 @@ fn cgroups_of_the_first_version_are_a_poorer_way() {
 }
 
 #[test]
-fn switches_and_lockdown_are_told_by_their_value() {
+fn sysctls_and_lockdown_are_reported_with_their_value() {
     let fake = Fake::new();
     fake.write("proc/sys/kernel/task_delayacct", "0\n");
     assert_eq!(fake.status("delayacct").0, Status::Degraded);

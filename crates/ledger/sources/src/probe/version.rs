@@ -1,16 +1,16 @@
-//! Whether this kernel is one of those on which everything was tested.
+//! Checks if this kernel is one of the tested ones.
 
 use super::machine::Machine;
 use super::Status::{self, Available, Degraded, Missing};
 
-/// `bpf_task_pt_regs`, by which a sleep's system call is read, came with this version; task storage
-/// and type information are older.
+/// The first version with `bpf_task_pt_regs`, which finds a sleep's system call; task storage and
+/// type information are older.
 const OLDEST_KERNEL: (u32, u32) = (5, 15);
 
-/// The kernels on which everything was tested (docs/reference/kernels.md; 6.18 beside them), oldest first.
+/// The tested kernels, oldest first (docs/reference/kernels.md, and 6.18).
 pub(super) const TESTED: [(u32, u32); 5] = [(6, 1), (6, 12), (6, 18), (7, 2), (7, 3)];
 
-/// How a kernel differs from all that were tested.
+/// How a kernel differs from the tested ones.
 fn untested(version: (u32, u32)) -> Option<String> {
     let older = TESTED.iter().rfind(|tested| **tested <= version);
     let newer = TESTED.iter().find(|tested| **tested >= version);
@@ -25,7 +25,7 @@ fn untested(version: (u32, u32)) -> Option<String> {
     }
 }
 
-/// How far a kernel is known.
+/// Checks the kernel's version.
 pub(super) fn kernel_version(m: &Machine) -> (Status, String) {
     match m.version() {
         Ok((version, release)) if version < OLDEST_KERNEL => {

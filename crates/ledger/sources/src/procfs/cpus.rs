@@ -1,4 +1,4 @@
-//! The accounts of the CPUs, made of /proc/stat's ticks.
+//! Makes the accounts of the CPUs from the ticks of /proc/stat.
 
 use super::files::KeptFile;
 use super::kernel_stat::KernelStat;
@@ -17,10 +17,10 @@ pub(crate) struct CpuReader {
 }
 
 impl CpuReader {
-    /// On a /proc.
+    /// Opens the reader of a /proc.
     ///
     /// # Errors
-    /// [`SourceError::Read`] when `stat` in it cannot be opened.
+    /// [`SourceError::Read`] if its `stat` cannot be opened.
     pub fn open(root: &Path) -> Result<CpuReader, SourceError> {
         Ok(CpuReader {
             stat: KeptFile::open(root.join("stat"))?,
@@ -30,8 +30,8 @@ impl CpuReader {
         })
     }
 
-    /// The beginning of a snapshot: its instant and the CPUs as of then, and nobody in it. What
-    /// stepped back is counted.
+    /// Begins a snapshot: its instant and the CPUs as of then, without tasks. Counts figures that
+    /// ran backwards.
     ///
     /// # Errors
     /// [`SourceError::Read`] and [`SourceError::Parse`].
@@ -65,13 +65,13 @@ pub(super) struct CpuAccounts {
 }
 
 impl CpuAccounts {
-    /// The accounts now; `None` if a count is beyond reason. The second value counts figures that
-    /// stepped back.
+    /// The accounts now; `None` if a count is implausible. The second value is the number of
+    /// figures that ran backwards.
     ///
-    /// The kernel takes back idle time it has shown: idle and iowait of a CPU are worked out of
-    /// the sleep it is in and of who waits for I/O meanwhile (proc_stat(5)), and both may step
-    /// back a little. Their sum hardly does, so they are one account. A figure that stepped back
-    /// stays where it was until the kernel has caught up.
+    /// The kernel may take back idle time. It computes idle and iowait of a CPU from its present
+    /// sleep and from the tasks that wait for I/O (proc_stat(5)), so each may run back a little.
+    /// Their sum hardly does, so they are one account. A figure that ran backwards stays where it
+    /// was until the kernel catches up.
     pub fn advance(
         &mut self,
         cpus: &[(u32, StatTicks)],
@@ -99,20 +99,20 @@ fn sample(cpu: u32, counts: &StatTicks, ticks: Ticks) -> Option<CpuSample> {
     let irq_ns = ns(&[counts.irq, counts.softirq])?;
     Some(CpuSample {
         cpu,
-        // /proc/stat lists no others.
+        // /proc/stat lists only online CPUs.
         online: true,
         task_ns: ns(&[counts.user, counts.nice, counts.system])?,
         idle_ns: ns(&[counts.idle, counts.iowait])?,
         irq_ns: Some(irq_ns),
         steal_ns: Some(steal_ns),
-        // /proc tells of no task that they hit.
+        // /proc does not give the task that they interrupted.
         irq_idle_ns: Some(irq_ns),
         steal_idle_ns: Some(steal_ns),
         ..CpuSample::default()
     })
 }
 
-/// Holds what stepped back at its last value; how many did.
+/// Holds figures that ran backwards at their last value, and returns their number.
 fn hold(now: &mut CpuSample, last: &CpuSample) -> u64 {
     let mut held = 0;
     let mut at_least = |now: &mut u64, last: u64| {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_that_moves_between_idle_and_iowait_is_no_step_back() {
+    fn time_that_moves_between_idle_and_iowait_is_no_step_back() {
         let ticks = Ticks::of_this_system();
         let mut accounts = CpuAccounts::default();
         let first = accounts.advance(&[(0, counts(1, 10, 5, 0))], ticks).unwrap();

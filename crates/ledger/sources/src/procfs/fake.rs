@@ -9,7 +9,7 @@ pub(crate) struct FakeProc {
     dir: TempDir,
 }
 
-/// What goes into a stat line; a sleeping process of pid 1's to begin with.
+/// The fields of a stat line; by default a sleeping child of process 1.
 #[derive(Clone, Copy)]
 pub(crate) struct FakeTask {
     pub pid: u32,
@@ -60,7 +60,7 @@ impl FakeTask {
 }
 
 impl FakeProc {
-    /// An empty machine with one CPU.
+    /// A machine with one CPU and no tasks.
     pub fn new() -> FakeProc {
         let proc = FakeProc { dir: tempfile::tempdir().unwrap() };
         proc.cpus(&[[0; 8]]);
@@ -87,7 +87,7 @@ impl FakeProc {
         self.write("stat", text);
     }
 
-    /// Writes any file, making its directories.
+    /// Writes a file and makes its directories.
     pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -95,18 +95,18 @@ impl FakeProc {
         path
     }
 
-    /// A process with one thread.
+    /// Adds a process with one thread.
     pub fn process(&self, task: FakeTask) {
         self.write(format!("{}/stat", task.pid), task.line());
         self.thread(task.pid, task);
     }
 
-    /// A thread of a process.
+    /// Adds a thread of a process.
     pub fn thread(&self, tgid: u32, task: FakeTask) {
         self.write(format!("{tgid}/task/{}/stat", task.pid), task.line());
     }
 
-    /// Makes a process vanish with all its files.
+    /// Removes a process with all its files.
     pub fn exit(&self, pid: u32) {
         fs::remove_dir_all(self.root().join(pid.to_string())).unwrap();
     }

@@ -1,8 +1,8 @@
-//! Reading files of /proc again and again: descriptors that stay open, within a budget.
+//! Reads files of /proc repeatedly, with descriptors that stay open within a budget.
 //!
-//! A file of /proc is made anew at every read from offset 0, so a descriptor that stays open saves
-//! the path walk and the open. It also stays with the task it was opened for: when that task is
-//! gone the read fails with ESRCH, even if its pid has a new owner.
+//! The kernel makes a file of /proc anew at each read from offset 0, so an open descriptor saves
+//! the path lookup and the open. It also stays with its task: after the task's exit the read fails
+//! with ESRCH, even if the PID is reused.
 
 use crate::error::SourceError;
 use exactop_model::text::escape;
@@ -13,21 +13,21 @@ use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use std::ffi::CStr;
 use std::path::PathBuf;
 
-/// Enough for a stat line: 52 numbers and a name of 64 bytes at most.
+/// Large enough for a stat line: 52 numbers and a name of at most 64 bytes.
 const FIRST_BUFFER: usize = 4096;
 
-/// How many descriptors may stay open, and how many do.
+/// Limit and number of descriptors that stay open.
 pub(crate) struct Budget {
     limit: usize,
     kept: usize,
 }
 
 impl Budget {
-    /// Half of what this process may open, after raising its soft limit to the hard one
-    /// (getrlimit(2), RLIMIT_NOFILE). The other half is for everything else.
+    /// Half of this process's limit on open files, after raising the soft limit to the hard one
+    /// (getrlimit(2), RLIMIT_NOFILE). The other half is for the rest of the process.
     pub fn of_this_process() -> Budget {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        // Lifting one's own soft limit is always allowed; should it fail, the old one holds.
+        // A process may always raise its soft limit; if that fails, the old limit holds.
         let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
         let limit = if raised { maximum } else { current };
         Budget::new(limit.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX)) / 2)
@@ -43,17 +43,17 @@ impl Budget {
     }
 }
 
-/// One file of one task: kept open while the budget allows.
+/// One file of one task, kept open while the budget allows.
 #[derive(Default)]
 pub(crate) struct Slot(Option<OwnedFd>);
 
 impl Slot {
-    /// Reads the file from its start into `buf`, opening it if it is not open. `path` is only
-    /// called to open. A descriptor whose task is gone is given up and the path tried once more,
-    /// because the pid may have a new owner.
+    /// Reads the file from its start into `buf`, and opens it if needed; only then it calls `path`.
+    /// If the task has exited, the descriptor is closed and the path is tried again, because the
+    /// PID may be reused.
     ///
     /// # Errors
-    /// What openat(2) or pread(2) answered: ENOENT and ESRCH for a task that is gone.
+    /// The error of openat(2) or pread(2): ENOENT and ESRCH for an exited task.
     pub fn read<'b, 'p>(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -76,7 +76,7 @@ impl Slot {
         Ok(&buf[..n])
     }
 
-    /// Gives the descriptor back.
+    /// Closes the descriptor.
     pub fn close(&mut self, budget: &mut Budget) {
         if self.0.take().is_some() {
             budget.kept -= 1;
@@ -84,7 +84,7 @@ impl Slot {
     }
 }
 
-/// A file of which there is only one, open as long as its owner lives.
+/// A single file that stays open.
 pub(crate) struct KeptFile {
     path: PathBuf,
     fd: OwnedFd,
@@ -92,7 +92,7 @@ pub(crate) struct KeptFile {
 }
 
 impl KeptFile {
-    /// Opens it.
+    /// Opens the file.
     ///
     /// # Errors
     /// [`SourceError::Read`].
@@ -103,10 +103,10 @@ impl KeptFile {
         }
     }
 
-    /// What it says now, as `parse` understands it.
+    /// The present content, parsed by `parse`.
     ///
     /// # Errors
-    /// [`SourceError::Read`]; [`SourceError::Parse`] where `parse` yields nothing.
+    /// [`SourceError::Read`]; [`SourceError::Parse`] if `parse` returns nothing.
     pub fn read<T>(
         &mut self,
         expected: &'static str,
@@ -124,12 +124,12 @@ impl KeptFile {
     }
 }
 
-/// Opens for reading; the descriptor is not inherited by programs this one starts.
+/// Opens a file for reading; programs that this process starts do not inherit it.
 pub(crate) fn open_at(dir: BorrowedFd<'_>, path: impl rustix::path::Arg) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(dir, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Opens a directory only to open files below it: no right to list it is needed.
+/// Opens a directory only for opening files below it, which needs no right to list it.
 pub(crate) fn open_dir(
     dir: BorrowedFd<'_>,
     path: impl rustix::path::Arg,
@@ -138,13 +138,13 @@ pub(crate) fn open_dir(
     rustix::fs::openat(dir, path, flags, Mode::empty())
 }
 
-/// Reads the start of a file, as much as there is room for.
+/// Reads the start of a file, up to the size of the buffer.
 pub(crate) fn read_start(fd: BorrowedFd<'_>, buf: &mut [u8]) -> Result<usize, Errno> {
     rustix::io::retry_on_intr(|| rustix::io::pread(fd, &mut *buf, 0))
 }
 
-/// Reads a whole file of /proc in one read(2), so that it is of one piece. The buffer grows until
-/// the file fits; what counts is the returned number of bytes.
+/// Reads a whole file of /proc in one read(2), so that it is consistent. Grows the buffer until the
+/// file fits. Returns the number of bytes.
 pub(crate) fn read_record(fd: BorrowedFd<'_>, buf: &mut Vec<u8>) -> Result<usize, Errno> {
     if buf.is_empty() {
         buf.resize(FIRST_BUFFER, 0);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_is_never_exceeded_and_given_back() {
+    fn the_budget_is_never_exceeded_and_is_returned() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("a"), "1").unwrap();
         let fd = open_at(CWD, dir.path()).unwrap();

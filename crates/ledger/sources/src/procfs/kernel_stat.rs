@@ -1,27 +1,27 @@
-//! /proc/stat: where the CPUs' time went, in ticks (proc_stat(5); fs/proc/stat.c).
+//! Parses /proc/stat: the CPUs' time in ticks (proc_stat(5); fs/proc/stat.c).
 
 use super::ticks::number;
 use exactop_model::ledger::system::StatTicks;
 
-/// What exactop uses of the file.
+/// The used parts of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub(crate) struct KernelStat {
-    /// The `cpu` line: all CPUs. `None` only before anything was read.
+    /// The `cpu` line: all CPUs. `None` only before the first read.
     pub total: Option<StatTicks>,
-    /// The `cpuN` lines: CPUs online now, with N.
+    /// The `cpuN` lines: online CPUs, with N.
     pub cpus: Vec<(u32, StatTicks)>,
     /// `processes`: forks since boot, threads included.
     pub forks: Option<u64>,
 }
 
 impl KernelStat {
-    /// What the file must hold, for errors.
+    /// The expected content, for errors.
     pub const EXPECTED: &str = "lines 'cpu' and 'cpuN' with eight counts of ticks";
 
-    /// Reads the file; `None` if its first lines are not what they must be.
+    /// Parses the file; `None` if its first lines are invalid.
     ///
-    /// The `intr` line in the middle has thousands of numbers on a large machine: CPUs are read
-    /// from the front and `processes` from the back, so it is never looked at.
+    /// The `intr` line in the middle has thousands of numbers on a large machine. CPUs are parsed
+    /// from the front and `processes` from the back, so this line is never parsed.
     pub fn parse(text: &[u8]) -> Option<KernelStat> {
         let mut lines = text.split(|&b| b == b'\n');
         let total = Some(ticks(lines.next()?.strip_prefix(b"cpu ")?)?);
@@ -39,7 +39,7 @@ impl KernelStat {
     }
 }
 
-/// The eight fields up to steal; guest time is part of user time already.
+/// The eight fields up to steal; user time already contains guest time.
 fn ticks(fields: &[u8]) -> Option<StatTicks> {
     let mut fields = fields.split(|&b| b == b' ').filter(|f| !f.is_empty()).map(number);
     let mut next = || fields.next().flatten();
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_or_something_else_is_refused() {
+    fn a_cut_or_foreign_file_is_refused() {
         for text in [&b""[..], b"cpu  1 2 3\n", b"cpux 1\n", b"cpu  1 2 3 4 5 6 7 8\ncpu0 1\n"] {
             assert_eq!(KernelStat::parse(text), None);
         }

@@ -1,4 +1,4 @@
-//! Which processes there are, and which threads: the directories of /proc whose name is a number.
+//! Lists processes and threads: the directories of /proc whose name is a number.
 
 use super::files::open_at;
 use super::ticks::number;
@@ -9,10 +9,10 @@ use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// A getdents64(2) call fills this; about a thousand processes.
+/// Buffer of one getdents64(2) call; about a thousand processes.
 const DIRENTS: usize = 32 * 1024;
 
-/// The directory of processes, kept open, and the buffer to list directories with.
+/// The open directory of processes, and the buffer for listing.
 pub(super) struct Listing {
     root: OwnedFd,
     dirents: Vec<MaybeUninit<u8>>,
@@ -30,13 +30,13 @@ impl Listing {
         self.root.as_fd()
     }
 
-    /// The processes there are now.
+    /// Lists the present processes.
     pub fn processes(&mut self, pids: &mut Vec<u32>) -> Result<(), Errno> {
         rustix::fs::seek(&self.root, SeekFrom::Start(0))?;
         numbers(self.root.as_fd(), &mut self.dirents, pids)
     }
 
-    /// The threads in a task directory, by its path below the root.
+    /// Lists the threads in a task directory, by its path below the root.
     pub fn threads(&mut self, path: &CStr, tids: &mut Vec<u32>) -> Result<(), Errno> {
         let dir = open_at(self.root.as_fd(), path)?;
         numbers(dir.as_fd(), &mut self.dirents, tids)
@@ -53,7 +53,7 @@ fn numbers(
     while let Some(entry) = entries.next() {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        // "+1" is a number to the parser, but no pid.
+        // "+1" parses as a number, but it is no PID.
         if name.first().is_some_and(u8::is_ascii_digit) {
             ids.extend(number::<u32>(name));
         }

@@ -1,14 +1,14 @@
-//! Everyone's time as /proc tells it: for any user, on any kernel, in any container.
+//! The source that reads /proc: for every user, on every kernel, in every container.
 //!
-//! Time is counted in ticks (10 ms), and a task that is born and exits between two looks is never
-//! seen: what the CPUs spent and no visible task accounts for goes to the *unnamed* account.
-//! Every look costs system calls for every task that exists, which is why the ledger is better.
+//! Time is counted in ticks (10 ms). A task that is born and exits between two reads is never seen:
+//! CPU time without a visible task goes to the *unnamed* account. Each read costs system calls for
+//! every existing task, so the ledger is the better source.
 //!
 //! What a row holds:
 //! - a process: utime + stime of the whole thread group, exited threads included. Its run-queue
-//!   wait and context switches are those of its **leader thread alone**, because /proc/PID has
-//!   no sum of them; with `Needs::THREADS` each thread has its own row and its own figures;
-//! - nothing of a process hidden from this user (`hidepid`, proc(5)): its time is unnamed.
+//!   wait and context switches are those of its **leader thread alone**, because /proc/PID has no
+//!   sum of them. With `Needs::THREADS` each thread has its own row and its own figures;
+//! - a process that `hidepid` (proc(5)) hides from this user has no row; its time is unnamed.
 
 mod cpus;
 pub(crate) mod files;
@@ -39,18 +39,18 @@ use std::path::{Path, PathBuf};
 use tasks::{Look, NoRow, TaskPath, TaskTable};
 use ticks::{Now, Ticks};
 
-/// Of whom there are samples. Figures of a process and of its threads do not continue each other: who
-/// changes from one to the other has none for a window.
+/// The tasks with a sample. Figures of a process and of its threads do not continue each other, so
+/// a task that changes between the two has none for one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowsOf {
     Processes,
-    /// Of this process's threads, and of all other processes.
+    /// The threads of this process, and all other processes.
     ThreadsOf(u32),
     Threads,
 }
 
 impl RowsOf {
-    /// Threads are wanted of the watched process, if one is: all others stay what they are.
+    /// If a process is watched, only its threads get rows; all other rows stay the same.
     fn next(self, needs: Needs, watch: Option<u32>) -> RowsOf {
         match (needs.has(Needs::THREADS), watch) {
             (false, _) => RowsOf::Processes,
@@ -77,12 +77,12 @@ pub struct Procfs {
 }
 
 impl Procfs {
-    /// Opens a /proc; `root` is `/proc` outside of tests. Raises this process's soft limit of
-    /// open files to its hard one.
+    /// Opens a /proc; `root` is `/proc` outside of tests. Raises this process's soft limit on open
+    /// files to the hard limit.
     ///
     /// # Errors
-    /// [`SourceError::Read`] when the directory or `stat` in it cannot be opened (not mounted,
-    /// or mounted with `subset=pid`).
+    /// [`SourceError::Read`] if the directory or its `stat` cannot be opened (not mounted, or
+    /// mounted with `subset=pid`).
     pub fn open(root: &Path) -> Result<Procfs, SourceError> {
         let listing = Listing::open(root)
             .map_err(|errno| SourceError::Read { path: root.into(), error: errno.into() })?;
@@ -101,7 +101,7 @@ impl Procfs {
         })
     }
 
-    /// Says why this source and not a better one, in one line.
+    /// Adds the reason for this source, in one line.
     pub fn because(mut self, reason: impl AsRef<str>) -> Procfs {
         self.provenance.because(reason.as_ref());
         self
@@ -154,7 +154,7 @@ impl Procfs {
         }
     }
 
-    /// A task that is gone is no error; one that cannot be understood is.
+    /// A task that has exited is no error; an unreadable one is.
     fn count(&mut self, no_row: NoRow) {
         if no_row == NoRow::Torn {
             self.errors.add(ErrorKind::Torn, 1);
@@ -163,11 +163,11 @@ impl Procfs {
 }
 
 impl Source for Procfs {
-    /// The instant is the one at which the CPUs were read; the tasks follow within the time the
-    /// look takes. Never `request.watch`: /proc does not tell on which CPU a process ran.
+    /// The snapshot's instant is that of reading the CPUs; the tasks follow during the read. It
+    /// never has `request.watch`, because /proc does not say which CPUs a process ran on.
     ///
     /// # Errors
-    /// [`SourceError::Read`] and [`SourceError::Parse`], for /proc itself and /proc/stat only.
+    /// [`SourceError::Read`] and [`SourceError::Parse`], only for /proc itself and /proc/stat.
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         let (mut snapshot, now) = self.cpus.begin(&self.provenance, &mut self.errors)?;
         snapshot.tasks = self.read_tasks(request.needs, request.watch, now)?;
@@ -180,7 +180,7 @@ impl Source for Procfs {
     }
 }
 
-/// All of it is sampled by ticks, or stands for the leader thread alone.
+/// All figures are sampled by ticks, or are those of the leader thread alone.
 fn provenance() -> Provenance {
     let sampled = [Counter::Vcx, Counter::Icx, Counter::CutimeNs, Counter::CstimeNs];
     Provenance::by_ticks(SourceKind::Procfs).with(Quality::Sampled, &sampled)

@@ -1,4 +1,4 @@
-//! The line of /proc/PID/stat (proc_pid_stat(5); do_task_stat() in fs/proc/array.c).
+//! Parses /proc/PID/stat (proc_pid_stat(5); do_task_stat() in fs/proc/array.c).
 
 use super::ticks::{number, Ticks};
 use exactop_model::Comm;
@@ -6,46 +6,46 @@ use exactop_model::Comm;
 /// Set in `flags` for kernel threads (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// What exactop uses of the line. Field numbers are those of proc_pid_stat(5).
+/// The used fields of the line, with their numbers in proc_pid_stat(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct TaskStat {
-    /// 2: command name; the kernel's worker names may be longer than the 15 bytes kept.
+    /// 2: command name. Names of kernel workers may exceed the 15 bytes kept.
     pub comm: Comm,
     /// 3: state letter.
     pub letter: u8,
     /// 4: parent process.
     pub ppid: u32,
-    /// 9: a kernel thread.
+    /// 9: true for a kernel thread.
     pub kthread: bool,
-    /// 14: user time, ticks; of a process with its exited threads, of a thread its own.
+    /// 14: user time, ticks. A process includes its exited threads; a thread has its own.
     pub utime_ticks: u64,
     /// 15: system time, ticks.
     pub stime_ticks: u64,
-    /// 16: user time of children that were waited for, ticks; the process's also for a thread.
+    /// 16: user time of children that the process waited for, ticks. A thread has its process's.
     pub cutime_ticks: u64,
-    /// 17: their system time, ticks.
+    /// 17: system time of these children, ticks.
     pub cstime_ticks: u64,
-    /// 18: kernel priority as `task_struct.prio` counts it (the file has it 100 lower).
+    /// 18: kernel priority as in `task_struct.prio` (the file has it 100 lower).
     pub prio: i32,
     /// 19: nice value.
     pub nice: i32,
-    /// 20: threads of the process.
+    /// 20: number of threads of the process.
     pub threads: u32,
     /// 22: start time since boot, ticks.
     pub start_ticks: u64,
     /// 23: virtual size, bytes.
     pub vsize_bytes: u64,
-    /// 39: the CPU it is on or last was on.
+    /// 39: the CPU that the task is on or was on last.
     pub cpu: u32,
     /// 41: scheduling policy.
     pub policy: u32,
 }
 
 impl TaskStat {
-    /// Reads a line; `None` if it is not one, or cut.
+    /// Parses a line; `None` if it is invalid or cut.
     ///
-    /// The name may hold blanks and parentheses, but what follows its closing parenthesis never
-    /// does: the last one in the line is it.
+    /// The name may contain blanks and parentheses. The rest of the line has no parentheses, so the
+    /// last closing one ends the name.
     pub fn parse(line: &[u8]) -> Option<TaskStat> {
         let open = line.iter().position(|&b| b == b'(')?;
         let close = line.iter().rposition(|&b| b == b')').filter(|&close| close > open)?;
@@ -59,7 +59,7 @@ impl TaskStat {
         (last == 41).then_some(stat)
     }
 
-    /// User and system time together; `None` as for [`Ticks::to_ns`].
+    /// User and system time together, ns; `None` as for [`Ticks::to_ns`].
     pub fn cpu_ns(&self, ticks: Ticks) -> Option<u64> {
         ticks.to_ns(self.utime_ticks)?.checked_add(ticks.to_ns(self.stime_ticks)?)
     }
@@ -71,7 +71,7 @@ impl TaskStat {
             9 => self.kthread = number::<u64>(field)? & PF_KTHREAD != 0,
             14 => self.utime_ticks = number(field)?,
             15 => self.stime_ticks = number(field)?,
-            // Signed in the manual, and never negative.
+            // The manual declares these as signed; they are never negative.
             16 => self.cutime_ticks = number(field)?,
             17 => self.cstime_ticks = number(field)?,
             18 => self.prio = number::<i32>(field)?.checked_add(100)?,
@@ -87,8 +87,8 @@ impl TaskStat {
     }
 }
 
-/// The kernel writes a newline in a name as `\n` and a backslash as `\\` (proc_task_name() in
-/// fs/proc/array.c).
+/// Unescapes a name: the kernel writes a newline as `\n` and a backslash as `\\` (proc_task_name()
+/// in fs/proc/array.c).
 fn unescaped(name: &[u8]) -> Comm {
     if !name.contains(&b'\\') {
         return Comm::new(name);
@@ -115,7 +115,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_line_of_a_kernel_is_read() {
+    fn a_line_from_a_kernel_parses() {
         let line = b"76798 (cat) R 11586 11587 10043 34816 11590 4194304 100 0 0 0 7 3 0 0 20 0 1 \
                      0 150031 3133440 410 18446744073709551615 93959296462848 93959296482729 \
                      140722873763680 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 93959296498736 \
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_thread_is_told_by_its_flag() {
+    fn a_kernel_thread_is_recognized_by_its_flag() {
         let task = FakeTask { flags: 0x0420_8060, ..FakeTask::new(2) };
         assert!(TaskStat::parse(&task.line()).unwrap().kthread);
     }
@@ -162,20 +162,20 @@ mod tests {
             let line = FakeTask::new(7).line();
             let whole = TaskStat::parse(&line).unwrap();
             let cut = &line[..cut.min(line.len())];
-            // What is cut after field 41 is not looked at; a cut in field 41 itself can only
-            // shorten a number.
+            // The line after field 41 is not parsed; a cut in field 41 itself only shortens a
+            // number.
             if let Some(stat) = TaskStat::parse(cut) {
                 prop_assert_eq!(stat.start_ticks, whole.start_ticks);
             }
         }
 
         #[test]
-        fn any_bytes_are_survived(line in proptest::collection::vec(any::<u8>(), 0..600)) {
+        fn no_bytes_make_it_panic(line in proptest::collection::vec(any::<u8>(), 0..600)) {
             let _ = TaskStat::parse(&line);
         }
 
         #[test]
-        fn any_fields_are_survived(text in "[0-9]{1,3} \\([ -~]{0,20}\\)( -?[0-9]{1,22}){0,60}") {
+        fn no_fields_make_it_panic(text in "[0-9]{1,3} \\([ -~]{0,20}\\)( -?[0-9]{1,22}){0,60}") {
             let _ = TaskStat::parse(text.as_bytes());
         }
     }

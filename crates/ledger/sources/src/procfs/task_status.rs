@@ -1,14 +1,14 @@
-//! What /proc/PID/schedstat and /proc/PID/status add to the stat line.
+//! Parses /proc/PID/schedstat and /proc/PID/status.
 
 use super::ticks::number;
 
-/// Run-queue wait so far, ns: the second field of /proc/PID/schedstat
+/// Run-queue wait since birth, ns: the second field of /proc/PID/schedstat
 /// (Documentation/scheduler/sched-stats.rst; `sched_info.run_delay`).
 pub(crate) fn run_delay_ns(text: &[u8]) -> Option<u64> {
     number(text.trim_ascii().split(|&b| b == b' ').nth(1)?)
 }
 
-/// What exactop uses of /proc/PID/status (proc_pid_status(5)).
+/// The used fields of /proc/PID/status (proc_pid_status(5)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct TaskStatus {
     /// Effective user id: the second number of `Uid`.
@@ -20,7 +20,7 @@ pub(crate) struct TaskStatus {
 }
 
 impl TaskStatus {
-    /// Reads the file; a line that is not there leaves its field `None`.
+    /// Parses the file; a missing line leaves its field `None`.
     pub fn parse(text: &[u8]) -> TaskStatus {
         let mut status = TaskStatus::default();
         for line in text.split(|&b| b == b'\n') {

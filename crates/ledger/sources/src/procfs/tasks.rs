@@ -1,4 +1,4 @@
-//! One task after the other: from its files to a [`TaskSample`].
+//! Reads a task's files into a [`TaskSample`].
 
 use super::files::{Budget, Slot};
 use super::task_stat::TaskStat;
@@ -13,21 +13,20 @@ use rustix::io::Errno;
 use std::ffi::CStr;
 use std::io::Write;
 
-/// Whose files: those of a process (sums over its threads, the exited ones included), or those
-/// of one thread.
+/// A process, with the sums over its threads, exited ones included; or one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct TaskPath {
     pub tgid: u32,
-    /// `None`: the process.
+    /// `None`: the whole process.
     pub tid: Option<u32>,
 }
 
-/// Why there is no row.
+/// Why a task has no row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoRow {
-    /// It is gone, or hidden from this user (hidepid of proc(5)).
+    /// It has exited, or is hidden from this user (hidepid of proc(5)).
     Gone,
-    /// Its files could not be read, or not understood.
+    /// Its files could not be read or parsed.
     Torn,
 }
 
@@ -40,7 +39,7 @@ impl From<Errno> for NoRow {
     }
 }
 
-/// A task as it was known after the look before.
+/// What is known of a task since the last read.
 struct Entry {
     round: u64,
     account: AccountId,
@@ -50,7 +49,7 @@ struct Entry {
     status: Slot,
 }
 
-/// What must be known of the moment to read tasks.
+/// The present state that reading tasks needs.
 #[derive(Clone, Copy)]
 pub(super) struct Look<'a> {
     pub root: BorrowedFd<'a>,
@@ -59,7 +58,7 @@ pub(super) struct Look<'a> {
     pub ticks: Ticks,
 }
 
-/// All tasks known, with their open files.
+/// All known tasks with their open files.
 pub(super) struct TaskTable {
     entries: FxHashMap<TaskPath, Entry>,
     budget: Budget,
@@ -81,12 +80,12 @@ impl TaskTable {
         }
     }
 
-    /// Opens a round in which everyone who is still there must be read.
+    /// Begins a round, in which each task that still exists is read.
     pub fn begin(&mut self) {
         self.round += 1;
     }
 
-    /// Forgets who was not read in this round.
+    /// Drops the tasks that were not read in this round.
     pub fn end(&mut self) {
         let (round, budget) = (self.round, &mut self.budget);
         self.entries.retain(|_, entry| {
@@ -98,7 +97,7 @@ impl TaskTable {
         });
     }
 
-    /// Forgets everyone: rows of another kind come next.
+    /// Drops all tasks, because rows of another kind follow.
     pub fn clear(&mut self) {
         self.round += 1;
         self.end();
@@ -123,7 +122,7 @@ impl TaskTable {
             child_counters(&stat, look.ticks, &mut counters).ok_or(NoRow::Torn)?;
         }
         if look.needs.has(Needs::SCHEDSTAT) {
-            // Without CONFIG_SCHED_INFO there is no such file: the wait stays unknown.
+            // The file does not exist without CONFIG_SCHED_INFO; the wait is then unknown.
             let text = entry.schedstat.read(look.root, || id.file(path, "schedstat"), budget, buf);
             if let Some(lat_ns) = text.ok().and_then(run_delay_ns) {
                 counters.set(Counter::LatNs, lat_ns);
@@ -149,7 +148,7 @@ impl TaskTable {
 }
 
 impl Entry {
-    /// Not read yet: rounds and accounts count from 1.
+    /// An entry that was not read yet; rounds and accounts count from 1.
     fn new() -> Entry {
         Entry {
             round: 0,
@@ -161,7 +160,7 @@ impl Entry {
         }
     }
 
-    /// The pid has a new owner: what was open belongs to the one before.
+    /// Starts a new account for a reused PID: the open files belong to the old process.
     fn new_owner(&mut self, account: AccountId, start_ticks: u64, budget: &mut Budget) {
         self.account = account;
         self.start_ticks = start_ticks;
@@ -177,10 +176,10 @@ impl Entry {
 }
 
 impl TaskPath {
-    /// The path of one of its files below the root; no name: of its directory.
+    /// The path of one of its files below the root; with an empty name, of its directory.
     pub fn file<'p>(self, path: &'p mut Vec<u8>, name: &str) -> &'p CStr {
         path.clear();
-        // Writing to a Vec cannot fail, and there is no NUL in it but the last.
+        // Writing to a Vec cannot fail, and only its last byte is NUL.
         let _ = match self.tid {
             None => write!(path, "{}/{name}\0", self.tgid),
             Some(tid) => write!(path, "{}/task/{tid}/{name}\0", self.tgid),
@@ -188,8 +187,8 @@ impl TaskPath {
         CStr::from_bytes_until_nul(path).unwrap_or_default()
     }
 
-    /// The effective user: owner of the directory. The files in it belong to root where the
-    /// process must not be dumped (task_dump_owner() in fs/proc/base.c).
+    /// Effective user: the owner of the directory. Its files belong to root if the process may not
+    /// be dumped (task_dump_owner() in fs/proc/base.c).
     fn owner(self, root: BorrowedFd<'_>, path: &mut Vec<u8>) -> Result<u32, Errno> {
         Ok(rustix::fs::statat(root, self.file(path, ""), AtFlags::empty())?.st_uid)
     }
@@ -203,8 +202,8 @@ impl TaskPath {
         counters: Counters,
     ) -> Option<TaskSample> {
         let start_ns = look.ticks.to_ns(stat.start_ticks)?;
-        // The file rounds the start down to a tick. Its end is taken for the birth, so that a
-        // task born right after a window opened is not taken for an older one.
+        // The file rounds the start down to a tick. The end of that tick counts as the birth, so
+        // that a task born right after the window's start does not count as older.
         let born_ns = (start_ns + look.ticks.tick_ns()).saturating_sub(look.now.suspended_ns);
         Some(TaskSample {
             tree: 0,
@@ -240,14 +239,14 @@ fn tick_counters(stat: &TaskStat, ticks: Ticks) -> Option<Counters> {
     Some(counters)
 }
 
-/// What a process's children took that it waited for.
+/// Sets the time of children that the process waited for.
 fn child_counters(stat: &TaskStat, ticks: Ticks, counters: &mut Counters) -> Option<()> {
     counters.set(Counter::CutimeNs, ticks.to_ns(stat.cutime_ticks)?);
     counters.set(Counter::CstimeNs, ticks.to_ns(stat.cstime_ticks)?);
     Some(())
 }
 
-/// Enters the switches and yields the effective user.
+/// Sets the context switches and returns the effective user.
 fn switch_counters(status: TaskStatus, counters: &mut Counters) -> Option<u32> {
     for (counter, value) in [(Counter::Vcx, status.vcx), (Counter::Icx, status.icx)] {
         if let Some(value) = value {

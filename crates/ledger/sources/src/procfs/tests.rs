@@ -1,4 +1,4 @@
-//! The source on a /proc of ordinary files, and on this machine's own.
+//! Tests of the source on a /proc of ordinary files, and on the machine's own.
 
 use super::fake::{FakeProc, FakeTask};
 use super::*;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const T0_NS: u64 = 10_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A source on a fake root, and the hand that moves its clock.
+/// A source on a fake root, and its clock.
 fn fake() -> (FakeProc, Procfs, Arc<AtomicU64>) {
     let proc = FakeProc::new();
     let mut source = Procfs::open(proc.root()).unwrap();
@@ -31,7 +31,7 @@ fn ms(ticks: u64) -> u64 {
 }
 
 #[test]
-fn a_process_is_one_row_with_everything_its_line_says() {
+fn a_process_is_one_row_with_all_fields_of_its_line() {
     let (proc, mut source, _) = fake();
     proc.process(FakeTask {
         comm: b"a ) R (b",
@@ -59,7 +59,7 @@ fn a_process_is_one_row_with_everything_its_line_says() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_read() {
+fn only_requested_files_are_read() {
     let (proc, mut source, _) = fake();
     proc.process(FakeTask::new(7));
     proc.write("7/schedstat", "1 5000 2\n");
@@ -89,7 +89,7 @@ fn threads_have_rows_of_their_own() {
 }
 
 #[test]
-fn going_over_to_threads_and_back_runs_nothing_backwards() {
+fn changing_to_threads_and_back_runs_nothing_backwards() {
     let (proc, mut source, clock) = fake();
     proc.process(FakeTask { utime: 50, ..FakeTask::new(7) });
     proc.thread(7, FakeTask { utime: 20, ..FakeTask::new(7) });
@@ -103,9 +103,9 @@ fn going_over_to_threads_and_back_runs_nothing_backwards() {
     }
 }
 
-/// Who looks at one process loses nobody else's time.
+/// Watching one process keeps the time of all others.
 #[test]
-fn watching_one_process_leaves_all_others_what_they_are() {
+fn watching_one_process_leaves_all_other_rows_as_they_are() {
     let (proc, mut source, clock) = fake();
     let mut book = Book::new();
     let mut known = Vec::new();
@@ -132,14 +132,14 @@ fn watching_one_process_leaves_all_others_what_they_are() {
 }
 
 #[test]
-fn whoever_vanishes_is_absent_and_no_error() {
+fn a_task_that_vanishes_is_absent_and_no_error() {
     let (proc, mut source, _) = fake();
     for pid in [7, 8, 9] {
         proc.process(FakeTask::new(pid));
     }
     assert_eq!(look(&mut source, Needs::NONE).tasks.len(), 3);
     proc.exit(8);
-    // Listed still, but its files are gone: as it looks when it exits meanwhile.
+    // Still listed, but its files are gone, as when it exits meanwhile.
     std::fs::create_dir(proc.root().join("10")).unwrap();
     for needs in [Needs::NONE, Needs::THREADS] {
         let snapshot = look(&mut source, needs);
@@ -173,12 +173,12 @@ fn a_reused_pid_is_a_new_account() {
 }
 
 #[test]
-fn whoever_was_born_in_the_window_is_charged_all_and_who_was_merely_hidden_nothing() {
+fn a_task_born_in_the_window_is_charged_all_and_a_hidden_one_nothing() {
     let (proc, mut source, clock) = fake();
     let mut book = Book::new();
     book.advance(look(&mut source, Needs::NONE));
     clock.fetch_add(SECOND_NS, Ordering::Relaxed);
-    // The tick in which the window opened: the start is rounded down to the opening itself.
+    // The tick in which the window began: the start is rounded down to the window's start.
     let start = T0_NS / Ticks::of_this_system().tick_ns();
     proc.process(FakeTask { utime: 4, start, ..FakeTask::new(7) });
     proc.process(FakeTask { utime: 4, start: start - 5, ..FakeTask::new(8) });
@@ -190,7 +190,7 @@ fn whoever_was_born_in_the_window_is_charged_all_and_who_was_merely_hidden_nothi
 }
 
 #[test]
-fn the_books_close_with_what_nobody_accounts_for_unnamed() {
+fn the_books_close_with_the_rest_unnamed() {
     let (proc, mut source, clock) = fake();
     let ticks_in_s = SECOND_NS / Ticks::of_this_system().tick_ns();
     let mut book = Book::new();
@@ -289,7 +289,7 @@ impl Drop for Busy {
 }
 
 #[test]
-fn a_busy_child_gains_time_and_those_that_vanish_meanwhile_are_no_errors() {
+fn a_busy_child_gains_time_and_vanished_tasks_are_no_errors() {
     let busy = Busy::start();
     let mut source = Procfs::open(Path::new("/proc")).unwrap();
     for needs in [Needs::NONE, Needs::THREADS | Needs::SCHEDSTAT | Needs::STATUS] {

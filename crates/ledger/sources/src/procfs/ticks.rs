@@ -1,4 +1,4 @@
-//! Ticks of `USER_HZ`, in which /proc counts time, as nanoseconds; and where time begins.
+//! Converts ticks of `USER_HZ`, the unit of time in /proc, to nanoseconds, and reads the clocks.
 
 use rustix::time::{clock_gettime, ClockId, Timespec};
 
@@ -11,35 +11,35 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
-    /// As this system counts them.
+    /// The tick of this system.
     pub fn of_this_system() -> Ticks {
         Ticks { per_s: rustix::param::clock_ticks_per_second().max(1) }
     }
 
-    /// `None` for a count no machine lives long enough to reach: the line is damaged.
+    /// Ticks in nanoseconds; `None` for an implausible count from a damaged line.
     pub fn to_ns(self, ticks: u64) -> Option<u64> {
         u64::try_from(u128::from(ticks) * u128::from(NS_PER_S) / u128::from(self.per_s)).ok()
     }
 
-    /// One tick, the resolution of everything counted in ticks.
+    /// One tick, ns; the resolution of all times in ticks.
     pub fn tick_ns(self) -> u64 {
         NS_PER_S / self.per_s
     }
 }
 
-/// An instant on the two clocks /proc needs.
+/// An instant on the two clocks that /proc needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Now {
     /// CLOCK_MONOTONIC, ns: the clock of windows.
     pub monotonic_ns: u64,
-    /// How long the machine was suspended since boot, ns: CLOCK_BOOTTIME, on which start times
-    /// are counted, runs on meanwhile, CLOCK_MONOTONIC does not.
+    /// Time since boot in which the machine was suspended, ns. CLOCK_BOOTTIME, the clock of start
+    /// times, includes it; CLOCK_MONOTONIC does not.
     pub suspended_ns: u64,
 }
 
 impl Now {
-    /// Reads the clocks. CLOCK_BOOTTIME first: a pause between the two reads makes the suspended
-    /// time shorter and births later, so that nothing a newborn did is lost.
+    /// Reads the clocks, CLOCK_BOOTTIME first. A pause between the two reads makes the suspended
+    /// time shorter and births later, so that no time of a new task is lost.
     pub fn read() -> Now {
         let boottime_ns = ns(clock_gettime(ClockId::Boottime));
         let monotonic_ns = ns(clock_gettime(ClockId::Monotonic));
@@ -52,12 +52,12 @@ pub(crate) fn own_cpu_ns() -> u64 {
     ns(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// Nanoseconds of a clock that never stands before its zero.
+/// Nanoseconds of a clock that is never negative.
 fn ns(time: Timespec) -> u64 {
     time.tv_sec as u64 * NS_PER_S + time.tv_nsec as u64
 }
 
-/// An unsigned or signed decimal number.
+/// Parses a decimal number, signed or unsigned.
 pub(crate) fn number<T: std::str::FromStr>(field: &[u8]) -> Option<T> {
     std::str::from_utf8(field).ok()?.parse().ok()
 }
